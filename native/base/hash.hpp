@@ -1,0 +1,88 @@
+// 64-bit hashing: of bytes to feature keys, and of keys to (bucket, sign) pairs.
+//
+// Everything here is written for little-endian machines (x86-64, arm64); the values are part of
+// the file format (a key is the hash of a token), so they must never change.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
+#endif
+
+namespace thresher {
+
+/// The two halves of a 64 x 64 bit product, xor-ed: one multiplication that spreads every input bit.
+inline std::uint64_t fold_multiply(std::uint64_t a, std::uint64_t b) {
+#if defined(_MSC_VER) && !defined(__clang__)
+#if defined(_M_ARM64)
+  return (a * b) ^ __umulh(a, b);
+#else
+  std::uint64_t high;
+  const std::uint64_t low = _umul128(a, b, &high);
+  return low ^ high;
+#endif
+#else
+  const unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+#endif
+}
+
+namespace detail {
+// The first 64 bits after the point of sqrt(2), sqrt(3), sqrt(5), sqrt(7): odd, and chosen by nobody.
+inline constexpr std::uint64_t salt[4] = {0x6a09e667f3bcc909ULL, 0xbb67ae8584caa73bULL,
+                                          0x3c6ef372fe94f82bULL, 0xa54ff53a5f1d36f1ULL};
+}  // namespace detail
+
+inline std::uint64_t load_word(const char* p) {
+  std::uint64_t word;
+  std::memcpy(&word, p, sizeof word);
+  return word;
+}
+
+/// The first `n` < 8 bytes as a little-endian number, never reading past them.
+inline std::uint64_t load_tail(const char* p, std::size_t n) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, p, n);
+  return word;
+}
+
+/// The same where the caller knows that eight bytes are readable: one load and a mask.
+inline std::uint64_t load_tail_padded(const char* p, std::size_t n) {
+  return n == 0 ? 0 : load_word(p) & (~std::uint64_t{0} >> (64 - 8 * n));
+}
+
+/// Hash `n` bytes. `padded` says that eight bytes past the end are readable (it changes the speed, not the value).
+template <bool padded = false>
+inline std::uint64_t hash_bytes(const char* p, std::size_t n, std::uint64_t seed = 0) {
+  std::uint64_t h = seed ^ detail::salt[0];
+  const std::uint64_t length = n;
+  for (; n >= 8; p += 8, n -= 8) h = fold_multiply(h ^ load_word(p), detail::salt[1]);
+  const std::uint64_t tail = padded ? load_tail_padded(p, n) : load_tail(p, n);
+  h = fold_multiply(h ^ tail, detail::salt[2]);
+  return fold_multiply(h ^ length, detail::salt[3]);
+}
+
+/// Hash a 64-bit key under a seed; every output bit depends on every input bit.
+inline std::uint64_t hash_key(std::uint64_t key, std::uint64_t seed) {
+  return fold_multiply(fold_multiply(key ^ detail::salt[1], seed ^ detail::salt[2]) ^ seed, detail::salt[3]);
+}
+
+/// A bucket in [0, width) and a sign, from bits that do not overlap: the bucket from the upper 32
+/// of the hash (width < 2^32), the sign from its lowest. Sharing bits would make the sign a
+/// function of the bucket, and collisions would no longer cancel.
+struct BucketSign {
+  std::uint32_t bucket;
+  float sign;
+};
+
+inline BucketSign bucket_sign(std::uint64_t key, std::uint64_t seed, std::uint32_t width) {
+  const std::uint64_t h = hash_key(key, seed);
+  const auto bucket = static_cast<std::uint32_t>(((h >> 32) * width) >> 32);
+  return {bucket, (h & 1) ? 1.0F : -1.0F};
+}
+
+}  // namespace thresher

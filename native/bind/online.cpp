@@ -1,0 +1,106 @@
+// The online engines.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bind/arrays.hpp"
+#include "online/exact_table.hpp"
+#include "online/loop.hpp"
+
+namespace thresher::bind {
+
+nb::tuple table_rows(const TopK& table, std::size_t limit);
+
+namespace {
+
+using online::ExactTable;
+using ExactLoop = online::Loop<ExactTable>;
+
+/// So many features are learned between two looks at the signals: some tens of milliseconds.
+constexpr std::int64_t features_between_looks = 1 << 20;
+
+/// The part of a batch from `begin` on that is learned before the next look.
+std::size_t stretch_end(const Rows& rows, std::size_t begin) {
+  std::size_t end = begin;
+  while (end < rows.n && rows.indptr[end] - rows.indptr[begin] < features_between_looks && end - begin < 65536) ++end;
+  return end;
+}
+
+/// Learn a batch; (rows learned, margins before learning). Fewer rows than given means that the
+/// prediction of the next one was not finite. Raises KeyboardInterrupt between two stretches.
+template <class Loop>
+nb::tuple learn(Loop& loop, const Array<const std::int64_t>& indptr, const Array<const std::uint64_t>& keys,
+                const std::optional<Array<const float>>& values, const Array<const double>& y,
+                const std::optional<Array<const float>>& weight,
+                const std::optional<Array<const std::uint64_t>>& names,
+                const std::optional<Array<const std::uint8_t>>& text, const std::vector<nb::bytes>& prefixes) {
+  Rows rows = rows_of(indptr, keys, values);
+  if (y.shape(0) != rows.n) throw nb::value_error("one target a row is needed");
+  if (weight && weight->shape(0) != rows.n) throw nb::value_error("one weight a row is needed");
+  if (names) {
+    if (names->shape(0) != keys.shape(0) || !text) throw nb::value_error("one name a key is needed");
+    for (const nb::bytes& prefix : prefixes) rows.names.prefixes.emplace_back(prefix.c_str(), prefix.size());
+    for (std::size_t i = 0; i < names->shape(0); ++i) {
+      const std::uint64_t word = names->data()[i];
+      if (PackedName::prefix(word) >= prefixes.size() ||
+          PackedName::start(word) + PackedName::length(word) > text->shape(0))
+        throw nb::value_error("a name lies outside its text");
+    }
+    rows.names.words = names->data();
+    rows.names.text = reinterpret_cast<const char*>(text->data());
+  }
+  Buffer<double> margins;
+  margins.resize(rows.n);
+  std::size_t done = 0;
+  while (done < rows.n) {
+    const std::size_t end = stretch_end(rows, done);
+    {
+      const nb::gil_scoped_release nogil;
+      done = loop.learn(rows, y.data(), weight ? weight->data() : nullptr, done, end, margins.data());
+    }
+    if (done < end) break;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
+  margins.resize(done < rows.n ? done + 1 : done);
+  return nb::make_tuple(done, to_numpy(std::move(margins)));
+}
+
+/// Put features back as `rows` gave them out.
+void restore(TopK& table, const Array<const std::uint64_t>& keys, const Array<const double>& weights,
+             const Array<const std::uint64_t>& counts, const std::vector<nb::bytes>& names) {
+  const std::size_t n = keys.shape(0);
+  if (weights.shape(0) != n || counts.shape(0) != n || names.size() != n || n > table.capacity() || table.size() != 0)
+    throw nb::value_error("the saved table does not fit");
+  for (std::size_t i = 0; i < n; ++i) {
+    if (table.find(keys.data()[i]) != TopK::none) throw nb::value_error("the saved table holds a key twice");
+    table.offer(keys.data()[i], weights.data()[i], {{}, {names[i].c_str(), names[i].size()}}, counts.data()[i]);
+  }
+}
+
+}  // namespace
+
+void bind_online(nb::module_& m) {
+  nb::class_<ExactLoop>(m, "ExactLoop")
+      .def(
+          "__init__",
+          [](ExactLoop* self, std::size_t k, std::size_t name_cap, const std::string& loss, double delta, double rate,
+             bool intercept) {
+            new (self) ExactLoop(ExactTable(k, name_cap), {loss_kind(loss), delta}, {rate, 0.0}, intercept);
+          },
+          nb::kw_only(), nb::arg("k"), nb::arg("name_cap"), nb::arg("loss"), nb::arg("delta"), nb::arg("rate"),
+          nb::arg("intercept"))
+      .def("learn", &learn<ExactLoop>, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("y"),
+           nb::arg("weight").none(), nb::arg("names").none(), nb::arg("text").none(), nb::arg("prefixes"))
+      .def("rows", [](const ExactLoop& loop, std::size_t limit) { return table_rows(loop.store.table(), limit); },
+           nb::arg("limit"))
+      .def("restore", [](ExactLoop& loop, const Array<const std::uint64_t>& keys, const Array<const double>& weights,
+                         const Array<const std::uint64_t>& counts,
+                         const std::vector<nb::bytes>& names) { restore(loop.store.table(), keys, weights, counts, names); })
+      .def_rw("intercept", &ExactLoop::intercept)
+      .def_rw("rows_seen", &ExactLoop::rows_seen)
+      .def_prop_rw(
+          "longest", [](const ExactLoop& loop) { return loop.step.longest; },
+          [](ExactLoop& loop, double value) { loop.step.longest = value; });
+}
+
+}  // namespace thresher::bind

@@ -1,0 +1,113 @@
+// The parsers and the dense-row kernel.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "base/number.hpp"
+#include "bind/arrays.hpp"
+#include "sources/dense.hpp"
+#include "sources/libsvm.hpp"
+#include "sources/select_rows.hpp"
+#include "sources/vw.hpp"
+
+namespace thresher::bind {
+
+namespace {
+
+using sources::Parsed;
+using sources::ParseOptions;
+
+nb::dict as_dict(Parsed&& parsed, const ParseOptions& options) {
+  nb::dict out;
+  out["indptr"] = to_numpy(std::move(parsed.indptr));
+  out["keys"] = to_numpy(std::move(parsed.keys));
+  out["values"] = parsed.all_ones ? nb::none() : to_numpy(std::move(parsed.values));
+  out["y"] = to_numpy(std::move(parsed.y));
+  out["y_indptr"] = to_numpy_or_none(std::move(parsed.y_indptr));
+  out["weight"] = to_numpy_or_none(std::move(parsed.weight));
+  out["qid"] = to_numpy_or_none(std::move(parsed.qid));
+  out["names"] = options.want_names ? to_numpy(std::move(parsed.names)) : nb::none();
+  nb::list prefixes;
+  for (const std::string& prefix : parsed.prefixes) prefixes.append(nb::bytes(prefix.data(), prefix.size()));
+  out["prefixes"] = prefixes;
+  out["consumed"] = parsed.consumed;
+  out["lines"] = parsed.lines;
+  out["skipped"] = parsed.skipped;
+  nb::list faults;
+  for (const sources::Fault& fault : parsed.faults) faults.append(nb::make_tuple(fault.at, fault.line, fault.what));
+  out["faults"] = faults;
+  return out;
+}
+
+template <void (*parse)(const char*, std::size_t, const ParseOptions&, Parsed&)>
+nb::dict parse_block(const Array<const std::uint8_t>& block, std::size_t begin, std::size_t end, std::size_t rows,
+                     bool skip, bool labels_optional, bool multilabel, bool want_names, const KeyIndex* only) {
+  if (begin > end || end + padding > block.shape(0)) throw nb::value_error("the block lacks its padding");
+  const char* const text = reinterpret_cast<const char*>(block.data());
+  if (end > begin && text[end - 1] != '\n') throw nb::value_error("the block must end in a newline");
+  const ParseOptions options{rows, skip, labels_optional, multilabel, want_names, only};
+  Parsed parsed;
+  {
+    const nb::gil_scoped_release nogil;
+    parse(text + begin, end - begin, options, parsed);
+  }
+  return as_dict(std::move(parsed), options);
+}
+
+template <class T>
+nb::tuple dense_rows(const nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>& x, bool wide) {
+  const std::size_t n = x.shape(0);
+  const std::size_t width = x.shape(1);
+  Buffer<std::int64_t> indptr;
+  Buffer<std::uint64_t> keys;
+  Buffer<float> values;
+  std::int64_t bad_row = -1;
+  std::int64_t bad_column = -1;
+  {
+    const nb::gil_scoped_release nogil;
+    indptr.push(0);
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t reached = sources::append_nonzeros(x.data() + i * width, width, keys, values, wide);
+      if (reached < width) {
+        bad_row = static_cast<std::int64_t>(i);
+        bad_column = static_cast<std::int64_t>(reached);
+        break;
+      }
+      indptr.push(static_cast<std::int64_t>(keys.size()));
+    }
+  }
+  return nb::make_tuple(to_numpy(std::move(indptr)), to_numpy(std::move(keys)), to_numpy(std::move(values)), bad_row,
+                        bad_column);
+}
+
+nb::object row_hashes(const Array<const std::int64_t>& indptr, const Array<const std::uint64_t>& keys,
+                      const std::optional<Array<const float>>& values, std::uint64_t seed) {
+  const Rows rows = rows_of(indptr, keys, values);
+  Buffer<std::uint64_t> out;
+  out.resize(rows.n);
+  {
+    const nb::gil_scoped_release nogil;
+    for (std::size_t i = 0; i < rows.n; ++i) out[i] = sources::row_hash(rows[i], seed);
+  }
+  return to_numpy(std::move(out));
+}
+
+template <class Function>
+void def_parser(nb::module_& m, const char* name, Function* function) {
+  m.def(name, function, nb::arg("block"), nb::arg("begin"), nb::arg("end"), nb::kw_only(), nb::arg("rows"),
+        nb::arg("skip") = false, nb::arg("labels_optional") = false, nb::arg("multilabel") = false,
+        nb::arg("want_names") = false, nb::arg("only").none() = nb::none());
+}
+
+}  // namespace
+
+void bind_sources(nb::module_& m) {
+  m.attr("padding") = padding;
+  def_parser(m, "parse_libsvm", &parse_block<&sources::parse_libsvm>);
+  def_parser(m, "parse_vw", &parse_block<&sources::parse_vw>);
+  m.def("dense_rows", &dense_rows<float>, nb::arg("x").noconvert(), nb::arg("wide") = true);
+  m.def("dense_rows", &dense_rows<double>, nb::arg("x").noconvert(), nb::arg("wide") = true);
+  m.def("row_hashes", &row_hashes, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("seed"));
+}
+
+}  // namespace thresher::bind

@@ -1,0 +1,51 @@
+// The online loop: predict, update, truncate, one example at a time.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "base/losses.hpp"
+#include "base/rows.hpp"
+#include "online/step.hpp"
+
+namespace thresher::online {
+
+/// What a store must offer: predict(row) -> w'x, then update(row, scale) for the same row, which
+/// adds scale * x to the weights and truncates them to what the store may hold.
+template <class Store>
+class Loop {
+ public:
+  Loop(Store store, Loss loss, Step step, bool with_intercept)
+      : store(std::move(store)), loss(loss), step(step), with_intercept(with_intercept) {}
+
+  /// Learn rows [begin, end); `margins` receives what was predicted for each row before it was
+  /// learned. Returns `end`, or the first row whose prediction was not finite.
+  std::size_t learn(const Rows& rows, const double* y, const float* weight, std::size_t begin, std::size_t end,
+                    double* margins) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Row row = rows[i];
+      const double importance = weight == nullptr ? 1.0 : static_cast<double>(weight[i]);
+      const double margin = margins[i] = store.predict(row) + intercept;
+      if (!std::isfinite(margin)) return i;
+      double length = 0.0;
+      for (std::size_t j = 0; j < row.n; ++j) length += row.value(j) * row.value(j);
+      const double eta = step.next(importance * length);
+      const double slope = importance * loss.derivative(margin, y[i]);
+      if (slope != 0.0) {
+        store.update(row, -eta * slope);
+        if (with_intercept) intercept -= step.for_intercept(eta) * slope;
+      }
+      ++rows_seen;
+    }
+    return end;
+  }
+
+  Store store;
+  Loss loss;
+  Step step;
+  bool with_intercept;
+  double intercept = 0.0;
+  std::uint64_t rows_seen = 0;
+};
+
+}  // namespace thresher::online
