@@ -39,6 +39,9 @@ class AheadIterator {
   AheadIterator(nb::object iterator, std::size_t depth)
       : iterator_(std::move(iterator), false), ahead_([this] { return produce(); }, depth) {}
 
+  /// The thread may be waiting for the interpreter lock: never join it while holding that.
+  ~AheadIterator() { close(); }
+
   nb::object next() {
     using Queue = Ahead<Held>;
     Held item;
@@ -93,7 +96,7 @@ class AheadIterator {
 }  // namespace
 
 void bind_ahead(nb::module_& m) {
-  nb::class_<AheadIterator>(m, "Ahead")
+  nb::class_<AheadIterator>(m, "Ahead", nb::is_weak_referenceable())
       .def(nb::init<nb::object, std::size_t>(), nb::arg("iterator"), nb::arg("depth"))
       .def("__iter__", [](nb::handle self) { return nb::borrow(self); })
       .def("__next__", &AheadIterator::next)

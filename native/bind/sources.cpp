@@ -23,6 +23,7 @@ nb::dict as_dict(Parsed&& parsed, const ParseOptions& options) {
   out["keys"] = to_numpy(std::move(parsed.keys));
   out["values"] = parsed.all_ones ? nb::none() : to_numpy(std::move(parsed.values));
   out["y"] = to_numpy(std::move(parsed.y));
+  out["line"] = to_numpy(std::move(parsed.line));
   out["y_indptr"] = to_numpy_or_none(std::move(parsed.y_indptr));
   out["weight"] = to_numpy_or_none(std::move(parsed.weight));
   out["qid"] = to_numpy_or_none(std::move(parsed.qid));
@@ -41,11 +42,12 @@ nb::dict as_dict(Parsed&& parsed, const ParseOptions& options) {
 
 template <void (*parse)(const char*, std::size_t, const ParseOptions&, Parsed&)>
 nb::dict parse_block(const Array<const std::uint8_t>& block, std::size_t begin, std::size_t end, std::size_t rows,
-                     bool skip, bool labels_optional, bool multilabel, bool want_names, const KeyIndex* only) {
+                     bool skip, bool labels_optional, bool multilabel, bool want_names, const KeyIndex* only,
+                     std::size_t features) {
   if (begin > end || end + padding > block.shape(0)) throw nb::value_error("the block lacks its padding");
   const char* const text = reinterpret_cast<const char*>(block.data());
   if (end > begin && text[end - 1] != '\n') throw nb::value_error("the block must end in a newline");
-  const ParseOptions options{rows, skip, labels_optional, multilabel, want_names, only};
+  const ParseOptions options{rows, skip, labels_optional, multilabel, want_names, only, features};
   Parsed parsed;
   {
     const nb::gil_scoped_release nogil;
@@ -92,11 +94,54 @@ nb::object row_hashes(const Array<const std::int64_t>& indptr, const Array<const
   return to_numpy(std::move(out));
 }
 
+/// An array of `size` bytes of anything, from the pool: to read text into.
+nb::object new_block(std::size_t size) {
+  Buffer<std::uint8_t> block;
+  block.resize(size);
+  return to_numpy(std::move(block));
+}
+
+/// Just behind the last newline of block[begin:end], or `begin` where there is none.
+std::size_t after_last_newline(const Array<const std::uint8_t>& block, std::size_t begin, std::size_t end) {
+  if (begin > end || end > block.shape(0)) throw nb::value_error("out of the block");
+  while (end > begin && block.data()[end - 1] != '\n') --end;
+  return end;
+}
+
+template <class T>
+Buffer<T> gathered(const T* from, const Buffer<std::int64_t>& where) {
+  Buffer<T> out;
+  out.resize(where.size());
+  for (std::size_t i = 0; i < where.size(); ++i) out[i] = from[where[i]];
+  return out;
+}
+
+/// The rows `order` of a batch: (indptr, keys, values, names).
+nb::tuple take_rows(const Array<const std::int64_t>& indptr, const Array<const std::uint64_t>& keys,
+                    const std::optional<Array<const float>>& values,
+                    const std::optional<Array<const std::uint64_t>>& names, const Array<const std::int64_t>& order) {
+  const Rows rows = rows_of(indptr, keys, values);
+  if (names && names->shape(0) != keys.shape(0)) throw nb::value_error("one name a key is needed");
+  Buffer<std::int64_t> taken;
+  Buffer<std::int64_t> where;
+  taken.push(0);
+  for (std::size_t i = 0; i < order.shape(0); ++i) {
+    const std::int64_t row = order.data()[i];
+    if (row < 0 || static_cast<std::size_t>(row) >= rows.n) throw nb::index_error("no such row");
+    for (std::int64_t j = rows.indptr[row]; j < rows.indptr[row + 1]; ++j) where.push(j);
+    taken.push(static_cast<std::int64_t>(where.size()));
+  }
+  return nb::make_tuple(to_numpy(std::move(taken)), to_numpy(gathered(keys.data(), where)),
+                        values ? to_numpy(gathered(values->data(), where)) : nb::none(),
+                        names ? to_numpy(gathered(names->data(), where)) : nb::none());
+}
+
 template <class Function>
 void def_parser(nb::module_& m, const char* name, Function* function) {
   m.def(name, function, nb::arg("block"), nb::arg("begin"), nb::arg("end"), nb::kw_only(), nb::arg("rows"),
         nb::arg("skip") = false, nb::arg("labels_optional") = false, nb::arg("multilabel") = false,
-        nb::arg("want_names") = false, nb::arg("only").none() = nb::none());
+        nb::arg("want_names") = false, nb::arg("only").none() = nb::none(),
+        nb::arg("features") = ParseOptions{}.most_features);
 }
 
 }  // namespace
@@ -107,6 +152,10 @@ void bind_sources(nb::module_& m) {
   def_parser(m, "parse_vw", &parse_block<&sources::parse_vw>);
   m.def("dense_rows", &dense_rows<float>, nb::arg("x").noconvert(), nb::arg("wide") = true);
   m.def("dense_rows", &dense_rows<double>, nb::arg("x").noconvert(), nb::arg("wide") = true);
+  m.def("new_block", &new_block, nb::arg("size"));
+  m.def("after_last_newline", &after_last_newline, nb::arg("block"), nb::arg("begin"), nb::arg("end"));
+  m.def("take_rows", &take_rows, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(),
+        nb::arg("names").none(), nb::arg("order"));
   m.def("row_hashes", &row_hashes, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("seed"));
 }
 

@@ -58,7 +58,7 @@ void parse_lines(const char* text, std::size_t size, const ParseOptions& options
   out.values.reserve(size / 16 + 16);
   out.indptr.push(0);
   if (options.multilabel) out.y_indptr.push(0);
-  while (p < end && out.indptr.size() <= options.most_rows) {
+  while (p < end && out.indptr.size() <= options.most_rows && out.keys.size() < options.most_features) {
     const std::size_t rows = out.indptr.size() - 1;
     const std::size_t features = out.keys.size();
     const std::size_t labels = out.y.size();
@@ -67,6 +67,7 @@ void parse_lines(const char* text, std::size_t size, const ParseOptions& options
     const Line answer = format.line(p, extras, trouble);
     if (answer == Line::row) {
       out.indptr.push(static_cast<std::int64_t>(out.keys.size()));
+      out.line.push(static_cast<std::int64_t>(out.lines));
       if (options.multilabel) out.y_indptr.push(static_cast<std::int64_t>(out.y.size()));
       push_unusual(out.weight, extras.weight, 1.0F, rows);
       push_unusual(out.qid, extras.qid, std::int64_t{-1}, rows);

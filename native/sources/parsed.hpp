@@ -17,6 +17,7 @@ struct ParseOptions {
   bool multilabel = false;       // "1,3,7 ..." (LIBSVM)
   bool want_names = false;
   const KeyIndex* only = nullptr;  // keep just these keys
+  std::size_t most_features = static_cast<std::size_t>(-1);  // end the batch with the row that reaches this
 };
 
 /// Something wrong in the text: where (bytes from the start of the block, whole lines before it) and what.
@@ -31,6 +32,7 @@ struct Parsed {
   Buffer<std::uint64_t> keys;
   Buffer<float> values;
   Buffer<double> y;
+  Buffer<std::int64_t> line;  // of each row, from the start of the block
   Buffer<std::int64_t> y_indptr;  // multilabel only
   Buffer<float> weight;           // empty while all are one
   Buffer<std::int64_t> qid;       // empty while there are none

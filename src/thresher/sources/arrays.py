@@ -1,0 +1,191 @@
+"""Matrices in memory: ndarray and SciPy sparse."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher import _native
+from thresher.batch import Batch, Cursor
+from thresher.errors import DataError
+from thresher.sources.source import Source
+from thresher.space import FeatureSpace
+
+#: Features a batch at most, so that one native call stays short whatever the width.
+_MOST_FEATURES = 1 << 20
+
+
+class InMemory(Source):
+    """Rows that are all at hand: any order, any slice, no reading.
+
+    A subclass gives `_rows(numbers)`: the batch of these rows, features only.
+    """
+
+    def __init__(self, n: int, y: Any = None, weight: Any = None, order: NDArray[np.int64] | None = None) -> None:
+        self.y = _checked_column(y, n, "y")
+        self.weight = None if weight is None else _checked_column(weight, n, "sample_weight").astype(np.float32)
+        if self.weight is not None and not (np.isfinite(self.weight).all() and (self.weight >= 0).all()):
+            raise DataError("sample_weight must be finite and not negative.")
+        self.order = order
+        self.n = n
+        self.total_rows = n if order is None else len(order)
+
+    def _rows(self, rows: slice | NDArray[np.int64], want_names: bool) -> Batch:
+        raise NotImplementedError
+
+    def _with_order(self, order: NDArray[np.int64]) -> Source:
+        raise NotImplementedError
+
+    def _content(self) -> Iterator[Any]:
+        """What a fingerprint is taken over: objects with a buffer."""
+        raise NotImplementedError
+
+    def _rows_at_once(self) -> int:
+        """How many rows keep a batch within bounds."""
+        raise NotImplementedError
+
+    def _read(
+        self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
+    ) -> Iterator[tuple[Batch, Cursor]]:
+        if want_labels and self.y is None:
+            raise DataError("the data has no labels: pass y.")
+        total = self.n if self.order is None else len(self.order)
+        step = max(1, min(rows, self._rows_at_once()))
+        for at in range(start.row, total, step):
+            stop = min(at + step, total)
+            which = slice(at, stop) if self.order is None else self.order[at:stop]
+            batch = self._rows(which, want_names)
+            y = None if self.y is None else self.y[which]
+            weight = None if self.weight is None else self.weight[which]
+            batch = Batch(batch.indptr, batch.keys, batch.values, y, None, weight, batch.names)
+            yield (batch if only is None else batch.keep(only)), Cursor(row=stop)
+
+    def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
+        number = cursor.row - len(batch) + row
+        return f"row {number if self.order is None else self.order[number]} (counted from 0)"
+
+    def shards(self, n: int) -> list[Source]:
+        super().shards(n)
+        order = np.arange(self.n) if self.order is None else self.order
+        return [self._with_order(piece) for piece in np.array_split(order, max(1, min(n, len(order))))]
+
+    def shuffled(self, seed: int, *, rows: int, features: int) -> Source:
+        order = np.arange(self.n) if self.order is None else self.order
+        return self._with_order(np.random.default_rng(seed).permutation(order))
+
+    def fingerprint(self) -> str:
+        digest = hashlib.blake2b(digest_size=16)
+        digest.update(f"{type(self).__name__}:{self.space}:{self.n}".encode())
+        for content in (*self._content(), self.y, self.weight, self.order):
+            if content is not None:
+                array = np.asarray(content)
+                digest.update(f"{array.dtype}{array.shape}".encode())
+                digest.update(repr(array.tolist()).encode() if array.dtype == object else np.ascontiguousarray(array))
+        return digest.hexdigest()
+
+
+class DenseSource(InMemory):
+    """A dense matrix; zeros are left out."""
+
+    def __init__(self, x: NDArray[Any], y: Any = None, weight: Any = None, order: Any = None) -> None:
+        if x.ndim != 2:
+            raise DataError(
+                f"a matrix of rows and columns is needed, not {x.ndim} dimension(s). "
+                "Reshape your data, for one column with x.reshape(-1, 1)."
+            )
+        if x.dtype.kind == "c":
+            raise DataError("Complex data not supported: pass real and imaginary parts as columns.")
+        super().__init__(x.shape[0], y, weight, order)
+        self.x = x
+        self.space = FeatureSpace("column", x.shape[1])
+
+    def _with_order(self, order: NDArray[np.int64]) -> Source:
+        return DenseSource(self.x, self.y, self.weight, order)
+
+    def _rows_at_once(self) -> int:
+        return _MOST_FEATURES // max(1, self.x.shape[1])
+
+    def _rows(self, rows: slice | NDArray[np.int64], want_names: bool) -> Batch:
+        block = self.x[rows]
+        dtype = np.float32 if block.dtype in (np.float16, np.float32) else np.float64
+        try:
+            dense = np.ascontiguousarray(block, dtype=dtype)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"the matrix holds something that is not a number: {error}.") from None
+        indptr, keys, values, bad_row, bad_column = _native.dense_rows(dense)
+        if bad_row >= 0:
+            raise _not_finite(dense[bad_row, bad_column], rows, bad_row, bad_column)
+        return Batch(indptr, keys, values)
+
+    def _content(self) -> Iterator[Any]:
+        yield self.x
+
+    def describe(self) -> str:
+        return f"array of {self.x.shape[0]} x {self.x.shape[1]}"
+
+
+class SparseSource(InMemory):
+    """A SciPy matrix, in compressed rows from here on."""
+
+    def __init__(self, x: Any, y: Any = None, weight: Any = None, order: Any = None) -> None:
+        super().__init__(x.shape[0], y, weight, order)
+        self.x = x.tocsr()
+        self.space = FeatureSpace("column", x.shape[1])
+
+    def _with_order(self, order: NDArray[np.int64]) -> Source:
+        return SparseSource(self.x, self.y, self.weight, order)
+
+    def _rows_at_once(self) -> int:
+        return max(1, _MOST_FEATURES * self.n // max(1, self.x.nnz))
+
+    def _rows(self, rows: slice | NDArray[np.int64], want_names: bool) -> Batch:
+        # A slice of compressed rows is a view; rows in another order are gathered.
+        first, last = (rows.start, rows.stop) if isinstance(rows, slice) else (0, 0)
+        if isinstance(rows, slice):
+            begin, end = self.x.indptr[first], self.x.indptr[last]
+            indptr = (self.x.indptr[first : last + 1] - begin).astype(np.int64)
+            keys, values = self.x.indices[begin:end].astype(np.uint64), self.x.data[begin:end]
+        else:
+            taken = self.x[rows]
+            indptr, keys, values = taken.indptr.astype(np.int64), taken.indices.astype(np.uint64), taken.data
+        narrow = values.astype(np.float32)
+        if not np.isfinite(narrow).all():
+            at = int(np.flatnonzero(~np.isfinite(narrow))[0])
+            bad_row = int(np.searchsorted(indptr, at, side="right")) - 1
+            raise _not_finite(values[at], rows, bad_row, int(keys[at]))
+        return Batch(indptr, keys, narrow)
+
+    def _content(self) -> Iterator[Any]:
+        yield from (self.x.indptr, self.x.indices, self.x.data)
+
+    def describe(self) -> str:
+        return f"sparse matrix of {self.x.shape[0]} x {self.x.shape[1]}"
+
+
+def _not_finite(value: Any, rows: slice | NDArray[np.int64], row: int, column: int) -> DataError:
+    number = rows.start + row if isinstance(rows, slice) else rows[row]
+    kind = "NaN" if np.isnan(value) else "infinity or a value too large for dtype('float32')"
+    return DataError(
+        f"Input X contains {kind}: row {number}, column {column} (counted from 0). Drop or fill such values; "
+        "in a DataFrame missing values are passed over."
+    )
+
+
+def _checked_column(column: Any, n: int, name: str) -> NDArray[Any]:
+    """A column of one entry a row, as numbers or as objects (strings); None stays None."""
+    if column is None:
+        return None  # type: ignore[return-value]
+    array = np.asarray(column)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array.ravel()
+    if array.ndim != 1:
+        raise DataError(f"{name} should be a 1d array, got an array of shape {array.shape} instead.")
+    if len(array) != n:
+        raise DataError(f"{name} has {len(array)} entries for {n} rows: they must be as many.")
+    if array.dtype.kind in "biuf":
+        return array.astype(np.float64)
+    return array.astype(object)

@@ -1,0 +1,130 @@
+"""The protocol every source of examples follows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher import _native
+from thresher.batch import Batch, Cursor
+from thresher.errors import SettingsError
+from thresher.space import FeatureSpace
+
+MB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLimits:
+    """What reading may hold in memory. None of it changes what is read.
+
+    Parameters
+    ----------
+    block : int
+        Bytes of text read at a time.
+    line_cap : int
+        The longest line; a longer one is bad input.
+    window : int
+        What a decompressor may take.
+    """
+
+    block: int = MB
+    line_cap: int = 16 * MB
+    window: int = 256 * MB
+
+
+#: Rows a batch, unless asked otherwise. It never changes an answer.
+DEFAULT_ROWS = 8192
+
+
+class Source(ABC):
+    """Examples that can be read in batches, from any place on, again and again.
+
+    A subclass gives `space`, `_read`, `fingerprint` and, where it can be divided, `shards`.
+    """
+
+    #: What the keys mean.
+    space: FeatureSpace
+    #: Whether it can be read more than once, and from a cursor on.
+    rewindable: bool = True
+    #: Stored bytes in all, where known; a cursor's ``read`` counts towards it.
+    total_bytes: int | None = None
+    #: Rows in all, where known.
+    total_rows: int | None = None
+
+    def batches(
+        self,
+        rows: int = DEFAULT_ROWS,
+        *,
+        start: Cursor | None = None,
+        keys: NDArray[np.uint64] | None = None,
+        want_names: bool = False,
+        want_labels: bool = True,
+    ) -> Iterator[tuple[Batch, Cursor]]:
+        """Batches of at most ``rows`` rows, each with the cursor just behind it.
+
+        Parameters
+        ----------
+        rows : int
+            At most so many rows a batch. The rows themselves do not depend on it.
+        start : Cursor, optional
+            Go on from here, instead of from the beginning.
+        keys : array of uint64, optional
+            Leave out all other features (but no row).
+        want_names : bool
+            Say where the names stand, if keys do not decode by themselves.
+        want_labels : bool
+            A row without a label is an error; otherwise its label is NaN.
+        """
+        if rows < 1:
+            raise SettingsError(f"a batch needs at least one row, not {rows}")
+        start = start or Cursor()
+        only = None if keys is None else _native.KeyIndex(np.unique(np.asarray(keys, dtype=np.uint64)))
+        skip = start.skip
+        for batch, cursor in self._read(rows, replace(start, skip=0), only, want_names, want_labels):
+            if skip >= len(batch):
+                skip -= len(batch)
+                continue
+            yield (batch.take(slice(skip, None)) if skip else batch), cursor
+            skip = 0
+
+    @abstractmethod
+    def _read(
+        self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
+    ) -> Iterator[tuple[Batch, Cursor]]:
+        """`batches` for a start without ``skip`` and with the keys as an index."""
+
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """A hash that changes when the data or the way it is read changes."""
+
+    def shards(self, n: int) -> list[Source]:
+        """At most ``n`` sources that hold each row once, in order."""
+        if n < 1:
+            raise SettingsError(f"cannot make {n} shards")
+        return [self]
+
+    def shuffled(self, seed: int, *, rows: int, features: int) -> Source:
+        """The same rows in another order, reproducible from the seed.
+
+        By default through a buffer that holds at most ``rows`` rows and about ``features``
+        features; a source with all rows at hand permutes them all.
+        """
+        from thresher.sources.shuffle import Shuffled
+
+        return Shuffled(self, seed=seed, rows=rows, features=features)
+
+    def limited(self, limits: ReadLimits) -> Source:
+        """The same source, reading within these limits."""
+        return self
+
+    def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
+        """For people: where row ``row`` of ``batch`` stands; ``cursor`` came with the batch."""
+        return f"row {cursor.row - len(batch) + row + 1}"
+
+    def describe(self) -> str:
+        """For people: what this is."""
+        return type(self).__name__

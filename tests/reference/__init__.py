@@ -1,0 +1,1 @@
+"""Slow and obvious twins of the native kernels, which the tests hold the fast ones to."""
