@@ -99,6 +99,16 @@ void bind_online(nb::module_& m) {
       .def_rw("intercept", &ExactLoop::intercept)
       .def_rw("rows_seen", &ExactLoop::rows_seen)
       .def_prop_rw(
+          "progressive",
+          [](const ExactLoop& loop) {
+            const auto& p = loop.progressive;
+            return std::vector<double>{p.weight, p.loss, p.right};
+          },
+          [](ExactLoop& loop, const std::vector<double>& sums) {
+            if (sums.size() != 3) throw nb::value_error("three sums are needed");
+            loop.progressive = {sums[0], sums[1], sums[2]};
+          })
+      .def_prop_rw(
           "longest", [](const ExactLoop& loop) { return loop.step.longest; },
           [](ExactLoop& loop, double value) { loop.step.longest = value; });
 }

@@ -10,6 +10,19 @@
 
 namespace thresher::online {
 
+/// How good the predictions made before learning were: sums over all rows, in their order.
+struct Progressive {
+  double weight = 0.0;
+  double loss = 0.0;
+  double right = 0.0;  // weight of the rows whose margin had the sign of the target
+
+  void add(const Loss& of, double margin, double y, double importance) {
+    weight += importance;
+    loss += importance * of.value(margin, y);
+    if ((margin > 0.0) == (y > 0.0)) right += importance;
+  }
+};
+
 /// What a store must offer: predict(row) -> w'x, then update(row, scale) for the same row, which
 /// adds scale * x to the weights and truncates them to what the store may hold.
 template <class Store>
@@ -27,6 +40,7 @@ class Loop {
       const double importance = weight == nullptr ? 1.0 : static_cast<double>(weight[i]);
       const double margin = margins[i] = store.predict(row) + intercept;
       if (!std::isfinite(margin)) return i;
+      progressive.add(loss, margin, y[i], importance);
       double length = 0.0;
       for (std::size_t j = 0; j < row.n; ++j) length += row.value(j) * row.value(j);
       const double eta = step.next(importance * length);
@@ -46,6 +60,7 @@ class Loop {
   bool with_intercept;
   double intercept = 0.0;
   std::uint64_t rows_seen = 0;
+  Progressive progressive;
 };
 
 }  // namespace thresher::online

@@ -1,10 +1,23 @@
-// Runs every test and closes with one line: how many checks passed and failed.
+// Runs every test (or, given words, those whose name holds one of them) and closes with one line:
+// how many checks passed and failed.
+#include <cstring>
 #include <exception>
 
 #include "tests/check.hpp"
 
-int main() {
+namespace {
+
+bool chosen(const char* name, int argc, char** argv) {
+  for (int i = 1; i < argc; ++i)
+    if (std::strstr(name, argv[i]) != nullptr) return true;
+  return argc < 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
   for (const check::Test* test = check::Test::first(); test != nullptr; test = test->next) {
+    if (!chosen(test->name, argc, argv)) continue;
     const long failed_before = check::tally().failed;
     try {
       test->run();

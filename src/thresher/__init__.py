@@ -1,0 +1,78 @@
+"""Thresher finds the few features that matter among far more than fit in memory, and names them.
+
+Everything here is imported on first use, so ``import thresher`` costs no more than NumPy.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from thresher.errors import (
+        DataError,
+        FileFormatError,
+        MissingExtraError,
+        ResumeError,
+        SettingsError,
+        SpaceError,
+        ThresherError,
+    )
+    from thresher.selecting import Interrupted, select
+    from thresher.selection import Selection, load
+    from thresher.sources.libsvm import scan_libsvm
+    from thresher.sources.scan import scan
+    from thresher.sources.source import Source
+    from thresher.sources.vw import scan_vw
+    from thresher.version import __version__
+
+_HOMES = {
+    "DataError": "errors",
+    "FileFormatError": "errors",
+    "MissingExtraError": "errors",
+    "ResumeError": "errors",
+    "SettingsError": "errors",
+    "SpaceError": "errors",
+    "ThresherError": "errors",
+    "Interrupted": "selecting",
+    "select": "selecting",
+    "Selection": "selection",
+    "load": "selection",
+    "Source": "sources.source",
+    "scan": "sources.scan",
+    "scan_libsvm": "sources.libsvm",
+    "scan_vw": "sources.vw",
+    "__version__": "version",
+}
+
+__all__ = [
+    "DataError",
+    "FileFormatError",
+    "Interrupted",
+    "MissingExtraError",
+    "ResumeError",
+    "Selection",
+    "SettingsError",
+    "Source",
+    "SpaceError",
+    "ThresherError",
+    "__version__",
+    "load",
+    "scan",
+    "scan_libsvm",
+    "scan_vw",
+    "select",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'thresher' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"thresher.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,13 @@
+// What must hold in a fuzz target: where it does not, the run ends there and the input is kept.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+
+#define REQUIRE(condition)                                                 \
+  do {                                                                     \
+    if (!(condition)) [[unlikely]] {                                       \
+      std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+      std::abort();                                                        \
+    }                                                                      \
+  } while (false)

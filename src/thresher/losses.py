@@ -1,0 +1,96 @@
+"""The losses, as both loops and both languages see them.
+
+The formulas live in ``native/base/losses.hpp``; this is their Python face. Scale, once and for all:
+squared is half the squared residual, squared hinge half the squared gap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher import _native
+from thresher.errors import SettingsError
+
+Task = Literal["binary", "real", "classes"]
+
+_TASKS: dict[str, Task] = {
+    "squared": "real",
+    "huber": "real",
+    "logistic": "binary",
+    "hinge": "binary",
+    "squared_hinge": "binary",
+    "softmax": "classes",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A loss of the margin m = w'x + b against the target y.
+
+    ========================  =========================================  ==============
+    name                      value                                      curvature
+    ========================  =========================================  ==============
+    ``squared``               (m - y)² / 2                               1
+    ``huber:delta``           (m - y)² / 2 within delta, linear outside  1
+    ``logistic``              log(1 + exp(-ym))                          1/4
+    ``hinge``                 max(0, 1 - ym)                             0 (kinked)
+    ``squared_hinge``         max(0, 1 - ym)² / 2                        1
+    ``softmax``               log Σ exp(m_c) - m_y                       1/2
+    ========================  =========================================  ==============
+
+    Targets of the binary losses are -1 and +1; `Targets` makes them from whatever the data has.
+    """
+
+    name: str
+    delta: float = 1.0
+
+    @property
+    def task(self) -> Task:
+        """What the loss predicts: one of two classes, a number, or one of several classes."""
+        return _TASKS[self.name]
+
+    @property
+    def curvature(self) -> float:
+        """The largest second derivative anywhere it exists."""
+        return 0.5 if self.name == "softmax" else _native.loss_curvature(self.name, self.delta)
+
+    def value(self, m: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
+        """The loss of each row; for softmax ``m`` is rows x classes and ``y`` holds class numbers."""
+        if self.name == "softmax":
+            values: NDArray[np.float64] = _native.softmax(_floats(m), np.asarray(y, dtype=np.int64))[0]
+            return values
+        return _native.loss_value(self.name, self.delta, _floats(m), _floats(y))
+
+    def derivative(self, m: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
+        """The derivative in the margin; for softmax p - e_y, rows x classes."""
+        if self.name == "softmax":
+            gradient: NDArray[np.float64] = _native.softmax(_floats(m), np.asarray(y, dtype=np.int64))[1]
+            return gradient.reshape(np.shape(m))
+        return _native.loss_derivative(self.name, self.delta, _floats(m), _floats(y))
+
+    def __str__(self) -> str:
+        return f"huber:{self.delta:g}" if self.name == "huber" else self.name
+
+
+def get_loss(spec: str | Loss) -> Loss:
+    """A loss by its name, ``"huber:1.35"`` with Huber's delta."""
+    if isinstance(spec, Loss):
+        return spec
+    name, _, parameter = str(spec).partition(":")
+    try:
+        if name not in _TASKS or (parameter and name != "huber"):
+            raise ValueError
+        loss = Loss(name, float(parameter) if parameter else 1.0)
+        if not 0 < loss.delta < np.inf:
+            raise ValueError
+    except ValueError:
+        raise SettingsError(f"unknown loss {spec!r}: one of {', '.join(_TASKS)} (huber:delta sets its delta)") from None
+    return loss
+
+
+def _floats(x: NDArray[Any]) -> NDArray[np.float64]:
+    return np.ascontiguousarray(x, dtype=np.float64)

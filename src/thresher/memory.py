@@ -1,0 +1,130 @@
+"""Memory as a promise: sizes as people write them, the plan, and what the process really holds."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import asdict, dataclass
+
+from thresher import _native
+from thresher.errors import SettingsError
+from thresher.sources.source import MB, ReadLimits
+
+DEFAULT_MEMORY = "64MB"
+_UNITS = {"": 1, "B": 1, "KB": 1 << 10, "MB": MB, "GB": 1 << 30, "TB": 1 << 40}
+_SMALLEST_NAME_CAP = 32
+
+
+def parse_size(size: str | int) -> int:
+    """``"64MB"`` (also KB, GB, 1.5GB, or a number of bytes) to bytes; MB = 2^20."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([KMGT]?i?B?)\s*", str(size), re.IGNORECASE)
+    unit = match[2].upper().replace("I", "") if match else "?"
+    unit = unit if unit in _UNITS else unit + "B"
+    if match is None or unit not in _UNITS or (value := int(float(match[1]) * _UNITS[unit])) < 1:
+        raise SettingsError(f"not a size: {size!r}; write for example 64MB, 1.5GB or a number of bytes")
+    return value
+
+
+def show_size(size: float) -> str:
+    """Bytes as people read them."""
+    for unit in ("TB", "GB", "MB", "KB"):
+        if size >= _UNITS[unit]:
+            return f"{size / _UNITS[unit]:.1f} {unit}"
+    return f"{size:.0f} B"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Where the memory goes, settled before the first row is read. All in bytes.
+
+    Attributes
+    ----------
+    memory : int
+        What was allowed.
+    table : int
+        The k features: keys, weights, counts, index, and their names at their longest.
+    buffers : int
+        Blocks of text and parsed batches, on both threads.
+    shuffle : int
+        Rows waiting to be mixed.
+    window : int
+        What is left for a decompressor.
+    """
+
+    memory: int
+    table: int
+    buffers: int
+    shuffle: int
+    window: int
+    line_cap: int
+    block: int
+    name_cap: int
+    shuffle_rows: int
+    shuffle_features: int
+
+    @property
+    def limits(self) -> ReadLimits:
+        """The plan's share of reading."""
+        return ReadLimits(block=self.block, line_cap=self.line_cap, window=self.window)
+
+    @property
+    def total(self) -> int:
+        """What the parts come to, a decompressor at its largest apart."""
+        return self.table + self.buffers + self.shuffle
+
+    def to_dict(self) -> dict[str, int]:
+        """For files and reports."""
+        return {**asdict(self), "total": self.total}
+
+
+#: Batches alive at once at most: one being parsed, two waiting, one being learned, one on its way back.
+_BATCHES = 5
+#: Bytes of text, arrays and names that a feature waiting in the shuffle buffer costs, with its copies.
+_SHUFFLED_FEATURE = 72
+
+
+def make_plan(k: int, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool = True) -> Plan:
+    """Divide ``memory`` for ``k`` features, or say how much is needed.
+
+    Names get up to 256 bytes each; where that does not fit they are cut shorter, down to 32.
+    """
+    allowed = parse_size(memory)
+    if k < 1:
+        raise SettingsError(f"k is the number of features to keep: at least 1, not {k}")
+    block = max(16 << 10, min(MB, 1 << ((allowed // 128).bit_length() - 1 if allowed >= 128 else 0)))
+    # A batch of a full block: its text, keys and names of 8 bytes each, values of 4, all rounded up to 2^n.
+    buffers = _BATCHES * (block * 7 // 2 + block // 4)
+    for_shuffle = allowed // 4 if shuffle else 0
+    room = allowed - buffers - for_shuffle - (64 << 10)
+    name_cap = 256
+    while name_cap > _SMALLEST_NAME_CAP and _native.TopK.planned_bytes(k, name_cap) > room:
+        name_cap //= 2
+    table = _native.TopK.planned_bytes(k, name_cap)
+    if table > room:
+        needed = (table + (64 << 10)) * 4 // 3 + 2 * buffers
+        raise SettingsError(
+            f"k = {k} does not fit into memory = {show_size(allowed)}: its table alone takes {show_size(table)}. "
+            f"Give about {show_size(needed)}, or ask for a smaller k."
+        )
+    return Plan(
+        memory=allowed,
+        table=table,
+        buffers=buffers,
+        shuffle=for_shuffle,
+        window=room - table + (64 << 10),
+        line_cap=min(16 * MB, allowed // 4),
+        block=block - 2 * _native.padding,
+        name_cap=name_cap,
+        shuffle_rows=4096,
+        shuffle_features=max(1024, for_shuffle // _SHUFFLED_FEATURE),
+    )
+
+
+def peak_resident() -> int:
+    """The most memory this process ever held, in bytes; 0 where the system does not say."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

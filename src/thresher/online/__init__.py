@@ -1,0 +1,1 @@
+"""The online loop: predict, update, truncate, one example at a time."""

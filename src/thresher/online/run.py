@@ -1,0 +1,197 @@
+"""Driving an online engine over a source: passes, shuffling, checkpoints, progress."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from thresher.batch import Batch, Cursor
+from thresher.checkpoint import Checkpoint
+from thresher.errors import DataError, SettingsError
+from thresher.losses import get_loss
+from thresher.memory import Plan
+from thresher.online.engine import OnlineEngine, OnlineSettings
+from thresher.sources.combine import ReadAhead
+from thresher.sources.scan import is_file_source
+from thresher.sources.source import DEFAULT_ROWS, Source
+from thresher.targets import Targets
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run has come, for whoever shows it."""
+
+    rows: int
+    features: int
+    passes: int
+    passes_done: int
+    read: int
+    total_bytes: int | None
+    rows_in_pass: int
+    total_rows: int | None
+    seconds: float
+
+    @property
+    def fraction(self) -> float | None:
+        """How much of the whole work is done, where the size of the data is known."""
+        if self.total_rows:
+            within = self.rows_in_pass / self.total_rows
+        elif self.total_bytes:
+            within = self.read / self.total_bytes
+        else:
+            return None
+        return min(1.0, (self.passes_done + within) / self.passes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """How the data is gone through.
+
+    ``checkpoint`` is written every ``every`` seconds and when the run is interrupted, and resumed
+    from if it is there (unless ``restart``). ``batch_rows`` never changes the answer.
+    """
+
+    passes: int = 1
+    shuffle: bool = True
+    seed: int = 0
+    checkpoint: str | os.PathLike[str] | None = None
+    every: float = 30.0
+    restart: bool = False
+    batch_rows: int = DEFAULT_ROWS
+
+    def __post_init__(self) -> None:
+        if self.passes < 1:
+            raise SettingsError(f"passes is the number of times to go through the data: at least 1, not {self.passes}")
+
+
+class OnlineRun:
+    """One fit: made, then `run` to the end or to an interrupt; usable either way."""
+
+    def __init__(self, source: Source, settings: OnlineSettings, run: RunSettings, plan: Plan) -> None:
+        self.source = source.limited(plan.limits)
+        self.settings = settings
+        self.how = run
+        self.plan = plan
+        self.engine = OnlineEngine(settings)
+        self.targets = Targets(get_loss(settings.loss))
+        self.passes_done = 0
+        self.cursor = Cursor()
+        self.skipped = 0
+        self._rows_at_cursor = 0
+        self._features = 0
+        self._started = self._saved = time.monotonic()
+        if not source.rewindable and (run.passes > 1 or run.checkpoint is not None):
+            raise SettingsError(
+                "standard input can be read once: for several passes or a checkpoint save it to a file first"
+            )
+        if run.checkpoint is not None and os.path.exists(run.checkpoint) and not run.restart:
+            self._resume(run.checkpoint)
+
+    def run(self, progress: Callable[[Progress], None] | None = None) -> None:
+        """Learn until the end. Ctrl-C saves the checkpoint, if there is one, and comes out again."""
+        try:
+            while self.passes_done < self.how.passes:
+                for batch, cursor in self._batches():
+                    self._learn(batch, cursor)
+                    if progress is not None:
+                        progress(self.progress())
+                    if self.how.checkpoint is not None and time.monotonic() - self._saved >= self.how.every:
+                        self.save()
+                self._end_pass()
+        except KeyboardInterrupt:
+            self.save()
+            raise
+
+    def save(self) -> None:
+        """Write the checkpoint, if one was asked for."""
+        if self.how.checkpoint is None:
+            return
+        # An interrupt may have come between two rows of a batch: the rows learned since the cursor are passed over.
+        learned = self.engine.rows - self._rows_at_cursor
+        Checkpoint(
+            identity=self._identity(),
+            passes_done=self.passes_done,
+            cursor=replace(self.cursor, skip=self.cursor.skip + learned),
+            labels=self.targets.seen,
+            engine=self.engine.state(),
+        ).save(self.how.checkpoint)
+        self._saved = time.monotonic()
+
+    def progress(self) -> Progress:
+        """How far it has come."""
+        return Progress(
+            rows=self.engine.rows,
+            features=self._features,
+            passes=self.how.passes,
+            passes_done=self.passes_done,
+            read=self.cursor.read,
+            total_bytes=self.source.total_bytes,
+            rows_in_pass=self.cursor.row,
+            total_rows=self.source.total_rows,
+            seconds=time.monotonic() - self._started,
+        )
+
+    def _batches(self) -> Iterator[tuple[Batch, Cursor]]:
+        self._reading = source = self._source_of_pass()
+        return source.batches(
+            self.how.batch_rows,
+            start=self.cursor,
+            want_names=not source.space.invertible,
+        )
+
+    def _source_of_pass(self) -> Source:
+        source = self.source
+        if self.how.shuffle:
+            # Each pass in an order of its own, which follows from the seed and the number of the pass.
+            seed = self.how.seed * 1_000_003 + self.passes_done
+            source = source.shuffled(seed, rows=self.plan.shuffle_rows, features=self.plan.shuffle_features)
+        return ReadAhead(source) if is_file_source(source) else source
+
+    def _learn(self, batch: Batch, cursor: Cursor) -> None:
+        def where(row: int) -> str:
+            return self._reading.where(cursor, batch, row)
+
+        try:
+            self.engine.step(replace(batch, y=self.targets.encode(batch, where)))
+        except DataError as error:
+            if len(error.args) == 2:  # the engine says which row; only the source knows where that is
+                raise DataError(f"{where(error.args[1])}: {error.args[0]}") from None
+            raise
+        self.cursor = cursor
+        self._rows_at_cursor = self.engine.rows
+        self._features += batch.nnz
+
+    def _end_pass(self) -> None:
+        if self.engine.rows == 0:
+            raise DataError(f"{self.source.describe()}: there is no row to learn from.")
+        if self.passes_done == 0:
+            self.targets.check_complete()
+            self.skipped = self.cursor.skipped
+            if self.skipped:
+                log.warning("%s: %d bad lines were skipped", self.source.describe(), self.skipped)
+        self.passes_done += 1
+        self.cursor = Cursor()
+
+    def _identity(self) -> dict[str, object]:
+        return {
+            "data": self.source.fingerprint(),
+            **self.settings.to_dict(),
+            "memory": self.plan.memory,
+            "passes": self.how.passes,
+            "shuffle": self.how.shuffle,
+            "seed": self.how.seed,
+        }
+
+    def _resume(self, path: str | os.PathLike[str]) -> None:
+        saved = Checkpoint.load(path, self._identity())
+        self.engine = OnlineEngine.from_state(self.settings, saved.engine)
+        self.targets = Targets(self.targets.loss, saved.labels)
+        self.passes_done = saved.passes_done
+        self.cursor = saved.cursor
+        self._rows_at_cursor = self.engine.rows
+        log.info("resumed from %s after %d rows", os.fspath(path), self.engine.rows)

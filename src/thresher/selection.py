@@ -1,0 +1,259 @@
+"""The answer: which features, called what, with which weights; predicting, saving and loading."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher import _native, container
+from thresher.batch import Batch
+from thresher.errors import DataError, FileFormatError
+from thresher.losses import Loss, get_loss
+from thresher.sources.scan import as_source
+from thresher.sources.source import Source
+from thresher.space import FeatureSpace
+
+KIND = "selection"
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The selected features, strongest first (ties to the smaller key), and the linear model on them.
+
+    Attributes
+    ----------
+    names : list of str
+        What each feature is called; ``#`` and its key where the name could not be kept.
+    keys : array of uint64
+    weights : array of shape (k,) or (n_classes, k)
+    bounds : array of shape (k,)
+        How far off a weight may be: 0 from an exact store, the estimate of ε‖β‖₂ from a sketch.
+    counts : array of shape (k,)
+        Rows in which the feature was seen since it was (last) taken in.
+    intercept : array of shape (1,) or (n_classes,)
+    loss : Loss
+    classes : list or None
+        The labels, the positive one last; None for regression.
+    space : FeatureSpace
+        What the keys mean.
+    settings, provenance : dict
+        How the selection was made, and from what.
+    """
+
+    names: list[str]
+    keys: NDArray[np.uint64]
+    weights: NDArray[np.float64]
+    bounds: NDArray[np.float64]
+    counts: NDArray[np.uint64]
+    intercept: NDArray[np.float64]
+    loss: Loss
+    classes: list[Any] | None
+    space: FeatureSpace
+    settings: dict[str, Any] = field(default_factory=dict)
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @property
+    def named(self) -> int:
+        """How many features have their true name."""
+        return sum(name != f"#{key}" for name, key in zip(self.names, self.keys.tolist(), strict=True))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(self.names[:3]) + (", …" if len(self) > 3 else "")
+        return f"<Selection of {len(self)} features ({self.named} named): {shown}>"
+
+    # ── the model ────────────────────────────────────────────────────────────────────────────────
+
+    @cached_property
+    def _index(self) -> _native.KeyIndex:
+        return _native.KeyIndex(np.ascontiguousarray(self.keys))
+
+    def _batches(self, data: Any, reading: dict[str, Any]) -> Iterator[Batch]:
+        source = as_source(data, **reading)
+        self.space.check_same(source.space)
+        for batch, _ in source.batches(keys=self.keys, want_labels=False):
+            yield batch
+
+    def margins(self, batch: Batch) -> NDArray[np.float64]:
+        """w'x + b of each row of a batch: (rows,), or (rows, n_classes) for several outputs."""
+        weights = np.ascontiguousarray(self.weights, dtype=np.float64).ravel()
+        flat = self._index.margins(batch.indptr, batch.keys, batch.values, weights, self.intercept)
+        return flat if len(self.intercept) == 1 else flat.reshape(len(batch), -1)
+
+    def decision_function(self, data: Any, **reading: Any) -> NDArray[np.float64]:
+        """The margins of all rows of anything that holds rows: a path, a Source, a matrix, a frame."""
+        parts = [self.margins(batch) for batch in self._batches(data, reading)]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def predict(self, data: Any, **reading: Any) -> NDArray[Any]:
+        """The class of each row, or its value in regression."""
+        return self.decide(self.decision_function(data, **reading))
+
+    def decide(self, margins: NDArray[np.float64]) -> NDArray[Any]:
+        """Margins to classes (or to themselves in regression)."""
+        if self.classes is None:
+            return margins
+        chosen = (margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
+        return np.array(_whole(self.classes))[chosen]
+
+    def predict_proba(self, data: Any, **reading: Any) -> NDArray[np.float64]:
+        """Probabilities, rows x classes; for the logistic loss."""
+        if self.loss.name != "logistic":
+            raise DataError(f"the {self.loss} loss gives no probabilities: use decision_function.")
+        return self.probabilities(self.decision_function(data, **reading))
+
+    def probabilities(self, margins: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Margins of the logistic loss to probabilities, rows x classes."""
+        positive = 0.5 * (1.0 + np.tanh(0.5 * margins))
+        return np.stack([1.0 - positive, positive], axis=1)
+
+    def transform(self, data: Any, **reading: Any) -> Any:
+        """The selected columns of the data as a SciPy CSR matrix, in the order of the selection."""
+        import scipy.sparse as sp
+
+        rows, columns, values = [np.zeros(1, np.int64)], [], []
+        for batch in self._batches(data, reading):
+            indptr, positions, where = self._index.keep(batch.indptr, batch.keys)
+            rows.append(indptr[1:] + rows[-1][-1])
+            columns.append(positions)
+            values.append(np.ones(len(where), np.float32) if batch.values is None else batch.values[where])
+        indptr = np.concatenate(rows)
+        if not columns:
+            return sp.csr_matrix((0, len(self)), dtype=np.float32)
+        matrix = sp.csr_matrix(
+            (np.concatenate(values), np.concatenate(columns), indptr), shape=(len(indptr) - 1, len(self))
+        )
+        matrix.sum_duplicates()
+        return matrix
+
+    # ── the file ─────────────────────────────────────────────────────────────────────────────────
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a ``.thr`` file, atomically."""
+        offsets, text = container.pack_strings([name.encode("utf-8", "surrogateescape") for name in self.names])
+        arrays = {
+            "keys": self.keys,
+            "weights": np.asarray(self.weights, dtype=np.float64),
+            "bounds": self.bounds,
+            "counts": self.counts,
+            "intercept": self.intercept,
+            "name_offsets": offsets,
+            "name_text": text,
+        }
+        meta = {
+            "loss": str(self.loss),
+            "classes": self.classes,
+            "space": self.space.to_dict(),
+            "settings": self.settings,
+            "provenance": self.provenance,
+        }
+        container.write(path, container.Content(KIND, meta, arrays))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Selection:
+        """Read a ``.thr`` file; a damaged or foreign one raises `FileFormatError`."""
+        _, meta, arrays = container.read(path, KIND)
+        try:
+            names = container.unpack_strings(arrays["name_offsets"], arrays["name_text"])
+            selection = cls(
+                [name.decode("utf-8", "surrogateescape") for name in names],
+                arrays["keys"],
+                arrays["weights"],
+                arrays["bounds"],
+                arrays["counts"],
+                arrays["intercept"],
+                get_loss(meta["loss"]),
+                meta["classes"],
+                FeatureSpace.from_dict(meta["space"]),
+                dict(meta["settings"]),
+                dict(meta["provenance"]),
+            )
+            selection._check()
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise FileFormatError(f"{os.fspath(path)}: not a selection in order ({error}).") from None
+        return selection
+
+    def _check(self) -> None:
+        k, outputs = len(self.keys), len(self.intercept)
+        expected = {
+            "names": (len(self.names), k),
+            "bounds": (self.bounds.shape, (k,)),
+            "counts": (self.counts.shape, (k,)),
+            "weights": (self.weights.shape, (k,) if outputs == 1 else (outputs, k)),
+            "key type": (self.keys.dtype, np.uint64),
+            "distinct keys": (len(np.unique(self.keys)), k),
+            "space": (self.space.kind in ("column", "index", "token"), True),
+            "classes": (self.classes is None, self.loss.task == "real"),
+        }
+        for what, (found, wanted) in expected.items():
+            if found != wanted:
+                raise ValueError(f"{what}: {found} where {wanted} is needed")
+        if not (np.isfinite(self.weights).all() and np.isfinite(self.intercept).all()):
+            raise ValueError("weights that are not finite")
+
+    # ── other forms ──────────────────────────────────────────────────────────────────────────────
+
+    def columns(self) -> dict[str, Any]:
+        """The table of features, column by column: rank, name, key, weight, bound, count."""
+        table: dict[str, Any] = {"rank": np.arange(1, len(self) + 1), "name": self.names, "key": self.keys}
+        if self.weights.ndim == 1:
+            table["weight"] = self.weights
+        else:
+            labels = self.classes or range(len(self.weights))
+            table |= {f"weight_{label}": row for label, row in zip(labels, self.weights, strict=True)}
+        return table | {"bound": self.bounds, "count": self.counts}
+
+    def to_arrow(self) -> Any:
+        """The table of features as an Arrow table."""
+        import pyarrow as pa
+
+        return pa.table(self.columns())
+
+    def to_frame(self) -> Any:
+        """The table of features as a pandas DataFrame."""
+        from thresher.extras import need
+
+        return need("pandas", "pandas").DataFrame(self.columns())
+
+    def export(self, path: str | os.PathLike[str], format: str | None = None) -> None:
+        """Write the selection for other programs: tsv, json, parquet, vw or onnx (by the path's ending)."""
+        from thresher.exports import export
+
+        export(self, path, format)
+
+    def to_sklearn(self) -> Any:
+        """A fitted scikit-learn linear model on the k columns that `transform` gives."""
+        from thresher.exports.sklearn import to_sklearn
+
+        return to_sklearn(self)
+
+
+def _whole(classes: list[Any]) -> list[Any]:
+    """Numeric classes as integers where all of them are."""
+    if all(isinstance(label, float) and label.is_integer() for label in classes):
+        return [int(label) for label in classes]
+    return classes
+
+
+def load(path: str | os.PathLike[str]) -> Selection:
+    """Read a selection back from a ``.thr`` file."""
+    return Selection.load(path)
+
+
+def evaluate(selection: Selection, source: Source) -> dict[str, float]:
+    """Score a selection on labelled data: accuracy and mean loss, or RMSE and R² in regression."""
+    from thresher.scores import Scores
+
+    selection.space.check_same(source.space)
+    scores = Scores(selection.loss)
+    for batch, cursor in source.batches(keys=selection.keys):
+        scores.add(selection, source, batch, cursor)
+    return scores.result()

@@ -1,0 +1,104 @@
+"""Labels as people write them to targets as losses take them, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.batch import Batch
+from thresher.errors import DataError, SettingsError
+from thresher.losses import Loss
+
+Label = float | str
+
+
+class Targets:
+    """Labels of any convention (0/1, ±1, 1/2, strings) to targets, in one reading.
+
+    Of two classes, the larger one (by number or alphabet) is the positive one, but in a stream that
+    is known only once both were seen. So the label met first trains as +1, and `orientation` says at
+    the end whether that has to be turned round: every binary loss here is symmetric, so turning all
+    labels round negates the model and nothing else.
+    """
+
+    def __init__(self, loss: Loss, seen: list[Label] | None = None) -> None:
+        if loss.task == "classes":
+            raise SettingsError(f"the {loss} loss needs a method for several classes")
+        self.loss = loss
+        self.seen: list[Label] = list(seen or [])
+
+    def encode(self, batch: Batch, where: Callable[[int], str]) -> NDArray[np.float64]:
+        """The targets of a batch; ``where(row)`` says for people where a row stands."""
+        y = batch.y
+        if y is None:
+            raise DataError("the data has no labels.")
+        if batch.y_indptr is not None:
+            raise DataError("rows with several labels: this method takes one label a row.")
+        return self._binary(y, where) if self.loss.task == "binary" else self._real(y, where)
+
+    def _real(self, y: NDArray[Any], where: Callable[[int], str]) -> NDArray[np.float64]:
+        if y.dtype != object:
+            bad = ~np.isfinite(y)
+            if not bad.any():
+                return y.astype(np.float64)
+        else:
+            bad = np.ones(len(y), bool)
+        row = int(np.argmax(bad))
+        raise DataError(
+            f"{where(row)}: the target is {_shown(y[row])}, and the {self.loss} loss takes finite numbers. "
+            "Mend the target, or choose a classification loss such as logistic."
+        )
+
+    def _binary(self, y: NDArray[Any], where: Callable[[int], str]) -> NDArray[np.float64]:
+        missing = np.array([label is None or label != label for label in y]) if y.dtype == object else np.isnan(y)
+        if missing.any():
+            row = int(np.argmax(missing))
+            raise DataError(f"{where(row)}: the label is missing. Give every row to learn from a label.")
+        if not self.seen and len(y):
+            self.seen.append(_plain(y[0]))
+        first = np.asarray(y == self.seen[0]) if len(y) else np.empty(0, bool)
+        others = ~first
+        if others.any():
+            if len(self.seen) == 1:
+                self.seen.append(_plain(y[int(np.argmax(others))]))
+            third = others & (y != self.seen[1])
+            if third.any():
+                row = int(np.argmax(third))
+                raise DataError(
+                    f"{where(row)}: the label {_shown(y[row])} is a third one after {_shown(self.seen[0])} and "
+                    f"{_shown(self.seen[1])}, and the {self.loss} loss tells two classes apart. For numbers as "
+                    "targets choose the squared loss."
+                )
+        return np.where(first, 1.0, -1.0)
+
+    def check_complete(self) -> None:
+        """After all rows: raise if there was nothing to tell apart."""
+        if self.loss.task == "binary" and len(self.seen) == 1:
+            raise DataError(
+                f"every label is {_shown(self.seen[0])}: there is only one class, and nothing to tell apart. "
+                "Check the labels, or choose a regression loss such as squared."
+            )
+
+    @property
+    def classes(self) -> list[Label] | None:
+        """The two classes, the positive one last; None for numbers."""
+        return sorted(self.seen) if self.loss.task == "binary" else None  # type: ignore[type-var]
+
+    @property
+    def orientation(self) -> float:
+        """-1 if the trained model must be negated for the last class to be the positive one."""
+        classes = self.classes
+        return -1.0 if classes is not None and len(classes) > 1 and self.seen[0] == classes[0] else 1.0
+
+
+def _plain(label: Any) -> Label:
+    value = label.item() if hasattr(label, "item") else label
+    return value if isinstance(value, str) else float(value) if isinstance(value, (int, float)) else str(value)
+
+
+def _shown(label: Any) -> str:
+    plain = _plain(label)
+    return repr(plain) if isinstance(plain, str) else f"{plain:g}"
