@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 
@@ -29,6 +30,13 @@ std::string joined(NameView name, std::size_t cap) {
     }
   }
   return out;
+}
+
+/// What the table ranks by. What is no number counts as infinite: a comparison with it would hold for
+/// nothing, and neither the heap nor a sort would end well.
+double magnitude_of(double weight) {
+  const double magnitude = std::fabs(weight);
+  return magnitude == magnitude ? magnitude : std::numeric_limits<double>::infinity();
 }
 
 std::size_t index_capacity(std::size_t k) { return std::bit_ceil(2 * k + 2); }
@@ -62,7 +70,7 @@ std::size_t TopK::home(std::uint64_t key) const { return hash_key(key, 0) >> shi
 void TopK::set(std::uint32_t slot, double weight) {
   weight_[slot] = weight;
   ++count_[slot];
-  const double magnitude = std::fabs(weight);
+  const double magnitude = magnitude_of(weight);
   if (magnitude < bound_[slot]) {
     bound_[slot] = magnitude;
     rise(heap_at_[slot]);
@@ -70,7 +78,7 @@ void TopK::set(std::uint32_t slot, double weight) {
 }
 
 bool TopK::offer(std::uint64_t key, double weight, NameView name, std::uint64_t count, Evicted* evicted) {
-  const double magnitude = std::fabs(weight);
+  const double magnitude = magnitude_of(weight);
   std::uint32_t slot;
   if (size_ < k_) {
     slot = static_cast<std::uint32_t>(size_);
@@ -98,8 +106,8 @@ std::vector<std::uint32_t> TopK::ordered(std::size_t limit) const {
   std::vector<std::uint32_t> slots(size_);
   std::iota(slots.begin(), slots.end(), 0U);
   const auto stronger = [this](std::uint32_t a, std::uint32_t b) {
-    const double x = std::fabs(weight_[a]);
-    const double y = std::fabs(weight_[b]);
+    const double x = magnitude_of(weight_[a]);
+    const double y = magnitude_of(weight_[b]);
     return x > y || (x == y && key_[a] < key_[b]);
   };
   limit = std::min(limit, slots.size());
@@ -140,7 +148,7 @@ void TopK::sink(std::size_t at) {
 std::uint32_t TopK::weakest() {
   for (;;) {
     const std::uint32_t root = heap_[0];
-    const double magnitude = std::fabs(weight_[root]);
+    const double magnitude = magnitude_of(weight_[root]);
     if (bound_[root] == magnitude) return root;
     bound_[root] = magnitude;
     sink(0);

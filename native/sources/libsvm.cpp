@@ -36,14 +36,14 @@ class Libsvm {
 
  private:
   Line labels(const char*& p, Trouble& bad) {
-    for (;;) {
+    for (bool first = true;; first = false) {
       double label;
       const char* const end = parse_double(p, label);
       if (end == nullptr || *end == ':') {
         // "index:value" (or qid:) where a label should stand: a row without one.
         const bool feature = end != nullptr || std::memcmp(p, "qid:", 4) == 0;
-        if (feature && options_.multilabel) return Line::row;
-        if (feature && options_.labels_optional) {
+        if (feature && first && options_.multilabel) return Line::row;
+        if (feature && first && options_.labels_optional) {
           out_.y.push(std::numeric_limits<double>::quiet_NaN());
           return Line::row;
         }

@@ -62,6 +62,7 @@ void parse_lines(const char* text, std::size_t size, const ParseOptions& options
     const std::size_t rows = out.indptr.size() - 1;
     const std::size_t features = out.keys.size();
     const std::size_t labels = out.y.size();
+    const bool all_ones = out.all_ones;
     RowExtras extras;
     Trouble trouble;
     const Line answer = format.line(p, extras, trouble);
@@ -74,8 +75,9 @@ void parse_lines(const char* text, std::size_t size, const ParseOptions& options
     } else if (answer == Line::bad) {
       out.keys.resize(features);
       out.values.resize(features);
-      if (options.want_names) out.names.resize(features);
+      if (out.names.size() > features) out.names.resize(features);  // a format without names has none to cut
       out.y.resize(labels);
+      out.all_ones = all_ones;
       if (out.faults.size() < Parsed::most_faults)
         out.faults.push_back({static_cast<std::size_t>(trouble.at - text), out.lines, trouble.what});
       if (!options.skip_bad_lines) return;

@@ -83,8 +83,9 @@ class Vw {
       return bad(start, tagged ? "the label is missing (a word that touches the '|' is a tag: put a space between)"
                                : "the label is missing");
     if (numbers[1] < 0) return bad(start, "the importance is negative");
-    out_.y.push(numbers[0]);
     extras.weight = static_cast<float>(numbers[1]);
+    if (!std::isfinite(extras.weight)) return bad(start, "the importance is too large for single precision");
+    out_.y.push(numbers[0]);
     return Line::row;
   }
 

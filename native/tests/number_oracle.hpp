@@ -19,7 +19,9 @@ inline const char* expected_double(const char* text, double& out) {
   }
   char* end;
   out = std::strtod(text, &end);
-  return end == text || (*end | 0x20) == 'e' ? nullptr : end;
+  bool exponent = false;
+  for (const char* p = text; p < end; ++p) exponent |= (*p | 0x20) == 'e';
+  return end == text || (!exponent && (*end | 0x20) == 'e') ? nullptr : end;
 }
 
 /// Digit by digit; nullptr where there is none or the number leaves 64 bits.

@@ -49,16 +49,18 @@ inline std::string fault(Parse parse, std::string_view text, const ParseOptions&
   return std::to_string(line) + ":" + std::to_string(at - parsed.consumed) + " " + what;
 }
 
-/// Parsed so many rows at a time, each piece from where the one before ended.
-inline std::string rows_in_pieces(Parse parse, std::string_view text, ParseOptions options, std::size_t most_rows) {
+/// Parsed so many rows or features at a time, each piece from where the one before ended.
+inline std::string rows_in_pieces(Parse parse, std::string_view text, const ParseOptions& options) {
   const PaddedText padded(text);
-  options.most_rows = most_rows;
   std::string out;
   std::size_t lines = 0;
   for (std::size_t begin = 0; begin < padded.size();) {
     Parsed parsed;
     parse(padded.data() + begin, padded.size() - begin, options, parsed);
-    CHECK(parsed.indptr.size() <= most_rows + 1);
+    const std::size_t rows = parsed.indptr.size() - 1;
+    CHECK(rows <= options.most_rows);
+    // The row that reaches the limit is the last: before it there was room.
+    if (rows != 0) CHECK(static_cast<std::size_t>(parsed.indptr[rows - 1]) < options.most_features);
     if (!CHECK(parsed.consumed > 0) || !CHECK(parsed.consumed <= padded.size() - begin)) break;
     out += describe(parsed, padded.data() + begin);
     begin += parsed.consumed;

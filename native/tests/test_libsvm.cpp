@@ -127,6 +127,7 @@ TEST(libsvm_skip_undoes_the_bad_row) {
   CHECK(parsed.all_ones);  // only the undone row held anything else
   CHECK_EQ(parsed.skipped, 3U);
   CHECK_EQ(parsed.lines, 6U);
+  CHECK(parsed.line.size() == 3 && parsed.line[0] == 0 && parsed.line[1] == 2 && parsed.line[2] == 5);
   CHECK_EQ(parsed.consumed, text.size());
   CHECK_EQ(parsed.faults.size(), 3U);
   CHECK_EQ(parsed.faults[0].line, 1U);
@@ -185,7 +186,12 @@ TEST(libsvm_pieces) {
   }
   const std::string whole = rows(text);
   for (const std::size_t most_rows : {1, 2, 3, 50, 199, 200, 201})
-    CHECK_EQ(check::rows_in_pieces(parse_libsvm, text, check::options(), most_rows), whole);
+    for (const std::size_t most_features : {1, 10, 1000000}) {
+      ParseOptions options = check::options();
+      options.most_rows = most_rows;
+      options.most_features = most_features;
+      CHECK_EQ(check::rows_in_pieces(parse_libsvm, text, options), whole);
+    }
 }
 
 TEST(libsvm_most_rows) {

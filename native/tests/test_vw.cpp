@@ -100,7 +100,8 @@ TEST(vw_too_many_namespaces) {
   for (std::uint64_t i = 0; i + 1 < PackedName::most_prefixes; ++i) text += " |" + std::to_string(i);
   const std::size_t last = text.size() + 2;
   text += " |last a\n";
-  CHECK_EQ(fault(text), "0:" + std::to_string(last) + " too many namespaces in one block");
+  CHECK_EQ(check::fault(parse_vw, text, check::options()),
+           "0:" + std::to_string(last) + " too many namespaces in one block");
 }
 
 TEST(vw_keys_and_names) {
@@ -183,5 +184,10 @@ TEST(vw_pieces) {
   }
   const std::string whole = rows(text);
   for (const std::size_t most_rows : {1, 2, 3, 50, 199, 200, 201})
-    CHECK_EQ(check::rows_in_pieces(parse_vw, text, named(), most_rows), whole);
+    for (const std::size_t most_features : {1, 10, 1000000}) {
+      ParseOptions options = named();
+      options.most_rows = most_rows;
+      options.most_features = most_features;
+      CHECK_EQ(check::rows_in_pieces(parse_vw, text, options), whole);
+    }
 }

@@ -12,6 +12,8 @@
 
 namespace check {
 
+inline bool same_number(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
 class TopKOracle {
  public:
   struct Entry {
@@ -85,13 +87,12 @@ inline bool put(thresher::TopK& table, std::uint64_t key, double weight, std::st
 
 /// Whether the table holds just what the oracle holds, in the right order; empty, or what is wrong.
 inline std::string difference(const thresher::TopK& table, const TopKOracle& oracle) {
-  const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
   if (table.size() != oracle.entries().size()) return "the sizes differ";
   for (const auto& [key, entry] : oracle.entries()) {
     const std::uint32_t slot = table.find(key);
     if (slot == thresher::TopK::none) return "a key is missing";
     if (slot >= table.size() || table.key(slot) != key) return "a key is found in another's slot";
-    if (!same(table.weight(slot), entry.weight)) return "a weight differs";
+    if (!same_number(table.weight(slot), entry.weight)) return "a weight differs";
     if (table.count(slot) != entry.count) return "a count differs";
     if (table.name(slot) != entry.name) return "a name differs";
   }

@@ -28,7 +28,7 @@ class Names:
     @staticmethod
     def pack(start: NDArray[Any], length: NDArray[Any], prefix: NDArray[Any] | int) -> NDArray[np.uint64]:
         """Put the three parts of each name into one word."""
-        words = np.minimum(length, (1 << 12) - 1).astype(np.uint64) << np.uint64(32)
+        words: NDArray[np.uint64] = np.minimum(length, (1 << 12) - 1).astype(np.uint64) << np.uint64(32)
         words |= np.asarray(start).astype(np.uint64)
         words |= np.asarray(prefix).astype(np.uint64) << np.uint64(44)
         return words

@@ -44,16 +44,17 @@ class Checkpoint:
         """Read it back for a run of the same ``identity``, or say what differs."""
         _, meta, arrays = container.read(path, KIND)
         try:
-            saved = meta["identity"]
+            saved = dict(meta["identity"])
             checkpoint = cls(
                 identity=saved,
-                passes_done=meta["passes_done"],
-                cursor=Cursor.from_dict(meta["cursor"]),
-                labels=meta["labels"],
+                passes_done=_whole(meta["passes_done"]),
+                cursor=_cursor(meta["cursor"]),
+                labels=_labels(meta["labels"]),
                 engine=arrays,
             )
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise FileFormatError(f"{os.fspath(path)}: not a checkpoint in order ({error}).") from None
+        identity = container.plain(identity)  # a tuple comes back from the file as a list
         differing = [name for name in sorted({*saved, *identity}) if saved.get(name) != identity.get(name)]
         if differing:
             told = "; ".join(f"{name}: {saved.get(name)!r} there, {identity.get(name)!r} now" for name in differing)
@@ -62,3 +63,26 @@ class Checkpoint:
                 "or start anew with restart=True (--restart)."
             )
         return checkpoint
+
+
+def _whole(number: Any) -> int:
+    if type(number) is not int or number < 0:
+        raise ValueError(f"{number!r} where a whole number is needed")
+    return number
+
+
+def _cursor(fields: Any, deepest: int = 16) -> Cursor:
+    if not isinstance(fields, dict) or not deepest:
+        raise ValueError("a cursor that is none")
+    for name, number in fields.items():
+        if name != "inner":
+            _whole(number)
+    if fields["inner"] is not None:
+        _cursor(fields["inner"], deepest - 1)
+    return Cursor.from_dict(fields)
+
+
+def _labels(labels: Any) -> list[Any]:
+    if not isinstance(labels, list) or not all(isinstance(label, (str, float, int)) for label in labels):
+        raise ValueError("labels that are neither numbers nor text")
+    return labels

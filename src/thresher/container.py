@@ -5,11 +5,14 @@ The layout is specified in ``docs/format.md``. Selections (``.thr``) and checkpo
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import itertools
 import json
+import math
 import os
+import secrets
 import struct
-import tempfile
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -23,6 +26,7 @@ VERSION = 1
 _HEAD = struct.Struct("<8sIIQ")  # magic, version, bytes of JSON, bytes of the whole file
 _CHECKSUM = 32
 _ALIGN = 8
+_LARGEST = (1 << 63) - 1
 _DTYPES = {"<f4", "<f8", "<i8", "<u4", "<u8", "|u1"}
 
 
@@ -43,19 +47,27 @@ def write_atomically(path: str | os.PathLike[str], write_to: Callable[[Any], obj
     """Let ``write_to`` fill a temporary file beside ``path``, then put it in its place.
 
     Whatever goes wrong before that (a full disk, an interrupt), a file already there stays as it was.
+    A link stays a link: what it points to is replaced. A device or pipe is simply written to.
     """
-    path = os.fspath(path)
-    handle, temporary = tempfile.mkstemp(prefix=".thresher-", dir=os.path.dirname(path) or ".")
-    try:
-        with open(handle, "wb") as file:
+    path = os.path.realpath(path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, "wb") as file:
+            write_to(file)
+        return
+    temporary = os.path.join(os.path.dirname(path), f".thresher-{secrets.token_hex(8)}")
+    # Made with the usual permissions, whatever the umask; never an existing file.
+    with open(temporary, "xb") as file:
+        try:
             write_to(file)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+            file.close()  # some systems replace only closed files
+            os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):  # closing writes what is left, and the disk may be full
+                file.close()
+            os.unlink(temporary)
+            raise
 
 
 def encode(content: Content) -> bytes:
@@ -71,7 +83,7 @@ def encode(content: Content) -> bytes:
         sections[name] = {"dtype": little.dtype.str, "shape": list(little.shape), "offset": at, "bytes": len(raw)}
         data.append(raw + bytes(-len(raw) % _ALIGN))
         at += len(data[-1])
-    header = {"kind": content.kind, "meta": content.meta, "arrays": sections}
+    header = {"kind": content.kind, "meta": plain(content.meta), "arrays": sections}
     text = json.dumps(header, sort_keys=True, allow_nan=False, separators=(",", ":")).encode()
     text += b" " * (-(_HEAD.size + len(text)) % _ALIGN)
     total = _HEAD.size + len(text) + at + _CHECKSUM
@@ -83,7 +95,9 @@ def read(path: str | os.PathLike[str], kind: str) -> Content:
     """Read a file of this kind, or say what is wrong with it."""
     try:
         with open(path, "rb") as file:
-            raw = file.read()
+            raw = file.read(len(MAGIC))
+            # A file that is not ours may be of any size: it is not read any further.
+            raw += file.read() if raw == MAGIC else b""
     except OSError as error:
         raise FileFormatError(f"{os.fspath(path)}: cannot be read ({error.strerror}).") from None
     try:
@@ -102,6 +116,8 @@ def decode(raw: bytes) -> Content:
     if len(raw) < _HEAD.size + _CHECKSUM:
         raise FileFormatError("the file is cut short.")
     _, version, header_size, total = _HEAD.unpack_from(raw)
+    if version < 1:
+        raise FileFormatError("there is no format 0.")
     if version > VERSION:
         raise FileFormatError(f"written in format {version}; this Thresher reads up to {VERSION}. Upgrade it.")
     if total != len(raw):
@@ -110,28 +126,59 @@ def decode(raw: bytes) -> Content:
     if hashlib.blake2b(body, digest_size=_CHECKSUM).digest() != checksum:
         raise FileFormatError("the checksum does not fit: the file is damaged.")
     data_start = _HEAD.size + header_size
+    if data_start > len(body) or data_start % _ALIGN:
+        raise FileFormatError("the header is not in order (its size).")
     try:
-        header = json.loads(body[_HEAD.size : data_start])
+        header = json.loads(body[_HEAD.size : data_start], object_pairs_hook=_object, parse_constant=_no_constant)
         kind, meta, sections = header["kind"], header["meta"], header["arrays"]
         if not (isinstance(kind, str) and isinstance(meta, dict) and isinstance(sections, dict)):
-            raise TypeError
-        arrays = {name: _section(body, data_start, section) for name, section in sections.items()}
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-        raise FileFormatError("the header is not in order.") from None
+            raise TypeError("its parts are of the wrong types")
+        arrays = _arrays(memoryview(body)[data_start:], sections)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise FileFormatError(f"the header is not in order ({error}).") from None
     return Content(kind, meta, arrays)
 
 
-def _section(body: bytes, data_start: int, section: Mapping[str, Any]) -> NDArray[Any]:
-    dtype, shape = section["dtype"], [int(n) for n in section["shape"]]
-    start, size = data_start + int(section["offset"]), int(section["bytes"])
-    if dtype not in _DTYPES or len(shape) > 2 or min([*shape, 0]) < 0:
-        raise ValueError
-    count = 1
-    for n in shape:
-        count *= n
-    if start < data_start or size < 0 or start + size > len(body) or count * np.dtype(dtype).itemsize != size:
-        raise ValueError
-    return np.frombuffer(body, dtype=dtype, count=count, offset=start).reshape(shape)
+def _arrays(data: memoryview, sections: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """The arrays as views of ``data``: nothing a header says makes anything be allocated."""
+    arrays = {}
+    taken = []
+    for name, section in sections.items():
+        dtype, shape, start, size = (section[field] for field in ("dtype", "shape", "offset", "bytes"))
+        if dtype not in _DTYPES or not isinstance(shape, list) or len(shape) > 2:
+            raise ValueError(f"{name}: type or shape")
+        if not all(type(n) is int and 0 <= n <= _LARGEST for n in (*shape, start, size)):
+            raise ValueError(f"{name}: sizes")
+        if start % _ALIGN or start + size > len(data) or math.prod(shape) * np.dtype(dtype).itemsize != size:
+            raise ValueError(f"{name}: place")
+        taken.append((start, start + size))
+        arrays[name] = np.frombuffer(data[start : start + size], dtype=dtype).reshape(shape)
+    taken.sort()
+    if any(end > start for (_, end), (start, _) in itertools.pairwise(taken)):
+        raise ValueError("arrays overlap")
+    return arrays
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError("a name occurs twice")
+    return fields
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def plain(value: Any) -> Any:
+    """A value as it comes back from a file: NumPy's numbers as Python's, tuples as lists, no NaN or infinity."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(inner) for inner in value]
+    if isinstance(value, (np.generic, np.ndarray)):
+        return plain(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def pack_strings(strings: list[bytes]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
@@ -142,13 +189,9 @@ def pack_strings(strings: list[bytes]) -> tuple[NDArray[np.int64], NDArray[np.ui
 
 def unpack_strings(offsets: NDArray[np.int64], text: NDArray[np.uint8]) -> list[bytes]:
     """The reverse of `pack_strings`."""
+    if offsets.dtype != np.int64 or text.dtype != np.uint8 or offsets.ndim != 1 or text.ndim != 1:
+        raise FileFormatError("the stored names are of the wrong type.")
     if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(text) or (np.diff(offsets) < 0).any():
         raise FileFormatError("the stored names are not in order.")
     raw = text.tobytes()
     return [raw[a:b] for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

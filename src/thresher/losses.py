@@ -73,7 +73,7 @@ class Loss:
         return _native.loss_derivative(self.name, self.delta, _floats(m), _floats(y))
 
     def __str__(self) -> str:
-        return f"huber:{self.delta:g}" if self.name == "huber" else self.name
+        return f"huber:{repr(self.delta).removesuffix('.0')}" if self.name == "huber" else self.name
 
 
 def get_loss(spec: str | Loss) -> Loss:

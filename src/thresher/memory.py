@@ -79,8 +79,9 @@ class Plan:
 
 #: Batches alive at once at most: one being parsed, two waiting, one being learned, one on its way back.
 _BATCHES = 5
-#: Bytes of text, arrays and names that a feature waiting in the shuffle buffer costs, with its copies.
-_SHUFFLED_FEATURE = 72
+#: Bytes that a feature in the shuffle buffer costs: key, value, name and text (36), twice while the buffer is
+#: put together, and once in each of the three permuted buffers on their way to the learner; a fifth more to be safe.
+_SHUFFLED_FEATURE = 216
 
 
 def make_plan(k: int, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool = True) -> Plan:
@@ -101,7 +102,8 @@ def make_plan(k: int, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool = Tru
         name_cap //= 2
     table = _native.TopK.planned_bytes(k, name_cap)
     if table > room:
-        needed = (table + (64 << 10)) * 4 // 3 + 2 * buffers
+        # With a quarter for shuffling and an eighth or so for buffers, this leaves the table its room.
+        needed = (table + MB) * 2
         raise SettingsError(
             f"k = {k} does not fit into memory = {show_size(allowed)}: its table alone takes {show_size(table)}. "
             f"Give about {show_size(needed)}, or ask for a smaller k."
@@ -120,11 +122,30 @@ def make_plan(k: int, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool = Tru
     )
 
 
+def resident() -> int:
+    """The memory this process holds now, in bytes; where the system does not say, the most it ever held."""
+    return _from_proc("VmRSS") or peak_resident()
+
+
 def peak_resident() -> int:
     """The most memory this process ever held, in bytes; 0 where the system does not say."""
+    # Linux hands ru_maxrss down from the parent process, so it is asked elsewhere there.
+    if peak := _from_proc("VmHWM"):
+        return peak
     try:
         import resource
     except ImportError:  # Windows
         return 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _from_proc(field: str) -> int:
+    try:
+        with open("/proc/self/status") as file:
+            for line in file:
+                if line.startswith(field):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return 0

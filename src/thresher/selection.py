@@ -66,6 +66,14 @@ class Selection:
         """How many features have their true name."""
         return sum(name != f"#{key}" for name, key in zip(self.names, self.keys.tolist(), strict=True))
 
+    @property
+    def labels(self) -> list[Any]:
+        """The classes as `predict` gives them: numbers as integers where all of them are. Empty for regression."""
+        classes = self.classes or []
+        if all(isinstance(label, float) and label.is_integer() for label in classes):
+            return [int(label) for label in classes]
+        return classes
+
     def __repr__(self) -> str:
         shown = ", ".join(self.names[:3]) + (", …" if len(self) > 3 else "")
         return f"<Selection of {len(self)} features ({self.named} named): {shown}>"
@@ -76,7 +84,7 @@ class Selection:
     def _index(self) -> _native.KeyIndex:
         return _native.KeyIndex(np.ascontiguousarray(self.keys))
 
-    def _batches(self, data: Any, reading: dict[str, Any]) -> Iterator[Batch]:
+    def batches(self, data: Any, reading: dict[str, Any]) -> Iterator[Batch]:
         source = as_source(data, **reading)
         self.space.check_same(source.space)
         for batch, _ in source.batches(keys=self.keys, want_labels=False):
@@ -90,8 +98,8 @@ class Selection:
 
     def decision_function(self, data: Any, **reading: Any) -> NDArray[np.float64]:
         """The margins of all rows of anything that holds rows: a path, a Source, a matrix, a frame."""
-        parts = [self.margins(batch) for batch in self._batches(data, reading)]
-        return np.concatenate(parts) if parts else np.empty(0)
+        parts = [self.margins(batch) for batch in self.batches(data, reading)]
+        return np.concatenate(parts) if parts else np.empty(0 if len(self.intercept) == 1 else (0, len(self.intercept)))
 
     def predict(self, data: Any, **reading: Any) -> NDArray[Any]:
         """The class of each row, or its value in regression."""
@@ -102,7 +110,8 @@ class Selection:
         if self.classes is None:
             return margins
         chosen = (margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
-        return np.array(_whole(self.classes))[chosen]
+        predicted: NDArray[Any] = np.array(self.labels)[chosen]
+        return predicted
 
     def predict_proba(self, data: Any, **reading: Any) -> NDArray[np.float64]:
         """Probabilities, rows x classes; for the logistic loss."""
@@ -120,7 +129,7 @@ class Selection:
         import scipy.sparse as sp
 
         rows, columns, values = [np.zeros(1, np.int64)], [], []
-        for batch in self._batches(data, reading):
+        for batch in self.batches(data, reading):
             indptr, positions, where = self._index.keep(batch.indptr, batch.keys)
             rows.append(indptr[1:] + rows[-1][-1])
             columns.append(positions)
@@ -139,7 +148,7 @@ class Selection:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a ``.thr`` file, atomically."""
         offsets, text = container.pack_strings([name.encode("utf-8", "surrogateescape") for name in self.names])
-        arrays = {
+        arrays: dict[str, NDArray[Any]] = {
             "keys": self.keys,
             "weights": np.asarray(self.weights, dtype=np.float64),
             "bounds": self.bounds,
@@ -173,8 +182,8 @@ class Selection:
                 get_loss(meta["loss"]),
                 meta["classes"],
                 FeatureSpace.from_dict(meta["space"]),
-                dict(meta["settings"]),
-                dict(meta["provenance"]),
+                meta["settings"],
+                meta["provenance"],
             )
             selection._check()
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -182,32 +191,58 @@ class Selection:
         return selection
 
     def _check(self) -> None:
+        """Raise ValueError unless everything a file may have brought fits together."""
         k, outputs = len(self.keys), len(self.intercept)
-        expected = {
-            "names": (len(self.names), k),
-            "bounds": (self.bounds.shape, (k,)),
-            "counts": (self.counts.shape, (k,)),
-            "weights": (self.weights.shape, (k,) if outputs == 1 else (outputs, k)),
-            "key type": (self.keys.dtype, np.uint64),
-            "distinct keys": (len(np.unique(self.keys)), k),
-            "space": (self.space.kind in ("column", "index", "token"), True),
-            "classes": (self.classes is None, self.loss.task == "real"),
-        }
-        for what, (found, wanted) in expected.items():
-            if found != wanted:
-                raise ValueError(f"{what}: {found} where {wanted} is needed")
-        if not (np.isfinite(self.weights).all() and np.isfinite(self.intercept).all()):
-            raise ValueError("weights that are not finite")
+        several = self.loss.task == "classes"
+        for name, dtype, shape in (
+            ("keys", np.uint64, (k,)),
+            ("weights", np.float64, (outputs, k) if several else (k,)),
+            ("bounds", np.float64, (k,)),
+            ("counts", np.uint64, (k,)),
+            ("intercept", np.float64, (outputs,)),
+        ):
+            array = getattr(self, name)
+            if array.dtype != dtype or array.shape != shape:
+                raise ValueError(f"{name} of type {array.dtype} and shape {array.shape}")
+        if not (np.isfinite(self.weights).all() and np.isfinite(self.intercept).all() and (self.bounds >= 0).all()):
+            raise ValueError("weights or bounds that are no numbers")
+        if len(self.names) != k or len(np.unique(self.keys)) != k:
+            raise ValueError("features without a name, or twice")
+        size = self.space.size
+        if self.space.kind not in ("column", "index", "token") or not (size is None or type(size) is int):
+            raise ValueError("an unknown feature space")
+        if size is not None and k and int(self.keys.max()) >= size:
+            raise ValueError(f"feature {self.keys.max()} of {size}")
+        if not (isinstance(self.settings, dict) and isinstance(self.provenance, dict)):
+            raise TypeError("settings or provenance of the wrong type")
+        self._check_classes(outputs)
+
+    def _check_classes(self, outputs: int) -> None:
+        if self.loss.task != "classes" and outputs != 1:
+            raise ValueError(f"{outputs} outputs for the {self.loss} loss")
+        if self.loss.task == "real":
+            if self.classes is not None:
+                raise ValueError("classes in regression")
+            return
+        if not isinstance(self.classes, list) or len(self.classes) != (2 if outputs == 1 else outputs):
+            raise ValueError("not as many classes as the loss tells apart")
+        one_type = all(isinstance(c, str) for c in self.classes) or all(type(c) in (int, float) for c in self.classes)
+        if not one_type or len(set(self.classes)) != len(self.classes):
+            raise ValueError("classes that are not distinct numbers or distinct words")
 
     # ── other forms ──────────────────────────────────────────────────────────────────────────────
 
     def columns(self) -> dict[str, Any]:
-        """The table of features, column by column: rank, name, key, weight, bound, count."""
-        table: dict[str, Any] = {"rank": np.arange(1, len(self) + 1), "name": self.names, "key": self.keys}
+        """The table of features, column by column: rank, name, key, weight, bound, count.
+
+        Names are proper Unicode here: a byte that is not UTF-8 is spelled ``\\xff``.
+        """
+        names = [spelled(name) for name in self.names]
+        table: dict[str, Any] = {"rank": np.arange(1, len(self) + 1), "name": names, "key": self.keys}
         if self.weights.ndim == 1:
             table["weight"] = self.weights
         else:
-            labels = self.classes or range(len(self.weights))
+            labels = self.labels or range(len(self.weights))
             table |= {f"weight_{label}": row for label, row in zip(labels, self.weights, strict=True)}
         return table | {"bound": self.bounds, "count": self.counts}
 
@@ -215,7 +250,9 @@ class Selection:
         """The table of features as an Arrow table."""
         import pyarrow as pa
 
-        return pa.table(self.columns())
+        columns = self.columns()
+        columns["name"] = pa.array(columns["name"], pa.string())  # text even when there is none
+        return pa.table(columns)
 
     def to_frame(self) -> Any:
         """The table of features as a pandas DataFrame."""
@@ -236,11 +273,9 @@ class Selection:
         return to_sklearn(self)
 
 
-def _whole(classes: list[Any]) -> list[Any]:
-    """Numeric classes as integers where all of them are."""
-    if all(isinstance(label, float) and label.is_integer() for label in classes):
-        return [int(label) for label in classes]
-    return classes
+def spelled(name: str) -> str:
+    """A name with every byte that was not UTF-8 spelled out, ``\\xff``."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def load(path: str | os.PathLike[str]) -> Selection:

@@ -53,17 +53,30 @@ class Targets:
         )
 
     def _binary(self, y: NDArray[Any], where: Callable[[int], str]) -> NDArray[np.float64]:
-        missing = np.array([label is None or label != label for label in y]) if y.dtype == object else np.isnan(y)
+        missing = np.array([_is_missing(label) for label in y], bool) if y.dtype == object else np.isnan(y)
         if missing.any():
             row = int(np.argmax(missing))
             raise DataError(f"{where(row)}: the label is missing. Give every row to learn from a label.")
+        if y.dtype != object and np.isinf(y).any():
+            row = int(np.argmax(np.isinf(y)))
+            raise DataError(f"{where(row)}: the label is infinite, which is no class. Mend the label.")
+        if y.dtype == object:
+            plain = np.empty(len(y), object)
+            plain[:] = [_plain(label) for label in y]
+            y = plain
         if not self.seen and len(y):
             self.seen.append(_plain(y[0]))
         first = np.asarray(y == self.seen[0]) if len(y) else np.empty(0, bool)
         others = ~first
         if others.any():
             if len(self.seen) == 1:
-                self.seen.append(_plain(y[int(np.argmax(others))]))
+                row = int(np.argmax(others))
+                self.seen.append(_plain(y[row]))
+                if isinstance(self.seen[0], str) != isinstance(self.seen[1], str):
+                    raise DataError(
+                        f"{where(row)}: the label {_shown(y[row])} after {_shown(self.seen[0])}: one is text and the "
+                        "other a number, so neither is the larger. Write all labels the same way."
+                    )
             third = others & (y != self.seen[1])
             if third.any():
                 row = int(np.argmax(third))
@@ -85,7 +98,7 @@ class Targets:
     @property
     def classes(self) -> list[Label] | None:
         """The two classes, the positive one last; None for numbers."""
-        return sorted(self.seen) if self.loss.task == "binary" else None  # type: ignore[type-var]
+        return sorted(self.seen) if self.loss.task == "binary" else None
 
     @property
     def orientation(self) -> float:
@@ -94,9 +107,18 @@ class Targets:
         return -1.0 if classes is not None and len(classes) > 1 and self.seen[0] == classes[0] else 1.0
 
 
+def _is_missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas.NA, which is neither the same as itself nor different
+        return True
+
+
 def _plain(label: Any) -> Label:
     value = label.item() if hasattr(label, "item") else label
-    return value if isinstance(value, str) else float(value) if isinstance(value, (int, float)) else str(value)
+    if isinstance(value, (int, float)):
+        return float(value) + 0.0  # there is one zero
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def _shown(label: Any) -> str:

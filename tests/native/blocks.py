@@ -1,5 +1,7 @@
 """Text as the parsers take it, and what they give back as rows."""
 
+import itertools
+
 import numpy as np
 
 from tests.reference.lines import Row
@@ -27,11 +29,11 @@ def rows_of(parsed: dict, text: bytes, begin: int = 0) -> list[Row]:
     qid = [-1] * n if parsed["qid"] is None else parsed["qid"].tolist()
     y = parsed["y"].tolist()
     if parsed["y_indptr"] is not None:
-        y = [tuple(y[a:b]) for a, b in zip(parsed["y_indptr"][:-1], parsed["y_indptr"][1:], strict=True)]
+        y = [tuple(y[a:b]) for a, b in itertools.pairwise(parsed["y_indptr"])]
     names = [] if parsed["names"] is None else [unpack(int(word), parsed, text, begin) for word in parsed["names"]]
     return [
         Row(keys[a:b], values[a:b], y[i], weight[i], qid[i], names[a:b])
-        for i, (a, b) in enumerate(zip(indptr[:-1], indptr[1:], strict=True))
+        for i, (a, b) in enumerate(itertools.pairwise(indptr))
     ]
 
 

@@ -1,5 +1,6 @@
 """The loop over an exact table is iterative hard thresholding, bit for bit, however it is fed."""
 
+import itertools
 import subprocess
 import sys
 
@@ -104,7 +105,7 @@ def test_any_batching(problem, cuts):
     whole, parts = _native.ExactLoop(**options), _native.ExactLoop(**options)
     _, margins = batch.learn(whole, 0, len(some))
     edges = [0, *sorted(min(cut, len(some)) for cut in cuts), len(some)]
-    pieces = [batch.learn(parts, a, b)[1] for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    pieces = [batch.learn(parts, a, b)[1] for a, b in itertools.pairwise(edges)]
     assert state(parts) == state(whole)
     assert np.concatenate(pieces).tobytes() == margins.tobytes()
 

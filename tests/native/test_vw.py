@@ -46,7 +46,7 @@ def line(draw) -> bytes:
 TEXTS = st.lists(line() | damaged(line(), ALPHABET) | garbled(ALPHABET), max_size=8).map(joined)
 
 
-@settings(deadline=None, max_examples=600)
+@settings(deadline=None, max_examples=300)
 @given(TEXTS, st.booleans(), st.sampled_from([b"7", b"\0", b" ", b":", b"\n"]))
 def test_twin(text, labels_optional, filler):
     """Good rows with their names, and the numbers of bad lines, whatever bytes stand behind the text."""
@@ -58,7 +58,7 @@ def test_twin(text, labels_optional, filler):
     assert (parsed["skipped"], parsed["consumed"], parsed["lines"]) == (len(bad), len(text), text.count(b"\n"))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(TEXTS)
 def test_stops_at_the_first_bad_line(text):
     """Unless bad lines are to be skipped, nothing from the first one on is read, and the fault lies within it."""
@@ -73,7 +73,7 @@ def test_stops_at_the_first_bad_line(text):
         assert what
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(TEXTS, st.integers(1, 3))
 def test_in_pieces(text, rows):
     """A text read a few rows at a time gives the rows of the whole, names included."""
@@ -129,9 +129,10 @@ def test_by_hand():
     "bad",
     [
         b"1 a b", b"x | a", b"1|a b", b"| a", b"'t | a", b"'t 1 | a", b"1 'a 'b| c", b"1 2 3 4 | a", b"1 -1 | a",
-        b"1 x | a", b"nan | a", b"inf | a", b"1 | a:", b"1 | :1", b"1 | a:nan", b"1 | a:1:2", b"1 | a:1x", b"1 | a:1e39",
-        b"1 |a:1e30 b:1e30", b"1 |:2 a", b"1 |a: b", b"1 |a:x b", b"1 |a:1:1 b", b"1 |a:1e999 b", b"1 | a\x01b",
-        b"1 | a\rb", b"1 |a\x00 b", b"1 'a\x02 | b", b"1:2 | a", b"1 | a:1\r\r", b"1e999 | a", b"1 1e999 | a",
+        b"1 x | a", b"1 | a:0x1", b"nan | a", b"inf | a", b"1 | a:", b"1 | :1", b"1 | a:nan", b"1 | a:1:2", b"1 | a:1x",
+        b"1 | a:1e39", b"1 |a:1e30 b:1e30", b"1 |:2 a", b"1 |a: b", b"1 |a:x b", b"1 |a:1:1 b", b"1 |a:1e999 b",
+        b"1 | a\x01b", b"1 | a\rb", b"1 |a\x00 b", b"1 'a\x02 | b", b"1:2 | a", b"1 | a:1\r\r", b"1e999 | a",
+        b"1 1e999 | a",
     ],
 )  # fmt: skip
 def test_bad_lines(bad):
@@ -187,7 +188,7 @@ def written_file(rng: random.Random, n: int) -> bytes:
     for _ in range(n):
         head = [str(rng.choice([1, -1, 0.5, 3]))]
         if rng.random() < 0.5:
-            head.append(str(rng.choice([0.5, 1, 2, 3.5])))
+            head.append(str(rng.choice([1, 1.5, 2, 3.5])))
         tag = rng.choice(["", "", "'t7", "tag"])
         spaces = [""] if tag == "" else []
         for name in rng.choices(["", "user", "item", "u", "x"], k=rng.randint(1, 4)):

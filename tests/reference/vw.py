@@ -37,8 +37,8 @@ def parse_line(line: bytes, *, labels_optional: bool = False) -> Row | None:
     if len(numbers) > 3 or (not numbers and not labels_optional):
         raise BadLine(head)
     y = numbers[0] if numbers else math.nan
-    weight = single(numbers[1]) if len(numbers) > 1 else 1.0
-    if weight < 0:
+    importance = numbers[1] if len(numbers) > 1 else 1.0
+    if importance < 0:
         raise BadLine("a negative importance")
     keys, values, names = [], [], []
     for space in spaces:
@@ -54,4 +54,4 @@ def parse_line(line: bytes, *, labels_optional: bool = False) -> Row | None:
             keys.append(hash_bytes(name, seed))
             values.append(single(value * scale))
             names.append(prefix + name[:LONGEST_NAME])
-    return Row(keys, values, y, weight, -1, names)
+    return Row(keys, values, y, single(importance), -1, names)

@@ -12,7 +12,7 @@ from thresher.batch import Batch, Cursor
 from thresher.checkpoint import Checkpoint
 from thresher.errors import DataError, SettingsError
 from thresher.losses import get_loss
-from thresher.memory import Plan
+from thresher.memory import Plan, resident
 from thresher.online.engine import OnlineEngine, OnlineSettings
 from thresher.sources.combine import ReadAhead
 from thresher.sources.scan import is_file_source
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run has come, for whoever shows it."""
+    """How far a run has come, for whoever shows it; ``grown`` is its resident memory over that at the start."""
 
     rows: int
     features: int
@@ -35,6 +35,7 @@ class Progress:
     rows_in_pass: int
     total_rows: int | None
     seconds: float
+    grown: int
 
     @property
     def fraction(self) -> float | None:
@@ -85,6 +86,7 @@ class OnlineRun:
         self._rows_at_cursor = 0
         self._features = 0
         self._started = self._saved = time.monotonic()
+        self._resident = self._most_resident = resident()
         if not source.rewindable and (run.passes > 1 or run.checkpoint is not None):
             raise SettingsError(
                 "standard input can be read once: for several passes or a checkpoint save it to a file first"
@@ -134,6 +136,7 @@ class OnlineRun:
             rows_in_pass=self.cursor.row,
             total_rows=self.source.total_rows,
             seconds=time.monotonic() - self._started,
+            grown=self._most_resident - self._resident,
         )
 
     def _batches(self) -> Iterator[tuple[Batch, Cursor]]:
@@ -150,7 +153,8 @@ class OnlineRun:
             # Each pass in an order of its own, which follows from the seed and the number of the pass.
             seed = self.how.seed * 1_000_003 + self.passes_done
             source = source.shuffled(seed, rows=self.plan.shuffle_rows, features=self.plan.shuffle_features)
-        return ReadAhead(source) if is_file_source(source) else source
+        # A shuffled batch holds on to its whole buffer: one waiting is enough.
+        return ReadAhead(source, depth=1 if self.how.shuffle else 2) if is_file_source(source) else source
 
     def _learn(self, batch: Batch, cursor: Cursor) -> None:
         def where(row: int) -> str:
@@ -165,6 +169,7 @@ class OnlineRun:
         self.cursor = cursor
         self._rows_at_cursor = self.engine.rows
         self._features += batch.nnz
+        self._most_resident = max(self._most_resident, resident())
 
     def _end_pass(self) -> None:
         if self.engine.rows == 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ class InMemory(Source):
 
     def __init__(self, n: int, y: Any = None, weight: Any = None, order: NDArray[np.int64] | None = None) -> None:
         self.y = _checked_column(y, n, "y")
-        self.weight = None if weight is None else _checked_column(weight, n, "sample_weight").astype(np.float32)
+        self.weight = None if weight is None else narrowed(_checked_column(weight, n, "sample_weight"))
         if self.weight is not None and not (np.isfinite(self.weight).all() and (self.weight >= 0).all()):
             raise DataError("sample_weight must be finite and not negative.")
         self.order = order
@@ -61,12 +62,12 @@ class InMemory(Source):
             batch = self._rows(which, want_names)
             y = None if self.y is None else self.y[which]
             weight = None if self.weight is None else self.weight[which]
-            batch = Batch(batch.indptr, batch.keys, batch.values, y, None, weight, batch.names)
+            line = np.arange(at, stop) if self.order is None else self.order[at:stop]
+            batch = replace(batch, y=y, weight=weight, line=line + 1)
             yield (batch if only is None else batch.keep(only)), Cursor(row=stop)
 
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
-        number = cursor.row - len(batch) + row
-        return f"row {number if self.order is None else self.order[number]} (counted from 0)"
+        return "some row" if batch.line is None else f"row {batch.line[row] - 1} (counted from 0)"
 
     def shards(self, n: int) -> list[Source]:
         super().shards(n)
@@ -84,7 +85,8 @@ class InMemory(Source):
             if content is not None:
                 array = np.asarray(content)
                 digest.update(f"{array.dtype}{array.shape}".encode())
-                digest.update(repr(array.tolist()).encode() if array.dtype == object else np.ascontiguousarray(array))
+                written = repr(array.tolist()).encode() if array.dtype == object else np.ascontiguousarray(array).data
+                digest.update(written)
         return digest.hexdigest()
 
 
@@ -92,13 +94,7 @@ class DenseSource(InMemory):
     """A dense matrix; zeros are left out."""
 
     def __init__(self, x: NDArray[Any], y: Any = None, weight: Any = None, order: Any = None) -> None:
-        if x.ndim != 2:
-            raise DataError(
-                f"a matrix of rows and columns is needed, not {x.ndim} dimension(s). "
-                "Reshape your data, for one column with x.reshape(-1, 1)."
-            )
-        if x.dtype.kind == "c":
-            raise DataError("Complex data not supported: pass real and imaginary parts as columns.")
+        _check_matrix(x)
         super().__init__(x.shape[0], y, weight, order)
         self.x = x
         self.space = FeatureSpace("column", x.shape[1])
@@ -107,7 +103,7 @@ class DenseSource(InMemory):
         return DenseSource(self.x, self.y, self.weight, order)
 
     def _rows_at_once(self) -> int:
-        return _MOST_FEATURES // max(1, self.x.shape[1])
+        return _MOST_FEATURES // max(1, int(self.x.shape[1]))
 
     def _rows(self, rows: slice | NDArray[np.int64], want_names: bool) -> Batch:
         block = self.x[rows]
@@ -132,6 +128,7 @@ class SparseSource(InMemory):
     """A SciPy matrix, in compressed rows from here on."""
 
     def __init__(self, x: Any, y: Any = None, weight: Any = None, order: Any = None) -> None:
+        _check_matrix(x)
         super().__init__(x.shape[0], y, weight, order)
         self.x = x.tocsr()
         self.space = FeatureSpace("column", x.shape[1])
@@ -140,7 +137,7 @@ class SparseSource(InMemory):
         return SparseSource(self.x, self.y, self.weight, order)
 
     def _rows_at_once(self) -> int:
-        return max(1, _MOST_FEATURES * self.n // max(1, self.x.nnz))
+        return max(1, _MOST_FEATURES * self.n // max(1, int(self.x.nnz)))
 
     def _rows(self, rows: slice | NDArray[np.int64], want_names: bool) -> Batch:
         # A slice of compressed rows is a view; rows in another order are gathered.
@@ -152,7 +149,7 @@ class SparseSource(InMemory):
         else:
             taken = self.x[rows]
             indptr, keys, values = taken.indptr.astype(np.int64), taken.indices.astype(np.uint64), taken.data
-        narrow = values.astype(np.float32)
+        narrow = narrowed(values)
         if not np.isfinite(narrow).all():
             at = int(np.flatnonzero(~np.isfinite(narrow))[0])
             bad_row = int(np.searchsorted(indptr, at, side="right")) - 1
@@ -164,6 +161,23 @@ class SparseSource(InMemory):
 
     def describe(self) -> str:
         return f"sparse matrix of {self.x.shape[0]} x {self.x.shape[1]}"
+
+
+def _check_matrix(x: Any) -> None:
+    """Raise unless this has rows and columns of real numbers."""
+    if x.ndim != 2:
+        raise DataError(
+            f"a matrix of rows and columns is needed, not {x.ndim} dimension(s). "
+            "Reshape your data, for one column with x.reshape(-1, 1)."
+        )
+    if x.dtype.kind == "c":
+        raise DataError("Complex data not supported: pass real and imaginary parts as columns.")
+
+
+def narrowed(values: NDArray[Any]) -> NDArray[np.float32]:
+    """As single precision; what is too large becomes infinite, for the caller to refuse."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32)
 
 
 def _not_finite(value: Any, rows: slice | NDArray[np.int64], row: int, column: int) -> DataError:

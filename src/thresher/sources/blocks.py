@@ -19,33 +19,36 @@ class LineBlocks:
 
     Each block is ``(bytes, size, offset)``: an array with ``_native.padding`` readable bytes behind
     its ``size``, ending in a newline, and the place in the stream where it starts. Lines over the
-    cap are passed over, and ``too_long(offset)`` is called for each. Where the stream is damaged the
-    lines before that come out whole, and ``stream.failure`` says why there are no more.
+    cap are passed over, and ``too_long(first bytes, cap)`` is called for each. Where the stream is damaged
+    the lines before that come out whole, and ``stream.failure`` says why there are no more.
     """
 
     def __init__(
-        self, stream: Stream, part: Part, start: int, limits: ReadLimits, too_long: Callable[[int], None]
+        self, stream: Stream, part: Part, start: int, limits: ReadLimits, too_long: Callable[[bytes, int], None]
     ) -> None:
         self._stream = stream
-        self._limits = limits
+        self._cap = limits.line_cap
+        # No block can hold a line over the cap whole: which lines pass never depends on where blocks fall.
+        self._block = min(limits.block, limits.line_cap + 1)
         self._end = part.end
         self._too_long = too_long
-        self._offset = start
+        #: Where the first line starts that has not come out yet.
+        self.offset = start
         self._carry = np.empty(0, np.uint8)  # read, but not yet part of a whole line
         if start > 0:
             stream.seek(start)
         elif part.begin > 0:
             # A shard starts at the first line that begins at or after its first byte.
             stream.seek(part.begin - 1)
-            self._offset = part.begin - 1
+            self.offset = part.begin - 1
             self._pass_line()
 
     def __iter__(self) -> Iterator[tuple[NDArray[np.uint8], int, int]]:
         finished = False
-        while not finished and (self._end is None or self._offset < self._end):
+        while not finished and (self._end is None or self.offset < self._end):
             held = len(self._carry)
             # A line longer than the block makes it grow, up to the cap and its newline.
-            want = max(self._limits.block, min(2 * held, self._limits.line_cap + 1))
+            want = max(self._block, min(2 * held, self._cap + 1))
             block = _native.new_block(want + 1 + _native.padding)
             block[:held] = self._carry
             size = held + self._stream.readinto(memoryview(block)[held:want])
@@ -56,17 +59,17 @@ class LineBlocks:
             whole = _native.after_last_newline(block, 0, size)
             self._carry = block[whole:size]
             if whole:
-                yield block, self._within(block, whole), self._offset
-                self._offset += whole
-            elif len(self._carry) > self._limits.line_cap:
-                self._too_long(self._offset)
+                yield block, self._within(block, whole), self.offset
+                self.offset += whole
+            elif len(self._carry) > self._cap:
+                self._too_long(self._carry[:64].tobytes(), self._cap)
                 self._pass_line()
 
     def _within(self, block: NDArray[np.uint8], size: int) -> int:
         """Cut a block to the lines that start before the end of the part."""
-        if self._end is None or self._offset + size <= self._end:
+        if self._end is None or self.offset + size <= self._end:
             return size
-        last_start = self._end - self._offset - 1
+        last_start = self._end - self.offset - 1
         return last_start + int(np.argmax(block[last_start:size] == _NEWLINE)) + 1
 
     def _pass_line(self) -> None:
@@ -74,11 +77,11 @@ class LineBlocks:
         while True:
             newlines = np.flatnonzero(self._carry == _NEWLINE)
             used = int(newlines[0]) + 1 if len(newlines) else len(self._carry)
-            self._offset += used
+            self.offset += used
             self._carry = self._carry[used:]
             if len(newlines):
                 return
-            scratch = np.empty(1 << 16, np.uint8)
-            self._carry = scratch[: self._stream.readinto(memoryview(scratch))]
+            scratch = np.empty(self._block, np.uint8)
+            self._carry = scratch[: self._stream.readinto(scratch.data)]
             if not len(self._carry):
                 return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -77,22 +77,22 @@ class HeldOut(Wrapped):
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
     ) -> Iterator[tuple[Batch, Cursor]]:
         limit = np.uint64(int(self.fraction * 2**64))
-        row = start.row
+        row, skipped = start.row, start.skipped
         # The whole row decides, so unwanted keys are dropped after that and not by the reader.
         for batch, cursor in self.source.batches(
             rows, start=start.inner, want_names=want_names, want_labels=want_labels
         ):
             hashes = _native.row_hashes(batch.indptr, batch.keys, batch.values, self.seed)
             chosen = np.flatnonzero((hashes < limit) == self.held)
-            if len(chosen) == 0:
+            if len(chosen) == 0 and cursor.skipped == skipped:
                 continue
             kept = batch if len(chosen) == len(batch) else batch.take(chosen)
-            row += len(kept)
+            row, skipped = row + len(kept), cursor.skipped
             place = Cursor(part=cursor.part, row=row, inner=cursor, read=cursor.read, skipped=cursor.skipped)
             yield (kept if only is None else kept.keep(only)), place
 
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
-        return self.source.where(cursor.inner or Cursor(), batch, row)
+        return self.source.where(replace(cursor.inner or Cursor(), part=cursor.part), batch, row)
 
 
 def hold_out(source: Source, fraction: float, *, seed: int = 0) -> tuple[Source, Source]:
@@ -153,12 +153,15 @@ class ReadAhead(Wrapped):
     def _read(
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
     ) -> Iterator[tuple[Batch, Cursor]]:
-        ahead = _native.Ahead(self.source._read(rows, start, only, want_names, want_labels), self.depth)
+        reading = self.source._read(rows, start, only, want_names, want_labels)
+        ahead = _native.Ahead(reading, self.depth)
         _running.add(ahead)
         try:
             yield from ahead
         finally:
             ahead.close()
+            if isinstance(reading, Generator):
+                reading.close()  # files are closed now, not when the last reference goes
 
 
 #: Threads that still read: they must end before the interpreter does.

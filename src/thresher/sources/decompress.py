@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import io
 import lzma
 import zlib
@@ -10,9 +11,12 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from thresher.errors import DataError
+from thresher.sources.zstd import Zstd
 
 #: First bytes of each format. Extensions are not looked at.
 MAGIC = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ\x00", "zstd": b"\x28\xb5\x2f\xfd"}
+#: Stored bytes read, and about the bytes made, at a time: always the same, so damage always costs the same rows.
+_STEP = 1 << 16
 _ZSTD_SKIPPABLE = tuple(bytes([0x50 + i]) + b"\x2a\x4d\x18" for i in range(16))
 
 
@@ -47,45 +51,20 @@ class _Gzip:
         return self._object.unused_data
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        return self._object.decompress(self._object.unconsumed_tail + data, max_length)
-
-
-class _Zstd:
-    """zstandard's object in the shape of the others.
-
-    Its ``decompressobj`` cannot limit what comes out, so little is put in at a time; its stream
-    reader can, but takes a file that was cut short for a whole one.
-    """
-
-    def __init__(self, window_limit: int) -> None:
-        import zstandard
-
-        self._object = zstandard.ZstdDecompressor(max_window_size=window_limit).decompressobj()
-        self._waiting = b""
-        self._step = 2048
-
-    @property
-    def eof(self) -> bool:
-        return self._object.eof
-
-    @property
-    def needs_input(self) -> bool:
-        return not self._waiting and not self._object.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._object.unused_data + self._waiting
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        waiting = memoryview(self._waiting + data)
-        out: list[bytes] = []
-        size = at = 0
-        while at < len(waiting) and size < max_length and not self._object.eof:
-            out.append(self._object.decompress(waiting[at : at + self._step]))
-            size += len(out[-1])
-            at += self._step
-        self._waiting = bytes(waiting[at:])
-        return b"".join(out)
+        waiting = self._object.unconsumed_tail + data
+        before = self._object.copy()
+        try:
+            return self._object.decompress(waiting, max_length)
+        except zlib.error:
+            # What the call made before it met the damage went with it: make that again, byte by byte.
+            self._object = before
+            out = bytearray()
+            with contextlib.suppress(zlib.error):
+                for i in range(len(waiting)):
+                    out += self._object.decompress(waiting[i : i + 1])
+            if not out:
+                raise
+            return bytes(out)  # the next call raises
 
 
 class Inflated(io.RawIOBase):
@@ -96,14 +75,15 @@ class Inflated(io.RawIOBase):
         self._name = name
         self._kind = kind
         self._window_limit = window_limit
-        self._make: Callable[[], _Decompressor] = {
+        makers: dict[str, Callable[[], _Decompressor]] = {
             "gzip": _Gzip,
             "bzip2": bz2.BZ2Decompressor,
             "xz": lambda: lzma.LZMADecompressor(memlimit=window_limit),
-            "zstd": lambda: _Zstd(window_limit),
-        }[kind]
+            "zstd": lambda: Zstd(window_limit),
+        }
+        self._make = makers[kind]
         self._object = self._make()
-        self._pending = b""  # decompressed, not yet asked for
+        self._pending = memoryview(b"")  # decompressed, not yet asked for
 
     def readable(self) -> bool:
         return True
@@ -113,7 +93,7 @@ class Inflated(io.RawIOBase):
         view = memoryview(buffer).cast("B")
         while not self._pending:
             try:
-                if not self._more(max(len(view), 1 << 16)):
+                if not self._more():
                     return 0
             except (zlib.error, OSError, lzma.LZMAError, EOFError) as error:
                 raise DataError(self._explained(error)) from None
@@ -126,21 +106,22 @@ class Inflated(io.RawIOBase):
         self._pending = self._pending[n:]
         return n
 
-    def _more(self, size: int) -> bool:
-        """Decompress up to about ``size`` bytes more; False at the end."""
+    def _more(self) -> bool:
+        """Decompress some more; False at the end."""
         if self._object.eof:
             rest = self._object.unused_data
             while not rest.strip(b"\0"):  # members may be followed by padding
-                rest = self._stored.read1(1 << 16)
+                rest = self._stored.read1(_STEP)
                 if not rest:
                     return False
             self._object = self._make()
-            self._pending = self._object.decompress(rest.lstrip(b"\0"), size)
+            self._pending = memoryview(self._object.decompress(rest.lstrip(b"\0"), _STEP))
             return True
-        data = self._stored.read1(1 << 16) if self._object.needs_input else b""
-        if not data and self._object.needs_input:
+        starved = self._object.needs_input
+        data = self._stored.read1(_STEP) if starved else b""
+        self._pending = memoryview(self._object.decompress(data, _STEP))
+        if starved and not data and not self._pending:
             raise EOFError
-        self._pending = self._object.decompress(data, size)
         return True
 
     def _explained(self, error: Exception) -> str:

@@ -11,9 +11,13 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.batch import Batch, Names
 from thresher.errors import DataError
-from thresher.sources.arrays import _MOST_FEATURES, InMemory
+from thresher.sources.arrays import _MOST_FEATURES, InMemory, narrowed
 from thresher.sources.source import Source
 from thresher.space import FeatureSpace
+
+
+#: Rows of a column that a fingerprint looks at together.
+_SLICE = 1 << 16
 
 
 class TableSource(InMemory):
@@ -27,7 +31,7 @@ class TableSource(InMemory):
 
     def __init__(self, table: Any, y: Any = None, weight: Any = None, order: Any = None) -> None:
         super().__init__(table.num_rows, y, weight, order)
-        self.table = table
+        self.table = _without_views(table)
         self._columns = [_Column(str(name), table.schema.field(i).type) for i, name in enumerate(table.column_names)]
 
     def _with_order(self, order: NDArray[np.int64]) -> Source:
@@ -50,7 +54,7 @@ class TableSource(InMemory):
             if filled is not None:
                 row = int(filled)
                 number = rows.start + row if isinstance(rows, slice) else rows[row]
-                raise DataError(f"row {number}, column {column.name!r}: the value is infinite. Drop or fill it.")
+                raise DataError(f"row {number}, column {column.name!r}: the value is infinite or too large. Drop or fill it.")
             if words is not None:
                 text, where, length = column.spelled(n)
                 words[:, j] = Names.pack(where + start, length, j + 1 if column.categorical else 0)
@@ -65,9 +69,12 @@ class TableSource(InMemory):
         return Batch(indptr, keys[present], values[present], names=names)
 
     def _content(self) -> Iterator[Any]:
-        for name, column in zip(self.table.column_names, self.table.columns, strict=True):
-            yield np.frombuffer(str(name).encode(), np.uint8)
-            yield column.to_numpy()
+        for column, values in zip(self._columns, self.table.columns, strict=True):
+            yield np.frombuffer(column.name.encode(), np.uint8)
+            for at in range(0, len(values), _SLICE):
+                part = values[at : at + _SLICE]
+                # Not all categorical columns go to NumPy, and how they are encoded should not count.
+                yield np.array(part.to_pylist(), dtype=object) if column.categorical else part.to_numpy()
 
     def describe(self) -> str:
         return f"table of {self.table.num_rows} x {self.table.num_columns}"
@@ -101,7 +108,7 @@ class _Column:
         """Write this column's keys, values and which rows have them; the first infinite row, if any."""
         if not self.categorical:
             numbers = chunked.cast("float64", safe=False).to_numpy(zero_copy_only=False)
-            narrow = numbers.astype(np.float32)
+            narrow = narrowed(numbers)
             infinite = np.isinf(narrow)
             if infinite.any():
                 return int(np.argmax(infinite))
@@ -143,6 +150,17 @@ def _encoded(chunked: Any) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArra
     return codes, text, np.ascontiguousarray(at)
 
 
+def _without_views(table: Any) -> Any:
+    """Text as plain strings: Arrow cannot take rows of string views."""
+    import pyarrow as pa
+
+    schema = table.schema
+    for i, field in enumerate(schema):
+        if pa.types.is_string_view(field.type):
+            schema = schema.set(i, field.with_type(pa.large_string()))
+    return table if schema is table.schema else table.cast(schema)
+
+
 def arrow_table(frame: Any) -> Any | None:
     """A pandas or polars frame or an Arrow table as an Arrow table; None for anything else."""
     kind = type(frame).__module__.split(".")[0]
@@ -151,11 +169,13 @@ def arrow_table(frame: Any) -> Any | None:
 
         try:
             return pa.Table.from_pandas(frame, preserve_index=False)
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise DataError(f"a column mixes types: {error}. Make each column one type.") from None
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise DataError(
+                f"the frame does not make a table: {error}. Give each column its own name and one type."
+            ) from None
     if kind == "polars":
         frame = frame.collect() if hasattr(frame, "collect") else frame
-        return frame.to_arrow()
+        return frame.to_arrow() if hasattr(frame, "columns") else None
     if kind == "pyarrow" and hasattr(frame, "schema"):
         import pyarrow as pa
 

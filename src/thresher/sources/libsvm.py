@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from thresher import _native
-from thresher.sources.lines import LineSource, OnError
+from thresher.sources.faults import OnError
+from thresher.sources.lines import LineSource
 from thresher.sources.open import PathLike, find_parts
 from thresher.space import FeatureSpace
 
@@ -16,7 +17,7 @@ from thresher.space import FeatureSpace
 class LibsvmSource(LineSource):
     """Rows ``label [qid:n] index:value …  # comment``. The key of a feature is its index as written."""
 
-    space: ClassVar[FeatureSpace] = FeatureSpace("index")
+    space = FeatureSpace("index")
 
     @property
     def format(self) -> str:

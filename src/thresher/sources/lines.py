@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.batch import Batch, Cursor, Names
-from thresher.errors import DataError, SettingsError
+from thresher.errors import SettingsError
 from thresher.sources import open as opening
 from thresher.sources.blocks import LineBlocks
+from thresher.sources.faults import OnError, Place, lines_before
 from thresher.sources.open import STDIN, Part, Stream
 from thresher.sources.source import ReadLimits, Source
-
-log = logging.getLogger(__name__)
-
-OnError = Literal["stop", "skip"]
-_ADVICE = 'Mend it, or pass over such lines with on_error="skip" (--on-error skip).'
 
 
 @dataclass(frozen=True)
@@ -37,7 +33,7 @@ class LineSource(Source):
     parts: tuple[Part, ...]
     on_error: OnError = "stop"
     multilabel: bool = False
-    limits: ReadLimits = ReadLimits()
+    limits: ReadLimits = field(default_factory=ReadLimits)
 
     def __post_init__(self) -> None:
         if self.on_error not in ("stop", "skip"):
@@ -75,7 +71,7 @@ class LineSource(Source):
         part = self.parts[cursor.part]
         if batch.line is None:
             return part.name
-        return f"{part.name}, line {batch.line[row] + _lines_before(part)}"
+        return f"{part.name}, line {batch.line[row] + lines_before(part)}"
 
     def shards(self, n: int) -> list[Source]:
         """Whole files where there are enough, else byte ranges of plain files; a compressed file stays whole."""
@@ -86,7 +82,7 @@ class LineSource(Source):
             pieces += _divided(part, per_file, self.limits)
         n = min(n, len(pieces))
         bounds = [len(pieces) * i // n for i in range(n + 1)]
-        return [replace(self, parts=tuple(pieces[a:b])) for a, b in zip(bounds, bounds[1:], strict=False)]
+        return [replace(self, parts=tuple(pieces[a:b])) for a, b in pairwise(bounds)]
 
     def _read(
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
@@ -95,7 +91,8 @@ class LineSource(Source):
         for number in range(start.part, len(self.parts)):
             if number != start.part:
                 cursor = replace(cursor, part=number, offset=0, line=0)
-            for batch, cursor in self._read_part(self.parts[number], cursor, rows, only, want_names, want_labels):
+            reading = self._read_part(self.parts[number], cursor, rows, only, want_names, want_labels)
+            for batch, cursor in reading:
                 yield batch, cursor
 
     def _read_part(
@@ -103,7 +100,7 @@ class LineSource(Source):
     ) -> Iterator[tuple[Batch, Cursor]]:
         options = {
             "rows": rows,
-            "features": self.limits.block // 9,  # what a block of ordinary text holds, and a bound for any other
+            "features": max(1, self.limits.block // 9),  # what a block of usual text holds, a bound for any other
             "skip": self.on_error == "skip",
             "labels_optional": not want_labels,
             "multilabel": self.multilabel,
@@ -111,83 +108,44 @@ class LineSource(Source):
             "only": only,
         }
         read_before = opening.stored_size(self.parts[: cursor.part]) or 0
-        place = _Place(part, self.on_error, cursor)
+        place = Place(part, self.on_error, cursor)
+        skipped = cursor.skipped
         with Stream(part.path, window_limit=self.limits.window) as stream:
-            blocks = LineBlocks(stream, part, cursor.offset, self.limits, place.too_long(self.limits.line_cap))
+            blocks = LineBlocks(stream, part, cursor.offset, self.limits, place.too_long)
             for block, size, offset in blocks:
                 at = 0
                 while at < size:
                     parsed = self._parse(block, at, size, **options)
-                    place.check(block, size, at, offset, parsed)
                     batch = _batch(block, at, parsed, place.cursor.line)
-                    at += parsed["consumed"]
+                    before, at, line = at, at + parsed["consumed"], place.cursor.line
                     place.cursor = replace(
                         place.cursor,
                         offset=offset + at,
-                        line=place.cursor.line + parsed["lines"],
+                        line=line + parsed["lines"],
                         row=place.cursor.row + len(batch),
                         read=read_before + stream.stored() - part.begin,
                         skipped=place.cursor.skipped + parsed["skipped"],
                     )
+                    # Rows before a bad line come out first, so what was read never depends on ``rows``.
                     if len(batch):
+                        skipped = place.cursor.skipped
                         yield batch, place.cursor
+                    place.faults(block, size, before, line, parsed["faults"])
             if stream.failure is not None:
                 place.broken(stream.failure)
-            elif place.cursor.offset == 0 and part.begin == 0 and part.end is None:
-                place.broken(DataError(f"{part.name}: the file is empty. Check how it was made."))
-
-
-class _Place:
-    """Where reading stands in a file, and what happens to bad lines there."""
-
-    def __init__(self, part: Part, on_error: OnError, cursor: Cursor) -> None:
-        self.part = part
-        self.on_error = on_error
-        self.cursor = cursor
-        self._told = 0
-
-    def check(self, block: NDArray[np.uint8], size: int, at: int, offset: int, parsed: dict[str, Any]) -> None:
-        """Raise for the first fault of a parsed stretch, or tell of the first few."""
-        for fault_at, line, what in parsed["faults"]:
-            place = at + fault_at
-            start = _native.after_last_newline(block, 0, place)
-            text = block[start:size][:4096].tobytes().split(b"\n")[0]
-            column = place - start + 1
-            shown = _cut(text[place - start :])
-            number = self.cursor.line + line + 1 + _lines_before(self.part)
-            self._report(f"{self.part.name}: line {number}, column {column}: {what}, at {shown}.")
-
-    def too_long(self, cap: int) -> Callable[[int], None]:
-        """What `LineBlocks` calls for a line over the cap."""
-
-        def tell(offset: int) -> None:
-            self._report(
-                f"{self.part.name}: line {self.cursor.line + 1} (byte {offset + 1}): longer than {cap} bytes, "
-                "the cap for this memory."
-            )
-            self.cursor = replace(self.cursor, line=self.cursor.line + 1, skipped=self.cursor.skipped + 1)
-
-        return tell
-
-    def broken(self, error: DataError) -> None:
-        """The file ended badly."""
-        if self.on_error == "stop":
-            raise error
-        log.warning("%s Went on without the rest of it.", error)
-        self.cursor = replace(self.cursor, skipped=self.cursor.skipped + 1)
-
-    def _report(self, message: str) -> None:
-        if self.on_error == "stop":
-            raise DataError(f"{message} {_ADVICE}")
-        self._told += 1
-        if self._told <= 5:
-            log.warning("skipped: %s", message)
+            elif blocks.offset == 0:
+                place.empty()
+        if place.cursor.skipped > skipped:
+            # Bad lines behind the last row: they are counted in the cursor of a batch of no rows.
+            nothing = _native.new_block(_native.padding)
+            parsed = self._parse(nothing, 0, 0, **options)
+            yield _batch(nothing, 0, parsed, 0), replace(place.cursor, part=cursor.part + 1, offset=0, line=0)
 
 
 def _batch(block: NDArray[np.uint8], at: int, parsed: dict[str, Any], lines_before: int) -> Batch:
     names = None
     if parsed["names"] is not None:
-        names = Names(parsed["names"], block[at:], parsed["prefixes"])
+        names = Names(parsed["names"], block[at : at + parsed["consumed"]], parsed["prefixes"])
     return Batch(
         parsed["indptr"],
         parsed["keys"],
@@ -210,25 +168,4 @@ def _divided(part: Part, n: int, limits: ReadLimits) -> list[Part]:
             return [part]
     size = os.path.getsize(part.path)
     bounds = sorted({size * i // n for i in range(n + 1)})
-    return [Part(part.path, a, b) for a, b in zip(bounds, bounds[1:], strict=False)] or [part]
-
-
-def _lines_before(part: Part) -> int:
-    """How many lines start before a part of a file; read only when an error must be told."""
-    count = 0
-    last = b"\n"
-    if part.begin == 0:
-        return 0
-    with open(part.path, "rb") as file:
-        left = part.begin
-        while left > 0 and (chunk := file.read(min(left, 1 << 20))):
-            count += chunk.count(b"\n")
-            last = chunk[-1:]
-            left -= len(chunk)
-    return count + (last != b"\n")
-
-
-def _cut(text: bytes) -> str:
-    """The offending text, short and printable."""
-    shown = text[:40].decode("utf-8", "backslashreplace")
-    return repr(shown) + ("…" if len(text) > 40 else "")
+    return [Part(part.path, a, b) for a, b in pairwise(bounds)] or [part]

@@ -12,11 +12,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from thresher.errors import DataError
 from thresher.sources.decompress import Inflated, compression_of
 
 STDIN = "-"
+#: Bytes that show the compression.
+_HEAD = 6
 PathLike = str | os.PathLike[str]
 
 
@@ -41,8 +44,8 @@ class Stream:
         #: Why reading stopped before the end, if it did.
         self.failure: DataError | None = None
         raw = _raw_stdin() if path == STDIN else _raw_file(path)
-        self._stored = io.BufferedReader(raw, 1 << 16)
-        self.compression = compression_of(self._stored.peek(6)[:6])
+        self._stored: io.BufferedReader = io.BufferedReader(raw, 1 << 16)
+        self.compression = compression_of(self._stored.peek(_HEAD)[:_HEAD])
         self._bytes: io.RawIOBase | io.BufferedReader = self._stored
         if self.compression is not None:
             self._bytes = Inflated(self._stored, self.name, self.compression, window_limit)
@@ -86,7 +89,7 @@ class Stream:
 
 def _raw_file(path: str) -> io.FileIO:
     try:
-        return open(path, "rb", buffering=0)  # noqa: SIM115 - closed by the Stream
+        return open(path, "rb", buffering=0)
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such file. Check the path (now in {os.getcwd()}).") from None
     except OSError as error:
@@ -94,7 +97,30 @@ def _raw_file(path: str) -> io.FileIO:
 
 
 def _raw_stdin() -> io.RawIOBase:
-    return open(os.dup(sys.stdin.fileno()), "rb", buffering=0)  # noqa: SIM115 - closed by the Stream
+    return _Piped(open(os.dup(sys.stdin.fileno()), "rb", buffering=0))
+
+
+class _Piped(io.RawIOBase):
+    """Standard input, whose first bytes come together however they were written: they show the compression."""
+
+    def __init__(self, raw: io.FileIO) -> None:
+        self._raw = raw
+        self._enough = _HEAD
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer)
+        filled = self._raw.readinto(view)
+        while 0 < filled < self._enough and (more := self._raw.readinto(view[filled:])):
+            filled += more
+        self._enough = 0
+        return filled
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
 
 
 def find_parts(paths: PathLike | Iterable[PathLike]) -> list[Part]:
@@ -107,12 +133,12 @@ def find_parts(paths: PathLike | Iterable[PathLike]) -> list[Part]:
         elif os.path.isdir(path):
             inside = [str(p) for p in Path(path).iterdir() if p.is_file() and not p.name.startswith(".")]
             if not inside:
-                raise DataError(f"{path}: the folder holds no files.")
+                raise DataError(f"{path}: the folder holds no files. Check the path.")
             found += sorted(inside, key=_natural)
         elif glob.has_magic(path):
             matches = [match for match in glob.glob(path, recursive=True) if os.path.isfile(match)]
             if not matches:
-                raise DataError(f"{path}: no file matches.")
+                raise DataError(f"{path}: no file matches. Check the pattern (now in {os.getcwd()}).")
             found += sorted(matches, key=_natural)
         else:
             found.append(path)  # opening it says what is wrong
@@ -123,7 +149,7 @@ def find_parts(paths: PathLike | Iterable[PathLike]) -> list[Part]:
 
 def _natural(path: str) -> list[tuple[int, int | str]]:
     """Order part2 before part10."""
-    return [(0, int(piece)) if piece.isdigit() else (1, piece) for piece in re.split(r"(\d+)", path)]
+    return [(0, int(piece)) if piece.isdecimal() else (1, piece) for piece in re.split(r"(\d+)", path)]
 
 
 def stored_size(parts: Iterable[Part]) -> int | None:
@@ -156,7 +182,8 @@ def fingerprint(parts: Iterable[Part], **options: object) -> str:
             size = os.fstat(file.fileno()).st_size
             digest.update(repr((size, part.begin, part.end)).encode())
             if size <= _WHOLE:
-                digest.update(file.readall())
+                while piece := file.read(_SAMPLE):
+                    digest.update(piece)
                 continue
             for i in range(_SAMPLES):
                 file.seek((size - _SAMPLE) * i // (_SAMPLES - 1))

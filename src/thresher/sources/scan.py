@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from thresher.errors import DataError, SettingsError
+from thresher.sources.faults import OnError
 from thresher.sources.libsvm import scan_libsvm
-from thresher.sources.lines import LineSource, OnError
+from thresher.sources.lines import LineSource
 from thresher.sources.open import STDIN, PathLike, Stream, find_parts
 from thresher.sources.source import ReadLimits, Source
 from thresher.sources.vw import scan_vw
@@ -73,6 +74,10 @@ def _guess(path: str) -> str:
         if re.match(rb"\s*([-+.\deE,]+\s+)?(qid:\d+\s+)?(\d+:[-+.\deE]+\s*)+", line):
             return "libsvm"
         break
+    if stream.failure is not None:
+        raise stream.failure
+    if size == 0:
+        raise DataError(f"{path}: the file is empty. Check how it was made.")
     raise DataError(
         f"{path}: neither its name nor its first line shows its format. Pass format= (--format), one of "
         f"{', '.join(FORMATS)}."
@@ -106,7 +111,8 @@ def as_source(data: Any, y: Any = None, *, weight: Any = None, target: str | Non
     if table is not None:
         if target is not None:
             if target not in table.column_names:
-                raise DataError(f"there is no column {target!r}; there are {', '.join(map(str, table.column_names[:20]))}")
+                columns = ", ".join(map(str, table.column_names[:20]))
+                raise DataError(f"there is no column {target!r}; there are {columns}")
             y = table.column(target).to_numpy()
             table = table.drop_columns([target])
         return TableSource(table, y, weight)

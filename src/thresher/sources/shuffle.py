@@ -43,7 +43,7 @@ class Shuffled(Source):
 
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
         inner = cast(Cursor, cursor.inner)
-        here = self.source.where(inner, batch, row)
+        here = self.source.where(replace(inner, part=min(inner.part, cursor.part)), batch, row)
         if inner.part == cursor.part:
             return here
         return f"{here} (or that line of a file soon after it: the shuffle buffer spans several)"
@@ -55,12 +55,12 @@ class Shuffled(Source):
         first = start.row - emitted  # rows before the buffer
         for buffer, begin, end in self._buffers(start.inner or Cursor(), want_names, want_labels):
             order = np.random.default_rng([self.seed, first]).permutation(len(buffer))
-            for at in range(emitted, len(buffer), rows):
+            for at in range(emitted, max(1, len(buffer)), rows):
                 batch = buffer.take(order[at : at + rows])
                 done = at + len(batch)
                 last = done == len(buffer)
                 place = Cursor(
-                    part=end.part,
+                    part=begin.part if last else end.part,  # with the inner part: the first and last of the buffer
                     offset=0 if last else done,
                     row=first + done,
                     inner=end if last else begin,
@@ -76,6 +76,7 @@ class Shuffled(Source):
         held: list[Batch] = []
         n = nnz = 0
         begin = before = start
+        batch = None
         # All features are asked for, since they decide where a buffer ends; `only` is applied later.
         for batch, after in self.source.batches(start=start, want_names=want_names, want_labels=want_labels):
             offset = before.skip if before is start else 0
@@ -95,3 +96,5 @@ class Shuffled(Source):
             before = after
         if held:
             yield Batch.concat(held), begin, before
+        elif batch is not None and len(batch) == 0:  # only its cursor matters
+            yield batch, begin, before

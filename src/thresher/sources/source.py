@@ -35,6 +35,10 @@ class ReadLimits:
     line_cap: int = 16 * MB
     window: int = 256 * MB
 
+    def __post_init__(self) -> None:
+        if min(self.block, self.line_cap, self.window) < 1:
+            raise SettingsError(f"reading needs a byte at least of each: {self}")
+
 
 #: Rows a batch, unless asked otherwise. It never changes an answer.
 DEFAULT_ROWS = 8192
@@ -66,6 +70,8 @@ class Source(ABC):
     ) -> Iterator[tuple[Batch, Cursor]]:
         """Batches of at most ``rows`` rows, each with the cursor just behind it.
 
+        A batch may be empty: its cursor then tells of bad lines that were passed over.
+
         Parameters
         ----------
         rows : int
@@ -85,7 +91,7 @@ class Source(ABC):
         only = None if keys is None else _native.KeyIndex(np.unique(np.asarray(keys, dtype=np.uint64)))
         skip = start.skip
         for batch, cursor in self._read(rows, replace(start, skip=0), only, want_names, want_labels):
-            if skip >= len(batch):
+            if 0 < skip >= len(batch):
                 skip -= len(batch)
                 continue
             yield (batch.take(slice(skip, None)) if skip else batch), cursor

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from thresher import _native
-from thresher.sources.lines import LineSource, OnError
+from thresher.sources.faults import OnError
+from thresher.sources.lines import LineSource
 from thresher.sources.open import PathLike, find_parts
 from thresher.space import FeatureSpace
 
@@ -16,7 +17,7 @@ from thresher.space import FeatureSpace
 class VwSource(LineSource):
     """Rows ``label importance 'tag|namespace:scale name:value …``. Names come out as ``namespace^name``."""
 
-    space: ClassVar[FeatureSpace] = FeatureSpace("token")
+    space = FeatureSpace("token")
 
     @property
     def format(self) -> str:

@@ -1,0 +1,56 @@
+# Two commands on a machine with Python 3.11+, make and a C++20 compiler: `make demo` and `make test`.
+# Everything else that is needed is installed into .venv.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+JOBS   ?= 2
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*/*.hpp native/*/*.cpp)
+
+.PHONY: demo test lint native-test python-test fuzz bench docs clean
+
+demo: $(VENV)/.installed
+	$(BIN)/thresher demo
+
+test: lint native-test python-test
+
+lint: $(VENV)/.tested
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+native-test:
+	$(MAKE) -C native test -j $(JOBS)
+
+python-test: $(VENV)/.tested
+	$(BIN)/pytest -q -n $(JOBS)
+
+fuzz:
+	$(MAKE) -C native fuzz
+
+bench: $(VENV)/.tested
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.tested
+	$(BIN)/pip install -q --group docs
+	$(BIN)/pdoc -d numpy -o build/docs thresher
+	@echo "The reference is in build/docs/index.html, the guides are in docs/."
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Thresher needs Python 3.11 or later: make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --upgrade pip
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.made $(SOURCES)
+	$(BIN)/pip install -q -e .
+	@touch $@
+
+$(VENV)/.tested: $(VENV)/.installed
+	$(BIN)/pip install -q --group test --group lint
+	@touch $@
+
+clean:
+	rm -rf build $(VENV)

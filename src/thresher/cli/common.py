@@ -1,0 +1,71 @@
+"""What all commands share: options, errors as exit codes, durations."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import re
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any, ParamSpec
+
+import typer
+
+P = ParamSpec("P")
+
+BAD_DATA, BAD_USAGE, INTERRUPTED = 1, 2, 130
+
+Data = Annotated[
+    list[str], typer.Argument(help="Files, globs or folders, plain or compressed; - for standard input.")
+]
+Format = Annotated[
+    str | None, typer.Option(help="libsvm or vw; guessed from the name or the first line if not given.")
+]
+OnError = Annotated[str, typer.Option(help="What to do about a malformed line: stop, or skip (and count).")]
+Memory = Annotated[str, typer.Option(help="What may be held, planned before the first row: 64MB, 1.5GB.")]
+Features = Annotated[int, typer.Option("-k", "--features", help="How many features to keep.")]
+Output = Annotated[str | None, typer.Option("-o", "--output", help="Where to write.")]
+
+
+def guarded(command: Callable[P, None]) -> Callable[P, None]:
+    """Turn our errors into a line on standard error and an exit code: 1 bad data, 2 bad usage."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
+        from thresher.errors import ResumeError, SettingsError, ThresherError
+
+        try:
+            command(*args, **kwargs)
+        except ThresherError as error:
+            fail(str(error), BAD_USAGE if isinstance(error, (SettingsError, ResumeError)) else BAD_DATA)
+        except BrokenPipeError:  # the reader of our output had enough, as `head` does
+            sys.stderr.close()
+            raise typer.Exit(0) from None
+        except KeyboardInterrupt:
+            fail("stopped", INTERRUPTED)
+        except OSError as error:
+            fail(f"{error.filename or 'file'}: {error.strerror}", BAD_DATA)
+
+    return run
+
+
+def fail(message: str, code: int) -> None:
+    """End with a message and an exit code."""
+    typer.echo(f"thresher: {message}", err=True)
+    raise typer.Exit(code)
+
+
+def seconds(duration: str) -> float:
+    """``30s``, ``5m``, ``1h`` or a number of seconds."""
+    from thresher.errors import SettingsError
+
+    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([smh]?)\s*", duration)
+    if match is None:
+        raise SettingsError(f"not a duration: {duration!r}; write for example 30s, 5m or 1h")
+    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
+
+
+def one_or_many(data: list[str]) -> Any:
+    """The data argument as the library takes it."""
+    return data[0] if len(data) == 1 else data

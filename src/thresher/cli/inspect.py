@@ -1,0 +1,38 @@
+"""Show what a saved selection holds, or write it for other programs.
+
+Example: `thresher inspect clicks.thr --format tsv > features.tsv`
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from thresher.cli.common import Output
+
+
+def inspect(
+    selection: Annotated[str, typer.Argument(help="A .thr file.")],
+    format: Annotated[str, typer.Option(help="table, tsv or json.")] = "table",
+    top: Annotated[int | None, typer.Option(help="Show only so many features of the table.")] = None,
+    output: Output = None,
+) -> None:
+    import sys
+
+    from thresher.errors import SettingsError
+    from thresher.selection import load
+
+    model = load(selection)
+    if output is not None:
+        model.export(output, None if format == "table" else format)
+    elif format == "table":
+        from thresher.report.table import print_selection
+
+        print_selection(model, top=top)
+    elif format in ("tsv", "json"):
+        from thresher.exports.tables import as_json, tsv_lines
+
+        sys.stdout.writelines(tsv_lines(model) if format == "tsv" else [as_json(model)])
+    else:
+        raise SettingsError(f"unknown format {format!r}: table, tsv or json (other programs: --output with .parquet, .vw)")

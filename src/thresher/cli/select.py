@@ -1,0 +1,104 @@
+"""Find the features that matter, name them, and keep the answer.
+
+Example: `thresher select clicks.vw.gz -k 1000 --memory 64MB --holdout 0.1 -o clicks.thr`
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from thresher.cli.common import INTERRUPTED, Data, Features, Format, Memory, OnError, Output, fail, one_or_many, seconds
+
+
+def select(
+    data: Data,
+    k: Features,
+    method: Annotated[str, typer.Option(help="How to find them: iht.")] = "iht",
+    loss: Annotated[
+        str, typer.Option(help="logistic, hinge, squared_hinge (two classes); squared, huber:DELTA (numbers).")
+    ] = "logistic",
+    memory: Memory = "64MB",
+    passes: Annotated[int, typer.Option(help="How often to go through the data.")] = 1,
+    step: Annotated[str, typer.Option(help="Step along each example's gradient: auto or a number.")] = "auto",
+    shuffle: Annotated[bool, typer.Option(help="Mix the rows through a buffer.")] = True,
+    intercept: Annotated[bool, typer.Option(help="Learn a constant too.")] = True,
+    seed: Annotated[int, typer.Option(help="Where all randomness comes from.")] = 0,
+    class_weight: Annotated[
+        str | None, typer.Option(help="balanced, or LABEL=WEIGHT,LABEL=WEIGHT.", metavar="WEIGHTS")
+    ] = None,
+    test: Annotated[str | None, typer.Option(help="Labelled data to score on at the end.", metavar="DATA")] = None,
+    holdout: Annotated[
+        float | None, typer.Option(help="Instead: hold out this fraction of the rows, by a hash of their content.")
+    ] = None,
+    format: Format = None,
+    on_error: OnError = "stop",
+    checkpoint: Annotated[
+        str | None, typer.Option(help="Save here now and then, resume from here, removed at the end.", metavar="PATH")
+    ] = None,
+    every: Annotated[str, typer.Option(help="How often to save the checkpoint: 30s, 5m.")] = "30s",
+    restart: Annotated[bool, typer.Option("--restart", help="Discard a checkpoint that is there.")] = False,
+    output: Output = None,
+    top: Annotated[int, typer.Option(help="Features to show at the end.")] = 20,
+) -> None:
+    from thresher.report.progress import show_progress
+    from thresher.report.table import print_selection
+    from thresher.selecting import Interrupted
+    from thresher.selecting import select as select_features
+
+    try:
+        with show_progress() as progress:
+            selection = select_features(
+                one_or_many(data),
+                k=k,
+                method=method,
+                loss=loss,
+                memory=memory,
+                passes=passes,
+                step=_number_or_word(step),
+                shuffle=shuffle,
+                intercept=intercept,
+                random_state=seed,
+                class_weight=_class_weight(class_weight),
+                test=test,
+                holdout=holdout,
+                format=format,
+                on_error=on_error,
+                checkpoint=checkpoint,
+                every=seconds(every),
+                restart=restart,
+                progress=progress,
+            )
+    except Interrupted as interrupted:
+        if interrupted.selection is not None:
+            print_selection(interrupted.selection, top=top, run=progress.last)
+        saved = f"; {checkpoint} is saved: the same command goes on from there" if checkpoint else ""
+        kept = f". {output} was not written" if output else ""
+        fail(f"{interrupted}{saved}{kept}", INTERRUPTED)
+        return
+    if output is not None:
+        selection.save(output)
+    print_selection(selection, top=top, run=progress.last, saved=output)
+
+
+def _number_or_word(step: str) -> str | float:
+    try:
+        return float(step)
+    except ValueError:
+        return step
+
+
+def _class_weight(text: str | None) -> dict[object, float] | str | None:
+    if text is None or text == "balanced":
+        return text
+    from thresher.errors import SettingsError
+
+    weights: dict[object, float] = {}
+    for pair in text.split(","):
+        label, _, weight = pair.rpartition("=")
+        try:
+            weights[_number_or_word(label)] = float(weight)
+        except ValueError:
+            raise SettingsError(f"not a class weight: {pair!r}; write for example 1=5,-1=1") from None
+    return weights

@@ -1,0 +1,36 @@
+"""A selection as a fitted scikit-learn model. The only place outside the estimators that imports scikit-learn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from thresher.selection import Selection
+
+
+def to_sklearn(selection: Selection) -> Any:
+    """A fitted linear model on the k columns that ``selection.transform`` gives, in that order.
+
+    A `LogisticRegression` for the logistic and softmax losses, a `LinearSVC` for the hinges, a
+    `LinearRegression` for squared and Huber. It has no ``feature_names_in_``: with it, scikit-learn
+    would warn of every matrix without column names, such as the ones ``transform`` gives.
+    """
+    from sklearn.linear_model import LinearRegression, LogisticRegression
+    from sklearn.svm import LinearSVC
+
+    k = len(selection)
+    if selection.classes is None:
+        model = LinearRegression()
+        model.coef_ = selection.weights.copy()
+        model.intercept_ = float(selection.intercept[0])
+    else:
+        hinge = "hinge" in selection.loss.name
+        model = LinearSVC(loss=selection.loss.name) if hinge else LogisticRegression()
+        model.coef_ = selection.weights.reshape(-1, k).copy()
+        model.intercept_ = selection.intercept.copy()
+        model.classes_ = np.array(selection.labels)
+        model.n_iter_ = int(selection.provenance.get("passes_done", 0)) if hinge else np.zeros(1, np.int32)
+    model.n_features_in_ = k
+    return model

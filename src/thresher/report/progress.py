@@ -1,0 +1,92 @@
+"""Progress of a run: a bar on a terminal, a log line every few seconds elsewhere."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from thresher.memory import MB
+from thresher.online.run import Progress
+
+log = logging.getLogger("thresher.progress")
+
+#: Seconds between two log lines.
+LOG_EVERY = 5.0
+
+
+class Shown:
+    """What to hand to `thresher.select` as ``progress``: shows each step and remembers the last."""
+
+    def __init__(self, show: Callable[[Progress], None]) -> None:
+        self._show = show
+        self.last: Progress | None = None
+
+    def __call__(self, progress: Progress) -> None:
+        self.last = progress
+        self._show(progress)
+
+
+@contextmanager
+def show_progress() -> Iterator[Shown]:
+    """A progress bar for the time of a fit."""
+    if not sys.stderr.isatty():
+        yield Shown(_Log())
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    bar = Bar(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f}%"),
+        TextColumn("{task.fields[rates]}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        refresh_per_second=5,
+    )
+    with bar:
+        task = bar.add_task("reading", total=None, rates="")
+
+        def show(progress: Progress) -> None:
+            fraction = progress.fraction
+            bar.update(
+                task,
+                description=f"pass {min(progress.passes_done + 1, progress.passes)} of {progress.passes}",
+                total=None if fraction is None else 1.0,
+                completed=fraction or 0.0,
+                rates=rates(progress),
+            )
+
+        yield Shown(show)
+
+
+def rates(progress: Progress) -> str:
+    """Rows, rows a second and MB a second."""
+    seconds = max(progress.seconds, 1e-9)
+    shown = f"{progress.rows:,} rows, {progress.rows / seconds:,.0f} rows/s"
+    if progress.total_bytes:
+        read = progress.read + progress.passes_done * progress.total_bytes
+        shown += f", {read / MB / seconds:,.1f} MB/s"
+    return shown
+
+
+class _Log:
+    """One line every few seconds."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + LOG_EVERY
+
+    def __call__(self, progress: Progress) -> None:
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + LOG_EVERY
+        fraction = progress.fraction
+        left = ""
+        if fraction:
+            left = f", {100 * fraction:.0f} %, {progress.seconds * (1 - fraction) / fraction:.0f} s left"
+        log.info("%s%s", rates(progress), left)

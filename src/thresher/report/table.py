@@ -1,0 +1,100 @@
+"""The named features and the plan as tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from thresher.memory import Plan, show_size
+from thresher.online.run import Progress
+from thresher.sources.source import Source
+
+if TYPE_CHECKING:
+    from thresher.selection import Selection
+
+
+def print_selection(
+    selection: Selection, *, top: int | None = None, run: Progress | None = None, saved: str | None = None
+) -> None:
+    """The strongest features, and what there is to say about the whole; ``run`` is where its fit ended."""
+    console = Console()
+    columns = selection.columns()
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in columns:
+        table.add_column(name, justify="left" if name == "name" else "right", overflow="fold")
+    shown = len(selection) if top is None else min(top, len(selection))
+    for row in range(shown):
+        table.add_row(*(_cell(name, values[row]) for name, values in columns.items()))
+    console.print(table)
+    if shown < len(selection):
+        console.print(f"… and {len(selection) - shown} more")
+    console.print()
+    for what, value in facts(selection, run, saved):
+        console.print(f"[bold]{what:<12}[/bold] {escape(value)}", soft_wrap=True, highlight=False)
+
+
+def facts(selection: Selection, run: Progress | None, saved: str | None) -> list[tuple[str, str]]:
+    """What is said below the table: (what, value)."""
+    provenance, plan = selection.provenance, selection.provenance.get("plan", {})
+    asked = selection.settings.get("k", len(selection))
+    told = [("features", f"{len(selection)} of {asked} asked for, {selection.named} of {len(selection)} named")]
+    if selection.classes is not None:
+        labels = [f"{label:g}" if isinstance(label, float) else label for label in selection.classes]
+        told.append(("classes", f"a positive weight speaks for {labels[-1]}, not {labels[0]}"))
+    if "rows" in provenance:
+        told.append(("learned", f"{provenance['rows']:,} rows of {provenance.get('data')}{_skipped(provenance)}"))
+    for name, key in (("progressive", "progressive"), ("held out", "test")):
+        if provenance.get(key):
+            told.append((name, ", ".join(f"{score} {_number(value)}" for score, value in provenance[key].items())))
+    if run is not None:
+        told.append(
+            (
+                "memory",
+                f"{show_size(plan['memory'])} allowed, {show_size(plan['total'])} planned, {show_size(run.grown)} taken",
+            )
+        )
+        told.append(("time", f"{run.seconds:.2f} s, {run.rows / max(run.seconds, 1e-9):,.0f} rows/s"))
+    if saved is not None:
+        told.append(("saved", saved))
+    return told
+
+
+def print_plan(plan: Plan, k: int, source: Source) -> None:
+    """Where the memory would go."""
+    console = Console()
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("part")
+    table.add_column("memory", justify="right")
+    table.add_column("what it is")
+    parts = [
+        ("table", plan.table, f"{k} features, names of up to {plan.name_cap} bytes"),
+        ("buffers", plan.buffers, f"blocks of {show_size(plan.block)} and their batches, on two threads"),
+        ("shuffle", plan.shuffle, f"up to {plan.shuffle_rows} rows or {plan.shuffle_features} features to mix"),
+        ("total", plan.total, f"of {show_size(plan.memory)} allowed"),
+    ]
+    for name, size, what in parts:
+        table.add_row(name, show_size(size), what)
+    console.print(table)
+    size = source.total_bytes
+    console.print()
+    console.print(f"data         {escape(source.describe())}" + (f", {show_size(size)} stored" if size else ""))
+    console.print(f"features     {source.space}")
+    console.print(f"left         {show_size(plan.window)} for a decompressor; lines of up to {show_size(plan.line_cap)}")
+    console.print("error        none: weights are exact")
+
+
+def _cell(column: str, value: object) -> str:
+    if column.startswith(("weight", "bound")):
+        return f"{value:.6g}"
+    return escape(str(value))
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4f}" if abs(value) < 1e6 else f"{value:.4g}"
+
+
+def _skipped(provenance: dict[str, object]) -> str:
+    return f" ({provenance['skipped']} bad lines skipped)" if provenance.get("skipped") else ""

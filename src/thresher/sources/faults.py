@@ -1,0 +1,101 @@
+"""What happens to bad lines: an error that says where and what to do, or a counted skip."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher import _native
+from thresher.batch import Cursor
+from thresher.errors import DataError
+from thresher.sources.open import STDIN, Part
+
+log = logging.getLogger("thresher.sources")
+
+OnError = Literal["stop", "skip"]
+_ADVICE = 'Mend it, or pass over such lines with on_error="skip" (--on-error skip).'
+#: How many skipped lines of a file are told of; all are counted.
+_TOLD = 5
+
+
+class Place:
+    """Where reading stands in a file, and what happens to bad lines there."""
+
+    def __init__(self, part: Part, on_error: OnError, cursor: Cursor) -> None:
+        self.part = part
+        self.on_error = on_error
+        self.cursor = cursor
+        self._told = 0
+
+    def faults(
+        self, block: NDArray[np.uint8], size: int, at: int, line: int, faults: Iterable[tuple[int, int, str]]
+    ) -> None:
+        """Tell of what a parser found wrong in a stretch of ``block`` that starts at ``at``, after ``line`` lines."""
+        for fault_at, lines, what in faults:
+            place = at + fault_at
+            start = _native.after_last_newline(block, 0, place)
+            rest = block[place : min(size, place + 64)].tobytes().split(b"\n")[0]
+            shown = f"at {_cut(rest)}" if rest.strip() else f"after {_cut(block[start:place][-40:].tobytes())}"
+            self._tell(line + lines + 1, place - start + 1, f"{what}, {shown}")
+
+    def too_long(self, text: bytes, cap: int) -> None:
+        """A line over the cap, which starts with ``text``, is passed over."""
+        what = f"the line is longer than {cap} bytes, the cap for this memory, at {_cut(text)}"
+        self._tell(self.cursor.line + 1, cap + 1, what)
+        self.cursor = replace(self.cursor, line=self.cursor.line + 1, skipped=self.cursor.skipped + 1)
+
+    def broken(self, error: DataError) -> None:
+        """The file ends badly: damaged, cut short, or empty."""
+        if self.on_error == "stop":
+            raise error
+        log.warning("%s Went on without the rest of it.", error)
+        self.cursor = replace(self.cursor, skipped=self.cursor.skipped + 1)
+
+    def empty(self) -> None:
+        """The file holds not a byte."""
+        if self.part.path == STDIN:
+            raise DataError(
+                f"{self.part.name}: nothing came. Standard input can be read only once: for several passes "
+                "write it to a file first (--cache)."
+            )
+        self.broken(DataError(f"{self.part.name}: the file is empty. Check how it was made."))
+
+    def _tell(self, line: int, column: int, what: str) -> None:
+        self._told += 1
+        if self.on_error == "skip" and self._told > _TOLD:
+            return
+        message = f"{self.part.name}: line {line + self._lines_before}, column {column}: {what}."
+        if self.on_error == "stop":
+            raise DataError(f"{message} {_ADVICE}")
+        log.warning("skipped: %s", message)
+
+    @cached_property
+    def _lines_before(self) -> int:
+        return lines_before(self.part)
+
+
+def lines_before(part: Part) -> int:
+    """How many lines start before a part of a file; read only when an error must be told."""
+    count = 0
+    last = b"\n"
+    if part.begin == 0:
+        return 0
+    with open(part.path, "rb") as file:
+        left = part.begin
+        while left > 0 and (chunk := file.read(min(left, 1 << 20))):
+            count += chunk.count(b"\n")
+            last = chunk[-1:]
+            left -= len(chunk)
+    return count + (last != b"\n")
+
+
+def _cut(text: bytes) -> str:
+    """The offending text, short and printable."""
+    shown = text[:40].decode("utf-8", "backslashreplace")
+    return repr(shown) + ("…" if len(text) > 40 else "")

@@ -1,0 +1,249 @@
+"""th.select from data to named features: same bits, resumption, and what is said about bad settings."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import thresher as th
+from tests.streams import planted, write_libsvm, write_vw
+from thresher.memory import make_plan
+from thresher.online.engine import OnlineSettings
+from thresher.online.run import OnlineRun, Progress, RunSettings
+
+SUPPORT = (3, 77, 200, 399)
+X, Y = planted(support=SUPPORT)
+
+
+@pytest.fixture(scope="module")
+def vw_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_vw(tmp_path_factory.mktemp("stream") / "rows.vw", X, Y)
+
+
+def saved_bytes(selection: th.Selection, path: Path) -> bytes:
+    selection.save(path)
+    return path.read_bytes()
+
+
+def test_the_planted_support_is_found_and_named(vw_file: Path, tmp_path: Path) -> None:
+    svm = write_libsvm(tmp_path / "rows.svm", X, Y)
+    for data, names in (
+        ((X, Y), {f"x{j}" for j in SUPPORT}),
+        ((X.toarray(), Y), {f"x{j}" for j in SUPPORT}),
+        ((vw_file,), {f"column-{j}" for j in SUPPORT}),
+        ((svm,), {f"{j + 1}" for j in SUPPORT}),
+    ):
+        selection = th.select(*data, k=40, passes=2)
+        assert set(selection.names[:4]) == names
+        assert selection.named == len(selection) == 40
+        signs = {name: weight > 0 for name, weight in zip(selection.names, selection.weights, strict=True)}
+        ordered = sorted(names, key=lambda name: int("".join(c for c in name if c.isdigit())))
+        assert [signs[name] for name in ordered] == [True, False, True, False]
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_same_bits_for_any_batch_size(vw_file: Path, tmp_path: Path, shuffle: bool) -> None:
+    answers = {
+        saved_bytes(th.select(vw_file, k=20, passes=2, shuffle=shuffle, batch_rows=rows, random_state=5), tmp_path / "s")
+        for rows in (1, 7, 1000, 10**6)
+    }
+    assert len(answers) == 1
+
+
+def test_the_seed_decides(vw_file: Path, tmp_path: Path) -> None:
+    first, again, other = (saved_bytes(th.select(vw_file, k=20, random_state=s), tmp_path / "s") for s in (1, 1, 2))
+    assert first == again != other
+
+
+def test_files_and_compressed_files_give_the_same_weights(vw_file: Path, tmp_path: Path) -> None:
+    import gzip
+
+    packed = tmp_path / "rows.vw.gz"
+    packed.write_bytes(gzip.compress(vw_file.read_bytes()))
+    plain, inflated = th.select(vw_file, k=20), th.select(packed, k=20)
+    np.testing.assert_array_equal(plain.weights, inflated.weights)
+    assert plain.names == inflated.names
+
+
+class _StopAt:
+    """A progress callback that presses Ctrl-C after so many batches."""
+
+    def __init__(self, batches: int) -> None:
+        self.left = batches
+
+    def __call__(self, progress: Progress) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+@pytest.mark.parametrize("data", ["vw", "arrays"])
+def test_an_interrupted_run_goes_on_to_the_same_bits(vw_file: Path, tmp_path: Path, shuffle: bool, data: str) -> None:
+    given: Any = (vw_file,) if data == "vw" else (X, Y)
+    how: dict[str, Any] = {"k": 20, "passes": 2, "shuffle": shuffle, "batch_rows": 100}
+    checkpoint = tmp_path / "run.ckpt"
+    whole = saved_bytes(th.select(*given, **how), tmp_path / "whole")
+    for stop_at in (1, 13, 29, 30, 31, 55):
+        with pytest.raises(th.Interrupted) as caught:
+            th.select(*given, **how, checkpoint=checkpoint, progress=_StopAt(stop_at))
+        assert isinstance(caught.value.selection, th.Selection)
+        assert checkpoint.exists()
+        # Batches of another size on the way on: they must not matter either.
+        resumed = th.select(*given, **{**how, "batch_rows": 77}, checkpoint=checkpoint)
+        assert saved_bytes(resumed, tmp_path / "resumed") == whole
+        assert not checkpoint.exists()
+
+
+def test_an_interrupt_between_two_rows_of_a_batch_loses_and_repeats_nothing(vw_file: Path, tmp_path: Path) -> None:
+    settings, plan = OnlineSettings(k=20), make_plan(20)
+    how = RunSettings(shuffle=True, checkpoint=tmp_path / "run.ckpt", batch_rows=100)
+    source = th.scan(vw_file)
+    run = OnlineRun(source, settings, how, plan)
+    step = run.engine.step
+
+    def interrupted_step(batch: Any) -> None:
+        if run.engine.rows >= 500:
+            step(batch.take(slice(0, 42)))
+            raise KeyboardInterrupt
+        step(batch)
+
+    run.engine.step = interrupted_step  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        run.run()
+    resumed, whole = OnlineRun(source, settings, how, plan), OnlineRun(source, settings, RunSettings(), plan)
+    assert resumed.engine.rows == 542
+    resumed.run()
+    whole.run()
+    for name, value in whole.engine.state().items():
+        np.testing.assert_array_equal(value, resumed.engine.state()[name])
+
+
+_CHILD = """
+import sys, thresher as th
+data, checkpoint = sys.argv[1:]
+def slow(progress):
+    print(progress.rows, flush=True)
+    import time
+    time.sleep(0.01)
+th.select(data, k=20, passes=50, batch_rows=50, checkpoint=checkpoint, every=0.0, progress=slow)
+"""
+
+
+def test_killed_at_any_moment_it_goes_on_to_the_same_bits(vw_file: Path, tmp_path: Path) -> None:
+    checkpoint = tmp_path / "run.ckpt"
+    for delay in (0.02, 0.3):
+        child = subprocess.Popen(
+            [sys.executable, "-c", _CHILD, str(vw_file), str(checkpoint)], stdout=subprocess.PIPE, text=True
+        )
+        assert child.stdout is not None
+        child.stdout.readline()
+        time.sleep(delay)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        child.stdout.close()
+        assert checkpoint.exists()
+    whole = saved_bytes(th.select(vw_file, k=20, passes=50), tmp_path / "whole")
+    resumed = saved_bytes(th.select(vw_file, k=20, passes=50, checkpoint=checkpoint), tmp_path / "resumed")
+    assert resumed == whole
+
+
+def test_a_checkpoint_of_another_run_is_refused(vw_file: Path, tmp_path: Path) -> None:
+    checkpoint = tmp_path / "run.ckpt"
+    with pytest.raises(th.Interrupted):
+        th.select(vw_file, k=20, batch_rows=100, checkpoint=checkpoint, progress=_StopAt(3))
+    before = checkpoint.read_bytes()
+    with pytest.raises(th.ResumeError, match=r"k: 20 there, 21 now"):
+        th.select(vw_file, k=21, checkpoint=checkpoint)
+    other = tmp_path / "other.vw"
+    other.write_text(vw_file.read_text().replace("column-3:", "column-4:", 1))
+    with pytest.raises(th.ResumeError, match=r"data: "):
+        th.select(other, k=20, checkpoint=checkpoint)
+    assert checkpoint.read_bytes() == before
+    assert len(th.select(other, k=20, checkpoint=checkpoint, restart=True)) == 20
+
+
+def test_scores_and_holding_out(vw_file: Path) -> None:
+    selection = th.select(vw_file, k=40, passes=3, holdout=0.25)
+    held = selection.provenance["test"]
+    assert 600 < held["rows"] < 900
+    assert held["rows"] + selection.provenance["rows"] / 3 == 3000
+    assert held["accuracy"] > 0.8
+    assert th.select(vw_file, k=40, test=vw_file).provenance["test"]["rows"] == 3000
+    in_memory = th.select(X, Y, k=40, test=(X, Y)).provenance["test"]
+    assert in_memory["rows"] == 3000
+    with pytest.raises(th.SettingsError, match="not both"):
+        th.select(vw_file, k=4, test=vw_file, holdout=0.5)
+
+
+def test_weights_count_as_repetition_does() -> None:
+    """Weighting the positive class by two at half the step moves the weights as far as the plain step for it."""
+    doubled = th.select(X, Y, k=400, step=0.1, shuffle=False, class_weight={1.0: 2.0}, intercept=False)
+    sampled = th.select(X, Y, k=400, step=0.1, shuffle=False, sample_weight=np.where(Y > 0, 2.0, 1.0), intercept=False)
+    plain = th.select(X, Y, k=400, step=0.1, shuffle=False, intercept=False)
+    np.testing.assert_array_equal(doubled.weights, sampled.weights)
+    assert not np.array_equal(doubled.weights, plain.weights)
+    few = Y.copy()
+    few[: len(few) // 2] = -1
+    balanced = th.select(X, few, k=50, class_weight="balanced")
+    counts = {label: int((few == label).sum()) for label in (-1.0, 1.0)}
+    expected = {label: len(few) / (2 * count) for label, count in counts.items()}
+    np.testing.assert_array_equal(balanced.weights, th.select(X, few, k=50, class_weight=expected).weights)
+
+
+def test_regression_by_squared_and_huber_loss() -> None:
+    target = X[:, [3, 77]] @ np.array([2.0, -3.0])
+    for loss in ("squared", "huber:0.5"):
+        selection = th.select(X, target, k=30, loss=loss, passes=20, test=(X, target))
+        assert set(selection.names[:2]) == {"x3", "x77"}
+        assert selection.classes is None
+        assert selection.provenance["test"]["r2"] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"k": 0}, "at least 1|from 1 on"),
+        ({"k": 5, "method": "magic"}, "unknown method"),
+        ({"k": 10**7, "memory": "64MB"}, "does not fit"),
+        ({"k": 5, "memory": "lots"}, "not a size"),
+        ({"k": 5, "passes": 0}, "at least 1"),
+        ({"k": 5, "shuffle": "maybe"}, "shuffle"),
+        ({"k": 5, "loss": "nope"}, "unknown loss"),
+        ({"k": 5, "holdout": 1.5}, "between 0 and 1"),
+        ({"k": 5, "class_weight": "heavy"}, "balanced"),
+        ({"k": 5, "class_weight": {1.0: -1.0}}, "not negative"),
+    ],
+)
+def test_wrong_settings_are_said_before_the_first_row(wrong: dict[str, Any], told: str, tmp_path: Path) -> None:
+    """The file's only line is malformed: reading it would raise another error."""
+    broken = tmp_path / "broken.svm"
+    broken.write_text("not a row\n")
+    with pytest.raises(th.SettingsError, match=told):
+        th.select(broken, **wrong)
+
+
+def test_one_class_only_is_said_at_the_end_of_the_first_pass() -> None:
+    with pytest.raises(th.DataError, match="only one class"):
+        th.select(X, np.ones(len(Y)), k=5, passes=3)
+
+
+def test_fewer_features_than_k_are_simply_fewer() -> None:
+    selection = th.select(X[:, :10], Y, k=1000)
+    assert len(selection) == 10
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_steps_too_long_name_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "steep.svm"
+    path.write_text("1 1:1e30\n2 1:1e30\n3 1:1e30\n" * 5)
+    with pytest.raises(th.DataError, match=r"steep.svm, line \d+: the prediction became"):
+        th.select(path, k=3, loss="squared", step=1e300, shuffle=False)

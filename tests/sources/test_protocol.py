@@ -1,0 +1,286 @@
+"""What every source promises, checked for every kind of source there is."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import pkgutil
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import thresher.sources
+from tests.sources.makers import KINDS, Row, example_rows
+from tests.sources.reading import exactly, joined, read, rows_of
+from thresher.batch import Batch, Cursor
+from thresher.errors import DataError, SettingsError
+from thresher.sources.source import MB, ReadLimits, Source
+
+ROWS = example_rows()
+HUGE = 10**6
+
+
+@pytest.fixture(params=list(KINDS), ids=list(KINDS))
+def kind(request):
+    return KINDS[request.param]
+
+
+@pytest.fixture
+def source(kind, tmp_path):
+    return kind.make(tmp_path, ROWS)
+
+
+def concrete_sources() -> set[type[Source]]:
+    """Every class in thresher.sources that can be used as it is."""
+    for module in pkgutil.iter_modules(thresher.sources.__path__):
+        importlib.import_module(f"thresher.sources.{module.name}")
+    found, queue = set(), [Source]
+    while queue:
+        subclasses = queue.pop().__subclasses__()
+        queue += subclasses
+        found |= set(subclasses)
+    return {
+        cls
+        for cls in found
+        if cls.__module__.startswith("thresher.sources.")
+        and not inspect.isabstract(cls)
+        and "NotImplementedError" not in inspect.getsource(cls)
+    }
+
+
+def test_every_source_has_a_maker(tmp_path):
+    made = set()
+    for number, kind in enumerate(KINDS.values()):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        source = kind.make(folder, ROWS)
+        made.add(type(source))
+    missing = concrete_sources() - made
+    assert concrete_sources()
+    assert not missing, f"register a maker in tests/sources/makers.py for {missing}"
+
+
+# The rows
+
+
+def test_the_rows_are_those_of_the_data(kind, source):
+    got = [(row.keys, row.values, row.y, row.weight, row.qid) for row in read(source, want_names=True)]
+    expected = [(row.keys, row.values, row.y, row.weight, -1) for row in kind.expect(ROWS)]
+    if kind.order == "same":
+        assert exactly(got) == exactly(expected)
+    elif kind.order == "permuted":
+        assert sorted(exactly(got)) == sorted(exactly(expected))
+    else:
+        left = exactly(expected)
+        for row in exactly(got):
+            left.remove(row)  # each row at most as often as it is there
+        assert 0 < len(got) < len(expected)
+    if source.total_rows is not None:
+        assert source.total_rows == len(got)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7, HUGE])
+def test_batch_size_changes_nothing(source, rows):
+    batches = list(source.batches(rows, want_names=True))
+    assert all(0 < len(batch) <= rows for batch, _ in batches)
+    assert exactly(joined(batches)) == exactly(read(source, want_names=True))
+    counts = np.cumsum([len(batch) for batch, _ in batches])
+    assert [cursor.row for _, cursor in batches] == counts.tolist()
+
+
+@pytest.mark.parametrize("block", [1, 8, 64, 1000, MB])
+def test_block_size_changes_nothing(source, block):
+    limits = ReadLimits(block=block)
+    for rows in (3, HUGE):
+        assert exactly(read(source.limited(limits), rows, want_names=True)) == exactly(read(source, want_names=True))
+
+
+def test_reading_again_gives_the_same(source):
+    assert exactly(read(source, 2)) == exactly(read(source, 2))
+
+
+@pytest.mark.parametrize("rows", [0, -1])
+def test_a_batch_needs_rows(source, rows):
+    with pytest.raises(SettingsError, match="at least one row"):
+        next(source.batches(rows))
+
+
+def test_where_leads_back_to_the_row(source):
+    """Files count lines from 1, data in memory counts rows from 0; also through combinators."""
+    for batch, cursor in source.batches(4):
+        for row, line in enumerate(batch.line):
+            where = source.where(cursor, batch, row)
+            assert re.search(rf"\bline {line}\b|\brow {line - 1}\b", where), where
+
+
+# Stopping and going on
+
+
+@pytest.mark.parametrize("rows", [1, 3, HUGE])
+@pytest.mark.parametrize("block", [64, MB])
+def test_going_on_from_every_cursor(source, rows, block):
+    limited = source.limited(ReadLimits(block=block))
+    batches = list(limited.batches(rows, want_names=True))
+    everything = exactly(joined(batches))
+    done = 0
+    for batch, cursor in [(None, Cursor()), *batches]:
+        done += 0 if batch is None else len(batch)
+        assert exactly(read(source, 5, start=cursor, want_names=True)) == everything[done:]
+        stored = Cursor.from_dict(json.loads(json.dumps(cursor.to_dict())))
+        assert stored == cursor
+        rest = list(source.batches(2, start=stored, want_names=True))
+        assert exactly(joined(rest)) == everything[done:]
+        assert not rest or rest[-1][1].row == len(everything)
+
+
+def test_going_on_inside_a_batch(source):
+    """`skip` is how a source over this one remembers a place inside a batch."""
+    everything = exactly(read(source, want_names=True))
+    done, before = 0, Cursor()
+    for batch, cursor in source.batches(4, want_names=True):
+        for skip in range(len(batch) + 3):
+            rest = read(source, 3, start=replace(before, skip=skip), want_names=True)
+            assert exactly(rest) == everything[done + skip :]
+        done, before = done + len(batch), cursor
+
+
+def test_cursors_count_stored_bytes(source):
+    reads = [cursor.read for _, cursor in source.batches(2)]
+    assert reads == sorted(reads)
+    if source.total_bytes is not None:
+        assert 0 < reads[-1] <= source.total_bytes
+
+
+# Dividing
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 10])
+def test_shards_are_the_whole(kind, source, n):
+    shards = source.shards(n)
+    assert 1 <= len(shards) <= n
+    assert len(shards) >= min(n, kind.shards)
+    got = [row for shard in shards for row in read(shard, 3, want_names=True)]
+    expected = read(source, want_names=True)
+    if "shuffled" in source.fingerprint() and len(shards) > 1:
+        assert sorted(exactly(got)) == sorted(exactly(expected))
+    else:
+        assert exactly(got) == exactly(expected)
+    assert len({shard.fingerprint() for shard in shards}) == len(shards)
+
+
+def test_shards_go_on_from_their_cursors(source):
+    for shard in source.shards(3):
+        everything, done = exactly(read(shard)), 0
+        for batch, cursor in shard.limited(ReadLimits(block=64)).batches(2):
+            done += len(batch)
+            assert exactly(read(shard, start=cursor)) == everything[done:]
+
+
+def test_at_least_one_shard(source):
+    with pytest.raises(SettingsError, match="0 shards"):
+        source.shards(0)
+
+
+# Pushdown
+
+
+def _only(rows, keys):
+    for row in rows:
+        kept = [i for i, key in enumerate(row.keys) if key in keys]
+        names = None if row.names is None else tuple(row.names[i] for i in kept)
+        yield row._replace(keys=tuple(row.keys[i] for i in kept), values=tuple(row.values[i] for i in kept), names=names)
+
+
+def test_pushdown_is_filtering(source):
+    rows = read(source, want_names=True)
+    every = sorted({key for row in rows for key in row.keys})
+    for keys in ([], every[:1], every[::2], every, [*every[1:3], every[1], 2**64 - 1]):
+        only = np.array(keys, dtype=np.uint64)
+        for size in (1, 4, HUGE):
+            got = read(source, size, keys=only, want_names=True)
+            assert exactly(got) == exactly(_only(rows, set(keys)))
+
+
+def test_pushdown_goes_on_from_cursors(source):
+    keys = np.array(sorted({key for row in read(source) for key in row.keys})[::2], dtype=np.uint64)
+    everything, done = exactly(read(source, keys=keys)), 0
+    for batch, cursor in source.batches(3, keys=keys):
+        done += len(batch)
+        assert exactly(read(source, start=cursor, keys=keys)) == everything[done:]
+
+
+# Names
+
+
+def test_names_are_the_true_ones(kind, source):
+    true = {key: name for row in kind.expect(ROWS) for key, name in zip(row.keys, row.names, strict=True)}
+    batches = [batch for batch, _ in source.batches(5, want_names=True)]
+    for batch in batches:
+        names = source.space.decode(batch.keys) if source.space.invertible else batch.names.decode()
+        assert names == [true[key] for key in batch.keys.tolist()]
+    together = Batch.concat(batches)
+    if not source.space.invertible:
+        assert together.names.decode() == [name for batch in batches for name in batch.names.decode()]
+    assert exactly(rows_of(together)) == exactly(row for batch in batches for row in rows_of(batch))
+
+
+def test_names_only_when_asked_for(source):
+    assert all(batch.names is None for batch, _ in source.batches(want_names=False))
+
+
+def test_rows_can_be_taken_in_any_order(source):
+    for batch, _ in source.batches(6, want_names=True):
+        rows = rows_of(batch)
+        order = np.random.default_rng(0).integers(0, len(batch), 9)
+        assert exactly(rows_of(batch.take(order))) == exactly(rows[i] for i in order)
+        assert exactly(rows_of(batch.take(slice(1, None)))) == exactly(rows[1:])
+
+
+# Fingerprints
+
+
+def _again(kind, tmp_path, name: str, rows: list[Row]) -> Source:
+    (tmp_path / name).mkdir()
+    return kind.make(tmp_path / name, rows)
+
+
+def test_fingerprint_is_stable(kind, source, tmp_path):
+    assert source.fingerprint() == source.fingerprint()
+    assert source.fingerprint() == _again(kind, tmp_path, "again", ROWS).fingerprint()
+    assert source.limited(ReadLimits(block=64)).fingerprint() == source.fingerprint()
+
+
+@pytest.mark.parametrize("what", ["value", "label", "order", "fewer"])
+def test_fingerprint_sees_changes(kind, source, tmp_path, what):
+    column, value = ROWS[2].features[0]
+    changed = {
+        "value": [*ROWS[:2], replace(ROWS[2], features=((column, value + 1), *ROWS[2].features[1:])), *ROWS[3:]],
+        "label": [*ROWS[:2], replace(ROWS[2], y=7.0), *ROWS[3:]],
+        "order": [ROWS[1], ROWS[0], *ROWS[2:]],
+        "fewer": ROWS[:-1],
+    }[what]
+    assert _again(kind, tmp_path, what, changed).fingerprint() != source.fingerprint()
+
+
+def test_fingerprint_sees_options(source):
+    variants = [source, source.shuffled(1, rows=3, features=9), source.shuffled(2, rows=3, features=9)]
+    if hasattr(source, "on_error"):
+        variants += [replace(source, on_error="skip"), replace(source, multilabel=True)]
+    assert len({variant.fingerprint() for variant in variants}) == len(variants)
+
+
+# Labels
+
+
+def test_labels_are_needed_only_when_asked_for(kind, tmp_path):
+    if kind.unlabelled is None:
+        pytest.skip("these rows always have labels")
+    bare = kind.unlabelled(tmp_path, ROWS)
+    with pytest.raises(DataError, match="label"):
+        read(bare)
+    rows = read(bare, want_labels=False)
+    assert rows
+    assert all(row.y is None or np.isnan(row.y) for row in rows)

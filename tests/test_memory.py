@@ -1,0 +1,93 @@
+"""Sizes, the plan, and that the plan is kept."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from thresher import _native
+from thresher.errors import SettingsError
+from thresher.memory import MB, make_plan, parse_size, show_size
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("64MB", 64 * MB), ("1.5GB", 3 << 29), ("10 kb", 10240), ("2GiB", 2 << 30), ("4096", 4096), (4096, 4096), ("7M", 7 * MB)],
+)
+def test_sizes_as_people_write_them(text: str | int, size: int) -> None:
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "MB", "-3MB", "64XB", "0", "1e3MB", "64MB!"])
+def test_what_is_not_a_size(text: str) -> None:
+    with pytest.raises(SettingsError, match="not a size"):
+        parse_size(text)
+
+
+def test_sizes_are_shown_in_the_unit_that_fits() -> None:
+    assert [show_size(n) for n in (5, 2048, 3 * MB, 3 << 30)] == ["5 B", "2.0 KB", "3.0 MB", "3.0 GB"]
+
+
+@pytest.mark.parametrize("memory", ["4MB", "16MB", "64MB", "1GB"])
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_the_parts_fit_into_the_whole(memory: str, shuffle: bool) -> None:
+    plan = make_plan(1000, memory, shuffle=shuffle)
+    assert plan.total + plan.window <= plan.memory
+    assert plan.line_cap == min(16 * MB, plan.memory // 4)
+    assert plan.table == _native.TopK.planned_bytes(1000, plan.name_cap)
+
+
+def test_names_are_cut_before_k_is_refused() -> None:
+    assert make_plan(1000, "64MB").name_cap == 256
+    tight = make_plan(150_000, "64MB")
+    assert 32 <= tight.name_cap < 256
+    with pytest.raises(SettingsError, match="Give about"):
+        make_plan(10_000_000, "64MB")
+
+
+def test_what_a_refusal_advises_is_enough() -> None:
+    with pytest.raises(SettingsError) as refused:
+        make_plan(1_000_000, "64MB")
+    advised = str(refused.value).split("Give about ")[1].split(",")[0]
+    make_plan(1_000_000, advised)
+
+
+_CHILD = """
+import json, sys, thresher as th
+from thresher.memory import peak_resident, resident
+small, large, memory = sys.argv[1:]
+th.select(small, k=2000, memory=memory)
+before = resident()
+selection = th.select(large, k=2000, memory=memory)
+print(json.dumps([peak_resident() - before, selection.provenance["plan"]["total"], len(selection)]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
+@pytest.mark.parametrize("form", ["svm", "vw"])
+def test_a_stream_of_2_to_62_possible_features_stays_within_the_plan(tmp_path: Path, form: str) -> None:
+    """Keys spread over [0, 2^62), hundreds of thousands of distinct ones: growth at most 1.1 times the plan."""
+    bar = "| " if form == "vw" else ""
+
+    def write(path: Path, rows: int) -> Path:
+        state = 1
+        with open(path, "w") as file:
+            for i in range(rows):
+                keys = []
+                for _ in range(40):
+                    state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+                    keys.append(state >> 2)
+                file.write(f"{i % 2} {bar}{' '.join(f'{key}:{1 + key % 7}' for key in keys)}\n")
+        return path
+
+    small, large = write(tmp_path / f"small.{form}", 10), write(tmp_path / f"large.{form}", 20_000)
+    out = subprocess.run(
+        [sys.executable, "-c", _CHILD, str(small), str(large), "32MB"], capture_output=True, text=True, check=True
+    )
+    grown, planned, found = json.loads(out.stdout)
+    assert found == 2000
+    assert grown <= 1.1 * planned
