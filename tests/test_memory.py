@@ -11,12 +11,21 @@ import pytest
 
 from thresher import _native
 from thresher.errors import SettingsError
-from thresher.memory import MB, make_plan, parse_size, show_size
+from thresher.memory import make_plan, parse_size, show_size
+from thresher.sources.source import MB
 
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("64MB", 64 * MB), ("1.5GB", 3 << 29), ("10 kb", 10240), ("2GiB", 2 << 30), ("4096", 4096), (4096, 4096), ("7M", 7 * MB)],
+    [
+        ("64MB", 64 * MB),
+        ("1.5GB", 3 << 29),
+        ("10 kb", 10240),
+        ("2GiB", 2 << 30),
+        ("4096", 4096),
+        (4096, 4096),
+        ("7M", 7 * MB),
+    ],
 )
 def test_sizes_as_people_write_them(text: str | int, size: int) -> None:
     assert parse_size(text) == size

@@ -117,7 +117,7 @@ class Batch:
             y,
             y_indptr,
             None if self.weight is None else self.weight[order],
-            None if self.names is None else Names(words, self.names.text, self.names.prefixes),
+            None if self.names is None or words is None else Names(words, self.names.text, self.names.prefixes),
             None if self.qid is None else self.qid[order],
             None if self.line is None else self.line[order],
         )
@@ -147,7 +147,9 @@ class Batch:
             np.concatenate([part.keys for part in parts]),
             values,
             _joined([part.y for part in parts], rows, np.nan),
-            None if parts[0].y_indptr is None else _joined_indptr([p.y_indptr for p in parts if p.y_indptr is not None]),
+            None
+            if parts[0].y_indptr is None
+            else _joined_indptr([p.y_indptr for p in parts if p.y_indptr is not None]),
             _joined([part.weight for part in parts], rows, np.float32(1)),
             Names.concat(names) if names else None,
             _joined([part.qid for part in parts], rows, np.int64(-1)),

@@ -76,7 +76,7 @@ def encode(content: Content) -> bytes:
     at = 0
     data: list[bytes] = []
     for name, array in sorted(content.arrays.items()):
-        little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+        little = np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
         if little.dtype.str not in _DTYPES:
             raise TypeError(f"{name}: arrays of {little.dtype} are not stored")
         raw = little.tobytes()

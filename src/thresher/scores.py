@@ -78,13 +78,13 @@ def _numbers(y: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     if y.dtype == object:
         return np.zeros(len(y)), np.ones(len(y), bool)
     numbers = y.astype(np.float64)
-    return numbers, np.asarray(~np.isfinite(numbers))
+    return numbers, np.logical_not(np.isfinite(numbers))
 
 
 def _positions(y: NDArray[Any], classes: list[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """The number of each label's class, and which labels have none."""
     same = np.stack([[_equal(value, label) for value in y] if y.dtype == object else y == label for label in classes])
-    return same.argmax(axis=0).astype(np.float64), ~same.any(axis=0)
+    return same.argmax(axis=0).astype(np.float64), np.logical_not(same.any(axis=0))
 
 
 def _equal(value: Any, label: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def learned(cuts: list[int], engine: OnlineEngine | None = None, loss: str = "lo
     """An engine after the rows between the first and the last cut, batch by batch."""
     engine = engine or OnlineEngine(OnlineSettings(k=7, loss=loss))
     batch = whole_batch()
-    for a, b in zip(cuts, cuts[1:], strict=False):
+    for a, b in pairwise(cuts):
         engine.step(batch.take(slice(a, b)))
     return engine
 
@@ -95,7 +96,16 @@ def test_a_prediction_that_is_not_finite_names_its_row() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"k": 0}, {"k": -3}, {"k": 2.5}, {"k": True}, {"method": "magic"}, {"loss": "zero-one"}, {"step": 0}, {"step": "big"}],
+    [
+        {"k": 0},
+        {"k": -3},
+        {"k": 2.5},
+        {"k": True},
+        {"method": "magic"},
+        {"loss": "zero-one"},
+        {"step": 0},
+        {"step": "big"},
+    ],
 )
 def test_settings_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(SettingsError):

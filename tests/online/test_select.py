@@ -52,7 +52,9 @@ def test_the_planted_support_is_found_and_named(vw_file: Path, tmp_path: Path) -
 @pytest.mark.parametrize("shuffle", [True, False])
 def test_same_bits_for_any_batch_size(vw_file: Path, tmp_path: Path, shuffle: bool) -> None:
     answers = {
-        saved_bytes(th.select(vw_file, k=20, passes=2, shuffle=shuffle, batch_rows=rows, random_state=5), tmp_path / "s")
+        saved_bytes(
+            th.select(vw_file, k=20, passes=2, shuffle=shuffle, batch_rows=rows, random_state=5), tmp_path / "s"
+        )
         for rows in (1, 7, 1000, 10**6)
     }
     assert len(answers) == 1

@@ -37,7 +37,7 @@ class Row:
 WIDTH = 9
 
 
-def example_rows(n: int = 23) -> list[Row]:
+def example_rows(n: int = 17) -> list[Row]:
     """A fixed small list: an empty row, rows of all ones, a copy, and values that single precision holds."""
     rng = np.random.default_rng(5)
     rows = []
@@ -391,9 +391,9 @@ def _weighted(source: Source) -> Source:
     return Weighted(source, _CLASS_WEIGHT)
 
 
-for _base in ("libsvm-files", "vw-plain", "vw-gz-members", "ndarray-f64", "csr-i32", "arrow-table"):
+for _base in ("libsvm-files", "vw-plain", "csr-i32", "arrow-table"):
     _pieces = KINDS[_base].shards
-    _in_memory = _base in ("ndarray-f64", "csr-i32", "arrow-table")
+    _in_memory = _base in ("csr-i32", "arrow-table")
     KINDS |= {
         f"shuffled({_base})": _over(_base, _shuffled, "permuted", shards=10 if _in_memory else 1),
         f"training({_base})": _over(_base, _training, "some", shards=_pieces),

@@ -82,30 +82,28 @@ def test_the_rows_are_those_of_the_data(kind, source):
         assert source.total_rows == len(got)
 
 
-@pytest.mark.parametrize("rows", [1, 2, 7, HUGE])
-def test_batch_size_changes_nothing(source, rows):
-    batches = list(source.batches(rows, want_names=True))
-    assert all(0 < len(batch) <= rows for batch, _ in batches)
-    assert exactly(joined(batches)) == exactly(read(source, want_names=True))
-    counts = np.cumsum([len(batch) for batch, _ in batches])
-    assert [cursor.row for _, cursor in batches] == counts.tolist()
+def test_batch_size_changes_nothing(source):
+    everything = exactly(read(source, want_names=True))
+    for rows in (1, 2, 7, HUGE):
+        batches = list(source.batches(rows, want_names=True))
+        assert all(0 < len(batch) <= rows for batch, _ in batches)
+        assert exactly(joined(batches)) == everything
+        counts = np.cumsum([len(batch) for batch, _ in batches])
+        assert [cursor.row for _, cursor in batches] == counts.tolist()
 
 
-@pytest.mark.parametrize("block", [1, 8, 64, 1000, MB])
-def test_block_size_changes_nothing(source, block):
-    limits = ReadLimits(block=block)
-    for rows in (3, HUGE):
-        assert exactly(read(source.limited(limits), rows, want_names=True)) == exactly(read(source, want_names=True))
+def test_block_size_changes_nothing(source):
+    everything = exactly(read(source, want_names=True))
+    for block in (1, 8, 64, 1000, MB):
+        limited = source.limited(ReadLimits(block=block))
+        for rows in (3, HUGE):
+            assert exactly(read(limited, rows, want_names=True)) == everything
 
 
-def test_reading_again_gives_the_same(source):
-    assert exactly(read(source, 2)) == exactly(read(source, 2))
-
-
-@pytest.mark.parametrize("rows", [0, -1])
-def test_a_batch_needs_rows(source, rows):
-    with pytest.raises(SettingsError, match="at least one row"):
-        next(source.batches(rows))
+def test_a_batch_needs_rows(source):
+    for rows in (0, -1):
+        with pytest.raises(SettingsError, match="at least one row"):
+            next(source.batches(rows))
 
 
 def test_where_leads_back_to_the_row(source):
@@ -119,8 +117,7 @@ def test_where_leads_back_to_the_row(source):
 # Stopping and going on
 
 
-@pytest.mark.parametrize("rows", [1, 3, HUGE])
-@pytest.mark.parametrize("block", [64, MB])
+@pytest.mark.parametrize(("rows", "block"), [(1, MB), (3, 64), (HUGE, 64)])
 def test_going_on_from_every_cursor(source, rows, block):
     limited = source.limited(ReadLimits(block=block))
     batches = list(limited.batches(rows, want_names=True))
@@ -128,10 +125,9 @@ def test_going_on_from_every_cursor(source, rows, block):
     done = 0
     for batch, cursor in [(None, Cursor()), *batches]:
         done += 0 if batch is None else len(batch)
-        assert exactly(read(source, 5, start=cursor, want_names=True)) == everything[done:]
         stored = Cursor.from_dict(json.loads(json.dumps(cursor.to_dict())))
         assert stored == cursor
-        rest = list(source.batches(2, start=stored, want_names=True))
+        rest = list(source.batches(4, start=stored, want_names=True))
         assert exactly(joined(rest)) == everything[done:]
         assert not rest or rest[-1][1].row == len(everything)
 
@@ -157,18 +153,14 @@ def test_cursors_count_stored_bytes(source):
 # Dividing
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 10])
-def test_shards_are_the_whole(kind, source, n):
-    shards = source.shards(n)
-    assert 1 <= len(shards) <= n
-    assert len(shards) >= min(n, kind.shards)
-    got = [row for shard in shards for row in read(shard, 3, want_names=True)]
-    expected = read(source, want_names=True)
-    if "shuffled" in source.fingerprint() and len(shards) > 1:
-        assert sorted(exactly(got)) == sorted(exactly(expected))
-    else:
-        assert exactly(got) == exactly(expected)
-    assert len({shard.fingerprint() for shard in shards}) == len(shards)
+def test_shards_are_the_whole(kind, source):
+    expected = exactly(read(source, want_names=True))
+    for n in (1, 2, 3, 10):
+        shards = source.shards(n)
+        assert min(n, kind.shards) <= len(shards) <= n
+        got = exactly(row for shard in shards for row in read(shard, 3, want_names=True))
+        assert got == expected
+        assert len({shard.fingerprint() for shard in shards}) == len(shards)
 
 
 def test_shards_go_on_from_their_cursors(source):
@@ -199,7 +191,7 @@ def test_pushdown_is_filtering(source):
     every = sorted({key for row in rows for key in row.keys})
     for keys in ([], every[:1], every[::2], every, [*every[1:3], every[1], 2**64 - 1]):
         only = np.array(keys, dtype=np.uint64)
-        for size in (1, 4, HUGE):
+        for size in (4, HUGE):
             got = read(source, size, keys=only, want_names=True)
             assert exactly(got) == exactly(_only(rows, set(keys)))
 
@@ -253,16 +245,16 @@ def test_fingerprint_is_stable(kind, source, tmp_path):
     assert source.limited(ReadLimits(block=64)).fingerprint() == source.fingerprint()
 
 
-@pytest.mark.parametrize("what", ["value", "label", "order", "fewer"])
-def test_fingerprint_sees_changes(kind, source, tmp_path, what):
+def test_fingerprint_sees_changes(kind, source, tmp_path):
     column, value = ROWS[2].features[0]
-    changed = {
+    changes = {
         "value": [*ROWS[:2], replace(ROWS[2], features=((column, value + 1), *ROWS[2].features[1:])), *ROWS[3:]],
         "label": [*ROWS[:2], replace(ROWS[2], y=7.0), *ROWS[3:]],
         "order": [ROWS[1], ROWS[0], *ROWS[2:]],
         "fewer": ROWS[:-1],
-    }[what]
-    assert _again(kind, tmp_path, what, changed).fingerprint() != source.fingerprint()
+    }
+    for what, changed in changes.items():
+        assert _again(kind, tmp_path, what, changed).fingerprint() != source.fingerprint(), what
 
 
 def test_fingerprint_sees_options(source):

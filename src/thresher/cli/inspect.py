@@ -35,4 +35,6 @@ def inspect(
 
         sys.stdout.writelines(tsv_lines(model) if format == "tsv" else [as_json(model)])
     else:
-        raise SettingsError(f"unknown format {format!r}: table, tsv or json (other programs: --output with .parquet, .vw)")
+        raise SettingsError(
+            f"unknown format {format!r}: table, tsv or json (other programs: --output with .parquet, .vw)"
+        )

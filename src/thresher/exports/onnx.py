@@ -67,12 +67,11 @@ def to_onnx(selection: Selection) -> Any:
 
 def _regression(helper: Any, kinds: Any) -> tuple[list[Any], list[Any]]:
     nodes = [
-        helper.make_node("Flatten", ["margins"], ["flat"], axis=0),
-        helper.make_node("Cast", ["flat"], ["narrow"], to=kinds.FLOAT),
-        helper.make_node("Squeeze", ["narrow", "first_axis"], ["prediction"]),
+        helper.make_node("Constant", [], ["flat"], value_ints=[-1]),
+        helper.make_node("Reshape", ["margins", "flat"], ["wide_prediction"]),
+        helper.make_node("Cast", ["wide_prediction"], ["prediction"], to=kinds.FLOAT),
     ]
-    axis = helper.make_node("Constant", [], ["first_axis"], value_ints=[0])
-    return [axis, *nodes], [helper.make_tensor_value_info("prediction", kinds.FLOAT, ["rows"])]
+    return nodes, [helper.make_tensor_value_info("prediction", kinds.FLOAT, ["rows"])]
 
 
 def _classification(selection: Selection, onnx: Any) -> tuple[list[Any], list[Any]]:

@@ -99,6 +99,8 @@ class OnlineEngine:
         prediction is not finite. A KeyboardInterrupt leaves the engine between two rows.
         """
         names = batch.names
+        if batch.y is None:
+            raise DataError("the batch has no targets to learn from.")
         done, margins = self._loop.learn(
             batch.indptr,
             batch.keys,
@@ -192,8 +194,8 @@ class OnlineEngine:
     def _restore(self, state: dict[str, NDArray[Any]]) -> None:
         OnlineEngine.__init__(self, self.settings)
         names = container.unpack_strings(state["name_offsets"], state["name_text"])
-        arrays = (np.ascontiguousarray(state[name]) for name in ("keys", "weights", "counts"))
-        self._loop.restore(*arrays, names)
+        keys, weights, counts = (np.ascontiguousarray(state[name]) for name in ("keys", "weights", "counts"))
+        self._loop.restore(keys, weights, counts, names)
         rows, self._loop.intercept, self._loop.longest, *sums = state["scalars"].tolist()
         self._loop.rows_seen = int(rows)
         self._loop.progressive = sums

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from thresher.memory import MB
 from thresher.online.run import Progress
+from thresher.sources.source import MB
 
 log = logging.getLogger("thresher.progress")
 

@@ -50,12 +50,8 @@ def facts(selection: Selection, run: Progress | None, saved: str | None) -> list
         if provenance.get(key):
             told.append((name, ", ".join(f"{score} {_number(value)}" for score, value in provenance[key].items())))
     if run is not None:
-        told.append(
-            (
-                "memory",
-                f"{show_size(plan['memory'])} allowed, {show_size(plan['total'])} planned, {show_size(run.grown)} taken",
-            )
-        )
+        sizes = (plan["memory"], plan["total"], run.grown)
+        told.append(("memory", "{} allowed, {} planned, {} taken".format(*map(show_size, sizes))))
         told.append(("time", f"{run.seconds:.2f} s, {run.rows / max(run.seconds, 1e-9):,.0f} rows/s"))
     if saved is not None:
         told.append(("saved", saved))
@@ -78,11 +74,13 @@ def print_plan(plan: Plan, k: int, source: Source) -> None:
     for name, size, what in parts:
         table.add_row(name, show_size(size), what)
     console.print(table)
-    size = source.total_bytes
+    stored = source.total_bytes
     console.print()
-    console.print(f"data         {escape(source.describe())}" + (f", {show_size(size)} stored" if size else ""))
+    console.print(f"data         {escape(source.describe())}" + (f", {show_size(stored)} stored" if stored else ""))
     console.print(f"features     {source.space}")
-    console.print(f"left         {show_size(plan.window)} for a decompressor; lines of up to {show_size(plan.line_cap)}")
+    console.print(
+        f"left         {show_size(plan.window)} for a decompressor; lines of up to {show_size(plan.line_cap)}"
+    )
     console.print("error        none: weights are exact")
 
 

@@ -51,7 +51,7 @@ class LineBlocks:
             want = max(self._block, min(2 * held, self._cap + 1))
             block = _native.new_block(want + 1 + _native.padding)
             block[:held] = self._carry
-            size = held + self._stream.readinto(memoryview(block)[held:want])
+            size = held + self._stream.readinto(memoryview(block.data)[held:want])
             finished = size < want
             if finished and self._stream.failure is None and size > 0 and block[size - 1] != _NEWLINE:
                 block[size] = _NEWLINE

@@ -165,7 +165,7 @@ class ReadAhead(Wrapped):
 
 
 #: Threads that still read: they must end before the interpreter does.
-_running: weakref.WeakSet[_native.Ahead] = weakref.WeakSet()
+_running: weakref.WeakSet[_native.Ahead[tuple[Batch, Cursor]]] = weakref.WeakSet()
 
 
 @atexit.register

@@ -15,7 +15,6 @@ from thresher.sources.arrays import _MOST_FEATURES, InMemory, narrowed
 from thresher.sources.source import Source
 from thresher.space import FeatureSpace
 
-
 #: Rows of a column that a fingerprint looks at together.
 _SLICE = 1 << 16
 
@@ -54,7 +53,9 @@ class TableSource(InMemory):
             if filled is not None:
                 row = int(filled)
                 number = rows.start + row if isinstance(rows, slice) else rows[row]
-                raise DataError(f"row {number}, column {column.name!r}: the value is infinite or too large. Drop or fill it.")
+                raise DataError(
+                    f"row {number}, column {column.name!r}: the value is infinite or too large. Drop or fill it."
+                )
             if words is not None:
                 text, where, length = column.spelled(n)
                 words[:, j] = Names.pack(where + start, length, j + 1 if column.categorical else 0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import cast
 
 import numpy as np
 
@@ -42,7 +41,7 @@ class Shuffled(Source):
         return Shuffled(self.source.limited(limits), seed=self.seed, rows=self.rows, features=self.features)
 
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
-        inner = cast(Cursor, cursor.inner)
+        inner = cursor.inner or Cursor()
         here = self.source.where(replace(inner, part=min(inner.part, cursor.part)), batch, row)
         if inner.part == cursor.part:
             return here

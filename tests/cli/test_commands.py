@@ -1,0 +1,246 @@
+"""Every command, as a user runs it: output, exit codes, and mistakes on purpose."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+import thresher as th
+from tests.streams import planted, write_libsvm, write_vw
+from thresher.cli.main import app
+
+X, Y = planted(rows=1500)
+COMMANDS = ("select", "predict", "inspect", "plan", "convert", "demo")
+
+
+def run(*args: object) -> Result:
+    return CliRunner().invoke(app, [str(arg) for arg in args])
+
+
+def program(*args: object, **options: object) -> subprocess.CompletedProcess[str]:
+    """The program in a process of its own."""
+    command = [sys.executable, "-c", "from thresher.cli.main import main; main()", *map(str, args)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)  # type: ignore[call-overload,no-any-return]
+
+
+@pytest.fixture
+def vw(tmp_path: Path) -> Path:
+    return write_vw(tmp_path / "rows.vw", X, Y)
+
+
+@pytest.fixture
+def thr(tmp_path: Path, vw: Path) -> Path:
+    path = tmp_path / "rows.thr"
+    assert run("select", vw, "-k", 30, "-o", path).exit_code == 0
+    return path
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_an_example(command: str) -> None:
+    shown = run(command, "--help")
+    assert shown.exit_code == 0
+    assert f"thresher {command}" in shown.output.replace("Usage: thresher", "")
+
+
+def test_the_program_itself() -> None:
+    assert program("--version").stdout.strip() == f"thresher {th.__version__}"
+    assert all(command in program("--help").stdout for command in COMMANDS)
+    assert program().returncode == 2
+
+
+def test_select_ends_with_the_named_features_and_the_facts(vw: Path, tmp_path: Path) -> None:
+    shown = run("select", vw, "-k", 30, "--test", vw, "--passes", 2, "--top", 5, "-o", tmp_path / "out.thr")
+    assert shown.exit_code == 0
+    assert shown.output.count("column-") == 5
+    for told in ("30 of 30 named", "held out", "accuracy", "memory", "planned", "taken", "time", "out.thr"):
+        assert told in shown.output
+    assert "3,000 rows" in shown.output  # two passes of 1,500
+
+
+def test_the_command_line_is_th_select(vw: Path, tmp_path: Path) -> None:
+    out, own = tmp_path / "out.thr", tmp_path / "own.thr"
+    arguments = [
+        "--loss",
+        "squared_hinge",
+        "--step",
+        0.1,
+        "--passes",
+        2,
+        "--seed",
+        7,
+        "--memory",
+        "32MB",
+        "--no-shuffle",
+    ]
+    assert run("select", vw, "-k", 12, *arguments, "--class-weight", "1=2,-1=0.5", "-o", out).exit_code == 0
+    th.select(
+        vw,
+        k=12,
+        loss="squared_hinge",
+        step=0.1,
+        passes=2,
+        random_state=7,
+        memory="32MB",
+        shuffle=False,
+        class_weight={1.0: 2.0, -1.0: 0.5},
+    ).save(own)
+    assert out.read_bytes() == own.read_bytes()
+
+
+def test_predict_writes_a_line_a_row(vw: Path, thr: Path, tmp_path: Path) -> None:
+    selection = th.load(thr)
+    labels = run("predict", thr, vw).output.split()
+    assert labels == [str(label) for label in selection.predict(vw)]
+    assert set(labels) == {"1", "-1"}
+    margins = np.array(run("predict", thr, vw, "--margin").output.split(), dtype=float)
+    np.testing.assert_array_equal(margins, selection.decision_function(vw))
+    chances = np.array(run("predict", thr, vw, "--proba").output.split(), dtype=float)
+    np.testing.assert_array_equal(chances, selection.predict_proba(vw)[:, 1])
+    unlabelled = tmp_path / "new.vw"
+    unlabelled.write_text(re.sub(r"^\S+ ", "", vw.read_text(), flags=re.MULTILINE))
+    assert run("predict", thr, unlabelled).output.split() == labels
+
+
+def test_inspect_in_every_form(thr: Path, tmp_path: Path) -> None:
+    selection = th.load(thr)
+    assert selection.names[0] in run("inspect", thr).output
+    rows = list(csv.reader(io.StringIO(run("inspect", thr, "--format", "tsv").output), delimiter="\t"))
+    assert rows[0] == ["rank", "name", "key", "weight", "bound", "count"]
+    assert [row[1] for row in rows[1:]] == selection.names
+    assert [float(row[3]) for row in rows[1:]] == selection.weights.tolist()
+    parsed = json.loads(run("inspect", thr, "--format", "json").output)
+    assert [feature["name"] for feature in parsed["features"]] == selection.names
+    assert run("inspect", thr, "-o", tmp_path / "out.parquet").exit_code == 0
+    assert (tmp_path / "out.parquet").stat().st_size > 0
+    assert run("inspect", thr, "--format", "xml").exit_code == 2
+
+
+def test_plan_shows_the_parts_without_learning(vw: Path) -> None:
+    shown = run("plan", vw, "-k", 100, "--memory", "16MB")
+    assert shown.exit_code == 0
+    for part in ("table", "buffers", "shuffle", "total", "16.0 MB", "hashed names"):
+        assert part in shown.output
+    assert run("plan", vw, "-k", 10**8).exit_code == 2
+
+
+def test_convert_there_and_back(tmp_path: Path, vw: Path) -> None:
+    svm = write_libsvm(tmp_path / "rows.svm", X, Y)
+    assert run("convert", svm, "-o", tmp_path / "again.svm.gz").exit_code == 0
+    first, second = th.select(svm, k=20), th.select(tmp_path / "again.svm.gz", k=20)
+    np.testing.assert_array_equal(first.weights, second.weights)
+    assert run("convert", vw, "-o", tmp_path / "again.vw").exit_code == 0
+    assert th.select(vw, k=20).names == th.select(tmp_path / "again.vw", k=20).names
+    assert run("convert", vw, "-o", tmp_path / "hashed.svm").exit_code == 0
+    hashed = th.select(tmp_path / "hashed.svm", k=20)
+    np.testing.assert_array_equal(np.sort(hashed.keys), np.sort(th.select(vw, k=20).keys))
+    assert run("convert", vw, "-o", tmp_path / "rows.xyz").exit_code == 2
+
+
+def test_demo_finds_what_it_planted(tmp_path: Path) -> None:
+    shown = run("demo", "--rows", 6000, "--keep", tmp_path / "stream.vw")
+    assert shown.exit_code == 0
+    found, planted_ones = map(int, re.search(r"Found (\d+) of the (\d+)", shown.output).groups())  # type: ignore[union-attr]
+    assert found >= 0.7 * planted_ones
+    assert (tmp_path / "stream.vw").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "code", "told"),
+    [
+        ("1 3:x\n", (), 1, r"line 1, column 5.*--on-error skip"),
+        ("1 3:1\n1 4:1\n", (), 1, "only one class"),
+        ("1 3:1\n0 4:1\n2 5:1\n", (), 1, "a third one"),
+        ("", (), 1, "empty"),
+        ("1 3:1\n0 4:1\n", ("-k", "0"), 2, "k is the number"),
+        ("1 3:1\n0 4:1\n", ("--method", "magic"), 2, "unknown method"),
+        ("1 3:1\n0 4:1\n", ("--memory", "many"), 2, "not a size"),
+        ("1 3:1\n0 4:1\n", ("--every", "soon"), 2, "not a duration"),
+        ("1 3:1\n0 4:1\n", ("--class-weight", "1:5"), 2, "not a class weight"),
+        ("1 3:1\n0 4:1\n", ("--on-error", "panic"), 2, "on_error"),
+        ("1 3:1\n0 4:1\n", ("--no-such-option",), 2, "No such option"),
+    ],
+)
+def test_mistakes_are_told_with_the_right_exit_code(
+    tmp_path: Path, text: str, arguments: tuple[str, ...], code: int, told: str
+) -> None:
+    data, out = tmp_path / "data.svm", tmp_path / "out.thr"
+    data.write_text(text)
+    shown = program("select", data, "-k", "2", "-o", out, *arguments)
+    assert shown.returncode == code
+    assert re.search(told, shown.stderr, re.DOTALL)
+    assert "Traceback" not in shown.stderr
+    assert not out.exists()
+
+
+def test_skipped_lines_are_counted_and_reported(tmp_path: Path) -> None:
+    data = tmp_path / "data.svm"
+    data.write_text("1 3:1\nnonsense\n0 4:1\n1 5:\n" * 3)
+    shown = program("select", data, "-k", "2", "--on-error", "skip")
+    assert shown.returncode == 0
+    assert "6 bad lines skipped" in shown.stdout
+    assert "line 2, column 1" in shown.stderr
+
+
+def test_a_wrong_or_damaged_model_is_refused(tmp_path: Path, vw: Path, thr: Path) -> None:
+    damaged = tmp_path / "damaged.thr"
+    damaged.write_bytes(thr.read_bytes()[:-1] + b"x")
+    for model in (damaged, vw, tmp_path / "absent.thr"):
+        shown = program("predict", model, vw)
+        assert shown.returncode == 1
+        assert shown.stderr.startswith("thresher: ")
+    svm = write_libsvm(tmp_path / "rows.svm", X, Y)
+    assert "another feature" in program("predict", thr, svm).stderr
+
+
+def test_standard_input(vw: Path) -> None:
+    shown = program("select", "-", "--format", "vw", "-k", "5", input=vw.read_text())
+    assert shown.returncode == 0
+    assert "<stdin>" in shown.stdout
+    assert program("select", "-", "-k", "5", input="").returncode == 2
+    twice = program("select", "-", "--format", "vw", "-k", "5", "--passes", "2", input=vw.read_text())
+    assert twice.returncode == 2
+    assert "read once" in twice.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_ctrl_c_saves_the_checkpoint_and_keeps_a_good_output(vw: Path, thr: Path, tmp_path: Path) -> None:
+    checkpoint, good = tmp_path / "run.ckpt", thr.read_bytes()
+    arguments = ["select", str(vw), "-k", "30", "--passes", "4000", "--checkpoint", str(checkpoint), "-o", str(thr)]
+    child = subprocess.Popen(
+        [sys.executable, "-c", "from thresher.cli.main import main; main()", *arguments, "--every", "0.1s"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not checkpoint.exists():
+        time.sleep(0.02)
+        assert child.poll() is None
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert "the same command goes on" in err
+    assert "column-" in out
+    assert checkpoint.exists()
+    assert thr.read_bytes() == good
+
+
+def test_progress_is_logged_where_there_is_no_terminal(vw: Path, caplog: pytest.LogCaptureFixture) -> None:
+    from thresher.report import progress
+
+    caplog.set_level("INFO")
+    shown = progress._Log()
+    shown._next = 0.0
+    th.select(vw, k=5, progress=shown)
+    assert re.search(r"1,500 rows, [\d,]+ rows/s, [\d.,]+ MB/s", caplog.text)
