@@ -71,7 +71,7 @@ class Ahead {
       changed_.notify_all();
     }
     const std::lock_guard lock(mutex_);
-    failure_ = failure;
+    failure_ = std::move(failure);  // not a copy: the last one to hold it must be who catches it
     finished_ = true;
     changed_.notify_all();
   }

@@ -66,9 +66,11 @@ inline std::uint64_t hash_bytes(const char* p, std::size_t n, std::uint64_t seed
   return fold_multiply(h ^ length, detail::salt[3]);
 }
 
-/// Hash a 64-bit key under a seed; every output bit depends on every input bit.
+/// Hash a 64-bit key under a seed; every output bit depends on every bit of both. The seed is spread
+/// first, so that neighbouring seeds give unrelated hashes.
 inline std::uint64_t hash_key(std::uint64_t key, std::uint64_t seed) {
-  return fold_multiply(fold_multiply(key ^ detail::salt[1], seed ^ detail::salt[2]) ^ seed, detail::salt[3]);
+  const std::uint64_t spread = fold_multiply(seed ^ detail::salt[0], detail::salt[3]);
+  return fold_multiply(fold_multiply(key ^ spread, detail::salt[1]) ^ spread, detail::salt[2]);
 }
 
 /// A bucket in [0, width) and a sign, from bits that do not overlap: the bucket from the upper 32

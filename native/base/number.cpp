@@ -1,5 +1,8 @@
 #include "base/number.hpp"
 
+#include <locale>
+#include <sstream>
+
 namespace thresher::detail {
 
 namespace {
@@ -23,6 +26,16 @@ const char* decimal_end(const char* p) {
   return p;
 }
 
+/// Any decimal, whatever the locale of the process says about commas: too small is zero, too large an
+/// infinity, which the callers refuse.
+double read_in_c_locale(const char* p, const char* end) {
+  std::istringstream text(std::string(p, end));
+  text.imbue(std::locale::classic());
+  double value = 0.0;
+  text >> value;
+  return std::fabs(value) == std::numeric_limits<double>::max() ? std::copysign(HUGE_VAL, value) : value;
+}
+
 }  // namespace
 
 const char* parse_double_slowly(const char* p, double& out) {
@@ -32,13 +45,12 @@ const char* parse_double_slowly(const char* p, double& out) {
 #if defined(__cpp_lib_to_chars)
   const auto [stop, status] = std::from_chars(p, end, out);
   if (status == std::errc::result_out_of_range) {
-    // Too small is zero; too large is an infinity, which the caller refuses.
-    out = std::strtod(std::string(p, end).c_str(), nullptr);
+    out = read_in_c_locale(p, end);
     return end;
   }
   return status == std::errc() && stop == end ? end : nullptr;
 #else
-  out = std::strtod(std::string(p, end).c_str(), nullptr);
+  out = read_in_c_locale(p, end);
   return end;
 #endif
 }

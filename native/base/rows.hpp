@@ -20,6 +20,7 @@ struct NameView {
 struct PackedName {
   static constexpr std::uint64_t longest = (1U << 12) - 1;
   static constexpr std::uint64_t most_prefixes = 1U << 20;
+  static constexpr std::uint64_t farthest = 0xffffffffU;
 
   static std::uint64_t pack(std::uint64_t start, std::uint64_t length, std::uint64_t prefix) {
     return start | (length < longest ? length : longest) << 32 | prefix << 44;

@@ -19,7 +19,8 @@ std::string joined(NameView name, std::size_t cap) {
   out.reserve(std::min(cap, name.prefix.size() + name.text.size()));
   out.append(name.prefix.substr(0, cap));
   out.append(name.text.substr(0, cap - out.size()));
-  if (out.size() < name.prefix.size() + name.text.size()) {
+  // A text as long as a packed name can say was cut before it came here.
+  if (out.size() < name.prefix.size() + name.text.size() || name.text.size() >= PackedName::longest) {
     std::size_t first = out.size();
     while (first > 0 && (static_cast<unsigned char>(out[first - 1]) & 0xc0) == 0x80) --first;
     // `first - 1` is the last lead byte: drop its character if it lost its end.

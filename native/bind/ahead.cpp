@@ -1,6 +1,8 @@
 // A Python iterator driven from a thread of its own.
 #include "base/ahead.hpp"
 
+#include <set>
+
 #include "bind/arrays.hpp"
 
 namespace thresher::bind {
@@ -36,11 +38,19 @@ class Held {
 /// parts of the iteration, so two native calls (parse there, learn here) run at the same time.
 class AheadIterator {
  public:
-  AheadIterator(nb::object iterator, std::size_t depth)
-      : iterator_(std::move(iterator), false), ahead_([this] { return produce(); }, depth) {}
+  AheadIterator(const nb::object& iterator, std::size_t depth)
+      : iterator_(checked(iterator)), ahead_([this] { return produce(); }, depth) {
+    live().insert(this);
+  }
+  ~AheadIterator() {
+    close();
+    live().erase(this);
+  }
 
-  /// The thread may be waiting for the interpreter lock: never join it while holding that.
-  ~AheadIterator() { close(); }
+  /// End all that still run: their threads must not outlive the interpreter.
+  static void close_all() {
+    for (AheadIterator* each : live()) each->close();
+  }
 
   nb::object next() {
     using Queue = Ahead<Held>;
@@ -64,19 +74,21 @@ class AheadIterator {
   }
 
   void close() {
-    const nb::gil_scoped_release nogil;
-    ahead_.stop();
+    {
+      // The thread may be waiting for the interpreter lock: never join it while holding that.
+      const nb::gil_scoped_release nogil;
+      ahead_.stop();
+    }
+    iterator_.reset();  // a generator left half way closes its files now
   }
 
  private:
   std::optional<Held> produce() {
     if (ended_) return std::nullopt;
     const nb::gil_scoped_acquire gil;
-    if (borrowed_ == nullptr) borrowed_ = iterator_.take().release().ptr();
-    PyObject* item = PyIter_Next(borrowed_);
+    PyObject* item = PyIter_Next(iterator_.ptr());
     if (item != nullptr) return Held(nb::steal(item), false);
     ended_ = true;
-    Py_CLEAR(borrowed_);
     if (PyErr_Occurred() == nullptr) return std::nullopt;
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -87,8 +99,16 @@ class AheadIterator {
     return Held(nb::steal(value), true);
   }
 
-  Held iterator_;
-  PyObject* borrowed_ = nullptr;
+  static const nb::object& checked(const nb::object& iterator) {
+    if (!PyIter_Check(iterator.ptr())) throw nb::type_error("an iterator is needed");
+    return iterator;
+  }
+  static std::set<AheadIterator*>& live() {
+    static std::set<AheadIterator*> all;
+    return all;
+  }
+
+  nb::object iterator_;
   bool ended_ = false;
   Ahead<Held> ahead_;
 };
@@ -96,11 +116,12 @@ class AheadIterator {
 }  // namespace
 
 void bind_ahead(nb::module_& m) {
-  nb::class_<AheadIterator>(m, "Ahead", nb::is_weak_referenceable())
-      .def(nb::init<nb::object, std::size_t>(), nb::arg("iterator"), nb::arg("depth"))
+  nb::class_<AheadIterator>(m, "Ahead")
+      .def(nb::init<const nb::object&, std::size_t>(), nb::arg("iterator"), nb::arg("depth"))
       .def("__iter__", [](nb::handle self) { return nb::borrow(self); })
       .def("__next__", &AheadIterator::next)
       .def("close", &AheadIterator::close);
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&AheadIterator::close_all));
 }
 
 }  // namespace thresher::bind

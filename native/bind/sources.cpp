@@ -46,7 +46,9 @@ template <void (*parse)(const char*, std::size_t, const ParseOptions&, Parsed&)>
 nb::dict parse_block(const Array<const std::uint8_t>& block, std::size_t begin, std::size_t end, std::size_t rows,
                      bool skip, bool labels_optional, bool multilabel, bool want_names, const KeyIndex* only,
                      std::size_t features) {
-  if (begin > end || end + padding > block.shape(0)) throw nb::value_error("the block lacks its padding");
+  if (block.shape(0) < padding || end > block.shape(0) - padding || begin > end)
+    throw nb::value_error("the block lacks its padding");
+  if (want_names && end - begin > PackedName::farthest) throw nb::value_error("names reach over 4 GB of text at most");
   const char* const text = reinterpret_cast<const char*>(block.data());
   if (end > begin && text[end - 1] != '\n') throw nb::value_error("the block must end in a newline");
   const ParseOptions options{rows, skip, labels_optional, multilabel, want_names, only, features};

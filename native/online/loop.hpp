@@ -32,7 +32,8 @@ class Loop {
       : store(std::move(store)), loss(loss), step(step), with_intercept(with_intercept) {}
 
   /// Learn rows [begin, end); `margins` receives what was predicted for each row before it was
-  /// learned. Returns `end`, or the first row whose prediction was not finite.
+  /// learned. Returns `end`, or the first row whose prediction or step is not finite,
+  /// of which nothing is learned.
   std::size_t learn(const Rows& rows, const double* y, const float* weight, std::size_t begin, std::size_t end,
                     double* margins) {
     for (std::size_t i = begin; i < end; ++i) {
@@ -40,11 +41,12 @@ class Loop {
       const double importance = weight == nullptr ? 1.0 : static_cast<double>(weight[i]);
       const double margin = margins[i] = store.predict(row) + intercept;
       if (!std::isfinite(margin)) return i;
-      progressive.add(loss, margin, y[i], importance);
       double length = 0.0;
       for (std::size_t j = 0; j < row.n; ++j) length += row.value(j) * row.value(j);
       const double eta = step.next(importance * length);
       const double slope = importance * loss.derivative(margin, y[i]);
+      if (!std::isfinite(eta * slope)) return i;
+      progressive.add(loss, margin, y[i], importance);
       if (slope != 0.0) {
         store.update(row, -eta * slope);
         if (with_intercept) intercept -= step.for_intercept(eta) * slope;

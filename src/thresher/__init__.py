@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         SettingsError,
         SpaceError,
         ThresherError,
+        UnreadableError,
     )
     from thresher.selecting import Interrupted, select
     from thresher.selection import Selection, load
@@ -34,6 +35,7 @@ _HOMES = {
     "SettingsError": "errors",
     "SpaceError": "errors",
     "ThresherError": "errors",
+    "UnreadableError": "errors",
     "Interrupted": "selecting",
     "select": "selecting",
     "Selection": "selection",
@@ -56,6 +58,7 @@ __all__ = [
     "Source",
     "SpaceError",
     "ThresherError",
+    "UnreadableError",
     "__version__",
     "load",
     "scan",

@@ -45,17 +45,16 @@ class Names:
     @classmethod
     def concat(cls, parts: Sequence[Names]) -> Names:
         """The names of several batches one after the other."""
-        words, prefixes = [], [b""]
+        words: list[NDArray[np.uint64]] = []
+        numbers = {b"": 0}
         start = 0
         for part in parts:
-            moved = part.words + np.uint64(start)
-            # Each part numbers its own prefixes from 1; 0 is the empty one everywhere.
-            prefixed = (part.words >> np.uint64(44)) != 0
-            moved[prefixed] += np.uint64(len(prefixes) - 1) << np.uint64(44)
-            words.append(moved)
-            prefixes += part.prefixes[1:]
+            # Each part numbers its own prefixes; the same one gets one number, so that 20 bits stay enough.
+            renumbered = np.array([numbers.setdefault(prefix, len(numbers)) for prefix in part.prefixes], np.uint64)
+            prefix = renumbered[part.words >> np.uint64(44)] << np.uint64(44)
+            words.append(((part.words & np.uint64((1 << 44) - 1)) + np.uint64(start)) | prefix)
             start += len(part.text)
-        return cls(np.concatenate(words), np.concatenate([part.text for part in parts]), prefixes)
+        return cls(np.concatenate(words), np.concatenate([part.text for part in parts]), list(numbers))
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.errors import FileFormatError
+from thresher.errors import FileFormatError, SettingsError
 
 MAGIC = b"\x89THR\r\n\x1a\n"
 VERSION = 1
@@ -41,6 +41,13 @@ class Content(NamedTuple):
 def write(path: str | os.PathLike[str], content: Content) -> None:
     """Write a file that is either there whole or not at all."""
     write_atomically(path, lambda file: file.write(encode(content)))
+
+
+def check_folder(path: str | os.PathLike[str]) -> None:
+    """Say before the work, not after it, that there is no folder to write ``path`` into."""
+    folder = os.path.dirname(os.fspath(path)) or "."
+    if not os.path.isdir(folder):
+        raise SettingsError(f"{os.fspath(path)}: there is no folder {folder} to write it into")
 
 
 def write_atomically(path: str | os.PathLike[str], write_to: Callable[[Any], object]) -> None:

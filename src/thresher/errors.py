@@ -11,6 +11,10 @@ class DataError(ThresherError, ValueError):
     """The data cannot be used as it is; the message says where and what to do."""
 
 
+class UnreadableError(DataError, OSError):
+    """A file is not there or may not be read."""
+
+
 class SettingsError(ThresherError, ValueError):
     """A setting is out of range, unknown, or does not go with another."""
 

@@ -142,7 +142,8 @@ def select(
         run.run(progress)
     except KeyboardInterrupt:
         interrupted = Interrupted(f"stopped after {run.engine.rows} rows")
-        interrupted.selection = make_selection(run) if run.engine.rows else None
+        if run.engine.rows and (run.targets.loss.task != "binary" or len(run.targets.seen) == 2):
+            interrupted.selection = make_selection(run)
         raise interrupted from None
     selection = make_selection(run)
     if held is not None:

@@ -85,16 +85,18 @@ class Selection:
         return _native.KeyIndex(np.ascontiguousarray(self.keys))
 
     def batches(self, data: Any, reading: dict[str, Any]) -> Iterator[Batch]:
+        """The rows of any data, with the selected features only."""
         source = as_source(data, **reading)
         self.space.check_same(source.space)
         for batch, _ in source.batches(keys=self.keys, want_labels=False):
-            yield batch
+            if len(batch):
+                yield batch
 
     def margins(self, batch: Batch) -> NDArray[np.float64]:
         """w'x + b of each row of a batch: (rows,), or (rows, n_classes) for several outputs."""
         weights = np.ascontiguousarray(self.weights, dtype=np.float64).ravel()
         flat = self._index.margins(batch.indptr, batch.keys, batch.values, weights, self.intercept)
-        return flat if len(self.intercept) == 1 else flat.reshape(len(batch), -1)
+        return flat if len(self.intercept) == 1 else flat.reshape(-1, len(self.intercept))
 
     def decision_function(self, data: Any, **reading: Any) -> NDArray[np.float64]:
         """The margins of all rows of anything that holds rows: a path, a Source, a matrix, a frame."""
@@ -209,7 +211,9 @@ class Selection:
         if len(self.names) != k or len(np.unique(self.keys)) != k:
             raise ValueError("features without a name, or twice")
         size = self.space.size
-        if self.space.kind not in ("column", "index", "token") or not (size is None or type(size) is int):
+        if self.space.kind not in ("column", "index", "token") or not (
+            size is None or (type(size) is int and size >= 0)
+        ):
             raise ValueError("an unknown feature space")
         if size is not None and k and int(self.keys.max()) >= size:
             raise ValueError(f"feature {self.keys.max()} of {size}")

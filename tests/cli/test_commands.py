@@ -169,6 +169,8 @@ def test_demo_finds_what_it_planted(tmp_path: Path) -> None:
         ("1 3:1\n0 4:1\n", ("--every", "soon"), 2, "not a duration"),
         ("1 3:1\n0 4:1\n", ("--class-weight", "1:5"), 2, "not a class weight"),
         ("1 3:1\n0 4:1\n", ("--on-error", "panic"), 2, "on_error"),
+        ("1 3:1\n0 4:1\n", ("-o", "no/such/folder/out.thr"), 2, "no folder"),
+        ("1 3:1\n0 4:1\n", ("--checkpoint", "no/such/folder/run.ckpt"), 2, "no folder"),
         ("1 3:1\n0 4:1\n", ("--no-such-option",), 2, "No such option"),
     ],
 )

@@ -41,7 +41,7 @@ def check(x: np.ndarray) -> None:
     assert values[: len(pairs)].tobytes() == np.array([value for _, value in pairs], dtype=np.float32).tobytes()
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(MATRICES)
 def test_twin(x):
     """Any small matrix."""

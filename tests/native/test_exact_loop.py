@@ -83,7 +83,7 @@ def state(loop) -> str:
     return repr((kept, loop.intercept, loop.longest, loop.rows_seen))
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=200)
 @given(problems())
 def test_twin(problem):
     """Weights, support, counts, names, intercept and step after every row, and every margin on the way."""
@@ -96,7 +96,7 @@ def test_twin(problem):
         assert state(loop) == repr((twin.table.rows(100), twin.intercept, twin.longest, twin.rows_seen))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(problems(), st.lists(st.integers(0, 15), max_size=4))
 def test_any_batching(problem, cuts):
     """One batch, or several cut anywhere: the same bits."""
@@ -110,7 +110,7 @@ def test_any_batching(problem, cuts):
     assert np.concatenate(pieces).tobytes() == margins.tobytes()
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(problems(), st.integers(0, 15))
 def test_restored_half_way(problem, cut):
     """A loop rebuilt from what another one gave out goes on to the same bits."""
@@ -127,7 +127,7 @@ def test_restored_half_way(problem, cut):
     assert state(second) == state(first)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(
     st.integers(1, 4),
     st.sampled_from(LOSSES),
@@ -175,8 +175,8 @@ def test_by_hand():
     assert (loop.rows(9)[1].tolist(), loop.intercept, loop.rows_seen) == ([-1.0], 1.0, 2)
 
 
-def test_stops_where_the_prediction_is_not_finite():
-    """A step far too long: the loop stops at the row it cannot predict, which changes nothing."""
+def test_stops_where_no_finite_step_leads_on():
+    """A step far too long: the loop stops at the row from which it cannot go on, which changes nothing."""
     loop = _native.ExactLoop(k=1, name_cap=0, loss="squared", delta=1.0, rate=1e150, intercept=False)
     n = 10
     indptr, keys, values = compressed([([1], [1.0])] * n)
@@ -184,8 +184,9 @@ def test_stops_where_the_prediction_is_not_finite():
     assert 0 < done < n
     assert len(margins) == done + 1
     assert np.isfinite(margins[:-1]).all()
-    assert not np.isfinite(margins[-1])
+    assert abs(float(margins[-1]) - 1.0) > 1e158  # times the rate that is over the range of a double
     assert loop.rows_seen == done
+    assert np.isfinite(loop.rows(9)[1]).all()
 
 
 NOT_FINITE = """

@@ -46,7 +46,7 @@ def line(draw) -> bytes:
 TEXTS = st.lists(line() | damaged(line(), ALPHABET) | garbled(ALPHABET), max_size=8).map(joined)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(TEXTS, st.booleans(), st.sampled_from([b"7", b"\0", b" ", b":", b"\n"]))
 def test_twin(text, labels_optional, filler):
     """Good rows with their names, and the numbers of bad lines, whatever bytes stand behind the text."""
@@ -58,7 +58,7 @@ def test_twin(text, labels_optional, filler):
     assert (parsed["skipped"], parsed["consumed"], parsed["lines"]) == (len(bad), len(text), text.count(b"\n"))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(TEXTS)
 def test_stops_at_the_first_bad_line(text):
     """Unless bad lines are to be skipped, nothing from the first one on is read, and the fault lies within it."""
@@ -73,7 +73,7 @@ def test_stops_at_the_first_bad_line(text):
         assert what
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(TEXTS, st.integers(1, 3))
 def test_in_pieces(text, rows):
     """A text read a few rows at a time gives the rows of the whole, names included."""
@@ -82,7 +82,7 @@ def test_in_pieces(text, rows):
     assert exactly(pieces(_native.parse_vw, text, rows, **options)) == exactly(rows_of(whole, text))
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(TEXTS)
 def test_names_change_nothing_else(text):
     """Without names the rows are the same."""
@@ -91,7 +91,7 @@ def test_names_change_nothing_else(text):
     assert exactly(without) == exactly([row._replace(names=[]) for row in with_names])
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(TEXTS, st.integers(0, 2))
 def test_only_some_keys(text, remainder):
     """Reading just some keys is reading all and dropping the rest, names with them."""

@@ -147,7 +147,8 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_bits(vw_file: Path, tmp_pat
             [sys.executable, "-c", _CHILD, str(vw_file), str(checkpoint)], stdout=subprocess.PIPE, text=True
         )
         assert child.stdout is not None
-        child.stdout.readline()
+        while child.stdout.readline() and not checkpoint.exists():
+            pass
         time.sleep(delay)
         child.send_signal(signal.SIGKILL)
         child.wait()

@@ -26,7 +26,8 @@ def hash_bytes(text: bytes, seed: int = 0) -> int:
 
 def hash_key(key: int, seed: int) -> int:
     """A key under a seed."""
-    return fold_multiply(fold_multiply(key ^ SALT[1], seed ^ SALT[2]) ^ seed, SALT[3])
+    spread = fold_multiply(seed ^ SALT[0], SALT[3])
+    return fold_multiply(fold_multiply(key ^ spread, SALT[1]) ^ spread, SALT[2])
 
 
 def bucket_sign(key: int, seed: int, width: int) -> tuple[int, float]:

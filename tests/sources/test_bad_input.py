@@ -8,17 +8,15 @@ import logging
 import lzma
 import zlib
 
-import numpy as np
 import pytest
 import zstandard
 
-from tests.sources.makers import COMPRESSED
 from tests.sources.reading import exactly, read, rows_of
 from thresher.errors import DataError, SettingsError
 from thresher.sources.combine import HeldOut, ReadAhead, Weighted
 from thresher.sources.libsvm import scan_libsvm
 from thresher.sources.lines import LineSource
-from thresher.sources.scan import as_source, scan
+from thresher.sources.scan import scan
 from thresher.sources.source import ReadLimits
 from thresher.sources.vw import scan_vw
 
@@ -141,9 +139,7 @@ def test_the_count_passes_through_combinators(tmp_path, change):
 
 def test_on_error_is_checked(tmp_path):
     with pytest.raises(SettingsError, match="on_error"):
-        scan_libsvm(tmp_path, on_error="ignore") if any(tmp_path.iterdir()) else LineSource.__post_init__(
-            type("Bad", (), {"on_error": "ignore"})()
-        )
+        scan_libsvm(tmp_path / "rows", on_error="ignore")
 
 
 @pytest.mark.parametrize("n", [2, 3, 7])
@@ -207,7 +203,17 @@ def test_limits_are_checked(field):
 
 # Compressed files
 
-TEXT = b"".join(b"%d 1:%d 7:0.5 %d:%d.25\n" % (i % 2, i, i * 7919 % 100003, i * 31337 % 1009) for i in range(20000))
+ROWS = 10_000
+TEXT = b"".join(b"%d 1:%d 7:0.5 %d:%d.25\n" % (i % 2, i, i * 7919 % 100003, i * 31337 % 1009) for i in range(ROWS))
+
+
+#: bzip2 and Zstandard in blocks small enough that a cut leaves some whole ones.
+COMPRESS = {
+    "gz": gzip.compress,
+    "xz": lzma.compress,
+    "bz2": lambda text: bz2.compress(text, 1),
+    "zst": lambda text: zstandard.ZstdCompressor(write_checksum=True).compress(text),
+}
 
 
 def decodable(kind: str, data: bytes) -> bytes:
@@ -222,9 +228,9 @@ def decodable(kind: str, data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("kind", ["gz", "xz", "bz2", "zst"])
-@pytest.mark.parametrize("kept", [0.1, 0.6, 0.97, "last byte"])
+@pytest.mark.parametrize("kept", [0.1, 0.8, "last byte"])
 def test_a_file_cut_short(tmp_path, told, kind, kept):
-    data = COMPRESSED[kind](TEXT)
+    data = COMPRESS[kind](TEXT)
     data = data[: -1 if kept == "last byte" else int(len(data) * kept)]
     path = tmp_path / "rows"
     path.write_bytes(data)
@@ -232,6 +238,7 @@ def test_a_file_cut_short(tmp_path, told, kind, kept):
         read(scan_libsvm(path))
     lines = decodable(kind, data).count(b"\n")
     assert lines > 0 or kept == 0.1
+    assert lines < ROWS or kept == "last byte"
     for block in (1000, 1 << 20):
         limits = ReadLimits(block=block)
         got, skipped = skipping(scan_libsvm(path, on_error="skip").limited(limits))
@@ -244,7 +251,7 @@ def test_rows_after_a_file_cut_short_still_come(tmp_path):
     (tmp_path / "a1").write_bytes(gzip.compress(TEXT)[:2000])
     (tmp_path / "a2").write_bytes(TEXT)
     got, skipped = skipping(scan_libsvm(tmp_path, on_error="skip"))
-    assert len(got) == 20000 + decodable("gz", gzip.compress(TEXT)[:2000]).count(b"\n")
+    assert len(got) == ROWS + decodable("gz", gzip.compress(TEXT)[:2000]).count(b"\n")
     assert skipped == 1
 
 
@@ -257,12 +264,12 @@ def test_a_wrong_checksum(tmp_path):
     with pytest.raises(DataError, match=r"rows: the gzip data is damaged .*Fetch"):
         read(scan_libsvm(path))
     got, skipped = skipping(scan_libsvm(path, on_error="skip"))
-    assert (len(got), skipped) == (20000, 1)
+    assert (len(got), skipped) == (ROWS, 1)
 
 
 @pytest.mark.parametrize("kind", ["gz", "xz", "bz2", "zst"])
 def test_a_damaged_middle(tmp_path, kind):
-    data = bytearray(COMPRESSED[kind](TEXT))
+    data = bytearray(COMPRESS[kind](TEXT))
     data[len(data) // 2 : len(data) // 2 + 8] = b"\xff" * 8
     path = tmp_path / "rows"
     path.write_bytes(data)
@@ -307,7 +314,7 @@ def test_a_window_that_does_not_fit(tmp_path, make, kind):
     with pytest.raises(DataError, match=rf"rows: the {kind} window needs more than the 8 MB .* Raise memory="):
         read(scan_libsvm(path).limited(small))
     assert skipping(scan_libsvm(path, on_error="skip").limited(small)) == ([], 1)
-    assert len(read(scan_libsvm(path))) == 20000
+    assert len(read(scan_libsvm(path))) == ROWS
 
 
 # Files
@@ -372,92 +379,3 @@ def test_formats_are_guessed(tmp_path, name):
     other = tmp_path / name.replace("svmlight", "vw").replace("libsvm", "vw").replace("svm", "vw")
     other.write_bytes(b"1 |a b\n")
     assert scan(other).format == "vw"
-
-
-# Data in memory
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e39])
-def test_a_matrix_that_is_not_finite(bad):
-    from scipy.sparse import csc_array
-
-    x = np.ones((5, 4))
-    x[3, 2] = bad
-    for matrix in (x, csc_array(x), np.asfortranarray(x)):
-        source = as_source(matrix, np.zeros(5))
-        for rows in (1, 2, 100):
-            with pytest.raises(DataError, match=r"row 3, column 2 \(counted from 0\)\. Drop or fill"):
-                read(source, rows)
-        with pytest.raises(DataError, match="row 3, column 2"):
-            for shard in source.shards(2):
-                read(shard)
-
-
-@pytest.mark.parametrize("bad", [np.inf, 1e39])
-def test_a_table_that_is_not_finite(bad):
-    import pyarrow as pa
-
-    source = as_source(pa.table({"a": [1.0, 2.0, 3.0], "b": [1.0, bad, None]}), [1, 2, 3])
-    for shards in (1, 3):
-        with pytest.raises(DataError, match="row 1, column 'b': .*Drop or fill"):
-            for shard in source.shards(shards):
-                read(shard)
-
-
-def test_a_table_of_something_else():
-    import pandas as pd
-
-    for frame in (
-        pd.DataFrame({"when": pd.to_datetime(["2020-01-01"])}),
-        pd.DataFrame({"when": [1, "one"]}),
-        pd.DataFrame([[1, 2]], columns=["when", "when"]),
-    ):
-        with pytest.raises(DataError, match="when"):
-            as_source(frame)
-    with pytest.raises(DataError, match="no column 'y'; there are a"):
-        as_source(pd.DataFrame({"a": [1]}), target="y")
-
-
-def test_matrices_of_another_shape():
-    from scipy.sparse import coo_array
-
-    for data in (np.ones(3), np.ones((2, 2, 2)), 7, coo_array(np.ones(3))):
-        with pytest.raises(DataError, match="rows and columns"):
-            as_source(data)
-    with pytest.raises(DataError, match="Complex"):
-        as_source(np.ones((2, 2), complex))
-    with pytest.raises(DataError, match="Complex"):
-        as_source(coo_array(np.ones((2, 2), complex)))
-    with pytest.raises(DataError, match="not a number"):
-        read(as_source(np.array([["a", "b"]]), [1]))
-    with pytest.raises(DataError, match="do not make a matrix"):
-        as_source([[1, 2], [3]])
-
-
-def test_labels_and_weights_are_checked():
-    x = np.ones((3, 2))
-    with pytest.raises(DataError, match="y has 2 entries for 3 rows"):
-        as_source(x, [1, 2])
-    with pytest.raises(DataError, match="1d"):
-        as_source(x, np.ones((3, 2)))
-    for weight in ([1, -1, 1], [1, np.nan, 1], [1, 1e39, 1]):
-        with pytest.raises(DataError, match="sample_weight"):
-            as_source(x, [1, 2, 3], weight=weight)
-    with pytest.raises(SettingsError, match="brings its own"):
-        as_source("rows.svm", [1, 2])
-    with pytest.raises(SettingsError, match="for files"):
-        as_source(x, on_error="skip")
-    with pytest.raises(SettingsError, match="column of a frame"):
-        as_source(x, target="y")
-
-
-@pytest.mark.parametrize("fraction", [0.0, 1.0, -1, 2, np.nan])
-def test_held_out_fractions_are_checked(fraction):
-    with pytest.raises(SettingsError, match="fraction"):
-        HeldOut(as_source(np.ones((2, 2))), fraction, held=True)
-
-
-def test_class_weights_are_checked():
-    for weight in (-1.0, np.nan, np.inf):
-        with pytest.raises(SettingsError, match="class weights"):
-            Weighted(as_source(np.ones((2, 2))), {1: weight})

@@ -42,11 +42,14 @@ def select(
     output: Output = None,
     top: Annotated[int, typer.Option(help="Features to show at the end.")] = 20,
 ) -> None:
+    from thresher.container import check_folder
     from thresher.report.progress import show_progress
     from thresher.report.table import print_selection
     from thresher.selecting import Interrupted
     from thresher.selecting import select as select_features
 
+    if output is not None:
+        check_folder(output)
     try:
         with show_progress() as progress:
             selection = select_features(

@@ -29,7 +29,7 @@ def to_onnx(selection: Selection) -> Any:
     nodes, outputs = _regression(helper, kinds) if selection.classes is None else _classification(selection, onnx)
     k = len(selection)
     constants = {
-        "weights": np.ascontiguousarray(selection.weights.reshape(-1, k).T, dtype=np.float64),
+        "weights": np.ascontiguousarray(selection.weights.reshape(len(selection.intercept), k).T, dtype=np.float64),
         "intercept": np.asarray(selection.intercept, dtype=np.float64),
     }
     if selection.classes is not None:

@@ -28,7 +28,7 @@ def to_sklearn(selection: Selection) -> Any:
     else:
         hinge = "hinge" in selection.loss.name
         model = LinearSVC(loss=selection.loss.name) if hinge else LogisticRegression()
-        model.coef_ = selection.weights.reshape(-1, k).copy()
+        model.coef_ = selection.weights.reshape(len(selection.intercept), k).copy()
         model.intercept_ = selection.intercept.copy()
         model.classes_ = np.array(selection.labels)
         model.n_iter_ = int(selection.provenance.get("passes_done", 0)) if hinge else np.zeros(1, np.int32)

@@ -22,7 +22,7 @@ _FEWEST_BITS, _MOST_BITS = 18, 32
 # The version whose layout this is. The checksum is VW's own affair: it never reads this text back.
 _HEADER = """\
 Version 9.11.9
-Id 
+Id {id}
 Min label:{low}
 Max label:{high}
 bits:{bits}
@@ -60,7 +60,7 @@ def lines(selection: Selection, bits: int | None = None) -> list[str]:
     if (shared := len(hashes) - len({h & mask for h in hashes})) > 0:
         log.warning("%d features share their index with another in VW's table of %d bits", shared, bits)
     reach = 50 if selection.loss.task == "binary" else 0
-    header = _HEADER.format(low=-reach, high=reach, bits=bits, options="" if intercept else " --noconstant")
+    header = _HEADER.format(id="", low=-reach, high=reach, bits=bits, options="" if intercept else " --noconstant")
     rows = sorted((h & mask, name, weight) for h, name, weight in zip(hashes, names, weights, strict=True))
     return [*header.splitlines(keepends=True), *(f"{name}:{index}:{weight!r}\n" for index, name, weight in rows)]
 

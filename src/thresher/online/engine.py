@@ -113,8 +113,8 @@ class OnlineEngine:
         )
         if done < len(batch):
             raise DataError(
-                f"the prediction became {margins[-1]} after {self.rows} rows: the steps are too long for this data. "
-                "Scale the features, or pass a smaller step.",
+                f"the prediction became {margins[-1]:g} after {self.rows} rows, and no finite step leads on from there: "
+                "the steps are too long for this data. Scale the features, or pass a smaller step.",
                 done,
             )
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 from thresher.batch import Batch, Cursor
 from thresher.checkpoint import Checkpoint
-from thresher.errors import DataError, SettingsError
+from thresher.container import check_folder
+from thresher.errors import DataError, FileFormatError, SettingsError
 from thresher.losses import get_loss
 from thresher.memory import Plan, resident
 from thresher.online.engine import OnlineEngine, OnlineSettings
@@ -87,9 +88,11 @@ class OnlineRun:
         self._features = 0
         self._started = self._saved = time.monotonic()
         self._resident = self._most_resident = resident()
+        if run.checkpoint is not None:
+            check_folder(run.checkpoint)
         if not source.rewindable and (run.passes > 1 or run.checkpoint is not None):
             raise SettingsError(
-                "standard input can be read once: for several passes or a checkpoint save it to a file first"
+                f"{source.describe()} can be read once: for several passes or a checkpoint save it to a file first"
             )
         if run.checkpoint is not None and os.path.exists(run.checkpoint) and not run.restart:
             self._resume(run.checkpoint)
@@ -154,7 +157,10 @@ class OnlineRun:
             seed = self.how.seed * 1_000_003 + self.passes_done
             source = source.shuffled(seed, rows=self.plan.shuffle_rows, features=self.plan.shuffle_features)
         # A shuffled batch holds on to its whole buffer: one waiting is enough.
-        return ReadAhead(source, depth=1 if self.how.shuffle else 2) if is_file_source(source) else source
+        # A pipe is not read ahead: nothing could call a thread back that waits for an idle one.
+        if not (is_file_source(source) and source.rewindable):
+            return source
+        return ReadAhead(source, depth=1 if self.how.shuffle else 2)
 
     def _learn(self, batch: Batch, cursor: Cursor) -> None:
         def where(row: int) -> str:
@@ -194,7 +200,10 @@ class OnlineRun:
 
     def _resume(self, path: str | os.PathLike[str]) -> None:
         saved = Checkpoint.load(path, self._identity())
-        self.engine = OnlineEngine.from_state(self.settings, saved.engine)
+        try:
+            self.engine = OnlineEngine.from_state(self.settings, saved.engine)
+        except (KeyError, ValueError) as error:
+            raise FileFormatError(f"{os.fspath(path)}: not a checkpoint in order ({error}).") from None
         self.targets = Targets(self.targets.loss, saved.labels)
         self.passes_done = saved.passes_done
         self.cursor = saved.cursor

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -35,19 +36,21 @@ class InMemory(Source):
         self.n = n
         self.total_rows = n if order is None else len(order)
 
+    @abstractmethod
     def _rows(self, rows: slice | NDArray[np.int64], want_names: bool) -> Batch:
-        raise NotImplementedError
+        """The features of these rows."""
 
+    @abstractmethod
     def _with_order(self, order: NDArray[np.int64]) -> Source:
-        raise NotImplementedError
+        """The same data, of which only these rows are read, in this order."""
 
+    @abstractmethod
     def _content(self) -> Iterator[Any]:
         """What a fingerprint is taken over: objects with a buffer."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _rows_at_once(self) -> int:
         """How many rows keep a batch within bounds."""
-        raise NotImplementedError
 
     def _read(
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import atexit
-import weakref
+from abc import abstractmethod
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -27,9 +26,9 @@ class Wrapped(Source):
         self.total_bytes = source.total_bytes
         self.total_rows = source.total_rows
 
+    @abstractmethod
     def _with(self, source: Source) -> Source:
         """The same change of another source."""
-        raise NotImplementedError
 
     def _settings(self) -> str:
         """What of this change a fingerprint must hold."""
@@ -155,20 +154,9 @@ class ReadAhead(Wrapped):
     ) -> Iterator[tuple[Batch, Cursor]]:
         reading = self.source._read(rows, start, only, want_names, want_labels)
         ahead = _native.Ahead(reading, self.depth)
-        _running.add(ahead)
         try:
             yield from ahead
         finally:
             ahead.close()
             if isinstance(reading, Generator):
                 reading.close()  # files are closed now, not when the last reference goes
-
-
-#: Threads that still read: they must end before the interpreter does.
-_running: weakref.WeakSet[_native.Ahead[tuple[Batch, Cursor]]] = weakref.WeakSet()
-
-
-@atexit.register
-def _stop_reading() -> None:
-    for ahead in list(_running):
-        ahead.close()

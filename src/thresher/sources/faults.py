@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.batch import Cursor
 from thresher.errors import DataError
-from thresher.sources.open import STDIN, Part
+from thresher.sources.open import Part
 
 log = logging.getLogger("thresher.sources")
 
@@ -59,10 +59,10 @@ class Place:
 
     def empty(self) -> None:
         """The file holds not a byte."""
-        if self.part.path == STDIN:
+        if self.part.once:
             raise DataError(
-                f"{self.part.name}: nothing came. Standard input can be read only once: for several passes "
-                "write it to a file first (--cache)."
+                f"{self.part.name}: nothing came. It can be read only once: for several passes write it to a "
+                "file first."
             )
         self.broken(DataError(f"{self.part.name}: the file is empty. Check how it was made."))
 

@@ -18,7 +18,7 @@ from thresher.errors import SettingsError
 from thresher.sources import open as opening
 from thresher.sources.blocks import LineBlocks
 from thresher.sources.faults import OnError, Place, lines_before
-from thresher.sources.open import STDIN, Part, Stream
+from thresher.sources.open import Part, Stream
 from thresher.sources.source import ReadLimits, Source
 
 
@@ -51,7 +51,7 @@ class LineSource(Source):
 
     @property
     def rewindable(self) -> bool:  # type: ignore[override]
-        return all(part.path != STDIN for part in self.parts)
+        return not any(part.once for part in self.parts)
 
     @property
     def total_bytes(self) -> int | None:  # type: ignore[override]
@@ -161,7 +161,7 @@ def _batch(block: NDArray[np.uint8], at: int, parsed: dict[str, Any], lines_befo
 
 def _divided(part: Part, n: int, limits: ReadLimits) -> list[Part]:
     """A file as up to ``n`` ranges of bytes, if it can be read from the middle."""
-    if n == 1 or part.path == STDIN or part.begin or part.end is not None:
+    if n == 1 or part.once or part.begin or part.end is not None:
         return [part]
     with Stream(part.path, window_limit=limits.window) as stream:
         if stream.compression is not None:

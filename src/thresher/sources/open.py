@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from thresher.errors import DataError
+from thresher.errors import DataError, UnreadableError
 from thresher.sources.decompress import Inflated, compression_of
 
 STDIN = "-"
@@ -30,6 +30,11 @@ class Part:
     path: str
     begin: int = 0
     end: int | None = None
+
+    @property
+    def once(self) -> bool:
+        """Whether it can be read only once, as standard input and pipes are."""
+        return self.path == STDIN or (os.path.exists(self.path) and not os.path.isfile(self.path))
 
     @property
     def name(self) -> str:
@@ -91,9 +96,9 @@ def _raw_file(path: str) -> io.FileIO:
     try:
         return open(path, "rb", buffering=0)
     except FileNotFoundError:
-        raise DataError(f"{path}: there is no such file. Check the path (now in {os.getcwd()}).") from None
+        raise UnreadableError(f"{path}: there is no such file. Check the path (now in {os.getcwd()}).") from None
     except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror}).") from None
+        raise UnreadableError(f"{path}: cannot be read ({error.strerror}).") from None
 
 
 def _raw_stdin() -> io.RawIOBase:
@@ -175,7 +180,7 @@ def fingerprint(parts: Iterable[Part], **options: object) -> str:
     digest = hashlib.blake2b(digest_size=16)
     digest.update(repr(sorted(options.items())).encode())
     for part in parts:
-        if part.path == STDIN:
+        if part.once:
             digest.update(b"stdin")
             continue
         with _raw_file(part.path) as file:

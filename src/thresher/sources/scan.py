@@ -13,7 +13,7 @@ from thresher.errors import DataError, SettingsError
 from thresher.sources.faults import OnError
 from thresher.sources.libsvm import scan_libsvm
 from thresher.sources.lines import LineSource
-from thresher.sources.open import STDIN, PathLike, Stream, find_parts
+from thresher.sources.open import Part, PathLike, Stream, find_parts
 from thresher.sources.source import ReadLimits, Source
 from thresher.sources.vw import scan_vw
 
@@ -61,8 +61,10 @@ def _guess(path: str) -> str:
     endings = [ending for ending in os.path.basename(path).lower().split(".")[1:] if ending not in _COMPRESSED]
     if endings and endings[-1] in _BY_ENDING:
         return _BY_ENDING[endings[-1]]
-    if path == STDIN:
-        raise SettingsError("the format of standard input is not guessed: pass format= (--format libsvm or vw)")
+    if Part(path).once:
+        raise SettingsError(
+            "the format of standard input or a pipe is not guessed: pass format= (--format libsvm or vw)"
+        )
     with Stream(path, window_limit=ReadLimits().window) as stream:
         head = bytearray(4096)
         size = stream.readinto(memoryview(head))
