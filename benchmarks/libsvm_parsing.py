@@ -28,7 +28,7 @@ print(time.perf_counter() - started, x.nnz, peak_resident())
 """
 
 
-def run(rows: int = 50_000, repeats: int = 5) -> str:
+def run(rows: int = 200_000, repeats: int = 5) -> str:
     """Time both readers in turns, each in a fresh process pinned to one core."""
     with tempfile.TemporaryDirectory() as folder:
         path, _ = write_zipf(Path(folder), rows)

@@ -1,8 +1,15 @@
-// What this processor can do, asked once.
+// What this processor can do: known when compiling, or asked once.
 #pragma once
+
+#include <cstdint>
 
 #if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>
+#endif
+
+#if defined(__SSE2__) || defined(_M_X64)
+#include <emmintrin.h>
+#define THRESHER_SSE2  // part of every x86-64
 #endif
 
 namespace thresher {
@@ -22,6 +29,18 @@ inline bool has_avx2() {
 #else
   static const bool answer = __builtin_cpu_supports("avx2") != 0;
   return answer;
+#endif
+}
+
+/// The number of the lowest bit that is set; `x` is not zero. (std::countr_zero must also answer for zero,
+/// with a branch on processors before BMI.)
+inline unsigned lowest_bit(std::uint64_t x) {
+#if defined(_MSC_VER) && !defined(__clang__)
+  unsigned long at;
+  _BitScanForward64(&at, x);
+  return static_cast<unsigned>(at);
+#else
+  return static_cast<unsigned>(__builtin_ctzll(x));
 #endif
 }
 

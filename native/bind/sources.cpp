@@ -23,7 +23,7 @@ nb::dict as_dict(Parsed&& parsed, const ParseOptions& options) {
   nb::dict out;
   out["indptr"] = to_numpy(std::move(parsed.indptr));
   out["keys"] = to_numpy(std::move(parsed.keys));
-  out["values"] = parsed.all_ones ? nb::none() : to_numpy(std::move(parsed.values));
+  out["values"] = parsed.all_ones() ? nb::none() : to_numpy(std::move(parsed.values));
   out["y"] = to_numpy(std::move(parsed.y));
   out["line"] = to_numpy(std::move(parsed.line));
   out["y_indptr"] = to_numpy_or_none(std::move(parsed.y_indptr));

@@ -51,7 +51,7 @@ void require_sound(const Parsed& parsed, const ParseOptions& options, std::size_
     REQUIRE(std::isfinite(parsed.values[i]));
     ones &= parsed.values[i] == 1.0F;
   }
-  REQUIRE(parsed.all_ones == ones);
+  REQUIRE(parsed.all_ones() == ones);
   for (std::size_t i = 0; i < parsed.y.size(); ++i)
     REQUIRE(std::isfinite(parsed.y[i]) || (std::isnan(parsed.y[i]) && options.labels_optional));
   for (std::size_t i = 0; i < parsed.weight.size(); ++i)

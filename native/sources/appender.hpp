@@ -1,62 +1,62 @@
 // Features appended from a hot loop: the ends of the arrays are kept in registers.
 #pragma once
 
+#include <algorithm>
+
 #include "base/rows.hpp"
 #include "sources/parsed.hpp"
 
 namespace thresher::sources {
 
-/// Appends to the keys and values (and, if `named`, the names) of a Parsed. Pushing to the buffers one
-/// by one would reload their sizes from memory each time, since a key might alias a size.
+/// Appends to the keys and values (and, if `named`, the names) of a Parsed, which learns of it when the
+/// appender goes. Pushing to the buffers one by one would reload their sizes from memory each time,
+/// since a key might alias a size.
 template <bool named = false>
 class Appender {
  public:
-  explicit Appender(Parsed& out) : out_(out) { take(); }
+  explicit Appender(Parsed& out) : out_(out), ends_(ends_of(out)) {}
   Appender(const Appender&) = delete;
   Appender& operator=(const Appender&) = delete;
-  ~Appender() { give(); }
+  ~Appender() { set_sizes(ends_.at, out_); }
 
   void operator()(std::uint64_t key, float value, std::uint64_t name = 0) {
-    if (at_ == capacity_) [[unlikely]] grow();
-    keys_[at_] = key;
-    values_[at_] = value;
-    if constexpr (named) names_[at_] = name;
-    ++at_;
-    all_ones_ &= value == 1.0F;
+    if (ends_.at == ends_.capacity) [[unlikely]] ends_ = grown(ends_.at, out_);
+    ends_.keys[ends_.at] = key;
+    ends_.values[ends_.at] = value;
+    if constexpr (named) ends_.names[ends_.at] = name;
+    ++ends_.at;
   }
 
  private:
-  void take() {
-    at_ = out_.keys.size();
-    capacity_ = out_.keys.capacity() < out_.values.capacity() ? out_.keys.capacity() : out_.values.capacity();
-    keys_ = out_.keys.data();
-    values_ = out_.values.data();
-    if constexpr (named) {
-      capacity_ = out_.names.capacity() < capacity_ ? out_.names.capacity() : capacity_;
-      names_ = out_.names.data();
-    }
+  /// Passed by value only, so that its address is never taken.
+  struct Ends {
+    std::size_t at;
+    std::size_t capacity;
+    std::uint64_t* keys;
+    float* values;
+    std::uint64_t* names;
+  };
+
+  static Ends ends_of(Parsed& out) {
+    std::size_t capacity = std::min(out.keys.capacity(), out.values.capacity());
+    if constexpr (named) capacity = std::min(capacity, out.names.capacity());
+    return {out.keys.size(), capacity, out.keys.data(), out.values.data(), out.names.data()};
   }
-  void give() {
-    out_.keys.resize(at_);
-    out_.values.resize(at_);
-    if constexpr (named) out_.names.resize(at_);
-    out_.all_ones &= all_ones_;
+  static Ends grown(std::size_t at, Parsed& out) {
+    set_sizes(at, out);
+    out.keys.reserve(at + 1);
+    out.values.reserve(at + 1);
+    if constexpr (named) out.names.reserve(at + 1);
+    return ends_of(out);
   }
-  void grow() {
-    give();
-    out_.keys.reserve(at_ + 1);
-    out_.values.reserve(at_ + 1);
-    if constexpr (named) out_.names.reserve(at_ + 1);
-    take();
+  static void set_sizes(std::size_t n, Parsed& out) {
+    out.keys.resize(n);
+    out.values.resize(n);
+    if constexpr (named) out.names.resize(n);
   }
 
   Parsed& out_;
-  std::size_t at_;
-  std::size_t capacity_;
-  std::uint64_t* keys_;
-  float* values_;
-  std::uint64_t* names_ = nullptr;
-  bool all_ones_ = true;
+  Ends ends_;
 };
 
 }  // namespace thresher::sources

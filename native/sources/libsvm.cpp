@@ -6,6 +6,7 @@
 
 #include "base/number.hpp"
 #include "sources/appender.hpp"
+#include "sources/delimiters.hpp"
 #include "sources/line_loop.hpp"
 
 namespace thresher::sources {
@@ -60,6 +61,31 @@ class Libsvm {
   }
 
   Line features(const char*& at, Trouble& bad) {
+    at = ordinary_features(skip_blanks(at));
+    return *at == '\n' ? Line::row : any_features(at, bad);
+  }
+
+  /// As far as the tokens are of the ordinary kind: short index, colon, short value, one blank. Returns
+  /// where the first other one starts (or the line ends), for `any_features` to go on from.
+  const char* ordinary_features(const char* p) {
+    if (*p == '\n') return p;
+    const KeyIndex* const only = options_.only;
+    Appender append(out_);
+    Delimiters ends(p);
+    for (;;) {
+      const char* const colon = ends.next();
+      if (*colon != ':') return p;
+      const char* const end = ends.next();
+      ShortPair pair;
+      if ((*end != ' ' && *end != '\n') || !parse_short_pair(p, colon, end, pair)) return p;
+      if (only == nullptr || only->find(pair.key) != KeyIndex::none) append(pair.key, static_cast<float>(pair.value));
+      if (*end == '\n') return end;
+      p = end + 1;
+    }
+  }
+
+  /// Any tokens at all, with every check.
+  Line any_features(const char*& at, Trouble& bad) {
     const KeyIndex* const only = options_.only;
     Appender append(out_);
     const char* p = at;

@@ -54,15 +54,14 @@ template <class Format>
 void parse_lines(const char* text, std::size_t size, const ParseOptions& options, Format& format, Parsed& out) {
   const char* p = text;
   const char* const end = text + size;
-  out.keys.reserve(size / 16 + 16);
-  out.values.reserve(size / 16 + 16);
+  out.keys.reserve(size / 12 + 16);
+  out.values.reserve(size / 12 + 16);
   out.indptr.push(0);
   if (options.multilabel) out.y_indptr.push(0);
   while (p < end && out.indptr.size() <= options.most_rows && out.keys.size() < options.most_features) {
     const std::size_t rows = out.indptr.size() - 1;
     const std::size_t features = out.keys.size();
     const std::size_t labels = out.y.size();
-    const bool all_ones = out.all_ones;
     RowExtras extras;
     Trouble trouble;
     const Line answer = format.line(p, extras, trouble);
@@ -77,7 +76,6 @@ void parse_lines(const char* text, std::size_t size, const ParseOptions& options
       out.values.resize(features);
       if (out.names.size() > features) out.names.resize(features);  // a format without names has none to cut
       out.y.resize(labels);
-      out.all_ones = all_ones;
       if (out.faults.size() < Parsed::most_faults)
         out.faults.push_back({static_cast<std::size_t>(trouble.at - text), out.lines, trouble.what});
       if (!options.skip_bad_lines) return;

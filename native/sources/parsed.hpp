@@ -38,7 +38,6 @@ struct Parsed {
   Buffer<std::int64_t> qid;       // empty while there are none
   Buffer<std::uint64_t> names;    // PackedName words, where asked for
   std::vector<std::string> prefixes{std::string()};
-  bool all_ones = true;
 
   std::size_t consumed = 0;  // bytes
   std::size_t lines = 0;
@@ -46,6 +45,13 @@ struct Parsed {
   std::vector<Fault> faults;  // the first few
 
   static constexpr std::size_t most_faults = 8;
+
+  /// Whether the values need not be handed over. (Asked once at the end: it costs less than keeping count.)
+  [[nodiscard]] bool all_ones() const {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (values[i] != 1.0F) return false;
+    return true;
+  }
 };
 
 }  // namespace thresher::sources

@@ -27,7 +27,7 @@ const char* name_end(const char* p) {
     const std::uint64_t word = load_word(p);
     const std::uint64_t ends = ((word - every_byte(0x21)) & ~word & every_byte(0x80)) |
                                zero_bytes(word ^ every_byte(':')) | zero_bytes(word ^ every_byte('|'));
-    if (ends != 0) return p + std::countr_zero(ends) / 8;
+    if (ends != 0) return p + lowest_bit(ends) / 8;
   }
 }
 
@@ -174,7 +174,7 @@ class Vw {
 }  // namespace
 
 void parse_vw(const char* text, std::size_t size, const ParseOptions& options, Parsed& out) {
-  if (options.want_names) out.names.reserve(size / 16 + 16);
+  if (options.want_names) out.names.reserve(size / 12 + 16);
   Vw format(text, options, out);
   parse_lines(text, size, options, format, out);
 }

@@ -124,7 +124,7 @@ TEST(libsvm_skip_undoes_the_bad_row) {
   CHECK_EQ(check::describe(parsed, text.data()), "1,2 1:1\n5 2:1\n7 4:1\n");
   CHECK_EQ(parsed.y.size(), 4U);
   CHECK_EQ(parsed.qid.size(), 0U);
-  CHECK(parsed.all_ones);  // only the undone row held anything else
+  CHECK(parsed.all_ones());  // only the undone row held anything else
   CHECK_EQ(parsed.skipped, 3U);
   CHECK_EQ(parsed.lines, 6U);
   CHECK(parsed.line.size() == 3 && parsed.line[0] == 0 && parsed.line[1] == 2 && parsed.line[2] == 5);
@@ -171,7 +171,7 @@ TEST(libsvm_all_ones) {
     const PaddedText text(ones ? "1 1:1 2:1.0\n2 3:1e0\n" : "1 1:1 2:1.0\n2 3:2\n");
     Parsed parsed;
     parse_libsvm(text.data(), text.size(), check::options(), parsed);
-    CHECK_EQ(parsed.all_ones, ones);
+    CHECK_EQ(parsed.all_ones(), ones);
   }
 }
 

@@ -144,7 +144,7 @@ TEST(vw_skip_undoes_the_bad_row) {
   CHECK_EQ(parsed.values.size(), 3U);
   CHECK_EQ(parsed.y.size(), 3U);
   CHECK_EQ(parsed.weight.size(), 0U);
-  CHECK(parsed.all_ones);
+  CHECK(parsed.all_ones());
   CHECK_EQ(parsed.skipped, 2U);
   CHECK_EQ(parsed.faults.size(), 2U);
   CHECK_EQ(parsed.faults[0].at, 24U);

@@ -1,0 +1,104 @@
+// The fast path of LIBSVM text: where tokens end, and short pairs of index and value.
+#include <bit>
+#include <string>
+#include <vector>
+
+#include "base/number.hpp"
+#include "sources/delimiters.hpp"
+#include "tests/check.hpp"
+#include "tests/number_oracle.hpp"
+#include "tests/padded_text.hpp"
+#include "tests/random.hpp"
+
+using check::PaddedText;
+using check::Random;
+using thresher::parse_short_pair;
+using thresher::ShortPair;
+using thresher::sources::Delimiters;
+
+namespace {
+
+bool is_delimiter(char c) { return c == ':' || static_cast<unsigned char>(c) <= ' '; }
+
+std::string drawn(Random& random, const std::string& letters, std::size_t length) {
+  std::string out;
+  while (out.size() < length) out += letters[random.below(letters.size())];
+  return out;
+}
+
+/// Whatever the fast path accepts must be what the oracles read, to the bit and to the end of the token.
+bool as_expected(const std::string& key, const std::string& value, bool must_accept) {
+  const PaddedText text(key + ":" + value + " ");
+  const char* const colon = text.data() + key.size();
+  const char* const end = colon + 1 + value.size();
+  ShortPair got{};
+  if (!parse_short_pair(text.data(), colon, end, got)) return !must_accept;
+  std::uint64_t wanted_key = 0;
+  double wanted = 0;
+  return check::expected_u64(text.data(), wanted_key) == colon && wanted_key == got.key &&
+         check::expected_double(colon + 1, wanted) == end &&
+         std::bit_cast<std::uint64_t>(wanted) == std::bit_cast<std::uint64_t>(got.value);
+}
+
+}  // namespace
+
+TEST(delimiters_one_by_one) {
+  Random random(1);
+  for (int i = 0; i < 500; ++i) {
+    std::string line = drawn(random, "0123456789:. \t\r|a\xff\x80", random.below(300));
+    for (char& c : line) c = random.chance(20) ? static_cast<char>(random.below(256)) : c;
+    const PaddedText text(line, ':');
+    Delimiters ends(text.data());
+    for (std::size_t at = 0; at < text.size(); ++at)
+      if (is_delimiter(text.data()[at])) CHECK_EQ(ends.next() - text.data(), static_cast<std::ptrdiff_t>(at));
+  }
+}
+
+TEST(delimiters_of_a_word_as_of_bytes) {
+  Random random(2);
+  for (int i = 0; i < 20000; ++i) {
+    std::string bytes = drawn(random, " :!9;\x1f\x7f\x80\xa0\xba", 8);
+    if (random.chance(2))
+      for (char& c : bytes) c = static_cast<char>(random.below(256));
+    std::uint64_t wanted = 0;
+    for (int b = 0; b < 8; ++b) wanted |= std::uint64_t{is_delimiter(bytes[static_cast<std::size_t>(b)])} << b;
+    CHECK_EQ(Delimiters::marks_of_word(thresher::load_word(bytes.data())), wanted);
+  }
+}
+
+TEST(two_digits_values_as_one_by_one) {
+  Random random(3);
+  for (int i = 0; i < 20000; ++i) {
+    std::uint64_t words[2] = {0, 0};
+    for (std::uint64_t& word : words)
+      for (int b = 0; b < 8; ++b) word = word << 8 | (random.chance(60) ? random.below(256) : random.below(10));
+    std::uint64_t wide = 0;
+    std::uint64_t plain = 0;
+    double wide_value = 0;
+    double plain_value = 0;
+    const bool taken = thresher::detail::two_digits_values(words[0], words[1], wide, wide_value);
+    CHECK_EQ(taken, thresher::detail::two_digits_values_plain(words[0], words[1], plain, plain_value));
+    if (taken) CHECK(wide == plain && wide_value == plain_value);
+  }
+}
+
+TEST(short_pairs_that_must_be_taken) {
+  for (const char* const value : {"1", "0", "-0", "0.5", "-0.5", ".5", "5.", "-5.", "0.09535", "1234.567", "12345678",
+                                  "-1234567", "-12345678", "0.000001", "99999999", "-.1"})
+    for (const char* const key : {"0", "1", "00000001", "12345678", "99999999"}) CHECK(as_expected(key, value, true));
+}
+
+TEST(short_pairs_taken_or_left) {
+  for (const char* const value : {"", "-", ".", "-.", "..", "1..2", "1.2.", "--1", "+1", "1e5", "1-", "x", "1x", "\xff",
+                                  "0.1234567", "123456789", "1,5", "nan", "1.5e3", "0x1"})
+    for (const char* const key : {"", "1", "x", "1x", "-1", "123456789", "+5", "1.5", "\x80"})
+      CHECK(as_expected(key, value, false));
+  Random random(4);
+  for (int i = 0; i < 50000; ++i) {
+    const std::string key = drawn(random, random.chance(4) ? "0123456789.x" : "0123456789", random.below(10));
+    CHECK(as_expected(key, drawn(random, "0123456789-.e", random.below(11)), false));
+    const std::string digits = drawn(random, "0123456789", 1 + random.below(7));
+    const std::string with_point = std::string(digits).insert(random.below(digits.size() + 1), ".");
+    CHECK(as_expected("17", random.chance(2) ? with_point : "-" + with_point, true));
+  }
+}
