@@ -46,10 +46,6 @@ inline constexpr std::uint64_t power_of_ten[9] = {1,      10,      100,      100
 
 inline constexpr double double_power_of_ten[9] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8};
 
-/// What a value with so many digits after its point is divided by, and the same for a value with a minus.
-inline constexpr double signed_power_of_ten[2][8] = {{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7},
-                                                     {-1e0, -1e1, -1e2, -1e3, -1e4, -1e5, -1e6, -1e7}};
-
 /// A number under 2^63 as a double. (Of an unsigned one the compiler must think of the top bit, with a branch.)
 inline double as_double(std::uint64_t x) { return static_cast<double>(static_cast<std::int64_t>(x)); }
 
@@ -87,7 +83,7 @@ inline const char* parse_u64(const char* p, std::uint64_t& out) {
 /// An index and a value, as two tokens of known length give them; see `parse_short_pair`.
 struct ShortPair {
   std::uint64_t key;
-  double value;
+  float value;
 };
 
 namespace detail {
@@ -136,7 +132,7 @@ inline bool parse_short_pair(const char* p, const char* key_end, const char* val
   if (key_length - 1 >= 8 || value_length - 1 >= 8) return false;
   const std::uint64_t key = (load_word(p) ^ detail::ascii_zeros) << (64 - 8 * key_length);
   std::uint64_t value = (load_word(q) ^ detail::ascii_zeros) << (64 - 8 * value_length);
-  const double* scale = detail::signed_power_of_ten[negative];
+  double scale = 1.0;
   // Bit 7 of each byte that is a point; exact for the first, and a second one is no digit afterwards.
   const std::uint64_t points = value ^ (('.' ^ '0') * 0x0101010101010101ULL);
   const std::uint64_t point = (points - 0x0101010101010101ULL) & ~points & 0x8080808080808080ULL;
@@ -146,12 +142,13 @@ inline bool parse_short_pair(const char* p, const char* key_end, const char* val
     const unsigned at = lowest_bit(point) - 7U;
     const std::uint64_t before = (std::uint64_t{1} << at) - 1;
     value = (value & (~before << 8)) | ((value & before) << 8);
-    scale += 7 - at / 8;
+    scale = detail::double_power_of_ten[7 - at / 8];
   }
   double digits;
   if (!detail::two_digits_values(key, value, out.key, digits)) return false;
-  // Both are exact, so this rounds once.
-  out.value = digits / *scale;
+  // Both are exact, so the double is rounded once, as a reader of doubles would have it.
+  const double quotient = digits / scale;
+  out.value = static_cast<float>(negative ? -quotient : quotient);
   return true;
 }
 

@@ -20,7 +20,15 @@ class Appender {
   ~Appender() { set_sizes(ends_.at, out_); }
 
   void operator()(std::uint64_t key, float value, std::uint64_t name = 0) {
+    make_room();
+    unchecked(key, value, name);
+  }
+
+  /// The two halves of that, for a loop that wants nothing in its registers while there may be a call.
+  void make_room() {
     if (ends_.at == ends_.capacity) [[unlikely]] ends_ = grown(ends_.at, out_);
+  }
+  void unchecked(std::uint64_t key, float value, std::uint64_t name = 0) {
     ends_.keys[ends_.at] = key;
     ends_.values[ends_.at] = value;
     if constexpr (named) ends_.names[ends_.at] = name;

@@ -76,9 +76,10 @@ class Libsvm {
       const char* const colon = ends.next();
       if (*colon != ':') return p;
       const char* const end = ends.next();
+      append.make_room();
       ShortPair pair;
       if ((*end != ' ' && *end != '\n') || !parse_short_pair(p, colon, end, pair)) return p;
-      if (only == nullptr || only->find(pair.key) != KeyIndex::none) append(pair.key, static_cast<float>(pair.value));
+      if (only == nullptr || only->find(pair.key) != KeyIndex::none) append.unchecked(pair.key, pair.value);
       if (*end == '\n') return end;
       p = end + 1;
     }

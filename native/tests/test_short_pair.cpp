@@ -37,7 +37,7 @@ bool as_expected(const std::string& key, const std::string& value, bool must_acc
   double wanted = 0;
   return check::expected_u64(text.data(), wanted_key) == colon && wanted_key == got.key &&
          check::expected_double(colon + 1, wanted) == end &&
-         std::bit_cast<std::uint64_t>(wanted) == std::bit_cast<std::uint64_t>(got.value);
+         std::bit_cast<std::uint32_t>(static_cast<float>(wanted)) == std::bit_cast<std::uint32_t>(got.value);
 }
 
 }  // namespace
