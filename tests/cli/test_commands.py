@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -246,3 +247,46 @@ def test_progress_is_logged_where_there_is_no_terminal(vw: Path, caplog: pytest.
     shown._next = 0.0
     th.select(vw, k=5, progress=shown)
     assert re.search(r"1,500 rows, [\d,]+ rows/s, [\d.,]+ MB/s", caplog.text)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="named pipes")
+def test_a_named_pipe_is_read_once(vw: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert "not guessed" in program("select", pipe, "-k", 5).stderr
+    assert "read once" in program("select", pipe, "--format", "vw", "-k", 5, "--passes", 2).stderr
+    writer = threading.Thread(target=lambda: pipe.write_text(vw.read_text()))
+    writer.start()
+    shown = program("select", pipe, "--format", "vw", "-k", 5)
+    writer.join()
+    assert shown.returncode == 0
+    assert "1,500 rows" in shown.stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_ctrl_c_while_waiting_for_an_idle_pipe(vw: Path) -> None:
+    child = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "from thresher.cli.main import main; main()",
+            "select",
+            "-",
+            "--format",
+            "vw",
+            "-k",
+            "5",
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdin is not None
+    child.stdin.write(vw.read_text())
+    child.stdin.flush()
+    time.sleep(2)  # by now it waits for more
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert "stopped" in err

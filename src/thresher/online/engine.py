@@ -113,7 +113,7 @@ class OnlineEngine:
         )
         if done < len(batch):
             raise DataError(
-                f"the prediction became {margins[-1]:g} after {self.rows} rows, and no finite step leads on from there: "
+                f"the prediction became {margins[-1]:g} after {self.rows} rows, and no finite step leads on: "
                 "the steps are too long for this data. Scale the features, or pass a smaller step.",
                 done,
             )
