@@ -11,6 +11,7 @@ from scipy.sparse import coo_array, csc_array
 from tests.sources.reading import read
 from thresher.errors import DataError, SettingsError
 from thresher.sources.combine import HeldOut, Weighted
+from thresher.sources.libsvm import scan_libsvm
 from thresher.sources.scan import as_source
 
 
@@ -90,3 +91,16 @@ def test_class_weights_are_checked():
     for weight in (-1.0, np.nan, np.inf):
         with pytest.raises(SettingsError, match="class weights"):
             Weighted(as_source(np.ones((2, 2))), {1: weight})
+
+
+def test_a_masked_array_is_refused_and_not_unmasked():
+    with pytest.raises(DataError, match="masked array"):
+        as_source(np.ma.masked_array([[1.0, 2.0]], mask=[[True, False]]), [1])
+
+
+def test_class_weights_need_one_label_a_row(tmp_path):
+    path = tmp_path / "several.svm"
+    path.write_text("1,2 3:1\n")
+    weighted = Weighted(scan_libsvm(path, multilabel=True), {1.0: 2.0})
+    with pytest.raises(DataError, match="one label a row"):
+        list(weighted.batches())

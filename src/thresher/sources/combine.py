@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.batch import Batch, Cursor
-from thresher.errors import SettingsError
+from thresher.errors import DataError, SettingsError
 from thresher.sources.source import ReadLimits, Source
 
 
@@ -118,7 +118,9 @@ class Weighted(Wrapped):
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
     ) -> Iterator[tuple[Batch, Cursor]]:
         for batch, cursor in self.source._read(rows, start, only, want_names, want_labels):
-            if batch.y is not None and batch.y_indptr is None:
+            if batch.y_indptr is not None:
+                raise DataError("class weights need one label a row: these rows have several.")
+            if batch.y is not None:
                 factor = np.ones(len(batch), np.float32)
                 for label, weight in self.class_weight.items():
                     factor[batch.y == label] = weight

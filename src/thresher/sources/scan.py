@@ -126,6 +126,8 @@ def as_source(data: Any, y: Any = None, *, weight: Any = None, target: str | Non
         return SparseSource(data, y, weight)
     from thresher.sources.arrays import DenseSource
 
+    if isinstance(data, np.ma.MaskedArray):
+        raise DataError("a masked array loses its mask here: pass a DataFrame, whose missing values are passed over.")
     try:
         matrix = np.asarray(data)
     except ValueError as error:
