@@ -58,6 +58,22 @@ def test_names_are_cut_before_k_is_refused() -> None:
         make_plan(10_000_000, "64MB")
 
 
+def test_a_sketch_is_planned_or_refused() -> None:
+    plan = make_plan(1000, "64MB", sketch_rows=3)
+    assert plan.sketch == 4 * plan.sketch_rows * plan.sketch_width > 0
+    assert plan.total + plan.window <= plan.memory
+    assert make_plan(1000, "64MB", sketch=(2, 500)).sketch == 4000
+    with pytest.raises(SettingsError, match="smaller k or sketch"):
+        make_plan(1000, "64MB", sketch=(3, 10**8))
+    told = set()
+    for k in range(10_000, 40_000, 50):
+        try:
+            assert make_plan(k, "8MB", sketch_rows=1).sketch_width >= k
+        except SettingsError as error:
+            told.add("fewer cells" in str(error))
+    assert told == {True, False}  # first the sketch gets too small, then the table too large
+
+
 def test_what_a_refusal_advises_is_enough() -> None:
     with pytest.raises(SettingsError) as refused:
         make_plan(1_000_000, "64MB")

@@ -6,6 +6,7 @@
 #include "bind/arrays.hpp"
 #include "online/exact_table.hpp"
 #include "online/loop.hpp"
+#include "online/sketched_table.hpp"
 
 namespace thresher::bind {
 
@@ -13,8 +14,12 @@ nb::tuple table_rows(const TopK& table, std::size_t limit);
 
 namespace {
 
+using online::Active;
+using online::CountSketch;
 using online::ExactTable;
+using online::SketchedTable;
 using ExactLoop = online::Loop<ExactTable>;
+using SketchLoop = online::Loop<SketchedTable>;
 
 /// So many features are learned between two looks at the signals: some tens of milliseconds.
 constexpr std::int64_t features_between_looks = 1 << 20;
@@ -77,10 +82,40 @@ void restore(TopK& table, const Array<const std::uint64_t>& keys, const Array<co
   }
 }
 
+/// What every online loop offers to Python, whatever its store; the constructor is its own.
+template <class Loop>
+nb::class_<Loop> bind_loop(nb::module_& m, const char* name) {
+  return nb::class_<Loop>(m, name)
+      .def("learn", &learn<Loop>, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("y"),
+           nb::arg("weight").none(), nb::arg("names").none(), nb::arg("text").none(), nb::arg("prefixes"))
+      .def("rows", [](const Loop& loop, std::size_t limit) { return table_rows(loop.store.table(), limit); },
+           nb::arg("limit"))
+      .def("restore",
+           [](Loop& loop, const Array<const std::uint64_t>& keys, const Array<const double>& weights,
+              const Array<const std::uint64_t>& counts, const std::vector<nb::bytes>& names) {
+             restore(loop.store.table(), keys, weights, counts, names);
+           })
+      .def_rw("intercept", &Loop::intercept)
+      .def_rw("rows_seen", &Loop::rows_seen)
+      .def_prop_rw(
+          "progressive",
+          [](const Loop& loop) {
+            const auto& p = loop.progressive;
+            return std::vector<double>{p.weight, p.loss, p.right};
+          },
+          [](Loop& loop, const std::vector<double>& sums) {
+            if (sums.size() != 3) throw nb::value_error("three sums are needed");
+            loop.progressive = {sums[0], sums[1], sums[2]};
+          })
+      .def_prop_rw(
+          "longest", [](const Loop& loop) { return loop.step.longest; },
+          [](Loop& loop, double value) { loop.step.longest = value; });
+}
+
 }  // namespace
 
 void bind_online(nb::module_& m) {
-  nb::class_<ExactLoop>(m, "ExactLoop")
+  bind_loop<ExactLoop>(m, "ExactLoop")
       .def(
           "__init__",
           [](ExactLoop* self, std::size_t k, std::size_t name_cap, const std::string& loss, double delta, double rate,
@@ -88,29 +123,20 @@ void bind_online(nb::module_& m) {
             new (self) ExactLoop(ExactTable(k, name_cap), {loss_kind(loss), delta}, {rate, 0.0}, intercept);
           },
           nb::kw_only(), nb::arg("k"), nb::arg("name_cap"), nb::arg("loss"), nb::arg("delta"), nb::arg("rate"),
-          nb::arg("intercept"))
-      .def("learn", &learn<ExactLoop>, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("y"),
-           nb::arg("weight").none(), nb::arg("names").none(), nb::arg("text").none(), nb::arg("prefixes"))
-      .def("rows", [](const ExactLoop& loop, std::size_t limit) { return table_rows(loop.store.table(), limit); },
-           nb::arg("limit"))
-      .def("restore", [](ExactLoop& loop, const Array<const std::uint64_t>& keys, const Array<const double>& weights,
-                         const Array<const std::uint64_t>& counts,
-                         const std::vector<nb::bytes>& names) { restore(loop.store.table(), keys, weights, counts, names); })
-      .def_rw("intercept", &ExactLoop::intercept)
-      .def_rw("rows_seen", &ExactLoop::rows_seen)
-      .def_prop_rw(
-          "progressive",
-          [](const ExactLoop& loop) {
-            const auto& p = loop.progressive;
-            return std::vector<double>{p.weight, p.loss, p.right};
+          nb::arg("intercept"));
+  bind_loop<SketchLoop>(m, "SketchLoop")
+      .def(
+          "__init__",
+          [](SketchLoop* self, std::size_t k, std::size_t name_cap, const std::string& loss, double delta, double rate,
+             bool intercept, std::uint32_t rows, std::uint32_t width, std::uint64_t seed, bool exact) {
+            new (self) SketchLoop(SketchedTable(k, name_cap, CountSketch(rows, width, seed),
+                                                exact ? Active::exact : Active::sketch),
+                                  {loss_kind(loss), delta}, {rate, 0.0}, intercept);
           },
-          [](ExactLoop& loop, const std::vector<double>& sums) {
-            if (sums.size() != 3) throw nb::value_error("three sums are needed");
-            loop.progressive = {sums[0], sums[1], sums[2]};
-          })
-      .def_prop_rw(
-          "longest", [](const ExactLoop& loop) { return loop.step.longest; },
-          [](ExactLoop& loop, double value) { loop.step.longest = value; });
+          nb::kw_only(), nb::arg("k"), nb::arg("name_cap"), nb::arg("loss"), nb::arg("delta"), nb::arg("rate"),
+          nb::arg("intercept"), nb::arg("rows"), nb::arg("width"), nb::arg("seed"), nb::arg("exact"))
+      .def_prop_ro("sketch", [](SketchLoop& loop) -> CountSketch& { return loop.store.sketch(); },
+                   nb::rv_policy::reference_internal);
 }
 
 }  // namespace thresher::bind

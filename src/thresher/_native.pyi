@@ -49,19 +49,32 @@ class TopK:
     @staticmethod
     def planned_bytes(k: int, name_cap: int) -> int: ...
 
+class CountSketch:
+    rows: int
+    width: int
+    seed: int
+    cells: F32
+    factor: float
+
+    def __init__(self, rows: int, width: int, seed: int) -> None: ...
+    def add(self, keys: U64, deltas: F64) -> None: ...
+    def query(self, keys: U64) -> F64: ...
+    def scale(self, factor: float) -> None: ...
+    def merge(self, other: CountSketch) -> None: ...
+    def bound(self) -> float: ...
+
 class Ahead(Generic[T]):
     def __init__(self, iterator: Iterator[T], depth: int) -> None: ...
     def __iter__(self) -> Ahead[T]: ...
     def __next__(self) -> T: ...
     def close(self) -> None: ...
 
-class ExactLoop:
+class _Loop:
     intercept: float
     rows_seen: int
     longest: float
     progressive: list[float]
 
-    def __init__(self, *, k: int, name_cap: int, loss: str, delta: float, rate: float, intercept: bool) -> None: ...
     def learn(
         self,
         indptr: I64,
@@ -75,3 +88,23 @@ class ExactLoop:
     ) -> tuple[int, F64]: ...
     def rows(self, limit: int) -> tuple[U64, F64, U64, list[bytes]]: ...
     def restore(self, keys: U64, weights: F64, counts: U64, names: list[bytes]) -> None: ...
+
+class ExactLoop(_Loop):
+    def __init__(self, *, k: int, name_cap: int, loss: str, delta: float, rate: float, intercept: bool) -> None: ...
+
+class SketchLoop(_Loop):
+    sketch: CountSketch
+    def __init__(
+        self,
+        *,
+        k: int,
+        name_cap: int,
+        loss: str,
+        delta: float,
+        rate: float,
+        intercept: bool,
+        rows: int,
+        width: int,
+        seed: int,
+        exact: bool,
+    ) -> None: ...

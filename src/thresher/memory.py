@@ -43,6 +43,8 @@ class Plan:
         What was allowed.
     table : int
         The k features: keys, weights, counts, index, and their names at their longest.
+    sketch : int
+        The count-sketch of all the others; its shape is (``sketch_rows``, ``sketch_width``).
     buffers : int
         Blocks of text and parsed batches, on both threads.
     shuffle : int
@@ -53,6 +55,7 @@ class Plan:
 
     memory: int
     table: int
+    sketch: int
     buffers: int
     shuffle: int
     window: int
@@ -61,6 +64,8 @@ class Plan:
     name_cap: int
     shuffle_rows: int
     shuffle_features: int
+    sketch_rows: int
+    sketch_width: int
 
     @property
     def limits(self) -> ReadLimits:
@@ -70,13 +75,15 @@ class Plan:
     @property
     def total(self) -> int:
         """What the parts come to, a decompressor at its largest apart."""
-        return self.table + self.buffers + self.shuffle
+        return self.table + self.sketch + self.buffers + self.shuffle
 
     def to_dict(self) -> dict[str, int]:
         """For files and reports."""
         return {**asdict(self), "total": self.total}
 
 
+#: Bytes of a cell of a sketch, and the widest sketch that is planned unasked: more seldom pays.
+_CELL, _WIDEST = 4, 1 << 24
 #: Batches alive at once at most: one being parsed, two waiting, one being learned, one on its way back.
 _BATCHES = 5
 #: Bytes that a feature in the shuffle buffer costs: key, value, name and text (36), twice while the buffer is
@@ -84,10 +91,19 @@ _BATCHES = 5
 _SHUFFLED_FEATURE = 216
 
 
-def make_plan(k: int, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool = True) -> Plan:
+def make_plan(
+    k: int,
+    memory: str | int = DEFAULT_MEMORY,
+    *,
+    shuffle: bool = True,
+    sketch: tuple[int, int] | None = None,
+    sketch_rows: int = 0,
+) -> Plan:
     """Divide ``memory`` for ``k`` features, or say how much is needed.
 
     Names get up to 256 bytes each; where that does not fit they are cut shorter, down to 32.
+    ``sketch`` is the shape of a count-sketch that is wanted; with ``sketch_rows`` instead, a sketch of so
+    many rows gets half of what the rest leaves (the other half is for a decompressor).
     """
     allowed = parse_size(memory)
     if k < 1:
@@ -96,21 +112,36 @@ def make_plan(k: int, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool = Tru
     # A batch of a full block: its text, keys and names of 8 bytes each, values of 4, all rounded up to 2^n.
     buffers = _BATCHES * (block * 7 // 2 + block // 4)
     for_shuffle = allowed // 4 if shuffle else 0
-    room = allowed - buffers - for_shuffle - (64 << 10)
+    cells = 0 if sketch is None else sketch[0] * sketch[1]
+    room = allowed - buffers - for_shuffle - (64 << 10) - _CELL * cells
     name_cap = 256
     while name_cap > _SMALLEST_NAME_CAP and _native.TopK.planned_bytes(k, name_cap) > room:
         name_cap //= 2
     table = _native.TopK.planned_bytes(k, name_cap)
     if table > room:
         # With a quarter for shuffling and an eighth or so for buffers, this leaves the table its room.
-        needed = (table + MB) * 2
+        needed = (table + _CELL * cells + MB) * 2
         raise SettingsError(
-            f"k = {k} does not fit into memory = {show_size(allowed)}: its table alone takes {show_size(table)}. "
-            f"Give about {show_size(needed)}, or ask for a smaller k."
+            f"k = {k} does not fit into memory = {show_size(allowed)}: its table alone takes {show_size(table)}"
+            f"{f', its sketch {show_size(_CELL * cells)}' if cells else ''}. "
+            f"Give about {show_size(needed)}, or ask for a smaller k{' or sketch' if cells else ''}."
         )
+    if sketch is None and sketch_rows:
+        width = (room - table) // 2 // (_CELL * sketch_rows)
+        if width < k:
+            raise SettingsError(
+                f"memory = {show_size(allowed)} leaves {show_size((room - table) // 2)} for the sketch, fewer cells "
+                f"than the k = {k} features asked for. Give more memory, or ask for a smaller k."
+            )
+        sketch = (sketch_rows, min(width, _WIDEST))
+        room -= _CELL * sketch[0] * sketch[1]
+    rows, width = sketch or (0, 0)
     return Plan(
         memory=allowed,
         table=table,
+        sketch=_CELL * rows * width,
+        sketch_rows=rows,
+        sketch_width=width,
         buffers=buffers,
         shuffle=for_shuffle,
         window=room - table + (64 << 10),

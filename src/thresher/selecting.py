@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from thresher.errors import SettingsError
 from thresher.losses import get_loss
-from thresher.memory import DEFAULT_MEMORY, make_plan
+from thresher.memory import DEFAULT_MEMORY, Plan, make_plan
 from thresher.online.engine import OnlineSettings, Selected
 from thresher.online.run import OnlineRun, Progress, RunSettings
 from thresher.selection import Selection, evaluate
@@ -31,10 +32,12 @@ def select(
     y: Any = None,
     *,
     k: int,
-    method: str = "iht",
+    method: str = "mission",
     loss: str = "logistic",
     step: str | float = "auto",
     memory: str | int = DEFAULT_MEMORY,
+    sketch: tuple[int, int] | None = None,
+    active: str = "exact",
     passes: int = 1,
     shuffle: str | bool = "auto",
     intercept: bool = True,
@@ -62,7 +65,7 @@ def select(
         Labels, for data in memory; files bring their own.
     k : int
         Features to keep. Fewer are returned where fewer are found.
-    method : {"iht"}
+    method : {"mission", "iht"}
         How to find them, see `thresher.online.engine.OnlineSettings`.
     loss : str
         ``logistic``, ``hinge``, ``squared_hinge`` for two classes, ``squared``, ``huber:delta`` for numbers.
@@ -70,6 +73,10 @@ def select(
         The step along each example's gradient.
     memory : str or int
         What may be held, planned before the first row and kept: ``"64MB"``.
+    sketch : (rows, width), optional
+        The shape of mission's count-sketch, instead of what the memory leaves for it.
+    active : {"exact", "sketch"}
+        ``exact`` keeps the exact weights of the features in the table; ``sketch`` is the paper's MISSION.
     passes : int
         How often to go through the data.
     shuffle : "auto" or bool
@@ -112,10 +119,20 @@ def select(
     >>> sorted(th.select(X, y, k=2).names)
     ['x31', 'x7']
     """
-    settings = OnlineSettings(k=k, method=method, loss=loss, step=step, intercept=intercept)
+    settings = OnlineSettings(
+        k=k,
+        method=method,
+        loss=loss,
+        step=step,
+        intercept=intercept,
+        sketch=None if sketch is None else (int(sketch[0]), int(sketch[1])),
+        active=active,
+        seed=int(random_state),
+    )
     mixed = _shuffles(shuffle)
-    plan = make_plan(k, memory, shuffle=mixed)
-    settings = OnlineSettings(**{**settings.to_dict(), "name_cap": plan.name_cap})
+    plan = plan_for(settings, memory, shuffle=mixed)
+    shape = (plan.sketch_rows, plan.sketch_width) if plan.sketch else None
+    settings = replace(settings, name_cap=plan.name_cap, sketch=shape)
     how = RunSettings(
         passes=passes,
         shuffle=mixed,
@@ -151,6 +168,20 @@ def select(
     if checkpoint is not None and os.path.exists(checkpoint):
         os.unlink(checkpoint)
     return selection
+
+
+def plan_for(settings: OnlineSettings, memory: str | int, *, shuffle: bool = True) -> Plan:
+    """The memory plan of a method.
+
+    Unasked, mission's sketch gets one row where the table is exact (that found the most true features
+    in the same number of cells when measured) and three, as in the paper, where it is not.
+    """
+    if settings.method == "iht":
+        if settings.sketch is not None:
+            raise SettingsError("iht has no sketch: leave sketch out, or choose mission")
+        return make_plan(settings.k, memory, shuffle=shuffle)
+    rows = 1 if settings.active == "exact" else 3
+    return make_plan(settings.k, memory, shuffle=shuffle, sketch=settings.sketch, sketch_rows=rows)
 
 
 def make_selection(run: OnlineRun) -> Selection:

@@ -33,7 +33,15 @@ def saved_bytes(selection: th.Selection, path: Path) -> bytes:
     return path.read_bytes()
 
 
-def test_the_planted_support_is_found_and_named(vw_file: Path, tmp_path: Path) -> None:
+METHODS: tuple[dict[str, Any], ...] = (
+    {"method": "mission"},
+    {"method": "mission", "active": "sketch"},
+    {"method": "iht"},
+)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=str)
+def test_the_planted_support_is_found_and_named(vw_file: Path, tmp_path: Path, method: dict[str, Any]) -> None:
     svm = write_libsvm(tmp_path / "rows.svm", X, Y)
     for data, names in (
         ((X, Y), {f"x{j}" for j in SUPPORT}),
@@ -41,7 +49,7 @@ def test_the_planted_support_is_found_and_named(vw_file: Path, tmp_path: Path) -
         ((vw_file,), {f"column-{j}" for j in SUPPORT}),
         ((svm,), {f"{j + 1}" for j in SUPPORT}),
     ):
-        selection = th.select(*data, k=40, passes=2)
+        selection = th.select(*data, k=40, passes=2, **method)
         assert set(selection.names[:4]) == names
         assert selection.named == len(selection) == 40
         signs = {name: weight > 0 for name, weight in zip(selection.names, selection.weights, strict=True)}
@@ -49,14 +57,11 @@ def test_the_planted_support_is_found_and_named(vw_file: Path, tmp_path: Path) -
         assert [signs[name] for name in ordered] == [True, False, True, False]
 
 
+@pytest.mark.parametrize("method", METHODS, ids=str)
 @pytest.mark.parametrize("shuffle", [True, False])
-def test_same_bits_for_any_batch_size(vw_file: Path, tmp_path: Path, shuffle: bool) -> None:
-    answers = {
-        saved_bytes(
-            th.select(vw_file, k=20, passes=2, shuffle=shuffle, batch_rows=rows, random_state=5), tmp_path / "s"
-        )
-        for rows in (1, 7, 1000, 10**6)
-    }
+def test_same_bits_for_any_batch_size(vw_file: Path, tmp_path: Path, shuffle: bool, method: dict[str, Any]) -> None:
+    how: dict[str, Any] = {"k": 20, "passes": 2, "shuffle": shuffle, "random_state": 5, **method}
+    answers = {saved_bytes(th.select(vw_file, batch_rows=rows, **how), tmp_path / "s") for rows in (1, 7, 1000, 10**6)}
     assert len(answers) == 1
 
 
@@ -106,7 +111,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(vw_file: Path, tmp_path: Pa
 
 
 def test_an_interrupt_between_two_rows_of_a_batch_loses_and_repeats_nothing(vw_file: Path, tmp_path: Path) -> None:
-    settings, plan = OnlineSettings(k=20), make_plan(20)
+    settings, plan = OnlineSettings(k=20, sketch=(3, 500)), make_plan(20, sketch=(3, 500))
     how = RunSettings(shuffle=True, checkpoint=tmp_path / "run.ckpt", batch_rows=100)
     source = th.scan(vw_file)
     run = OnlineRun(source, settings, how, plan)
@@ -219,6 +224,10 @@ def test_regression_by_squared_and_huber_loss() -> None:
         ({"k": 10**7, "memory": "64MB"}, "does not fit"),
         ({"k": 5, "memory": "lots"}, "not a size"),
         ({"k": 5, "passes": 0}, "at least 1"),
+        ({"k": 5, "active": "maybe"}, "active"),
+        ({"k": 5, "sketch": (0, 5)}, "rows, width"),
+        ({"k": 5, "sketch": (3, 10**8)}, "smaller k or sketch"),
+        ({"k": 5, "method": "iht", "sketch": (3, 100)}, "no sketch"),
         ({"k": 5, "shuffle": "maybe"}, "shuffle"),
         ({"k": 5, "loss": "nope"}, "unknown loss"),
         ({"k": 5, "holdout": 1.5}, "between 0 and 1"),

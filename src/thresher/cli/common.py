@@ -19,6 +19,12 @@ Data = Annotated[list[str], typer.Argument(help="Files, globs or folders, plain 
 Format = Annotated[str | None, typer.Option(help="libsvm or vw; guessed from the name or the first line if not given.")]
 OnError = Annotated[str, typer.Option(help="What to do about a malformed line: stop, or skip (and count).")]
 Memory = Annotated[str, typer.Option(help="What may be held, planned before the first row: 64MB, 1.5GB.")]
+Method = Annotated[str, typer.Option(help="How to find them: mission or iht.")]
+Sketch = Annotated[
+    str | None,
+    typer.Option(help="Shape of mission's sketch, as 3x262144, instead of planning it.", metavar="ROWSxWIDTH"),
+]
+Active = Annotated[str, typer.Option(help="mission's table: exact weights, or sketch (the paper's own form).")]
 Features = Annotated[int, typer.Option("-k", "--features", help="How many features to keep.")]
 Output = Annotated[str | None, typer.Option("-o", "--output", help="Where to write.")]
 
@@ -60,6 +66,18 @@ def seconds(duration: str) -> float:
     if match is None:
         raise SettingsError(f"not a duration: {duration!r}; write for example 30s, 5m or 1h")
     return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
+
+
+def sketch_shape(text: str | None) -> tuple[int, int] | None:
+    """``3x262144`` to (rows, width)."""
+    from thresher.errors import SettingsError
+
+    if text is None:
+        return None
+    match = re.fullmatch(r"\s*(\d+)\s*[x×]\s*(\d+)\s*", text)
+    if match is None:
+        raise SettingsError(f"not the shape of a sketch: {text!r}; write for example 3x262144")
+    return int(match[1]), int(match[2])
 
 
 def one_or_many(data: list[str]) -> Any:

@@ -5,15 +5,25 @@ Example: `thresher plan clicks.vw.gz -k 100000 --memory 64MB`
 
 from __future__ import annotations
 
-from thresher.cli.common import Data, Features, Format, Memory, one_or_many
+from thresher.cli.common import Active, Data, Features, Format, Memory, Method, Sketch, one_or_many, sketch_shape
 
 
-def plan(data: Data, k: Features, memory: Memory = "64MB", format: Format = None) -> None:
-    from thresher.memory import make_plan
+def plan(
+    data: Data,
+    k: Features,
+    method: Method = "mission",
+    memory: Memory = "64MB",
+    sketch: Sketch = None,
+    active: Active = "exact",
+    format: Format = None,
+) -> None:
+    from thresher.online.engine import OnlineSettings
     from thresher.report.table import print_plan
+    from thresher.selecting import plan_for
     from thresher.sources.scan import as_source
 
-    made = make_plan(k, memory)
+    settings = OnlineSettings(k=k, method=method, sketch=sketch_shape(sketch), active=active)
+    made = plan_for(settings, memory)
     source = as_source(one_or_many(data), format=format).limited(made.limits)
     for _ in source.batches(1, want_labels=False):
         break  # the first row shows that the files open and that a decompressor fits

@@ -9,17 +9,34 @@ from typing import Annotated
 
 import typer
 
-from thresher.cli.common import INTERRUPTED, Data, Features, Format, Memory, OnError, Output, fail, one_or_many, seconds
+from thresher.cli.common import (
+    INTERRUPTED,
+    Active,
+    Data,
+    Features,
+    Format,
+    Memory,
+    Method,
+    OnError,
+    Output,
+    Sketch,
+    fail,
+    one_or_many,
+    seconds,
+    sketch_shape,
+)
 
 
 def select(
     data: Data,
     k: Features,
-    method: Annotated[str, typer.Option(help="How to find them: iht.")] = "iht",
+    method: Method = "mission",
     loss: Annotated[
         str, typer.Option(help="logistic, hinge, squared_hinge (two classes); squared, huber:DELTA (numbers).")
     ] = "logistic",
     memory: Memory = "64MB",
+    sketch: Sketch = None,
+    active: Active = "exact",
     passes: Annotated[int, typer.Option(help="How often to go through the data.")] = 1,
     step: Annotated[str, typer.Option(help="Step along each example's gradient: auto or a number.")] = "auto",
     shuffle: Annotated[bool, typer.Option(help="Mix the rows through a buffer.")] = True,
@@ -58,6 +75,8 @@ def select(
                 method=method,
                 loss=loss,
                 memory=memory,
+                sketch=sketch_shape(sketch),
+                active=active,
                 passes=passes,
                 step=_number_or_word(step),
                 shuffle=shuffle,

@@ -67,11 +67,14 @@ def print_plan(plan: Plan, k: int, source: Source) -> None:
     table.add_column("what it is")
     parts = [
         ("table", plan.table, f"{k} features, names of up to {plan.name_cap} bytes"),
+        ("sketch", plan.sketch, f"{plan.sketch_rows} x {plan.sketch_width} cells for everything else"),
         ("buffers", plan.buffers, f"blocks of {show_size(plan.block)} and their batches, on two threads"),
         ("shuffle", plan.shuffle, f"up to {plan.shuffle_rows} rows or {plan.shuffle_features} features to mix"),
         ("total", plan.total, f"of {show_size(plan.memory)} allowed"),
     ]
     for name, size, what in parts:
+        if size == 0:
+            continue
         table.add_row(name, show_size(size), what)
     console.print(table)
     stored = source.total_bytes
@@ -81,7 +84,10 @@ def print_plan(plan: Plan, k: int, source: Source) -> None:
     console.print(
         f"left         {show_size(plan.window)} for a decompressor; lines of up to {show_size(plan.line_cap)}"
     )
-    console.print("error        none: weights are exact")
+    if plan.sketch:
+        console.print(f"error        about {plan.sketch_width**-0.5:.2g} of the norm of the weights left in the sketch")
+    else:
+        console.print("error        none: weights are exact")
 
 
 def _cell(column: str, value: object) -> str:
