@@ -66,12 +66,20 @@ inline std::uint64_t hash_bytes(const char* p, std::size_t n, std::uint64_t seed
   return fold_multiply(h ^ length, detail::salt[3]);
 }
 
-/// Hash a 64-bit key under a seed; every output bit depends on every bit of both. The seed is spread
-/// first, so that neighbouring seeds give unrelated hashes.
-inline std::uint64_t hash_key(std::uint64_t key, std::uint64_t seed) {
-  const std::uint64_t spread = fold_multiply(seed ^ detail::salt[0], detail::salt[3]);
-  return fold_multiply(fold_multiply(key ^ spread, detail::salt[1]) ^ spread, detail::salt[2]);
+/// A seed made ready for many keys: spread, so that neighbouring seeds give unrelated hashes.
+struct SpreadSeed {
+  std::uint64_t bits = 0;
+
+  SpreadSeed() = default;
+  explicit SpreadSeed(std::uint64_t seed) : bits(fold_multiply(seed ^ detail::salt[0], detail::salt[3])) {}
+};
+
+/// Hash a 64-bit key under a seed; every output bit depends on every bit of both.
+inline std::uint64_t hash_key(std::uint64_t key, SpreadSeed seed) {
+  return fold_multiply(fold_multiply(key ^ seed.bits, detail::salt[1]) ^ seed.bits, detail::salt[2]);
 }
+
+inline std::uint64_t hash_key(std::uint64_t key, std::uint64_t seed) { return hash_key(key, SpreadSeed(seed)); }
 
 /// A bucket in [0, width) and a sign, from bits that do not overlap: the bucket from the upper 32
 /// of the hash (width < 2^32), the sign from its lowest. Sharing bits would make the sign a
@@ -81,7 +89,7 @@ struct BucketSign {
   float sign;
 };
 
-inline BucketSign bucket_sign(std::uint64_t key, std::uint64_t seed, std::uint32_t width) {
+inline BucketSign bucket_sign(std::uint64_t key, SpreadSeed seed, std::uint32_t width) {
   const std::uint64_t h = hash_key(key, seed);
   const auto bucket = static_cast<std::uint32_t>(((h >> 32) * width) >> 32);
   return {bucket, (h & 1) ? 1.0F : -1.0F};

@@ -85,8 +85,7 @@ bool TopK::offer(std::uint64_t key, double weight, NameView name, std::uint64_t 
     slot = static_cast<std::uint32_t>(size_);
     place(size_++, slot);
   } else {
-    // The root's bound is at most every |weight|: most offers end at this one comparison.
-    if (magnitude < bound_[heap_[0]]) return false;
+    if (too_weak(weight)) return false;
     slot = weakest();
     if (magnitude < bound_[slot] || (magnitude == bound_[slot] && key > key_[slot])) return false;
     if (evicted != nullptr) *evicted = {key_[slot], weight_[slot], true};

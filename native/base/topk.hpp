@@ -1,6 +1,7 @@
 // The bounded table of the k weights of largest magnitude, found by key, with their names.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -41,6 +42,10 @@ class TopK {
 
   /// Give a kept feature a new weight, and count one more sighting of it.
   void set(std::uint32_t slot, double weight);
+
+  /// Whether an offer of this weight must fail: one comparison with the heap's root, whose bound is at most
+  /// every |weight|. That ends most offers before anybody looks for a name.
+  [[nodiscard]] bool too_weak(double weight) const { return size_ == k_ && std::fabs(weight) < bound_[heap_[0]]; }
 
   /// Offer a feature that is not in the table. It enters if there is room or if it beats the
   /// smallest, which then leaves (its key and weight go to `evicted`, if given). Its name is copied

@@ -110,7 +110,7 @@ nb::tuple buckets_and_signs(const Array<const std::uint64_t>& keys, std::uint64_
   buckets.resize(keys.shape(0));
   signs.resize(keys.shape(0));
   for (std::size_t i = 0; i < keys.shape(0); ++i) {
-    const BucketSign both = bucket_sign(keys.data()[i], seed, width);
+    const BucketSign both = bucket_sign(keys.data()[i], SpreadSeed(seed), width);
     buckets[i] = both.bucket;
     signs[i] = both.sign;
   }

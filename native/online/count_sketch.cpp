@@ -8,7 +8,9 @@ namespace thresher::online {
 
 CountSketch::CountSketch(std::uint32_t rows, std::uint32_t width, std::uint64_t seed)
     : rows_(rows), width_(width), seed_(seed) {
-  if (rows < 1 || rows > most_rows || width < 1) throw std::length_error("a sketch has 1 to 16 rows of at least a cell");
+  if (rows < 1 || rows > most_rows || width < 1 || std::uint64_t{rows} * width >= (std::uint64_t{1} << 32))
+    throw std::length_error("a sketch has 1 to 16 rows of at least a cell, and fewer than 2^32 in all");
+  for (std::uint32_t r = 0; r < rows; ++r) row_seed_[r] = SpreadSeed(seed + r);
   cells_.assign(std::size_t{rows} * width, 0.0F);
 }
 

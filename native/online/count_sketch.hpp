@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/buffer.hpp"
+#include "base/cpu.hpp"
 #include "base/hash.hpp"
 
 namespace thresher::online {
@@ -22,23 +23,46 @@ class CountSketch {
   [[nodiscard]] std::uint32_t width() const { return width_; }
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
 
-  void add(std::uint64_t key, double delta) {
-    const double stored = delta / scale_;
+  /// A cell of a key, and its sign there. A learner finds the cells of a row's keys first, asks for them,
+  /// and comes back when they have arrived.
+  struct Place {
+    std::uint32_t cell;
+    float sign;
+  };
+
+  /// Write the places of a key, one for each row, and ask for their cells.
+  void locate(std::uint64_t key, Place* out) const {
     for (std::uint32_t r = 0; r < rows_; ++r) {
-      const BucketSign at = place(key, r);
-      cells_[std::size_t{r} * width_ + at.bucket] += at.sign * static_cast<float>(stored);
+      const BucketSign at = bucket_sign(key, row_seed_[r], width_);
+      out[r] = {r * width_ + at.bucket, at.sign};
+      prefetch(cells_.data() + out[r].cell);
     }
   }
 
-  [[nodiscard]] double query(std::uint64_t key) const {
+  void add(const Place* places, double delta) {
+    const auto stored = static_cast<float>(delta / scale_);
+    for (std::uint32_t r = 0; r < rows_; ++r) cells_[places[r].cell] += places[r].sign * stored;
+  }
+
+  [[nodiscard]] double query(const Place* places) const {
     double read[most_rows];
-    for (std::uint32_t r = 0; r < rows_; ++r) {
-      const BucketSign at = place(key, r);
-      read[r] = static_cast<double>(at.sign * cells_[std::size_t{r} * width_ + at.bucket]);
-    }
+    for (std::uint32_t r = 0; r < rows_; ++r)
+      read[r] = static_cast<double>(places[r].sign * cells_[places[r].cell]);
     if (rows_ == 1) return scale_ * read[0];
     if (rows_ == 3) return scale_ * std::max(std::min(read[0], read[1]), std::min(std::max(read[0], read[1]), read[2]));
     return scale_ * median_of_many(read, rows_);
+  }
+
+  void add(std::uint64_t key, double delta) {
+    Place places[most_rows];
+    locate(key, places);
+    add(places, delta);
+  }
+
+  [[nodiscard]] double query(std::uint64_t key) const {
+    Place places[most_rows];
+    locate(key, places);
+    return query(places);
   }
 
   /// Multiply the whole vector, at no cost for its size: decay by linearity.
@@ -56,15 +80,12 @@ class CountSketch {
   void set_factor(double factor) { scale_ = factor; }
 
  private:
-  /// Where a key stands in row r; every row has a seed of its own.
-  [[nodiscard]] BucketSign place(std::uint64_t key, std::uint32_t r) const {
-    return bucket_sign(key, seed_ + r, width_);
-  }
   static double median_of_many(double* read, std::uint32_t n);
 
   std::uint32_t rows_;
   std::uint32_t width_;
   std::uint64_t seed_;
+  SpreadSeed row_seed_[most_rows];  // every row has a seed of its own
   double scale_ = 1.0;  // what every cell is to be multiplied by
   Buffer<float> cells_;
 };

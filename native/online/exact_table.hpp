@@ -32,16 +32,16 @@ class ExactTable {
   void update(const Row& row, double scale) {
     for (std::size_t i = 0; i < row.n; ++i)
       if (slots_[i] != TopK::none) table_.set(slots_[i], table_.weight(slots_[i]) + scale * row.value(i));
+    bool entered = false;
     for (std::size_t i = 0; i < row.n; ++i) {
-      if (slots_[i] != TopK::none) continue;
       const double weight = scale * row.value(i);
-      if (weight == 0.0) continue;
+      if (slots_[i] != TopK::none || weight == 0.0) continue;
       // A key that stands twice in the row may have entered a moment ago: its values add.
-      const std::uint32_t slot = table_.find(row.keys[i]);
+      const std::uint32_t slot = entered ? table_.find(row.keys[i]) : TopK::none;
       if (slot != TopK::none)
         table_.set(slot, table_.weight(slot) + weight);
-      else
-        table_.offer(row.keys[i], weight, row.name(i));
+      else if (!table_.too_weak(weight))
+        entered |= table_.offer(row.keys[i], weight, row.name(i));
     }
   }
 

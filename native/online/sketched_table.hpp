@@ -32,10 +32,12 @@ class SketchedTable {
   /// w'x over the kept features; remembers which these are, for the update that follows.
   double predict(const Row& row) {
     slots_.resize(row.n);
+    places_.resize(row.n * sketch_.rows());
     double sum = 0.0;
     for (std::size_t i = 0; i < row.n; ++i) {
       const std::uint32_t slot = slots_[i] = table_.find(row.keys[i]);
       if (slot != TopK::none) sum += table_.weight(slot) * row.value(i);
+      if (slot == TopK::none || active_ == Active::sketch) sketch_.locate(row.keys[i], places(i));
     }
     return sum;
   }
@@ -53,10 +55,10 @@ class SketchedTable {
   void update_estimates(const Row& row, double scale) {
     for (std::size_t i = 0; i < row.n; ++i) {
       const double delta = scale * row.value(i);
-      if (delta != 0.0) sketch_.add(row.keys[i], delta);
+      if (delta != 0.0) sketch_.add(places(i), delta);
     }
     for (std::size_t i = 0; i < row.n; ++i) {
-      const double weight = sketch_.query(row.keys[i]);
+      const double weight = sketch_.query(places(i));
       const std::uint32_t slot = table_.find(row.keys[i]);
       if (slot != TopK::none)
         table_.set(slot, weight);
@@ -69,28 +71,37 @@ class SketchedTable {
   void update_exact(const Row& row, double scale) {
     for (std::size_t i = 0; i < row.n; ++i)
       if (slots_[i] != TopK::none) table_.set(slots_[i], table_.weight(slots_[i]) + scale * row.value(i));
+    bool entered = false;
     for (std::size_t i = 0; i < row.n; ++i) {
       const double delta = scale * row.value(i);
       if (slots_[i] != TopK::none || delta == 0.0) continue;
       // A key that stands twice in the row may have entered a moment ago.
-      const std::uint32_t slot = table_.find(row.keys[i]);
+      const std::uint32_t slot = entered ? table_.find(row.keys[i]) : TopK::none;
       if (slot != TopK::none) {
         table_.set(slot, table_.weight(slot) + delta);
         continue;
       }
+      const double weight = sketch_.query(places(i)) + delta;
+      if (table_.too_weak(weight)) {
+        sketch_.add(places(i), delta);
+        continue;
+      }
       Evicted evicted;
-      const double weight = sketch_.query(row.keys[i]) + delta;
       if (!table_.offer(row.keys[i], weight, row.name(i), 1, &evicted))
-        sketch_.add(row.keys[i], delta);
-      else if (evicted.happened)
-        sketch_.add(evicted.key, evicted.weight - sketch_.query(evicted.key));
+        sketch_.add(places(i), delta);
+      else
+        entered = true;
+      if (evicted.happened) sketch_.add(evicted.key, evicted.weight - sketch_.query(evicted.key));
     }
   }
+
+  [[nodiscard]] CountSketch::Place* places(std::size_t i) { return places_.data() + i * sketch_.rows(); }
 
   TopK table_;
   CountSketch sketch_;
   Active active_;
   std::vector<std::uint32_t> slots_;
+  Buffer<CountSketch::Place> places_;  // of the row at hand, for the features that need them
 };
 
 }  // namespace thresher::online
