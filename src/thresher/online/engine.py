@@ -77,7 +77,7 @@ class OnlineSettings:
 
 def check_sketch(sketch: tuple[int, int]) -> None:
     """Raise unless this is the shape of a sketch."""
-    if len(sketch) != 2 or not (1 <= sketch[0] <= 16 and 1 <= sketch[1] and sketch[0] * sketch[1] < 2**32):
+    if len(sketch) != 2 or not (1 <= sketch[0] <= 16 and sketch[1] >= 1 and sketch[0] * sketch[1] < 2**32):
         raise SettingsError(f"a sketch is (rows, width) with 1 to 16 rows and 1 to 2^32 - 1 cells, not {sketch!r}")
 
 
