@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 from thresher import _native
 from thresher.errors import SettingsError
-from thresher.sources.source import MB, ReadLimits
+from thresher.sources.source import MB, PAGE, ReadLimits
 
 DEFAULT_MEMORY = "64MB"
 _UNITS = {"": 1, "B": 1, "KB": 1 << 10, "MB": MB, "GB": 1 << 30, "TB": 1 << 40}
@@ -146,7 +146,7 @@ def make_plan(
         shuffle=for_shuffle,
         window=room - table + (64 << 10),
         line_cap=min(16 * MB, allowed // 4),
-        block=block - 2 * _native.padding,
+        block=block - 2 * PAGE,
         name_cap=name_cap,
         shuffle_rows=4096,
         shuffle_features=max(1024, for_shuffle // _SHUFFLED_FEATURE),

@@ -15,6 +15,7 @@ from thresher.errors import SettingsError
 from thresher.space import FeatureSpace
 
 MB = 1 << 20
+PAGE = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class ReadLimits:
         What a decompressor may take.
     """
 
-    block: int = MB
+    block: int = MB - 2 * PAGE  # so that with what goes around it, it fits into 2^20
     line_cap: int = 16 * MB
     window: int = 256 * MB
 
