@@ -53,9 +53,6 @@ class Pool {
     std::free(block);
   }
 
-  /// What the pool may hold on to at most, for blocks of up to `largest` bytes each.
-  static constexpr std::size_t planned_bytes(std::size_t largest) { return 2 * most_kept * std::bit_ceil(largest); }
-
  private:
   // Classes 64 B, 128 B, ... 4 MB; larger blocks go straight back to the system.
   static constexpr std::size_t smallest = 64;

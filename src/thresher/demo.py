@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import IO
+
 import numpy as np
 
 from thresher.container import write_atomically
@@ -22,7 +24,7 @@ def write_stream(path: str, *, rows: int, seed: int = 0, per_row: int = 60) -> s
     signs = np.where(np.arange(len(ranks)) % 2 == 0, 1.0, -1.0)
     names = {int(rank): f"signal-{i + 1:02d}" for i, rank in enumerate(ranks)}
 
-    def write(file: object) -> None:
+    def write(file: IO[bytes]) -> None:
         for start in range(0, rows, 10_000):
             n = min(10_000, rows - start)
             words = np.exp(rng.random((n, per_row)) * np.log(_WORDS)).astype(np.int64)
@@ -33,7 +35,7 @@ def write_stream(path: str, *, rows: int, seed: int = 0, per_row: int = 60) -> s
                 f"{label} | {' '.join(names.get(word) or f'word-{word}' for word in sorted(set(row)))}\n"
                 for label, row in zip(labels.tolist(), words.tolist(), strict=True)
             )
-            file.write("".join(lines).encode())  # type: ignore[attr-defined]
+            file.write("".join(lines).encode())
 
     write_atomically(path, write)
     return set(names.values())

@@ -12,9 +12,8 @@ import numpy as np
 from thresher.batch import Batch
 from thresher.container import write_atomically
 from thresher.errors import SettingsError
+from thresher.sources.scan import BY_ENDING
 from thresher.sources.source import Source
-
-_ENDINGS = {"svm": "libsvm", "libsvm": "libsvm", "svmlight": "libsvm", "vw": "vw"}
 
 
 def write_source(source: Source, path: str | os.PathLike[str], format: str | None = None) -> int:
@@ -41,9 +40,9 @@ def write_source(source: Source, path: str | os.PathLike[str], format: str | Non
 
 def _by_ending(path: str) -> str:
     ending = path.removesuffix(".gz").rpartition(".")[2].lower()
-    if ending not in _ENDINGS:
+    if ending not in BY_ENDING:
         raise SettingsError(f"{path}: its ending does not show a format; pass one of {', '.join(_WRITERS)} (--to)")
-    return _ENDINGS[ending]
+    return BY_ENDING[ending]
 
 
 def _libsvm(source: Source, batch: Batch) -> Iterator[str]:

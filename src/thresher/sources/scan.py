@@ -17,7 +17,7 @@ from thresher.sources.open import Part, PathLike, Stream, find_parts
 from thresher.sources.source import ReadLimits, Source
 from thresher.sources.vw import scan_vw
 
-_BY_ENDING = {
+BY_ENDING = {
     "svm": "libsvm",
     "libsvm": "libsvm",
     "svmlight": "libsvm",
@@ -59,8 +59,8 @@ def scan(
 
 def _guess(path: str) -> str:
     endings = [ending for ending in os.path.basename(path).lower().split(".")[1:] if ending not in _COMPRESSED]
-    if endings and endings[-1] in _BY_ENDING:
-        return _BY_ENDING[endings[-1]]
+    if endings and endings[-1] in BY_ENDING:
+        return BY_ENDING[endings[-1]]
     if Part(path).once:
         raise SettingsError(
             "the format of standard input or a pipe is not guessed: pass format= (--format libsvm or vw)"
