@@ -5,6 +5,7 @@ import itertools
 import json
 import struct
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -542,7 +543,8 @@ def test_classification_scores_are_those_of_scikit_learn(problem, labels, weight
         else:
             gap = np.maximum(0, 1 - np.where(truth, 1, -1) * margins)
             expected = np.average(gap**2 / 2, weights=weight)
-        assert scores["loss"] == pytest.approx(expected, rel=1e-6)
+        assert scores["log_loss" if loss == "logistic" else "loss"] == pytest.approx(expected, rel=1e-6)
+        assert scores["auc"] == pytest.approx(metrics.roc_auc_score(truth, margins, sample_weight=weight), abs=1e-2)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -562,26 +564,21 @@ def test_regression_scores_are_those_of_scikit_learn(problem, offset, weighted):
 
 
 def test_scores_do_not_depend_on_the_batches(problem):
-    from thresher.scores import Scores
-
     x, columns, weights = problem
-    selection = make(weights, keys=columns, space=FeatureSpace("column", P), loss="squared")
-    source = as_source(x, x.sum(axis=1) + 1000)
-    results = []
-    for rows in (1, 7, N):
-        scores = Scores(selection.loss)
-        for batch, cursor in source.batches(rows):
-            scores.add(selection, source, batch, cursor)
-        results.append(scores.result())
-    for result in results[:2]:
-        assert result == pytest.approx(results[2], rel=1e-12)
+    weight = np.random.default_rng(4).random(N)
+    for loss, y in (("squared", x.sum(axis=1) + 1000), ("logistic", (x.sum(axis=1) > 0).astype(float))):
+        selection = make(weights, keys=columns, space=FeatureSpace("column", P), loss=loss)
+        source = as_source(x, y, weight=weight)
+        whole = evaluate(selection, source)
+        for rows in (1, 7, N):
+            cut = as_source(x, y, weight=weight)
+            cut.batches = partial(source.batches, rows)
+            assert evaluate(selection, cut) == whole
 
 
-def test_constant_targets_are_explained_wholly_or_not_at_all():
-    x, y = np.ones((3, 1)), np.full(3, 0.1)
-    space = FeatureSpace("column", 1)
-    assert evaluate(make([0.0], space=space, loss="squared", intercept=[0.1]), as_source(x, y))["r2"] == 1.0
-    assert evaluate(make([0.0], space=space, loss="squared", intercept=[0.2]), as_source(x, y))["r2"] == 0.0
+def test_constant_targets_have_no_r2():
+    selection = make([0.0], space=FeatureSpace("column", 1), loss="squared", intercept=[0.1])
+    assert evaluate(selection, as_source(np.ones((3, 1)), np.full(3, 0.1))) == {"rows": 3, "rmse": 0.0, "loss": 0.0}
 
 
 def test_several_classes_are_scored():
@@ -589,7 +586,8 @@ def test_several_classes_are_scored():
     scores = evaluate(selection, as_source(np.eye(3), ["a", "b", "a"]))
     proba = np.exp(np.eye(3)) / np.exp(np.eye(3)).sum(1, keepdims=True)
     assert scores["accuracy"] == pytest.approx(2 / 3)
-    assert scores["loss"] == pytest.approx(metrics.log_loss(["a", "b", "a"], proba, labels=list("abc")))
+    assert scores["balanced_accuracy"] == pytest.approx(0.75)
+    assert scores["log_loss"] == pytest.approx(metrics.log_loss(["a", "b", "a"], proba, labels=list("abc")))
 
 
 @pytest.mark.parametrize(
@@ -617,6 +615,12 @@ def test_missing_pandas_labels_cannot_be_scored():
     selection = make([1.0], space=FeatureSpace("column", 1), classes=["a", "b"])
     with pytest.raises(DataError, match="row 1"):
         evaluate(selection, as_source(np.ones((3, 1)), y))
+
+
+def test_predictions_that_are_not_finite_are_told():
+    selection = make([1e308], space=FeatureSpace("column", 1))
+    with pytest.raises(DataError, match=r"row 1 .*the prediction is inf.* too large"):
+        evaluate(selection, as_source(np.array([[1.0], [100.0]]), [0, 1]))
 
 
 def test_nothing_to_score():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,11 @@ from thresher import _native, container
 from thresher.batch import Batch
 from thresher.errors import DataError, FileFormatError
 from thresher.losses import Loss, get_loss
+from thresher.scores import Scores
 from thresher.sources.scan import as_source
 from thresher.sources.source import Source
 from thresher.space import FeatureSpace
+from thresher.targets import known_targets
 
 KIND = "selection"
 
@@ -288,11 +290,15 @@ def load(path: str | os.PathLike[str]) -> Selection:
 
 
 def evaluate(selection: Selection, source: Source) -> dict[str, float]:
-    """Score a selection on labelled data: accuracy and mean loss, or RMSE and R² in regression."""
-    from thresher.scores import Scores
-
+    """Score a selection on labelled data by what fits its task, see `thresher.scores.Scores`."""
     selection.space.check_same(source.space)
-    scores = Scores(selection.loss)
+    scores = Scores(selection.loss, len(selection.classes or ()))
     for batch, cursor in source.batches(keys=selection.keys):
-        scores.add(selection, source, batch, cursor)
+        where = partial(source.where, cursor, batch)
+        y = known_targets(batch, selection.classes, selection.loss, where)
+        margins = selection.margins(batch)
+        if not np.isfinite(margins).all():
+            row = int(np.argwhere(~np.isfinite(margins))[0, 0])
+            raise DataError(f"{where(row)}: the prediction is {margins[row]}: its values are too large for this model.")
+        scores.add(margins, y, batch.weight)
     return scores.result()

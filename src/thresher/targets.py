@@ -107,6 +107,41 @@ class Targets:
         return -1.0 if classes is not None and len(classes) > 1 and self.seen[0] == classes[0] else 1.0
 
 
+def known_targets(
+    batch: Batch, classes: list[Any] | None, loss: Loss, where: Callable[[int], str]
+) -> NDArray[np.float64]:
+    """The targets of rows to score a learned model on: its ``classes`` are all there are."""
+    if batch.y is None or batch.y_indptr is not None:
+        raise DataError("to score against, every row must have one label.")
+    y, bad = _numbers(batch.y) if classes is None else _positions(batch.y, classes)
+    if bad.any():
+        row = int(np.argmax(bad))
+        wanted = "a finite number" if classes is None else f"one of the classes learned, {classes}"
+        raise DataError(f"{where(row)}: the label {batch.y[row]!r} is not {wanted}.")
+    return 2.0 * y - 1.0 if loss.task == "binary" else y
+
+
+def _numbers(y: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The targets as numbers, and which of them are none."""
+    if y.dtype == object:
+        return np.zeros(len(y)), np.ones(len(y), bool)
+    numbers = y.astype(np.float64)
+    return numbers, np.logical_not(np.isfinite(numbers))
+
+
+def _positions(y: NDArray[Any], classes: list[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The number of each label's class, and which labels have none."""
+    same = np.stack([[_equal(value, label) for value in y] if y.dtype == object else y == label for label in classes])
+    return same.argmax(axis=0).astype(np.float64), np.logical_not(same.any(axis=0))
+
+
+def _equal(value: Any, label: Any) -> bool:
+    try:
+        return bool(value == label)
+    except TypeError:  # pandas.NA, of which nothing is known
+        return False
+
+
 def _is_missing(label: Any) -> bool:
     try:
         return label is None or bool(label != label)
