@@ -92,7 +92,8 @@ def select(
     target : str, optional
         The column of a DataFrame that holds the labels.
     test : like data (or a pair X, y), optional
-        Data to score on at the end; the scores are in ``selection.provenance["test"]``.
+        Data to score on at the end; the scores, see `thresher.scores`, are in
+        ``selection.provenance["test"]``.
     holdout : float, optional
         Instead of ``test``: hold out this fraction of the rows, chosen by a hash of their content.
     format, on_error
