@@ -81,18 +81,21 @@ inline std::uint64_t hash_key(std::uint64_t key, SpreadSeed seed) {
 
 inline std::uint64_t hash_key(std::uint64_t key, std::uint64_t seed) { return hash_key(key, SpreadSeed(seed)); }
 
-/// A bucket in [0, width) and a sign, from bits that do not overlap: the bucket from the upper 32
-/// of the hash (width < 2^32), the sign from its lowest. Sharing bits would make the sign a
+/// A key spread over all 64 bits, once; what follows makes do with one multiplication more.
+inline std::uint64_t mix_key(std::uint64_t key) { return hash_key(key, SpreadSeed(0)); }
+
+/// A bucket in [0, width) and a sign of a mixed key, from bits that do not overlap: the bucket from the upper
+/// 32 of the hash (width < 2^32), the sign from its lowest. Sharing bits would make the sign a
 /// function of the bucket, and collisions would no longer cancel.
 struct BucketSign {
   std::uint32_t bucket;
-  float sign;
+  std::uint32_t turn;  // what to xor a float with: nothing, or its sign bit
 };
 
-inline BucketSign bucket_sign(std::uint64_t key, SpreadSeed seed, std::uint32_t width) {
-  const std::uint64_t h = hash_key(key, seed);
+inline BucketSign bucket_sign(std::uint64_t mixed, SpreadSeed seed, std::uint32_t width) {
+  const std::uint64_t h = fold_multiply(mixed ^ seed.bits, detail::salt[1]);
   const auto bucket = static_cast<std::uint32_t>(((h >> 32) * width) >> 32);
-  return {bucket, (h & 1) ? 1.0F : -1.0F};
+  return {bucket, static_cast<std::uint32_t>(~h & 1) << 31};
 }
 
 }  // namespace thresher

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,13 +11,15 @@ import numpy as np
 
 from thresher.errors import SettingsError
 from thresher.losses import get_loss
-from thresher.memory import DEFAULT_MEMORY, Plan, make_plan
-from thresher.online.engine import OnlineSettings, Selected
+from thresher.memory import DEFAULT_MEMORY, MB, Needs, Plan, make_plan
+from thresher.online.engine import Selected
 from thresher.online.run import OnlineRun, Progress, RunSettings
+from thresher.online.settings import OnlineSettings
 from thresher.selection import Selection, evaluate
 from thresher.sources.combine import Weighted, balanced_weights, hold_out
 from thresher.sources.scan import as_source
 from thresher.sources.source import DEFAULT_ROWS, Source
+from thresher.targets import Label, label_classes, sort_labels
 from thresher.version import __version__
 
 
@@ -39,8 +41,15 @@ def select(
     sketch: tuple[int, int] | None = None,
     active: str = "exact",
     passes: int = 1,
+    minibatch: int = 1,
     shuffle: str | bool = "auto",
     intercept: bool = True,
+    l2: float = 0.0,
+    decay: float = 1.0,
+    lazy: float = 0.0,
+    per_class: bool = False,
+    multilabel: bool = False,
+    classes: Sequence[Any] | None = None,
     random_state: int = 0,
     sample_weight: Any = None,
     class_weight: Mapping[Any, float] | str | None = None,
@@ -65,12 +74,13 @@ def select(
         Labels, for data in memory; files bring their own.
     k : int
         Features to keep. Fewer are returned where fewer are found.
-    method : {"mission", "iht"}
-        How to find them, see `thresher.online.engine.OnlineSettings`.
+    method : {"mission", "iht", "batch-iht", "hashing"}
+        How to find them, see `thresher.online.settings.OnlineSettings`.
     loss : str
-        ``logistic``, ``hinge``, ``squared_hinge`` for two classes, ``squared``, ``huber:delta`` for numbers.
-    step : "auto" or float
-        The step along each example's gradient.
+        ``logistic``, ``hinge``, ``squared_hinge`` for two classes, ``softmax`` for several, ``squared``,
+        ``huber:delta`` for numbers.
+    step : "auto", float, "adaptive:RATE" or "RATE/sqrt"
+        The step along each example's gradient. ``auto`` needs no tuning.
     memory : str or int
         What may be held, planned before the first row and kept: ``"64MB"``.
     sketch : (rows, width), optional
@@ -79,10 +89,21 @@ def select(
         ``exact`` keeps the exact weights of the features in the table; ``sketch`` is the paper's MISSION.
     passes : int
         How often to go through the data.
+    minibatch : int
+        Rows whose gradients are averaged before a step is taken.
     shuffle : "auto" or bool
         Mix the rows: those in memory all, those of files through a buffer. ``auto`` does.
     intercept : bool
         Learn a constant too.
+    l2, decay, lazy : float
+        Decay of all weights, decay of those not kept, and how lazily the table reorders; see
+        `thresher.online.settings.OnlineSettings`.
+    per_class : bool
+        With several classes, ``k`` features for each rather than ``k`` by the norm across all.
+    multilabel : bool
+        Rows have any number of labels; each label is a yes-or-no question of its own.
+    classes : sequence, optional
+        The labels, where there may be more than two. Without it they are read from the data first.
     random_state : int
         Where all randomness comes from: same data, settings and seed give the same bits.
     sample_weight : array-like, optional
@@ -120,6 +141,9 @@ def select(
     >>> sorted(th.select(X, y, k=2).names)
     ['x31', 'x7']
     """
+    reading = {"format": format, "on_error": on_error}
+    source = as_source(data, y, weight=sample_weight, target=target, **reading)
+    labels = _classes_of(source, loss, classes, multilabel=multilabel)
     settings = OnlineSettings(
         k=k,
         method=method,
@@ -129,6 +153,13 @@ def select(
         sketch=None if sketch is None else (int(sketch[0]), int(sketch[1])),
         active=active,
         seed=int(random_state),
+        outputs=len(labels) if labels else 1,
+        multilabel=multilabel,
+        per_class=per_class,
+        minibatch=minibatch,
+        l2=l2,
+        decay=decay,
+        lazy=lazy,
     )
     mixed = _shuffles(shuffle)
     plan = plan_for(settings, memory, shuffle=mixed)
@@ -143,8 +174,7 @@ def select(
         restart=restart,
         batch_rows=batch_rows,
     )
-    reading = {"format": format, "on_error": on_error}
-    source = as_source(data, y, weight=sample_weight, target=target, **reading).limited(plan.limits)
+    source = source.limited(plan.limits)
     held: Source | None = None
     if holdout is not None:
         if test is not None:
@@ -155,12 +185,12 @@ def select(
         held = held.limited(plan.limits)
     if class_weight is not None:
         source = Weighted(source, balanced_weights(source) if class_weight == "balanced" else _mapping(class_weight))
-    run = OnlineRun(source, settings, how, plan)
+    run = OnlineRun(source, settings, how, plan, labels)
     try:
         run.run(progress)
     except KeyboardInterrupt:
         interrupted = Interrupted(f"stopped after {run.engine.rows} rows")
-        if run.engine.rows and (run.targets.loss.task != "binary" or len(run.targets.seen) == 2):
+        if run.engine.rows and (run.targets.classes is None or len(run.targets.seen) >= 2):
             interrupted.selection = make_selection(run)
         raise interrupted from None
     selection = make_selection(run)
@@ -171,18 +201,35 @@ def select(
     return selection
 
 
+#: Bytes that a feature costs which waits for its mini-batch: key, place, a name of usual length; then its gradients.
+_GATHERED = 112
+
+
 def plan_for(settings: OnlineSettings, memory: str | int, *, shuffle: bool = True) -> Plan:
     """The memory plan of a method.
 
     Unasked, mission's sketch gets one row where the table is exact (that found the most true features
     in the same number of cells when measured) and three, as in the paper, where it is not.
     """
+    if settings.method == "iht" and settings.sketch is not None:
+        raise SettingsError("iht has no sketch: leave sketch out, or choose mission")
+    cell, rows = settings.cell_bytes, 1
     if settings.method == "iht":
-        if settings.sketch is not None:
-            raise SettingsError("iht has no sketch: leave sketch out, or choose mission")
-        return make_plan(settings.k, memory, shuffle=shuffle)
-    rows = 1 if settings.active == "exact" else 3
-    return make_plan(settings.k, memory, shuffle=shuffle, sketch=settings.sketch, sketch_rows=rows)
+        rows = 0
+    elif settings.method == "batch-iht":
+        cell = _GATHERED + 8 * settings.outputs
+    elif settings.method == "mission" and settings.active == "sketch":
+        rows = 3
+    needs = Needs(
+        k=settings.k,
+        tables=0 if settings.method == "hashing" else settings.tables,
+        numbers=2 + settings.outputs // settings.tables,
+        sketch=settings.sketch,
+        sketch_rows=rows,
+        cell=cell,
+        scores=MB if get_loss(settings.loss).task == "binary" else 0,
+    )
+    return make_plan(needs, memory, shuffle=shuffle)
 
 
 def make_selection(run: OnlineRun) -> Selection:
@@ -202,7 +249,7 @@ def make_selection(run: OnlineRun) -> Selection:
         turn * found.weights + 0.0,
         found.bounds,
         found.counts,
-        np.array([turn * found.intercept + 0.0]),
+        turn * found.intercept + 0.0,
         get_loss(run.settings.loss),
         run.targets.classes,
         space,
@@ -214,10 +261,19 @@ def make_selection(run: OnlineRun) -> Selection:
             "rows": run.engine.rows,
             "passes_done": run.passes_done,
             "skipped": run.skipped,
-            "progressive": run.engine.progressive(),
+            "progressive": run.engine.progressive(turned=turn < 0),
             "plan": run.plan.to_dict(),
         },
     )
+
+
+def _classes_of(
+    source: Source, loss: str, classes: Sequence[Any] | None, *, multilabel: bool
+) -> list[Label] | None:
+    """The classes, where they must be known before the first row."""
+    if get_loss(loss).task != "classes" and not multilabel:
+        return None
+    return label_classes(source) if classes is None else sort_labels(classes)
 
 
 def _shuffles(shuffle: str | bool) -> bool:

@@ -35,7 +35,8 @@ class Selection:
     keys : array of uint64
     weights : array of shape (k,) or (n_classes, k)
     bounds : array of shape (k,)
-        How far off a weight may be: 0 from an exact store, the estimate of ε‖β‖₂ from a sketch.
+        How far off a weight may be: 0 from an exact store; one standard deviation, the sketch's share
+        included, from a sketch of evidence; the estimate of ε‖β‖₂ from a count-sketch.
     counts : array of shape (k,)
         Rows in which the feature was seen since it was (last) taken in.
     intercept : array of shape (1,) or (n_classes,)
@@ -76,6 +77,11 @@ class Selection:
             return [int(label) for label in classes]
         return classes
 
+    @property
+    def multilabel(self) -> bool:
+        """Whether the classes are yes-or-no questions, each with an answer of its own."""
+        return self.loss.task == "binary" and self.weights.ndim == 2
+
     def __repr__(self) -> str:
         shown = ", ".join(self.names[:3]) + (", …" if len(self) > 3 else "")
         return f"<Selection of {len(self)} features ({self.named} named): {shown}>"
@@ -106,26 +112,34 @@ class Selection:
         return np.concatenate(parts) if parts else np.empty(0 if len(self.intercept) == 1 else (0, len(self.intercept)))
 
     def predict(self, data: Any, **reading: Any) -> NDArray[Any]:
-        """The class of each row, or its value in regression."""
+        """The class of each row, its value in regression, or rows x labels of 0 and 1 for several labels."""
         return self.decide(self.decision_function(data, **reading))
 
     def decide(self, margins: NDArray[np.float64]) -> NDArray[Any]:
         """Margins to classes (or to themselves in regression)."""
         if self.classes is None:
             return margins
+        if self.multilabel:
+            return (margins > 0).astype(np.int64)
         chosen = (margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
         predicted: NDArray[Any] = np.array(self.labels)[chosen]
         return predicted
 
     def predict_proba(self, data: Any, **reading: Any) -> NDArray[np.float64]:
-        """Probabilities, rows x classes; for the logistic loss."""
-        if self.loss.name != "logistic":
+        """Probabilities, rows x classes; for the logistic and softmax losses."""
+        if self.loss.name not in ("logistic", "softmax"):
             raise DataError(f"the {self.loss} loss gives no probabilities: use decision_function.")
         return self.probabilities(self.decision_function(data, **reading))
 
     def probabilities(self, margins: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Margins of the logistic loss to probabilities, rows x classes."""
-        positive = 0.5 * (1.0 + np.tanh(0.5 * margins))
+        """Margins of the logistic or softmax loss to probabilities, rows x classes."""
+        if self.loss.name == "softmax":
+            raised = np.exp(margins - margins.max(axis=1, keepdims=True))
+            shares: NDArray[np.float64] = raised / raised.sum(axis=1, keepdims=True)
+            return shares
+        positive: NDArray[np.float64] = 0.5 * (1.0 + np.tanh(0.5 * margins))
+        if self.multilabel:
+            return positive
         return np.stack([1.0 - positive, positive], axis=1)
 
     def transform(self, data: Any, **reading: Any) -> Any:
@@ -197,7 +211,7 @@ class Selection:
     def _check(self) -> None:
         """Raise ValueError unless everything a file may have brought fits together."""
         k, outputs = len(self.keys), len(self.intercept)
-        several = self.loss.task == "classes"
+        several = self.loss.task == "classes" or self.multilabel
         for name, dtype, shape in (
             ("keys", np.uint64, (k,)),
             ("weights", np.float64, (outputs, k) if several else (k,)),
@@ -224,13 +238,14 @@ class Selection:
         self._check_classes(outputs)
 
     def _check_classes(self, outputs: int) -> None:
-        if self.loss.task != "classes" and outputs != 1:
+        several = self.loss.task == "classes" or self.multilabel
+        if self.loss.task != "classes" and not self.multilabel and outputs != 1:
             raise ValueError(f"{outputs} outputs for the {self.loss} loss")
         if self.loss.task == "real":
             if self.classes is not None:
                 raise ValueError("classes in regression")
             return
-        if not isinstance(self.classes, list) or len(self.classes) != (2 if outputs == 1 else outputs):
+        if not isinstance(self.classes, list) or len(self.classes) != (outputs if several else 2):
             raise ValueError("not as many classes as the loss tells apart")
         one_type = all(isinstance(c, str) for c in self.classes) or all(type(c) in (int, float) for c in self.classes)
         if not one_type or len(set(self.classes)) != len(self.classes):

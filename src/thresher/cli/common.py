@@ -19,7 +19,7 @@ Data = Annotated[list[str], typer.Argument(help="Files, globs or folders, plain 
 Format = Annotated[str | None, typer.Option(help="libsvm or vw; guessed from the name or the first line if not given.")]
 OnError = Annotated[str, typer.Option(help="What to do about a malformed line: stop, or skip (and count).")]
 Memory = Annotated[str, typer.Option(help="What may be held, planned before the first row: 64MB, 1.5GB.")]
-Method = Annotated[str, typer.Option(help="How to find them: mission or iht.")]
+Method = Annotated[str, typer.Option(help="How to find them: mission, iht, batch-iht, or hashing (which selects nothing).")]
 Sketch = Annotated[
     str | None,
     typer.Option(help="Shape of mission's sketch, as 3x262144, instead of planning it.", metavar="ROWSxWIDTH"),

@@ -17,7 +17,7 @@ def plan(
     active: Active = "exact",
     format: Format = None,
 ) -> None:
-    from thresher.online.engine import OnlineSettings
+    from thresher.online.settings import OnlineSettings
     from thresher.report.table import print_plan
     from thresher.selecting import plan_for
     from thresher.sources.scan import as_source

@@ -14,11 +14,12 @@ from thresher.container import check_folder
 from thresher.errors import DataError, FileFormatError, SettingsError
 from thresher.losses import get_loss
 from thresher.memory import Plan, resident
-from thresher.online.engine import OnlineEngine, OnlineSettings
+from thresher.online.engine import OnlineEngine
+from thresher.online.settings import OnlineSettings
 from thresher.sources.combine import ReadAhead
 from thresher.sources.scan import is_file_source
 from thresher.sources.source import DEFAULT_ROWS, Source
-from thresher.targets import Targets
+from thresher.targets import Label, Targets
 
 log = logging.getLogger(__name__)
 
@@ -74,13 +75,20 @@ class RunSettings:
 class OnlineRun:
     """One fit: made, then `run` to the end or to an interrupt; usable either way."""
 
-    def __init__(self, source: Source, settings: OnlineSettings, run: RunSettings, plan: Plan) -> None:
+    def __init__(
+        self,
+        source: Source,
+        settings: OnlineSettings,
+        run: RunSettings,
+        plan: Plan,
+        classes: list[Label] | None = None,
+    ) -> None:
         self.source = source.limited(plan.limits)
         self.settings = settings
         self.how = run
         self.plan = plan
         self.engine = OnlineEngine(settings)
-        self.targets = Targets(get_loss(settings.loss))
+        self.targets = Targets(get_loss(settings.loss), classes, multilabel=settings.multilabel)
         self.passes_done = 0
         self.cursor = Cursor()
         self.skipped = 0
@@ -178,6 +186,7 @@ class OnlineRun:
         self._most_resident = max(self._most_resident, resident())
 
     def _end_pass(self) -> None:
+        self.engine.flush()
         if self.engine.rows == 0:
             raise DataError(f"{self.source.describe()}: there is no row to learn from.")
         if self.passes_done == 0:
@@ -204,7 +213,7 @@ class OnlineRun:
             self.engine = OnlineEngine.from_state(self.settings, saved.engine)
         except (KeyError, ValueError) as error:
             raise FileFormatError(f"{os.fspath(path)}: not a checkpoint in order ({error}).") from None
-        self.targets = Targets(self.targets.loss, saved.labels)
+        self.targets = Targets(self.targets.loss, saved.labels, multilabel=self.settings.multilabel)
         self.passes_done = saved.passes_done
         self.cursor = saved.cursor
         self._rows_at_cursor = self.engine.rows
