@@ -13,26 +13,6 @@ namespace thresher {
 
 namespace {
 
-/// `prefix + text` in at most `cap` bytes, never cutting a UTF-8 character in two.
-std::string joined(NameView name, std::size_t cap) {
-  std::string out;
-  out.reserve(std::min(cap, name.prefix.size() + name.text.size()));
-  out.append(name.prefix.substr(0, cap));
-  out.append(name.text.substr(0, cap - out.size()));
-  // A text as long as a packed name can say was cut before it came here.
-  if (out.size() < name.prefix.size() + name.text.size() || name.text.size() >= PackedName::longest) {
-    std::size_t first = out.size();
-    while (first > 0 && (static_cast<unsigned char>(out[first - 1]) & 0xc0) == 0x80) --first;
-    // `first - 1` is the last lead byte: drop its character if it lost its end.
-    if (first > 0) {
-      const auto lead = static_cast<unsigned char>(out[first - 1]);
-      const std::size_t need = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
-      if (out.size() - (first - 1) < need) out.resize(first - 1);
-    }
-  }
-  return out;
-}
-
 /// What the table ranks by. What is no number counts as infinite: a comparison with it would hold for
 /// nothing, and neither the heap nor a sort would end well.
 double magnitude_of(double weight) {
@@ -95,7 +75,7 @@ bool TopK::offer(std::uint64_t key, double weight, NameView name, std::uint64_t 
   weight_[slot] = weight;
   bound_[slot] = magnitude;
   count_[slot] = count;
-  if (!name_[slot].empty() || !name.text.empty() || !name.prefix.empty()) name_[slot] = joined(name, name_cap_);
+  if (!name_[slot].empty() || !name.empty()) name_[slot] = spelled(name, name_cap_);
   link(key, slot);
   rise(heap_at_[slot]);
   sink(heap_at_[slot]);

@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bind/arrays.hpp"
+#include "bind/names.hpp"
 #include "online/exact_table.hpp"
 #include "online/loop.hpp"
 #include "online/sketched_table.hpp"
@@ -37,23 +38,11 @@ template <class Loop>
 nb::tuple learn(Loop& loop, const Array<const std::int64_t>& indptr, const Array<const std::uint64_t>& keys,
                 const std::optional<Array<const float>>& values, const Array<const double>& y,
                 const std::optional<Array<const float>>& weight,
-                const std::optional<Array<const std::uint64_t>>& names,
-                const std::optional<Array<const std::uint8_t>>& text, const std::vector<nb::bytes>& prefixes) {
+                const Words& names, const Text& text, const std::vector<nb::bytes>& prefixes, const Words& parents) {
   Rows rows = rows_of(indptr, keys, values);
   if (y.shape(0) != rows.n) throw nb::value_error("one target a row is needed");
   if (weight && weight->shape(0) != rows.n) throw nb::value_error("one weight a row is needed");
-  if (names) {
-    if (names->shape(0) != keys.shape(0) || !text) throw nb::value_error("one name a key is needed");
-    for (const nb::bytes& prefix : prefixes) rows.names.prefixes.emplace_back(prefix.c_str(), prefix.size());
-    for (std::size_t i = 0; i < names->shape(0); ++i) {
-      const std::uint64_t word = names->data()[i];
-      if (PackedName::prefix(word) >= prefixes.size() ||
-          PackedName::start(word) + PackedName::length(word) > text->shape(0))
-        throw nb::value_error("a name lies outside its text");
-    }
-    rows.names.words = names->data();
-    rows.names.text = reinterpret_cast<const char*>(text->data());
-  }
+  rows.names = name_table(keys.shape(0), names, text, prefixes, parents);
   Buffer<double> margins;
   margins.resize(rows.n);
   std::size_t done = 0;
@@ -87,7 +76,8 @@ template <class Loop>
 nb::class_<Loop> bind_loop(nb::module_& m, const char* name) {
   return nb::class_<Loop>(m, name)
       .def("learn", &learn<Loop>, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("y"),
-           nb::arg("weight").none(), nb::arg("names").none(), nb::arg("text").none(), nb::arg("prefixes"))
+           nb::arg("weight").none(), nb::arg("names").none(), nb::arg("text").none(), nb::arg("prefixes"),
+           nb::arg("parents").none() = nb::none())
       .def("rows", [](const Loop& loop, std::size_t limit) { return table_rows(loop.store.table(), limit); },
            nb::arg("limit"))
       .def("restore",
