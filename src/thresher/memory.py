@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from thresher import _native
 from thresher.errors import SettingsError
+from thresher.sources.interactions import FEATURE_BYTES, PLAN_SHARE
 from thresher.sources.source import MB, PAGE, ReadLimits
 
 DEFAULT_MEMORY = "64MB"
@@ -51,6 +52,8 @@ class Plan:
         Rows waiting to be mixed.
     window : int
         What is left for a decompressor.
+    products : int
+        Batches with products of features.
     """
 
     memory: int
@@ -66,16 +69,20 @@ class Plan:
     shuffle_features: int
     sketch_rows: int
     sketch_width: int
+    products: int = 0
 
     @property
     def limits(self) -> ReadLimits:
         """The plan's share of reading."""
-        return ReadLimits(block=self.block, line_cap=self.line_cap, window=self.window)
+        limits = ReadLimits(block=self.block, line_cap=self.line_cap, window=self.window)
+        if not self.products:
+            return limits
+        return replace(limits, products=min(limits.products, max(1, self.products // FEATURE_BYTES)))
 
     @property
     def total(self) -> int:
         """What the parts come to, a decompressor at its largest apart."""
-        return self.table + self.sketch + self.buffers + self.shuffle
+        return self.table + self.sketch + self.buffers + self.shuffle + self.products
 
     def to_dict(self) -> dict[str, int]:
         """For files and reports."""
@@ -98,12 +105,14 @@ def make_plan(
     shuffle: bool = True,
     sketch: tuple[int, int] | None = None,
     sketch_rows: int = 0,
+    products: bool = False,
 ) -> Plan:
     """Divide ``memory`` for ``k`` features, or say how much is needed.
 
     Names get up to 256 bytes each; where that does not fit they are cut shorter, down to 32.
     ``sketch`` is the shape of a count-sketch that is wanted; with ``sketch_rows`` instead, a sketch of so
-    many rows gets half of what the rest leaves (the other half is for a decompressor).
+    many rows gets half of what the rest leaves (the other half is for a decompressor). ``products`` keeps a
+    quarter for products of features.
     """
     allowed = parse_size(memory)
     if k < 1:
@@ -112,15 +121,16 @@ def make_plan(
     # A batch of a full block: its text, keys and names of 8 bytes each, values of 4, all rounded up to 2^n.
     buffers = _BATCHES * (block * 7 // 2 + block // 4)
     for_shuffle = allowed // 4 if shuffle else 0
+    for_products = allowed // PLAN_SHARE if products else 0
     cells = 0 if sketch is None else sketch[0] * sketch[1]
-    room = allowed - buffers - for_shuffle - (64 << 10) - _CELL * cells
+    room = allowed - buffers - for_shuffle - for_products - (64 << 10) - _CELL * cells
     name_cap = 256
     while name_cap > _SMALLEST_NAME_CAP and _native.TopK.planned_bytes(k, name_cap) > room:
         name_cap //= 2
     table = _native.TopK.planned_bytes(k, name_cap)
     if table > room:
         # With a quarter for shuffling and an eighth or so for buffers, this leaves the table its room.
-        needed = (table + _CELL * cells + MB) * 2
+        needed = (table + _CELL * cells + MB) * (4 if products else 2)
         raise SettingsError(
             f"k = {k} does not fit into memory = {show_size(allowed)}: its table alone takes {show_size(table)}"
             f"{f', its sketch {show_size(_CELL * cells)}' if cells else ''}. "
@@ -150,6 +160,7 @@ def make_plan(
         name_cap=name_cap,
         shuffle_rows=4096,
         shuffle_features=max(1024, for_shuffle // _SHUFFLED_FEATURE),
+        products=for_products,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +16,10 @@ from thresher.online.engine import OnlineSettings, Selected
 from thresher.online.run import OnlineRun, Progress, RunSettings
 from thresher.selection import Selection, evaluate
 from thresher.sources.combine import Weighted, balanced_weights, hold_out
+from thresher.sources.interactions import Interactions
 from thresher.sources.scan import as_source
 from thresher.sources.source import DEFAULT_ROWS, Source
+from thresher.space import Products
 from thresher.version import __version__
 
 
@@ -38,6 +40,7 @@ def select(
     memory: str | int = DEFAULT_MEMORY,
     sketch: tuple[int, int] | None = None,
     active: str = "exact",
+    interactions: int | Sequence[Sequence[str | int]] = 1,
     passes: int = 1,
     shuffle: str | bool = "auto",
     intercept: bool = True,
@@ -77,6 +80,10 @@ def select(
         The shape of mission's count-sketch, instead of what the memory leaves for it.
     active : {"exact", "sketch"}
         ``exact`` keeps the exact weights of the features in the table; ``sketch`` is the paper's MISSION.
+    interactions : {1, 2, 3} or list of tuples
+        2: products of two features of a row are features too; 3: also of three. ``[("user", "ad")]``: only
+        products of a feature of one of these groups and one of the other, see
+        `thresher.sources.interactions.Interactions`. They are formed as the rows pass by, and named ``a × b``.
     passes : int
         How often to go through the data.
     shuffle : "auto" or bool
@@ -130,7 +137,9 @@ def select(
         seed=int(random_state),
     )
     mixed = _shuffles(shuffle)
-    plan = plan_for(settings, memory, shuffle=mixed)
+    products = Products.of(interactions)
+    formed = products is not None or (isinstance(data, Source) and data.space.products is not None)
+    plan = plan_for(settings, memory, shuffle=mixed, products=formed)
     shape = (plan.sketch_rows, plan.sketch_width) if plan.sketch else None
     settings = replace(settings, name_cap=plan.name_cap, sketch=shape)
     how = RunSettings(
@@ -154,6 +163,8 @@ def select(
         held = held.limited(plan.limits)
     if class_weight is not None:
         source = Weighted(source, balanced_weights(source) if class_weight == "balanced" else _mapping(class_weight))
+    if products is not None:  # last, so that rows are held out, weighted and shuffled without their products
+        source = Interactions.over(source, products)
     run = OnlineRun(source, settings, how, plan)
     try:
         run.run(progress)
@@ -170,7 +181,7 @@ def select(
     return selection
 
 
-def plan_for(settings: OnlineSettings, memory: str | int, *, shuffle: bool = True) -> Plan:
+def plan_for(settings: OnlineSettings, memory: str | int, *, shuffle: bool = True, products: bool = False) -> Plan:
     """The memory plan of a method.
 
     Unasked, mission's sketch gets one row where the table is exact (that found the most true features
@@ -179,9 +190,9 @@ def plan_for(settings: OnlineSettings, memory: str | int, *, shuffle: bool = Tru
     if settings.method == "iht":
         if settings.sketch is not None:
             raise SettingsError("iht has no sketch: leave sketch out, or choose mission")
-        return make_plan(settings.k, memory, shuffle=shuffle)
+        return make_plan(settings.k, memory, shuffle=shuffle, products=products)
     rows = 1 if settings.active == "exact" else 3
-    return make_plan(settings.k, memory, shuffle=shuffle, sketch=settings.sketch, sketch_rows=rows)
+    return make_plan(settings.k, memory, shuffle=shuffle, sketch=settings.sketch, sketch_rows=rows, products=products)
 
 
 def make_selection(run: OnlineRun) -> Selection:

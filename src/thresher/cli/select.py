@@ -15,6 +15,7 @@ from thresher.cli.common import (
     Data,
     Features,
     Format,
+    Interactions,
     Memory,
     Method,
     OnError,
@@ -24,6 +25,7 @@ from thresher.cli.common import (
     one_or_many,
     seconds,
     sketch_shape,
+    which_interactions,
 )
 
 
@@ -37,6 +39,7 @@ def select(
     memory: Memory = "64MB",
     sketch: Sketch = None,
     active: Active = "exact",
+    interactions: Interactions = None,
     passes: Annotated[int, typer.Option(help="How often to go through the data.")] = 1,
     step: Annotated[str, typer.Option(help="Step along each example's gradient: auto or a number.")] = "auto",
     shuffle: Annotated[bool, typer.Option(help="Mix the rows through a buffer.")] = True,
@@ -77,6 +80,7 @@ def select(
                 memory=memory,
                 sketch=sketch_shape(sketch),
                 active=active,
+                interactions=which_interactions(interactions),
                 passes=passes,
                 step=_number_or_word(step),
                 shuffle=shuffle,

@@ -154,6 +154,7 @@ class OnlineEngine:
             None if names is None else names.words,
             None if names is None else names.text,
             [] if names is None else names.prefixes,
+            None if names is None else names.parents,
         )
         if done < len(batch):
             raise DataError(
