@@ -7,8 +7,9 @@ namespace thresher {
 
 namespace {
 
-constexpr std::string_view times = " × ";
-constexpr std::string_view powers[] = {"", "²", "³"};
+// In UTF-8 whatever the compiler takes this file for: " × ", and the signs of squares and cubes.
+constexpr std::string_view times = " \xc3\x97 ";
+constexpr std::string_view powers[] = {"", "\xc2\xb2", "\xc2\xb3"};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +69,7 @@ class Interactions(Wrapped):
         most: int = ReadLimits().products,
     ) -> None:
         super().__init__(source)
-        wanted = Products(degree, None if groups is None else tuple(map(tuple, groups)), squares)
+        wanted = Products(degree, None if groups is None else _tuples(groups), squares)
         self.space = source.space.with_products(wanted)
         self.products = self.space.products or wanted
         self._former = ProductFormer(self.space)
@@ -185,6 +186,10 @@ class Interactions(Wrapped):
             if not met and name not in self._told:
                 self._told.add(name)
                 log.warning("%s: there is no feature of the group %r to form products of", self.describe(), name)
+
+
+def _tuples(groups: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(tuple(group) if isinstance(group, list) else group for group in groups)
 
 
 def _last_part(cursor: Cursor) -> int:
