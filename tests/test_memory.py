@@ -43,8 +43,9 @@ def test_sizes_are_shown_in_the_unit_that_fits() -> None:
 
 @pytest.mark.parametrize("memory", ["4MB", "16MB", "64MB", "1GB"])
 @pytest.mark.parametrize("shuffle", [True, False])
-def test_the_parts_fit_into_the_whole(memory: str, shuffle: bool) -> None:
-    plan = make_plan(1000, memory, shuffle=shuffle)
+@pytest.mark.parametrize("products", [True, False])
+def test_the_parts_fit_into_the_whole(memory: str, shuffle: bool, products: bool) -> None:
+    plan = make_plan(1000, memory, shuffle=shuffle, products=products)
     assert plan.total + plan.window <= plan.memory
     assert plan.line_cap == min(16 * MB, plan.memory // 4)
     assert plan.table == _native.TopK.planned_bytes(1000, plan.name_cap)
@@ -75,27 +76,31 @@ def test_a_sketch_is_planned_or_refused() -> None:
 
 
 def test_what_a_refusal_advises_is_enough() -> None:
-    with pytest.raises(SettingsError) as refused:
-        make_plan(1_000_000, "64MB")
-    advised = str(refused.value).split("Give about ")[1].split(",")[0]
-    make_plan(1_000_000, advised)
+    for products in (False, True):
+        with pytest.raises(SettingsError) as refused:
+            make_plan(1_000_000, "64MB", products=products)
+        advised = str(refused.value).split("Give about ")[1].split(",")[0]
+        make_plan(1_000_000, advised, products=products)
 
 
 _CHILD = """
 import json, sys, thresher as th
 from thresher.memory import peak_resident, resident
-small, large, memory = sys.argv[1:]
-th.select(small, k=2000, memory=memory)
+small, large, memory, degree = sys.argv[1:]
+th.select(small, k=2000, memory=memory, interactions=int(degree))
 before = resident()
-selection = th.select(large, k=2000, memory=memory)
+selection = th.select(large, k=2000, memory=memory, interactions=int(degree))
 print(json.dumps([peak_resident() - before, selection.provenance["plan"]["total"], len(selection)]))
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
-@pytest.mark.parametrize("form", ["svm", "vw"])
-def test_a_stream_of_2_to_62_possible_features_stays_within_the_plan(tmp_path: Path, form: str) -> None:
-    """Keys spread over [0, 2^62), hundreds of thousands of distinct ones: growth at most 1.1 times the plan."""
+@pytest.mark.parametrize(("form", "degree"), [("svm", 1), ("vw", 1), ("svm", 2), ("vw", 3)])
+def test_a_stream_of_2_to_62_possible_features_stays_within_the_plan(tmp_path: Path, form: str, degree: int) -> None:
+    """Keys spread over [0, 2^62), hundreds of thousands of distinct ones: growth at most 1.1 times the plan.
+
+    With products there are up to 2^62 choose 3 features, and millions of distinct ones.
+    """
     bar = "| " if form == "vw" else ""
 
     def write(path: Path, rows: int) -> Path:
@@ -109,10 +114,12 @@ def test_a_stream_of_2_to_62_possible_features_stays_within_the_plan(tmp_path: P
                 file.write(f"{i % 2} {bar}{' '.join(f'{key}:{1 + key % 7}' for key in keys)}\n")
         return path
 
-    small, large = write(tmp_path / f"small.{form}", 10), write(tmp_path / f"large.{form}", 20_000)
-    out = subprocess.run(
-        [sys.executable, "-c", _CHILD, str(small), str(large), "32MB"], capture_output=True, text=True, check=True
+    small, large = (
+        write(tmp_path / f"small.{form}", 10),
+        write(tmp_path / f"large.{form}", {1: 20_000, 2: 5_000, 3: 500}[degree]),
     )
+    arguments = [str(small), str(large), "32MB", str(degree)]
+    out = subprocess.run([sys.executable, "-c", _CHILD, *arguments], capture_output=True, text=True, check=True)
     grown, planned, found = json.loads(out.stdout)
     assert found == 2000
     assert grown <= 1.1 * planned

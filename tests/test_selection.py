@@ -232,6 +232,37 @@ FORGED_META = [
     ("space", {"kind": "column", "size": 2.5}),
     ("space", {"kind": "column", "size": -1}),
     ("space", {"kind": "column", "size": 2}),
+    ("space", {"kind": "product"}),
+    *(
+        ("space", {"kind": "product", "of": {"kind": "column", "size": 10}, **fields})
+        for fields in (
+            {"degree": 4, "groups": None, "squares": False},
+            {"degree": "2", "groups": None, "squares": False},
+            {"degree": 2, "groups": None, "squares": "yes"},
+            {"degree": 2, "groups": None},
+            {"degree": 2, "groups": [["a", "b"]], "squares": False},
+            {"degree": 2, "groups": [[1, 10]], "squares": False},
+            {"degree": 2, "groups": [[1]], "squares": False},
+            {"degree": 2, "groups": 7, "squares": False},
+        )
+    ),
+    ("space", {"kind": "product", "of": {"kind": "row", "size": 1}, "degree": 2, "groups": None, "squares": False}),
+    (
+        "space",
+        {
+            "kind": "product",
+            "of": {
+                "kind": "product",
+                "of": {"kind": "token", "size": None},
+                "degree": 2,
+                "groups": None,
+                "squares": True,
+            },
+            "degree": 2,
+            "groups": None,
+            "squares": False,
+        },
+    ),
     ("settings", None),
     ("settings", [["k", 1]]),
     ("provenance", []),

@@ -81,6 +81,17 @@ inline std::uint64_t hash_key(std::uint64_t key, SpreadSeed seed) {
 
 inline std::uint64_t hash_key(std::uint64_t key, std::uint64_t seed) { return hash_key(key, SpreadSeed(seed)); }
 
+/// The key of a product of features, whatever their order: the hashes of the parts' keys added up, and the
+/// sum hashed. Adding, not xor-ing, so that a feature that stands twice does not cancel itself.
+struct ProductHash {
+  // The first 64 bits after the point of sqrt(11) and sqrt(13).
+  SpreadSeed of_part{0x510e527fade682d1ULL};
+  SpreadSeed of_sum{0x9b05688c2b3e6c1fULL};
+
+  [[nodiscard]] std::uint64_t part(std::uint64_t key) const { return hash_key(key, of_part); }
+  [[nodiscard]] std::uint64_t whole(std::uint64_t sum_of_parts) const { return hash_key(sum_of_parts, of_sum); }
+};
+
 /// A key spread over all 64 bits, once; what follows makes do with one multiplication more.
 inline std::uint64_t mix_key(std::uint64_t key) { return hash_key(key, SpreadSeed(0)); }
 

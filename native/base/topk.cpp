@@ -10,26 +10,6 @@ namespace thresher {
 
 namespace {
 
-/// `prefix + text` in at most `cap` bytes, never cutting a UTF-8 character in two.
-std::string joined(NameView name, std::size_t cap) {
-  std::string out;
-  out.reserve(std::min(cap, name.prefix.size() + name.text.size()));
-  out.append(name.prefix.substr(0, cap));
-  out.append(name.text.substr(0, cap - out.size()));
-  // A text as long as a packed name can say was cut before it came here.
-  if (out.size() < name.prefix.size() + name.text.size() || name.text.size() >= PackedName::longest) {
-    std::size_t first = out.size();
-    while (first > 0 && (static_cast<unsigned char>(out[first - 1]) & 0xc0) == 0x80) --first;
-    // `first - 1` is the last lead byte: drop its character if it lost its end.
-    if (first > 0) {
-      const auto lead = static_cast<unsigned char>(out[first - 1]);
-      const std::size_t need = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
-      if (out.size() - (first - 1) < need) out.resize(first - 1);
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 TopK::TopK(std::size_t k, std::size_t name_cap, double lazy) : k_(k), name_cap_(name_cap), slack_(1.0 + lazy), index_(k) {
@@ -62,7 +42,7 @@ std::uint32_t TopK::offer(std::uint64_t key, double weight, NameView name, std::
   const std::uint32_t at = slots_[slot].heap_at;
   slots_[slot] = {key, weight, count, at};
   heap_[at] = {magnitude, slot};
-  if (!name_[slot].empty() || !name.text.empty() || !name.prefix.empty()) name_[slot] = joined(name, name_cap_);
+  if (!name_[slot].empty() || !name.empty()) name_[slot] = spelled(name, name_cap_);
   index_.add(mix_key(key), slot);
   rise(at);
   sink(slots_[slot].heap_at);

@@ -51,5 +51,6 @@ void bind_sources(nb::module_& m);
 void bind_online(nb::module_& m);
 void bind_sketches(nb::module_& m);
 void bind_ahead(nb::module_& m);
+void bind_products(nb::module_& m);
 
 }  // namespace thresher::bind

@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bind/arrays.hpp"
+#include "bind/names.hpp"
 #include "online/active_table.hpp"
 #include "online/estimate_table.hpp"
 #include "online/hashed_array.hpp"
@@ -25,23 +26,12 @@ std::size_t stretch_end(const Rows& rows, std::size_t begin) {
   return end;
 }
 
-void check_names(const Array<const std::uint64_t>& names, const Array<const std::uint8_t>& text,
-                 std::size_t prefixes) {
-  for (std::size_t i = 0; i < names.shape(0); ++i) {
-    const std::uint64_t word = names.data()[i];
-    if (PackedName::prefix(word) >= prefixes ||
-        PackedName::start(word) + PackedName::length(word) > text.shape(0))
-      throw nb::value_error("a name lies outside its text");
-  }
-}
-
 /// Learn a batch; (rows learned, margins before learning). Fewer rows than given means that the
 /// prediction of the next one was not finite, or (third) that an interrupt came between two stretches.
 nb::tuple learn(Loop& loop, const Array<const std::int64_t>& indptr, const Array<const std::uint64_t>& keys,
                 const std::optional<Array<const float>>& values, const Array<const double>& y,
                 const std::optional<Array<const float>>& weight,
-                const std::optional<Array<const std::uint64_t>>& names,
-                const std::optional<Array<const std::uint8_t>>& text, const std::vector<nb::bytes>& prefixes) {
+                const Words& names, const Text& text, const std::vector<nb::bytes>& prefixes, const Words& parents) {
   Rows rows = rows_of(indptr, keys, values);
   const std::size_t lanes = loop.outputs.lanes;
   if (y.shape(0) != rows.n * loop.outputs.targets()) throw nb::value_error("one target a row is needed");
@@ -50,13 +40,7 @@ nb::tuple learn(Loop& loop, const Array<const std::int64_t>& indptr, const Array
     for (std::size_t i = 0; i < rows.n; ++i)
       if (!(y.data()[i] >= 0.0 && y.data()[i] < static_cast<double>(lanes)))
         throw nb::value_error("a target is not the number of a class");
-  if (names) {
-    if (names->shape(0) != keys.shape(0) || !text) throw nb::value_error("one name a key is needed");
-    for (const nb::bytes& prefix : prefixes) rows.names.prefixes.emplace_back(prefix.c_str(), prefix.size());
-    check_names(*names, *text, prefixes.size());
-    rows.names.words = names->data();
-    rows.names.text = reinterpret_cast<const char*>(text->data());
-  }
+  rows.names = name_table(keys.shape(0), names, text, prefixes, parents);
   Buffer<double> margins;
   margins.resize(rows.n * lanes);
   std::size_t done = 0;
@@ -270,7 +254,8 @@ void bind_online(nb::module_& m) {
            nb::arg("rate"), nb::arg("intercept"), nb::arg("minibatch"), nb::arg("gather"), nb::arg("l2"), nb::arg("fade"),
            nb::arg("rows"), nb::arg("width"), nb::arg("seed"), nb::arg("identity"))
       .def("learn", &learn, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("y"),
-           nb::arg("weight").none(), nb::arg("names").none(), nb::arg("text").none(), nb::arg("prefixes"))
+           nb::arg("weight").none(), nb::arg("names").none(), nb::arg("text").none(), nb::arg("prefixes"),
+           nb::arg("parents").none() = nb::none())
       .def("predict", &predict, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none())
       .def("flush", &Loop::flush)
       .def_prop_ro("tables", [](Loop& loop) { return loop.store->tables().size(); })

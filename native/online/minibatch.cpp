@@ -4,7 +4,7 @@
 
 namespace thresher::online {
 
-std::size_t Minibatch::slot(std::uint64_t key, NameView name) {
+std::size_t Minibatch::slot(std::uint64_t key, const NameView& name) {
   if (2 * (keys_.size() + 1) > index_.size()) grow();
   const std::size_t mask = index_.size() - 1;
   std::size_t at = hash_key(key, std::uint64_t{0}) & mask;
@@ -13,7 +13,7 @@ std::size_t Minibatch::slot(std::uint64_t key, NameView name) {
   keys_.push_back(key);
   index_[at] = static_cast<std::uint32_t>(keys_.size());
   sums_.resize(keys_.size() * lanes_, 0.0);
-  names_.emplace_back(name.prefix).append(name.text);
+  names_.push_back(spelled(name, PackedName::longest - 1));
   return keys_.size() - 1;
 }
 
@@ -27,7 +27,7 @@ void Minibatch::grow() {
   }
 }
 
-void Minibatch::restore(std::uint64_t key, const double* sums, NameView name) {
+void Minibatch::restore(std::uint64_t key, const double* sums, const NameView& name) {
   std::copy(sums, sums + lanes_, sums_.begin() + static_cast<std::ptrdiff_t>(slot(key, name) * lanes_));
 }
 

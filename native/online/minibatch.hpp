@@ -29,7 +29,7 @@ class Minibatch {
   }
 
   /// One feature as it was saved.
-  void restore(std::uint64_t key, const double* sums, NameView name);
+  void restore(std::uint64_t key, const double* sums, const NameView& name);
   void set_rows(std::size_t rows) { rows_ = rows; }
 
   [[nodiscard]] const std::vector<std::uint64_t>& keys() const { return keys_; }
@@ -42,7 +42,7 @@ class Minibatch {
   void forget();
 
  private:
-  std::size_t slot(std::uint64_t key, NameView name);
+  std::size_t slot(std::uint64_t key, const NameView& name);
   void grow();
 
   std::size_t lanes_;

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from thresher import _native
 from thresher.errors import SettingsError
+from thresher.sources.interactions import FEATURE_BYTES, PLAN_SHARE
 from thresher.sources.source import MB, PAGE, ReadLimits
 
 DEFAULT_MEMORY = "64MB"
@@ -53,6 +54,8 @@ class Plan:
         Rows waiting to be mixed.
     window : int
         What is left for a decompressor.
+    products : int
+        Batches with products of features.
     """
 
     memory: int
@@ -69,16 +72,20 @@ class Plan:
     shuffle_features: int
     sketch_rows: int
     sketch_width: int
+    products: int = 0
 
     @property
     def limits(self) -> ReadLimits:
         """The plan's share of reading."""
-        return ReadLimits(block=self.block, line_cap=self.line_cap, window=self.window)
+        limits = ReadLimits(block=self.block, line_cap=self.line_cap, window=self.window)
+        if not self.products:
+            return limits
+        return replace(limits, products=min(limits.products, max(1, self.products // FEATURE_BYTES)))
 
     @property
     def total(self) -> int:
         """What the parts come to, a decompressor at its largest apart."""
-        return self.table + self.sketch + self.scores + self.buffers + self.shuffle
+        return self.table + self.sketch + self.scores + self.buffers + self.shuffle + self.products
 
     def to_dict(self) -> dict[str, int]:
         """For files and reports."""
@@ -110,6 +117,8 @@ class Needs:
         Bytes of a cell.
     scores : int
         Bytes of the scores.
+    products : bool
+        Whether products of features are formed, which take a quarter.
     """
 
     k: int
@@ -119,6 +128,7 @@ class Needs:
     sketch_rows: int = 0
     cell: int = 4
     scores: int = 0
+    products: bool = False
 
     def table(self, name_cap: int) -> int:
         """Bytes of all tables, with names of up to ``name_cap`` bytes."""
@@ -137,15 +147,16 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
     # A batch of a full block: its text, keys and names of 8 bytes each, values of 4, all rounded up to 2^n.
     buffers = _BATCHES * (block * 7 // 2 + block // 4)
     for_shuffle = allowed // 4 if shuffle else 0
+    for_products = allowed // PLAN_SHARE if needs.products else 0
     wanted = 0 if sketch is None else needs.cell * sketch[0] * sketch[1]
-    room = allowed - buffers - for_shuffle - (64 << 10) - wanted - needs.scores
+    room = allowed - buffers - for_shuffle - for_products - (64 << 10) - wanted - needs.scores
     name_cap = 256
     while name_cap > _SMALLEST_NAME_CAP and needs.table(name_cap) > room:
         name_cap //= 2
     table = needs.table(name_cap)
     if table > room:
         # With a quarter for shuffling and an eighth or so for buffers, this leaves the table its room.
-        advised = (table + wanted + needs.scores + MB) * 2
+        advised = (table + wanted + needs.scores + MB) * (4 if needs.products else 2)
         raise SettingsError(
             f"k = {k} does not fit into memory = {show_size(allowed)}: its table alone takes {show_size(table)}"
             f"{f', its sketch {show_size(wanted)}' if wanted else ''}. "
@@ -176,6 +187,7 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
         name_cap=name_cap,
         shuffle_rows=4096,
         shuffle_features=max(1024, for_shuffle // _SHUFFLED_FEATURE),
+        products=for_products,
     )
 
 

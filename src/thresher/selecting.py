@@ -7,18 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from thresher.errors import SettingsError
 from thresher.losses import get_loss
-from thresher.memory import DEFAULT_MEMORY, MB, Needs, Plan, make_plan
+from thresher.memory import DEFAULT_MEMORY, Needs, Plan, make_plan
 from thresher.online.engine import Selected
 from thresher.online.run import OnlineRun, Progress, RunSettings
 from thresher.online.settings import OnlineSettings
 from thresher.selection import Selection, evaluate
 from thresher.sources.combine import Weighted, balanced_weights, hold_out
+from thresher.sources.interactions import Interactions
 from thresher.sources.scan import as_source
-from thresher.sources.source import DEFAULT_ROWS, Source
+from thresher.sources.source import DEFAULT_ROWS, MB, Source
+from thresher.space import Products
 from thresher.targets import Label, label_classes, sort_labels
 from thresher.version import __version__
 
@@ -40,6 +40,7 @@ def select(
     memory: str | int = DEFAULT_MEMORY,
     sketch: tuple[int, int] | None = None,
     active: str = "exact",
+    interactions: int | Sequence[Sequence[str | int]] = 1,
     passes: int = 1,
     minibatch: int = 1,
     shuffle: str | bool = "auto",
@@ -87,6 +88,10 @@ def select(
         The shape of mission's count-sketch, instead of what the memory leaves for it.
     active : {"exact", "sketch"}
         ``exact`` keeps the exact weights of the features in the table; ``sketch`` is the paper's MISSION.
+    interactions : {1, 2, 3} or list of tuples
+        2: products of two features of a row are features too; 3: also of three. ``[("user", "ad")]``: only
+        products of a feature of one of these groups and one of the other, see
+        `thresher.sources.interactions.Interactions`. They are formed as the rows pass by, and named ``a × b``.
     passes : int
         How often to go through the data.
     minibatch : int
@@ -162,7 +167,9 @@ def select(
         lazy=lazy,
     )
     mixed = _shuffles(shuffle)
-    plan = plan_for(settings, memory, shuffle=mixed)
+    products = Products.of(interactions)
+    formed = products is not None or (isinstance(data, Source) and data.space.products is not None)
+    plan = plan_for(settings, memory, shuffle=mixed, products=formed)
     shape = (plan.sketch_rows, plan.sketch_width) if plan.sketch else None
     settings = replace(settings, name_cap=plan.name_cap, sketch=shape)
     how = RunSettings(
@@ -185,6 +192,8 @@ def select(
         held = held.limited(plan.limits)
     if class_weight is not None:
         source = Weighted(source, balanced_weights(source) if class_weight == "balanced" else _mapping(class_weight))
+    if products is not None:  # last, so that rows are held out, weighted and shuffled without their products
+        source = Interactions.over(source, products)
     run = OnlineRun(source, settings, how, plan, labels)
     try:
         run.run(progress)
@@ -205,7 +214,7 @@ def select(
 _GATHERED = 112
 
 
-def plan_for(settings: OnlineSettings, memory: str | int, *, shuffle: bool = True) -> Plan:
+def plan_for(settings: OnlineSettings, memory: str | int, *, shuffle: bool = True, products: bool = False) -> Plan:
     """The memory plan of a method.
 
     Unasked, mission's sketch gets one row where the table is exact (that found the most true features
@@ -228,6 +237,7 @@ def plan_for(settings: OnlineSettings, memory: str | int, *, shuffle: bool = Tru
         sketch_rows=rows,
         cell=cell,
         scores=MB if get_loss(settings.loss).task == "binary" else 0,
+        products=products,
     )
     return make_plan(needs, memory, shuffle=shuffle)
 
@@ -267,9 +277,7 @@ def make_selection(run: OnlineRun) -> Selection:
     )
 
 
-def _classes_of(
-    source: Source, loss: str, classes: Sequence[Any] | None, *, multilabel: bool
-) -> list[Label] | None:
+def _classes_of(source: Source, loss: str, classes: Sequence[Any] | None, *, multilabel: bool) -> list[Label] | None:
     """The classes, where they must be known before the first row."""
     if get_loss(loss).task != "classes" and not multilabel:
         return None

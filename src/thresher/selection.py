@@ -16,6 +16,7 @@ from thresher.batch import Batch
 from thresher.errors import DataError, FileFormatError
 from thresher.losses import Loss, get_loss
 from thresher.scores import Scores
+from thresher.sources.interactions import Interactions
 from thresher.sources.scan import as_source
 from thresher.sources.source import Source
 from thresher.space import FeatureSpace
@@ -94,11 +95,21 @@ class Selection:
 
     def batches(self, data: Any, reading: dict[str, Any]) -> Iterator[Batch]:
         """The rows of any data, with the selected features only."""
-        source = as_source(data, **reading)
-        self.space.check_same(source.space)
+        source = self.over(as_source(data, **reading))
         for batch, _ in source.batches(keys=self.keys, want_labels=False):
             if len(batch):
                 yield batch
+
+    def over(self, source: Source) -> Source:
+        """The source as the model sees it: where it has products of features, these are formed.
+
+        Raises `SpaceError` where the features are not those that the model was made from.
+        """
+        if self.space.products is not None and source.space.products is None:
+            self.space.without_products().check_same(source.space)
+            return Interactions.over(source, self.space.products)
+        self.space.check_same(source.space)
+        return source
 
     def margins(self, batch: Batch) -> NDArray[np.float64]:
         """w'x + b of each row of a batch: (rows,), or (rows, n_classes) for several outputs."""
@@ -231,7 +242,7 @@ class Selection:
             size is None or (type(size) is int and size >= 0)
         ):
             raise ValueError("an unknown feature space")
-        if size is not None and k and int(self.keys.max()) >= size:
+        if size is not None and self.space.products is None and k and int(self.keys.max()) >= size:
             raise ValueError(f"feature {self.keys.max()} of {size}")
         if not (isinstance(self.settings, dict) and isinstance(self.provenance, dict)):
             raise TypeError("settings or provenance of the wrong type")
@@ -306,7 +317,7 @@ def load(path: str | os.PathLike[str]) -> Selection:
 
 def evaluate(selection: Selection, source: Source) -> dict[str, float]:
     """Score a selection on labelled data by what fits its task, see `thresher.scores.Scores`."""
-    selection.space.check_same(source.space)
+    source = selection.over(source)
     scores = Scores(selection.loss, len(selection.classes or ()))
     for batch, cursor in source.batches(keys=selection.keys):
         where = partial(source.where, cursor, batch)

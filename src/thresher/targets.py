@@ -69,7 +69,9 @@ class Targets:
         positions, bad = _positions(y, self.seen)
         if bad.any():
             row = int(np.argmax(bad))
-            raise DataError(f"{where(row)}: the label {_shown(y[row])} is none of the known classes, {_some(self.seen)}.")
+            raise DataError(
+                f"{where(row)}: the label {_shown(y[row])} is none of the known classes, {_some(self.seen)}."
+            )
         return positions
 
     def _labels(self, batch: Batch, y: NDArray[Any], where: Callable[[int], str]) -> NDArray[np.float64]:

@@ -23,6 +23,7 @@ from tests.streams import planted, write_libsvm, write_vw
 from thresher.cli.main import app
 
 X, Y = planted(rows=1500)
+GROUPS = [("column-3", "column-77"), ("column-1", "column-2", "column-3")]
 COMMANDS = ("select", "predict", "inspect", "plan", "convert", "demo")
 
 
@@ -140,6 +141,26 @@ def test_plan_shows_the_parts_without_learning(vw: Path) -> None:
     assert run("plan", vw, "-k", 10**8).exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("options", "same"),
+    [
+        (["--interactions", "2"], 2),
+        (["--interactions", "column-3,column-77", "--interactions", "column-1, column-2,column-3"], GROUPS),
+    ],
+)
+def test_products_from_selecting_to_predicting(vw: Path, tmp_path: Path, options: list[str], same: object) -> None:
+    out = tmp_path / "pairs.thr"
+    assert run("select", vw, "-k", 400, *options, "-o", out).exit_code == 0
+    own = th.select(vw, k=400, interactions=same)
+    assert th.load(out).names == own.names
+    assert any(" × " in name for name in own.names)
+    lines = run("predict", out, vw, "--margin").stdout.splitlines()
+    assert [float(line) for line in lines] == own.decision_function(vw).tolist()
+    assert " × " in run("inspect", out, "--format", "tsv").stdout
+    planned = run("plan", vw, "-k", 30, *options)
+    assert "products" in planned.output
+
+
 def test_convert_there_and_back(tmp_path: Path, vw: Path) -> None:
     svm = write_libsvm(tmp_path / "rows.svm", X, Y)
     assert run("convert", svm, "-o", tmp_path / "again.svm.gz").exit_code == 0
@@ -176,6 +197,9 @@ def test_demo_finds_what_it_planted(tmp_path: Path) -> None:
         ("1 3:1\n0 4:1\n", ("--on-error", "panic"), 2, "on_error"),
         ("1 3:1\n0 4:1\n", ("-o", "no/such/folder/out.thr"), 2, "no folder"),
         ("1 3:1\n0 4:1\n", ("--checkpoint", "no/such/folder/run.ckpt"), 2, "no folder"),
+        ("1 3:1\n0 4:1\n", ("--interactions", "4"), 2, "interactions is 1, 2, 3"),
+        ("1 3:1\n0 4:1\n", ("--interactions", "user"), 2, "--interactions takes 2, 3"),
+        ("1 3:1\n0 4:1\n", ("--interactions", "user,ad"), 2, "single features by number"),
         ("1 3:1\n0 4:1\n", ("--no-such-option",), 2, "No such option"),
     ],
 )

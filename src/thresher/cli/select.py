@@ -15,6 +15,7 @@ from thresher.cli.common import (
     Data,
     Features,
     Format,
+    Interactions,
     Memory,
     Method,
     OnError,
@@ -24,6 +25,7 @@ from thresher.cli.common import (
     one_or_many,
     seconds,
     sketch_shape,
+    which_interactions,
 )
 
 
@@ -37,6 +39,7 @@ def select(
     memory: Memory = "64MB",
     sketch: Sketch = None,
     active: Active = "exact",
+    interactions: Interactions = None,
     passes: Annotated[int, typer.Option(help="How often to go through the data.")] = 1,
     step: Annotated[
         str, typer.Option(help="Step along each example's gradient: auto, a number, adaptive:RATE or RATE/sqrt.")
@@ -49,7 +52,9 @@ def select(
     multilabel: Annotated[bool, typer.Option("--multilabel", help="Rows have any number of labels.")] = False,
     classes: Annotated[
         str | None,
-        typer.Option(help="The labels, where there may be more than two, instead of reading them first.", metavar="A,B,C"),
+        typer.Option(
+            help="The labels, where there may be more than two, instead of reading them first.", metavar="A,B,C"
+        ),
     ] = None,
     shuffle: Annotated[bool, typer.Option(help="Mix the rows through a buffer.")] = True,
     intercept: Annotated[bool, typer.Option(help="Learn a constant too.")] = True,
@@ -89,6 +94,7 @@ def select(
                 memory=memory,
                 sketch=sketch_shape(sketch),
                 active=active,
+                interactions=which_interactions(interactions),
                 passes=passes,
                 step=_number_or_word(step),
                 minibatch=minibatch,

@@ -105,6 +105,7 @@ class OnlineEngine:
             None if names is None else names.words,
             None if names is None else names.text,
             [] if names is None else names.prefixes,
+            None if names is None else names.parents,
         )
         shaped = self._shaped(margins)
         self.scores.add(shaped[:done], y[:done], None if batch.weight is None else batch.weight[:done])

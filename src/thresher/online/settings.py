@@ -110,13 +110,15 @@ class OnlineSettings:
         self._check_outputs()
         rule = self.step_rule.rule
         if rule == "adaptive" and self.method == "mission" and self.active == "sketch":
-            raise SettingsError('active="sketch" has no room for adaptive steps: give step a number, or keep active="exact"')
+            raise SettingsError(
+                'active="sketch" has no room for adaptive steps: give step a number, or keep active="exact"'
+            )
 
     def _check_outputs(self) -> None:
         task = get_loss(self.loss).task
         if self.multilabel and task != "binary":
             raise SettingsError(f"several labels a row need a loss of two classes, such as logistic, not {self.loss}")
-        if self.outputs < 1 or (self.outputs > 1) != (task == "classes" or self.multilabel) and self.outputs != 1:
+        if self.outputs < 1 or ((self.outputs > 1) != (task == "classes" or self.multilabel) and self.outputs != 1):
             raise SettingsError(f"the {self.loss} loss has one output, not {self.outputs}")
 
     @property

@@ -82,6 +82,11 @@ def print_plan(plan: Plan, k: int, source: Source) -> None:
         ("sketch", plan.sketch, f"{plan.sketch_rows} x {plan.sketch_width} cells for everything else"),
         ("buffers", plan.buffers, f"blocks of {show_size(plan.block)} and their batches, on two threads"),
         ("shuffle", plan.shuffle, f"up to {plan.shuffle_rows} rows or {plan.shuffle_features} features to mix"),
+        (
+            "products",
+            plan.products,
+            f"rows of up to {plan.limits.products} features, products included",
+        ),
         ("total", plan.total, f"of {show_size(plan.memory)} allowed"),
     ]
     for name, size, what in parts:
