@@ -61,7 +61,7 @@ def merged_state(mine: OnlineEngine, theirs: OnlineEngine) -> dict[str, NDArray[
 def _merged_sketch(mine: OnlineEngine, theirs: OnlineEngine, share: float, other: float) -> Any:
     if mine.sketch is None or theirs.sketch is None:
         return None
-    sketches = []
+    sketches: list[Any] = []
     for side, part in ((mine, share), (theirs, other)):
         copied = side.sketch
         assert copied is not None

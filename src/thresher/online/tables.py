@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,5 +86,5 @@ def unpack_tables(state: dict[str, NDArray[Any]], tables: int, size: int) -> lis
             kept[begin:end],
             state["heap"][begin:end],
         )
-        for begin, end in zip(ends, ends[1:], strict=False)
+        for begin, end in itertools.pairwise(ends)
     ]
