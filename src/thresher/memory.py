@@ -69,7 +69,6 @@ class Plan:
     block: int
     name_cap: int
     shuffle_rows: int
-    shuffle_features: int
     sketch_rows: int
     sketch_width: int
     products: int = 0
@@ -81,6 +80,10 @@ class Plan:
         if not self.products:
             return limits
         return replace(limits, products=min(limits.products, max(1, self.products // FEATURE_BYTES)))
+
+    def shuffle_features(self, named: bool) -> int:
+        """Features that wait to be mixed, with their names or without."""
+        return max(1024, self.shuffle // (_SHUFFLED_FEATURE + _SHUFFLED_NAME * named))
 
     @property
     def total(self) -> int:
@@ -96,9 +99,9 @@ class Plan:
 _WIDEST = 1 << 24
 #: Batches alive at once at most: one being parsed, two waiting, one being learned, one on its way back.
 _BATCHES = 5
-#: Bytes that a feature in the shuffle buffer costs: key, value, name and text (36), twice while the buffer is
+#: Bytes that a feature in the shuffle buffer costs: key and value (12), name and text (24), twice while the buffer is
 #: put together, and once in each of the three permuted buffers on their way to the learner; a fifth more to be safe.
-_SHUFFLED_FEATURE = 216
+_SHUFFLED_FEATURE, _SHUFFLED_NAME = 72, 144
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +189,6 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
         block=block - 2 * PAGE,
         name_cap=name_cap,
         shuffle_rows=4096,
-        shuffle_features=max(1024, for_shuffle // _SHUFFLED_FEATURE),
         products=for_products,
     )
 

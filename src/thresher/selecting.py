@@ -18,7 +18,7 @@ from thresher.sources.combine import Weighted, balanced_weights, hold_out
 from thresher.sources.interactions import Interactions
 from thresher.sources.scan import as_source
 from thresher.sources.source import DEFAULT_ROWS, MB, Source
-from thresher.space import Products
+from thresher.space import Hashing, Products
 from thresher.targets import Label, label_classes, sort_labels
 from thresher.version import __version__
 
@@ -222,6 +222,8 @@ def plan_for(settings: OnlineSettings, memory: str | int, *, shuffle: bool = Tru
     """
     if settings.method == "iht" and settings.sketch is not None:
         raise SettingsError("iht has no sketch: leave sketch out, or choose mission")
+    if settings.method == "hashing" and settings.sketch is not None and settings.sketch[0] != 1:
+        raise SettingsError(f"hashing has one row of buckets: sketch=(1, {settings.sketch[0] * settings.sketch[1]})")
     cell, rows = settings.cell_bytes, 1
     if settings.method == "iht":
         rows = 0
@@ -247,6 +249,8 @@ def make_selection(run: OnlineRun) -> Selection:
     found: Selected = run.engine.selected()
     turn = run.targets.orientation
     space = run.source.space
+    if run.settings.method == "hashing" and run.settings.sketch is not None:
+        space = space.hashed(Hashing(run.settings.sketch[1], run.settings.seed))
     if space.invertible:
         names = space.decode(found.keys)
     else:

@@ -16,6 +16,7 @@ from thresher.batch import Batch
 from thresher.errors import DataError, FileFormatError
 from thresher.losses import Loss, get_loss
 from thresher.scores import Scores
+from thresher.sources.hashed import Hashed
 from thresher.sources.interactions import Interactions
 from thresher.sources.scan import as_source
 from thresher.sources.source import Source
@@ -101,15 +102,16 @@ class Selection:
                 yield batch
 
     def over(self, source: Source) -> Source:
-        """The source as the model sees it: where it has products of features, these are formed.
+        """The source as the model sees it: products of features are formed, buckets filled, where it has such.
 
         Raises `SpaceError` where the features are not those that the model was made from.
         """
-        if self.space.products is not None and source.space.products is None:
-            self.space.without_products().check_same(source.space)
-            return Interactions.over(source, self.space.products)
-        self.space.check_same(source.space)
-        return source
+        wanted = self.space.without_hashing() if source.space.hashing is None else self.space
+        if wanted.products is not None and source.space.products is None:
+            wanted.without_products().check_same(source.space)
+            source = Interactions.over(source, wanted.products)
+        wanted.check_same(source.space)
+        return source if wanted == self.space or self.space.hashing is None else Hashed(source, self.space.hashing)
 
     def margins(self, batch: Batch) -> NDArray[np.float64]:
         """w'x + b of each row of a batch: (rows,), or (rows, n_classes) for several outputs."""
@@ -242,7 +244,11 @@ class Selection:
             size is None or (type(size) is int and size >= 0)
         ):
             raise ValueError("an unknown feature space")
-        if size is not None and self.space.products is None and k and int(self.keys.max()) >= size:
+        if self.space.hashing is not None:
+            size = self.space.hashing.width
+        elif self.space.products is not None:
+            size = None
+        if size is not None and k and int(self.keys.max()) >= size:
             raise ValueError(f"feature {self.keys.max()} of {size}")
         if not (isinstance(self.settings, dict) and isinstance(self.provenance, dict)):
             raise TypeError("settings or provenance of the wrong type")

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from thresher.errors import SettingsError, SpaceError
 
 Kind = Literal["column", "index", "token"]
-#: What stands in place of the kind where products of features are features too.
-PRODUCT = "product"
+#: What stands in place of the kind where products of features are features too, and where features are buckets.
+PRODUCT, HASHED = "product", "hashed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +82,14 @@ class Products:
         return what + (", squares too" if self.squares else "")
 
 
+@dataclass(frozen=True, slots=True)
+class Hashing:
+    """Features thrown into buckets: ``width`` of them, by a hash with this seed, each with a sign."""
+
+    width: int
+    seed: int = 0
+
+
 def _is_group(group: Any) -> bool:
     """Whether this is two or three names or numbers."""
     return (
@@ -104,22 +112,25 @@ class FeatureSpace:
         How many features there are, where that is known.
     products : Products, optional
         Products of these features are features too. Their keys are hashes.
+    hashing : Hashing, optional
+        Features are not told apart: keys are the buckets they fall into.
     """
 
     kind: Kind
     size: int | None = None
     products: Products | None = None
+    hashing: Hashing | None = None
 
     @property
     def invertible(self) -> bool:
         """Whether a key alone is enough to know the name."""
-        return self.kind != "token" and self.products is None
+        return self.hashing is not None or (self.kind != "token" and self.products is None)
 
     def decode(self, keys: NDArray[np.uint64]) -> list[str]:
         """The names of ``keys``; only for an invertible space."""
         if not self.invertible:
             raise SpaceError("a hashed key cannot be turned back into its name")
-        prefix = "x" if self.kind == "column" else ""
+        prefix = "bucket " if self.hashing is not None else "x" if self.kind == "column" else ""
         return [f"{prefix}{key}" for key in keys.tolist()]
 
     def with_products(self, products: Products) -> FeatureSpace:
@@ -139,6 +150,16 @@ class FeatureSpace:
         """The features that the products are of."""
         return replace(self, products=None)
 
+    def hashed(self, hashing: Hashing) -> FeatureSpace:
+        """This space with its features in buckets."""
+        if self.hashing is not None:
+            raise SettingsError("these features are hashed already")
+        return replace(self, hashing=hashing)
+
+    def without_hashing(self) -> FeatureSpace:
+        """The features that fell into the buckets."""
+        return replace(self, hashing=None)
+
     def _group(self, name: str | int) -> str | int:
         if self.kind == "token":
             if isinstance(name, str):
@@ -153,7 +174,7 @@ class FeatureSpace:
     def check_same(self, other: FeatureSpace) -> None:
         """Raise unless a model on this space can be applied to data of the ``other``."""
         sizes = {self.size, other.size} - {None}
-        if self.kind != other.kind or len(sizes) > 1 or self.products != other.products:
+        if self.kind != other.kind or len(sizes) > 1 or (self.products, self.hashing) != (other.products, other.hashing):
             raise SpaceError(
                 f"the model's features are {self}, the data's are {other}: the same key would mean another "
                 "feature. Predict on data of the kind the model was made from."
@@ -162,20 +183,28 @@ class FeatureSpace:
     def __str__(self) -> str:
         what = {"column": "columns by position", "index": "indices as written", "token": "hashed names"}[self.kind]
         sized = what if self.size is None else f"{what} ({self.size} of them)"
-        return sized if self.products is None else f"{sized} and {self.products}"
+        formed = sized if self.products is None else f"{sized} and {self.products}"
+        return formed if self.hashing is None else f"{formed} in {self.hashing.width} buckets"
 
     def to_dict(self) -> dict[str, Any]:
         """As it is written to files.
 
-        With products the kind is another one, so that a reader who does not know of products refuses the
+        With products or buckets the kind is another one, so that a reader who does not know of these refuses the
         file instead of predicting without them.
         """
+        if self.hashing is not None:
+            of = self.without_hashing().to_dict()
+            return {"kind": HASHED, "of": of, "width": self.hashing.width, "seed": self.hashing.seed}
         plain = {"kind": self.kind, "size": self.size}
         return plain if self.products is None else {"kind": PRODUCT, "of": plain, **self.products.to_dict()}
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> FeatureSpace:
         """The reverse of `to_dict`."""
+        if fields["kind"] == HASHED:
+            if type(fields["width"]) is not int or type(fields["seed"]) is not int or not 1 <= fields["width"] < 2**32:
+                raise SettingsError("buckets of no number")
+            return cls.from_dict(fields["of"]).hashed(Hashing(fields["width"], fields["seed"]))
         if fields["kind"] == PRODUCT:
             return cls.from_dict(fields["of"]).with_products(Products.from_dict(fields))
         return cls(fields["kind"], fields["size"])

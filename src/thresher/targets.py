@@ -157,6 +157,32 @@ class Targets:
         return -1.0 if classes is not None and len(classes) > 1 and self.seen[0] == classes[0] else 1.0
 
 
+class LabelOrder:
+    """Whether classes come mixed or in runs: an online learner forgets what it has not seen for long."""
+
+    def __init__(self, classes: bool) -> None:
+        self._counts: dict[float, int] = {}
+        self._changes = 0
+        self._last = np.nan
+        self._classes = classes
+
+    def add(self, targets: NDArray[np.float64]) -> None:
+        """The next rows."""
+        if not self._classes or not len(targets):
+            return
+        self._changes += int(targets[0] != self._last) + int((targets[1:] != targets[:-1]).sum())
+        self._last = float(targets[-1])
+        for target, count in zip(*np.unique(targets, return_counts=True), strict=True):
+            self._counts[float(target)] = self._counts.get(float(target), 0) + int(count)
+
+    @property
+    def sorted(self) -> bool:
+        """Whether neighbours differ less than a quarter as often as by chance, in more than a few rows."""
+        rows = sum(self._counts.values())
+        chance = 1.0 - sum((count / rows) ** 2 for count in self._counts.values()) if rows else 0.0
+        return rows >= 100 and self._changes < 0.25 * chance * rows
+
+
 def label_classes(source: Source) -> list[Label]:
     """The distinct labels of a source, sorted, from one reading of the labels alone."""
     if not source.rewindable:

@@ -136,6 +136,8 @@ class OnlineEngine:
         included, where evidence is kept; and what a count-sketch's estimates are off by otherwise.
         """
         limit = self.settings.k if k is None else k
+        if self.settings.method == "hashing":
+            return self._buckets()
         tables = self.kept(limit)
         unit, lanes = self._loop.unit, self.settings.outputs
         intercept = np.array(self._loop.intercepts)
@@ -145,6 +147,31 @@ class OnlineEngine:
             weights = weights[0] if lanes == 1 else np.ascontiguousarray(weights)
             return Selected(table.keys, weights, table.counts, table.names, self._bounds(table), intercept)
         return _joined(tables, [self._bounds(table) for table in tables], unit, intercept)
+
+    def _buckets(self) -> Selected:
+        """Every bucket of the hashing model that holds anything, as its own feature."""
+        sketch, lanes = self.sketch, self.settings.outputs
+        assert sketch is not None
+        cells = sketch.cells
+        if isinstance(sketch, _native.EvidenceSketch):
+            halves = (cells.astype(np.uint32) << 16).view(np.float32).astype(np.float64).reshape(-1, lanes + 1)
+            noise = np.sqrt(halves[:, :1] + self._loop.prior)
+            sums = np.divide(halves[:, 1:], noise, out=np.zeros_like(halves[:, 1:]), where=noise > 0)
+        else:
+            sums = cells.astype(np.float64).reshape(-1, lanes)
+        weights = self._loop.unit * sketch.factor * sums
+        strength = np.sqrt((weights**2).sum(axis=1))
+        order = np.argsort(-strength, kind="stable")[: int((strength > 0).sum())]
+        chosen = np.ascontiguousarray(weights[order].T)
+        nothing = np.zeros(len(order))
+        return Selected(
+            order.astype(np.uint64),
+            chosen[0] if lanes == 1 else chosen,
+            nothing.astype(np.uint64),
+            [b""] * len(order),
+            nothing,
+            np.array(self._loop.intercepts),
+        )
 
     def kept(self, limit: int | None = None) -> list[Kept]:
         """The tables of kept features, in the store's own unit."""

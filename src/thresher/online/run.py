@@ -19,7 +19,7 @@ from thresher.online.settings import OnlineSettings
 from thresher.sources.combine import ReadAhead
 from thresher.sources.scan import is_file_source
 from thresher.sources.source import DEFAULT_ROWS, Source
-from thresher.targets import Label, Targets
+from thresher.targets import Label, LabelOrder, Targets
 
 log = logging.getLogger(__name__)
 
@@ -92,6 +92,7 @@ class OnlineRun:
         self.passes_done = 0
         self.cursor = Cursor()
         self.skipped = 0
+        self._order = LabelOrder(get_loss(settings.loss).task != "real" and not settings.multilabel)
         self._rows_at_cursor = 0
         self._features = 0
         self._started = self._saved = time.monotonic()
@@ -163,7 +164,8 @@ class OnlineRun:
         if self.how.shuffle:
             # Each pass in an order of its own, which follows from the seed and the number of the pass.
             seed = self.how.seed * 1_000_003 + self.passes_done
-            source = source.shuffled(seed, rows=self.plan.shuffle_rows, features=self.plan.shuffle_features)
+            features = self.plan.shuffle_features(not source.space.invertible)
+            source = source.shuffled(seed, rows=self.plan.shuffle_rows, features=features)
         # A shuffled batch holds on to its whole buffer: one waiting is enough.
         # A pipe is not read ahead: nothing could call a thread back that waits for an idle one.
         if not (is_file_source(source) and source.rewindable):
@@ -174,8 +176,10 @@ class OnlineRun:
         def where(row: int) -> str:
             return self._reading.where(cursor, batch, row)
 
+        targets = self.targets.encode(batch, where)
+        self._order.add(targets)
         try:
-            self.engine.step(replace(batch, y=self.targets.encode(batch, where)))
+            self.engine.step(replace(batch, y=targets))
         except DataError as error:
             if len(error.args) == 2:  # the engine says which row; only the source knows where that is
                 raise DataError(f"{where(error.args[1])}: {error.args[0]}") from None
@@ -191,6 +195,12 @@ class OnlineRun:
             raise DataError(f"{self.source.describe()}: there is no row to learn from.")
         if self.passes_done == 0:
             self.targets.check_complete()
+            if self._order.sorted:
+                log.warning(
+                    "%s: rows of the same class come in long runs, and what comes last is remembered best. Mix the "
+                    "lines first (as `shuf` does), go through the data several times, or give more memory to mix in.",
+                    self.source.describe(),
+                )
             self.skipped = self.cursor.skipped
             if self.skipped:
                 log.warning("%s: %d bad lines were skipped", self.source.describe(), self.skipped)
