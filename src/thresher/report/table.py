@@ -77,11 +77,13 @@ def print_plan(plan: Plan, k: int, source: Source) -> None:
     table.add_column("part")
     table.add_column("memory", justify="right")
     table.add_column("what it is")
+    mixed = plan.shuffle_features(not source.space.invertible)
     parts = [
         ("table", plan.table, f"{k} features, names of up to {plan.name_cap} bytes"),
         ("sketch", plan.sketch, f"{plan.sketch_rows} x {plan.sketch_width} cells for everything else"),
+        ("scores", plan.scores, "the histogram behind AUC and average precision"),
         ("buffers", plan.buffers, f"blocks of {show_size(plan.block)} and their batches, on two threads"),
-        ("shuffle", plan.shuffle, f"up to {plan.shuffle_rows} rows or {plan.shuffle_features} features to mix"),
+        ("shuffle", plan.shuffle, f"up to {plan.shuffle_rows} rows or {mixed} features to mix"),
         (
             "products",
             plan.products,
