@@ -22,22 +22,24 @@ class SlotIndex {
     mask_ = places - 1;
     shift_ = 64 - static_cast<unsigned>(std::countr_zero(places));
     tags_.assign(places + group, 0);
-    slots_.resize(places);
+    slots_.assign(places, 0);
   }
 
   static std::size_t planned_bytes(std::size_t slots) { return capacity(slots) * 5 + group; }
 
-  /// The slot among those with this hash that `is` says is the one, or `none`.
+  /// The slot among those with this hash that `is` says is the one, or `none`. The first place with the tag is asked
+  /// (any place, if there is none) and its answer is only used as a number: whether a key is here is what nobody
+  /// could predict, so no branch hangs on it. Tags that mislead, and groups without an end, are rare.
   template <class Is>
   [[nodiscard]] std::uint32_t find(std::uint64_t hash, Is&& is) const {
-    for (std::size_t at = hash >> shift_;; at = (at + group) & mask_) {
-      const Seen seen = look(at, tag(hash));
-      for (std::uint32_t same = seen.same; same != 0; same &= same - 1) {
-        const std::uint32_t slot = slots_[(at + lowest_bit(same)) & mask_];
-        if (is(slot)) return slot;
-      }
-      if (seen.ends) [[likely]] return none;
-    }
+    const std::size_t at = hash >> shift_;
+    const Seen seen = look(at, tag(hash));
+    const std::uint32_t any = 0U - static_cast<std::uint32_t>(seen.same != 0);
+    // Where no tag is the same this asks for slot 0, which exists.
+    const std::uint32_t slot = slots_[(at + lowest_bit(seen.same | 0x10000U)) & mask_] & any;
+    const std::uint32_t here = any & (0U - static_cast<std::uint32_t>(is(slot)));
+    if (((seen.same & (seen.same - 1)) != 0 || !seen.ends) && here == 0) [[unlikely]] return find_slowly(hash, is);
+    return slot | ~here;
   }
 
   void add(std::uint64_t hash, std::uint32_t slot) {
@@ -57,7 +59,7 @@ class SlotIndex {
       set(hole, tags_[at], slots_[at]);
       hole = at;
     }
-    set(hole, 0, none);
+    set(hole, 0, 0);
   }
 
  private:
@@ -66,6 +68,18 @@ class SlotIndex {
     std::uint32_t same;  // bits of the places with the tag, before the first empty one
     bool ends;           // whether there is an empty one
   };
+
+  template <class Is>
+  [[nodiscard]] std::uint32_t find_slowly(std::uint64_t hash, Is&& is) const {
+    for (std::size_t at = hash >> shift_;; at = (at + group) & mask_) {
+      const Seen seen = look(at, tag(hash));
+      for (std::uint32_t same = seen.same; same != 0; same &= same - 1) {
+        const std::uint32_t slot = slots_[(at + lowest_bit(same)) & mask_];
+        if (is(slot)) return slot;
+      }
+      if (seen.ends) return none;
+    }
+  }
 
   static std::size_t capacity(std::size_t slots) { return std::bit_ceil(2 * slots + group); }
   static std::uint8_t tag(std::uint64_t hash) { return static_cast<std::uint8_t>(0x80U | (hash & 0x7fU)); }

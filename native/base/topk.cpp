@@ -14,7 +14,7 @@ namespace {
 
 TopK::TopK(std::size_t k, std::size_t name_cap, double lazy) : k_(k), name_cap_(name_cap), slack_(1.0 + lazy), index_(k) {
   if (k == 0 || k >= none / 4) throw std::length_error("a top-k table holds 1 to 2^30 features");
-  slots_.resize(k);
+  slots_.assign(k, {});
   heap_.resize(k);
   name_.resize(k);
 }
@@ -97,7 +97,15 @@ void TopK::sink(std::size_t at) {
   for (;;) {
     std::size_t child = 2 * at + 1;
     if (child >= size_) break;
-    if (child + 1 < size_ && weaker(heap_[child + 1], heap_[child])) ++child;
+    if (child + 1 < size_) {
+      // Which child is the weaker one nobody can predict, so that is added up; equal ones are rare.
+      const double left = heap_[child].bound;
+      const double right = heap_[child + 1].bound;
+      if (left == right) [[unlikely]]
+        child += weaker(heap_[child + 1], heap_[child]) ? 1 : 0;
+      else
+        child += static_cast<std::size_t>(right < left);
+    }
     if (!weaker(heap_[child], node)) break;
     place(at, heap_[child]);
     at = child;
