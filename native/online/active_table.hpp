@@ -150,20 +150,22 @@ void ActiveTable<Cells, one>::find(const Row& row) {
     Others& others = others_[t];
     members.list.resize(row.n);
     others.features.resize(row.n);
-    members.n = others.n = 0;
     const TopK& table = tables_[t];
+    Member* const kept = members.list.data();
+    std::uint32_t* const rest = others.features.data();
+    std::size_t m = 0;
     for (std::size_t i = 0; i < row.n; ++i) {
       // Without a branch on who is kept, which nobody could predict: written to both lists, counted in one.
       const std::uint32_t slot = table.find(row.keys[i], mixed_[i]);
-      const bool kept = slot != TopK::none;
-      members.list[members.n] = {static_cast<std::uint32_t>(i), slot};
-      others.features[others.n] = static_cast<std::uint32_t>(i);
-      members.n += kept;
-      others.n += !kept;
+      kept[m] = {static_cast<std::uint32_t>(i), slot};
+      rest[i - m] = static_cast<std::uint32_t>(i);
+      m += static_cast<std::size_t>(slot != TopK::none);
     }
+    members.n = m;
+    others.n = row.n - m;
     if constexpr (std::is_same_v<Cells, Nothing<Cells::adaptive>>) continue;
     for (std::size_t r = 0; r < others.n; ++r) {
-      const std::size_t i = others.features[r];
+      const std::size_t i = rest[r];
       cells_.places().locate(row.keys[i], mixed_[i], places(i));
       cells_.ask(places(i));
     }
@@ -201,14 +203,18 @@ void ActiveTable<Cells, one>::move_others(std::size_t t, const Row& row, const G
   double* const moves = one ? local + 1 : moves_.data();
   // Cells of one word have a way of their own, for the usual numbers of rows.
   constexpr bool words = one && rows > 0 && std::is_same_v<Cells, EvidenceSketch>;
-  EvidenceSketch::Words<words ? rows : 1> seen;
+  CellWords<words ? rows : 1> seen;
   entered_.clear();
-  for (std::size_t r = 0; r < others_[t].n; ++r) {
-    const std::uint32_t i = others_[t].features[r];
-    if (!entered_.empty() && entered_before(t, i, row, gradient, move)) [[unlikely]] continue;
+  std::uint64_t marks = 0;  // a bit for some of 64 kinds of keys that entered: a filter before the list
+  const std::uint32_t* const features = others_[t].features.data();
+  const std::size_t n = others_[t].n;
+  for (std::size_t r = 0; r < n; ++r) {
+    const std::uint32_t i = features[r];
+    const std::uint64_t mark = std::uint64_t{1} << (mixed_[i] & 63);
+    if ((marks & mark) != 0 && entered_before(t, i, row, gradient, move)) [[unlikely]] continue;
     double found;
     if constexpr (words)
-      found = cells_.template read<rows>(places(i), seen, sums);
+      found = cells_.read(places(i), seen, sums);
     else
       found = cells_.read(places(i), lane, group(), sums);
     double squares = 0.0;
@@ -226,9 +232,12 @@ void ActiveTable<Cells, one>::move_others(std::size_t t, const Row& row, const G
     const double threshold = table.threshold();
     const double noise = Cells::adaptive ? found + move.prior : 1.0;
     const bool weak = squares <= 0.0 || (threshold > 0.0 && squares < threshold * threshold * noise * (1.0 - 1e-12));
-    if (!weak && enter(t, i, row, move, sums, found)) [[unlikely]] continue;
+    if (!weak && enter(t, i, row, move, sums, found)) [[unlikely]] {
+      marks |= mark;
+      continue;
+    }
     if constexpr (words)
-      cells_.template add<rows>(places(i), seen, moves[0], gathered);
+      cells_.add(places(i), seen, moves[0], gathered);
     else
       cells_.add(places(i), lane, group(), moves, gathered);
   }

@@ -2,33 +2,17 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 
 #include "base/buffer.hpp"
 #include "base/cpu.hpp"
+#include "online/cell_words.hpp"
 #include "online/count_sketch.hpp"
 #include "online/places.hpp"
 
 namespace thresher::online {
-
-/// The upper half of a float, rounded up or down at random so that it is right on average: 8 bits of
-/// precision, of which sums of many small numbers lose nothing in expectation.
-struct HalfFloat {
-  static float open(std::uint32_t half) { return std::bit_cast<float>(half << 16); }
-  static std::uint32_t close(float number, std::uint32_t random16) {
-    return (std::bit_cast<std::uint32_t>(number) + random16) >> 16;
-  }
-};
-
-/// The random bits of one change of a sketch: 64, handed out sixteen at a time, again and again.
-struct Dither {
-  std::uint64_t bits;
-  [[nodiscard]] std::uint32_t at(std::size_t i) const { return static_cast<std::uint32_t>(bits >> (i % 4 * 16)) & 0xffffU; }
-};
 
 /// A cell of a key holds its signed sum z of gradients, one for each lane, and the energy H, the sum of their
 /// squares over all lanes and all keys that share the cell. So z / sqrt(H) is what z is in units of its own noise:
@@ -78,40 +62,17 @@ class EvidenceSketch {
 
   /// The same for one or three rows of one lane, where a cell is one word: the inner loop of everything.
   template <std::uint32_t rows>
-  struct Words {
-    std::uint32_t at[rows];
-  };
-
-  template <std::uint32_t rows>
-  double read(const Place* places, Words<rows>& words, double* out) const {
-    float z[rows];
-    float energy = std::numeric_limits<float>::infinity();
-    for (std::uint32_t r = 0; r < rows; ++r) {
-      std::memcpy(&words.at[r], cells_.data() + std::size_t{places[r].cell} * 2, sizeof words.at[r]);
-      energy = std::min(energy, std::bit_cast<float>(words.at[r] << 16));
-      z[r] = std::bit_cast<float>((words.at[r] & 0xffff0000U) ^ places[r].turn);
-    }
-    static_assert(rows == 1 || rows == 3);
-    if constexpr (rows == 1)
-      *out = scale_ * static_cast<double>(z[0]);
-    else
-      *out = scale_ * static_cast<double>(median_of_three(z[0], z[1], z[2]));
+  double read(const Place* places, CellWords<rows>& words, double* out) const {
+    float energy;
+    float z;
+    words.load(cells_.data(), places);
+    words.open(z, energy);
+    *out = scale_ * static_cast<double>(z);
     return static_cast<double>(energy);
   }
-
   template <std::uint32_t rows>
-  void add(const Place* places, const Words<rows>& words, double delta, double energy) {
-    const auto more = static_cast<float>(energy);
-    const auto move = static_cast<float>(delta * in_);
-    const Dither dither = draw();
-    for (std::uint32_t r = 0; r < rows; ++r) {
-      const std::uint32_t random = dither.at(r);
-      const float h = std::bit_cast<float>(words.at[r] << 16) + more;
-      const float z = std::bit_cast<float>(words.at[r] & 0xffff0000U) + places[r].signed_like(move);
-      const std::uint32_t word =
-          HalfFloat::close(h, random) | ((std::bit_cast<std::uint32_t>(z) + random) & 0xffff0000U);
-      std::memcpy(cells_.data() + std::size_t{places[r].cell} * 2, &word, sizeof word);
-    }
+  void add(const Place* places, const CellWords<rows>& words, double delta, double energy) {
+    words.store(cells_.data(), places, static_cast<float>(delta * in_), static_cast<float>(energy), draw());
   }
 
   /// Make `n` lanes from `lane` on read `wanted`, resting on at least this energy.
