@@ -11,6 +11,7 @@ from thresher import _native, container
 from thresher.batch import Batch
 from thresher.errors import DataError, SettingsError
 from thresher.losses import get_loss
+from thresher.online.freezing import freeze, thaw
 from thresher.online.settings import OnlineSettings
 from thresher.online.tables import Kept, pack_tables, unpack_tables
 from thresher.scores import Scores
@@ -118,6 +119,12 @@ class OnlineEngine:
                 done,
             )
 
+    @property
+    def waiting(self) -> bool:
+        """Whether there is a mini-batch that is not full yet."""
+        rows, _, keys, _, _ = self._loop.gathered()
+        return rows > 0 or len(keys) > 0
+
     def flush(self) -> None:
         """Learn from a mini-batch that is not full yet: at the end of the data."""
         self._loop.flush()
@@ -139,6 +146,10 @@ class OnlineEngine:
         tables = self.kept(limit)
         unit, lanes = self._loop.unit, self.settings.outputs
         intercept = np.array(self._loop.intercepts)
+        if not tables:  # hashing keeps no feature apart
+            shape = 0 if lanes == 1 else (lanes, 0)
+            none = np.empty(0, np.uint64)
+            return Selected(none, np.empty(shape), none, [], np.empty(0), intercept)
         if len(tables) == 1:
             table = tables[0]
             weights = (unit * table.weights).T
@@ -197,6 +208,9 @@ class OnlineEngine:
         engine._restore(state)
         return engine
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return thawed_engine, (self.settings, freeze(self.state()))
+
     def _restore(self, state: dict[str, NDArray[Any]]) -> None:
         OnlineEngine.__init__(self, self.settings)
         loop = self._loop
@@ -219,6 +233,11 @@ class OnlineEngine:
             self.sketch.factor = float(state["factor"][0])
         if isinstance(self.sketch, _native.EvidenceSketch):
             self.sketch.random = int(state["random"][0])
+
+
+def thawed_engine(settings: OnlineSettings, frozen: dict[str, Any]) -> OnlineEngine:
+    """An engine from what was pickled of it."""
+    return OnlineEngine.from_state(settings, thaw(frozen))
 
 
 def _store(settings: OnlineSettings) -> str:
