@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 from thresher.errors import SettingsError
@@ -83,6 +84,7 @@ def make_run(
     options: Options,
     classes: list[Label] | None = None,
     *,
+    stream: bool = False,
     after: Fitted | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     every: float = 30.0,
@@ -91,8 +93,8 @@ def make_run(
 ) -> OnlineRun:
     """A run over a source, planned and ready to go.
 
-    ``classes`` are the labels where they are known before the first row. ``after`` is what the run goes on
-    from: then the rows are taken as they come, once.
+    ``classes`` are the labels where they are known before the first row. The rows of a ``stream`` are taken as
+    they come, once; ``after`` is what its rows so far have come to.
     """
     outputs = len(classes) if classes and (options.multilabel or get_loss(options.loss).task == "classes") else 1
     products = Products.of(options.interactions)
@@ -109,8 +111,8 @@ def make_run(
     if after is not None:
         after.check_same(settings, source.space)
     how = RunSettings(
-        passes=1 if after is not None else options.passes,
-        shuffle=after is None and options.mixes,
+        passes=1 if stream else options.passes,
+        shuffle=options.mixes and not stream,
         seed=options.seed,
         checkpoint=checkpoint,
         every=every,
@@ -139,7 +141,7 @@ class Fitted:
 
     @classmethod
     def of(cls, run: OnlineRun, *, fingerprint: bool = True) -> Self:
-        """What a run has come to so far."""
+        """What a run has come to so far; the fingerprint of its data takes a reading of it."""
         return cls(
             engine=run.engine,
             targets=run.targets,
@@ -151,6 +153,11 @@ class Fitted:
             data=run.source.describe(),
             fingerprint=run.source.fingerprint() if fingerprint else None,
         )
+
+    @cached_property
+    def selection(self) -> Selection:
+        """The features found."""
+        return make_selection(self)
 
     def check_same(self, settings: OnlineSettings, space: FeatureSpace) -> None:
         """Raise unless learning can go on with these settings on features of this space."""

@@ -13,7 +13,7 @@ from thresher.memory import DEFAULT_MEMORY
 from thresher.online.run import Progress
 from thresher.selection import Selection, evaluate
 from thresher.sources.combine import hold_out
-from thresher.sources.scan import as_source
+from thresher.sources.scan import as_source, is_paths
 from thresher.sources.source import DEFAULT_ROWS, Source
 from thresher.targets import Label, label_classes, sort_labels
 
@@ -141,7 +141,9 @@ def select(
     >>> sorted(th.select(X, y, k=2).names)
     ['x31', 'x7']
     """
-    reading = {"format": format, "on_error": on_error}
+    reading: dict[str, Any] = {"format": format, "on_error": on_error}
+    if is_paths(data):
+        reading["multilabel"] = multilabel
     options = Options(
         k=k,
         method=method,
@@ -177,7 +179,7 @@ def select(
         run.run(progress)
     except KeyboardInterrupt:
         interrupted = Interrupted(f"stopped after {run.engine.rows} rows")
-        if run.engine.rows and (run.targets.classes is None or len(run.targets.seen) >= 2):
+        if run.engine.rows and run.targets.complete:
             interrupted.selection = make_selection(run)
         raise interrupted from None
     selection = make_selection(run)

@@ -139,9 +139,14 @@ class Targets:
                 )
         return np.where(first, 1.0, -1.0)
 
+    @property
+    def complete(self) -> bool:
+        """Whether there is something to tell apart."""
+        return self.loss.task == "real" or len(self.seen) >= 2
+
     def check_complete(self) -> None:
         """After all rows: raise if there was nothing to tell apart."""
-        if not self.fixed and self.loss.task == "binary" and len(self.seen) == 1:
+        if not self.complete and len(self.seen) == 1:
             raise DataError(
                 f"every label is {_shown(self.seen[0])}: there is only one class, and nothing to tell apart. "
                 "Check the labels, or choose a regression loss such as squared."

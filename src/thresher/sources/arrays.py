@@ -59,6 +59,7 @@ class InMemory(Source):
 
     def __init__(self, n: int, y: Any = None, weight: Any = None, order: NDArray[np.int64] | None = None) -> None:
         self._labels = LabelSets.of(y, n)
+        self.multilabel = self._labels is not None
         self.label_columns = None if self._labels is None else self._labels.columns
         self.y: NDArray[Any] | None = _checked_column(None if self._labels is not None else y, n, "y")
         self.weight = None if weight is None else narrowed(_checked_column(weight, n, "sample_weight"))
@@ -66,6 +67,8 @@ class InMemory(Source):
             raise DataError("sample_weight must be finite and not negative.")
         if order is None and self.weight is not None and not self.weight.all():
             order = np.flatnonzero(self.weight)  # a row of no importance is as good as absent
+            if not len(order):
+                raise DataError("sample_weight is zero for every row: there is nothing to learn from.")
         self.order = order
         self.n = n
         self.total_rows = n if order is None else len(order)

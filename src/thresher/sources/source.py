@@ -62,7 +62,8 @@ class Source(ABC):
     total_bytes: int | None = None
     #: Rows in all, where known.
     total_rows: int | None = None
-    #: How many labels a row can have any of, where the labels are the columns of an indicator matrix.
+    #: Whether a row has any number of labels, and how many there are, where known.
+    multilabel: bool = False
     label_columns: int | None = None
 
     def batches(
