@@ -163,10 +163,12 @@ class Fitted:
         """Raise unless learning can go on with these settings on features of this space."""
         self.space.check_same(space)
         mine, other = self.engine.settings.to_dict(), settings.to_dict()
-        changed = sorted(name for name in mine if mine[name] != other[name] and name != "seed")
+        changed = {name for name in mine if mine[name] != other[name]} - {"seed"}
         if changed:
+            # The sketch and the room for names follow from the others, and from the memory.
+            told = sorted(changed - {"sketch", "name_cap"}) or ["memory or sketch"]
             raise SettingsError(
-                f"{', '.join(changed)} changed since learning began: fit anew, or set back what was changed"
+                f"{', '.join(told)} changed since learning began: fit anew, or set back what was changed"
             )
 
 

@@ -215,8 +215,14 @@ class MissionClassifier(ClassifierMixin, OnlineEstimator):
         labels = sort_labels(classes)
         if len(labels) != len(classes):
             raise DataError("some labels are the same number in double precision: write them as text.")
-        several = self.loss == "softmax" or (self.loss == "logistic" and len(labels) > 2)
-        return Task("softmax", labels) if several else Task(self.loss)
+        if self.loss == "softmax" or (self.loss == "logistic" and len(labels) > 2):
+            return Task("softmax", labels)
+        if len(labels) > 2:
+            raise DataError(
+                "Only binary classification is supported. The type of the target is multiclass: "
+                f"for more than two classes choose the logistic or the softmax loss rather than {self.loss}."
+            )
+        return Task(self.loss)
 
     def _first_task(self, source: Source, y: Any, classes: Any) -> Task:
         """The task of a stream: all classes are settled now."""
@@ -250,7 +256,7 @@ class MissionClassifier(ClassifierMixin, OnlineEstimator):
     @property
     def coef_(self) -> NDArray[np.float64]:
         """Weights of the selected features, (1, k) or (n_classes, k)."""
-        return _one_of_two(self.selection_.weights.T, self._two).reshape(len(self.selection_), -1).T
+        return np.atleast_2d(_one_of_two(self.selection_.weights.T, self._two).T)
 
     @property
     def intercept_(self) -> NDArray[np.float64]:

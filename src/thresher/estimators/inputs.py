@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_X_y, validate_data
 
 from thresher.errors import DataError
 from thresher.sources.frames import frame_kind
@@ -29,7 +29,8 @@ def training_data(
         return source, None
     if frame_kind(X) is not None:
         X = checked_rows(estimator, X, reset=reset)
-        y = validate_data(estimator, X="no_validation", y=y, **targets)
+        # A frame may hold words and gaps, which is no matter for scikit-learn: it checks y against one column of zeros.
+        _, y = check_X_y(np.zeros((len(X), 1)), y, estimator=estimator, **targets)
     else:
         X, y = validate_data(estimator, X, y, accept_sparse="csr", reset=reset, **targets)
     return as_source(X, y, weight=sample_weight), y
@@ -39,10 +40,14 @@ def checked_rows(estimator: Any, X: Any, *, reset: bool = False) -> Any:
     """Rows without targets: paths and sources as they are, the rest checked against the columns of the fit."""
     if is_stored(X):
         return X
-    if frame_kind(X) is not None:
-        X = X.collect() if hasattr(X, "collect") else X  # a lazy frame of polars
+    X = X.collect() if hasattr(X, "collect") else X  # a lazy frame of polars
+    learned = None if reset or not hasattr(estimator, "_fitted") else estimator._fitted.space.kind
+    if frame_kind(X) is not None and learned != "column":
         return validate_data(estimator, X, skip_check_array=True, reset=reset)
-    return validate_data(estimator, X, accept_sparse="csr", reset=reset)
+    X = validate_data(estimator, X, accept_sparse="csr", reset=reset)
+    names = getattr(estimator, "feature_names_in_", None)
+    # scikit-learn has warned by now, and goes by position where one of fit and this had names. So do we.
+    return _named(X, names) if learned == "token" and names is not None and not hasattr(X, "tocsr") else X
 
 
 def seed_of(random_state: Any) -> int:
@@ -63,6 +68,13 @@ def check_labels(y: Any, classes: Any) -> None:
             f"the label {unknown[0]} is none of the known classes, {known}: name them all in the first call, "
             "partial_fit(X, y, classes=[…])."
         )
+
+
+def _named(X: Any, names: Any) -> Any:
+    """A matrix as the table that has its columns under these names."""
+    import pyarrow as pa
+
+    return pa.table({name: X[:, j] for j, name in enumerate(names)})
 
 
 def _note_size(estimator: Any, source: Source) -> None:
