@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -318,6 +320,13 @@ def test_an_interrupt_leaves_a_usable_model(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y)
     assert model.score(X, Y) > 0.7
+
+
+@pytest.mark.parametrize("module", ["classifier", "regressor"])
+def test_the_examples_in_the_documentation(module: str) -> None:
+    tried = doctest.testmod(importlib.import_module(f"thresher.estimators.{module}"))
+    assert tried.attempted > 3
+    assert tried.failed == 0
 
 
 def test_without_scikit_learn_it_says_how_to_get_it() -> None:
