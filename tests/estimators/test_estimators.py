@@ -86,6 +86,22 @@ def test_any_kind_of_matrix_gives_the_same_bits() -> None:
         same(first.selection_, th.MissionClassifier(**HOW).fit(data, Y).selection_)
 
 
+def test_columns_cost_nothing() -> None:
+    rng = np.random.default_rng(0)
+    rows, width = 500, 2**40
+    entries = np.ones(rows * 20), rng.integers(0, width, rows * 20), np.arange(0, rows * 20 + 1, 20)
+    wide = sp.csr_array(entries, shape=(rows, width))
+    model = th.MissionClassifier(**HOW).fit(wide, rng.integers(0, 2, rows))
+    assert model.n_features_in_ == width
+    columns = model.transform(wide)
+    assert columns.shape == (rows, 20)
+    assert columns.dtype == wide.dtype
+    np.testing.assert_array_equal(columns.toarray(), model.selection_.transform(wide).toarray())
+    with pytest.raises(th.SettingsError, match="indices=True"):
+        model.get_support()
+    assert model.get_support(indices=True).max() < width
+
+
 def test_seeds() -> None:
     seeds = [None, 0, np.int64(0), 5, np.random.RandomState(1), np.random.RandomState(1)]
     # Of the sketch's few cells some are shared, and which follows from the seed.

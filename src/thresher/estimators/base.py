@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from thresher._native import KeyIndex
 from thresher.errors import DataError, SettingsError
 from thresher.estimators.inputs import checked_rows, seed_of, training_data
 from thresher.fitting import Fitted, Options, make_run
@@ -152,7 +153,7 @@ class OnlineEstimator(TransformerMixin, BaseEstimator):
         stored, framed = is_stored(X), frame_kind(X) is not None
         own_columns = selection.space.kind == "column" and selection.space.products is None
         if own_columns and not (stored or framed) and not self._selects_nothing:
-            return X[:, selection.keys.astype(np.int64)]
+            return _sparse_columns(X, selection.keys) if hasattr(X, "tocsr") else X[:, selection.keys.astype(np.int64)]
         columns = selection.transform(X)
         dense = not (stored or hasattr(X, "tocsr")) and len(selection) <= X.shape[1]
         return columns.toarray() if dense else columns
@@ -222,3 +223,11 @@ class OnlineEstimator(TransformerMixin, BaseEstimator):
     @property
     def _n_features_out(self) -> int:
         return len(self.selection_)
+
+
+def _sparse_columns(X: Any, keys: NDArray[np.uint64]) -> Any:
+    """These columns of compressed rows. SciPy's own way would take memory for every column there is."""
+    rows, kept, where = KeyIndex(keys).keep(X.indptr.astype(np.int64), X.indices.astype(np.uint64))
+    columns = type(X)((X.data[where], kept, rows), shape=(X.shape[0], len(keys)))
+    columns.sum_duplicates()
+    return columns
