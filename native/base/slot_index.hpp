@@ -1,6 +1,7 @@
 // From keys to slots: an open-addressing table that answers "not here" from one byte a place.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -34,9 +35,9 @@ class SlotIndex {
   [[nodiscard]] std::uint32_t find(std::uint64_t hash, Is&& is) const {
     const std::size_t at = hash >> shift_;
     const Seen seen = look(at, tag(hash));
+    // Where no tag is the same this asks for the slot of place 0, which is near: there always is one.
     const std::uint32_t any = 0U - static_cast<std::uint32_t>(seen.same != 0);
-    // Where no tag is the same this asks for slot 0, which exists.
-    const std::uint32_t slot = slots_[(at + lowest_bit(seen.same | 0x10000U)) & mask_] & any;
+    const std::uint32_t slot = slots_[(at + lowest_bit(seen.same | 0x10000U)) & mask_ & any];
     const std::uint32_t here = any & (0U - static_cast<std::uint32_t>(is(slot)));
     if (((seen.same & (seen.same - 1)) != 0 || !seen.ends) && here == 0) [[unlikely]] return find_slowly(hash, is);
     return slot | ~here;
@@ -81,7 +82,7 @@ class SlotIndex {
     }
   }
 
-  static std::size_t capacity(std::size_t slots) { return std::bit_ceil(2 * slots + group); }
+  static std::size_t capacity(std::size_t slots) { return std::bit_ceil(std::max(group, 2 * slots)); }
   static std::uint8_t tag(std::uint64_t hash) { return static_cast<std::uint8_t>(0x80U | (hash & 0x7fU)); }
 
   [[nodiscard]] Seen look(std::size_t at, std::uint8_t tag) const {

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
         ThresherError,
         UnreadableError,
     )
+    from thresher.estimators.classifier import MissionClassifier
+    from thresher.estimators.regressor import MissionRegressor
     from thresher.selecting import Interrupted, select
     from thresher.selection import Selection, load
     from thresher.sources.libsvm import scan_libsvm
@@ -36,6 +38,8 @@ _HOMES = {
     "SpaceError": "errors",
     "ThresherError": "errors",
     "UnreadableError": "errors",
+    "MissionClassifier": "estimators.classifier",
+    "MissionRegressor": "estimators.regressor",
     "Interrupted": "selecting",
     "select": "selecting",
     "Selection": "selection",
@@ -52,6 +56,8 @@ __all__ = [
     "FileFormatError",
     "Interrupted",
     "MissingExtraError",
+    "MissionClassifier",
+    "MissionRegressor",
     "ResumeError",
     "Selection",
     "SettingsError",

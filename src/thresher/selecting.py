@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from thresher.errors import SettingsError
+from thresher.fitting import Options, make_run, make_selection
 from thresher.losses import get_loss
-from thresher.memory import DEFAULT_MEMORY, Needs, Plan, make_plan
-from thresher.online.engine import Selected
-from thresher.online.run import OnlineRun, Progress, RunSettings
-from thresher.online.settings import OnlineSettings
+from thresher.memory import DEFAULT_MEMORY
+from thresher.online.run import Progress
 from thresher.selection import Selection, evaluate
-from thresher.sources.combine import Weighted, balanced_weights, hold_out
-from thresher.sources.interactions import Interactions
-from thresher.sources.scan import as_source
-from thresher.sources.source import DEFAULT_ROWS, MB, Source
-from thresher.space import Hashing, Products
+from thresher.sources.combine import hold_out
+from thresher.sources.scan import as_source, is_paths
+from thresher.sources.source import DEFAULT_ROWS, Source
 from thresher.targets import Label, label_classes, sort_labels
-from thresher.version import __version__
 
 
 class Interrupted(KeyboardInterrupt):
@@ -146,139 +141,53 @@ def select(
     >>> sorted(th.select(X, y, k=2).names)
     ['x31', 'x7']
     """
-    reading = {"format": format, "on_error": on_error}
-    source = as_source(data, y, weight=sample_weight, target=target, **reading)
-    labels = _classes_of(source, loss, classes, multilabel=multilabel)
-    settings = OnlineSettings(
+    reading: dict[str, Any] = {"format": format, "on_error": on_error}
+    if is_paths(data):
+        reading["multilabel"] = multilabel
+    options = Options(
         k=k,
         method=method,
         loss=loss,
         step=step,
-        intercept=intercept,
-        sketch=None if sketch is None else (int(sketch[0]), int(sketch[1])),
+        memory=memory,
+        sketch=sketch,
         active=active,
-        seed=int(random_state),
-        outputs=len(labels) if labels else 1,
-        multilabel=multilabel,
-        per_class=per_class,
+        interactions=interactions,
+        passes=passes,
         minibatch=minibatch,
+        shuffle=shuffle,
+        intercept=intercept,
         l2=l2,
         decay=decay,
         lazy=lazy,
-    )
-    mixed = _shuffles(shuffle)
-    products = Products.of(interactions)
-    formed = products is not None or (isinstance(data, Source) and data.space.products is not None)
-    plan = plan_for(settings, memory, shuffle=mixed, products=formed)
-    shape = (plan.sketch_rows, plan.sketch_width) if plan.sketch else None
-    settings = replace(settings, name_cap=plan.name_cap, sketch=shape)
-    how = RunSettings(
-        passes=passes,
-        shuffle=mixed,
+        per_class=per_class,
+        multilabel=multilabel,
         seed=int(random_state),
-        checkpoint=checkpoint,
-        every=every,
-        restart=restart,
-        batch_rows=batch_rows,
+        class_weight=class_weight,
     )
-    source = source.limited(plan.limits)
+    source = as_source(data, y, weight=sample_weight, target=target, **reading)
+    labels = _classes_of(source, loss, classes, multilabel=multilabel)
     held: Source | None = None
     if holdout is not None:
         if test is not None:
             raise SettingsError("pass test or holdout, not both")
-        source, held = hold_out(source, holdout, seed=how.seed)
+        source, held = hold_out(source, holdout, seed=options.seed)
     elif test is not None:
         held = as_source(*test, **reading) if isinstance(test, tuple) else as_source(test, target=target, **reading)
-        held = held.limited(plan.limits)
-    if class_weight is not None:
-        source = Weighted(source, balanced_weights(source) if class_weight == "balanced" else _mapping(class_weight))
-    if products is not None:  # last, so that rows are held out, weighted and shuffled without their products
-        source = Interactions.over(source, products)
-    run = OnlineRun(source, settings, how, plan, labels)
+    run = make_run(source, options, labels, checkpoint=checkpoint, every=every, restart=restart, batch_rows=batch_rows)
     try:
         run.run(progress)
     except KeyboardInterrupt:
         interrupted = Interrupted(f"stopped after {run.engine.rows} rows")
-        if run.engine.rows and (run.targets.classes is None or len(run.targets.seen) >= 2):
+        if run.engine.rows and run.targets.complete:
             interrupted.selection = make_selection(run)
         raise interrupted from None
     selection = make_selection(run)
     if held is not None:
-        selection.provenance["test"] = evaluate(selection, held)
+        selection.provenance["test"] = evaluate(selection, held.limited(run.plan.limits))
     if checkpoint is not None and os.path.exists(checkpoint):
         os.unlink(checkpoint)
     return selection
-
-
-#: Bytes that a feature costs which waits for its mini-batch: key, place, a name of usual length; then its gradients.
-_GATHERED = 112
-
-
-def plan_for(settings: OnlineSettings, memory: str | int, *, shuffle: bool = True, products: bool = False) -> Plan:
-    """The memory plan of a method.
-
-    Unasked, mission's sketch gets one row where the table is exact (that found the most true features
-    in the same number of cells when measured) and three, as in the paper, where it is not.
-    """
-    if settings.method == "iht" and settings.sketch is not None:
-        raise SettingsError("iht has no sketch: leave sketch out, or choose mission")
-    if settings.method == "hashing" and settings.sketch is not None and settings.sketch[0] != 1:
-        raise SettingsError(f"hashing has one row of buckets: sketch=(1, {settings.sketch[0] * settings.sketch[1]})")
-    cell, rows = settings.cell_bytes, 1
-    if settings.method == "iht":
-        rows = 0
-    elif settings.method == "batch-iht":
-        cell = _GATHERED + 8 * settings.outputs
-    elif settings.method == "mission" and settings.active == "sketch":
-        rows = 3
-    needs = Needs(
-        k=settings.k,
-        tables=0 if settings.method == "hashing" else settings.tables,
-        numbers=2 + settings.outputs // settings.tables,
-        sketch=settings.sketch,
-        sketch_rows=rows,
-        cell=cell,
-        scores=MB if get_loss(settings.loss).task == "binary" else 0,
-        products=products,
-    )
-    return make_plan(needs, memory, shuffle=shuffle)
-
-
-def make_selection(run: OnlineRun) -> Selection:
-    """What a run has found so far."""
-    found: Selected = run.engine.selected()
-    turn = run.targets.orientation
-    space = run.source.space
-    if run.settings.method == "hashing" and run.settings.sketch is not None:
-        space = space.hashed(Hashing(run.settings.sketch[1], run.settings.seed))
-    if space.invertible:
-        names = space.decode(found.keys)
-    else:
-        spelled = [name.decode("utf-8", "surrogateescape") for name in found.names]
-        names = [name or f"#{key}" for name, key in zip(spelled, found.keys.tolist(), strict=True)]
-    return Selection(
-        names,
-        found.keys,
-        # + 0.0 so that turning round leaves no negative zero behind
-        turn * found.weights + 0.0,
-        found.bounds,
-        found.counts,
-        turn * found.intercept + 0.0,
-        get_loss(run.settings.loss),
-        run.targets.classes,
-        space,
-        {**run.settings.to_dict(), "passes": run.how.passes, "shuffle": run.how.shuffle, "seed": run.how.seed},
-        {
-            "thresher": __version__,
-            "data": run.source.describe(),
-            "fingerprint": run.source.fingerprint(),
-            "rows": run.engine.rows,
-            "passes_done": run.passes_done,
-            "skipped": run.skipped,
-            "progressive": run.engine.progressive(turned=turn < 0),
-            "plan": run.plan.to_dict(),
-        },
-    )
 
 
 def _classes_of(source: Source, loss: str, classes: Sequence[Any] | None, *, multilabel: bool) -> list[Label] | None:
@@ -286,15 +195,3 @@ def _classes_of(source: Source, loss: str, classes: Sequence[Any] | None, *, mul
     if get_loss(loss).task != "classes" and not multilabel:
         return None
     return label_classes(source) if classes is None else sort_labels(classes)
-
-
-def _shuffles(shuffle: str | bool) -> bool:
-    if shuffle not in ("auto", True, False):
-        raise SettingsError(f'shuffle is "auto", True or False, not {shuffle!r}')
-    return shuffle is not False
-
-
-def _mapping(class_weight: Mapping[Any, float] | str) -> Mapping[Any, float]:
-    if isinstance(class_weight, str):
-        raise SettingsError(f'class_weight is "balanced" or a mapping from label to weight, not {class_weight!r}')
-    return class_weight

@@ -94,10 +94,18 @@ class Selection:
     def _index(self) -> _native.KeyIndex:
         return _native.KeyIndex(np.ascontiguousarray(self.keys))
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_index"}  # made again when needed
+
+    @property
+    def wanted(self) -> NDArray[np.uint64] | None:
+        """The keys that predicting needs of each row; None for all."""
+        return self.keys
+
     def batches(self, data: Any, reading: dict[str, Any]) -> Iterator[Batch]:
         """The rows of any data, with the selected features only."""
         source = self.over(as_source(data, **reading))
-        for batch, _ in source.batches(keys=self.keys, want_labels=False):
+        for batch, _ in source.batches(keys=self.wanted, want_labels=False):
             if len(batch):
                 yield batch
 
@@ -325,7 +333,7 @@ def evaluate(selection: Selection, source: Source) -> dict[str, float]:
     """Score a selection on labelled data by what fits its task, see `thresher.scores.Scores`."""
     source = selection.over(source)
     scores = Scores(selection.loss, len(selection.classes or ()))
-    for batch, cursor in source.batches(keys=selection.keys):
+    for batch, cursor in source.batches(keys=selection.wanted):
         where = partial(source.where, cursor, batch)
         y = known_targets(batch, selection.classes, selection.loss, where)
         margins = selection.margins(batch)

@@ -126,6 +126,11 @@ class FeatureSpace:
         """Whether a key alone is enough to know the name."""
         return self.hashing is not None or (self.kind != "token" and self.products is None)
 
+    @property
+    def by_position(self) -> bool:
+        """Whether keys are positions of columns."""
+        return self.kind == "column" and self.products is None and self.hashing is None
+
     def decode(self, keys: NDArray[np.uint64]) -> list[str]:
         """The names of ``keys``; only for an invertible space."""
         if not self.invertible:
@@ -174,7 +179,11 @@ class FeatureSpace:
     def check_same(self, other: FeatureSpace) -> None:
         """Raise unless a model on this space can be applied to data of the ``other``."""
         sizes = {self.size, other.size} - {None}
-        if self.kind != other.kind or len(sizes) > 1 or (self.products, self.hashing) != (other.products, other.hashing):
+        if (
+            self.kind != other.kind
+            or len(sizes) > 1
+            or (self.products, self.hashing) != (other.products, other.hashing)
+        ):
             raise SpaceError(
                 f"the model's features are {self}, the data's are {other}: the same key would mean another "
                 "feature. Predict on data of the kind the model was made from."

@@ -16,6 +16,10 @@ from thresher.sources.source import Source
 Label = float | str
 
 
+class ThirdLabel(DataError):
+    """A third label, where a loss tells two classes apart."""
+
+
 class Targets:
     """Labels of any convention (0/1, ±1, 1/2, strings) to targets, in one reading.
 
@@ -128,16 +132,21 @@ class Targets:
             third = others & (y != self.seen[1])
             if third.any():
                 row = int(np.argmax(third))
-                raise DataError(
+                raise ThirdLabel(
                     f"{where(row)}: the label {_shown(y[row])} is a third one after {_shown(self.seen[0])} and "
                     f"{_shown(self.seen[1])}, and the {self.loss} loss tells two classes apart. For several "
                     "classes choose the softmax loss, for numbers as targets the squared loss."
                 )
         return np.where(first, 1.0, -1.0)
 
+    @property
+    def complete(self) -> bool:
+        """Whether there is something to tell apart."""
+        return self.loss.task == "real" or len(self.seen) >= 2
+
     def check_complete(self) -> None:
         """After all rows: raise if there was nothing to tell apart."""
-        if not self.fixed and self.loss.task == "binary" and len(self.seen) == 1:
+        if not self.complete and len(self.seen) == 1:
             raise DataError(
                 f"every label is {_shown(self.seen[0])}: there is only one class, and nothing to tell apart. "
                 "Check the labels, or choose a regression loss such as squared."
@@ -185,6 +194,8 @@ class LabelOrder:
 
 def label_classes(source: Source) -> list[Label]:
     """The distinct labels of a source, sorted, from one reading of the labels alone."""
+    if source.label_columns is not None:
+        return [float(label) for label in range(source.label_columns)]
     if not source.rewindable:
         raise SettingsError(
             f"{source.describe()} can be read once, and its classes must be known before: name them (classes=)"

@@ -30,9 +30,9 @@ def plan(
     interactions: Interactions = None,
     format: Format = None,
 ) -> None:
+    from thresher.fitting import plan_for
     from thresher.online.settings import OnlineSettings
     from thresher.report.table import print_plan
-    from thresher.selecting import plan_for
     from thresher.sources.interactions import Interactions as Formed
     from thresher.sources.scan import as_source
     from thresher.space import Products

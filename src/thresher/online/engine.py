@@ -11,6 +11,7 @@ from thresher import _native, container
 from thresher.batch import Batch
 from thresher.errors import DataError, SettingsError
 from thresher.losses import get_loss
+from thresher.online.freezing import freeze, thaw
 from thresher.online.settings import OnlineSettings
 from thresher.online.tables import Kept, pack_tables, unpack_tables
 from thresher.scores import Scores
@@ -118,6 +119,12 @@ class OnlineEngine:
                 done,
             )
 
+    @property
+    def waiting(self) -> bool:
+        """Whether there is a mini-batch that is not full yet."""
+        rows, _, keys, _, _ = self._loop.gathered()
+        return rows > 0 or len(keys) > 0
+
     def flush(self) -> None:
         """Learn from a mini-batch that is not full yet: at the end of the data."""
         self._loop.flush()
@@ -224,6 +231,9 @@ class OnlineEngine:
         engine._restore(state)
         return engine
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return thawed_engine, (self.settings, freeze(self.state()))
+
     def _restore(self, state: dict[str, NDArray[Any]]) -> None:
         OnlineEngine.__init__(self, self.settings)
         loop = self._loop
@@ -246,6 +256,11 @@ class OnlineEngine:
             self.sketch.factor = float(state["factor"][0])
         if isinstance(self.sketch, _native.EvidenceSketch):
             self.sketch.random = int(state["random"][0])
+
+
+def thawed_engine(settings: OnlineSettings, frozen: dict[str, Any]) -> OnlineEngine:
+    """An engine from what was pickled of it."""
+    return OnlineEngine.from_state(settings, thaw(frozen))
 
 
 def _store(settings: OnlineSettings) -> str:

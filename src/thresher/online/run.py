@@ -82,18 +82,20 @@ class OnlineRun:
         run: RunSettings,
         plan: Plan,
         classes: list[Label] | None = None,
+        *,
+        engine: OnlineEngine | None = None,
     ) -> None:
         self.source = source.limited(plan.limits)
         self.settings = settings
         self.how = run
         self.plan = plan
-        self.engine = OnlineEngine(settings)
+        self.engine = OnlineEngine(settings) if engine is None else engine
         self.targets = Targets(get_loss(settings.loss), classes, multilabel=settings.multilabel)
         self.passes_done = 0
         self.cursor = Cursor()
         self.skipped = 0
         self._order = LabelOrder(get_loss(settings.loss).task != "real" and not settings.multilabel)
-        self._rows_at_cursor = 0
+        self._rows_at_cursor = self.engine.rows
         self._features = 0
         self._started = self._saved = time.monotonic()
         self._resident = self._most_resident = resident()
@@ -120,6 +122,11 @@ class OnlineRun:
         except KeyboardInterrupt:
             self.save()
             raise
+
+    def feed(self) -> None:
+        """Learn from the rows as one stretch of a longer stream: no end of a pass, the last mini-batch may wait."""
+        for batch, cursor in self._batches():
+            self._learn(batch, cursor)
 
     def save(self) -> None:
         """Write the checkpoint, if one was asked for."""

@@ -99,7 +99,7 @@ def as_source(data: Any, y: Any = None, *, weight: Any = None, target: str | Non
     reading
         ``format``, ``on_error``, ``multilabel`` for paths.
     """
-    if isinstance(data, Source) or _is_paths(data):
+    if is_stored(data):
         if y is not None or weight is not None or target is not None:
             raise SettingsError("a file or source brings its own labels and weights: pass no y, weight or target")
         if isinstance(data, Source):
@@ -135,7 +135,13 @@ def as_source(data: Any, y: Any = None, *, weight: Any = None, target: str | Non
     return DenseSource(matrix, y, weight)
 
 
-def _is_paths(data: Any) -> bool:
+def is_stored(data: Any) -> bool:
+    """Whether this brings its own labels: a path, several, or a `Source`."""
+    return isinstance(data, Source) or is_paths(data)
+
+
+def is_paths(data: Any) -> bool:
+    """Whether this is a path, or several."""
     if isinstance(data, (str, os.PathLike)):
         return True
     return isinstance(data, (list, tuple)) and len(data) > 0 and all(isinstance(p, (str, os.PathLike)) for p in data)

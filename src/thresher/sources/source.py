@@ -62,6 +62,9 @@ class Source(ABC):
     total_bytes: int | None = None
     #: Rows in all, where known.
     total_rows: int | None = None
+    #: Whether a row has any number of labels, and how many there are, where known.
+    multilabel: bool = False
+    label_columns: int | None = None
 
     def batches(
         self,
