@@ -52,7 +52,7 @@ inline std::uint64_t load_tail(const char* p, std::size_t n) {
 
 /// The same where the caller knows that eight bytes are readable: one load and a mask.
 inline std::uint64_t load_tail_padded(const char* p, std::size_t n) {
-  return n == 0 ? 0 : load_word(p) & (~std::uint64_t{0} >> (64 - 8 * n));
+  return load_word(p) & ((std::uint64_t{1} << (8 * n)) - 1);
 }
 
 /// Hash `n` bytes. `padded` says that eight bytes past the end are readable (it changes the speed, not the value).
@@ -60,6 +60,16 @@ template <bool padded = false>
 inline std::uint64_t hash_bytes(const char* p, std::size_t n, std::uint64_t seed = 0) {
   std::uint64_t h = seed ^ detail::salt[0];
   const std::uint64_t length = n;
+  if constexpr (padded) {
+    if (n < 16) {
+      // Whether there is a whole word is a coin toss among names of usual length: no branch for it.
+      const std::uint64_t after = fold_multiply(h ^ load_word(p), detail::salt[1]);
+      const std::uint64_t whole = n >> 3;
+      h ^= (h ^ after) & (0 - whole);
+      h = fold_multiply(h ^ load_tail_padded(p + 8 * whole, n & 7), detail::salt[2]);
+      return fold_multiply(h ^ length, detail::salt[3]);
+    }
+  }
   for (; n >= 8; p += 8, n -= 8) h = fold_multiply(h ^ load_word(p), detail::salt[1]);
   const std::uint64_t tail = padded ? load_tail_padded(p, n) : load_tail(p, n);
   h = fold_multiply(h ^ tail, detail::salt[2]);

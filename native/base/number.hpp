@@ -118,37 +118,83 @@ inline bool two_digits_values(std::uint64_t a, std::uint64_t b, std::uint64_t& o
 
 }  // namespace detail
 
+namespace detail {
+
+inline bool eight_digits_value(std::uint64_t word, double& out) {
+#if defined(THRESHER_SSE2)
+  const __m128i zero = _mm_setzero_si128();
+  const __m128i nine = _mm_set1_epi8(9);
+  const __m128i bytes = _mm_cvtsi64_si128(static_cast<long long>(word));
+  if (_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(bytes, nine), nine)) != 0xffff) return false;
+  const __m128i twos = _mm_madd_epi16(_mm_unpacklo_epi8(bytes, zero), _mm_set1_epi32(10 | 1 << 16));
+  const __m128i fours = _mm_madd_epi16(_mm_packs_epi32(twos, zero), _mm_set1_epi32(100 | 1 << 16));
+  const __m128i eights = _mm_madd_epi16(_mm_packs_epi32(fours, zero), _mm_set1_epi32(10000 | 1 << 16));
+  out = _mm_cvtsd_f64(_mm_cvtepi32_pd(eights));
+  return true;
+#else
+  if (other_bytes(word) != 0) return false;
+  out = as_double(digits_value(word, 8));
+  return true;
+#endif
+}
+
+/// What a short value consists of: up to 8 digits, as a word that holds one in each byte, and what to divide by.
+struct ShortValue {
+  std::uint64_t digits;
+  double scale = 1.0;
+  bool negative;
+
+  /// Both numbers are exact, so the double is rounded once, as a reader of doubles would have it.
+  [[nodiscard]] double of(double whole) const {
+    const double quotient = whole / scale;
+    return negative ? -quotient : quotient;
+  }
+};
+
+/// False unless the value is an optional minus and 1 to 8 other bytes, not a point alone; that they are
+/// digits is for the caller to see. They are moved to the upper end of the word, behind zero bytes, which
+/// count as leading zeros.
+inline bool split_short_value(const char* start, const char* end, ShortValue& out) {
+  out.negative = *start == '-';
+  const char* const q = start + out.negative;
+  const auto length = static_cast<std::size_t>(end - q);
+  if (length - 1 >= 8) return false;
+  out.digits = (load_word(q) ^ ascii_zeros) << (64 - 8 * length);
+  // Bit 7 of each byte that is a point; exact for the first, and a second one is no digit afterwards.
+  const std::uint64_t points = out.digits ^ (('.' ^ '0') * 0x0101010101010101ULL);
+  const std::uint64_t point = (points - 0x0101010101010101ULL) & ~points & 0x8080808080808080ULL;
+  if (point == 0) return true;
+  // What stands before the point moves up to close the gap.
+  const unsigned at = lowest_bit(point) - 7U;
+  const std::uint64_t before = (std::uint64_t{1} << at) - 1;
+  out.digits = (out.digits & (~before << 8)) | ((out.digits & before) << 8);
+  out.scale = double_power_of_ten[7 - at / 8];
+  return length != 1;
+}
+
+}  // namespace detail
+
 /// "index:value" where both are short: `key_end` is the colon, `value_end` the byte after the value.
 /// False unless the index is 1 to 8 digits, and the value an optional minus and up to 8 bytes of
 /// digits with at most one point among them; then the tokens may still be what `parse_u64` and
-/// `parse_double` take. Both tokens are moved to the upper end of a word, behind zero bytes, which
-/// count as leading zeros.
+/// `parse_double` take.
 inline bool parse_short_pair(const char* p, const char* key_end, const char* value_end, ShortPair& out) {
-  const char* const start = key_end + 1;
-  const bool negative = *start == '-';
-  const char* const q = start + negative;
   const auto key_length = static_cast<std::size_t>(key_end - p);
-  const auto value_length = static_cast<std::size_t>(value_end - q);
-  if (key_length - 1 >= 8 || value_length - 1 >= 8) return false;
+  detail::ShortValue value;
+  if (key_length - 1 >= 8 || !detail::split_short_value(key_end + 1, value_end, value)) return false;
   const std::uint64_t key = (load_word(p) ^ detail::ascii_zeros) << (64 - 8 * key_length);
-  std::uint64_t value = (load_word(q) ^ detail::ascii_zeros) << (64 - 8 * value_length);
-  double scale = 1.0;
-  // Bit 7 of each byte that is a point; exact for the first, and a second one is no digit afterwards.
-  const std::uint64_t points = value ^ (('.' ^ '0') * 0x0101010101010101ULL);
-  const std::uint64_t point = (points - 0x0101010101010101ULL) & ~points & 0x8080808080808080ULL;
-  if (point != 0) {
-    if (value_length == 1) return false;
-    // What stands before the point moves up to close the gap.
-    const unsigned at = lowest_bit(point) - 7U;
-    const std::uint64_t before = (std::uint64_t{1} << at) - 1;
-    value = (value & (~before << 8)) | ((value & before) << 8);
-    scale = detail::double_power_of_ten[7 - at / 8];
-  }
   double digits;
-  if (!detail::two_digits_values(key, value, out.key, digits)) return false;
-  // Both are exact, so the double is rounded once, as a reader of doubles would have it.
-  const double quotient = digits / scale;
-  out.value = static_cast<float>(negative ? -quotient : quotient);
+  if (!detail::two_digits_values(key, value.digits, out.key, digits)) return false;
+  out.value = static_cast<float>(value.of(digits));
+  return true;
+}
+
+/// The same for a value alone, which ends at `end`.
+inline bool parse_short_double(const char* start, const char* end, double& out) {
+  detail::ShortValue value;
+  double digits;
+  if (!detail::split_short_value(start, end, value) || !detail::eight_digits_value(value.digits, digits)) return false;
+  out = value.of(digits);
   return true;
 }
 

@@ -71,7 +71,7 @@ class Libsvm {
     if (*p == '\n') return p;
     const KeyIndex* const only = options_.only;
     Appender append(out_);
-    Delimiters ends(p);
+    Delimiters<> ends(p);
     for (;;) {
       const char* const colon = ends.next();
       if (*colon != ':') return p;

@@ -2,15 +2,14 @@
 
 #include <cmath>
 #include <limits>
-#include <string>
-#include <string_view>
-#include <unordered_map>
 
 #include "base/hash.hpp"
 #include "base/number.hpp"
 #include "base/rows.hpp"
 #include "sources/appender.hpp"
+#include "sources/delimiters.hpp"
 #include "sources/line_loop.hpp"
+#include "sources/namespaces.hpp"
 
 namespace thresher::sources {
 
@@ -41,7 +40,7 @@ bool at_token_end(const char* p) { return is_blank(*p) || at_line_end(p) || *p =
 
 class Vw {
  public:
-  Vw(const char* text, const ParseOptions& options, Parsed& out) : text_(text), options_(options), out_(out) {}
+  Vw(const char* text, const ParseOptions& options, Parsed& out) : text_(text), options_(options), out_(out), namespaces_(out.prefixes) {}
 
   Line line(const char*& p, RowExtras& extras, Trouble& bad) {
     p = skip_blanks(p);
@@ -94,12 +93,12 @@ class Vw {
     ++p;
     double scale = 1.0;
     if (is_blank(*p) || at_line_end(p) || *p == '|') {
-      enter({});
+      space_ = {};
     } else {
       const char* end = name_end(p);
       if (end == p) return bad(p, "a namespace should stand here");
       if (*end != ':' && !at_token_end(end)) return bad(end, "unexpected byte in a namespace");
-      if (!enter({p, static_cast<std::size_t>(end - p)})) return bad(p, "too many namespaces in one block");
+      if (!namespaces_.find({p, static_cast<std::size_t>(end - p)}, space_)) return bad(p, "too many namespaces in one block");
       if (*end == ':') {
         const char* const stop = parse_double(end + 1, scale);
         if (stop == nullptr || !at_token_end(stop) || !std::isfinite(scale))
@@ -113,6 +112,74 @@ class Vw {
 
   template <bool named>
   Line features(const char*& at, double scale, Trouble& bad) {
+    const std::size_t before = out_.keys.size();
+    at = ordinary_features<named>(at, scale);
+    if (options_.only != nullptr) drop_others(before);
+    return *at == '\n' || *at == '|' ? Line::row : any_features<named>(at, scale, bad);
+  }
+
+  /// Of the features from number `first` on, keep those that were asked for.
+  void drop_others(std::size_t first) {
+    std::size_t kept = first;
+    for (std::size_t i = first; i < out_.keys.size(); ++i) {
+      if (options_.only->find(out_.keys[i]) == KeyIndex::none) continue;
+      out_.keys[kept] = out_.keys[i];
+      out_.values[kept] = out_.values[i];
+      if (options_.want_names) out_.names[kept] = out_.names[i];
+      ++kept;
+    }
+    out_.keys.resize(kept);
+    out_.values.resize(kept);
+    if (options_.want_names) out_.names.resize(kept);
+  }
+
+  /// As far as the tokens are of the ordinary kind: a name, perhaps a number, and a blank or the end of the
+  /// namespace. Returns that end, or where the first other token starts, for `any_features` to go on from.
+  template <bool named>
+  const char* ordinary_features(const char* p, double scale) {
+    p = skip_blanks(p);
+    if (*p == '|' || *p == '\n') return p;
+    if (!std::isfinite(static_cast<float>(scale * 1e8))) return p;  // else no short value is too large
+    const auto one = static_cast<float>(scale);
+    const std::uint64_t seed = space_.seed;
+    const std::uint64_t prefix = space_.prefix;
+    const char* const text = text_;
+    Appender<named> append(out_);
+    Delimiters<'|'> ends(p);
+    for (;;) {
+      append.make_room();
+      const char* const name = p;
+      const char* const name_end = ends.next();
+      const char* end = name_end;
+      float value = one;
+      if (*end == ':') {
+        end = ends.next();
+        double number;
+        if (!parse_short_double(name_end + 1, end, number)) return p;
+        value = static_cast<float>(number * scale);
+      }
+      const auto length = static_cast<std::size_t>(name_end - p);
+      const char after = *end;
+      if (after != ' ') [[unlikely]] {
+        if (after != '\t' && after != '\n' && after != '|') return p;
+      }
+      if (length == 0) [[unlikely]] {
+        if (!is_blank(*name_end)) return p;
+        ++p;
+        continue;
+      }
+      append.unchecked(hash_bytes<true>(name, length, seed), value,
+                       PackedName::pack(static_cast<std::uint64_t>(name - text), length, prefix));
+      p = end + 1;
+      if (after != ' ') [[unlikely]] {
+        if (after != '\t') return end;
+      }
+    }
+  }
+
+  /// Any tokens at all, with every check.
+  template <bool named>
+  Line any_features(const char*& at, double scale, Trouble& bad) {
     const KeyIndex* const only = options_.only;
     Appender<named> append(out_);
     const char* p = at;
@@ -131,44 +198,20 @@ class Vw {
       const auto narrow = static_cast<float>(value * scale);
       if (!std::isfinite(narrow)) return bad(end, "the value is too large for single precision");
       const auto length = static_cast<std::size_t>(end - p);
-      const std::uint64_t key = hash_bytes<true>(p, length, seed_);
+      const std::uint64_t key = hash_bytes<true>(p, length, space_.seed);
       if (only == nullptr || only->find(key) != KeyIndex::none)
-        append(key, narrow, PackedName::pack(static_cast<std::uint64_t>(p - text_), length, prefix_));
+        append(key, narrow, PackedName::pack(static_cast<std::uint64_t>(p - text_), length, space_.prefix));
       p = stop;
     }
     at = p;
     return Line::row;
   }
 
-  /// Make `name` the current namespace; false when there are more than names can number.
-  bool enter(std::string_view name) {
-    if (name.empty()) {
-      seed_ = prefix_ = 0;
-      return true;
-    }
-    if (prefix_ != 0 && name == std::string_view(out_.prefixes[prefix_]).substr(0, out_.prefixes[prefix_].size() - 1))
-      return true;
-    std::string prefix(name);
-    prefix += '^';
-    const auto found = known_.find(prefix);
-    if (found != known_.end()) {
-      prefix_ = found->second;
-    } else {
-      if (out_.prefixes.size() == PackedName::most_prefixes) return false;
-      prefix_ = out_.prefixes.size();
-      out_.prefixes.push_back(prefix);
-      known_.emplace(prefix, prefix_);
-    }
-    seed_ = hash_bytes(prefix.data(), prefix.size());
-    return true;
-  }
-
   const char* text_;
   const ParseOptions& options_;
   Parsed& out_;
-  std::unordered_map<std::string, std::size_t> known_;
-  std::size_t prefix_ = 0;
-  std::uint64_t seed_ = 0;
+  Namespaces namespaces_;
+  Namespace space_;
 };
 
 }  // namespace
