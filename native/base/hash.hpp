@@ -55,25 +55,41 @@ inline std::uint64_t load_tail_padded(const char* p, std::size_t n) {
   return load_word(p) & ((std::uint64_t{1} << (8 * n)) - 1);
 }
 
-/// Hash `n` bytes. `padded` says that eight bytes past the end are readable (it changes the speed, not the value).
-template <bool padded = false>
+namespace detail {
+
+/// Which of the bytes left over after whole words are part of n, and all bits where there is a whole word.
+struct UnderSixteen {
+  std::uint64_t tail[16] = {};
+  std::uint64_t whole[16] = {};
+
+  constexpr UnderSixteen() {
+    for (unsigned n = 0; n < 16; ++n) {
+      tail[n] = (std::uint64_t{1} << (8 * (n % 8))) - 1;
+      whole[n] = n < 8 ? 0 : ~std::uint64_t{0};
+    }
+  }
+};
+inline constexpr UnderSixteen under_sixteen;
+
+}  // namespace detail
+
+/// Hash `n` bytes.
 inline std::uint64_t hash_bytes(const char* p, std::size_t n, std::uint64_t seed = 0) {
   std::uint64_t h = seed ^ detail::salt[0];
   const std::uint64_t length = n;
-  if constexpr (padded) {
-    if (n < 16) {
-      // Whether there is a whole word is a coin toss among names of usual length: no branch for it.
-      const std::uint64_t after = fold_multiply(h ^ load_word(p), detail::salt[1]);
-      const std::uint64_t whole = n >> 3;
-      h ^= (h ^ after) & (0 - whole);
-      h = fold_multiply(h ^ load_tail_padded(p + 8 * whole, n & 7), detail::salt[2]);
-      return fold_multiply(h ^ length, detail::salt[3]);
-    }
-  }
   for (; n >= 8; p += 8, n -= 8) h = fold_multiply(h ^ load_word(p), detail::salt[1]);
-  const std::uint64_t tail = padded ? load_tail_padded(p, n) : load_tail(p, n);
-  h = fold_multiply(h ^ tail, detail::salt[2]);
+  h = fold_multiply(h ^ load_tail(p, n), detail::salt[2]);
   return fold_multiply(h ^ length, detail::salt[3]);
+}
+
+/// The same where the caller knows that eight bytes past the end are readable, for names of usual length:
+/// whether one of them has a whole word in it is a coin toss, so up to 15 bytes there is no branch for it.
+inline std::uint64_t hash_padded_bytes(const char* p, std::size_t n, std::uint64_t seed = 0) {
+  if (n >= 16) [[unlikely]] return hash_bytes(p, n, seed);
+  std::uint64_t h = seed ^ detail::salt[0];
+  h ^= (h ^ fold_multiply(h ^ load_word(p), detail::salt[1])) & detail::under_sixteen.whole[n];
+  h = fold_multiply(h ^ (load_word(p + (n & 8)) & detail::under_sixteen.tail[n]), detail::salt[2]);
+  return fold_multiply(h ^ n, detail::salt[3]);
 }
 
 /// A seed made ready for many keys: spread, so that neighbouring seeds give unrelated hashes.

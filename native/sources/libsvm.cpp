@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/number.hpp"
+#include "base/short_number.hpp"
 #include "sources/appender.hpp"
 #include "sources/delimiters.hpp"
 #include "sources/line_loop.hpp"

@@ -1,12 +1,12 @@
 // The namespaces met in a block, each with its number and the seed of its keys.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/hash.hpp"
@@ -21,45 +21,67 @@ struct Namespace {
 
 /// Numbers namespaces in the order they come, and writes their prefixes ("user^") down in `prefixes`.
 ///
-/// Lines repeat the same few, so each is first looked for where the last one like it was found; only
-/// one that is not there is looked up among all.
+/// Every line asks for its few, so they have a table of their own (open addressing, at most half full),
+/// where names of up to eight bytes are words.
 class Namespaces {
  public:
-  explicit Namespaces(std::vector<std::string>& prefixes) : prefixes_(prefixes) {}
+  explicit Namespaces(std::vector<std::string>& prefixes) : prefixes_(prefixes), slots_(16) {}
 
-  /// False when there are more than names can number. Eight bytes past the end of `name` are readable.
+  /// False when there are more than names can number. The name is not empty, has no zero byte in it, and
+  /// eight bytes past its end are readable.
   bool find(std::string_view name, Namespace& out) {
-    Namespace& recent = recent_[hash_bytes<true>(name.data(), name.size()) % recent_.size()];
-    if (recent.prefix == 0 || !is_prefix_of(name, prefixes_[recent.prefix])) {
-      if (!look_up(name, recent)) return false;
+    const Slot wanted = slot_of(name);
+    std::size_t at = home(wanted);
+    for (; slots_[at].length != 0; at = next(at)) {
+      if (slots_[at].hash != wanted.hash || slots_[at].length != wanted.length || !same_rest(name, slots_[at])) continue;
+      out = slots_[at].space;
+      return true;
     }
-    out = recent;
-    return true;
+    return add(name, wanted, out);
   }
 
  private:
-  static bool is_prefix_of(std::string_view name, std::string_view prefix) {
-    return prefix.size() == name.size() + 1 && prefix.substr(0, name.size()) == name;
+  struct Slot {
+    std::uint64_t hash = 0;  // of up to eight bytes: these themselves
+    std::size_t length = 0;  // zero in a free slot
+    Namespace space;
+  };
+
+  static Slot slot_of(std::string_view name) {
+    const std::size_t n = name.size();
+    if (n < 8) return {load_tail_padded(name.data(), n), n, {}};
+    return {n == 8 ? load_word(name.data()) : hash_padded_bytes(name.data(), n), n, {}};
+  }
+  std::size_t home(const Slot& slot) const { return fold_multiply(slot.hash, detail::salt[0]) & (slots_.size() - 1); }
+  std::size_t next(std::size_t at) const { return (at + 1) & (slots_.size() - 1); }
+
+  bool same_rest(std::string_view name, const Slot& slot) const {
+    return name.size() <= 8 || std::memcmp(prefixes_[slot.space.prefix].data(), name.data(), name.size()) == 0;
   }
 
-  bool look_up(std::string_view name, Namespace& out) {
+  bool add(std::string_view name, Slot slot, Namespace& out) {
+    if (prefixes_.size() == PackedName::most_prefixes) return false;
     std::string prefix(name);
     prefix += '^';
-    const auto found = known_.find(prefix);
-    if (found != known_.end()) {
-      out = found->second;
-      return true;
+    out = slot.space = {prefixes_.size(), hash_bytes(prefix.data(), prefix.size())};
+    prefixes_.push_back(std::move(prefix));
+    if (2 * prefixes_.size() > slots_.size()) {
+      const std::vector<Slot> before = std::exchange(slots_, std::vector<Slot>(2 * slots_.size()));
+      for (const Slot& old : before)
+        if (old.length != 0) put(old);
     }
-    if (prefixes_.size() == PackedName::most_prefixes) return false;
-    out = {prefixes_.size(), hash_bytes(prefix.data(), prefix.size())};
-    prefixes_.push_back(prefix);
-    known_.emplace(std::move(prefix), out);
+    put(slot);
     return true;
   }
 
+  void put(const Slot& slot) {
+    std::size_t at = home(slot);
+    while (slots_[at].length != 0) at = next(at);
+    slots_[at] = slot;
+  }
+
   std::vector<std::string>& prefixes_;
-  std::unordered_map<std::string, Namespace> known_;
-  std::array<Namespace, 64> recent_;
+  std::vector<Slot> slots_;
 };
 
 }  // namespace thresher::sources

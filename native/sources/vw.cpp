@@ -5,11 +5,12 @@
 
 #include "base/hash.hpp"
 #include "base/number.hpp"
+#include "base/short_number.hpp"
 #include "base/rows.hpp"
 #include "sources/appender.hpp"
-#include "sources/delimiters.hpp"
 #include "sources/line_loop.hpp"
 #include "sources/namespaces.hpp"
+#include "sources/vw_ordinary.hpp"
 
 namespace thresher::sources {
 
@@ -40,18 +41,27 @@ bool at_token_end(const char* p) { return is_blank(*p) || at_line_end(p) || *p =
 
 class Vw {
  public:
-  Vw(const char* text, const ParseOptions& options, Parsed& out) : text_(text), options_(options), out_(out), namespaces_(out.prefixes) {}
+  Vw(const char* text, const ParseOptions& options, Parsed& out)
+      : text_(text), options_(options), out_(out), namespaces_(out.prefixes) {}
 
   Line line(const char*& p, RowExtras& extras, Trouble& bad) {
     p = skip_blanks(p);
     if (at_line_end(p)) return Line::nothing;
-    if (head(p, extras, bad) == Line::bad) return Line::bad;
-    while (*p == '|')
-      if (space(p, bad) == Line::bad) return Line::bad;
-    return Line::row;
+    if (!ordinary_head(p) && head(p, extras, bad) == Line::bad) return Line::bad;
+    return options_.want_names ? spaces<true>(p, bad) : spaces<false>(p, bad);
   }
 
  private:
+  /// A short label, one blank and the '|'.
+  bool ordinary_head(const char*& p) {
+    const char* const end = name_end(p);
+    double label;
+    if (*end != ' ' || end[1] != '|' || !parse_short_double(p, end, label)) return false;
+    out_.y.push(label);
+    p = end + 1;
+    return true;
+  }
+
   /// Label, importance, base and tag, up to the first '|'. The base is checked and dropped: it is an
   /// offset to the prediction, which none of our methods take.
   Line head(const char*& p, RowExtras& extras, Trouble& bad) {
@@ -88,98 +98,53 @@ class Vw {
     return Line::row;
   }
 
-  /// One namespace: "|name:scale" and its features, up to the next '|' or the end of the line.
-  Line space(const char*& p, Trouble& bad) {
-    ++p;
-    double scale = 1.0;
-    if (is_blank(*p) || at_line_end(p) || *p == '|') {
-      space_ = {};
-    } else {
-      const char* end = name_end(p);
-      if (end == p) return bad(p, "a namespace should stand here");
-      if (*end != ':' && !at_token_end(end)) return bad(end, "unexpected byte in a namespace");
-      if (!namespaces_.find({p, static_cast<std::size_t>(end - p)}, space_)) return bad(p, "too many namespaces in one block");
-      if (*end == ':') {
-        const char* const stop = parse_double(end + 1, scale);
-        if (stop == nullptr || !at_token_end(stop) || !std::isfinite(scale))
-          return bad(end + 1, "the namespace's scale is not a number");
-        end = stop;
-      }
-      p = end;
+  /// All namespaces from the '|' at `p` on, up to the end of the line.
+  template <bool named>
+  Line spaces(const char*& p, Trouble& bad) {
+    VwDelimiters ends(p + 1);
+    while (*p == '|') {
+      if (space(p, ends, bad) == Line::bad) return Line::bad;
+      ordinary_features<named>(p, ends);
+      if (!is_blank(*p)) continue;
+      if (any_features<named>(p, bad) == Line::bad) return Line::bad;
+      ends = VwDelimiters(p + 1);
     }
-    return options_.want_names ? features<true>(p, scale, bad) : features<false>(p, scale, bad);
+    return Line::row;
   }
 
   template <bool named>
-  Line features(const char*& at, double scale, Trouble& bad) {
+  void ordinary_features(const char*& p, VwDelimiters& ends) {
     const std::size_t before = out_.keys.size();
-    at = ordinary_features<named>(at, scale);
-    if (options_.only != nullptr) drop_others(before);
-    return *at == '\n' || *at == '|' ? Line::row : any_features<named>(at, scale, bad);
-  }
-
-  /// Of the features from number `first` on, keep those that were asked for.
-  void drop_others(std::size_t first) {
-    std::size_t kept = first;
-    for (std::size_t i = first; i < out_.keys.size(); ++i) {
-      if (options_.only->find(out_.keys[i]) == KeyIndex::none) continue;
-      out_.keys[kept] = out_.keys[i];
-      out_.values[kept] = out_.values[i];
-      if (options_.want_names) out_.names[kept] = out_.names[i];
-      ++kept;
+    p = append_ordinary_vw<named, Numbers::are_short>(p, ends, text_, space_, scale_, out_);
+    if (is_blank(*p)) {
+      ends = VwDelimiters(p + 1);
+      p = append_ordinary_vw<named, Numbers::any>(p, ends, text_, space_, scale_, out_);
     }
-    out_.keys.resize(kept);
-    out_.values.resize(kept);
-    if (options_.want_names) out_.names.resize(kept);
+    if (options_.only != nullptr) out_.keep_only(*options_.only, before);
   }
 
-  /// As far as the tokens are of the ordinary kind: a name, perhaps a number, and a blank or the end of the
-  /// namespace. Returns that end, or where the first other token starts, for `any_features` to go on from.
-  template <bool named>
-  const char* ordinary_features(const char* p, double scale) {
-    p = skip_blanks(p);
-    if (*p == '|' || *p == '\n') return p;
-    if (!std::isfinite(static_cast<float>(scale * 1e8))) return p;  // else no short value is too large
-    const auto one = static_cast<float>(scale);
-    const std::uint64_t seed = space_.seed;
-    const std::uint64_t prefix = space_.prefix;
-    const char* const text = text_;
-    Appender<named> append(out_);
-    Delimiters<'|'> ends(p);
-    for (;;) {
-      append.make_room();
-      const char* const name = p;
-      const char* const name_end = ends.next();
-      const char* end = name_end;
-      float value = one;
-      if (*end == ':') {
-        end = ends.next();
-        double number;
-        if (!parse_short_double(name_end + 1, end, number)) return p;
-        value = static_cast<float>(number * scale);
-      }
-      const auto length = static_cast<std::size_t>(name_end - p);
-      const char after = *end;
-      if (after != ' ') [[unlikely]] {
-        if (after != '\t' && after != '\n' && after != '|') return p;
-      }
-      if (length == 0) [[unlikely]] {
-        if (!is_blank(*name_end)) return p;
-        ++p;
-        continue;
-      }
-      append.unchecked(hash_bytes<true>(name, length, seed), value,
-                       PackedName::pack(static_cast<std::uint64_t>(name - text), length, prefix));
-      p = end + 1;
-      if (after != ' ') [[unlikely]] {
-        if (after != '\t') return end;
-      }
-    }
+  /// The start of a namespace, "|name:scale". `ends` go on behind p, before and after.
+  Line space(const char*& p, VwDelimiters& ends, Trouble& bad) {
+    const char* const name = p + 1;
+    const char* const end = p = ends.next();
+    space_ = {};
+    scale_ = 1.0;
+    if (end == name) return at_token_end(end) ? Line::row : bad(end, "a namespace should stand here");
+    if (*end != ':' && !at_token_end(end)) return bad(end, "unexpected byte in a namespace");
+    if (!namespaces_.find({name, static_cast<std::size_t>(end - name)}, space_))
+      return bad(name, "too many namespaces in one block");
+    if (*end != ':') return Line::row;
+    const char* const stop = parse_double(end + 1, scale_);
+    if (stop == nullptr || !at_token_end(stop) || !std::isfinite(scale_))
+      return bad(end + 1, "the namespace's scale is not a number");
+    p = stop;
+    ends = VwDelimiters(p + 1);
+    return Line::row;
   }
 
-  /// Any tokens at all, with every check.
+  /// Features of the current namespace, up to the next '|' or the end of the line, with every check.
   template <bool named>
-  Line any_features(const char*& at, double scale, Trouble& bad) {
+  Line any_features(const char*& at, Trouble& bad) {
     const KeyIndex* const only = options_.only;
     Appender<named> append(out_);
     const char* p = at;
@@ -195,10 +160,10 @@ class Vw {
         if (stop == nullptr) return bad(end + 1, "the value is not a number (nan and inf are refused)");
       }
       if (!at_token_end(stop)) return bad(stop, "unexpected text after a feature");
-      const auto narrow = static_cast<float>(value * scale);
+      const auto narrow = static_cast<float>(value * scale_);
       if (!std::isfinite(narrow)) return bad(end, "the value is too large for single precision");
       const auto length = static_cast<std::size_t>(end - p);
-      const std::uint64_t key = hash_bytes<true>(p, length, space_.seed);
+      const std::uint64_t key = hash_padded_bytes(p, length, space_.seed);
       if (only == nullptr || only->find(key) != KeyIndex::none)
         append(key, narrow, PackedName::pack(static_cast<std::uint64_t>(p - text_), length, space_.prefix));
       p = stop;
@@ -212,6 +177,7 @@ class Vw {
   Parsed& out_;
   Namespaces namespaces_;
   Namespace space_;
+  double scale_ = 1.0;
 };
 
 }  // namespace
