@@ -17,8 +17,9 @@ struct ShortPair {
 namespace detail {
 
 /// A divisor that brings the sign along: [1] is for negative numbers.
-inline constexpr double signed_power_of_ten[2][8] = {{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7},
-                                                     {-1e0, -1e1, -1e2, -1e3, -1e4, -1e5, -1e6, -1e7}};
+inline constexpr double signed_power_of_ten[2][16] = {
+    {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15},
+    {-1e0, -1e1, -1e2, -1e3, -1e4, -1e5, -1e6, -1e7, -1e8, -1e9, -1e10, -1e11, -1e12, -1e13, -1e14, -1e15}};
 
 /// What the eight bytes of a word say, if all are digits ('0' xor-ed away).
 inline bool eight_digits_plain(std::uint64_t word, double& out) {
@@ -78,6 +79,21 @@ inline bool two_digits_values(std::uint64_t a, std::uint64_t b, std::uint64_t& o
 #endif
 }
 
+/// Bit 7 of each byte that is a point ('0' xor-ed away); exact for the first, and a second one is no digit.
+inline std::uint64_t points_of(std::uint64_t word) {
+  const std::uint64_t other = word ^ (('.' ^ '0') * 0x0101010101010101ULL);
+  return (other - 0x0101010101010101ULL) & ~other & 0x8080808080808080ULL;
+}
+
+/// How many bytes of the word follow the first of these points.
+inline unsigned bytes_after(std::uint64_t points) { return 7U - lowest_bit(points) / 8U; }
+
+/// The word without its first point: what stands before it moves up to close the gap.
+inline std::uint64_t without_point(std::uint64_t word, std::uint64_t points) {
+  const std::uint64_t before = (std::uint64_t{1} << (lowest_bit(points) - 7U)) - 1;
+  return (word & (~before << 8)) | ((word & before) << 8);
+}
+
 /// A short value as a quotient: a word of up to 8 digits, one in each byte, over a power of ten that has the
 /// sign. Both are exact, so the quotient is rounded once, as a reader of doubles would have it.
 struct ShortValue {
@@ -101,16 +117,12 @@ inline bool split_short_value(const char* start, const char* end, ShortValue& ou
     return true;
   }
   const std::uint64_t digits = word << unused;
-  // Bit 7 of each byte that is a point; exact for the first, and a second one is no digit afterwards.
-  const std::uint64_t points = digits ^ (('.' ^ '0') * 0x0101010101010101ULL);
-  const std::uint64_t point = (points - 0x0101010101010101ULL) & ~points & 0x8080808080808080ULL;
-  if (point == 0) {
+  const std::uint64_t points = points_of(digits);
+  if (points == 0) {
     out = {digits, powers[0]};
     return true;
   }
-  const unsigned at = lowest_bit(point) - 7U;
-  const std::uint64_t before = (std::uint64_t{1} << at) - 1;
-  out = {(digits & (~before << 8)) | ((digits & before) << 8), powers[7 - at / 8]};
+  out = {without_point(digits, points), powers[bytes_after(points)]};
   return length != 1;
 }
 
@@ -136,6 +148,34 @@ inline bool parse_short_double(const char* p, const char* end, double& out) {
   double digits;
   if (!detail::split_short_value(p, end, value) || !detail::eight_digits(value.digits, digits)) return false;
   out = digits / value.divisor;
+  return true;
+}
+
+/// A value of 9 to 16 bytes, of which at most 15 are digits; else as `parse_short_double`. Under 1e15.
+inline bool parse_longer_double(const char* p, const char* end, double& out) {
+  const bool negative = *p == '-';
+  const char* const q = p + negative;
+  const auto length = static_cast<std::size_t>(end - q);
+  if (length - 9 >= 8) return false;
+  std::uint64_t first = (load_word(q) ^ detail::ascii_zeros) << (8 * (16 - length));  // all but the last eight
+  std::uint64_t last = load_word(end - 8) ^ detail::ascii_zeros;
+  double after_first = 1e8;
+  unsigned fraction = 0;
+  if (const std::uint64_t points = detail::points_of(first); points != 0) {
+    first = detail::without_point(first, points);
+    fraction = 8 + detail::bytes_after(points);
+  } else if (const std::uint64_t later = detail::points_of(last); later != 0) {
+    last = detail::without_point(last, later);
+    fraction = detail::bytes_after(later);
+    after_first = 1e7;
+  } else if (length == 16) {
+    return false;
+  }
+  std::uint64_t upper;
+  double lower;
+  if (!detail::two_digits_values(first, last, upper, lower)) return false;
+  // 15 digits and powers of ten up to 10^15 are exact.
+  out = (detail::as_double(upper) * after_first + lower) / detail::signed_power_of_ten[negative][fraction];
   return true;
 }
 

@@ -115,7 +115,7 @@ class Vw {
   template <bool named>
   void ordinary_features(const char*& p, VwDelimiters& ends) {
     const std::size_t before = out_.keys.size();
-    p = append_ordinary_vw<named, Numbers::are_short>(p, ends, text_, space_, scale_, out_);
+    p = append_ordinary_vw<named, Numbers::plain>(p, ends, text_, space_, scale_, out_);
     if (is_blank(*p)) {
       ends = VwDelimiters(p + 1);
       p = append_ordinary_vw<named, Numbers::any>(p, ends, text_, space_, scale_, out_);

@@ -16,9 +16,9 @@ namespace thresher::sources {
 
 using VwDelimiters = Delimiters<'|'>;
 
-/// What the numbers of ordinary features look like: short ones are read without a call, which leaves the loop
-/// its registers.
-enum class Numbers { are_short, any };
+/// What the numbers of ordinary features look like. Plain decimals of up to 16 bytes are read without a call,
+/// which leaves the loop its registers.
+enum class Numbers { plain, any };
 
 namespace detail {
 
@@ -26,10 +26,13 @@ namespace detail {
 template <Numbers numbers>
 bool parse_value(const char* p, const char* end, double scale, float& out) {
   double number;
-  const bool read = numbers == Numbers::are_short ? parse_short_double(p, end, number) : parse_double(p, number) == end;
-  if (!read) return false;
+  if constexpr (numbers == Numbers::plain) {
+    if (!parse_short_double(p, end, number) && !parse_longer_double(p, end, number)) return false;
+  } else {
+    if (parse_double(p, number) != end) return false;
+  }
   out = static_cast<float>(number * scale);
-  return numbers == Numbers::are_short || std::isfinite(out);
+  return numbers == Numbers::plain || std::isfinite(out);
 }
 
 }  // namespace detail
@@ -40,8 +43,8 @@ bool parse_value(const char* p, const char* end, double scale, float& out) {
 template <bool named, Numbers numbers>
 const char* append_ordinary_vw(const char* p, VwDelimiters& delimiters, const char* text, Namespace space,
                                double scale, Parsed& out) {
-  // Short numbers are under 1e8: with such a scale none leaves single precision, and none is looked at for it.
-  if (!std::isfinite(static_cast<float>(scale * 1e8))) return p;
+  // Plain numbers are under 1e15: with such a scale none leaves single precision, and none is looked at for it.
+  if (!std::isfinite(static_cast<float>(scale * 1e15))) return p;
   const auto one = static_cast<float>(scale);
   Appender<named> append(out);
   VwDelimiters ends = delimiters;

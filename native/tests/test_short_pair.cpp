@@ -14,6 +14,7 @@
 
 using check::PaddedText;
 using check::Random;
+using thresher::parse_longer_double;
 using thresher::parse_short_double;
 using thresher::parse_short_pair;
 using thresher::ShortPair;
@@ -49,20 +50,24 @@ void check_word(const std::string& bytes, const std::string& more) {
   CHECK_EQ(Ends::marks_of_word(thresher::load_word(bytes.data())), wanted);
 }
 
-/// A value read alone is the double of the oracle, to the bit.
-bool value_as_expected(const std::string& value, bool must_accept) {
+/// A value read alone is the double of the oracle, to the bit, and under what is promised.
+bool value_as_expected(bool (*parse)(const char*, const char*, double&), double under, const std::string& value,
+                       bool must_accept) {
   const PaddedText text(value + " ");
   const char* const end = text.data() + value.size();
   double got = 0;
-  if (!parse_short_double(text.data(), end, got)) return !must_accept;
+  if (!parse(text.data(), end, got)) return !must_accept;
   double wanted = 0;
-  return check::expected_double(text.data(), wanted) == end && std::fabs(got) < 1e8 &&
+  return check::expected_double(text.data(), wanted) == end && std::fabs(got) < under &&
          std::bit_cast<std::uint64_t>(wanted) == std::bit_cast<std::uint64_t>(got);
+}
+bool longer_as_expected(const std::string& value, bool must_accept) {
+  return value_as_expected(parse_longer_double, 1e15, value, must_accept);
 }
 
 /// Whatever the fast path accepts must be what the oracles read, to the bit and to the end of the token.
 bool as_expected(const std::string& key, const std::string& value, bool must_accept) {
-  if (!value_as_expected(value, must_accept)) return false;
+  if (!value_as_expected(parse_short_double, 1e8, value, must_accept)) return false;
   const PaddedText text(key + ":" + value + " ");
   const char* const colon = text.data() + key.size();
   const char* const end = colon + 1 + value.size();
@@ -140,4 +145,26 @@ TEST(short_pairs_taken_or_left) {
     const std::string with_point = std::string(digits).insert(random.below(digits.size() + 1), ".");
     CHECK(as_expected("17", random.chance(2) ? with_point : "-" + with_point, true));
   }
+}
+
+TEST(longer_values_that_must_be_taken) {
+  for (const char* const value : {"123456789", "-123456789", "0.1234567", "0.12345678", "-0.123456789", "123456789012345",
+                                  "999999999999999", ".999999999999999", "999999999999999.", "99999999.9999999",
+                                  "9999999.99999999", "-1.00000000000000", "000000000", "-0.0000000000"})
+    CHECK(longer_as_expected(value, true));
+  Random random(5);
+  for (int i = 0; i < 50000; ++i) {
+    std::string value = drawn(random, "0123456789", 8 + random.below(8));
+    if (value.size() == 8 || random.chance(2)) value.insert(random.below(value.size() + 1), ".");
+    CHECK(longer_as_expected(random.chance(2) ? value : "-" + value, true));
+  }
+}
+
+TEST(longer_values_taken_or_left) {
+  for (const char* const value : {"", "-", "12345678", "1234567890123456", "1.234567890123456", "1234567890123456.",
+                                  "0.1234.5678", "12345678..", "........1", "1234e56789", "--12345678", "+12345678",
+                                  "12345678 9", "123456789x", "\xff\xff\xff\xff\xff\xff\xff\xff\xff"})
+    CHECK(longer_as_expected(value, false));
+  Random random(6);
+  for (int i = 0; i < 50000; ++i) CHECK(longer_as_expected(drawn(random, "01234567899-.e", random.below(20)), false));
 }

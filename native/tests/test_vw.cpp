@@ -152,7 +152,9 @@ TEST(vw_ordinary_features_among_others) {
 }
 
 TEST(vw_scales_near_the_largest_float) {
-  // 99999999 * 3.4e30 still fits, and no short number needs to be looked at; from there on each does.
+  // Under 3.4e23 no plain number needs to be looked at; from there on each does.
+  CHECK_EQ(rows("1 |n:3.4e23 a b:999999999999999\n"), "1 n^a:3.4000001e+23 n^b:3.39999995e+38\n");
+  CHECK_EQ(fault("1 |n:3.41e23 a b:999999999999999\n"), "0:16 the value is too large for single precision");
   CHECK_EQ(rows("1 |n:3.4e30 a b:99999999\n"), "1 n^a:3.3999999e+30 n^b:3.39999995e+38\n");
   CHECK_EQ(rows("1 |n:4e30 a:80000000 b:-1 c\n"), "1 n^a:3.19999998e+38 n^b:-4.00000006e+30 n^c:4.00000006e+30\n");
   CHECK_EQ(fault("1 |n:4e30 a b:99999999\n"), "0:13 the value is too large for single precision");
