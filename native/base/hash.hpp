@@ -57,39 +57,37 @@ inline std::uint64_t load_tail_padded(const char* p, std::size_t n) {
 
 namespace detail {
 
-/// Which of the bytes left over after whole words are part of n, and all bits where there is a whole word.
-struct UnderSixteen {
+/// For names of under 16 bytes: which bytes of their last word count, and all bits where there is a word before it.
+struct ShortNameMasks {
   std::uint64_t tail[16] = {};
   std::uint64_t whole[16] = {};
 
-  constexpr UnderSixteen() {
+  constexpr ShortNameMasks() {
     for (unsigned n = 0; n < 16; ++n) {
       tail[n] = (std::uint64_t{1} << (8 * (n % 8))) - 1;
       whole[n] = n < 8 ? 0 : ~std::uint64_t{0};
     }
   }
 };
-inline constexpr UnderSixteen under_sixteen;
+inline constexpr ShortNameMasks short_name_masks;
 
 }  // namespace detail
 
-/// Hash `n` bytes.
+/// Hash `n` bytes. `padded` says that eight bytes past the end are readable (it changes the speed, not the value).
+template <bool padded = false>
 inline std::uint64_t hash_bytes(const char* p, std::size_t n, std::uint64_t seed = 0) {
   std::uint64_t h = seed ^ detail::salt[0];
   const std::uint64_t length = n;
+  if (padded && n < 16) {
+    // Whether a name has a whole word in it is a coin toss, so there is no branch for that.
+    h ^= (h ^ fold_multiply(h ^ load_word(p), detail::salt[1])) & detail::short_name_masks.whole[n];
+    h = fold_multiply(h ^ (load_word(p + (n & 8)) & detail::short_name_masks.tail[n]), detail::salt[2]);
+    return fold_multiply(h ^ length, detail::salt[3]);
+  }
   for (; n >= 8; p += 8, n -= 8) h = fold_multiply(h ^ load_word(p), detail::salt[1]);
-  h = fold_multiply(h ^ load_tail(p, n), detail::salt[2]);
+  const std::uint64_t tail = padded ? load_tail_padded(p, n) : load_tail(p, n);
+  h = fold_multiply(h ^ tail, detail::salt[2]);
   return fold_multiply(h ^ length, detail::salt[3]);
-}
-
-/// The same where the caller knows that eight bytes past the end are readable, for names of usual length:
-/// whether one of them has a whole word in it is a coin toss, so up to 15 bytes there is no branch for it.
-inline std::uint64_t hash_padded_bytes(const char* p, std::size_t n, std::uint64_t seed = 0) {
-  if (n >= 16) [[unlikely]] return hash_bytes(p, n, seed);
-  std::uint64_t h = seed ^ detail::salt[0];
-  h ^= (h ^ fold_multiply(h ^ load_word(p), detail::salt[1])) & detail::under_sixteen.whole[n];
-  h = fold_multiply(h ^ (load_word(p + (n & 8)) & detail::under_sixteen.tail[n]), detail::salt[2]);
-  return fold_multiply(h ^ n, detail::salt[3]);
 }
 
 /// A seed made ready for many keys: spread, so that neighbouring seeds give unrelated hashes.

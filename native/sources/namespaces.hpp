@@ -42,7 +42,7 @@ class Namespaces {
 
  private:
   struct Slot {
-    std::uint64_t hash = 0;  // of up to eight bytes: these themselves
+    std::uint64_t hash = 0;  // up to eight bytes are their own
     std::size_t length = 0;  // zero in a free slot
     Namespace space;
   };
@@ -50,7 +50,7 @@ class Namespaces {
   static Slot slot_of(std::string_view name) {
     const std::size_t n = name.size();
     if (n < 8) return {load_tail_padded(name.data(), n), n, {}};
-    return {n == 8 ? load_word(name.data()) : hash_padded_bytes(name.data(), n), n, {}};
+    return {n == 8 ? load_word(name.data()) : hash_bytes<true>(name.data(), n), n, {}};
   }
   std::size_t home(const Slot& slot) const { return fold_multiply(slot.hash, detail::salt[0]) & (slots_.size() - 1); }
   std::size_t next(std::size_t at) const { return (at + 1) & (slots_.size() - 1); }

@@ -5,8 +5,8 @@
 
 #include "base/hash.hpp"
 #include "base/number.hpp"
-#include "base/short_number.hpp"
 #include "base/rows.hpp"
+#include "base/short_number.hpp"
 #include "sources/appender.hpp"
 #include "sources/line_loop.hpp"
 #include "sources/namespaces.hpp"
@@ -112,6 +112,7 @@ class Vw {
     return Line::row;
   }
 
+  /// The features behind the blank at `p`, if there is one, as far as nothing can be wrong with them.
   template <bool named>
   void ordinary_features(const char*& p, VwDelimiters& ends) {
     const std::size_t before = out_.keys.size();
@@ -126,7 +127,8 @@ class Vw {
   /// The start of a namespace, "|name:scale". `ends` go on behind p, before and after.
   Line space(const char*& p, VwDelimiters& ends, Trouble& bad) {
     const char* const name = p + 1;
-    const char* const end = p = ends.next();
+    const char* const end = ends.next();
+    p = end;
     space_ = {};
     scale_ = 1.0;
     if (end == name) return at_token_end(end) ? Line::row : bad(end, "a namespace should stand here");
@@ -163,7 +165,7 @@ class Vw {
       const auto narrow = static_cast<float>(value * scale_);
       if (!std::isfinite(narrow)) return bad(end, "the value is too large for single precision");
       const auto length = static_cast<std::size_t>(end - p);
-      const std::uint64_t key = hash_padded_bytes(p, length, space_.seed);
+      const std::uint64_t key = hash_bytes<true>(p, length, space_.seed);
       if (only == nullptr || only->find(key) != KeyIndex::none)
         append(key, narrow, PackedName::pack(static_cast<std::uint64_t>(p - text_), length, space_.prefix));
       p = stop;

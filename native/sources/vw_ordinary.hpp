@@ -65,7 +65,7 @@ const char* append_ordinary_vw(const char* p, VwDelimiters& delimiters, const ch
     if (length == 0) [[unlikely]] {
       if (*name_end == ':') return p;
     } else {
-      append.unchecked(hash_padded_bytes(name, length, space.seed), value,
+      append.unchecked(hash_bytes<true>(name, length, space.seed), value,
                        PackedName::pack(static_cast<std::uint64_t>(name - text), length, space.prefix));
     }
     p = end;
