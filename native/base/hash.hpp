@@ -52,14 +52,38 @@ inline std::uint64_t load_tail(const char* p, std::size_t n) {
 
 /// The same where the caller knows that eight bytes are readable: one load and a mask.
 inline std::uint64_t load_tail_padded(const char* p, std::size_t n) {
-  return n == 0 ? 0 : load_word(p) & (~std::uint64_t{0} >> (64 - 8 * n));
+  return load_word(p) & ((std::uint64_t{1} << (8 * n)) - 1);
 }
+
+namespace detail {
+
+/// For names of under 16 bytes: which bytes of their last word count, and all bits where there is a word before it.
+struct ShortNameMasks {
+  std::uint64_t tail[16] = {};
+  std::uint64_t whole[16] = {};
+
+  constexpr ShortNameMasks() {
+    for (unsigned n = 0; n < 16; ++n) {
+      tail[n] = (std::uint64_t{1} << (8 * (n % 8))) - 1;
+      whole[n] = n < 8 ? 0 : ~std::uint64_t{0};
+    }
+  }
+};
+inline constexpr ShortNameMasks short_name_masks;
+
+}  // namespace detail
 
 /// Hash `n` bytes. `padded` says that eight bytes past the end are readable (it changes the speed, not the value).
 template <bool padded = false>
 inline std::uint64_t hash_bytes(const char* p, std::size_t n, std::uint64_t seed = 0) {
   std::uint64_t h = seed ^ detail::salt[0];
   const std::uint64_t length = n;
+  if (padded && n < 16) {
+    // Whether a name has a whole word in it is a coin toss, so there is no branch for that.
+    h ^= (h ^ fold_multiply(h ^ load_word(p), detail::salt[1])) & detail::short_name_masks.whole[n];
+    h = fold_multiply(h ^ (load_word(p + (n & 8)) & detail::short_name_masks.tail[n]), detail::salt[2]);
+    return fold_multiply(h ^ length, detail::salt[3]);
+  }
   for (; n >= 8; p += 8, n -= 8) h = fold_multiply(h ^ load_word(p), detail::salt[1]);
   const std::uint64_t tail = padded ? load_tail_padded(p, n) : load_tail(p, n);
   h = fold_multiply(h ^ tail, detail::salt[2]);
