@@ -6,6 +6,7 @@ labels are noisy: even who knows the truth gets about seven rows in ten right.
 
 from __future__ import annotations
 
+import atexit
 import functools
 import itertools
 import os
@@ -60,11 +61,8 @@ def hard_stream() -> HardStream:
 @functools.cache
 def _made() -> HardStream:
     folder = tempfile.TemporaryDirectory(prefix="thresher-hard-")
-    _KEPT.append(folder)
+    atexit.register(folder.cleanup)
     return write_hard(Path(folder.name) / "hard")
-
-
-_KEPT: list[tempfile.TemporaryDirectory[str]] = []
 
 
 def write_hard(

@@ -156,6 +156,6 @@ def run(rows: int = ROWS, repeats: int = 5) -> str:
             "the 100 true features among the strongest 100 and 1000 after the pass. "
             f"Processor time; medians [least - most] of {repeats} turns.",
             "",
-            table(["learner", "ns a non-zero", "times VW from its cache", "R@100 / R@1000"], lines),
+            table(["learner", "ns a non-zero", "times faster than VW from its cache", "R@100 / R@1000"], lines),
         ]
     )

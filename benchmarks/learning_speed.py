@@ -83,7 +83,7 @@ def run(rows: int = ROWS, repeats: int = 5) -> str:
             f"Medians [least - most] of {repeats} turns; ratios are turn by turn.",
             "",
             table(
-                ["learner", "steady, rows/s", "times VW, steady", "whole process, s", "times VW, whole"],
+                ["learner", "steady, rows/s", "times faster than VW", "whole process, s", "times faster than VW"],
                 [
                     [
                         name,
