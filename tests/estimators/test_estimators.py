@@ -293,7 +293,7 @@ def test_hashing_has_buckets(y: Any, tmp_path: Any) -> None:
     assert all(name.startswith("bucket ") for name in model.selection_.names)
     assert model.coef_.shape == (1 if y is Y else 3, len(model.selection_))
     assert model.score(X, y) > 0.5
-    assert model.transform(X).shape == (len(X), len(model.selection_))
+    assert model.transform(X).shape == (X.shape[0], len(model.selection_))
     with pytest.raises(th.SettingsError, match="not columns by position"):
         model.get_support(indices=True)
     model.selection_.save(tmp_path / "model.thr")
