@@ -99,9 +99,9 @@ class Plan:
 _WIDEST = 1 << 24
 #: Batches alive at once at most: one being parsed, two waiting, one being learned, one on its way back.
 _BATCHES = 5
-#: Bytes that a feature in the shuffle buffer costs: key and value (12), name and text (24), twice while the buffer is
+#: Bytes that a feature in the shuffle buffer costs: key and value (12), name and text (40), twice while the buffer is
 #: put together, and once in each of the three permuted buffers on their way to the learner; a fifth more to be safe.
-_SHUFFLED_FEATURE, _SHUFFLED_NAME = 72, 144
+_SHUFFLED_FEATURE, _SHUFFLED_NAME = 72, 240
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,8 +153,10 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
     for_products = allowed // PLAN_SHARE if needs.products else 0
     wanted = 0 if sketch is None else needs.cell * sketch[0] * sketch[1]
     room = allowed - buffers - for_shuffle - for_products - (64 << 10) - wanted - needs.scores
+    # Names are cut before a sketch that is to be planned gets fewer than four cells a feature.
+    least = 0 if sketch is not None else 2 * 4 * k * needs.cell * needs.sketch_rows
     name_cap = 256
-    while name_cap > _SMALLEST_NAME_CAP and needs.table(name_cap) > room:
+    while name_cap > _SMALLEST_NAME_CAP and needs.table(name_cap) + least > room:
         name_cap //= 2
     table = needs.table(name_cap)
     if table > room:
