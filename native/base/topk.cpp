@@ -10,10 +10,16 @@ namespace thresher {
 
 namespace {
 
+/// Looked at before anything is allocated for so many.
+std::size_t checked(std::size_t k) {
+  if (k == 0 || k >= TopK::none / 4) throw std::length_error("a top-k table holds 1 to 2^30 features");
+  return k;
+}
+
 }  // namespace
 
-TopK::TopK(std::size_t k, std::size_t name_cap, double lazy) : k_(k), name_cap_(name_cap), slack_(1.0 + lazy), index_(k) {
-  if (k == 0 || k >= none / 4) throw std::length_error("a top-k table holds 1 to 2^30 features");
+TopK::TopK(std::size_t k, std::size_t name_cap, double lazy)
+    : k_(checked(k)), name_cap_(name_cap), slack_(1.0 + lazy), index_(k) {
   slots_.assign(k, {});
   heap_.resize(k);
   name_.resize(k);

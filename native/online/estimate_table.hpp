@@ -53,11 +53,12 @@ class EstimateTable final : public Store {
     }
   }
 
-  /// The sketch holds the kept features too: what fading took from them is given back.
+  /// The sketch holds the kept features too: what fading took from them is given back, the strongest first: features
+  /// that share a cell round it in an order, which must not depend on slots (a restored table has others).
   void fade(double factor) override {
     sketch_.scale(factor);
     for (std::size_t t = 0; t < tables_.size(); ++t)
-      for (std::uint32_t slot = 0; slot < tables_[t].size(); ++slot) {
+      for (const std::uint32_t slot : tables_[t].ordered(tables_[t].size())) {
         Place at[Places::most_rows];
         sketch_.places().locate(tables_[t].key(slot), at);
         for (std::size_t c = 0; c < group_; ++c) moves_[c] = (1.0 - factor) * kept(t, slot)[header + c];

@@ -75,7 +75,7 @@ TEST(long_products_lose_the_ends_of_their_longest_parts) {
 TEST(a_product_is_named_when_it_enters_the_table) {
   const Parents parents({"x7", "x12"}, {0, 1});
   thresher::TopK table(1, enough);
-  CHECK(table.offer(5, 1.0, parents.table.at(0)));
+  CHECK_EQ(table.offer(5, 1.0, parents.table.at(0)), 0U);
   CHECK(table.name(table.find(5)) == "x7 × x12");
   CHECK(NameView{}.empty() && !parents.table.at(0).empty());
 }

@@ -48,6 +48,9 @@ _CENTRE = int((1 << _BITS).sum()) - 1
 #: Bins of a histogram; margins m and -m are as far from its middle, each on its side.
 BINS = 2 * _CENTRE + 1
 
+#: Bins that are added up at a time: all at once would take several times the memory of the histogram.
+_AT_ONCE = 1 << 13
+
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -83,12 +86,18 @@ class Ranking:
         negatives, positives = float(negative.sum()), float(positive.sum())
         if not (negatives > 0 and positives > 0):
             return {}
-        below = np.concatenate(([0.0], np.cumsum(negative)[:-1]))
-        auc = float((positive / positives * ((below + negative / 2) / negatives)).sum())
-        # From the largest margin down: precision where each bin ends, weighed by the recall won in it.
-        found, false = np.cumsum(positive[::-1]), np.cumsum(negative[::-1])
-        precision = np.divide(found, found + false, out=np.zeros(BINS), where=found > 0)
-        average = float((positive[::-1] / positives * precision).sum())
+        auc = average = below = found = false = 0.0
+        for at in range(0, BINS, _AT_ONCE):
+            n, p = negative[at : at + _AT_ONCE], positive[at : at + _AT_ONCE]
+            ends = below + np.cumsum(n)
+            auc += float((p / positives * ((ends - n / 2) / negatives)).sum())
+            below = float(ends[-1])
+            # From the largest margin down: precision where each bin ends, weighed by the recall won in it.
+            n, p = negative[::-1][at : at + _AT_ONCE], positive[::-1][at : at + _AT_ONCE]
+            hits, misses = found + np.cumsum(p), false + np.cumsum(n)
+            precision = np.divide(hits, hits + misses, out=np.zeros(len(p)), where=hits > 0)
+            average += float((p / positives * precision).sum())
+            found, false = float(hits[-1]), float(misses[-1])
         return {"auc": min(auc, 1.0), "average_precision": min(average, 1.0)}
 
     def auc_error(self) -> float:

@@ -335,7 +335,7 @@ def evaluate(selection: Selection, source: Source) -> dict[str, float]:
     scores = Scores(selection.loss, len(selection.classes or ()))
     for batch, cursor in source.batches(keys=selection.wanted):
         where = partial(source.where, cursor, batch)
-        y = known_targets(batch, selection.classes, selection.loss, where)
+        y = known_targets(batch, selection.classes, selection.loss, where, multilabel=selection.multilabel)
         margins = selection.margins(batch)
         if not np.isfinite(margins).all():
             row = int(np.argwhere(~np.isfinite(margins))[0, 0])

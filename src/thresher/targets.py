@@ -226,9 +226,11 @@ def _some(labels: list[Label]) -> str:
 
 
 def known_targets(
-    batch: Batch, classes: list[Any] | None, loss: Loss, where: Callable[[int], str]
+    batch: Batch, classes: list[Any] | None, loss: Loss, where: Callable[[int], str], *, multilabel: bool = False
 ) -> NDArray[np.float64]:
     """The targets of rows to score a learned model on: its ``classes`` are all there are."""
+    if multilabel:
+        return Targets(loss, classes, multilabel=True).encode(batch, where)
     if batch.y is None or batch.y_indptr is not None:
         raise DataError("to score against, every row must have one label.")
     y, bad = _numbers(batch.y) if classes is None else _positions(batch.y, classes)

@@ -274,9 +274,12 @@ def _store(settings: OnlineSettings) -> str:
 def _joined(
     tables: list[Kept], bounds: list[NDArray[np.float64]], unit: float, intercept: NDArray[np.float64]
 ) -> Selected:
-    """Tables of single outputs as one: every feature of any of them, zero where an output does not keep it."""
-    keys = np.unique(np.concatenate([table.keys for table in tables]))
-    weights = np.zeros((len(tables), len(keys)))
+    """Tables of single outputs as one: every feature of any of them, zero where an output does not keep it.
+
+    Of no tables at all, as hashing has, no feature.
+    """
+    keys = np.unique(np.concatenate([np.empty(0, np.uint64), *(table.keys for table in tables)]))
+    weights = np.zeros((len(intercept), len(keys)))
     bound, counts = np.zeros(len(keys)), np.zeros(len(keys), np.uint64)
     names = [b""] * len(keys)
     for c, table in enumerate(tables):
@@ -288,4 +291,5 @@ def _joined(
             names[i] = name
     order = np.lexsort((keys, -np.sqrt((weights**2).sum(axis=0))))
     named = [names[i] for i in order.tolist()]
-    return Selected(keys[order], np.ascontiguousarray(weights[:, order]), counts[order], named, bound[order], intercept)
+    weights = weights[0] if len(intercept) == 1 else np.ascontiguousarray(weights[:, order])
+    return Selected(keys[order], weights, counts[order], named, bound[order], intercept)

@@ -35,26 +35,28 @@ def merged_state(mine: OnlineEngine, theirs: OnlineEngine) -> dict[str, NDArray[
     share = 1.0 if adaptive else mine.rows / max(1, mine.rows + theirs.rows)
     other = 1.0 if adaptive else 1.0 - share
     ours, others = mine.state(), theirs.state()
-    sketch = _merged_sketch(mine, theirs, share, other)
     step = ours["step"] + others["step"]
     step[1] = max(ours["step"][1], others["step"][1])  # the longest row
     bias = share * ours["bias"] + other * others["bias"]
     prior = mine.prior(step)
     lanes = settings.outputs // settings.tables
-    tables = []
+    ranked: list[tuple[slice, Kept]] = []
     for t, (a, b) in enumerate(zip(mine.kept(), theirs.kept(), strict=True)):
         keys = np.unique(np.concatenate([a.keys, b.keys]))
         columns = slice(t * lanes, (t + 1) * lanes)
         sums = share * _sums(mine, a, keys, columns) + other * _sums(theirs, b, keys, columns)
-        table = _ranked(keys, sums, prior if adaptive else None, a, b)
-        tables.append(_cut(table, settings.k))
-        if sketch is not None and settings.active == "exact" and settings.method == "mission":
+        ranked.append((columns, _ranked(keys, sums, prior if adaptive else None, a, b)))
+    sketch = _merged_sketch(mine, theirs, share, other)  # only now: it changes the sketches that were asked above
+    if sketch is not None and settings.active == "exact" and settings.method == "mission":
+        for columns, table in ranked:
             _write_back(sketch, table, settings.k, columns)
     mine.scores.merge(theirs.scores)
-    state = ours | pack_tables(tables) | mine.scores.state()
+    state = ours | pack_tables([_cut(table, settings.k) for _, table in ranked]) | mine.scores.state()
     state |= {"step": step, "bias": bias, "loop": np.array([mine.rows + theirs.rows, 1.0, 0.0])}
     if sketch is not None:
         state |= {"cells": sketch.cells, "factor": np.array([sketch.factor])}
+    if isinstance(sketch, _native.EvidenceSketch):
+        state["random"] = np.array([sketch.random], np.uint64)
     return state
 
 
