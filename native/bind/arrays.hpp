@@ -51,5 +51,6 @@ void bind_sources(nb::module_& m);
 void bind_online(nb::module_& m);
 void bind_count_sketch(nb::module_& m);
 void bind_ahead(nb::module_& m);
+void bind_kmers(nb::module_& m);
 
 }  // namespace thresher::bind

@@ -54,6 +54,7 @@ def select(
     restart: bool = False,
     batch_rows: int = DEFAULT_ROWS,
     progress: Callable[[Progress], None] | None = None,
+    **sequences: Any,
 ) -> Selection:
     """Find the ``k`` features that matter most, and name them.
 
@@ -105,6 +106,8 @@ def select(
         Rows a batch; the answer does not depend on it.
     progress : callable, optional
         Called with a `Progress` after every batch.
+    sequences
+        ``kmer``, ``canonical``, ``fragments`` and the other options of `thresher.scan_fasta`, for FASTA and FASTQ.
 
     Returns
     -------
@@ -142,7 +145,9 @@ def select(
         restart=restart,
         batch_rows=batch_rows,
     )
-    reading = {"format": format, "on_error": on_error}
+    reading: dict[str, Any] = {"format": format, "on_error": on_error, **sequences}
+    if reading.get("fragments") is not None:
+        reading.setdefault("seed", how.seed)
     source = as_source(data, y, weight=sample_weight, target=target, **reading).limited(plan.limits)
     held: Source | None = None
     if holdout is not None:
@@ -150,6 +155,8 @@ def select(
             raise SettingsError("pass test or holdout, not both")
         source, held = hold_out(source, holdout, seed=how.seed)
     elif test is not None:
+        if reading.get("fragments") is not None:
+            reading["seed"] += 1  # not the fragments that were learned from, should the genomes be the same
         held = as_source(*test, **reading) if isinstance(test, tuple) else as_source(test, target=target, **reading)
         held = held.limited(plan.limits)
     if class_weight is not None:

@@ -86,7 +86,7 @@ class Selection:
 
     def batches(self, data: Any, reading: dict[str, Any]) -> Iterator[Batch]:
         """The rows of any data, with the selected features only."""
-        source = as_source(data, **reading)
+        source = as_source(data, like=self.space.kmers, **reading)
         self.space.check_same(source.space)
         for batch, _ in source.batches(keys=self.keys, want_labels=False):
             if len(batch):
@@ -211,8 +211,10 @@ class Selection:
         if len(self.names) != k or len(np.unique(self.keys)) != k:
             raise ValueError("features without a name, or twice")
         size = self.space.size
-        if self.space.kind not in ("column", "index", "token") or not (
-            size is None or (type(size) is int and size >= 0)
+        if (
+            self.space.kind not in ("column", "index", "token", "kmer")
+            or (self.space.kind == "kmer") != (self.space.kmers is not None)
+            or not (size is None or (type(size) is int and size >= 0))
         ):
             raise ValueError("an unknown feature space")
         if size is not None and k and int(self.keys.max()) >= size:

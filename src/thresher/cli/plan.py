@@ -5,9 +5,13 @@ Example: `thresher plan clicks.vw.gz -k 100000 --memory 64MB`
 
 from __future__ import annotations
 
+from typing import Any
+
 from thresher.cli.common import Active, Data, Features, Format, Memory, Method, Sketch, one_or_many, sketch_shape
+from thresher.cli.sequences import with_sequences
 
 
+@with_sequences
 def plan(
     data: Data,
     k: Features,
@@ -16,6 +20,8 @@ def plan(
     sketch: Sketch = None,
     active: Active = "exact",
     format: Format = None,
+    *,
+    sequences: dict[str, Any],
 ) -> None:
     from thresher.online.engine import OnlineSettings
     from thresher.report.table import print_plan
@@ -24,7 +30,7 @@ def plan(
 
     settings = OnlineSettings(k=k, method=method, sketch=sketch_shape(sketch), active=active)
     made = plan_for(settings, memory)
-    source = as_source(one_or_many(data), format=format).limited(made.limits)
+    source = as_source(one_or_many(data), format=format, **sequences).limited(made.limits)
     for _ in source.batches(1, want_labels=False):
         break  # the first row shows that the files open and that a decompressor fits
     print_plan(made, k, source)

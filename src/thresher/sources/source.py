@@ -59,6 +59,8 @@ class Source(ABC):
     total_bytes: int | None = None
     #: Rows in all, where known.
     total_rows: int | None = None
+    #: Bytes that the source itself keeps in memory, besides what it hands out.
+    held_bytes: int = 0
 
     def batches(
         self,
