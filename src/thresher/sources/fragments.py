@@ -45,19 +45,21 @@ class FragmentSource(SequenceSource):
     coverage: float = 1.0
     seed: int = 0
     span: tuple[int, int] | None = None  # fragments by number; all where None
-    order: tuple[int, int] | None = None  # (a, b): row i is number (a i + b) mod n of the span
+    order: int | None = None  # the seed of another order of the span
     rows: tuple[int, int] | None = None  # of the span in that order; all where None
     held: dict[bool, Held] = field(default_factory=dict, compare=False, repr=False)  # shared by all copies
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        longest = min(self.kmers.lengths)
-        if isinstance(self.length, bool) or not isinstance(self.length, int) or self.length < longest:
+        least = min(self.kmers.lengths)
+        if isinstance(self.length, bool) or not isinstance(self.length, int) or not least <= self.length < 1 << 31:
             raise SettingsError(
-                f"fragments is their length in letters, at least the {longest} of a k-mer, not {self.length!r}"
+                f"fragments is their length in letters, at least the {least} of a k-mer, not {self.length!r}"
             )
         if not (isinstance(self.coverage, (int, float)) and 0 < self.coverage < math.inf):
             raise SettingsError(f"coverage is a positive number, not {self.coverage!r}")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 1 << 63:
+            raise SettingsError(f"seed is a whole number from 0 on, not {self.seed!r}")
         if self.kmers.positional:
             raise SettingsError("positions in fragments drawn at random mean nothing: leave out positional")
         if any(part.once for part in self.parts):
@@ -112,14 +114,7 @@ class FragmentSource(SequenceSource):
         """The same fragments in another order: no buffer is needed, since all are at hand."""
         if self.order is not None:
             return super().shuffled(seed, rows=rows, features=features)
-        first, last = self._rows()
-        n = max(1, last - first)
-        rng = np.random.default_rng([seed, n])
-        # The fragments are independent of each other, so any order that does not look at them mixes them.
-        step = int(rng.integers(n)) or 1
-        while math.gcd(step, n) != 1:
-            step = step % n + 1
-        return replace(self, order=(step, int(rng.integers(n))))
+        return replace(self, order=seed)
 
     def _rows(self, want_labels: bool = True) -> tuple[int, int]:
         """The first row and the one behind the last, of the span."""
@@ -139,8 +134,13 @@ class FragmentSource(SequenceSource):
         """The numbers of the fragments in rows ``begin`` to ``end`` of a span of ``n``."""
         numbers = np.arange(begin, end, dtype=np.uint64)
         if self.order is not None:
-            step, shift = map(np.uint64, self.order)
-            numbers = (numbers * step + shift) % np.uint64(n)
+            # The fragments are independent of each other, so any order that does not look at them mixes them:
+            # row i is number (step i + shift) mod n.
+            rng = np.random.default_rng([self.order, n])
+            step, shift = int(rng.integers(n)) or 1, int(rng.integers(n))
+            while math.gcd(step, n) != 1:
+                step = step % n + 1
+            numbers = (numbers * np.uint64(step) + np.uint64(shift)) % np.uint64(n)
         return numbers + np.uint64(0 if self.span is None else self.span[0])
 
     def _read(

@@ -59,19 +59,20 @@ def feed(
             for fault in scanner.take_faults():
                 place.record(*fault)
 
-        total, stop = 0, "more"
-        while stop != "past":
+        total, stop, finished = 0, "more", False
+        while not finished and stop != "past":
             block = _native.new_block(limits.block)
             size = stream.readinto(memoryview(block.data))
+            finished = size < limits.block
             total += size
             at = 0
             while at < size and stop != "past":
                 stop, used = scanner.feed(block, at, size)
                 at += used
-                yield reached(scanner.place)
-                tell()
-            if size < limits.block:
-                break
+                # The last record of a file shows that it is whole only below, and comes with those before it.
+                if not (finished and stop == "more" and stream.failure is None):
+                    yield reached(scanner.place)
+                    tell()
         if stream.failure is not None:
             place.broken(stream.failure)
         elif total == 0 and begin == 0:
@@ -87,9 +88,9 @@ def feed(
 
 def _layout(part: Part, begin: int, limits: ReadLimits) -> bool | None:
     """Whether a part is FASTQ; None leaves that to the first byte that is read."""
-    if begin == 0 or part.once:
-        return None
-    return is_fastq(part, limits)
+    if part.begin > 0:
+        return False  # only FASTA is divided
+    return None if begin == 0 or part.once else is_fastq(part, limits)
 
 
 def is_fastq(part: Part, limits: ReadLimits) -> bool:
