@@ -23,7 +23,7 @@ from tests.streams import planted, write_libsvm, write_vw
 from thresher.cli.main import app
 
 X, Y = planted(rows=1500)
-COMMANDS = ("select", "predict", "inspect", "plan", "convert", "demo")
+COMMANDS = ("select", "predict", "inspect", "plan", "convert", "locate", "demo")
 
 
 def run(*args: object) -> Result:
