@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/cpu.hpp"
 #include "base/hash.hpp"
 
 namespace thresher::sources {
@@ -118,6 +119,13 @@ Fragment Genomes::draw(std::uint64_t number, std::uint64_t seed) const {
           found == contigs_.begin() ? start : start - (found - 1)->starts};
 }
 
+void Genomes::fetch(const Fragment& fragment) const {
+  const std::uint64_t from = contigs_[fragment.contig].begin + fragment.offset;
+  const std::uint8_t* const first = packed_.data() + (from >> in_a_byte_);
+  const std::uint8_t* const last = packed_.data() + ((from + fragment_) >> in_a_byte_);
+  for (const std::uint8_t* p = first; p < first + most_fetched; p += 64) prefetch(p < last ? p : last);
+}
+
 bool Genomes::read(const Fragment& fragment, std::uint8_t* out) const {
   const std::uint64_t from = contigs_[fragment.contig].begin + fragment.offset;
   const std::uint64_t within = (1U << in_a_byte_) - 1;
@@ -149,14 +157,26 @@ std::size_t fragment_rows(const Genomes& genomes, const std::uint64_t* numbers, 
                           Buffer<std::int64_t>& contigs) {
   KmerRowMaker maker(form);
   std::vector<std::uint8_t> letters(genomes.fragment() + Genomes::padding);
+  // Fragments lie anywhere in memory: each is fetched while some before it are worked on.
+  constexpr std::size_t ahead = 8;
+  Fragment drawn[ahead];
+  const auto draw = [&](std::size_t i) {
+    drawn[i % ahead] = genomes.draw(numbers[i], seed);
+    genomes.fetch(drawn[i % ahead]);
+  };
+  for (std::size_t i = 0; i < n && i < ahead; ++i) draw(i);
+  if (only == nullptr)
+    out.keys.reserve(std::min(most_features, n * genomes.fragment()) + form.lengths.size() * genomes.fragment());
   std::size_t done = 0;
   while (done < n && out.keys.size() < most_features) {
-    const Fragment fragment = genomes.draw(numbers[done++], seed);
+    const Fragment fragment = drawn[done % ahead];
+    if (done + ahead < n) draw(done + ahead);
     const bool others = genomes.read(fragment, letters.data());
-    maker.begin();
-    maker.letters(letters.data(), genomes.fragment(), others);
+    maker.begin(out);
+    maker.letters(letters.data(), genomes.fragment(), others, out);
     maker.end(only, out);
     contigs.push(static_cast<std::int64_t>(fragment.contig));
+    ++done;
   }
   return done;
 }

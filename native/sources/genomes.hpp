@@ -69,10 +69,14 @@ class Genomes final : public RecordSink {
   [[nodiscard]] Fragment draw(std::uint64_t number, std::uint64_t seed) const;
   /// The letters of a fragment as numbers; whether some are `other_letter`. `out` has room for `padding` more.
   bool read(const Fragment& fragment, std::uint8_t* out) const;
+  /// Ask for the memory that `read` will need.
+  void fetch(const Fragment& fragment) const;
   [[nodiscard]] std::uint64_t fragment() const { return fragment_; }
   static constexpr std::size_t padding = 32;
 
  private:
+  static constexpr std::ptrdiff_t most_fetched = 256;
+
   struct Run {
     std::uint64_t begin;
     std::uint64_t end;

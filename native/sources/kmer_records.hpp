@@ -1,6 +1,8 @@
 // A row of k-mers for each record of a file.
 #pragma once
 
+#include <algorithm>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -25,7 +27,7 @@ class KmerRecords final : public RecordSink {
       : form_(form), options_(options), maker_(form), positions_(form.positional ? form.positions() : ~std::uint64_t{0}) {}
 
   void begin(std::string_view id, std::int64_t line) override {
-    maker_.begin();
+    maker_.begin(rows_);
     letters_ = 0;
     line_ = line;
     label_ = -1;
@@ -44,7 +46,7 @@ class KmerRecords final : public RecordSink {
       return "has more than the " + std::to_string(positions_) +
              " letters whose positions fit into a key beside the k-mer: cut the windows shorter, or choose a smaller "
              "kmer";
-    maker_.letters(numbers, n, others);
+    maker_.letters(numbers, n, others, rows_);
     return {};
   }
 
@@ -59,9 +61,9 @@ class KmerRecords final : public RecordSink {
     return {};
   }
 
-  void undo() override {}
+  void undo() override { rows_.keys.resize(rows_.whole()); }
   [[nodiscard]] bool full() const override {
-    return rows_.size() >= options_.most_rows || rows_.keys.size() >= options_.most_features;
+    return rows_.size() >= options_.most_rows || rows_.whole() >= options_.most_features;
   }
 
   struct Taken {
@@ -69,12 +71,23 @@ class KmerRecords final : public RecordSink {
     Buffer<std::int64_t> lines;   // of each header, from 0
     Buffer<std::int64_t> labels;  // where its id stands in the table, -1 for nowhere; empty without a table
   };
-  /// The rows since the last call.
+  /// The rows since the last call; a record that has begun stays.
   Taken take() {
-    return {std::exchange(rows_, KmerRows()), std::move(lines_), std::move(labels_)};  // moved from, they are empty
+    Taken taken;
+    if (rows_.size() == 0) return taken;
+    const std::size_t whole = rows_.whole();
+    const std::size_t begun = rows_.keys.size() - whole;
+    taken = {std::exchange(rows_, KmerRows()), std::move(lines_), std::move(labels_)};  // moved from, they are empty
+    rows_.keys.reserve(std::max(begun, std::min(whole, usual)));  // the next ones will be about as many
+    rows_.keys.resize(begun);
+    if (begun != 0) std::memcpy(rows_.keys.data(), taken.rows.keys.data() + whole, begun * sizeof(std::uint64_t));
+    taken.rows.keys.resize(whole);
+    return taken;
   }
 
  private:
+  static constexpr std::size_t usual = 1U << 17;
+
   const KmerForm form_;
   const KmerRecordOptions options_;
   KmerRowMaker maker_;

@@ -5,24 +5,14 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "base/cpu.hpp"
+
 namespace thresher::sources {
 
 namespace {
 
-/// Rows of so many k-mers are handed over and not copied, and leave no scratch memory behind.
+/// Rows of more k-mers leave no scratch memory behind.
 constexpr std::size_t long_row = 1U << 17;
-
-template <class T>
-void append(Buffer<T>& from, Buffer<T>& to) {
-  if (to.size() == 0 && from.size() > long_row) {
-    to = Buffer<T>();
-    to.swap(from);
-    return;
-  }
-  const std::size_t before = to.size();
-  to.resize(before + from.size());
-  if (from.size() != 0) std::memcpy(to.data() + before, from.data(), from.size() * sizeof(T));
-}
 
 }  // namespace
 
@@ -40,15 +30,24 @@ void KmerForm::check() const {
 
 namespace {
 
-template <class Slot>
+std::uint64_t spread(std::uint64_t key) { return key * 0x9e3779b97f4a7c15ULL; }
+
+/// `cold`: the table fits into no cache, so its slots are asked for some keys before they are needed.
+template <bool cold, class Slot>
 std::size_t merge_repeats(std::uint64_t* keys, std::size_t n, float* counts, Buffer<Slot>& table, std::size_t capacity) {
-  table.assign(capacity, 0);
+  table.resize(capacity);
   Slot* const slots = table.data();  // where the key of each is kept, from 1
+  std::memset(slots, 0, capacity * sizeof(Slot));
   const unsigned shift = 64 - static_cast<unsigned>(std::countr_zero(capacity));
   std::size_t kept = 0;
   for (std::size_t i = 0; i < n; ++i) {
+    if constexpr (cold) {
+      if (i + 32 < n) prefetch(slots + (spread(keys[i + 32]) >> shift));
+      if (i + 16 < n)
+        if (const Slot there = slots[spread(keys[i + 16]) >> shift]; there != 0) prefetch(keys + there - 1);
+    }
     const std::uint64_t key = keys[i];
-    std::size_t at = (key * 0x9e3779b97f4a7c15ULL) >> shift;
+    std::size_t at = spread(key) >> shift;
     while (slots[at] != 0 && keys[slots[at] - 1] != key) at = (at + 1) & (capacity - 1);
     if (slots[at] != 0) {
       if (counts != nullptr) counts[slots[at] - 1] += 1.0F;
@@ -64,10 +63,10 @@ std::size_t merge_repeats(std::uint64_t* keys, std::size_t n, float* counts, Buf
 }  // namespace
 
 std::size_t RepeatMerger::merge(std::uint64_t* keys, std::size_t n, float* counts) {
-  // A row of a fragment has a sparse table in the first cache, where it is seldom unclear what comes next; that of
-  // a long one is as small as it can be.
-  if (n <= 1024) return merge_repeats(keys, n, counts, short_, std::bit_ceil(4 * n + 2));
-  const std::size_t kept = merge_repeats(keys, n, counts, long_, std::bit_ceil(n + n / 4));
+  // The row of a fragment has a sparse table, where it is seldom unclear what comes next; that of a long one is as
+  // small as it can be.
+  if (n <= 1024) return merge_repeats<false>(keys, n, counts, short_, std::bit_ceil(4 * n + 2));
+  const std::size_t kept = merge_repeats<true>(keys, n, counts, long_, std::bit_ceil(n + n / 4));
   if (n > long_row) long_ = Buffer<std::uint32_t>();
   return kept;
 }
@@ -75,23 +74,24 @@ std::size_t RepeatMerger::merge(std::uint64_t* keys, std::size_t n, float* count
 KmerRowMaker::KmerRowMaker(const KmerForm& form) : form_(form) {
   form_.check();
   for (const unsigned k : form_.lengths) rollers_.emplace_back(k, form_.wildcards);
-  keys_.resize(rollers_.size());
+  longer_.resize(rollers_.size() - 1);
 }
 
-void KmerRowMaker::begin() {
+void KmerRowMaker::begin(KmerRows& out) {
   for (KmerRoller& roller : rollers_) roller.restart();
-  for (Buffer<std::uint64_t>& keys : keys_) keys.resize(0);
+  for (Buffer<std::uint64_t>& keys : longer_) keys.resize(0);
+  out.keys.resize(out.whole());
 }
 
 template <unsigned bits, bool both, bool positional>
-void KmerRowMaker::roll(std::size_t which, const std::uint8_t* numbers, std::size_t n, bool others) {
-  Buffer<std::uint64_t>& keys = keys_[which];
+void KmerRowMaker::roll(KmerRoller& roller, Buffer<std::uint64_t>& keys, const std::uint8_t* numbers, std::size_t n,
+                        bool others) {
   const std::size_t before = keys.size();
   keys.resize(before + n);
   std::uint64_t* out = keys.data() + before;
-  const std::uint64_t tag = form_.tag(rollers_[which].k());
+  const std::uint64_t tag = form_.tag(roller.k());
   const unsigned shift = positional ? form_.letter_bits() : 0;
-  rollers_[which].roll<bits, both>(
+  roller.roll<bits, both>(
       numbers, n, others,
       [&out, tag, shift](std::uint64_t forward, std::uint64_t backward, std::uint64_t position) {
         std::uint64_t key = (both && backward < forward ? backward : forward) | tag;
@@ -101,58 +101,75 @@ void KmerRowMaker::roll(std::size_t which, const std::uint8_t* numbers, std::siz
   keys.resize(static_cast<std::size_t>(out - keys.data()));
 }
 
-void KmerRowMaker::letters(const std::uint8_t* numbers, std::size_t n, bool others) {
+void KmerRowMaker::letters(const std::uint8_t* numbers, std::size_t n, bool others, KmerRows& out) {
   for (std::size_t i = 0; i < rollers_.size(); ++i) {
+    KmerRoller& roller = rollers_[i];
+    Buffer<std::uint64_t>& keys = i == 0 ? out.keys : longer_[i - 1];
     if (form_.positional)
-      form_.wildcards ? roll<4, false, true>(i, numbers, n, others) : roll<2, false, true>(i, numbers, n, others);
+      form_.wildcards ? roll<4, false, true>(roller, keys, numbers, n, others)
+                      : roll<2, false, true>(roller, keys, numbers, n, others);
     else if (form_.canonical)
-      form_.wildcards ? roll<4, true, false>(i, numbers, n, others) : roll<2, true, false>(i, numbers, n, others);
+      form_.wildcards ? roll<4, true, false>(roller, keys, numbers, n, others)
+                      : roll<2, true, false>(roller, keys, numbers, n, others);
     else
-      form_.wildcards ? roll<4, false, false>(i, numbers, n, others) : roll<2, false, false>(i, numbers, n, others);
+      form_.wildcards ? roll<4, false, false>(roller, keys, numbers, n, others)
+                      : roll<2, false, false>(roller, keys, numbers, n, others);
   }
-}
-
-/// Drop all other keys of the row at hand, and their values.
-void KmerRowMaker::keep(const KeyIndex& only) {
-  Buffer<std::uint64_t>& keys = keys_[0];
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (only.find(keys[i]) == KeyIndex::none) continue;
-    keys[kept] = keys[i];
-    if (values_.size() != 0) values_[kept] = values_[i];
-    ++kept;
-  }
-  keys.resize(kept);
-  if (values_.size() != 0) values_.resize(kept);
 }
 
 void KmerRowMaker::end(const KeyIndex* only, KmerRows& out) {
-  for (std::size_t i = 0; i < rollers_.size(); ++i) out.left_out += rollers_[i].places() - keys_[i].size();
-  Buffer<std::uint64_t>& keys = keys_[0];
-  for (std::size_t i = 1; i < keys_.size(); ++i) append(keys_[i], keys);
-  values_.resize(0);
+  const std::size_t first = out.whole();
+  for (const Buffer<std::uint64_t>& keys : longer_) {
+    const std::size_t before = out.keys.size();
+    out.keys.resize(before + keys.size());
+    if (keys.size() != 0) std::memcpy(out.keys.data() + before, keys.data(), keys.size() * sizeof(std::uint64_t));
+  }
+  std::uint64_t places = 0;
+  for (const KmerRoller& roller : rollers_) places += roller.places();
+  out.left_out += places - (out.keys.size() - first);
   // What is not wanted need not be merged, but the length of a row is that of all of it.
-  if (only != nullptr && !form_.unit) keep(*only);
+  if (only != nullptr && !form_.unit) keep(*only, out);
   const bool valued = form_.counts != Counts::binary || form_.unit;
-  if (valued) values_.assign(keys.size(), 1.0F);
+  if (valued) {
+    out.values.resize(out.keys.size());
+    std::fill(out.values.data() + first, out.values.data() + out.values.size(), 1.0F);
+  }
   if (!form_.positional) {
-    const bool counted = form_.counts != Counts::binary;
-    keys.resize(merger_.merge(keys.data(), keys.size(), counted ? values_.data() : nullptr));
-    if (valued) values_.resize(keys.size());
+    float* const counts = form_.counts == Counts::binary ? nullptr : out.values.data() + first;
+    out.keys.resize(first + merger_.merge(out.keys.data() + first, out.keys.size() - first, counts));
   }
-  if (form_.counts == Counts::log)
-    for (std::size_t i = 0; i < keys.size(); ++i)
-      if (values_[i] != 1.0F) values_[i] = static_cast<float>(1.0 + std::log(static_cast<double>(values_[i])));
-  if (form_.unit) {
-    double squares = 0;
-    for (std::size_t i = 0; i < keys.size(); ++i) squares += static_cast<double>(values_[i]) * values_[i];
-    const double norm = std::sqrt(squares);
-    for (std::size_t i = 0; i < keys.size(); ++i) values_[i] = static_cast<float>(values_[i] / norm);
-    if (only != nullptr) keep(*only);
+  if (valued) {
+    out.values.resize(out.keys.size());
+    weigh(out.values.data() + first, out.values.size() - first);
   }
-  if (valued) append(values_, out.values);
-  append(keys, out.keys);
+  if (only != nullptr && form_.unit) keep(*only, out);
   out.indptr.push(static_cast<std::int64_t>(out.keys.size()));
+}
+
+/// From how often k-mers occur to the values they have.
+void KmerRowMaker::weigh(float* values, std::size_t n) const {
+  if (form_.counts == Counts::log)
+    for (std::size_t i = 0; i < n; ++i)
+      if (values[i] != 1.0F) values[i] = static_cast<float>(1.0 + std::log(static_cast<double>(values[i])));
+  if (!form_.unit) return;
+  double squares = 0;
+  for (std::size_t i = 0; i < n; ++i) squares += static_cast<double>(values[i]) * values[i];
+  const double norm = std::sqrt(squares);
+  for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<float>(values[i] / norm);
+}
+
+/// Drop all other keys of the row at hand, and their values if there are any.
+void KmerRowMaker::keep(const KeyIndex& only, KmerRows& out) {
+  std::size_t kept = out.whole();
+  const bool valued = out.values.size() == out.keys.size();
+  for (std::size_t i = kept; i < out.keys.size(); ++i) {
+    if (only.find(out.keys[i]) == KeyIndex::none) continue;
+    out.keys[kept] = out.keys[i];
+    if (valued) out.values[kept] = out.values[i];
+    ++kept;
+  }
+  out.keys.resize(kept);
+  if (valued) out.values.resize(kept);
 }
 
 }  // namespace thresher::sources

@@ -122,37 +122,40 @@ class RepeatMerger {
   Buffer<std::uint32_t> long_;
 };
 
-/// Rows of k-mers, one after the other.
+/// Rows of k-mers, one after the other; behind the last whole one may be some of the next.
 struct KmerRows {
   Buffer<std::int64_t> indptr;
   Buffer<std::uint64_t> keys;
-  Buffer<float> values;  // empty where all are one
+  Buffer<float> values;        // empty where all are one
   std::uint64_t left_out = 0;  // k-mers that hold a letter other than those of the alphabet
 
   KmerRows() { indptr.push(0); }
   [[nodiscard]] std::size_t size() const { return indptr.size() - 1; }
+  /// Features of whole rows.
+  [[nodiscard]] std::size_t whole() const { return static_cast<std::size_t>(indptr[indptr.size() - 1]); }
 };
 
-/// Makes one row after the other out of the letters of sequences.
+/// Makes one row after the other out of the letters of sequences, at the end of the rows that are there.
 class KmerRowMaker {
  public:
   explicit KmerRowMaker(const KmerForm& form);
 
-  void begin();
-  void letters(const std::uint8_t* numbers, std::size_t n, bool others);
-  /// Appends the row, with only the keys that are in `only` if that is not null.
+  /// A row starts; one that was not ended is forgotten.
+  void begin(KmerRows& out);
+  void letters(const std::uint8_t* numbers, std::size_t n, bool others, KmerRows& out);
+  /// The row is whole; it keeps only the keys that are in `only`, if that is not null.
   void end(const KeyIndex* only, KmerRows& out);
 
  private:
   template <unsigned bits, bool both, bool positional>
-  void roll(std::size_t which, const std::uint8_t* numbers, std::size_t n, bool others);
-  void keep(const KeyIndex& only);
+  void roll(KmerRoller& roller, Buffer<std::uint64_t>& keys, const std::uint8_t* numbers, std::size_t n, bool others);
+  void weigh(float* values, std::size_t n) const;
+  static void keep(const KeyIndex& only, KmerRows& out);
 
-  KmerForm form_;
+  const KmerForm form_;
   std::vector<KmerRoller> rollers_;
-  // The k-mers of the row at hand, one array a length, so that their order does not depend on the pieces.
-  std::vector<Buffer<std::uint64_t>> keys_;
-  Buffer<float> values_;
+  // The k-mers of all lengths but the first wait here, so that their order does not depend on the pieces.
+  std::vector<Buffer<std::uint64_t>> longer_;
   RepeatMerger merger_;
 };
 
