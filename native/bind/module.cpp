@@ -4,6 +4,7 @@ NB_MODULE(_native, m) {
   m.doc() = "The C++ core of thresher.";
   thresher::bind::bind_base(m);
   thresher::bind::bind_sources(m);
+  thresher::bind::bind_kmers(m);
   thresher::bind::bind_products(m);
   thresher::bind::bind_sketches(m);
   thresher::bind::bind_online(m);

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from thresher.estimators.regressor import MissionRegressor
     from thresher.selecting import Interrupted, select
     from thresher.selection import Selection, load
+    from thresher.sources.fasta import scan_fasta
     from thresher.sources.libsvm import scan_libsvm
     from thresher.sources.scan import scan
     from thresher.sources.source import Source
@@ -46,6 +47,7 @@ _HOMES = {
     "load": "selection",
     "Source": "sources.source",
     "scan": "sources.scan",
+    "scan_fasta": "sources.fasta",
     "scan_libsvm": "sources.libsvm",
     "scan_vw": "sources.vw",
     "__version__": "version",
@@ -68,6 +70,7 @@ __all__ = [
     "__version__",
     "load",
     "scan",
+    "scan_fasta",
     "scan_libsvm",
     "scan_vw",
     "select",

@@ -54,6 +54,72 @@ class ProductRule:
         features: int = 0,
     ) -> tuple[I64, U64, F32 | None, U64 | None, int]: ...
 
+class KmerForm:
+    letter_bits: int
+    def __init__(
+        self,
+        lengths: list[int],
+        *,
+        canonical: bool = False,
+        wildcards: bool = False,
+        positional: bool = False,
+        counts: str = "binary",
+        unit: bool = False,
+    ) -> None: ...
+
+class RecordSink: ...
+
+class RecordScanner:
+    place: tuple[int, int, int]
+    reached: tuple[int, int, int]
+    def __init__(
+        self,
+        sink: RecordSink,
+        *,
+        wildcards: bool,
+        fastq: bool | None = None,
+        skip: bool = False,
+        offset: int = 0,
+        lines: int = 0,
+        skipped: int = 0,
+        seeking: bool = False,
+        limit: int = ...,
+    ) -> None: ...
+    def feed(self, block: Bytes, begin: int, end: int) -> tuple[str, int]: ...
+    def finish(self) -> str: ...
+    def take_faults(self) -> list[tuple[int, int, str]]: ...
+
+class KmerRecords(RecordSink):
+    def __init__(
+        self,
+        form: KmerForm,
+        labels: KeyIndex | None,
+        only: KeyIndex | None,
+        *,
+        rows: int,
+        features: int = ...,
+        letters: int = ...,
+        labels_optional: bool = False,
+    ) -> None: ...
+    def take(self) -> dict[str, Any]: ...
+
+class Genomes(RecordSink):
+    file: int
+    letters: int
+    other_letters: int
+    nbytes: int
+    def __init__(self, wildcards: bool, fragment: int, labels: KeyIndex | None, labels_optional: bool) -> None: ...
+    def __len__(self) -> int: ...
+    def contig(self, i: int) -> tuple[bytes, int, int]: ...
+    def files_and_labels(self) -> tuple[I64, I64]: ...
+    def draw(self, number: int, seed: int) -> tuple[int, int]: ...
+    def rows(self, numbers: U64, form: KmerForm, only: KeyIndex | None, seed: int, features: int) -> dict[str, Any]: ...
+
+class KmerFinder(RecordSink):
+    def __init__(self, form: KmerForm, wanted: KeyIndex) -> None: ...
+    def take_ids(self) -> list[bytes]: ...
+    def take(self) -> tuple[I64, I64, I64, I64, NDArray[np.int8]]: ...
+
 class KeyIndex:
     def __init__(self, keys: U64) -> None: ...
     def __len__(self) -> int: ...

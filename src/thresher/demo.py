@@ -1,7 +1,10 @@
-"""A made-up stream with planted features, for the demonstration."""
+"""Made-up data with planted features, for the demonstration."""
 
 from __future__ import annotations
 
+import gzip
+import os
+from functools import partial
 from typing import IO
 
 import numpy as np
@@ -39,3 +42,26 @@ def write_stream(path: str, *, rows: int, seed: int = 0, per_row: int = 60) -> s
 
     write_atomically(path, write)
     return set(names.values())
+
+
+def write_genomes(folder: str, *, letters: int = 60_000, k: int = 12, seed: int = 0) -> dict[str, set[str]]:
+    """Write two genomes as FASTA, random but for ten k-mers in each that stand there every 150 letters; those."""
+    os.makedirs(folder, exist_ok=True)
+    rng = np.random.default_rng(seed)
+    planted: dict[str, set[str]] = {}
+    for name in ("alpha", "beta"):
+        genome = rng.choice(np.frombuffer(b"ACGT", np.uint8), letters)
+        motifs = rng.choice(np.frombuffer(b"ACGT", np.uint8), (PLANTED // 2, k))
+        for i, at in enumerate(range(0, letters - k, 150)):
+            genome[at : at + k] = motifs[i % len(motifs)]
+        text = genome.tobytes()
+        lines = [text[at : at + 70] + b"\n" for at in range(0, letters, 70)]
+        fasta = b"".join([f">{name} made up by seed {seed}\n".encode(), *lines])
+        path = os.path.join(folder, f"{name}.fa.gz")
+        write_atomically(path, partial(_write, content=gzip.compress(fasta, mtime=0)))
+        planted[name] = {motif.tobytes().decode() for motif in motifs}
+    return planted
+
+
+def _write(file: IO[bytes], content: bytes) -> None:
+    file.write(content)

@@ -59,6 +59,7 @@ def select(
     restart: bool = False,
     batch_rows: int = DEFAULT_ROWS,
     progress: Callable[[Progress], None] | None = None,
+    **sequences: Any,
 ) -> Selection:
     """Find the ``k`` features that matter most, and name them.
 
@@ -127,6 +128,8 @@ def select(
         Rows a batch; the answer does not depend on it.
     progress : callable, optional
         Called with a `Progress` after every batch.
+    sequences
+        ``kmer``, ``canonical``, ``fragments`` and the other options of `thresher.scan_fasta`, for FASTA and FASTQ.
 
     Returns
     -------
@@ -141,7 +144,7 @@ def select(
     >>> sorted(th.select(X, y, k=2).names)
     ['x31', 'x7']
     """
-    reading: dict[str, Any] = {"format": format, "on_error": on_error}
+    reading: dict[str, Any] = {"format": format, "on_error": on_error, **sequences}
     if is_paths(data):
         reading["multilabel"] = multilabel
     options = Options(
@@ -165,6 +168,8 @@ def select(
         seed=int(random_state),
         class_weight=class_weight,
     )
+    if reading.get("fragments") is not None:
+        reading.setdefault("seed", int(random_state))
     source = as_source(data, y, weight=sample_weight, target=target, **reading)
     labels = _classes_of(source, loss, classes, multilabel=multilabel)
     held: Source | None = None
@@ -173,6 +178,8 @@ def select(
             raise SettingsError("pass test or holdout, not both")
         source, held = hold_out(source, holdout, seed=options.seed)
     elif test is not None:
+        if reading.get("fragments") is not None:
+            reading["seed"] += 1  # not the fragments that were learned from, should the genomes be the same
         held = as_source(*test, **reading) if isinstance(test, tuple) else as_source(test, target=target, **reading)
     run = make_run(source, options, labels, checkpoint=checkpoint, every=every, restart=restart, batch_rows=batch_rows)
     try:

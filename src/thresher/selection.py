@@ -104,7 +104,7 @@ class Selection:
 
     def batches(self, data: Any, reading: dict[str, Any]) -> Iterator[Batch]:
         """The rows of any data, with the selected features only."""
-        source = self.over(as_source(data, **reading))
+        source = self.over(as_source(data, like=self.space.kmers, **reading))
         for batch, _ in source.batches(keys=self.wanted, want_labels=False):
             if len(batch):
                 yield batch
@@ -248,8 +248,10 @@ class Selection:
         if len(self.names) != k or len(np.unique(self.keys)) != k:
             raise ValueError("features without a name, or twice")
         size = self.space.size
-        if self.space.kind not in ("column", "index", "token") or not (
-            size is None or (type(size) is int and size >= 0)
+        if (
+            self.space.kind not in ("column", "index", "token", "kmer")
+            or (self.space.kind == "kmer") != (self.space.kmers is not None)
+            or not (size is None or (type(size) is int and size >= 0))
         ):
             raise ValueError("an unknown feature space")
         if self.space.hashing is not None:

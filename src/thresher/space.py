@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.errors import SettingsError, SpaceError
+from thresher.kmers import Kmers
 
-Kind = Literal["column", "index", "token"]
+Kind = Literal["column", "index", "token", "kmer"]
 #: What stands in place of the kind where products of features are features too, and where features are buckets.
 PRODUCT, HASHED = "product", "hashed"
 
@@ -105,11 +106,14 @@ class FeatureSpace:
 
     Parameters
     ----------
-    kind : {"column", "index", "token"}
+    kind : {"column", "index", "token", "kmer"}
         ``column``: the position of a column, named ``x{j}``. ``index``: a number as it stands in a
         file, named by its digits. ``token``: the hash of a name, which must be kept to be known.
+        ``kmer``: letters of a sequence, named by these.
     size : int, optional
         How many features there are, where that is known.
+    kmers : Kmers, optional
+        For ``kmer``: which ones, and how they stand in a key.
     products : Products, optional
         Products of these features are features too. Their keys are hashes.
     hashing : Hashing, optional
@@ -120,6 +124,7 @@ class FeatureSpace:
     size: int | None = None
     products: Products | None = None
     hashing: Hashing | None = None
+    kmers: Kmers | None = None
 
     @property
     def invertible(self) -> bool:
@@ -135,6 +140,8 @@ class FeatureSpace:
         """The names of ``keys``; only for an invertible space."""
         if not self.invertible:
             raise SpaceError("a hashed key cannot be turned back into its name")
+        if self.kmers is not None and self.hashing is None:
+            return self.kmers.decode(keys)
         prefix = "bucket " if self.hashing is not None else "x" if self.kind == "column" else ""
         return [f"{prefix}{key}" for key in keys.tolist()]
 
@@ -182,7 +189,7 @@ class FeatureSpace:
         if (
             self.kind != other.kind
             or len(sizes) > 1
-            or (self.products, self.hashing) != (other.products, other.hashing)
+            or (self.products, self.hashing, self.kmers) != (other.products, other.hashing, other.kmers)
         ):
             raise SpaceError(
                 f"the model's features are {self}, the data's are {other}: the same key would mean another "
@@ -190,7 +197,8 @@ class FeatureSpace:
             )
 
     def __str__(self) -> str:
-        what = {"column": "columns by position", "index": "indices as written", "token": "hashed names"}[self.kind]
+        plain = {"column": "columns by position", "index": "indices as written", "token": "hashed names"}
+        what = plain[self.kind] if self.kmers is None else str(self.kmers)
         sized = what if self.size is None else f"{what} ({self.size} of them)"
         formed = sized if self.products is None else f"{sized} and {self.products}"
         return formed if self.hashing is None else f"{formed} in {self.hashing.width} buckets"
@@ -204,7 +212,8 @@ class FeatureSpace:
         if self.hashing is not None:
             of = self.without_hashing().to_dict()
             return {"kind": HASHED, "of": of, "width": self.hashing.width, "seed": self.hashing.seed}
-        plain = {"kind": self.kind, "size": self.size}
+        more = {} if self.kmers is None else {"kmers": self.kmers.to_dict()}
+        plain = {"kind": self.kind, "size": self.size, **more}
         return plain if self.products is None else {"kind": PRODUCT, "of": plain, **self.products.to_dict()}
 
     @classmethod
@@ -216,4 +225,5 @@ class FeatureSpace:
             return cls.from_dict(fields["of"]).hashed(Hashing(fields["width"], fields["seed"]))
         if fields["kind"] == PRODUCT:
             return cls.from_dict(fields["of"]).with_products(Products.from_dict(fields))
-        return cls(fields["kind"], fields["size"])
+        kmers = fields.get("kmers")
+        return cls(fields["kind"], fields["size"], kmers=None if kmers is None else Kmers.from_dict(kmers))

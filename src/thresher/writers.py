@@ -12,7 +12,7 @@ import numpy as np
 from thresher.batch import Batch
 from thresher.container import write_atomically
 from thresher.errors import SettingsError
-from thresher.sources.scan import BY_ENDING
+from thresher.sources.endings import BY_ENDING
 from thresher.sources.source import Source
 
 

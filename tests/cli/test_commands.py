@@ -24,7 +24,7 @@ from thresher.cli.main import app
 
 X, Y = planted(rows=1500)
 GROUPS = [("column-3", "column-77"), ("column-1", "column-2", "column-3")]
-COMMANDS = ("select", "predict", "inspect", "plan", "convert", "demo")
+COMMANDS = ("select", "predict", "inspect", "plan", "convert", "locate", "demo")
 
 
 def run(*args: object) -> Result:

@@ -65,7 +65,9 @@ def learned(cuts: list[int], engine: OnlineEngine | None = None, **options: Any)
     batch = whole_batch(engine.settings.to_dict())
     for a, b in pairwise(cuts):
         part = batch.take(slice(a, b))
-        engine.step(Batch(part.indptr, part.keys, part.values, None if batch.y is None else batch.y[a:b], names=part.names))
+        engine.step(
+            Batch(part.indptr, part.keys, part.values, None if batch.y is None else batch.y[a:b], names=part.names)
+        )
     return engine
 
 
@@ -377,5 +379,5 @@ def test_states_that_do_not_fit_are_refused() -> None:
         {"loop": np.zeros(2)},
         {"gathered_sums": np.zeros(3)},
     ):
-        with pytest.raises(ValueError):  # noqa: PT011
+        with pytest.raises(ValueError):
             OnlineEngine.from_state(chosen, {**state, **change})

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.reference import products
-from tests.sources import file_makers, memory_makers  # noqa: F401 - they register their kinds
+from tests.sources import file_makers, memory_makers, sequence_makers  # noqa: F401 - they register their kinds
 from tests.sources.rows import KINDS, Expected, Kind
 from thresher.sources.combine import HeldOut, ReadAhead, Weighted, hold_out
 from thresher.sources.interactions import Interactions
@@ -68,9 +68,9 @@ def _weighted(source: Source) -> Source:
     return Weighted(source, _CLASS_WEIGHT)
 
 
-for _base in ("libsvm-files", "vw-plain", "csr-i32", "arrow-table"):
+for _base in ("libsvm-files", "vw-plain", "csr-i32", "arrow-table", "fasta-files", "fragments"):
     _pieces = KINDS[_base].shards
-    _in_memory = _base in ("csr-i32", "arrow-table")
+    _in_memory = _base in ("csr-i32", "arrow-table", "fragments")
     KINDS.update(
         {
             f"shuffled({_base})": _over(_base, _shuffled, "permuted", shards=10 if _in_memory else 1),

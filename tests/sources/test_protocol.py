@@ -257,7 +257,13 @@ def test_fingerprint_sees_changes(kind, source, tmp_path):
 def test_fingerprint_sees_options(source):
     variants = [source, source.shuffled(1, rows=3, features=9), source.shuffled(2, rows=3, features=9)]
     if hasattr(source, "on_error"):
-        variants += [replace(source, on_error="skip"), replace(source, multilabel=True)]
+        variants.append(replace(source, on_error="skip"))
+    if hasattr(source, "multilabel"):
+        variants.append(replace(source, multilabel=True))
+    if hasattr(source, "kmers"):
+        variants += [replace(source, kmers=replace(source.kmers, unit=True)), replace(source, labels=None)]
+    if hasattr(source, "coverage"):
+        variants += [replace(source, seed=9), replace(source, coverage=2.0), replace(source, length=9)]
     assert len({variant.fingerprint() for variant in variants}) == len(variants)
 
 

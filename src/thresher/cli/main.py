@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from thresher.cli import convert, demo, inspect, plan, predict, select
+from thresher.cli import convert, demo, inspect, locate, plan, predict, select
 from thresher.cli.common import guarded
 
 app = typer.Typer(
@@ -17,7 +17,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (select, predict, inspect, plan, convert, demo):
+for module in (select, predict, inspect, plan, convert, locate, demo):
     name = module.__name__.rpartition(".")[2]
     app.command(name, help=module.__doc__)(guarded(getattr(module, name)))
 

@@ -5,6 +5,8 @@ Example: `thresher plan clicks.vw.gz -k 100000 --memory 64MB`
 
 from __future__ import annotations
 
+from typing import Any
+
 from thresher.cli.common import (
     Active,
     Data,
@@ -18,8 +20,10 @@ from thresher.cli.common import (
     sketch_shape,
     which_interactions,
 )
+from thresher.cli.sequences import with_sequences
 
 
+@with_sequences
 def plan(
     data: Data,
     k: Features,
@@ -29,6 +33,8 @@ def plan(
     active: Active = "exact",
     interactions: Interactions = None,
     format: Format = None,
+    *,
+    sequences: dict[str, Any],
 ) -> None:
     from thresher.fitting import plan_for
     from thresher.online.settings import OnlineSettings
@@ -40,7 +46,7 @@ def plan(
     settings = OnlineSettings(k=k, method=method, sketch=sketch_shape(sketch), active=active)
     products = Products.of(which_interactions(interactions))
     made = plan_for(settings, memory, products=products is not None)
-    source = as_source(one_or_many(data), format=format).limited(made.limits)
+    source = as_source(one_or_many(data), format=format, **sequences).limited(made.limits)
     if products is not None:
         source = Formed.over(source, products).limited(made.limits)
     for _ in source.batches(1, want_labels=False):

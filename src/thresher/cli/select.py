@@ -5,7 +5,7 @@ Example: `thresher select clicks.vw.gz -k 1000 --memory 64MB --holdout 0.1 -o cl
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -27,8 +27,10 @@ from thresher.cli.common import (
     sketch_shape,
     which_interactions,
 )
+from thresher.cli.sequences import with_sequences
 
 
+@with_sequences
 def select(
     data: Data,
     k: Features,
@@ -75,6 +77,8 @@ def select(
     restart: Annotated[bool, typer.Option("--restart", help="Discard a checkpoint that is there.")] = False,
     output: Output = None,
     top: Annotated[int, typer.Option(help="Features to show at the end.")] = 20,
+    *,
+    sequences: dict[str, Any],
 ) -> None:
     from thresher.container import check_folder
     from thresher.report.progress import show_progress
@@ -116,6 +120,7 @@ def select(
                 every=seconds(every),
                 restart=restart,
                 progress=progress,
+                **sequences,
             )
     except Interrupted as interrupted:
         if interrupted.selection is not None:

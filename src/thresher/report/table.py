@@ -100,6 +100,10 @@ def print_plan(plan: Plan, k: int, source: Source) -> None:
     console.print()
     console.print(f"data         {escape(source.describe())}" + (f", {show_size(stored)} stored" if stored else ""))
     console.print(f"features     {source.space}")
+    if source.held_bytes:
+        console.print(
+            f"held         {show_size(source.held_bytes)} of sequences to draw fragments from, out of what is left"
+        )
     console.print(
         f"left         {show_size(plan.window)} for a decompressor; lines of up to {show_size(plan.line_cap)}"
     )

@@ -19,7 +19,7 @@ from thresher.sources.open import Part
 log = logging.getLogger("thresher.sources")
 
 OnError = Literal["stop", "skip"]
-_ADVICE = 'Mend it, or pass over such lines with on_error="skip" (--on-error skip).'
+_ADVICE = 'Mend it, or pass over such {} with on_error="skip" (--on-error skip).'
 #: How many skipped lines of a file are told of; all are counted.
 _TOLD = 5
 
@@ -44,6 +44,10 @@ class Place:
             shown = f"at {_cut(rest)}" if rest.strip() else f"after {_cut(block[start:place][-40:].tobytes())}"
             self._tell(line + lines + 1, place - start + 1, f"{what}, {shown}")
 
+    def record(self, line: int, column: int, what: str) -> None:
+        """A record of several lines that cannot be used; line and column count from 0."""
+        self._tell(line + 1, column + 1, what, "records")
+
     def too_long(self, text: bytes, cap: int) -> None:
         """A line over the cap, which starts with ``text``, is passed over."""
         what = f"the line is longer than {cap} bytes, the cap for this memory, at {_cut(text)}"
@@ -66,13 +70,13 @@ class Place:
             )
         self.broken(DataError(f"{self.part.name}: the file is empty. Check how it was made."))
 
-    def _tell(self, line: int, column: int, what: str) -> None:
+    def _tell(self, line: int, column: int, what: str, such: str = "lines") -> None:
         self._told += 1
         if self.on_error == "skip" and self._told > _TOLD:
             return
         message = f"{self.part.name}: line {line + self._lines_before}, column {column}: {what}."
         if self.on_error == "stop":
-            raise DataError(f"{message} {_ADVICE}")
+            raise DataError(f"{message} {_ADVICE.format(such)}")
         log.warning("skipped: %s", message)
 
     @cached_property

@@ -79,10 +79,8 @@ class LineSource(Source):
         pieces: list[Part] = []
         per_file = -(-n // len(self.parts))
         for part in self.parts:
-            pieces += _divided(part, per_file, self.limits)
-        n = min(n, len(pieces))
-        bounds = [len(pieces) * i // n for i in range(n + 1)]
-        return [replace(self, parts=tuple(pieces[a:b])) for a, b in pairwise(bounds)]
+            pieces += divided(part, per_file, self.limits)
+        return [replace(self, parts=some) for some in grouped(pieces, n)]
 
     def _read(
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
@@ -159,7 +157,14 @@ def _batch(block: NDArray[np.uint8], at: int, parsed: dict[str, Any], lines_befo
     )
 
 
-def _divided(part: Part, n: int, limits: ReadLimits) -> list[Part]:
+def grouped(pieces: list[Part], n: int) -> list[tuple[Part, ...]]:
+    """Pieces as at most ``n`` groups, in order."""
+    n = min(n, len(pieces))
+    bounds = [len(pieces) * i // n for i in range(n + 1)]
+    return [tuple(pieces[a:b]) for a, b in pairwise(bounds)]
+
+
+def divided(part: Part, n: int, limits: ReadLimits) -> list[Part]:
     """A file as up to ``n`` ranges of bytes, if it can be read from the middle."""
     if n == 1 or part.once or part.begin or part.end is not None:
         return [part]

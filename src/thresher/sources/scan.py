@@ -10,6 +10,10 @@ from typing import Any
 import numpy as np
 
 from thresher.errors import DataError, SettingsError
+from thresher.kmers import Kmers
+from thresher.sources.endings import format_by_name
+from thresher.sources.fasta import OPTIONS as SEQUENCE_OPTIONS
+from thresher.sources.fasta import SequenceSource, scan_fasta
 from thresher.sources.faults import OnError
 from thresher.sources.libsvm import scan_libsvm
 from thresher.sources.lines import LineSource
@@ -17,14 +21,8 @@ from thresher.sources.open import Part, PathLike, Stream, find_parts
 from thresher.sources.source import ReadLimits, Source
 from thresher.sources.vw import scan_vw
 
-BY_ENDING = {
-    "svm": "libsvm",
-    "libsvm": "libsvm",
-    "svmlight": "libsvm",
-    "vw": "vw",
-}
-_COMPRESSED = {"gz", "bgz", "zst", "zstd", "xz", "bz2"}
-FORMATS = ("libsvm", "vw")
+FORMATS = ("libsvm", "vw", "fasta")
+_FILE_OPTIONS = ("format", "on_error", "multilabel")
 
 
 def scan(
@@ -33,44 +31,71 @@ def scan(
     format: str | None = None,
     on_error: OnError = "stop",
     multilabel: bool = False,
+    **sequences: Any,
 ) -> Source:
     """Read files in the format their name or, failing that, their first line shows.
 
     Parameters
     ----------
     paths : path, glob, folder, "-" for standard input, or several of these
-    format : {"libsvm", "vw"}, optional
-        Say it instead of having it guessed; needed for standard input.
+    format : {"libsvm", "vw", "fasta"}, optional
+        Say it instead of having it guessed; needed for standard input. ``fasta`` is FASTQ too.
     on_error : {"stop", "skip"}
         What to do about a malformed line.
     multilabel : bool
         LIBSVM rows start with several labels.
+    sequences
+        ``kmer``, ``canonical``, ``fragments`` and the other options of `thresher.scan_fasta`, for FASTA and FASTQ.
     """
+    return _scan(paths, format, on_error, multilabel, None, sequences)
+
+
+def _scan(
+    paths: PathLike | Iterable[PathLike],
+    format: str | None,
+    on_error: OnError,
+    multilabel: bool,
+    like: Kmers | None,
+    sequences: dict[str, Any],
+) -> Source:
+    """`scan`; sequences are read ``like`` these k-mers, where nothing else is said."""
+    if unknown := [name for name in sequences if name not in SEQUENCE_OPTIONS]:
+        raise TypeError(f"unexpected keyword argument {unknown[0]!r}")
     parts = find_parts(paths)
     kind = format or _guess(parts[0].path)
+    files = [part.path for part in parts]
+    given = {name: value for name, value in sequences.items() if value not in (None, False)}
+    if kind in ("fasta", "fastq"):
+        if multilabel:
+            raise SettingsError("multilabel is for LIBSVM files: a sequence has one label")
+        return scan_fasta(files, on_error=on_error, **{**({} if like is None else like.reading()), **given})
+    if given:
+        raise SettingsError(f"{', '.join(given)}: for FASTA and FASTQ files only")
     if kind == "libsvm":
-        return scan_libsvm([part.path for part in parts], on_error=on_error, multilabel=multilabel)
+        return scan_libsvm(files, on_error=on_error, multilabel=multilabel)
     if kind == "vw":
         if multilabel:
             raise SettingsError("multilabel is for LIBSVM files: VW text has one simple label a row")
-        return scan_vw([part.path for part in parts], on_error=on_error)
+        return scan_vw(files, on_error=on_error)
     raise SettingsError(f"unknown format {kind!r}: one of {', '.join(FORMATS)}")
 
 
 def _guess(path: str) -> str:
-    endings = [ending for ending in os.path.basename(path).lower().split(".")[1:] if ending not in _COMPRESSED]
-    if endings and endings[-1] in BY_ENDING:
-        return BY_ENDING[endings[-1]]
+    if by_name := format_by_name(os.path.basename(path)):
+        return by_name
     if Part(path).once:
         raise SettingsError(
-            "the format of standard input or a pipe is not guessed: pass format= (--format libsvm or vw)"
+            "the format of standard input or a pipe is not guessed: pass format= (--format libsvm, vw or fasta)"
         )
     with Stream(path, window_limit=ReadLimits().window) as stream:
         head = bytearray(4096)
         size = stream.readinto(memoryview(head))
-    for line in bytes(head[:size]).split(b"\n"):
+    lines = bytes(head[:size]).split(b"\n")
+    for i, line in enumerate(lines):
         if not line.strip() or line.lstrip().startswith(b"#"):
             continue
+        if line.startswith(b">") or (line.startswith(b"@") and lines[i + 2 : i + 3] and lines[i + 2].startswith(b"+")):
+            return "fasta"
         if b"|" in line:
             return "vw"
         if re.match(rb"\s*([-+.\deE,]+\s+)?(qid:\d+\s+)?(\d+:[-+.\deE]+\s*)+", line):
@@ -86,7 +111,15 @@ def _guess(path: str) -> str:
     )
 
 
-def as_source(data: Any, y: Any = None, *, weight: Any = None, target: str | None = None, **reading: Any) -> Source:
+def as_source(
+    data: Any,
+    y: Any = None,
+    *,
+    weight: Any = None,
+    target: str | None = None,
+    like: Kmers | None = None,
+    **reading: Any,
+) -> Source:
     """Whatever a user may hand over as data: a path, a `Source`, a matrix or a frame.
 
     Parameters
@@ -96,17 +129,22 @@ def as_source(data: Any, y: Any = None, *, weight: Any = None, target: str | Non
         Targets and importances; only for data in memory, files bring their own.
     target : str, optional
         The column of a frame that holds the targets.
+    like : Kmers, optional
+        How sequences in files are read where ``reading`` says nothing else: as a model was made.
     reading
-        ``format``, ``on_error``, ``multilabel`` for paths.
+        ``format``, ``on_error``, ``multilabel`` and options for sequences, for paths.
     """
     if is_stored(data):
         if y is not None or weight is not None or target is not None:
             raise SettingsError("a file or source brings its own labels and weights: pass no y, weight or target")
         if isinstance(data, Source):
             return data
-        return scan(data, **reading)
-    if any(value not in (None, "stop", False) for value in reading.values()):
-        raise SettingsError(f"{', '.join(reading)}: these are for files, not for data in memory")
+        format, on_error, multilabel = (reading.pop(name, None) for name in _FILE_OPTIONS)
+        return _scan(data, format, on_error or "stop", bool(multilabel), like, reading)
+    if unknown := [name for name in reading if name not in (*_FILE_OPTIONS, *SEQUENCE_OPTIONS)]:
+        raise TypeError(f"unexpected keyword argument {unknown[0]!r}")
+    if given := [name for name, value in reading.items() if value not in (None, "stop", False)]:
+        raise SettingsError(f"{', '.join(given)}: for files, not for data in memory")
     from thresher.sources.frames import TableSource, arrow_table
 
     table = arrow_table(data)
@@ -151,4 +189,4 @@ def is_file_source(source: Source) -> bool:
     """Whether reading the source takes parsing, so that reading ahead pays."""
     while hasattr(source, "source"):
         source = source.source
-    return isinstance(source, LineSource)
+    return isinstance(source, (LineSource, SequenceSource))

@@ -65,6 +65,8 @@ class Source(ABC):
     #: Whether a row has any number of labels, and how many there are, where known.
     multilabel: bool = False
     label_columns: int | None = None
+    #: Bytes that the source itself keeps in memory, besides what it hands out.
+    held_bytes: int = 0
 
     def batches(
         self,

@@ -1,0 +1,32 @@
+"""Say where the selected k-mers stand in sequences: BED on standard output.
+
+Example: `thresher locate species.thr genome.fa.gz > places.bed`
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from thresher.cli.common import Output
+
+
+def locate(
+    selection: Annotated[str, typer.Argument(help="A .thr file of k-mers.")],
+    genome: Annotated[
+        list[str], typer.Argument(help="FASTA or FASTQ files, plain or compressed; - for standard input.")
+    ],
+    output: Output = None,
+) -> None:
+    import sys
+
+    from thresher.container import write_atomically
+    from thresher.exports.bed import bed_lines
+    from thresher.selection import load
+
+    lines = bed_lines(load(selection), genome)
+    if output is None:
+        sys.stdout.writelines(lines)
+        return
+    write_atomically(output, lambda file: file.writelines(line.encode("utf-8", "surrogateescape") for line in lines))

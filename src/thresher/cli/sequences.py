@@ -1,0 +1,77 @@
+"""The options for FASTA and FASTQ files, which several commands share."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+_PANEL = "FASTA and FASTQ"
+
+
+def _options(
+    kmer: Annotated[
+        str | None, typer.Option(help="Letters of a k-mer: 12 (the default), or several: 8,12.", rich_help_panel=_PANEL)
+    ] = None,
+    canonical: Annotated[
+        bool, typer.Option("--canonical", help="A k-mer and its reverse complement are one.", rich_help_panel=_PANEL)
+    ] = False,
+    wildcards: Annotated[
+        bool, typer.Option("--wildcards", help="16 letters: N, R, Y … are letters too.", rich_help_panel=_PANEL)
+    ] = False,
+    positional: Annotated[
+        bool, typer.Option("--positional", help="The place of a k-mer counts: 17:ACGT.", rich_help_panel=_PANEL)
+    ] = False,
+    fragments: Annotated[
+        int | None,
+        typer.Option(help="Draw fragments of so many letters instead of a row a record.", rich_help_panel=_PANEL),
+    ] = None,
+    coverage: Annotated[
+        float | None, typer.Option(help="How often fragments cover each letter on average.", rich_help_panel=_PANEL)
+    ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            help="A table, record id and label with a tab between; otherwise the file's name is the label.",
+            metavar="PATH",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
+    counts: Annotated[
+        str | None, typer.Option(help="Values of k-mers: binary (the default), count or log.", rich_help_panel=_PANEL)
+    ] = None,
+    unit: Annotated[bool, typer.Option("--unit", help="Scale rows to length one.", rich_help_panel=_PANEL)] = False,
+) -> None:
+    """Their names are those of `thresher.scan_fasta`."""
+
+
+def with_sequences(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command these options; it gets those that were used in ``sequences``, as the library takes them."""
+    own, added = (inspect.signature(function, eval_str=True).parameters for function in (command, _options))
+    parameters = [*(p for p in own.values() if p.name != "sequences"), *added.values()]
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        used = {name: value for name in added if (value := given.pop(name)) not in (None, False)}
+        if "kmer" in used:
+            used["kmer"] = lengths(used["kmer"])
+        command(**given, sequences=used)
+
+    # What typer reads a command's options from.
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    hints = {**get_type_hints(command, include_extras=True), **get_type_hints(_options, include_extras=True)}
+    run.__annotations__ = {p.name: hints[p.name] for p in parameters}
+    return run
+
+
+def lengths(text: str) -> list[int]:
+    """``8,12`` to its numbers."""
+    from thresher.errors import SettingsError
+
+    try:
+        return [int(word) for word in text.split(",")]
+    except ValueError:
+        raise SettingsError(f"not the length of k-mers: {text!r}; write for example 12, or 8,12") from None
