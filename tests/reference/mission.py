@@ -24,10 +24,12 @@ class Mission(Iht):
         for key, value in zip(keys, values, strict=True):
             if scale * value != 0:
                 self.sketch.add(key, scale * value)
-        for key, name in zip(keys, names, strict=True):
-            weight = self.sketch.query(key)
-            if key in self.table or weight != 0:
-                self.table.put(key, weight, name)
+        kept = [key in self.table for key in keys]  # they are brought up to date before others compete with them
+        for first in (True, False):
+            for key, name, member in zip(keys, names, kept, strict=True):
+                weight = self.sketch.query(key)
+                if member == first and (key in self.table or weight != 0):
+                    self.table.put(key, weight, name)
 
     def update_exact(self, keys, values, scale: float, kept, names) -> None:
         """Kept features move exactly; a newcomer brings its estimate; one that leaves is written back."""

@@ -1,0 +1,46 @@
+"""The same loop through the package's own engine: its sketch is the store, its table the choice.
+
+A full-gradient step is one mini-batch of all n rows. With `Rows` of unit variance the engine's average gradient is that of
+columns of length about one, so steps mean the same as in `full_gradient`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.batch import Batch
+from thresher.online.engine import OnlineEngine, OnlineSettings
+
+
+def batch_of(x: NDArray[Any], y: NDArray[Any]) -> Batch:
+    """All rows of a dense matrix, zeros and all; column j has key j."""
+    n, p = x.shape
+    keys = np.tile(np.arange(p, dtype=np.uint64), n)
+    return Batch(np.arange(n + 1, dtype=np.int64) * p, keys, np.ascontiguousarray(x, np.float32).ravel(), y)
+
+
+def mission(k: int, n: int, step: float, sketch: tuple[int, int], *, identity: bool = False, seed: int = 0) -> Any:
+    """MISSION as in the paper: the table holds what the sketch says."""
+    shared: dict[str, Any] = {"loss": "squared", "intercept": False, "minibatch": n, "step": step}
+    return OnlineEngine(
+        OnlineSettings(k=k, method="mission", active="sketch", sketch=sketch, identity=identity, seed=seed, **shared)
+    )
+
+
+def iht(k: int, n: int, step: float) -> OnlineEngine:
+    """Iterative hard thresholding: the same loop over a store that forgets."""
+    return OnlineEngine(
+        OnlineSettings(k=k, method="iht", loss="squared", intercept=False, minibatch=n, step=step)
+    )
+
+
+def descend(engine: OnlineEngine, batch: Batch, steps: int, fade: Callable[[float], float] | None) -> None:
+    """So many steps over the same rows; ``fade`` gives gamma for the share of the steps that is done."""
+    for t in range(steps):
+        if fade is not None:
+            engine._loop.fade = fade(t / steps)
+        engine.step(batch)
