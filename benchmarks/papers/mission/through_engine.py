@@ -44,3 +44,28 @@ def descend(engine: OnlineEngine, batch: Batch, steps: int, fade: Callable[[floa
         if fade is not None:
             engine._loop.fade = fade(t / steps)
         engine.step(batch)
+
+
+def descend_by_gradients(
+    engine: OnlineEngine, x: NDArray[Any], y: NDArray[Any], steps: int, fade: Callable[[float], float]
+) -> int:
+    """The same for an engine of single rows, n times as fast: the full gradient is made here and learned as one row.
+
+    A row that is the way down, with a target one above its margin, has slope -1: the engine's step on it is the step
+    along the gradient. Ends when the gradient is gone; the number of steps.
+    """
+    n, p = x.shape
+    indptr, keys = np.array([0, p], np.int64), np.arange(p, dtype=np.uint64)
+    first = 0.0
+    for t in range(steps):
+        found = engine.selected()
+        down = (y - x[:, found.keys.astype(np.int64)] @ found.weights) @ x / n
+        largest = np.abs(down).max()
+        first = first or largest
+        if largest <= 1e-6 * first or not np.isfinite(largest) or largest > 1e9 * first:
+            return t
+        values = down.astype(np.float32)
+        margin = values[found.keys.astype(np.int64)].astype(np.float64) @ found.weights
+        engine._loop.fade = fade(t / steps)
+        engine.step(Batch(indptr, keys, values, np.array([margin + 1.0])))
+    return steps
