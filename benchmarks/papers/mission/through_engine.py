@@ -33,9 +33,7 @@ def mission(k: int, n: int, step: float, sketch: tuple[int, int], *, identity: b
 
 def iht(k: int, n: int, step: float) -> OnlineEngine:
     """Iterative hard thresholding: the same loop over a store that forgets."""
-    return OnlineEngine(
-        OnlineSettings(k=k, method="iht", loss="squared", intercept=False, minibatch=n, step=step)
-    )
+    return OnlineEngine(OnlineSettings(k=k, method="iht", loss="squared", intercept=False, minibatch=n, step=step))
 
 
 def descend(engine: OnlineEngine, batch: Batch, steps: int, fade: Callable[[float], float] | None) -> None:
@@ -47,25 +45,36 @@ def descend(engine: OnlineEngine, batch: Batch, steps: int, fade: Callable[[floa
 
 
 def descend_by_gradients(
-    engine: OnlineEngine, x: NDArray[Any], y: NDArray[Any], steps: int, fade: Callable[[float], float]
+    engine: OnlineEngine,
+    x: NDArray[Any],
+    y: NDArray[Any],
+    steps: int,
+    fade: Callable[[float], float] | None,
+    clean_up: float = 1.0,
 ) -> int:
     """The same for an engine of single rows, n times as fast: the full gradient is made here and learned as one row.
 
     A row that is the way down, with a target one above its margin, has slope -1: the engine's step on it is the step
-    along the gradient. Ends when the gradient is gone; the number of steps.
+    along the gradient. ``clean_up`` multiplies all of the gradient but its k largest entries and those of the features
+    that are kept (section 9.1 of the paper). Ends when the gradient is gone; the number of steps.
     """
     n, p = x.shape
+    k = engine.settings.k
     indptr, keys = np.array([0, p], np.int64), np.arange(p, dtype=np.uint64)
     first = 0.0
     for t in range(steps):
         found = engine.selected()
-        down = (y - x[:, found.keys.astype(np.int64)] @ found.weights) @ x / n
-        largest = np.abs(down).max()
-        first = first or largest
-        if largest <= 1e-6 * first or not np.isfinite(largest) or largest > 1e9 * first:
+        kept = found.keys.astype(np.int64)
+        down = (y - x[:, kept] @ found.weights).astype(x.dtype) @ x / n
+        left = float(np.abs(down).max())
+        first = first or left
+        if not 1e-6 * first < left < 1e9 * first:
             return t
-        values = down.astype(np.float32)
-        margin = values[found.keys.astype(np.int64)].astype(np.float64) @ found.weights
-        engine._loop.fade = fade(t / steps)
+        values = (clean_up * down).astype(np.float32)
+        spared = np.concatenate([kept, np.argpartition(np.abs(down), -k)[-k:]])
+        values[spared] = down[spared]
+        margin = values[kept].astype(np.float64) @ found.weights
+        if fade is not None:
+            engine._loop.fade = fade(t / steps)
         engine.step(Batch(indptr, keys, values, np.array([margin + 1.0])))
     return steps
