@@ -1,4 +1,4 @@
-"""Make the paper's simulations again and write docs/papers/mission.md: ``python -m benchmarks.papers.mission [name …]``.
+"""Make the simulations again and write docs/papers/mission.md: ``python -m benchmarks.papers.mission [name …]``.
 
 With names only those parts are made anew; the page keeps what it has of the others.
 """

@@ -1,4 +1,4 @@
-"""Figure 2: how many features may matter before fewer than half of the supports are found, against the rows there are."""
+"""Figure 2: how many features may matter before fewer than half of the supports are found, by number of rows."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The same loop through the package's own engine: its sketch is the store, its table the choice.
 
-A full-gradient step is one mini-batch of all n rows. With `Rows` of unit variance the engine's average gradient is that of
-columns of length about one, so steps mean the same as in `full_gradient`.
+A full-gradient step is one mini-batch of all n rows. Where entries have unit variance, the engine's average gradient is
+that of columns of length about one, so steps mean the same as in `full_gradient`.
 """
 
 from __future__ import annotations
