@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,11 +140,17 @@ def run(trials: int = 20) -> str:
     )
 
 
+def _ticks(ax: Any) -> None:
+    ax.set_xticks(FEATURES, [str(p) for p in FEATURES])
+    ax.minorticks_off()
+
+
 def _pictures(cells: dict[str, list[int]], shares: dict[str, list[float]]) -> str:
     fig, ax = figure("features p", "share of true features found", f"Accuracy, n = {N}, k = {K}, {FIXED} cells")
     for name, marker in zip(shares, "^vosDx", strict=True):
         ax.plot(FEATURES, shares[name], marker=marker, label=name)
     ax.set(xscale="log", ylim=(-0.05, 1.05))
+    _ticks(ax)
     ax.legend(fontsize=7)
     left = save(fig, "mission-figure3-accuracy")
     fig, ax = figure("features p", "cells of the sketch", "Cells with which every trial finds all features")
@@ -155,5 +161,6 @@ def _pictures(cells: dict[str, list[int]], shares: dict[str, list[float]]) -> st
     ax.plot(FEATURES, scale * shape, ":", color="C3", label="a multiple of ln² p")
     ax.plot(FEATURES, FEATURES, ":", color="grey", label="p")
     ax.set(xscale="log", yscale="log")
+    _ticks(ax)
     ax.legend(fontsize=7)
     return f"{left}\n\n{save(fig, 'mission-figure3-memory')}"
