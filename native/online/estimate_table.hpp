@@ -47,9 +47,19 @@ class EstimateTable final : public Store {
       }
       if (moved) sketch_.add(places(i), 0, lanes(), moves_.data());
     }
+    // Kept features first: a newcomer competes with what they are now, not with what they were before the step.
+    waiting_.clear();
     for (std::size_t i = 0; i < row.n; ++i) {
       sketch_.read(places(i), 0, lanes(), estimate_.data());
-      for (std::size_t t = 0; t < tables_.size(); ++t) rank(t, row, i, estimate_.data() + t * group_);
+      for (std::size_t t = 0; t < tables_.size(); ++t)
+        if (tables_[t].find(row.keys[i]) != TopK::none)
+          rank(t, row, i, estimate_.data() + t * group_);
+        else
+          waiting_.push_back({t, i});
+    }
+    for (const auto& [t, i] : waiting_) {
+      sketch_.read(places(i), t * group_, group_, estimate_.data());
+      rank(t, row, i, estimate_.data());
     }
   }
 
@@ -88,6 +98,11 @@ class EstimateTable final : public Store {
     }
   }
 
+  struct Waiting {
+    std::size_t table;
+    std::size_t at;  // in the row
+  };
+
   void rank(std::size_t t, const Row& row, std::size_t i, const double* estimate) {
     double weight = estimate[0];
     if (group_ > 1) {
@@ -113,6 +128,7 @@ class EstimateTable final : public Store {
   Buffer<Place> places_;
   std::vector<double> moves_;
   std::vector<double> estimate_;
+  std::vector<Waiting> waiting_;  // features of the row that are not kept
 };
 
 }  // namespace thresher::online
