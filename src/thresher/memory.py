@@ -97,8 +97,8 @@ _WIDEST = 1 << 24
 #: Batches alive at once at most: one being parsed, two waiting, one being learned, one on its way back.
 _BATCHES = 5
 #: Bytes that a feature in the shuffle buffer costs: key, value, name and text (36), twice while the buffer is
-#: put together, and once in each of the three permuted buffers on their way to the learner; a fifth more to be safe.
-_SHUFFLED_FEATURE = 216
+#: put together, and once in each of the three permuted buffers on their way to the learner; two fifths more to be safe.
+_SHUFFLED_FEATURE = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

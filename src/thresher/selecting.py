@@ -16,7 +16,7 @@ from thresher.online.settings import OnlineSettings
 from thresher.selection import Selection, evaluate
 from thresher.sources.combine import Weighted, balanced_weights, hold_out
 from thresher.sources.interactions import Interactions
-from thresher.sources.scan import as_source
+from thresher.sources.scan import as_source, is_paths
 from thresher.sources.source import DEFAULT_ROWS, MB, Source
 from thresher.space import Products
 from thresher.targets import Label, label_classes, sort_labels
@@ -146,7 +146,9 @@ def select(
     >>> sorted(th.select(X, y, k=2).names)
     ['x31', 'x7']
     """
-    reading = {"format": format, "on_error": on_error}
+    reading: dict[str, Any] = {"format": format, "on_error": on_error}
+    if multilabel and is_paths(data):
+        reading["multilabel"] = True
     source = as_source(data, y, weight=sample_weight, target=target, **reading)
     labels = _classes_of(source, loss, classes, multilabel=multilabel)
     settings = OnlineSettings(

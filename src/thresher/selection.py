@@ -17,7 +17,7 @@ from thresher.errors import DataError, FileFormatError
 from thresher.losses import Loss, get_loss
 from thresher.scores import Scores
 from thresher.sources.interactions import Interactions
-from thresher.sources.scan import as_source
+from thresher.sources.scan import as_source, is_paths
 from thresher.sources.source import Source
 from thresher.space import FeatureSpace
 from thresher.targets import known_targets
@@ -95,6 +95,8 @@ class Selection:
 
     def batches(self, data: Any, reading: dict[str, Any]) -> Iterator[Batch]:
         """The rows of any data, with the selected features only."""
+        if self.multilabel and is_paths(data):
+            reading = {"multilabel": True, **reading}
         source = self.over(as_source(data, **reading))
         for batch, _ in source.batches(keys=self.keys, want_labels=False):
             if len(batch):

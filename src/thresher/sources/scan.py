@@ -99,7 +99,7 @@ def as_source(data: Any, y: Any = None, *, weight: Any = None, target: str | Non
     reading
         ``format``, ``on_error``, ``multilabel`` for paths.
     """
-    if isinstance(data, Source) or _is_paths(data):
+    if isinstance(data, Source) or is_paths(data):
         if y is not None or weight is not None or target is not None:
             raise SettingsError("a file or source brings its own labels and weights: pass no y, weight or target")
         if isinstance(data, Source):
@@ -135,7 +135,8 @@ def as_source(data: Any, y: Any = None, *, weight: Any = None, target: str | Non
     return DenseSource(matrix, y, weight)
 
 
-def _is_paths(data: Any) -> bool:
+def is_paths(data: Any) -> bool:
+    """Whether data is named by a path or several, to be read by `scan`."""
     if isinstance(data, (str, os.PathLike)):
         return True
     return isinstance(data, (list, tuple)) and len(data) > 0 and all(isinstance(p, (str, os.PathLike)) for p in data)
