@@ -95,7 +95,7 @@ class Selection:
 
     def batches(self, data: Any, reading: dict[str, Any]) -> Iterator[Batch]:
         """The rows of any data, with the selected features only."""
-        if self.multilabel and is_paths(data):
+        if self.multilabel and self.space.kind == "index" and is_paths(data):  # LIBSVM, whose rows may have several
             reading = {"multilabel": True, **reading}
         source = self.over(as_source(data, **reading))
         for batch, _ in source.batches(keys=self.keys, want_labels=False):

@@ -267,7 +267,14 @@ def test_loops_that_are_none(change):
 
 def test_saved_tables_that_do_not_fit():
     """Too many features, or one of them twice, or a table that is not empty, or no such table."""
-    saved = np.array([1, 2], dtype=np.uint64), np.ones(2), np.ones(2, dtype=np.uint64), [b"", b""], np.ones(6), np.ones(2)
+    saved = (
+        np.array([1, 2], dtype=np.uint64),
+        np.ones(2),
+        np.ones(2, dtype=np.uint64),
+        [b"", b""],
+        np.ones(6),
+        np.ones(2),
+    )
     with pytest.raises(ValueError, match="does not fit"):
         _native.OnlineLoop(**PLAIN | {"k": 1}).restore_table(0, *saved)
     loop = _native.OnlineLoop(**PLAIN)

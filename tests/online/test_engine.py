@@ -65,7 +65,9 @@ def learned(cuts: list[int], engine: OnlineEngine | None = None, **options: Any)
     batch = whole_batch(engine.settings.to_dict())
     for a, b in pairwise(cuts):
         part = batch.take(slice(a, b))
-        engine.step(Batch(part.indptr, part.keys, part.values, None if batch.y is None else batch.y[a:b], names=part.names))
+        engine.step(
+            Batch(part.indptr, part.keys, part.values, None if batch.y is None else batch.y[a:b], names=part.names)
+        )
     return engine
 
 

@@ -97,7 +97,12 @@ class _StopAt:
 @pytest.mark.parametrize("shuffle", [True, False])
 @pytest.mark.parametrize(
     ("data", "method"),
-    [("vw", METHODS[0]), ("vw", METHODS[2]), ("arrays", METHODS[1]), ("arrays", {"lazy": 0.2, "l2": 0.1, "decay": 0.9})],
+    [
+        ("vw", METHODS[0]),
+        ("vw", METHODS[2]),
+        ("arrays", METHODS[1]),
+        ("arrays", {"lazy": 0.2, "l2": 0.1, "decay": 0.9}),
+    ],
     ids=str,
 )
 def test_an_interrupted_run_goes_on_to_the_same_bits(

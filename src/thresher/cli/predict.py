@@ -15,7 +15,9 @@ from thresher.cli.common import Data, Format, OnError, one_or_many
 def predict(
     selection: Annotated[str, typer.Argument(help="A .thr file.")],
     data: Data,
-    proba: Annotated[bool, typer.Option("--proba", help="The probability of the last class instead; of several classes, of each.")] = False,
+    proba: Annotated[
+        bool, typer.Option("--proba", help="The probability of the last class instead; of several classes, of each.")
+    ] = False,
     margin: Annotated[bool, typer.Option("--margin", help="The margin w'x + b instead.")] = False,
     format: Format = None,
     on_error: OnError = "stop",

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from thresher.errors import DataError
+
 if TYPE_CHECKING:
     from thresher.selection import Selection
 
@@ -17,6 +19,8 @@ def to_sklearn(selection: Selection) -> Any:
     `LinearRegression` for squared and Huber. It has no ``feature_names_in_``: with it, scikit-learn
     would warn of every matrix without column names, such as the ones ``transform`` gives.
     """
+    if selection.multilabel:
+        raise DataError("scikit-learn has no linear model of several labels a row: use predict, or export the table.")
     from sklearn.linear_model import LinearRegression, LogisticRegression
     from sklearn.svm import LinearSVC
 
