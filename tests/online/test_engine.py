@@ -381,5 +381,5 @@ def test_states_that_do_not_fit_are_refused() -> None:
         {"loop": np.zeros(2)},
         {"gathered_sums": np.zeros(3)},
     ):
-        with pytest.raises(ValueError):  # noqa: PT011
+        with pytest.raises(ValueError):
             OnlineEngine.from_state(chosen, {**state, **change})
