@@ -26,7 +26,7 @@ def planted(
 def planted_outputs(
     rows: int = 1500, width: int = 120, outputs: int = 3, each: int = 2, seed: int = 0
 ) -> tuple[sp.csr_matrix, NDArray[np.float64]]:
-    """A sparse matrix of ones and zeros, and a margin a row for each output, which ``each`` of the first columns decide."""
+    """A sparse matrix of zeros and ones, and margins of every row, one an output, decided by columns of its own."""
     rng = np.random.default_rng(seed)
     x = (rng.random((rows, width)) < 0.1).astype(np.float32)
     x[:, : outputs * each] = rng.random((rows, outputs * each)) < 0.5

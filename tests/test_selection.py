@@ -451,6 +451,38 @@ def test_several_outputs_agree_with_dense_numpy(problem, tmp_path, form):
     assert selection.predict(data).tolist() == np.array([1, 2, 5])[margins.argmax(1)].tolist()
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_several_labels_agree_with_dense_numpy(problem, tmp_path, form):
+    """Every label is a question of its own; the answers survive saving."""
+    x, columns, _ = problem
+    data, keys, space = forms(x, tmp_path)[form]
+    weights = np.random.default_rng(1).normal(size=(2, K))
+    intercept = np.array([0.1, -0.2])
+    made = make(weights, keys=keys[columns], space=space, loss="logistic", classes=["a", "b"], intercept=intercept)
+    made.save(tmp_path / "several.thr")
+    margins = x[:, columns].astype(np.float64) @ weights.T + intercept
+    for selection in (made, th.load(tmp_path / "several.thr")):
+        assert selection.multilabel
+        assert selection.predict(data).tolist() == (margins > 0).astype(int).tolist()
+        np.testing.assert_allclose(selection.predict_proba(data), 1 / (1 + np.exp(-margins)), rtol=1e-9)
+        assert list(selection.columns())[3:5] == ["weight_a", "weight_b"]
+    hinge = make(weights, keys=keys[columns], space=space, loss="hinge", classes=["a", "b"], intercept=intercept)
+    with pytest.raises(DataError, match="no probabilities"):
+        hinge.predict_proba(data)
+
+
+def test_several_labels_are_scored(tmp_path):
+    path = tmp_path / "rows.svm"
+    path.write_text("0,1 1:1 2:1\n1 2:1\n 1:-1 2:-1\n")
+    selection = make(np.eye(2), space=FeatureSpace("index"), keys=[1, 2], loss="logistic", classes=[0.0, 1.0],
+                     intercept=[0, 0])  # fmt: skip
+    found = evaluate(selection, th.scan(path, multilabel=True))
+    assert (found["rows"], found["hamming_accuracy"], found["micro_f1"]) == (3, 1.0, 1.0)
+    path.write_text("0,7 1:1\n")
+    with pytest.raises(DataError, match="line 1: the label 7 is none of the known ones"):
+        evaluate(selection, th.scan(path, multilabel=True))
+
+
 def test_regression_predicts_the_margin(problem):
     x, columns, weights = problem
     selection = make(weights, keys=columns, space=FeatureSpace("column", P), loss="squared")

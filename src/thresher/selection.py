@@ -18,7 +18,7 @@ from thresher.losses import Loss, get_loss
 from thresher.scores import Scores
 from thresher.sources.hashed import Hashed
 from thresher.sources.interactions import Interactions
-from thresher.sources.scan import as_source
+from thresher.sources.scan import as_source, is_paths
 from thresher.sources.source import Source
 from thresher.space import FeatureSpace
 from thresher.targets import known_targets
@@ -104,6 +104,8 @@ class Selection:
 
     def batches(self, data: Any, reading: dict[str, Any]) -> Iterator[Batch]:
         """The rows of any data, with the selected features only."""
+        if self.multilabel and self.space.kind == "index" and is_paths(data):  # LIBSVM, whose rows may have several
+            reading = {"multilabel": True, **reading}
         source = self.over(as_source(data, like=self.space.kmers, **reading))
         for batch, _ in source.batches(keys=self.wanted, want_labels=False):
             if len(batch):

@@ -19,7 +19,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import thresher as th
-from tests.streams import planted, write_libsvm, write_vw
+from tests.streams import planted, planted_outputs, write_libsvm, write_vw
 from thresher.cli.main import app
 
 X, Y = planted(rows=1500)
@@ -233,6 +233,52 @@ def test_a_wrong_or_damaged_model_is_refused(tmp_path: Path, vw: Path, thr: Path
         assert shown.stderr.startswith("thresher: ")
     svm = write_libsvm(tmp_path / "rows.svm", X, Y)
     assert "another feature" in program("predict", thr, svm).stderr
+
+
+def test_several_classes_and_labels(tmp_path: Path) -> None:
+    x, margins = planted_outputs(rows=400)
+    one = write_libsvm(tmp_path / "one.svm", x, [str(c) for c in margins.argmax(axis=1)])
+    many = write_libsvm(tmp_path / "many.svm", x, [",".join(map(str, np.flatnonzero(row > 0))) for row in margins])
+    for data, how in (
+        (one, ["--loss", "softmax"]),
+        (many, ["--multilabel"]),
+        (one, ["--loss", "softmax", "--per-class"]),
+    ):
+        thr = tmp_path / "several.thr"
+        shown = run("select", data, "-k", 8, "--passes", 2, "-o", thr, *how)
+        assert shown.exit_code == 0, shown.output
+        assert run("inspect", thr).exit_code == 0
+        for asked, kind in (([], int), (["--margin"], float), (["--proba"], float)):
+            lines = run("predict", thr, data, *asked).output.splitlines()
+            answers = np.array([[kind(word) for word in line.split("\t")] for line in lines])
+            single = not asked and "--multilabel" not in how
+            assert answers.shape == (400, 1 if single else 3)
+            if asked == ["--proba"] and "--multilabel" not in how:
+                np.testing.assert_allclose(answers.sum(axis=1), 1.0)
+    refused = run("select", many, "-k", 8, "--loss", "softmax")
+    assert refused.exit_code == 1
+    assert "several labels" in refused.output
+    named = run("select", one, "-k", 8, "--loss", "softmax", "--classes", "0,1,2")
+    assert named.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        ["--method", "iht"],
+        ["--method", "batch-iht"],
+        ["--method", "hashing"],
+        ["--active", "sketch"],
+        ["--step", "0.5/sqrt"],
+        ["--step", "adaptive:0.5", "--minibatch", "5"],
+        ["--l2", "0.01", "--decay", "0.99", "--lazy", "0.1"],
+    ],
+    ids=" ".join,
+)
+def test_every_way_to_learn(vw: Path, how: list[str]) -> None:
+    shown = run("select", vw, "-k", 5, *how)
+    assert shown.exit_code == 0, shown.output
+    assert "hashing" in how or "column-" in shown.output
 
 
 def test_standard_input(vw: Path) -> None:

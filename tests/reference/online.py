@@ -3,9 +3,9 @@ r"""The online loop over dictionaries, one example at a time.
 Notes
 -----
 A row :math:`x` of importance :math:`s` with margins :math:`m` (one a lane) has the gradient
-:math:`g = s\,\nabla\ell(m, y) \otimes x`, or with mini-batches the mean of the rows' gradients. Of every feature the loop
-knows a sum :math:`z \leftarrow z - \eta g` and, where steps are adaptive, an energy :math:`H \leftarrow H + \|g\|^2`;
-its weight is :math:`c\,u\,z`, adaptive :math:`c\,u\,z / \sqrt{H + H_0}`. The common factor :math:`c` is what l2 shrinks
+:math:`g = s\,\nabla\ell(m, y) \otimes x`, or with mini-batches the mean of the rows' gradients. Of every feature the
+loop knows a sum :math:`z \leftarrow z - \eta g` and, where steps are adaptive, an energy
+:math:`H \leftarrow H + \|g\|^2`; its weight is :math:`c\,u\,z`, adaptive :math:`c\,u\,z / \sqrt{H + H_0}`. The common factor :math:`c` is what l2 shrinks
 (so gradients are divided by it on their way in), and :math:`u` the unit of the data under adaptive steps.
 
 What differs between stores is which features have sums of their own, and where those of the others go.
@@ -151,18 +151,25 @@ class Estimates(Store):
     """Algorithm 1 of the MISSION paper: all gradients into the sketch, its estimates into the table."""
 
     def update(self, keys, names, gradients, rate, prior):
-        """First all features of the row move, then all are ranked."""
+        """First all features of the row move, then the kept ones are ranked anew, then the others compete with them."""
         for key, gradient in zip(keys, gradients, strict=True):
             if any(rate * g != 0 for g in gradient):
                 self.sketch.add(key, [-rate * g for g in gradient])
-        for key, name in zip(keys, names, strict=True):
-            estimates, _ = self.sketch.query(key)
-            for t, table in enumerate(self.tables):
-                state = Kept(1.0, 0.0, [estimates[c] for c in self.lanes_of(t)])
-                rank = self.rank(state) if self.group > 1 else state.sums[0]
-                if (key in table or rank != 0) and table.put(key, rank, name):
-                    self.kept[t].pop(table.left, None)
-                    self.kept[t][key] = state
+        were_kept = [[key in table for table in self.tables] for key in keys]
+        for wanted in (True, False):
+            for key, name, kept in zip(keys, names, were_kept, strict=True):
+                estimates, _ = self.sketch.query(key)
+                for t, table in enumerate(self.tables):
+                    if kept[t] == wanted:
+                        self.rank_anew(t, table, key, name, [estimates[c] for c in self.lanes_of(t)])
+
+    def rank_anew(self, t, table, key, name, estimates):
+        """What the sketch says of a feature, into the table."""
+        state = Kept(1.0, 0.0, estimates)
+        rank = self.rank(state) if self.group > 1 else state.sums[0]
+        if (key in table or rank != 0) and table.put(key, rank, name):
+            self.kept[t].pop(table.left, None)
+            self.kept[t][key] = state
 
     def fade(self, factor):
         """The sketch has the kept ones too, who get back what they lost."""

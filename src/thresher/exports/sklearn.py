@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from thresher.errors import DataError
 from thresher.extras import need
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ def to_sklearn(selection: Selection) -> Any:
     `LinearRegression` for squared and Huber. It has no ``feature_names_in_``: with it, scikit-learn
     would warn of every matrix without column names, such as the ones ``transform`` gives.
     """
+    if selection.multilabel:
+        raise DataError("scikit-learn has no linear model of several labels a row: use predict, or export the table.")
     linear = need("sklearn.linear_model", "sklearn")
 
     k = len(selection)
