@@ -15,9 +15,9 @@ import pytest
 
 import thresher as th
 from tests.streams import planted, planted_outputs, write_libsvm, write_vw
+from thresher.fitting import plan_for
 from thresher.online.engine import OnlineSettings
 from thresher.online.run import OnlineRun, Progress, RunSettings
-from thresher.selecting import plan_for
 
 SUPPORT = (3, 77, 200, 399)
 X, Y = planted(support=SUPPORT)
