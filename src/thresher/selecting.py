@@ -146,6 +146,8 @@ def select(
         batch_rows=batch_rows,
     )
     reading: dict[str, Any] = {"format": format, "on_error": on_error, **sequences}
+    if sequences and isinstance(data, Source):
+        raise SettingsError(f"a source says itself how it is read: leave out {', '.join(sequences)}")
     if reading.get("fragments") is not None:
         reading.setdefault("seed", how.seed)
     source = as_source(data, y, weight=sample_weight, target=target, **reading).limited(plan.limits)

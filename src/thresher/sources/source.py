@@ -29,7 +29,7 @@ class ReadLimits:
     line_cap : int
         The longest line; a longer one is bad input.
     window : int
-        What a decompressor may take.
+        What a decompressor may take, or genomes that fragments are drawn from.
     """
 
     block: int = MB - 2 * PAGE  # so that with what goes around it, it fits into 2^20
