@@ -86,7 +86,7 @@ def run(repeats: int = 5) -> str:
     contenders = {"thresher `scan_fasta`": OURS, "Python loop, `set` of slices": LOOP}
     if importlib.util.find_spec("biotite") is not None:
         contenders["biotite `KmerAlphabet`, `numpy.unique`"] = BIOTITE
-    forms = {"k = 12": ("12", "False"), "k = 31, canonical": ("31", "True")}
+    forms = {"k = 12": ("12", "False"), "k = 12, canonical": ("12", "True"), "k = 31, canonical": ("31", "True")}
     with tempfile.TemporaryDirectory() as folder:
         letters, longest = _plain(Path(genomes), Path(folder) / "genomes", Path(folder) / "longest.txt")
         rows, whole = [], []

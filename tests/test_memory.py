@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from thresher import _native
@@ -151,3 +152,37 @@ def test_a_stream_of_2_to_62_possible_features_stays_within_the_plan(tmp_path: P
     grown, planned, found = min(runs)
     assert found == 2000
     assert grown <= 1.1 * planned
+
+
+_SEQUENCES = """
+import json, sys, thresher as th
+from thresher.memory import peak_resident, resident
+small, large, memory = sys.argv[1:]
+options = dict(k=2000, memory=memory, kmer=12, canonical=True, fragments=200, coverage=0.3)
+th.select(small, **options)
+before = resident()
+source = th.scan_fasta(large, kmer=12, canonical=True, fragments=200, coverage=0.3)
+selection = th.select(source, k=2000, memory=memory)
+planned, held = selection.provenance["plan"]["total"], source.held_bytes
+print(json.dumps([peak_resident() - before, planned, held, selection.provenance["plan"]["window"]]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
+def test_genomes_are_held_within_what_the_plan_leaves(tmp_path: Path) -> None:
+    """Two genomes of eight million letters: growth at most 1.1 times the plan and their two bits a letter."""
+    rng = np.random.default_rng(0)
+    for folder, letters in (("small", 5000), ("large", 8_000_000)):
+        (tmp_path / folder).mkdir()
+        for name in ("a.fa", "b.fa"):
+            genome = rng.choice(np.frombuffer(b"ACGT", np.uint8), letters).tobytes()
+            (tmp_path / folder / name).write_bytes(b">" + name.encode() + b"\n" + genome + b"\n")
+    out = subprocess.run(
+        [sys.executable, "-c", _SEQUENCES, str(tmp_path / "small"), str(tmp_path / "large"), "32MB"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    grown, planned, held, left = json.loads(out.stdout)
+    assert 4_000_000 <= held <= left
+    assert grown <= 1.1 * (planned + held)

@@ -54,12 +54,13 @@ void bind_scanner(nb::module_& m) {
           "__init__",
           [](RecordScanner* self, RecordSink& sink, bool wildcards, std::optional<bool> fastq, bool skip,
              std::uint64_t offset, std::int64_t lines, std::uint64_t skipped, bool seeking, std::uint64_t limit) {
-            if (seeking && fastq.value_or(true)) throw nb::value_error("no byte of FASTQ shows where a record starts");
+            if (seeking && fastq.value_or(true))
+              throw nb::value_error("no byte of FASTQ shows where a record starts");
             new (self) RecordScanner(sink, wildcards, fastq, skip, {offset, lines, skipped}, seeking, limit);
           },
-          nb::arg("sink"), nb::kw_only(), nb::arg("wildcards"), nb::arg("fastq").none() = nb::none(), nb::arg("skip") = false,
-          nb::arg("offset") = 0, nb::arg("lines") = 0, nb::arg("skipped") = 0, nb::arg("seeking") = false,
-          nb::arg("limit") = ~std::uint64_t{0}, nb::keep_alive<1, 2>())
+          nb::arg("sink"), nb::kw_only(), nb::arg("wildcards"), nb::arg("fastq").none() = nb::none(),
+          nb::arg("skip") = false, nb::arg("offset") = 0, nb::arg("lines") = 0, nb::arg("skipped") = 0,
+          nb::arg("seeking") = false, nb::arg("limit") = ~std::uint64_t{0}, nb::keep_alive<1, 2>())
       .def(
           "feed",
           [](RecordScanner& scanner, const Array<const std::uint8_t>& block, std::size_t begin, std::size_t end) {
@@ -93,8 +94,9 @@ void bind_records(nb::module_& m) {
             new (self) KmerRecords(form, {rows, features, letters, labels, labels_optional, only});
           },
           nb::arg("form"), nb::arg("labels").none(), nb::arg("only").none(), nb::kw_only(), nb::arg("rows"),
-          nb::arg("features") = KmerRecordOptions{}.most_features, nb::arg("letters") = KmerRecordOptions{}.most_letters,
-          nb::arg("labels_optional") = false, nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
+          nb::arg("features") = KmerRecordOptions{}.most_features,
+          nb::arg("letters") = KmerRecordOptions{}.most_letters, nb::arg("labels_optional") = false,
+          nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
       .def("take", [](KmerRecords& records) {
         KmerRecords::Taken taken = records.take();
         nb::dict out = as_dict(std::move(taken.rows));

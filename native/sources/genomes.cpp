@@ -65,7 +65,7 @@ void Genomes::begin(std::string_view id, std::int64_t /*line*/) {
 }
 
 std::string Genomes::letters(const std::uint8_t* numbers, std::size_t n, bool others) {
-  packed_.reserve(((size_ + n) >> in_a_byte_) + 16);  // fragments are read eight bytes at a time, and a bit more than they are
+  packed_.reserve(((size_ + n) >> in_a_byte_) + 16);  // fragments are read eight bytes at a time
   const std::uint64_t within = (1U << in_a_byte_) - 1;
   for (std::size_t i = 0; i < n; ++i, ++size_) {
     std::uint8_t number = numbers[i];

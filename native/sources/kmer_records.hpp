@@ -24,7 +24,10 @@ struct KmerRecordOptions {
 class KmerRecords final : public RecordSink {
  public:
   KmerRecords(const KmerForm& form, const KmerRecordOptions& options)
-      : form_(form), options_(options), maker_(form), positions_(form.positional ? form.positions() : ~std::uint64_t{0}) {}
+      : form_(form),
+        options_(options),
+        maker_(form),
+        positions_(form.positional ? form.positions() : ~std::uint64_t{0}) {}
 
   void begin(std::string_view id, std::int64_t line) override {
     maker_.begin(rows_);

@@ -34,7 +34,8 @@ std::uint64_t spread(std::uint64_t key) { return key * 0x9e3779b97f4a7c15ULL; }
 
 /// `cold`: the table fits into no cache, so its slots are asked for some keys before they are needed.
 template <bool cold, class Slot>
-std::size_t merge_repeats(std::uint64_t* keys, std::size_t n, float* counts, Buffer<Slot>& table, std::size_t capacity) {
+std::size_t merge_repeats(std::uint64_t* keys, std::size_t n, float* counts, Buffer<Slot>& table,
+                          std::size_t capacity) {
   table.resize(capacity);
   Slot* const slots = table.data();  // where the key of each is kept, from 1
   std::memset(slots, 0, capacity * sizeof(Slot));

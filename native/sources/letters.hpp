@@ -34,7 +34,7 @@ constexpr Alphabet make_alphabet(std::string_view letters, unsigned bits) {
     out.number[static_cast<unsigned char>(letters[i])] = static_cast<std::uint8_t>(i);
   out.number['U'] = out.number['T'];
   if (out.number['-'] != other_letter) out.number['.'] = out.number['-'];
-  for (char c = 'A'; c <= 'Z'; ++c) out.number[static_cast<unsigned char>(c) + 32U] = out.number[static_cast<unsigned char>(c)];
+  for (unsigned c = 'A'; c <= 'Z'; ++c) out.number[c + ('a' - 'A')] = out.number[c];
   for (unsigned i = 0; i < letters.size(); ++i)
     out.complement[i] = static_cast<std::uint8_t>(
         bits == 2 ? 3U - i : (i & 1U) << 3 | (i & 2U) << 1 | (i & 4U) >> 1 | (i & 8U) >> 3);

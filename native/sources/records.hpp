@@ -47,7 +47,7 @@ struct RecordPlace {
   std::uint64_t skipped = 0;
 };
 
-/// A record is "> id ..." and lines of letters, or "@id ...", lines of letters, a line "+..." and as many letters
+/// A record is ">id ..." and lines of letters, or "@id ...", lines of letters, a line "+..." and as many letters
 /// of quality. Text comes as it comes, cut anywhere: all that must be remembered from one piece to the next is
 /// here, so that a record of any length needs no more memory than its sink takes.
 ///

@@ -168,6 +168,8 @@ def select(
         seed=int(random_state),
         class_weight=class_weight,
     )
+    if sequences and isinstance(data, Source):
+        raise SettingsError(f"a source says itself how it is read: leave out {', '.join(sequences)}")
     if reading.get("fragments") is not None:
         reading.setdefault("seed", int(random_state))
     source = as_source(data, y, weight=sample_weight, target=target, **reading)

@@ -120,6 +120,15 @@ def _model(genomes: list[Path], folder: Path, **options: object) -> Path:
     return folder / "model.thr"
 
 
+def test_the_demonstration(tmp_path: Path) -> None:
+    shown = run("demo", "--genomes", tmp_path / "genomes")
+    assert shown.exit_code == 0, shown.output
+    found = re.search(r"Found (\d+) of the 20 planted", shown.output)
+    assert found is not None
+    assert int(found[1]) >= 16
+    assert sorted(path.name for path in (tmp_path / "genomes").iterdir()) == ["alpha.fa.gz", "beta.fa.gz"]
+
+
 # Locating
 
 

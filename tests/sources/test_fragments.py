@@ -202,5 +202,7 @@ def test_learning_and_testing_draw_different_fragments(genomes):
     assert first.provenance["test"] == again.provenance["test"]
     same = th.select(genomes, test=scan_fasta(genomes, kmer=8, fragments=50, coverage=4.0, seed=0), **settings)
     assert same.provenance["test"] != first.provenance["test"]
+    with pytest.raises(SettingsError, match="leave out kmer, fragments"):
+        th.select(scan_fasta(genomes), **settings)
     other = th.select(genomes, random_state=1, **settings)
     assert other.provenance["fingerprint"] != first.provenance["fingerprint"]

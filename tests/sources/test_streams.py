@@ -206,3 +206,19 @@ def test_memory_does_not_grow_with_the_file(tmp_path, compression):
     assert rows == 40_000 * times * 4
     assert more < 24, f"reading {os.path.getsize(large) >> 20} MB took {more:.1f} MB more"
     assert abs(more - some) < 8
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_memory_does_not_grow_with_sequences(tmp_path):
+    """Neither with the records of a file nor with the length of its lines."""
+    block = b"".join(b">r%d\n" % i + b"ACGTTGCAAC" * (20 + i % 90) + b"\n" for i in range(1000))
+    small, medium, large = (tmp_path / name for name in ("small.fa", "medium.fa", "large.fa"))
+    small.write_bytes(block[:20_000])
+    for path, n in ((medium, 16), (large, 64)):
+        path.write_bytes(block * n)
+    rows, some = growth_in_mb(small, medium)
+    assert rows == 16_000
+    rows, more = growth_in_mb(small, large)
+    assert rows == 64_000
+    assert more < 24
+    assert abs(more - some) < 8

@@ -71,6 +71,11 @@ class SequenceSource(Source):
             raise SettingsError(f'on_error is "stop" or "skip", not {self.on_error!r}')
 
     @property
+    def format(self) -> str:
+        """The format's name, as options and messages use it."""
+        return "fasta"
+
+    @property
     def space(self) -> FeatureSpace:  # type: ignore[override]
         return FeatureSpace("kmer", self.kmers.size, kmers=self.kmers)
 
@@ -106,17 +111,17 @@ class FastaSource(SequenceSource):
     """Records of FASTA and FASTQ files, plain or compressed, one row each."""
 
     @property
-    def format(self) -> str:
-        return "fasta"
-
-    @property
     def rewindable(self) -> bool:  # type: ignore[override]
         return not any(part.once for part in self.parts)
 
     @property
     def longest(self) -> int:
-        """The most letters that a record may have: its row takes up to 32 bytes a letter while it is made."""
-        return max(1 << 16, self.limits.window // 32)
+        """The most letters that a record may have, by what its row takes while it is made."""
+        # Keys in arrays that double (16 bytes a letter), half as much again in the table of repeats, and values.
+        lengths = len(self.kmers.lengths)
+        valued = self.kmers.counts != "binary" or self.kmers.unit
+        each = lengths * (32 + 8 * valued + (16 if lengths > 1 else 0))
+        return max(1 << 16, self.limits.window // each)
 
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
         part = self.parts[min(cursor.part, len(self.parts) - 1)]

@@ -66,10 +66,6 @@ class FragmentSource(SequenceSource):
             raise SettingsError("fragments are drawn from files: save standard input to one first")
 
     @property
-    def format(self) -> str:
-        return "fasta"
-
-    @property
     def total_rows(self) -> int | None:  # type: ignore[override]
         try:
             first, last = self._rows()

@@ -29,7 +29,7 @@ class ReadLimits:
     line_cap : int
         The longest line; a longer one is bad input.
     window : int
-        What a decompressor may take.
+        What a decompressor may take, or genomes that fragments are drawn from.
     products : int
         The most features that products may make of a row; a row of more is bad input.
     """
