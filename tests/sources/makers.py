@@ -7,17 +7,31 @@ from dataclasses import replace
 from typing import Any
 
 from tests.reference import products
+from tests.reference.hashing import bucket_sign
 from tests.sources import file_makers, memory_makers, sequence_makers  # noqa: F401 - they register their kinds
 from tests.sources.rows import KINDS, Expected, Kind
 from thresher.sources.combine import HeldOut, ReadAhead, Weighted, hold_out
+from thresher.sources.hashed import Hashed
 from thresher.sources.interactions import Interactions
 from thresher.sources.source import Source
+from thresher.space import Hashing
 
 _CLASS_WEIGHT = {0.0: 2.0, 2.0: 0.25}
 
 
 def weighted_rows(expected: list[Expected]) -> list[Expected]:
     return [replace(row, weight=row.weight * _CLASS_WEIGHT.get(row.y, 1.0)) for row in expected]
+
+
+def in_buckets(expected: list[Expected]) -> list[Expected]:
+    """The rows with every feature replaced by its bucket of eleven, its value with the sign it has there."""
+    out = []
+    for row in expected:
+        places = [bucket_sign(key, 3, 11) for key in row.keys]
+        keys = tuple(bucket for bucket, _ in places)
+        values = tuple(sign * value for (_, sign), value in zip(places, row.values, strict=True))
+        out.append(replace(row, names=tuple(f"bucket {key}" for key in keys), keys=keys, values=values))
+    return out
 
 
 def with_products(
@@ -78,6 +92,7 @@ for _base in ("libsvm-files", "vw-plain", "csr-i32", "arrow-table", "fasta-files
             f"test({_base})": _over(_base, _test, "some", shards=_pieces),
             f"weighted({_base})": _over(_base, _weighted, expect=weighted_rows, shards=_pieces),
             f"ahead({_base})": _over(_base, ReadAhead, shards=_pieces),
+            f"hashed({_base})": _over(_base, lambda s: Hashed(s, Hashing(11, 3)), expect=in_buckets, shards=_pieces),
             f"ahead(shuffled(training({_base})))": _over(
                 _base, lambda s: ReadAhead(_shuffled(_training(s)), depth=1), "some"
             ),
