@@ -9,7 +9,17 @@ from pathlib import Path
 from benchmarks.harness import machine
 
 #: One module a comparison; each has ``run() -> str``, a section of markdown.
-COMPARISONS = ("libsvm_parsing", "vw_reading", "kmers", "start_up", "dense_rows")
+COMPARISONS = (
+    "libsvm_parsing",
+    "vw_reading",
+    "kmers",
+    "start_up",
+    "dense_rows",
+    "learning_speed",
+    "learner_alone",
+    "recall",
+    "memory_growth",
+)
 OUTPUT = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
 INTRODUCTION = """# Benchmarks

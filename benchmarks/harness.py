@@ -8,17 +8,21 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 
-def interleaved(contenders: dict[str, Callable[[], object]], repeats: int = 5) -> dict[str, list[float]]:
+def interleaved(
+    contenders: Mapping[str, Callable[[], object]],
+    repeats: int = 5,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, list[float]]:
     """Seconds of each contender, run in turns so that a slow spell hits all of them."""
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(repeats):
         for name, run in contenders.items():
-            started = time.perf_counter()
+            started = clock()
             run()
-            seconds[name].append(time.perf_counter() - started)
+            seconds[name].append(clock() - started)
     return seconds
 
 

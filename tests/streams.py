@@ -23,13 +23,25 @@ def planted(
     return x, np.where(rng.random(rows) < 1 / (1 + np.exp(-10 * margin)), 1.0, -1.0)
 
 
-def write_libsvm(path: Path, x: sp.csr_matrix, y: NDArray[np.float64], first_index: int = 1) -> Path:
-    """The rows as LIBSVM text."""
+def planted_outputs(
+    rows: int = 1500, width: int = 120, outputs: int = 3, each: int = 2, seed: int = 0
+) -> tuple[sp.csr_matrix, NDArray[np.float64]]:
+    """A sparse matrix of zeros and ones, and margins of every row, one an output, decided by columns of its own."""
+    rng = np.random.default_rng(seed)
+    x = (rng.random((rows, width)) < 0.1).astype(np.float32)
+    x[:, : outputs * each] = rng.random((rows, outputs * each)) < 0.5
+    margins = np.stack([x[:, c * each : (c + 1) * each].sum(axis=1) for c in range(outputs)], axis=1) - each / 2
+    return sp.csr_matrix(x), margins + 0.1 * rng.normal(size=margins.shape)
+
+
+def write_libsvm(path: Path, x: sp.csr_matrix, y: NDArray[np.float64] | list[str], first_index: int = 1) -> Path:
+    """The rows as LIBSVM text; labels are numbers, or what is to be written for them."""
     with open(path, "w") as file:
         for i in range(x.shape[0]):
             row = x[i]
             features = " ".join(f"{j + first_index}:{v:.6g}" for j, v in zip(row.indices, row.data, strict=True))
-            file.write(f"{y[i]:+g} {features}\n")
+            label = y[i] if isinstance(y, list) else f"{y[i]:+g}"
+            file.write(f"{label} {features}\n")
     return path
 
 

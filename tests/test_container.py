@@ -19,7 +19,7 @@ from thresher import container
 from thresher.errors import FileFormatError
 
 HEAD = struct.Struct("<8sIIQ")
-DTYPES = ["<f4", "<f8", "<i8", "<u4", "<u8", "|u1"]
+DTYPES = ["<f4", "<f8", "<i8", "<u2", "<u4", "<u8", "|u1"]
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

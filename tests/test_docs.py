@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -26,6 +27,17 @@ def test_every_command_of_the_guide_runs(tmp_path: Path, monkeypatch: pytest.Mon
     for command in commands:
         shown = CliRunner().invoke(app, shlex.split(command))
         assert shown.exit_code == 0, f"{command}: {shown.output}"
+
+
+def test_the_python_of_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(app, shlex.split("demo --rows 2000 --keep stream.vw")).exit_code == 0
+    names: dict[str, Any] = {}
+    for code in blocks(ROOT / "docs" / "guide.md", "python"):
+        exec(code, names)
+    assert set(names["model"].get_feature_names_out()) == {"x7", "x31"}
+    assert names["search"].best_params_ == {"missionclassifier__k": 2}
+    assert set(names["stream"].get_feature_names_out()) == {"x7", "x31"}
 
 
 def test_the_readme_s_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -276,6 +276,19 @@ def test_what_has_no_form_in_vw_is_refused():
         vw.lines(model_of("softmax"))
 
 
+def test_several_labels_a_row_go_into_tables_only(tmp_path):
+    """Where the form has one answer a row, or other probabilities, several labels are refused rather than bent."""
+    selection = make([[1.0, 2.0], [0.5, -1.0]], loss="logistic", classes=["a", "b"], intercept=[0.1, 0.2])
+    assert selection.multilabel
+    for refused in (lambda: vw.lines(selection), selection.to_sklearn, lambda: selection.export(tmp_path / "m.onnx")):
+        with pytest.raises(DataError, match=r"several (labels|outputs)"):
+            refused()
+    assert not (tmp_path / "m.onnx").exists()
+    assert next(iter(tsv_lines(selection))).split("\t")[3:5] == ["weight_a", "weight_b"]
+    selection.export(tmp_path / "m.json")
+    assert json.loads((tmp_path / "m.json").read_text())["classes"] == ["a", "b"]
+
+
 def test_a_name_cut_short_parts_at_its_first_caret():
     key = _native.hash_bytes(b"c^long", _native.hash_bytes(b"a^b^", 0))
     whole, cut = (vw.lines(make([1.0], names=[name], keys=[key])) for name in ("a^b^c^long", "a^b^c^lo"))

@@ -5,6 +5,7 @@ import itertools
 import json
 import struct
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -231,6 +232,37 @@ FORGED_META = [
     ("space", {"kind": "column", "size": 2.5}),
     ("space", {"kind": "column", "size": -1}),
     ("space", {"kind": "column", "size": 2}),
+    ("space", {"kind": "product"}),
+    *(
+        ("space", {"kind": "product", "of": {"kind": "column", "size": 10}, **fields})
+        for fields in (
+            {"degree": 4, "groups": None, "squares": False},
+            {"degree": "2", "groups": None, "squares": False},
+            {"degree": 2, "groups": None, "squares": "yes"},
+            {"degree": 2, "groups": None},
+            {"degree": 2, "groups": [["a", "b"]], "squares": False},
+            {"degree": 2, "groups": [[1, 10]], "squares": False},
+            {"degree": 2, "groups": [[1]], "squares": False},
+            {"degree": 2, "groups": 7, "squares": False},
+        )
+    ),
+    ("space", {"kind": "product", "of": {"kind": "row", "size": 1}, "degree": 2, "groups": None, "squares": False}),
+    (
+        "space",
+        {
+            "kind": "product",
+            "of": {
+                "kind": "product",
+                "of": {"kind": "token", "size": None},
+                "degree": 2,
+                "groups": None,
+                "squares": True,
+            },
+            "degree": 2,
+            "groups": None,
+            "squares": False,
+        },
+    ),
     ("settings", None),
     ("settings", [["k", 1]]),
     ("provenance", []),
@@ -419,6 +451,38 @@ def test_several_outputs_agree_with_dense_numpy(problem, tmp_path, form):
     assert selection.predict(data).tolist() == np.array([1, 2, 5])[margins.argmax(1)].tolist()
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_several_labels_agree_with_dense_numpy(problem, tmp_path, form):
+    """Every label is a question of its own; the answers survive saving."""
+    x, columns, _ = problem
+    data, keys, space = forms(x, tmp_path)[form]
+    weights = np.random.default_rng(1).normal(size=(2, K))
+    intercept = np.array([0.1, -0.2])
+    made = make(weights, keys=keys[columns], space=space, loss="logistic", classes=["a", "b"], intercept=intercept)
+    made.save(tmp_path / "several.thr")
+    margins = x[:, columns].astype(np.float64) @ weights.T + intercept
+    for selection in (made, th.load(tmp_path / "several.thr")):
+        assert selection.multilabel
+        assert selection.predict(data).tolist() == (margins > 0).astype(int).tolist()
+        np.testing.assert_allclose(selection.predict_proba(data), 1 / (1 + np.exp(-margins)), rtol=1e-9)
+        assert list(selection.columns())[3:5] == ["weight_a", "weight_b"]
+    hinge = make(weights, keys=keys[columns], space=space, loss="hinge", classes=["a", "b"], intercept=intercept)
+    with pytest.raises(DataError, match="no probabilities"):
+        hinge.predict_proba(data)
+
+
+def test_several_labels_are_scored(tmp_path):
+    path = tmp_path / "rows.svm"
+    path.write_text("0,1 1:1 2:1\n1 2:1\n 1:-1 2:-1\n")
+    selection = make(np.eye(2), space=FeatureSpace("index"), keys=[1, 2], loss="logistic", classes=[0.0, 1.0],
+                     intercept=[0, 0])  # fmt: skip
+    found = evaluate(selection, th.scan(path, multilabel=True))
+    assert (found["rows"], found["hamming_accuracy"], found["micro_f1"]) == (3, 1.0, 1.0)
+    path.write_text("0,7 1:1\n")
+    with pytest.raises(DataError, match="line 1: the label 7 is none of the known ones"):
+        evaluate(selection, th.scan(path, multilabel=True))
+
+
 def test_regression_predicts_the_margin(problem):
     x, columns, weights = problem
     selection = make(weights, keys=columns, space=FeatureSpace("column", P), loss="squared")
@@ -542,7 +606,8 @@ def test_classification_scores_are_those_of_scikit_learn(problem, labels, weight
         else:
             gap = np.maximum(0, 1 - np.where(truth, 1, -1) * margins)
             expected = np.average(gap**2 / 2, weights=weight)
-        assert scores["loss"] == pytest.approx(expected, rel=1e-6)
+        assert scores["log_loss" if loss == "logistic" else "loss"] == pytest.approx(expected, rel=1e-6)
+        assert scores["auc"] == pytest.approx(metrics.roc_auc_score(truth, margins, sample_weight=weight), abs=1e-2)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -562,26 +627,21 @@ def test_regression_scores_are_those_of_scikit_learn(problem, offset, weighted):
 
 
 def test_scores_do_not_depend_on_the_batches(problem):
-    from thresher.scores import Scores
-
     x, columns, weights = problem
-    selection = make(weights, keys=columns, space=FeatureSpace("column", P), loss="squared")
-    source = as_source(x, x.sum(axis=1) + 1000)
-    results = []
-    for rows in (1, 7, N):
-        scores = Scores(selection.loss)
-        for batch, cursor in source.batches(rows):
-            scores.add(selection, source, batch, cursor)
-        results.append(scores.result())
-    for result in results[:2]:
-        assert result == pytest.approx(results[2], rel=1e-12)
+    weight = np.random.default_rng(4).random(N)
+    for loss, y in (("squared", x.sum(axis=1) + 1000), ("logistic", (x.sum(axis=1) > 0).astype(float))):
+        selection = make(weights, keys=columns, space=FeatureSpace("column", P), loss=loss)
+        source = as_source(x, y, weight=weight)
+        whole = evaluate(selection, source)
+        for rows in (1, 7, N):
+            cut = as_source(x, y, weight=weight)
+            cut.batches = partial(source.batches, rows)
+            assert evaluate(selection, cut) == whole
 
 
-def test_constant_targets_are_explained_wholly_or_not_at_all():
-    x, y = np.ones((3, 1)), np.full(3, 0.1)
-    space = FeatureSpace("column", 1)
-    assert evaluate(make([0.0], space=space, loss="squared", intercept=[0.1]), as_source(x, y))["r2"] == 1.0
-    assert evaluate(make([0.0], space=space, loss="squared", intercept=[0.2]), as_source(x, y))["r2"] == 0.0
+def test_constant_targets_have_no_r2():
+    selection = make([0.0], space=FeatureSpace("column", 1), loss="squared", intercept=[0.1])
+    assert evaluate(selection, as_source(np.ones((3, 1)), np.full(3, 0.1))) == {"rows": 3, "rmse": 0.0, "loss": 0.0}
 
 
 def test_several_classes_are_scored():
@@ -589,7 +649,8 @@ def test_several_classes_are_scored():
     scores = evaluate(selection, as_source(np.eye(3), ["a", "b", "a"]))
     proba = np.exp(np.eye(3)) / np.exp(np.eye(3)).sum(1, keepdims=True)
     assert scores["accuracy"] == pytest.approx(2 / 3)
-    assert scores["loss"] == pytest.approx(metrics.log_loss(["a", "b", "a"], proba, labels=list("abc")))
+    assert scores["balanced_accuracy"] == pytest.approx(0.75)
+    assert scores["log_loss"] == pytest.approx(metrics.log_loss(["a", "b", "a"], proba, labels=list("abc")))
 
 
 @pytest.mark.parametrize(
@@ -617,6 +678,12 @@ def test_missing_pandas_labels_cannot_be_scored():
     selection = make([1.0], space=FeatureSpace("column", 1), classes=["a", "b"])
     with pytest.raises(DataError, match="row 1"):
         evaluate(selection, as_source(np.ones((3, 1)), y))
+
+
+def test_predictions_that_are_not_finite_are_told():
+    selection = make([1e308], space=FeatureSpace("column", 1))
+    with pytest.raises(DataError, match=r"row 1 .*the prediction is inf.* too large"):
+        evaluate(selection, as_source(np.array([[1.0], [100.0]]), [0, 1]))
 
 
 def test_nothing_to_score():

@@ -5,9 +5,10 @@ import pytest
 
 import thresher as th
 from thresher.batch import Batch
-from thresher.errors import DataError, SettingsError
+from thresher.errors import DataError
 from thresher.losses import get_loss
-from thresher.targets import Targets
+from thresher.sources.scan import as_source
+from thresher.targets import Targets, label_classes, sort_labels
 
 BINARY = ["logistic", "hinge", "squared_hinge"]
 
@@ -127,13 +128,65 @@ def test_numbers_stay_what_they_are():
     assert targets.orientation == 1.0
 
 
-def test_no_labels_several_labels_and_several_classes():
+def test_no_labels_and_several_labels():
     with pytest.raises(DataError, match="no labels"):
         encode(None)
     with pytest.raises(DataError, match="several labels"):
         Targets(get_loss("hinge")).encode(batch_of([1, 2], y_indptr=np.array([0, 2])), where)
-    with pytest.raises(SettingsError, match="several classes"):
-        Targets(get_loss("softmax"))
+
+
+@pytest.mark.parametrize(
+    ("classes", "y", "numbers"),
+    [
+        ([0.0, 1.0, 5.0], [5, 0, 1, 5], [2, 0, 1, 2]),
+        ([-1.5, 2.0], [2.0, -1.5], [1, 0]),
+        (["a", "b", "c"], np.array(["c", "a", "a"], object), [2, 0, 0]),
+        ([0.0, 1.0], np.array([True, 0, np.int8(1)], object), [1, 0, 1]),
+        ([0.0, 1.0, 2.0], [], []),
+    ],
+)
+def test_classes_are_numbered_in_their_order(classes, y, numbers):
+    targets = Targets(get_loss("softmax"), classes)
+    assert targets.encode(batch_of(y), where).tolist() == numbers
+    assert targets.classes == classes
+    assert targets.orientation == 1.0
+    targets.check_complete()
+
+
+@pytest.mark.parametrize("y", [[0, 3], [0.5], [np.nan], np.array(["1"], object), np.array([None], object)])
+def test_labels_that_are_no_known_class(y):
+    with pytest.raises(DataError, match=r"line \d+: the label .* none of the known classes, 0, 1, 2"):
+        Targets(get_loss("softmax"), [0.0, 1.0, 2.0]).encode(batch_of(y), where)
+
+
+def test_classes_must_be_two_or_more():
+    for loss, multilabel in (("softmax", False), ("logistic", True)):
+        for classes in (None, [], [1.0]):
+            with pytest.raises(DataError, match="two or more"):
+                Targets(get_loss(loss), classes, multilabel=multilabel)
+
+
+def test_several_labels_a_row():
+    targets = Targets(get_loss("logistic"), ["a", "b", "c"], multilabel=True)
+    y = np.array(["c", "a", "b", "a"], object)
+    encoded = targets.encode(batch_of(y, y_indptr=np.array([0, 2, 2, 3, 4])), where)
+    assert encoded.tolist() == [[1, -1, 1], [-1, -1, -1], [-1, 1, -1], [1, -1, -1]]
+    assert targets.encode(batch_of(y), where).tolist() == [[-1, -1, 1], [1, -1, -1], [-1, 1, -1], [1, -1, -1]]
+    assert (targets.classes, targets.orientation) == (["a", "b", "c"], 1.0)
+    with pytest.raises(DataError, match="line 3: the label 'd' is none of the known ones, 'a', 'b', 'c'"):
+        y[2] = "d"
+        targets.encode(batch_of(y, y_indptr=np.array([0, 2, 2, 3, 4])), where)
+
+
+def test_the_classes_of_a_source():
+    x = np.ones((5, 2))
+    assert label_classes(as_source(x, [3, 1, 2, 1, 3])) == [1.0, 2.0, 3.0]
+    assert label_classes(as_source(x, np.array(["b", "a", "b", "b", "c"], object))) == ["a", "b", "c"]
+    with pytest.raises(DataError, match="the label is missing"):
+        label_classes(as_source(x, [1, np.nan, 2, 3, 4]))
+    with pytest.raises(DataError, match="text and others numbers"):
+        label_classes(as_source(x, np.array(["b", 1, "b", "b", "c"], object)))
+    assert sort_labels([2, 0, 1, 2]) == [0.0, 1.0, 2.0]
 
 
 # ── the whole way ────────────────────────────────────────────────────────────────────────────────

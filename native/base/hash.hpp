@@ -52,14 +52,38 @@ inline std::uint64_t load_tail(const char* p, std::size_t n) {
 
 /// The same where the caller knows that eight bytes are readable: one load and a mask.
 inline std::uint64_t load_tail_padded(const char* p, std::size_t n) {
-  return n == 0 ? 0 : load_word(p) & (~std::uint64_t{0} >> (64 - 8 * n));
+  return load_word(p) & ((std::uint64_t{1} << (8 * n)) - 1);
 }
+
+namespace detail {
+
+/// For names of under 16 bytes: which bytes of their last word count, and all bits where there is a word before it.
+struct ShortNameMasks {
+  std::uint64_t tail[16] = {};
+  std::uint64_t whole[16] = {};
+
+  constexpr ShortNameMasks() {
+    for (unsigned n = 0; n < 16; ++n) {
+      tail[n] = (std::uint64_t{1} << (8 * (n % 8))) - 1;
+      whole[n] = n < 8 ? 0 : ~std::uint64_t{0};
+    }
+  }
+};
+inline constexpr ShortNameMasks short_name_masks;
+
+}  // namespace detail
 
 /// Hash `n` bytes. `padded` says that eight bytes past the end are readable (it changes the speed, not the value).
 template <bool padded = false>
 inline std::uint64_t hash_bytes(const char* p, std::size_t n, std::uint64_t seed = 0) {
   std::uint64_t h = seed ^ detail::salt[0];
   const std::uint64_t length = n;
+  if (padded && n < 16) {
+    // Whether a name has a whole word in it is a coin toss, so there is no branch for that.
+    h ^= (h ^ fold_multiply(h ^ load_word(p), detail::salt[1])) & detail::short_name_masks.whole[n];
+    h = fold_multiply(h ^ (load_word(p + (n & 8)) & detail::short_name_masks.tail[n]), detail::salt[2]);
+    return fold_multiply(h ^ length, detail::salt[3]);
+  }
   for (; n >= 8; p += 8, n -= 8) h = fold_multiply(h ^ load_word(p), detail::salt[1]);
   const std::uint64_t tail = padded ? load_tail_padded(p, n) : load_tail(p, n);
   h = fold_multiply(h ^ tail, detail::salt[2]);
@@ -81,18 +105,32 @@ inline std::uint64_t hash_key(std::uint64_t key, SpreadSeed seed) {
 
 inline std::uint64_t hash_key(std::uint64_t key, std::uint64_t seed) { return hash_key(key, SpreadSeed(seed)); }
 
-/// A bucket in [0, width) and a sign, from bits that do not overlap: the bucket from the upper 32
-/// of the hash (width < 2^32), the sign from its lowest. Sharing bits would make the sign a
+/// The key of a product of features, whatever their order: the hashes of the parts' keys added up, and the
+/// sum hashed. Adding, not xor-ing, so that a feature that stands twice does not cancel itself.
+struct ProductHash {
+  // The first 64 bits after the point of sqrt(11) and sqrt(13).
+  SpreadSeed of_part{0x510e527fade682d1ULL};
+  SpreadSeed of_sum{0x9b05688c2b3e6c1fULL};
+
+  [[nodiscard]] std::uint64_t part(std::uint64_t key) const { return hash_key(key, of_part); }
+  [[nodiscard]] std::uint64_t whole(std::uint64_t sum_of_parts) const { return hash_key(sum_of_parts, of_sum); }
+};
+
+/// A key spread over all 64 bits, once; what follows makes do with one multiplication more.
+inline std::uint64_t mix_key(std::uint64_t key) { return hash_key(key, SpreadSeed(0)); }
+
+/// A bucket in [0, width) and a sign of a mixed key, from bits that do not overlap: the bucket from the upper
+/// 32 of the hash (width < 2^32), the sign from its lowest. Sharing bits would make the sign a
 /// function of the bucket, and collisions would no longer cancel.
 struct BucketSign {
   std::uint32_t bucket;
-  float sign;
+  std::uint32_t turn;  // what to xor a float with: nothing, or its sign bit
 };
 
-inline BucketSign bucket_sign(std::uint64_t key, SpreadSeed seed, std::uint32_t width) {
-  const std::uint64_t h = hash_key(key, seed);
+inline BucketSign bucket_sign(std::uint64_t mixed, SpreadSeed seed, std::uint32_t width) {
+  const std::uint64_t h = fold_multiply(mixed ^ seed.bits, detail::salt[1]);
   const auto bucket = static_cast<std::uint32_t>(((h >> 32) * width) >> 32);
-  return {bucket, (h & 1) ? 1.0F : -1.0F};
+  return {bucket, static_cast<std::uint32_t>(~h & 1) << 31};
 }
 
 }  // namespace thresher

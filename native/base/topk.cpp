@@ -1,114 +1,80 @@
 #include "base/topk.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
 
-#include "base/hash.hpp"
-
 namespace thresher {
 
 namespace {
 
-/// `prefix + text` in at most `cap` bytes, never cutting a UTF-8 character in two.
-std::string joined(NameView name, std::size_t cap) {
-  std::string out;
-  out.reserve(std::min(cap, name.prefix.size() + name.text.size()));
-  out.append(name.prefix.substr(0, cap));
-  out.append(name.text.substr(0, cap - out.size()));
-  // A text as long as a packed name can say was cut before it came here.
-  if (out.size() < name.prefix.size() + name.text.size() || name.text.size() >= PackedName::longest) {
-    std::size_t first = out.size();
-    while (first > 0 && (static_cast<unsigned char>(out[first - 1]) & 0xc0) == 0x80) --first;
-    // `first - 1` is the last lead byte: drop its character if it lost its end.
-    if (first > 0) {
-      const auto lead = static_cast<unsigned char>(out[first - 1]);
-      const std::size_t need = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
-      if (out.size() - (first - 1) < need) out.resize(first - 1);
-    }
-  }
-  return out;
+/// Looked at before anything is allocated for so many.
+std::size_t checked(std::size_t k) {
+  if (k == 0 || k >= TopK::none / 4) throw std::length_error("a top-k table holds 1 to 2^30 features");
+  return k;
 }
-
-/// What the table ranks by. What is no number counts as infinite: a comparison with it would hold for
-/// nothing, and neither the heap nor a sort would end well.
-double magnitude_of(double weight) {
-  const double magnitude = std::fabs(weight);
-  return magnitude == magnitude ? magnitude : std::numeric_limits<double>::infinity();
-}
-
-std::size_t index_capacity(std::size_t k) { return std::bit_ceil(2 * k + 2); }
 
 }  // namespace
 
-TopK::TopK(std::size_t k, std::size_t name_cap) : k_(k), name_cap_(name_cap) {
-  if (k == 0 || k >= none / 4) throw std::length_error("a top-k table holds 1 to 2^30 features");
-  const std::size_t capacity = index_capacity(k);
-  mask_ = capacity - 1;
-  shift_ = 64 - static_cast<unsigned>(std::countr_zero(capacity));
-  index_key_.resize(capacity);
-  index_slot_.assign(capacity, none);
-  key_.resize(k);
-  weight_.resize(k);
-  bound_.resize(k);
-  count_.resize(k);
+TopK::TopK(std::size_t k, std::size_t name_cap, double lazy)
+    : k_(checked(k)), name_cap_(name_cap), slack_(1.0 + lazy), index_(k) {
+  slots_.assign(k, {});
   heap_.resize(k);
-  heap_at_.resize(k);
   name_.resize(k);
 }
 
 std::size_t TopK::planned_bytes(std::size_t k, std::size_t name_cap) {
-  const std::size_t slot = sizeof(std::uint64_t) * 2 + sizeof(double) * 2 + sizeof(std::uint32_t) * 2 +
-                           sizeof(std::string) + (name_cap > 15 ? name_cap + 17 : 0);
-  return index_capacity(k) * (sizeof(std::uint64_t) + sizeof(std::uint32_t)) + k * slot;
+  const std::size_t slot =
+      sizeof(Slot) + sizeof(Node) + sizeof(std::string) + (name_cap > 15 ? name_cap + 17 : 0);
+  return SlotIndex::planned_bytes(k) + k * slot;
 }
 
-std::size_t TopK::home(std::uint64_t key) const { return hash_key(key, 0) >> shift_; }
-
-void TopK::set(std::uint32_t slot, double weight) {
-  weight_[slot] = weight;
-  ++count_[slot];
-  const double magnitude = magnitude_of(weight);
-  if (magnitude < bound_[slot]) {
-    bound_[slot] = magnitude;
-    rise(heap_at_[slot]);
-  }
-}
-
-bool TopK::offer(std::uint64_t key, double weight, NameView name, std::uint64_t count, Evicted* evicted) {
+std::uint32_t TopK::offer(std::uint64_t key, double weight, NameView name, std::uint64_t count, Evicted* evicted) {
   const double magnitude = magnitude_of(weight);
   std::uint32_t slot;
   if (size_ < k_) {
-    slot = static_cast<std::uint32_t>(size_);
-    place(size_++, slot);
+    slot = static_cast<std::uint32_t>(size_++);
+    slots_[slot].heap_at = slot;
   } else {
-    if (too_weak(weight)) return false;
+    if (too_weak(weight)) return none;
     slot = weakest();
-    if (magnitude < bound_[slot] || (magnitude == bound_[slot] && key > key_[slot])) return false;
-    if (evicted != nullptr) *evicted = {key_[slot], weight_[slot], true};
-    unlink(key_[slot]);
+    const double smallest = heap_[0].bound * slack_;
+    if (magnitude < smallest || (magnitude == smallest && key > slots_[slot].key)) return none;
+    if (evicted != nullptr) *evicted = {slots_[slot].key, slots_[slot].weight, true};
+    index_.remove(mix_key(slots_[slot].key), slot, [&](std::uint32_t other) { return mix_key(slots_[other].key); });
   }
-  key_[slot] = key;
-  weight_[slot] = weight;
-  bound_[slot] = magnitude;
-  count_[slot] = count;
-  if (!name_[slot].empty() || !name.text.empty() || !name.prefix.empty()) name_[slot] = joined(name, name_cap_);
-  link(key, slot);
-  rise(heap_at_[slot]);
-  sink(heap_at_[slot]);
-  return true;
+  const std::uint32_t at = slots_[slot].heap_at;
+  slots_[slot] = {key, weight, count, at};
+  heap_[at] = {magnitude, slot};
+  if (!name_[slot].empty() || !name.empty()) name_[slot] = spelled(name, name_cap_);
+  index_.add(mix_key(key), slot);
+  rise(at);
+  sink(slots_[slot].heap_at);
+  return slot;
+}
+
+void TopK::set_bound(std::uint32_t slot, double bound) {
+  heap_[slots_[slot].heap_at].bound = bound;
+  rise(slots_[slot].heap_at);
+  sink(slots_[slot].heap_at);
+}
+
+void TopK::scale(double power_of_two) {
+  for (std::size_t i = 0; i < size_; ++i) {
+    slots_[i].weight *= power_of_two;
+    heap_[i].bound *= power_of_two;
+  }
 }
 
 std::vector<std::uint32_t> TopK::ordered(std::size_t limit) const {
   std::vector<std::uint32_t> slots(size_);
   std::iota(slots.begin(), slots.end(), 0U);
   const auto stronger = [this](std::uint32_t a, std::uint32_t b) {
-    const double x = magnitude_of(weight_[a]);
-    const double y = magnitude_of(weight_[b]);
-    return x > y || (x == y && key_[a] < key_[b]);
+    const double x = magnitude_of(slots_[a].weight);
+    const double y = magnitude_of(slots_[b].weight);
+    return x > y || (x == y && slots_[a].key < slots_[b].key);
   };
   limit = std::min(limit, slots.size());
   std::partial_sort(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(limit), slots.end(), stronger);
@@ -116,65 +82,51 @@ std::vector<std::uint32_t> TopK::ordered(std::size_t limit) const {
   return slots;
 }
 
-void TopK::place(std::size_t at, std::uint32_t slot) {
-  heap_[at] = slot;
-  heap_at_[slot] = static_cast<std::uint32_t>(at);
+void TopK::lower(std::size_t at, double bound) {
+  heap_[at].bound = bound;
+  rise(at);
 }
 
 void TopK::rise(std::size_t at) {
-  const std::uint32_t slot = heap_[at];
+  const Node node = heap_[at];
   while (at > 0) {
     const std::size_t parent = (at - 1) / 2;
-    if (!weaker(slot, heap_[parent])) break;
+    if (!weaker(node, heap_[parent])) break;
     place(at, heap_[parent]);
     at = parent;
   }
-  place(at, slot);
+  place(at, node);
 }
 
 void TopK::sink(std::size_t at) {
-  const std::uint32_t slot = heap_[at];
+  const Node node = heap_[at];
   for (;;) {
     std::size_t child = 2 * at + 1;
     if (child >= size_) break;
-    if (child + 1 < size_ && weaker(heap_[child + 1], heap_[child])) ++child;
-    if (!weaker(heap_[child], slot)) break;
+    if (child + 1 < size_) {
+      // Which child is the weaker one nobody can predict, so that is added up; equal ones are rare.
+      const double left = heap_[child].bound;
+      const double right = heap_[child + 1].bound;
+      if (left == right) [[unlikely]]
+        child += weaker(heap_[child + 1], heap_[child]) ? 1 : 0;
+      else
+        child += static_cast<std::size_t>(right < left);
+    }
+    if (!weaker(heap_[child], node)) break;
     place(at, heap_[child]);
     at = child;
   }
-  place(at, slot);
+  place(at, node);
 }
 
 std::uint32_t TopK::weakest() {
   for (;;) {
-    const std::uint32_t root = heap_[0];
-    const double magnitude = magnitude_of(weight_[root]);
-    if (bound_[root] == magnitude) return root;
-    bound_[root] = magnitude;
+    Node& root = heap_[0];
+    const double magnitude = magnitude_of(slots_[root.slot].weight);
+    if (root.bound == magnitude) return root.slot;
+    root.bound = magnitude;
     sink(0);
   }
-}
-
-void TopK::link(std::uint64_t key, std::uint32_t slot) {
-  std::size_t at = home(key);
-  while (index_slot_[at] != none) at = next(at);
-  index_key_[at] = key;
-  index_slot_[at] = slot;
-}
-
-void TopK::unlink(std::uint64_t key) {
-  std::size_t hole = home(key);
-  while (index_key_[hole] != key || index_slot_[hole] == none) hole = next(hole);
-  // Move later entries of the run back, so that a search never meets a gap.
-  for (std::size_t at = next(hole); index_slot_[at] != none; at = next(at)) {
-    const std::size_t wanted = home(index_key_[at]);
-    const bool reachable = ((at - wanted) & mask_) < ((at - hole) & mask_);
-    if (reachable) continue;
-    index_key_[hole] = index_key_[at];
-    index_slot_[hole] = index_slot_[at];
-    hole = at;
-  }
-  index_slot_[hole] = none;
 }
 
 }  // namespace thresher

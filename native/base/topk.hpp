@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "base/buffer.hpp"
+#include "base/hash.hpp"
 #include "base/rows.hpp"
+#include "base/slot_index.hpp"
 
 namespace thresher {
 
@@ -17,41 +19,57 @@ namespace thresher {
 /// over lower bounds of |weight|. A weight that grows leaves its bound stale; only one that falls
 /// below its bound moves in the heap, and the root is brought up to date when somebody asks who is
 /// the smallest. So an update costs O(1) amortised and the answer is exact.
+///
+/// With `lazy` > 0 it is not: a weight moves in the heap only after it fell by that share, and a newcomer
+/// must beat the smallest by it. That saves some work where weights jitter (section 7 of the MISSION paper).
 class TopK {
  public:
-  static constexpr std::uint32_t none = 0xffffffffU;
+  static constexpr std::uint32_t none = SlotIndex::none;
   static constexpr std::size_t default_name_cap = 256;
 
-  explicit TopK(std::size_t k, std::size_t name_cap = default_name_cap);
+  explicit TopK(std::size_t k, std::size_t name_cap = default_name_cap, double lazy = 0.0);
 
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::size_t capacity() const { return k_; }
 
-  /// The slot of `key`, or `none`.
-  [[nodiscard]] std::uint32_t find(std::uint64_t key) const {
-    for (std::size_t at = home(key);; at = next(at)) {
-      const std::uint32_t slot = index_slot_[at];
-      if (slot == none || index_key_[at] == key) return slot;
-    }
+  /// The slot of `key`, or `none`; `mixed` is mix_key(key), for whoever has it already.
+  [[nodiscard]] std::uint32_t find(std::uint64_t key, std::uint64_t mixed) const {
+    return index_.find(mixed, [&](std::uint32_t slot) { return slots_[slot].key == key; });
   }
+  [[nodiscard]] std::uint32_t find(std::uint64_t key) const { return find(key, mix_key(key)); }
 
-  [[nodiscard]] double weight(std::uint32_t slot) const { return weight_[slot]; }
-  [[nodiscard]] std::uint64_t key(std::uint32_t slot) const { return key_[slot]; }
-  [[nodiscard]] std::uint64_t count(std::uint32_t slot) const { return count_[slot]; }
+  [[nodiscard]] double weight(std::uint32_t slot) const { return slots_[slot].weight; }
+  [[nodiscard]] std::uint64_t key(std::uint32_t slot) const { return slots_[slot].key; }
+  [[nodiscard]] std::uint64_t count(std::uint32_t slot) const { return slots_[slot].count; }
   [[nodiscard]] const std::string& name(std::uint32_t slot) const { return name_[slot]; }
+  /// What the heap has of a slot; matters to the future only where the table is lazy.
+  [[nodiscard]] double bound(std::uint32_t slot) const { return heap_[slots_[slot].heap_at].bound; }
 
   /// Give a kept feature a new weight, and count one more sighting of it.
-  void set(std::uint32_t slot, double weight);
+  void set(std::uint32_t slot, double weight) {
+    Slot& at = slots_[slot];
+    at.weight = weight;
+    ++at.count;
+    const double magnitude = magnitude_of(weight);
+    if (magnitude * slack_ < heap_[at.heap_at].bound) lower(at.heap_at, magnitude);
+  }
 
-  /// Whether an offer of this weight must fail: one comparison with the heap's root, whose bound is at most
-  /// every |weight|. That ends most offers before anybody looks for a name.
-  [[nodiscard]] bool too_weak(double weight) const { return size_ == k_ && std::fabs(weight) < bound_[heap_[0]]; }
+  /// No weight below this can enter: the heap's root, whose bound is at most every |weight|. Compared with
+  /// before anything else is done, it ends most offers early. Negative while there is room.
+  [[nodiscard]] double threshold() const { return size_ == k_ ? heap_[0].bound * slack_ : -1.0; }
+  [[nodiscard]] bool too_weak(double weight) const { return std::fabs(weight) < threshold(); }
 
   /// Offer a feature that is not in the table. It enters if there is room or if it beats the
-  /// smallest, which then leaves (its key and weight go to `evicted`, if given). Its name is copied
-  /// only when it enters.
-  bool offer(std::uint64_t key, double weight, NameView name = {}, std::uint64_t count = 1,
-             struct Evicted* evicted = nullptr);
+  /// smallest, which then leaves (its key and weight go to `evicted`, if given; the newcomer has its
+  /// slot). The name is copied only when it enters. The slot it got, or `none`.
+  std::uint32_t offer(std::uint64_t key, double weight, NameView name = {}, std::uint64_t count = 1,
+                      struct Evicted* evicted = nullptr);
+
+  /// Put back what `bound` gave of a slot.
+  void set_bound(std::uint32_t slot, double bound);
+
+  /// Multiply all weights by a power of two, which changes no order.
+  void scale(double power_of_two);
 
   /// Slots by |weight| falling, ties by key rising; at most `limit`.
   [[nodiscard]] std::vector<std::uint32_t> ordered(std::size_t limit) const;
@@ -60,32 +78,44 @@ class TopK {
   static std::size_t planned_bytes(std::size_t k, std::size_t name_cap);
 
  private:
-  [[nodiscard]] std::size_t home(std::uint64_t key) const;
-  [[nodiscard]] std::size_t next(std::size_t at) const { return (at + 1) & mask_; }
-  /// Whether slot a leaves the table before slot b.
-  [[nodiscard]] bool weaker(std::uint32_t a, std::uint32_t b) const {
-    return bound_[a] < bound_[b] || (bound_[a] == bound_[b] && key_[a] > key_[b]);
+  /// What is looked at together lies together: a slot is half a cache line.
+  struct Slot {
+    std::uint64_t key;
+    double weight;
+    std::uint64_t count;
+    std::uint32_t heap_at;
+  };
+  struct Node {
+    double bound;  // at most |weight|: what the heap is ordered by
+    std::uint32_t slot;
+  };
+
+  /// What the table ranks by. What is no number counts as infinite: a comparison with it would hold for
+  /// nothing, and neither the heap nor a sort would end well.
+  static double magnitude_of(double weight) {
+    const double magnitude = std::fabs(weight);
+    return magnitude == magnitude ? magnitude : HUGE_VAL;
   }
-  void place(std::size_t at, std::uint32_t slot);
+  /// Whether node a leaves the table before node b.
+  [[nodiscard]] bool weaker(const Node& a, const Node& b) const {
+    return a.bound < b.bound || (a.bound == b.bound && slots_[a.slot].key > slots_[b.slot].key);
+  }
+  void place(std::size_t at, Node node) {
+    heap_[at] = node;
+    slots_[node.slot].heap_at = static_cast<std::uint32_t>(at);
+  }
+  void lower(std::size_t at, double bound);
   void rise(std::size_t at);
   void sink(std::size_t at);
   std::uint32_t weakest();
-  void link(std::uint64_t key, std::uint32_t slot);
-  void unlink(std::uint64_t key);
 
   std::size_t k_;
   std::size_t name_cap_;
+  double slack_;
   std::size_t size_ = 0;
-  std::size_t mask_;
-  unsigned shift_;
-  Buffer<std::uint64_t> index_key_;
-  Buffer<std::uint32_t> index_slot_;
-  Buffer<std::uint64_t> key_;
-  Buffer<double> weight_;
-  Buffer<double> bound_;  // at most |weight|: what the heap is ordered by
-  Buffer<std::uint64_t> count_;
-  Buffer<std::uint32_t> heap_;
-  Buffer<std::uint32_t> heap_at_;
+  SlotIndex index_;
+  Buffer<Slot> slots_;
+  Buffer<Node> heap_;
   std::vector<std::string> name_;
 };
 

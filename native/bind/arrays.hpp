@@ -49,8 +49,9 @@ inline Rows rows_of(const Array<const std::int64_t>& indptr, const Array<const s
 void bind_base(nb::module_& m);
 void bind_sources(nb::module_& m);
 void bind_online(nb::module_& m);
-void bind_count_sketch(nb::module_& m);
+void bind_sketches(nb::module_& m);
 void bind_ahead(nb::module_& m);
+void bind_products(nb::module_& m);
 void bind_kmers(nb::module_& m);
 
 }  // namespace thresher::bind

@@ -110,9 +110,9 @@ nb::tuple buckets_and_signs(const Array<const std::uint64_t>& keys, std::uint64_
   buckets.resize(keys.shape(0));
   signs.resize(keys.shape(0));
   for (std::size_t i = 0; i < keys.shape(0); ++i) {
-    const BucketSign both = bucket_sign(keys.data()[i], SpreadSeed(seed), width);
+    const BucketSign both = bucket_sign(mix_key(keys.data()[i]), SpreadSeed(seed), width);
     buckets[i] = both.bucket;
-    signs[i] = both.sign;
+    signs[i] = both.turn == 0 ? 1.0F : -1.0F;
   }
   return nb::make_tuple(to_numpy(std::move(buckets)), to_numpy(std::move(signs)));
 }
@@ -120,7 +120,7 @@ nb::tuple buckets_and_signs(const Array<const std::uint64_t>& keys, std::uint64_
 }  // namespace
 
 /// (keys, weights, counts, names) of the strongest, in order.
-nb::tuple table_rows(const TopK& table, std::size_t limit) {
+static nb::tuple table_rows(const TopK& table, std::size_t limit) {
   Buffer<std::uint64_t> keys;
   Buffer<double> weights;
   Buffer<std::uint64_t> counts;
@@ -177,7 +177,7 @@ void bind_base(nb::module_& m) {
           "put",
           [](TopK& table, std::uint64_t key, double weight, std::string_view name) {
             const std::uint32_t slot = table.find(key);
-            if (slot == TopK::none) return table.offer(key, weight, {{}, name});
+            if (slot == TopK::none) return table.offer(key, weight, {{}, name}) != TopK::none;
             table.set(slot, weight);
             return true;
           },

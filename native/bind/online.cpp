@@ -1,25 +1,20 @@
-// The online engines.
+// The online loop and its state.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "bind/arrays.hpp"
-#include "online/exact_table.hpp"
+#include "bind/names.hpp"
+#include "online/active_table.hpp"
+#include "online/estimate_table.hpp"
+#include "online/hashed_array.hpp"
 #include "online/loop.hpp"
-#include "online/sketched_table.hpp"
 
 namespace thresher::bind {
 
-nb::tuple table_rows(const TopK& table, std::size_t limit);
-
 namespace {
 
-using online::Active;
-using online::CountSketch;
-using online::ExactTable;
-using online::SketchedTable;
-using ExactLoop = online::Loop<ExactTable>;
-using SketchLoop = online::Loop<SketchedTable>;
+using namespace thresher::online;
 
 /// So many features are learned between two looks at the signals: some tens of milliseconds.
 constexpr std::int64_t features_between_looks = 1 << 20;
@@ -32,110 +27,258 @@ std::size_t stretch_end(const Rows& rows, std::size_t begin) {
 }
 
 /// Learn a batch; (rows learned, margins before learning). Fewer rows than given means that the
-/// prediction of the next one was not finite. Raises KeyboardInterrupt between two stretches.
-template <class Loop>
+/// prediction of the next one was not finite, or (third) that an interrupt came between two stretches.
 nb::tuple learn(Loop& loop, const Array<const std::int64_t>& indptr, const Array<const std::uint64_t>& keys,
                 const std::optional<Array<const float>>& values, const Array<const double>& y,
                 const std::optional<Array<const float>>& weight,
-                const std::optional<Array<const std::uint64_t>>& names,
-                const std::optional<Array<const std::uint8_t>>& text, const std::vector<nb::bytes>& prefixes) {
+                const Words& names, const Text& text, const std::vector<nb::bytes>& prefixes, const Words& parents) {
   Rows rows = rows_of(indptr, keys, values);
-  if (y.shape(0) != rows.n) throw nb::value_error("one target a row is needed");
+  const std::size_t lanes = loop.outputs.lanes;
+  if (y.shape(0) != rows.n * loop.outputs.targets()) throw nb::value_error("one target a row is needed");
   if (weight && weight->shape(0) != rows.n) throw nb::value_error("one weight a row is needed");
-  if (names) {
-    if (names->shape(0) != keys.shape(0) || !text) throw nb::value_error("one name a key is needed");
-    for (const nb::bytes& prefix : prefixes) rows.names.prefixes.emplace_back(prefix.c_str(), prefix.size());
-    for (std::size_t i = 0; i < names->shape(0); ++i) {
-      const std::uint64_t word = names->data()[i];
-      if (PackedName::prefix(word) >= prefixes.size() ||
-          PackedName::start(word) + PackedName::length(word) > text->shape(0))
-        throw nb::value_error("a name lies outside its text");
-    }
-    rows.names.words = names->data();
-    rows.names.text = reinterpret_cast<const char*>(text->data());
-  }
+  if (loop.outputs.kind == OutputKind::softmax)
+    for (std::size_t i = 0; i < rows.n; ++i)
+      if (!(y.data()[i] >= 0.0 && y.data()[i] < static_cast<double>(lanes)))
+        throw nb::value_error("a target is not the number of a class");
+  rows.names = name_table(keys.shape(0), names, text, prefixes, parents);
   Buffer<double> margins;
-  margins.resize(rows.n);
+  margins.resize(rows.n * lanes);
   std::size_t done = 0;
-  while (done < rows.n) {
+  bool interrupted = false;
+  while (done < rows.n && !interrupted) {
     const std::size_t end = stretch_end(rows, done);
     {
       const nb::gil_scoped_release nogil;
       done = loop.learn(rows, y.data(), weight ? weight->data() : nullptr, done, end, margins.data());
     }
     if (done < end) break;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (PyErr_CheckSignals() != 0) {
+      // What was learned is learned: the caller accounts for it, and raises then.
+      PyErr_Clear();
+      interrupted = true;
+    }
   }
-  margins.resize(done < rows.n ? done + 1 : done);
-  return nb::make_tuple(done, to_numpy(std::move(margins)));
+  margins.resize((done < rows.n && !interrupted ? done + 1 : done) * lanes);
+  return nb::make_tuple(done, to_numpy(std::move(margins)), interrupted);
 }
 
-/// Put features back as `rows` gave them out.
-void restore(TopK& table, const Array<const std::uint64_t>& keys, const Array<const double>& weights,
-             const Array<const std::uint64_t>& counts, const std::vector<nb::bytes>& names) {
+nb::object predict(Loop& loop, const Array<const std::int64_t>& indptr, const Array<const std::uint64_t>& keys,
+                   const std::optional<Array<const float>>& values) {
+  const Rows rows = rows_of(indptr, keys, values);
+  Buffer<double> margins;
+  margins.resize(rows.n * loop.outputs.lanes);
+  {
+    const nb::gil_scoped_release nogil;
+    for (std::size_t i = 0; i < rows.n; ++i) loop.predict(rows[i], margins.data() + i * loop.outputs.lanes);
+  }
+  return to_numpy(std::move(margins));
+}
+
+TopK& table_of(Loop& loop, std::size_t t) {
+  if (t >= loop.store->tables().size()) throw nb::index_error("there is no such table");
+  return loop.store->tables()[t];
+}
+
+/// Everything a table knows, strongest first: (keys, ranks, counts, names, kept, bounds).
+nb::tuple table_rows(Loop& loop, std::size_t t, std::size_t limit) {
+  const TopK& table = table_of(loop, t);
+  Buffer<std::uint64_t> keys;
+  Buffer<double> ranks;
+  Buffer<std::uint64_t> counts;
+  Buffer<double> kept;
+  Buffer<double> bounds;
+  nb::list names;
+  for (const std::uint32_t slot : table.ordered(limit)) {
+    keys.push(table.key(slot));
+    ranks.push(table.weight(slot));
+    counts.push(table.count(slot));
+    bounds.push(table.bound(slot));
+    names.append(nb::bytes(table.name(slot).data(), table.name(slot).size()));
+    const double* state = loop.store->kept(t, slot);
+    for (std::size_t c = 0; c < loop.store->kept_size(); ++c) kept.push(state[c]);
+  }
+  return nb::make_tuple(to_numpy(std::move(keys)), to_numpy(std::move(ranks)), to_numpy(std::move(counts)), names,
+                        to_numpy(std::move(kept)), to_numpy(std::move(bounds)));
+}
+
+/// Put features back as `table_rows` gave them out.
+void restore_table(Loop& loop, std::size_t t, const Array<const std::uint64_t>& keys,
+                   const Array<const double>& ranks, const Array<const std::uint64_t>& counts,
+                   const std::vector<nb::bytes>& names, const Array<const double>& kept,
+                   const Array<const double>& bounds) {
+  TopK& table = table_of(loop, t);
   const std::size_t n = keys.shape(0);
-  if (weights.shape(0) != n || counts.shape(0) != n || names.size() != n || n > table.capacity() || table.size() != 0)
+  const std::size_t size = loop.store->kept_size();
+  if (ranks.shape(0) != n || counts.shape(0) != n || names.size() != n || kept.shape(0) != n * size ||
+      bounds.shape(0) != n || n > table.capacity() || table.size() != 0)
     throw nb::value_error("the saved table does not fit");
   for (std::size_t i = 0; i < n; ++i) {
     if (table.find(keys.data()[i]) != TopK::none) throw nb::value_error("the saved table holds a key twice");
-    table.offer(keys.data()[i], weights.data()[i], {{}, {names[i].c_str(), names[i].size()}}, counts.data()[i]);
+    const std::uint32_t slot =
+        table.offer(keys.data()[i], ranks.data()[i], {{}, {names[i].c_str(), names[i].size()}}, counts.data()[i]);
+    std::copy_n(kept.data() + i * size, size, loop.store->kept(t, slot));
   }
+  for (std::size_t i = 0; i < n; ++i) table.set_bound(table.find(keys.data()[i]), bounds.data()[i]);
 }
 
-/// What every online loop offers to Python, whatever its store; the constructor is its own.
-template <class Loop>
-nb::class_<Loop> bind_loop(nb::module_& m, const char* name) {
-  return nb::class_<Loop>(m, name)
-      .def("learn", &learn<Loop>, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("y"),
-           nb::arg("weight").none(), nb::arg("names").none(), nb::arg("text").none(), nb::arg("prefixes"))
-      .def("rows", [](const Loop& loop, std::size_t limit) { return table_rows(loop.store.table(), limit); },
-           nb::arg("limit"))
-      .def("restore",
-           [](Loop& loop, const Array<const std::uint64_t>& keys, const Array<const double>& weights,
-              const Array<const std::uint64_t>& counts, const std::vector<nb::bytes>& names) {
-             restore(loop.store.table(), keys, weights, counts, names);
-           })
-      .def_rw("intercept", &Loop::intercept)
-      .def_rw("rows_seen", &Loop::rows_seen)
-      .def_prop_rw(
-          "progressive",
-          [](const Loop& loop) {
-            const auto& p = loop.progressive;
-            return std::vector<double>{p.weight, p.loss, p.right};
-          },
-          [](Loop& loop, const std::vector<double>& sums) {
-            if (sums.size() != 3) throw nb::value_error("three sums are needed");
-            loop.progressive = {sums[0], sums[1], sums[2]};
-          })
-      .def_prop_rw(
-          "longest", [](const Loop& loop) { return loop.step.longest; },
-          [](Loop& loop, double value) { loop.step.longest = value; });
+/// A mini-batch that is not full yet: (rows, slopes, keys, sums, names).
+nb::tuple gathered(Loop& loop) {
+  Buffer<std::uint64_t> keys;
+  Buffer<double> sums;
+  nb::list names;
+  for (std::size_t i = 0; i < loop.gathered.size(); ++i) {
+    keys.push(loop.gathered.keys()[i]);
+    names.append(nb::bytes(loop.gathered.name(i).data(), loop.gathered.name(i).size()));
+  }
+  for (const double sum : loop.gathered.sums()) sums.push(sum);
+  return nb::make_tuple(loop.gathered.rows(), loop.gathered_slopes, to_numpy(std::move(keys)),
+                        to_numpy(std::move(sums)), names);
+}
+
+void restore_gathered(Loop& loop, std::size_t rows, const std::vector<double>& slopes,
+                      const Array<const std::uint64_t>& keys, const Array<const double>& sums,
+                      const std::vector<nb::bytes>& names) {
+  const std::size_t lanes = loop.outputs.lanes;
+  if (slopes.size() != lanes || sums.shape(0) != keys.shape(0) * lanes || names.size() != keys.shape(0))
+    throw nb::value_error("the saved mini-batch does not fit");
+  loop.gathered.forget();
+  for (std::size_t i = 0; i < keys.shape(0); ++i)
+    loop.gathered.restore(keys.data()[i], sums.data() + i * lanes, {{}, {names[i].c_str(), names[i].size()}});
+  loop.gathered.set_rows(rows);
+  loop.gathered_slopes = slopes;
+}
+
+std::vector<double> step_state(const Loop& loop) {
+  const Step& s = loop.step;
+  return {s.updates, s.longest, s.rows, s.lengths, s.targets, s.features, s.slopes, s.energy};
+}
+
+void set_step_state(Loop& loop, const std::vector<double>& sums) {
+  if (sums.size() != 8) throw nb::value_error("eight sums are needed");
+  Step& s = loop.step;
+  double* const to[] = {&s.updates, &s.longest, &s.rows, &s.lengths, &s.targets, &s.features, &s.slopes, &s.energy};
+  for (std::size_t i = 0; i < 8; ++i) *to[i] = sums[i];
+}
+
+std::vector<double> bias_state(const Loop& loop) {
+  std::vector<double> all = loop.bias.sums;
+  all.push_back(loop.bias.energy);
+  return all;
+}
+
+void set_bias_state(Loop& loop, std::vector<double> all) {
+  if (all.size() != loop.outputs.lanes + 1) throw nb::value_error("the saved intercept does not fit");
+  loop.bias.energy = all.back();
+  all.pop_back();
+  loop.bias.sums = std::move(all);
+}
+
+std::vector<double> intercepts(const Loop& loop) {
+  std::vector<double> values(loop.outputs.lanes, 0.0);
+  if (loop.settings.with_intercept)
+    for (std::size_t c = 0; c < values.size(); ++c) values[c] = loop.bias.value(c, loop.step);
+  return values;
+}
+
+struct StoreSettings {
+  std::string kind;
+  std::size_t k;
+  std::size_t name_cap;
+  double lazy;
+  std::size_t lanes;
+  bool split;
+  std::uint32_t rows;
+  std::uint32_t width;
+  std::uint64_t seed;
+  bool identity;
+  bool adaptive;
+};
+
+template <class Cells>
+std::unique_ptr<Store> active(const StoreSettings& s, Cells cells) {
+  if (s.lanes == 1)
+    return std::make_unique<ActiveTable<Cells, true>>(s.k, s.name_cap, s.lazy, 1, false, std::move(cells));
+  return std::make_unique<ActiveTable<Cells, false>>(s.k, s.name_cap, s.lazy, s.lanes, s.split, std::move(cells));
+}
+
+std::unique_ptr<Store> make_store(const StoreSettings& s) {
+  if (s.kind == "forget") return s.adaptive ? active(s, Nothing<true>()) : active(s, Nothing<false>());
+  const Places places(s.rows, s.width, s.seed, s.identity);
+  if (s.kind == "estimates")
+    return std::make_unique<EstimateTable>(s.k, s.name_cap, s.lazy, s.lanes, s.split, CountSketch(places, s.lanes));
+  if (s.kind == "exact")
+    return s.adaptive ? active(s, EvidenceSketch(places, s.lanes)) : active(s, CountSketch(places, s.lanes));
+  if (s.kind == "hashed") {
+    if (s.adaptive) return std::make_unique<HashedArray<EvidenceSketch>>(s.lanes, EvidenceSketch(places, s.lanes));
+    return std::make_unique<HashedArray<CountSketch>>(s.lanes, CountSketch(places, s.lanes));
+  }
+  throw nb::value_error("unknown store");
+}
+
+StepRule step_rule(const std::string& name) {
+  if (name == "constant") return StepRule::constant;
+  if (name == "root") return StepRule::root;
+  if (name == "stable") return StepRule::stable;
+  if (name == "adaptive") return StepRule::adaptive;
+  throw nb::value_error("unknown step rule");
+}
+
+OutputKind output_kind(const std::string& name) {
+  if (name == "one") return OutputKind::one;
+  if (name == "softmax") return OutputKind::softmax;
+  if (name == "many") return OutputKind::many;
+  throw nb::value_error("unknown kind of outputs");
+}
+
+void make_loop(Loop* self, const std::string& store, std::size_t k, std::size_t name_cap, double lazy,
+               const std::string& outputs, std::size_t lanes, bool split, const std::string& loss, double delta,
+               const std::string& rule, double rate, bool intercept, std::size_t minibatch,
+               std::size_t gather, double l2, double fade,
+               std::uint32_t rows, std::uint32_t width, std::uint64_t seed, bool identity) {
+  if (lanes < 1 || (outputs == "one" && lanes != 1)) throw nb::value_error("a loop of such outputs has other lanes");
+  Step step;
+  step.rule = step_rule(rule);
+  step.rate = rate;
+  const OutputKind kind = output_kind(outputs);
+  new (self) Loop(make_store({store, k, name_cap, lazy, lanes, split, rows, width, seed, identity, step.adaptive()}),
+                  {kind, {kind == OutputKind::softmax ? LossKind::logistic : loss_kind(loss), delta}, lanes}, step,
+                  {intercept, minibatch, gather, l2, fade});
 }
 
 }  // namespace
 
 void bind_online(nb::module_& m) {
-  bind_loop<ExactLoop>(m, "ExactLoop")
-      .def(
-          "__init__",
-          [](ExactLoop* self, std::size_t k, std::size_t name_cap, const std::string& loss, double delta, double rate,
-             bool intercept) {
-            new (self) ExactLoop(ExactTable(k, name_cap), {loss_kind(loss), delta}, {rate, 0.0}, intercept);
-          },
-          nb::kw_only(), nb::arg("k"), nb::arg("name_cap"), nb::arg("loss"), nb::arg("delta"), nb::arg("rate"),
-          nb::arg("intercept"));
-  bind_loop<SketchLoop>(m, "SketchLoop")
-      .def(
-          "__init__",
-          [](SketchLoop* self, std::size_t k, std::size_t name_cap, const std::string& loss, double delta, double rate,
-             bool intercept, std::uint32_t rows, std::uint32_t width, std::uint64_t seed, bool exact) {
-            new (self) SketchLoop(SketchedTable(k, name_cap, CountSketch(rows, width, seed),
-                                                exact ? Active::exact : Active::sketch),
-                                  {loss_kind(loss), delta}, {rate, 0.0}, intercept);
-          },
-          nb::kw_only(), nb::arg("k"), nb::arg("name_cap"), nb::arg("loss"), nb::arg("delta"), nb::arg("rate"),
-          nb::arg("intercept"), nb::arg("rows"), nb::arg("width"), nb::arg("seed"), nb::arg("exact"))
-      .def_prop_ro("sketch", [](SketchLoop& loop) -> CountSketch& { return loop.store.sketch(); },
+  nb::class_<Loop>(m, "OnlineLoop")
+      .def("__init__", &make_loop, nb::kw_only(), nb::arg("store"), nb::arg("k"), nb::arg("name_cap"), nb::arg("lazy"),
+           nb::arg("outputs"), nb::arg("lanes"), nb::arg("split"), nb::arg("loss"), nb::arg("delta"), nb::arg("rule"),
+           nb::arg("rate"), nb::arg("intercept"), nb::arg("minibatch"), nb::arg("gather"), nb::arg("l2"), nb::arg("fade"),
+           nb::arg("rows"), nb::arg("width"), nb::arg("seed"), nb::arg("identity"))
+      .def("learn", &learn, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("y"),
+           nb::arg("weight").none(), nb::arg("names").none(), nb::arg("text").none(), nb::arg("prefixes"),
+           nb::arg("parents").none() = nb::none())
+      .def("predict", &predict, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none())
+      .def("flush", &Loop::flush)
+      .def_prop_ro("tables", [](Loop& loop) { return loop.store->tables().size(); })
+      .def("table", &table_rows, nb::arg("table"), nb::arg("limit"))
+      .def("restore_table", &restore_table, nb::arg("table"), nb::arg("keys"), nb::arg("ranks"), nb::arg("counts"),
+           nb::arg("names"), nb::arg("kept"), nb::arg("bounds"))
+      .def_prop_ro("kept_size", [](Loop& loop) { return loop.store->kept_size(); })
+      .def_prop_ro("unit", &Loop::unit)
+      .def_prop_ro("prior", [](const Loop& loop) { return loop.step.prior(); })
+      .def_prop_ro("intercepts", &intercepts)
+      .def("gathered", &gathered)
+      .def("restore_gathered", &restore_gathered, nb::arg("rows"), nb::arg("slopes"), nb::arg("keys"), nb::arg("sums"),
+           nb::arg("names"))
+      .def_rw("rows_seen", &Loop::rows_seen)
+      .def_rw("shrink", &Loop::shrink)
+      .def_prop_rw("step", &step_state, &set_step_state)
+      .def_prop_rw("bias", &bias_state, &set_bias_state)
+      .def_prop_rw(
+          "fade", [](const Loop& loop) { return loop.settings.fade; },
+          [](Loop& loop, double fade) { loop.settings.fade = fade; })
+      .def_prop_ro("count_sketch", [](Loop& loop) { return loop.store->count_sketch(); },
+                   nb::rv_policy::reference_internal)
+      .def_prop_ro("evidence_sketch", [](Loop& loop) { return loop.store->evidence_sketch(); },
                    nb::rv_policy::reference_internal);
 }
 

@@ -6,17 +6,26 @@
 
 namespace thresher::online {
 
-CountSketch::CountSketch(std::uint32_t rows, std::uint32_t width, std::uint64_t seed)
-    : rows_(rows), width_(width), seed_(seed) {
-  if (rows < 1 || rows > most_rows || width < 1 || std::uint64_t{rows} * width >= (std::uint64_t{1} << 32))
-    throw std::length_error("a sketch has 1 to 16 rows of at least a cell, and fewer than 2^32 in all");
-  for (std::uint32_t r = 0; r < rows; ++r) row_seed_[r] = SpreadSeed(seed + r);
-  cells_.assign(std::size_t{rows} * width, 0.0F);
+double median_of_many(double* numbers, std::uint32_t n) {
+  std::sort(numbers, numbers + n);
+  return n % 2 == 1 ? numbers[n / 2] : 0.5 * (numbers[n / 2] + numbers[n / 2 - 1]);
 }
 
-double CountSketch::median_of_many(double* read, std::uint32_t n) {
-  std::sort(read, read + n);
-  return n % 2 == 1 ? read[n / 2] : 0.5 * (read[n / 2] + read[n / 2 - 1]);
+CountSketch::CountSketch(Places places, std::size_t lanes) : places_(places), lanes_(lanes) {
+  if (lanes < 1) throw std::length_error("a sketch has at least one lane");
+  cells_.assign(places.cells() * lanes, 0.0F);
+}
+
+void CountSketch::add(std::uint64_t key, const double* delta) {
+  Place places[Places::most_rows];
+  places_.locate(key, places);
+  add(places, 0, lanes_, delta);
+}
+
+void CountSketch::query(std::uint64_t key, double* out) const {
+  Place places[Places::most_rows];
+  places_.locate(key, places);
+  read(places, 0, lanes_, out);
 }
 
 void CountSketch::scale(double factor) {
@@ -29,7 +38,7 @@ void CountSketch::scale(double factor) {
 }
 
 void CountSketch::merge(const CountSketch& other) {
-  if (other.rows_ != rows_ || other.width_ != width_ || other.seed_ != seed_)
+  if (!places_.same(other.places_) || lanes_ != other.lanes_)
     throw std::invalid_argument("sketches of different shape or seed cannot be merged");
   const double ratio = other.scale_ / scale_;
   for (std::size_t i = 0; i < cells_.size(); ++i)
@@ -37,16 +46,17 @@ void CountSketch::merge(const CountSketch& other) {
 }
 
 double CountSketch::bound() const {
-  double squares[most_rows];
-  for (std::uint32_t r = 0; r < rows_; ++r) {
+  double squares[Places::most_rows];
+  const std::size_t row = places_.width() * lanes_;
+  for (std::uint32_t r = 0; r < places_.rows(); ++r) {
     double sum = 0.0;
-    for (std::uint32_t i = 0; i < width_; ++i) {
-      const double cell = static_cast<double>(cells_[std::size_t{r} * width_ + i]);
+    for (std::size_t i = 0; i < row; ++i) {
+      const double cell = static_cast<double>(cells_[r * row + i]);
       sum += cell * cell;
     }
     squares[r] = sum;
   }
-  return std::fabs(scale_) * std::sqrt(median_of_many(squares, rows_) / width_);
+  return std::fabs(scale_) * std::sqrt(median(squares, places_.rows()) / places_.width());
 }
 
 }  // namespace thresher::online

@@ -6,64 +6,78 @@
 
 #include "base/buffer.hpp"
 #include "base/cpu.hpp"
-#include "base/hash.hpp"
+#include "online/places.hpp"
 
 namespace thresher::online {
 
-/// `rows` x `width` cells. A key has a cell and a sign in every row; adding to the key adds to its cells,
-/// and its estimate is the median over the rows of sign * cell. Of a vector b each estimate is off by
-/// about ||b||_2 / sqrt(width) or less, in either direction: collisions have random signs.
+/// The median of `n` numbers, which are reordered.
+double median_of_many(double* numbers, std::uint32_t n);
+
+template <class Number>
+Number median_of_three(Number a, Number b, Number c) {
+  return std::max(std::min(a, b), std::min(std::max(a, b), c));
+}
+
+inline double median(double* numbers, std::uint32_t n) {
+  if (n == 1) return numbers[0];
+  if (n == 3) return median_of_three(numbers[0], numbers[1], numbers[2]);
+  return median_of_many(numbers, n);
+}
+
+/// A key has a cell and a sign in every row; adding to the key adds to its cells, and its estimate is the
+/// median over the rows of sign * cell. Of a vector b each estimate is off by about ||b||_2 / sqrt(width) or
+/// less, in either direction: collisions have random signs.
+///
+/// A cell has one number for each of the `lanes` (the outputs of a model with several): one hash a key serves
+/// them all, and they lie side by side.
 class CountSketch {
  public:
-  static constexpr std::uint32_t most_rows = 16;
+  /// Whether cells also hold how much evidence a sum rests on; see EvidenceSketch.
+  static constexpr bool adaptive = false;
 
-  CountSketch(std::uint32_t rows, std::uint32_t width, std::uint64_t seed);
+  CountSketch(Places places, std::size_t lanes);
+  CountSketch(std::uint32_t rows, std::uint32_t width, std::uint64_t seed, std::size_t lanes = 1)
+      : CountSketch(Places(rows, width, seed), lanes) {}
 
-  [[nodiscard]] std::uint32_t rows() const { return rows_; }
-  [[nodiscard]] std::uint32_t width() const { return width_; }
-  [[nodiscard]] std::uint64_t seed() const { return seed_; }
+  [[nodiscard]] const Places& places() const { return places_; }
+  [[nodiscard]] std::size_t lanes() const { return lanes_; }
 
-  /// A cell of a key, and its sign there. A learner finds the cells of a row's keys first, asks for them,
-  /// and comes back when they have arrived.
-  struct Place {
-    std::uint32_t cell;
-    float sign;
-  };
+  void ask(const Place* places) const {
+    for (std::uint32_t r = 0; r < places_.rows(); ++r) prefetch(cells_.data() + places[r].cell * lanes_);
+  }
 
-  /// Write the places of a key, one for each row, and ask for their cells.
-  void locate(std::uint64_t key, Place* out) const {
-    for (std::uint32_t r = 0; r < rows_; ++r) {
-      const BucketSign at = bucket_sign(key, row_seed_[r], width_);
-      out[r] = {r * width_ + at.bucket, at.sign};
-      prefetch(cells_.data() + out[r].cell);
+  /// Add to `n` lanes from `lane` on.
+  void add(const Place* places, std::size_t lane, std::size_t n, const double* delta, double /*energy*/ = 0.0) {
+    for (std::uint32_t r = 0; r < places_.rows(); ++r) {
+      float* cell = cells_.data() + places[r].cell * lanes_ + lane;
+      for (std::size_t c = 0; c < n; ++c) cell[c] += places[r].signed_like(static_cast<float>(delta[c] / scale_));
     }
   }
 
-  void add(const Place* places, double delta) {
-    const auto stored = static_cast<float>(delta / scale_);
-    for (std::uint32_t r = 0; r < rows_; ++r) cells_[places[r].cell] += places[r].sign * stored;
+  /// Read `n` lanes from `lane` on. There is no energy here.
+  double read(const Place* places, std::size_t lane, std::size_t n, double* out) const {
+    double read[Places::most_rows];
+    for (std::size_t c = 0; c < n; ++c) {
+      for (std::uint32_t r = 0; r < places_.rows(); ++r)
+        read[r] = static_cast<double>(places[r].signed_like(cells_[places[r].cell * lanes_ + lane + c]));
+      out[c] = scale_ * median(read, places_.rows());
+    }
+    return 0.0;
   }
 
-  [[nodiscard]] double query(const Place* places) const {
-    double read[most_rows];
-    for (std::uint32_t r = 0; r < rows_; ++r)
-      read[r] = static_cast<double>(places[r].sign * cells_[places[r].cell]);
-    if (rows_ == 1) return scale_ * read[0];
-    if (rows_ == 3) return scale_ * std::max(std::min(read[0], read[1]), std::min(std::max(read[0], read[1]), read[2]));
-    return scale_ * median_of_many(read, rows_);
+  /// Make `n` lanes from `lane` on read `wanted`: what differs from the estimate is added.
+  void put(const Place* places, std::size_t lane, std::size_t n, const double* wanted, double /*energy*/) {
+    for (std::size_t c = 0; c < n; ++c) {
+      double now;
+      read(places, lane + c, 1, &now);
+      const double delta = wanted[c] - now;
+      add(places, lane + c, 1, &delta);
+    }
   }
 
-  void add(std::uint64_t key, double delta) {
-    Place places[most_rows];
-    locate(key, places);
-    add(places, delta);
-  }
-
-  [[nodiscard]] double query(std::uint64_t key) const {
-    Place places[most_rows];
-    locate(key, places);
-    return query(places);
-  }
+  /// The same for one key by itself, all its lanes.
+  void add(std::uint64_t key, const double* delta);
+  void query(std::uint64_t key, double* out) const;
 
   /// Multiply the whole vector, at no cost for its size: decay by linearity.
   void scale(double factor);
@@ -80,12 +94,8 @@ class CountSketch {
   void set_factor(double factor) { scale_ = factor; }
 
  private:
-  static double median_of_many(double* read, std::uint32_t n);
-
-  std::uint32_t rows_;
-  std::uint32_t width_;
-  std::uint64_t seed_;
-  SpreadSeed row_seed_[most_rows];  // every row has a seed of its own
+  Places places_;
+  std::size_t lanes_;
   double scale_ = 1.0;  // what every cell is to be multiplied by
   Buffer<float> cells_;
 };

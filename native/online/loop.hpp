@@ -1,68 +1,77 @@
-// The online loop: predict, update, truncate, one example at a time.
+// The online loop: predict, update, truncate.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
-#include "base/losses.hpp"
-#include "base/rows.hpp"
+#include "online/minibatch.hpp"
+#include "online/outputs.hpp"
 #include "online/step.hpp"
+#include "online/store.hpp"
 
 namespace thresher::online {
 
-/// How good the predictions made before learning were: sums over all rows, in their order.
-struct Progressive {
-  double weight = 0.0;
-  double loss = 0.0;
-  double right = 0.0;  // weight of the rows whose margin had the sign of the target
+/// What of the loop is not a part with a class of its own.
+struct LoopSettings {
+  bool with_intercept = true;
+  std::size_t minibatch = 1;  // rows whose gradients are averaged before weights move
+  std::size_t gather = 0;     // move earlier once this many features came together; 0 for never
+  double l2 = 0.0;            // every update first multiplies all weights by 1 - step * l2
+  double fade = 1.0;          // every update multiplies what is not kept by this
+};
 
-  void add(const Loss& of, double margin, double y, double importance) {
-    weight += importance;
-    loss += importance * of.value(margin, y);
-    if ((margin > 0.0) == (y > 0.0)) right += importance;
+/// The intercept of every output: a feature with the value one, never truncated.
+struct Bias {
+  std::vector<double> sums;
+  double energy = 0.0;
+
+  [[nodiscard]] double value(std::size_t lane, const Step& step) const {
+    if (!step.adaptive()) return sums[lane];
+    const double noise = energy + step.bias_prior();
+    return noise > 0.0 ? step.bias_unit() * sums[lane] / std::sqrt(noise) : 0.0;
+  }
+  void move(const double* slopes, const Step& step) {
+    for (std::size_t c = 0; c < sums.size(); ++c) {
+      energy += slopes[c] * slopes[c];
+      sums[c] -= step.bias_rate() * slopes[c];
+    }
   }
 };
 
-/// What a store must offer: predict(row) -> w'x, then update(row, scale) for the same row, which
-/// adds scale * x to the weights and truncates them to what the store may hold.
-template <class Store>
 class Loop {
  public:
-  Loop(Store store, Loss loss, Step step, bool with_intercept)
-      : store(std::move(store)), loss(loss), step(step), with_intercept(with_intercept) {}
+  Loop(std::unique_ptr<Store> store, Outputs outputs, Step step, LoopSettings settings);
 
-  /// Learn rows [begin, end); `margins` receives what was predicted for each row before it was
-  /// learned. Returns `end`, or the first row whose prediction or step is not finite,
-  /// of which nothing is learned.
+  /// Learn rows [begin, end); `margins` (rows x lanes) receives what was predicted for each row before it was
+  /// learned. `y` has outputs.targets() numbers a row. Returns `end`, or the first row whose prediction or
+  /// step is not finite, of which nothing is learned.
   std::size_t learn(const Rows& rows, const double* y, const float* weight, std::size_t begin, std::size_t end,
-                    double* margins) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const Row row = rows[i];
-      const double importance = weight == nullptr ? 1.0 : static_cast<double>(weight[i]);
-      const double margin = margins[i] = store.predict(row) + intercept;
-      if (!std::isfinite(margin)) return i;
-      double length = 0.0;
-      for (std::size_t j = 0; j < row.n; ++j) length += row.value(j) * row.value(j);
-      const double eta = step.next(importance * length);
-      const double slope = importance * loss.derivative(margin, y[i]);
-      if (!std::isfinite(eta * slope)) return i;
-      progressive.add(loss, margin, y[i], importance);
-      if (slope != 0.0) {
-        store.update(row, -eta * slope);
-        if (with_intercept) intercept -= step.for_intercept(eta) * slope;
-      }
-      ++rows_seen;
-    }
-    return end;
-  }
+                    double* margins);
 
-  Store store;
-  Loss loss;
+  /// The margins of a row as the model stands.
+  void predict(const Row& row, double* margins);
+  /// Learn from a mini-batch that is not full yet: at the end of a pass.
+  void flush();
+
+  /// What the store's weights are to be multiplied by.
+  [[nodiscard]] double unit() const { return shrink * step.unit(); }
+
+  std::unique_ptr<Store> store;
+  Outputs outputs;
   Step step;
-  bool with_intercept;
-  double intercept = 0.0;
+  LoopSettings settings;
+  Bias bias;
+  Minibatch gathered;
+  std::vector<double> gathered_slopes;  // of the mini-batch, for the intercept
+  double shrink = 1.0;                  // what decay of all weights has come to
   std::uint64_t rows_seen = 0;
-  Progressive progressive;
+
+ private:
+  void move(const Row& row, const Gradient& gradient, const double* slopes, bool fresh);
+
+  std::vector<double> slopes_;
+  std::vector<double> scaled_;
 };
 
 }  // namespace thresher::online

@@ -1,24 +1,84 @@
-// How far to go along the gradient of one example.
+// How far to go along a gradient, by rules that need no tuning or by what the user says.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "online/store.hpp"
 
 namespace thresher::online {
 
-/// A constant step, or (rate 0) one that suits the scale of the data: half the largest step that
-/// is stable for a loss of curvature one on the longest row seen so far, eta = 1 / (2 max ||x||^2).
-struct Step {
-  double rate = 0.0;
-  double longest = 0.0;  // max of importance * ||x||^2
+enum class StepRule {
+  /// The same rate for every update.
+  constant,
+  /// rate / sqrt(number of the update).
+  root,
+  /// Half the largest step that is stable for a loss of curvature one on the longest row so far: 1 / (2 max ||x||^2).
+  stable,
+  /// Every feature by its own evidence: the weight is rate * scale * z / sqrt(H + prior), with z the sum of its
+  /// gradients and H of their squares (AdaGrad, dual averaging). The scale is that of the targets over that of
+  /// the rows, so that neither unit matters; the prior is what `prior_count` average gradients bring.
+  adaptive,
+};
 
-  double next(double length) {
-    if (rate > 0.0) return rate;
-    longest = std::max(longest, length);
-    return longest > 0.0 ? 0.5 / longest : 0.0;
+/// The rule and what it has learned of the data so far.
+struct Step {
+  static constexpr double prior_count = 100.0;
+
+  StepRule rule = StepRule::adaptive;
+  double rate = 1.0;
+  // Sums over rows, in their order.
+  double updates = 0.0;
+  double longest = 0.0;   // max of importance * ||x||^2
+  double rows = 0.0;
+  double lengths = 0.0;   // ||x||^2
+  double targets = 0.0;   // y^2, where targets are numbers
+  double features = 0.0;  // number of non-zeros
+  double slopes = 0.0;    // squared slopes
+  double energy = 0.0;    // squared slopes * ||x||^2
+
+  [[nodiscard]] bool adaptive() const { return rule == StepRule::adaptive; }
+
+  /// Before a row is predicted: its squared length and its importance.
+  void see_row(double length, double importance) {
+    longest = std::max(longest, importance * length);
+    rows += 1.0;
+    lengths += length;
+  }
+  /// After it was predicted. `target` is 0 where targets are classes.
+  void see_slopes(double squared_slopes, double length, std::size_t nonzeros, double target) {
+    slopes += squared_slopes;
+    energy += squared_slopes * length;
+    features += static_cast<double>(nonzeros);
+    targets += target * target;
   }
 
-  /// The intercept is a feature whose value is one, whatever the scale of the others.
-  [[nodiscard]] double for_intercept(double step) const { return rate > 0.0 ? rate : std::min(step, 0.5); }
+  /// What the store's weights are multiplied by to be weights.
+  [[nodiscard]] double unit() const { return adaptive() && lengths > 0.0 ? bias_unit() * std::sqrt(rows / lengths) : 1.0; }
+  /// The same for the intercept, a feature whose value is always one.
+  [[nodiscard]] double bias_unit() const {
+    if (!adaptive()) return 1.0;
+    return targets > 0.0 ? rate * std::sqrt(targets / rows) : rate;
+  }
+  [[nodiscard]] double bias_prior() const { return rows > 0.0 ? prior_count * slopes / rows : 0.0; }
+
+  /// The next update of the weights.
+  Move next() {
+    updates += 1.0;
+    return {rate_now(), prior()};
+  }
+  [[nodiscard]] double prior() const { return features > 0.0 ? prior_count * energy / features : 0.0; }
+  [[nodiscard]] double rate_now() const {
+    switch (rule) {
+      case StepRule::constant: return rate;
+      case StepRule::root: return rate / std::sqrt(updates);
+      case StepRule::stable: return longest > 0.0 ? 0.5 / longest : 0.0;
+      case StepRule::adaptive: return 1.0;
+    }
+    return rate;
+  }
+  [[nodiscard]] double bias_rate() const { return rule == StepRule::stable ? std::min(rate_now(), 0.5) : rate_now(); }
 };
 
 }  // namespace thresher::online

@@ -8,12 +8,13 @@
 
 namespace thresher::sources {
 
-/// The ':' and every byte up to the blank, one after the other.
+/// The ':', the bytes `more`, and every byte up to the blank, one after the other.
 ///
 /// A parser that looks for the end of each token only when it has read the last one does nothing
 /// else meanwhile: each step waits for a load that waits for the step before. Here the ends come
 /// from a bit mask of the whole stretch, so the tokens between them are read side by side.
 /// The text ends in a newline with 64 readable bytes behind it; nobody asks for more after that.
+template <char... more>
 class Delimiters {
  public:
   explicit Delimiters(const char* p) : stretch_(p), marks_(marks(p)) {}
@@ -34,9 +35,10 @@ class Delimiters {
 #if defined(THRESHER_SSE2)
     for (int i = 0; i < 4; ++i) {
       const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16 * i));
-      const __m128i blank = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(' ')), bytes);
-      const __m128i colon = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(':'));
-      const int mask = _mm_movemask_epi8(_mm_or_si128(blank, colon));
+      __m128i found = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(' ')), bytes);
+      found = _mm_or_si128(found, _mm_cmpeq_epi8(bytes, _mm_set1_epi8(':')));
+      ((found = _mm_or_si128(found, _mm_cmpeq_epi8(bytes, _mm_set1_epi8(more)))), ...);
+      const int mask = _mm_movemask_epi8(found);
       out |= static_cast<std::uint64_t>(static_cast<std::uint32_t>(mask)) << (16 * i);
     }
 #else
@@ -49,13 +51,17 @@ class Delimiters {
   static std::uint64_t marks_of_word(std::uint64_t word) {
     // In each of these, bit 7 of a byte is clear just where it is a delimiter; no carry leaves a byte.
     const std::uint64_t over_blank = ((word & low) + 0x5f * ones) | word;
-    const std::uint64_t not_colon = (((word ^ (':' * ones)) & low) + low) | (word ^ (':' * ones));
-    const std::uint64_t found = ~(over_blank & not_colon) & high;
+    const std::uint64_t found = ~(over_blank & (other_than(word, ':') & ... & other_than(word, more))) & high;
     // Gather the eight flags into one byte, first byte first.
     return ((found >> 7) * 0x0102040810204080ULL) >> 56;
   }
 
  private:
+  static std::uint64_t other_than(std::uint64_t word, char c) {
+    const std::uint64_t same = word ^ (static_cast<unsigned char>(c) * ones);
+    return ((same & low) + low) | same;
+  }
+
   static constexpr std::uint64_t ones = 0x0101010101010101ULL;
   static constexpr std::uint64_t low = 0x7f7f7f7f7f7f7f7fULL;
   static constexpr std::uint64_t high = 0x8080808080808080ULL;

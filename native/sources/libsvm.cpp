@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/number.hpp"
+#include "base/short_number.hpp"
 #include "sources/appender.hpp"
 #include "sources/delimiters.hpp"
 #include "sources/line_loop.hpp"
@@ -71,7 +72,7 @@ class Libsvm {
     if (*p == '\n') return p;
     const KeyIndex* const only = options_.only;
     Appender append(out_);
-    Delimiters ends(p);
+    Delimiters<> ends(p);
     for (;;) {
       const char* const colon = ends.next();
       if (*colon != ':') return p;

@@ -52,6 +52,22 @@ struct Parsed {
       if (values[i] != 1.0F) return false;
     return true;
   }
+
+  /// Of the features from number `first` on, keep those with a key of `only`.
+  void keep_only(const KeyIndex& only, std::size_t first) {
+    const bool named = names.size() != 0;
+    std::size_t kept = first;
+    for (std::size_t i = first; i < keys.size(); ++i) {
+      if (only.find(keys[i]) == KeyIndex::none) continue;
+      keys[kept] = keys[i];
+      values[kept] = values[i];
+      if (named) names[kept] = names[i];
+      ++kept;
+    }
+    keys.resize(kept);
+    values.resize(kept);
+    if (named) names.resize(kept);
+  }
 };
 
 }  // namespace thresher::sources

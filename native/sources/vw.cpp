@@ -2,15 +2,15 @@
 
 #include <cmath>
 #include <limits>
-#include <string>
-#include <string_view>
-#include <unordered_map>
 
 #include "base/hash.hpp"
 #include "base/number.hpp"
 #include "base/rows.hpp"
+#include "base/short_number.hpp"
 #include "sources/appender.hpp"
 #include "sources/line_loop.hpp"
+#include "sources/namespaces.hpp"
+#include "sources/vw_ordinary.hpp"
 
 namespace thresher::sources {
 
@@ -41,18 +41,27 @@ bool at_token_end(const char* p) { return is_blank(*p) || at_line_end(p) || *p =
 
 class Vw {
  public:
-  Vw(const char* text, const ParseOptions& options, Parsed& out) : text_(text), options_(options), out_(out) {}
+  Vw(const char* text, const ParseOptions& options, Parsed& out)
+      : text_(text), options_(options), out_(out), namespaces_(out.prefixes) {}
 
   Line line(const char*& p, RowExtras& extras, Trouble& bad) {
     p = skip_blanks(p);
     if (at_line_end(p)) return Line::nothing;
-    if (head(p, extras, bad) == Line::bad) return Line::bad;
-    while (*p == '|')
-      if (space(p, bad) == Line::bad) return Line::bad;
-    return Line::row;
+    if (!ordinary_head(p) && head(p, extras, bad) == Line::bad) return Line::bad;
+    return options_.want_names ? spaces<true>(p, bad) : spaces<false>(p, bad);
   }
 
  private:
+  /// A short label, one blank and the '|'.
+  bool ordinary_head(const char*& p) {
+    const char* const end = name_end(p);
+    double label;
+    if (*end != ' ' || end[1] != '|' || !parse_short_double(p, end, label)) return false;
+    out_.y.push(label);
+    p = end + 1;
+    return true;
+  }
+
   /// Label, importance, base and tag, up to the first '|'. The base is checked and dropped: it is an
   /// offset to the prediction, which none of our methods take.
   Line head(const char*& p, RowExtras& extras, Trouble& bad) {
@@ -89,30 +98,55 @@ class Vw {
     return Line::row;
   }
 
-  /// One namespace: "|name:scale" and its features, up to the next '|' or the end of the line.
-  Line space(const char*& p, Trouble& bad) {
-    ++p;
-    double scale = 1.0;
-    if (is_blank(*p) || at_line_end(p) || *p == '|') {
-      enter({});
-    } else {
-      const char* end = name_end(p);
-      if (end == p) return bad(p, "a namespace should stand here");
-      if (*end != ':' && !at_token_end(end)) return bad(end, "unexpected byte in a namespace");
-      if (!enter({p, static_cast<std::size_t>(end - p)})) return bad(p, "too many namespaces in one block");
-      if (*end == ':') {
-        const char* const stop = parse_double(end + 1, scale);
-        if (stop == nullptr || !at_token_end(stop) || !std::isfinite(scale))
-          return bad(end + 1, "the namespace's scale is not a number");
-        end = stop;
-      }
-      p = end;
+  /// All namespaces from the '|' at `p` on, up to the end of the line.
+  template <bool named>
+  Line spaces(const char*& p, Trouble& bad) {
+    VwDelimiters ends(p + 1);
+    while (*p == '|') {
+      if (space(p, ends, bad) == Line::bad) return Line::bad;
+      ordinary_features<named>(p, ends);
+      if (!is_blank(*p)) continue;
+      if (any_features<named>(p, bad) == Line::bad) return Line::bad;
+      ends = VwDelimiters(p + 1);
     }
-    return options_.want_names ? features<true>(p, scale, bad) : features<false>(p, scale, bad);
+    return Line::row;
   }
 
+  /// The features behind the blank at `p`, if there is one, as far as nothing can be wrong with them.
   template <bool named>
-  Line features(const char*& at, double scale, Trouble& bad) {
+  void ordinary_features(const char*& p, VwDelimiters& ends) {
+    const std::size_t before = out_.keys.size();
+    p = append_ordinary_vw<named, Numbers::plain>(p, ends, text_, space_, scale_, out_);
+    if (is_blank(*p)) {
+      ends = VwDelimiters(p + 1);
+      p = append_ordinary_vw<named, Numbers::any>(p, ends, text_, space_, scale_, out_);
+    }
+    if (options_.only != nullptr) out_.keep_only(*options_.only, before);
+  }
+
+  /// The start of a namespace, "|name:scale". `ends` go on behind p, before and after.
+  Line space(const char*& p, VwDelimiters& ends, Trouble& bad) {
+    const char* const name = p + 1;
+    const char* const end = ends.next();
+    p = end;
+    space_ = {};
+    scale_ = 1.0;
+    if (end == name) return at_token_end(end) ? Line::row : bad(end, "a namespace should stand here");
+    if (*end != ':' && !at_token_end(end)) return bad(end, "unexpected byte in a namespace");
+    if (!namespaces_.find({name, static_cast<std::size_t>(end - name)}, space_))
+      return bad(name, "too many namespaces in one block");
+    if (*end != ':') return Line::row;
+    const char* const stop = parse_double(end + 1, scale_);
+    if (stop == nullptr || !at_token_end(stop) || !std::isfinite(scale_))
+      return bad(end + 1, "the namespace's scale is not a number");
+    p = stop;
+    ends = VwDelimiters(p + 1);
+    return Line::row;
+  }
+
+  /// Features of the current namespace, up to the next '|' or the end of the line, with every check.
+  template <bool named>
+  Line any_features(const char*& at, Trouble& bad) {
     const KeyIndex* const only = options_.only;
     Appender<named> append(out_);
     const char* p = at;
@@ -128,47 +162,24 @@ class Vw {
         if (stop == nullptr) return bad(end + 1, "the value is not a number (nan and inf are refused)");
       }
       if (!at_token_end(stop)) return bad(stop, "unexpected text after a feature");
-      const auto narrow = static_cast<float>(value * scale);
+      const auto narrow = static_cast<float>(value * scale_);
       if (!std::isfinite(narrow)) return bad(end, "the value is too large for single precision");
       const auto length = static_cast<std::size_t>(end - p);
-      const std::uint64_t key = hash_bytes<true>(p, length, seed_);
+      const std::uint64_t key = hash_bytes<true>(p, length, space_.seed);
       if (only == nullptr || only->find(key) != KeyIndex::none)
-        append(key, narrow, PackedName::pack(static_cast<std::uint64_t>(p - text_), length, prefix_));
+        append(key, narrow, PackedName::pack(static_cast<std::uint64_t>(p - text_), length, space_.prefix));
       p = stop;
     }
     at = p;
     return Line::row;
   }
 
-  /// Make `name` the current namespace; false when there are more than names can number.
-  bool enter(std::string_view name) {
-    if (name.empty()) {
-      seed_ = prefix_ = 0;
-      return true;
-    }
-    if (prefix_ != 0 && name == std::string_view(out_.prefixes[prefix_]).substr(0, out_.prefixes[prefix_].size() - 1))
-      return true;
-    std::string prefix(name);
-    prefix += '^';
-    const auto found = known_.find(prefix);
-    if (found != known_.end()) {
-      prefix_ = found->second;
-    } else {
-      if (out_.prefixes.size() == PackedName::most_prefixes) return false;
-      prefix_ = out_.prefixes.size();
-      out_.prefixes.push_back(prefix);
-      known_.emplace(prefix, prefix_);
-    }
-    seed_ = hash_bytes(prefix.data(), prefix.size());
-    return true;
-  }
-
   const char* text_;
   const ParseOptions& options_;
   Parsed& out_;
-  std::unordered_map<std::string, std::size_t> known_;
-  std::size_t prefix_ = 0;
-  std::uint64_t seed_ = 0;
+  Namespaces namespaces_;
+  Namespace space_;
+  double scale_ = 1.0;
 };
 
 }  // namespace

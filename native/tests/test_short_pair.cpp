@@ -1,9 +1,11 @@
-// The fast path of LIBSVM text: where tokens end, and short pairs of index and value.
+// The fast paths of text: where tokens end, short numbers, and short pairs of index and value.
 #include <bit>
+#include <cmath>
 #include <string>
 #include <vector>
 
 #include "base/number.hpp"
+#include "base/short_number.hpp"
 #include "sources/delimiters.hpp"
 #include "tests/check.hpp"
 #include "tests/number_oracle.hpp"
@@ -12,6 +14,8 @@
 
 using check::PaddedText;
 using check::Random;
+using thresher::parse_longer_double;
+using thresher::parse_short_double;
 using thresher::parse_short_pair;
 using thresher::ShortPair;
 using thresher::sources::Delimiters;
@@ -26,8 +30,44 @@ std::string drawn(Random& random, const std::string& letters, std::size_t length
   return out;
 }
 
+/// The delimiters of a text, asked for one by one, against a look at every byte.
+template <class Ends>
+void check_one_by_one(const PaddedText& text, const std::string& more) {
+  Ends ends(text.data());
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text.data()[at];
+    if (is_delimiter(c) || more.find(c) != std::string::npos)
+      CHECK_EQ(ends.next() - text.data(), static_cast<std::ptrdiff_t>(at));
+  }
+}
+
+/// And those of a word.
+template <class Ends>
+void check_word(const std::string& bytes, const std::string& more) {
+  std::uint64_t wanted = 0;
+  for (std::size_t b = 0; b < 8; ++b)
+    wanted |= std::uint64_t{is_delimiter(bytes[b]) || more.find(bytes[b]) != std::string::npos} << b;
+  CHECK_EQ(Ends::marks_of_word(thresher::load_word(bytes.data())), wanted);
+}
+
+/// A value read alone is the double of the oracle, to the bit, and under what is promised.
+bool value_as_expected(bool (*parse)(const char*, const char*, double&), double under, const std::string& value,
+                       bool must_accept) {
+  const PaddedText text(value + " ");
+  const char* const end = text.data() + value.size();
+  double got = 0;
+  if (!parse(text.data(), end, got)) return !must_accept;
+  double wanted = 0;
+  return check::expected_double(text.data(), wanted) == end && std::fabs(got) < under &&
+         std::bit_cast<std::uint64_t>(wanted) == std::bit_cast<std::uint64_t>(got);
+}
+bool longer_as_expected(const std::string& value, bool must_accept) {
+  return value_as_expected(parse_longer_double, 1e15, value, must_accept);
+}
+
 /// Whatever the fast path accepts must be what the oracles read, to the bit and to the end of the token.
 bool as_expected(const std::string& key, const std::string& value, bool must_accept) {
+  if (!value_as_expected(parse_short_double, 1e8, value, must_accept)) return false;
   const PaddedText text(key + ":" + value + " ");
   const char* const colon = text.data() + key.size();
   const char* const end = colon + 1 + value.size();
@@ -48,21 +88,21 @@ TEST(delimiters_one_by_one) {
     std::string line = drawn(random, "0123456789:. \t\r|a\xff\x80", random.below(300));
     for (char& c : line) c = random.chance(20) ? static_cast<char>(random.below(256)) : c;
     const PaddedText text(line, ':');
-    Delimiters ends(text.data());
-    for (std::size_t at = 0; at < text.size(); ++at)
-      if (is_delimiter(text.data()[at])) CHECK_EQ(ends.next() - text.data(), static_cast<std::ptrdiff_t>(at));
+    check_one_by_one<Delimiters<>>(text, "");
+    check_one_by_one<Delimiters<'|'>>(text, "|");
+    check_one_by_one<Delimiters<'|', '\xff'>>(text, "|\xff");
   }
 }
 
 TEST(delimiters_of_a_word_as_of_bytes) {
   Random random(2);
   for (int i = 0; i < 20000; ++i) {
-    std::string bytes = drawn(random, " :!9;\x1f\x7f\x80\xa0\xba", 8);
+    std::string bytes = drawn(random, " :!9;|{}\x1f\x7f\x80\xa0\xba\xfc", 8);
     if (random.chance(2))
       for (char& c : bytes) c = static_cast<char>(random.below(256));
-    std::uint64_t wanted = 0;
-    for (int b = 0; b < 8; ++b) wanted |= std::uint64_t{is_delimiter(bytes[static_cast<std::size_t>(b)])} << b;
-    CHECK_EQ(Delimiters::marks_of_word(thresher::load_word(bytes.data())), wanted);
+    check_word<Delimiters<>>(bytes, "");
+    check_word<Delimiters<'|'>>(bytes, "|");
+    check_word<Delimiters<'|', '\xfc'>>(bytes, "|\xfc");
   }
 }
 
@@ -79,6 +119,10 @@ TEST(two_digits_values_as_one_by_one) {
     const bool taken = thresher::detail::two_digits_values(words[0], words[1], wide, wide_value);
     CHECK_EQ(taken, thresher::detail::two_digits_values_plain(words[0], words[1], plain, plain_value));
     if (taken) CHECK(wide == plain && wide_value == plain_value);
+    double alone = 0;
+    CHECK_EQ(thresher::detail::eight_digits(words[1], alone),
+             thresher::detail::eight_digits_plain(words[1], plain_value));
+    if (taken) CHECK(alone == plain_value);
   }
 }
 
@@ -101,4 +145,26 @@ TEST(short_pairs_taken_or_left) {
     const std::string with_point = std::string(digits).insert(random.below(digits.size() + 1), ".");
     CHECK(as_expected("17", random.chance(2) ? with_point : "-" + with_point, true));
   }
+}
+
+TEST(longer_values_that_must_be_taken) {
+  for (const char* const value : {"123456789", "-123456789", "0.1234567", "0.12345678", "-0.123456789", "123456789012345",
+                                  "999999999999999", ".999999999999999", "999999999999999.", "99999999.9999999",
+                                  "9999999.99999999", "-1.00000000000000", "000000000", "-0.0000000000"})
+    CHECK(longer_as_expected(value, true));
+  Random random(5);
+  for (int i = 0; i < 50000; ++i) {
+    std::string value = drawn(random, "0123456789", 8 + random.below(8));
+    if (value.size() == 8 || random.chance(2)) value.insert(random.below(value.size() + 1), ".");
+    CHECK(longer_as_expected(random.chance(2) ? value : "-" + value, true));
+  }
+}
+
+TEST(longer_values_taken_or_left) {
+  for (const char* const value : {"", "-", "12345678", "1234567890123456", "1.234567890123456", "1234567890123456.",
+                                  "0.1234.5678", "12345678..", "........1", "1234e56789", "--12345678", "+12345678",
+                                  "12345678 9", "123456789x", "\xff\xff\xff\xff\xff\xff\xff\xff\xff"})
+    CHECK(longer_as_expected(value, false));
+  Random random(6);
+  for (int i = 0; i < 50000; ++i) CHECK(longer_as_expected(drawn(random, "01234567899-.e", random.below(20)), false));
 }

@@ -111,9 +111,9 @@ TEST(topk_counts) {
   table.offer(5, 1.0, {}, 10);
   table.set(table.find(5), 0.5);
   CHECK_EQ(table.count(table.find(5)), 11U);
-  CHECK(!table.offer(6, 0.25));
-  CHECK(!table.offer(6, 0.5));  // a tie goes to the smaller key
-  CHECK(table.offer(4, 0.5));
+  CHECK_EQ(table.offer(6, 0.25), TopK::none);
+  CHECK_EQ(table.offer(6, 0.5), TopK::none);  // a tie goes to the smaller key
+  CHECK_EQ(table.offer(4, 0.5), 0U);
   CHECK_EQ(table.count(table.find(4)), 1U);
 }
 
@@ -121,4 +121,68 @@ TEST(topk_sizes) {
   CHECK_THROWS(TopK(0), std::length_error);
   CHECK_THROWS(TopK(std::size_t{1} << 31), std::length_error);
   CHECK(TopK::planned_bytes(1000, 256) > 1000 * 256);
+}
+
+TEST(topk_is_lazy_by_its_share) {
+  TopK table(2, 0, 0.5);
+  table.offer(1, 4.0);
+  table.offer(2, 9.0);
+  table.set(table.find(2), 6.5);  // fell by less than a third: the heap still thinks it is 9
+  CHECK_EQ(table.bound(table.find(2)), 9.0);
+  table.set(table.find(2), 5.0);
+  CHECK_EQ(table.bound(table.find(2)), 5.0);
+  CHECK_EQ(table.threshold(), 6.0);
+  CHECK_EQ(table.offer(3, 5.9), TopK::none);  // stronger than 4, but not by half
+  CHECK_EQ(table.offer(3, 6.0), TopK::none);  // a tie goes to the smaller key
+  CHECK_EQ(table.offer(3, 6.1), 0U);
+  CHECK_EQ(table.find(1), TopK::none);
+}
+
+TEST(topk_lazy_restored_goes_on_the_same) {
+  // Bounds are what a lazy table's future depends on beside its weights; slots and the heap's shape are not.
+  Random random(11);
+  for (int round = 0; round < 60; ++round) {
+    TopK first(8, 0, 0.25);
+    const auto step = [&](TopK& table, std::uint64_t key, double weight) {
+      const std::uint32_t slot = table.find(key);
+      if (slot != TopK::none) table.set(slot, weight);
+      else table.offer(key, weight);
+    };
+    for (int i = 0; i < 100; ++i) step(first, random.below(24), growing(random));
+    TopK second(8, 0, 0.25);
+    for (const std::uint32_t slot : first.ordered(8)) second.offer(first.key(slot), first.weight(slot), {}, first.count(slot));
+    for (const std::uint32_t slot : first.ordered(8)) second.set_bound(second.find(first.key(slot)), first.bound(slot));
+    for (int i = 0; i < 200; ++i) {
+      const std::uint64_t key = random.below(24);
+      const double weight = growing(random);
+      step(first, key, weight);
+      step(second, key, weight);
+      for (std::uint32_t slot = 0; slot < first.size(); ++slot) {
+        const std::uint32_t other = second.find(first.key(slot));
+        if (!CHECK(other != TopK::none)) return;
+        if (!CHECK_EQ(second.weight(other), first.weight(slot)) || !CHECK_EQ(second.bound(other), first.bound(slot))) return;
+      }
+    }
+  }
+}
+
+TEST(topk_scaled_is_the_table_of_scaled_weights) {
+  Random random(12);
+  TopK table(10, 0);
+  TopKOracle oracle(10, 0);
+  double factor = 1.0;
+  for (int i = 0; i < 3000; ++i) {
+    if (random.chance(50)) {
+      const double by = random.chance(2) ? 0x1p-20 : 0x1p+20;
+      factor *= by;
+      table.scale(by);
+    }
+    const std::uint64_t key = random.below(40);
+    const double weight = with_ties(random);
+    Evicted out;
+    Evicted wanted;
+    if (!CHECK_EQ(check::put(table, key, weight * factor, "", out), oracle.put(key, weight, "", wanted))) return;
+    if (!CHECK_EQ(out.key, wanted.key) || !CHECK_EQ(out.weight, wanted.weight * factor)) return;
+    for (const auto& [kept, entry] : oracle.entries()) CHECK_EQ(table.weight(table.find(kept)), entry.weight * factor);
+  }
 }

@@ -130,6 +130,35 @@ TEST(vw_names_of_every_length) {
       const bool valued = *after == ':';
       CHECK_EQ(rows("1 |s " + name + after + "\n"), "1 s^" + name + (valued ? ":2\n" : ":1\n"));
     }
+  // Delimiters are looked for 64 bytes at a time.
+  for (std::size_t n = 1; n < 140; ++n) {
+    const std::string name(n, 'n');
+    const std::string text = "1 |s " + name + ":0.25 a " + name + "|" + name + ":2 b:3\n";
+    CHECK_EQ(rows(text), "1 s^" + name + ":0.25 s^a:1 s^" + name + ":1 " + name + "^b:6\n");
+  }
+}
+
+TEST(vw_ordinary_features_among_others) {
+  // Short numbers are read one way, other numbers another, and what may be wrong a third.
+  CHECK_EQ(rows("1 | a:0.5 b:-.25 c:12345678 d e:-3. f:0\n"), "1 a:0.5 b:-0.25 c:12345678 d:1 e:-3 f:0\n");
+  CHECK_EQ(rows("1 | a:0.5 b:1e2 c:0.5 d |x e:0.125\n"), "1 a:0.5 b:100 c:0.5 d:1 x^e:0.125\n");
+  CHECK_EQ(rows("1 | a:123456789 b:+1 c:0.0000000001 d\n"), "1 a:123456792 b:1 c:1.00000001e-10 d:1\n");
+  CHECK_EQ(rows("1 |n:0.5 a b:1e1 c:2|m:2e0 a b:1e1\td\t\r\n"), "1 n^a:0.5 n^b:5 n^c:1 m^a:2 m^b:20 m^d:2\n");
+  CHECK_EQ(rows("1 |  a:1  b:1e1\t\t c:2 \n"), "1 a:1 b:10 c:2\n");
+  CHECK_EQ(fault("1 | a:1 b:1e1 c:2 :3\n"), "0:18 a value without a name");
+  CHECK_EQ(fault("1 | a:1 b:1e1 c:2 d:1e39\n"), "0:19 the value is too large for single precision");
+  CHECK_EQ(fault("1 | a:1 |n b:1e1 |:2\n"), "0:18 a namespace should stand here");
+  CHECK_EQ(fault("1 | a:1 b:. c\n"), "0:10 the value is not a number (nan and inf are refused)");
+}
+
+TEST(vw_scales_near_the_largest_float) {
+  // Under 3.4e23 no plain number needs to be looked at; from there on each does.
+  CHECK_EQ(rows("1 |n:3.4e23 a b:999999999999999\n"), "1 n^a:3.4000001e+23 n^b:3.39999995e+38\n");
+  CHECK_EQ(fault("1 |n:3.41e23 a b:999999999999999\n"), "0:16 the value is too large for single precision");
+  CHECK_EQ(rows("1 |n:3.4e30 a b:99999999\n"), "1 n^a:3.3999999e+30 n^b:3.39999995e+38\n");
+  CHECK_EQ(rows("1 |n:4e30 a:80000000 b:-1 c\n"), "1 n^a:3.19999998e+38 n^b:-4.00000006e+30 n^c:4.00000006e+30\n");
+  CHECK_EQ(fault("1 |n:4e30 a b:99999999\n"), "0:13 the value is too large for single precision");
+  CHECK_EQ(fault("1 |n:3e30 a b:999999999\n"), "0:13 the value is too large for single precision");
 }
 
 TEST(vw_skip_undoes_the_bad_row) {
@@ -159,6 +188,8 @@ TEST(vw_only) {
   ParseOptions options = named();
   options.only = &only;
   CHECK_EQ(rows("1 |a x y | x v\n2 |b x\n", options), "1 a^x:1 v:1\n2\n");
+  CHECK_EQ(rows("1 |a y:1 x:2 x:1e1 y |n:4e30 z |a:4e30 y x\n", options), "1 a^x:2 a^x:10 a^x:4.00000006e+30\n");
+  CHECK_EQ(fault("1 |a y y:x\n"), "0:9 the value is not a number (nan and inf are refused)");
 }
 
 TEST(vw_weights_start_late) {

@@ -79,7 +79,8 @@ inline bool put(thresher::TopK& table, std::uint64_t key, double weight, std::st
   if (slot == thresher::TopK::none) {
     // The prefix and the text are joined: where they part must not matter.
     const std::size_t middle = name.size() / 2;
-    return table.offer(key, weight, {name.substr(0, middle), name.substr(middle)}, 1, &evicted);
+    const thresher::NameView halves{name.substr(0, middle), name.substr(middle)};
+    return table.offer(key, weight, halves, 1, &evicted) != thresher::TopK::none;
   }
   table.set(slot, weight);
   return true;

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
         ThresherError,
         UnreadableError,
     )
+    from thresher.estimators.classifier import MissionClassifier
+    from thresher.estimators.regressor import MissionRegressor
     from thresher.selecting import Interrupted, select
     from thresher.selection import Selection, load
     from thresher.sources.fasta import scan_fasta
@@ -37,6 +39,8 @@ _HOMES = {
     "SpaceError": "errors",
     "ThresherError": "errors",
     "UnreadableError": "errors",
+    "MissionClassifier": "estimators.classifier",
+    "MissionRegressor": "estimators.regressor",
     "Interrupted": "selecting",
     "select": "selecting",
     "Selection": "selection",
@@ -54,6 +58,8 @@ __all__ = [
     "FileFormatError",
     "Interrupted",
     "MissingExtraError",
+    "MissionClassifier",
+    "MissionRegressor",
     "ResumeError",
     "Selection",
     "SettingsError",

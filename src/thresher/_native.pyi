@@ -1,12 +1,13 @@
 """Types of the compiled module; the code is in native/bind/."""
 
 from collections.abc import Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 T = TypeVar("T")
+U16 = NDArray[np.uint16]
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]
 F32 = NDArray[np.float32]
@@ -14,6 +15,7 @@ F64 = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
 
 padding: int
+most_parents: int
 
 def hash_bytes(text: bytes, seed: int = 0) -> int: ...
 def hash_strings(offsets: I64, text: Bytes, seed: int = 0) -> U64: ...
@@ -32,6 +34,25 @@ def after_last_newline(block: Bytes, begin: int, end: int) -> int: ...
 def take_rows(
     indptr: I64, keys: U64, values: F32 | None, names: U64 | None, order: I64
 ) -> tuple[I64, U64, F32 | None, U64 | None]: ...
+def name_groups(words: U64, text: Bytes, prefixes: list[bytes], wanted: list[bytes]) -> I64: ...
+def spelled_keys(keys: U64, prefix: int = 0) -> tuple[U64, Bytes]: ...
+def spelled_names(
+    words: U64, text: Bytes, prefixes: list[bytes], parents: U64 | None = None, longest: int = ...
+) -> list[bytes]: ...
+
+class ProductRule:
+    def __init__(self, groups: int, combinations: list[list[int]], squares: bool = False) -> None: ...
+    def count(self, indptr: I64, groups: I64 | None = None) -> U64: ...
+    def form(
+        self,
+        indptr: I64,
+        keys: U64,
+        values: F32 | None,
+        groups: I64 | None = None,
+        only: KeyIndex | None = None,
+        want_names: bool = False,
+        features: int = 0,
+    ) -> tuple[I64, U64, F32 | None, U64 | None, int]: ...
 
 class KmerForm:
     letter_bits: int
@@ -115,19 +136,31 @@ class TopK:
     @staticmethod
     def planned_bytes(k: int, name_cap: int) -> int: ...
 
-class CountSketch:
+class _Sketch:
     rows: int
     width: int
     seed: int
-    cells: F32
+    lanes: int
     factor: float
 
-    def __init__(self, rows: int, width: int, seed: int) -> None: ...
+    def __init__(self, rows: int, width: int, seed: int, lanes: int = 1) -> None: ...
+    def scale(self, factor: float) -> None: ...
+    def merge(self, other: Self) -> None: ...
+
+class CountSketch(_Sketch):
+    cells: F32
+
     def add(self, keys: U64, deltas: F64) -> None: ...
     def query(self, keys: U64) -> F64: ...
-    def scale(self, factor: float) -> None: ...
-    def merge(self, other: CountSketch) -> None: ...
     def bound(self) -> float: ...
+
+class EvidenceSketch(_Sketch):
+    cells: U16
+    random: int
+
+    def add(self, keys: U64, sums: F64, energies: F64) -> None: ...
+    def put(self, keys: U64, sums: F64, energies: F64) -> None: ...
+    def query(self, keys: U64) -> tuple[F64, F64]: ...
 
 class Ahead(Generic[T]):
     def __init__(self, iterator: Iterator[T], depth: int) -> None: ...
@@ -135,12 +168,44 @@ class Ahead(Generic[T]):
     def __next__(self) -> T: ...
     def close(self) -> None: ...
 
-class _Loop:
-    intercept: float
+class OnlineLoop:
     rows_seen: int
-    longest: float
-    progressive: list[float]
+    shrink: float
+    fade: float
+    step: list[float]
+    bias: list[float]
+    tables: int
+    kept_size: int
+    unit: float
+    prior: float
+    intercepts: list[float]
+    count_sketch: CountSketch | None
+    evidence_sketch: EvidenceSketch | None
 
+    def __init__(
+        self,
+        *,
+        store: str,
+        k: int,
+        name_cap: int,
+        lazy: float,
+        outputs: str,
+        lanes: int,
+        split: bool,
+        loss: str,
+        delta: float,
+        rule: str,
+        rate: float,
+        intercept: bool,
+        minibatch: int,
+        gather: int,
+        l2: float,
+        fade: float,
+        rows: int,
+        width: int,
+        seed: int,
+        identity: bool,
+    ) -> None: ...
     def learn(
         self,
         indptr: I64,
@@ -151,26 +216,13 @@ class _Loop:
         names: U64 | None,
         text: Bytes | None,
         prefixes: list[bytes],
-    ) -> tuple[int, F64]: ...
-    def rows(self, limit: int) -> tuple[U64, F64, U64, list[bytes]]: ...
-    def restore(self, keys: U64, weights: F64, counts: U64, names: list[bytes]) -> None: ...
-
-class ExactLoop(_Loop):
-    def __init__(self, *, k: int, name_cap: int, loss: str, delta: float, rate: float, intercept: bool) -> None: ...
-
-class SketchLoop(_Loop):
-    sketch: CountSketch
-    def __init__(
-        self,
-        *,
-        k: int,
-        name_cap: int,
-        loss: str,
-        delta: float,
-        rate: float,
-        intercept: bool,
-        rows: int,
-        width: int,
-        seed: int,
-        exact: bool,
+        parents: U64 | None = None,
+    ) -> tuple[int, F64, bool]: ...
+    def predict(self, indptr: I64, keys: U64, values: F32 | None) -> F64: ...
+    def flush(self) -> None: ...
+    def table(self, table: int, limit: int) -> tuple[U64, F64, U64, list[bytes], F64, F64]: ...
+    def restore_table(
+        self, table: int, keys: U64, ranks: F64, counts: U64, names: list[bytes], kept: F64, bounds: F64
     ) -> None: ...
+    def gathered(self) -> tuple[int, list[float], U64, F64, list[bytes]]: ...
+    def restore_gathered(self, rows: int, slopes: list[float], keys: U64, sums: F64, names: list[bytes]) -> None: ...

@@ -19,11 +19,15 @@ class Names:
     A name is a prefix (a namespace, ``column=``) and a stretch of ``text``; ``words`` holds one
     64-bit number a feature: 32 bits start, 12 bits length, 20 bits prefix. So naming costs eight
     bytes a feature and no copying until a feature is worth keeping.
+
+    With ``parents``, these are such numbers, and ``words`` are products of them: three times 21 bits,
+    each the number of a parent, counted from 1, or 0.
     """
 
     words: NDArray[np.uint64]
     text: NDArray[np.uint8]
     prefixes: list[bytes]
+    parents: NDArray[np.uint64] | None = None
 
     @staticmethod
     def pack(start: NDArray[Any], length: NDArray[Any], prefix: NDArray[Any] | int) -> NDArray[np.uint64]:
@@ -33,18 +37,38 @@ class Names:
         words |= np.asarray(prefix).astype(np.uint64) << np.uint64(44)
         return words
 
+    @classmethod
+    def of_keys(cls, keys: NDArray[np.uint64], letter: bytes = b"") -> Names:
+        """Keys that are numbers, named by their digits behind ``letter``."""
+        words, text = _native.spelled_keys(keys, 1)
+        return cls(words, text, [b"", letter])
+
+    @classmethod
+    def of_bytes(cls, names: Sequence[bytes]) -> Names:
+        """Names that are spelled out already."""
+        lengths = np.array([len(name) for name in names], np.int64)
+        text = np.frombuffer(b"".join(names), np.uint8)
+        return cls(cls.pack(np.cumsum(lengths) - lengths, lengths, 0), text, [b""])
+
     def __getitem__(self, i: int) -> bytes:
+        if self.parents is not None:
+            return replace(self, words=self.words[i : i + 1])._spelled()[0]
         word = int(self.words[i])
         start, length = word & 0xFFFFFFFF, (word >> 32) & 0xFFF
         return self.prefixes[word >> 44] + self.text[start : start + length].tobytes()
 
     def decode(self) -> list[str]:
         """Every name of the batch as a string; for people and tests, not for the hot path."""
-        return [self[i].decode("utf-8", "replace") for i in range(len(self.words))]
+        return [name.decode("utf-8", "replace") for name in self._spelled()]
+
+    def _spelled(self) -> list[bytes]:
+        return _native.spelled_names(self.words, self.text, self.prefixes, self.parents)
 
     @classmethod
     def concat(cls, parts: Sequence[Names]) -> Names:
         """The names of several batches one after the other."""
+        if any(part.parents is not None for part in parts):
+            return cls._concat_products(parts)
         words: list[NDArray[np.uint64]] = []
         numbers = {b"": 0}
         start = 0
@@ -55,6 +79,22 @@ class Names:
             words.append(((part.words & np.uint64((1 << 44) - 1)) + np.uint64(start)) | prefix)
             start += len(part.text)
         return cls(np.concatenate(words), np.concatenate([part.text for part in parts]), list(numbers))
+
+    @classmethod
+    def _concat_products(cls, parts: Sequence[Names]) -> Names:
+        parents = [part.parents for part in parts if part.parents is not None]
+        if len(parents) < len(parts) or sum(map(len, parents)) > _native.most_parents:
+            return cls.of_bytes([name for part in parts for name in part._spelled()])
+        both = cls.concat([replace(part, words=p, parents=None) for part, p in zip(parts, parents, strict=True)])
+        words, before = [], 0
+        for part, own in zip(parts, parents, strict=True):
+            moved = part.words.copy()
+            for place in (0, 21, 42):
+                there = (part.words >> np.uint64(place)) & np.uint64(_native.most_parents) != 0
+                moved[there] += np.uint64(before << place)
+            words.append(moved)
+            before += len(own)
+        return replace(both, words=np.concatenate(words), parents=both.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +156,7 @@ class Batch:
             y,
             y_indptr,
             None if self.weight is None else self.weight[order],
-            None if self.names is None or words is None else Names(words, self.names.text, self.names.prefixes),
+            None if self.names is None or words is None else replace(self.names, words=words),
             None if self.qid is None else self.qid[order],
             None if self.line is None else self.line[order],
         )
@@ -126,7 +166,7 @@ class Batch:
         indptr, _, where = index.keep(self.indptr, self.keys)
         names = self.names
         if names is not None:
-            names = Names(names.words[where], names.text, names.prefixes)
+            names = replace(names, words=names.words[where])
         values = None if self.values is None else self.values[where]
         return replace(self, indptr=indptr, keys=self.keys[where], values=values, names=names)
 

@@ -27,7 +27,7 @@ _HEAD = struct.Struct("<8sIIQ")  # magic, version, bytes of JSON, bytes of the w
 _CHECKSUM = 32
 _ALIGN = 8
 _LARGEST = (1 << 63) - 1
-_DTYPES = {"<f4", "<f8", "<i8", "<u4", "<u8", "|u1"}
+_DTYPES = {"<f4", "<f8", "<i8", "<u2", "<u4", "<u8", "|u1"}
 
 
 class Content(NamedTuple):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from thresher import _native
 from thresher.errors import SettingsError
+from thresher.sources.interactions import FEATURE_BYTES, PLAN_SHARE
 from thresher.sources.source import MB, PAGE, ReadLimits
 
 DEFAULT_MEMORY = "64MB"
@@ -44,18 +45,23 @@ class Plan:
     table : int
         The k features: keys, weights, counts, index, and their names at their longest.
     sketch : int
-        The count-sketch of all the others; its shape is (``sketch_rows``, ``sketch_width``).
+        The sketch of all the others; its shape is (``sketch_rows``, ``sketch_width``).
+    scores : int
+        The histogram behind AUC and average precision.
     buffers : int
         Blocks of text and parsed batches, on both threads.
     shuffle : int
         Rows waiting to be mixed.
     window : int
         What is left for a decompressor.
+    products : int
+        Batches with products of features.
     """
 
     memory: int
     table: int
     sketch: int
+    scores: int
     buffers: int
     shuffle: int
     window: int
@@ -63,83 +69,119 @@ class Plan:
     block: int
     name_cap: int
     shuffle_rows: int
-    shuffle_features: int
     sketch_rows: int
     sketch_width: int
+    products: int = 0
 
     @property
     def limits(self) -> ReadLimits:
         """The plan's share of reading."""
-        return ReadLimits(block=self.block, line_cap=self.line_cap, window=self.window)
+        limits = ReadLimits(block=self.block, line_cap=self.line_cap, window=self.window)
+        if not self.products:
+            return limits
+        return replace(limits, products=min(limits.products, max(1, self.products // FEATURE_BYTES)))
+
+    def shuffle_features(self, named: bool) -> int:
+        """Features that wait to be mixed, with their names or without."""
+        return max(1024, self.shuffle // (_SHUFFLED_FEATURE + _SHUFFLED_NAME * named))
 
     @property
     def total(self) -> int:
         """What the parts come to, a decompressor at its largest apart."""
-        return self.table + self.sketch + self.buffers + self.shuffle
+        return self.table + self.sketch + self.scores + self.buffers + self.shuffle + self.products
 
     def to_dict(self) -> dict[str, int]:
         """For files and reports."""
         return {**asdict(self), "total": self.total}
 
 
-#: Bytes of a cell of a sketch, and the widest sketch that is planned unasked: more seldom pays.
-_CELL, _WIDEST = 4, 1 << 24
+#: The widest sketch that is planned unasked: more seldom pays.
+_WIDEST = 1 << 24
 #: Batches alive at once at most: one being parsed, two waiting, one being learned, one on its way back.
 _BATCHES = 5
-#: Bytes that a feature in the shuffle buffer costs: key, value, name and text (36), twice while the buffer is
+#: Bytes that a feature in the shuffle buffer costs: key and value (12), name and text (40), twice while the buffer is
 #: put together, and once in each of the three permuted buffers on their way to the learner; a fifth more to be safe.
-_SHUFFLED_FEATURE = 216
+_SHUFFLED_FEATURE, _SHUFFLED_NAME = 72, 240
 
 
-def make_plan(
-    k: int,
-    memory: str | int = DEFAULT_MEMORY,
-    *,
-    shuffle: bool = True,
-    sketch: tuple[int, int] | None = None,
-    sketch_rows: int = 0,
-) -> Plan:
-    """Divide ``memory`` for ``k`` features, or say how much is needed.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """What a method wants of the plan.
 
-    Names get up to 256 bytes each; where that does not fit they are cut shorter, down to 32.
-    ``sketch`` is the shape of a count-sketch that is wanted; with ``sketch_rows`` instead, a sketch of so
-    many rows gets half of what the rest leaves (the other half is for a decompressor).
+    Attributes
+    ----------
+    k : int
+        Features in a table.
+    tables, numbers : int
+        How many tables, and how many numbers of 8 bytes each of their features has besides its rank.
+    sketch : (rows, width), optional
+        The shape of the sketch; without it one of ``sketch_rows`` rows gets what is left (none for 0).
+    cell : int
+        Bytes of a cell.
+    scores : int
+        Bytes of the scores.
+    products : bool
+        Whether products of features are formed, which take a quarter.
+    """
+
+    k: int
+    tables: int = 1
+    numbers: int = 3
+    sketch: tuple[int, int] | None = None
+    sketch_rows: int = 0
+    cell: int = 4
+    scores: int = 0
+    products: bool = False
+
+    def table(self, name_cap: int) -> int:
+        """Bytes of all tables, with names of up to ``name_cap`` bytes."""
+        return self.tables * (_native.TopK.planned_bytes(self.k, name_cap) + 8 * self.numbers * self.k)
+
+
+def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool = True) -> Plan:
+    """Divide ``memory``, or say how much is needed.
+
+    Names get up to 256 bytes each; where that does not fit they are cut shorter, down to 32. A sketch whose
+    shape is not given gets half of what the rest leaves (the other half is for a decompressor).
     """
     allowed = parse_size(memory)
-    if k < 1:
-        raise SettingsError(f"k is the number of features to keep: at least 1, not {k}")
+    k, sketch = needs.k, needs.sketch
     block = max(16 << 10, min(MB, 1 << ((allowed // 128).bit_length() - 1 if allowed >= 128 else 0)))
     # A batch of a full block: its text, keys and names of 8 bytes each, values of 4, all rounded up to 2^n.
     buffers = _BATCHES * (block * 7 // 2 + block // 4)
     for_shuffle = allowed // 4 if shuffle else 0
-    cells = 0 if sketch is None else sketch[0] * sketch[1]
-    room = allowed - buffers - for_shuffle - (64 << 10) - _CELL * cells
+    for_products = allowed // PLAN_SHARE if needs.products else 0
+    wanted = 0 if sketch is None else needs.cell * sketch[0] * sketch[1]
+    room = allowed - buffers - for_shuffle - for_products - (64 << 10) - wanted - needs.scores
+    # Names are cut before a sketch that is to be planned gets fewer than four cells a feature.
+    least = 0 if sketch is not None else 2 * 4 * k * needs.cell * needs.sketch_rows
     name_cap = 256
-    while name_cap > _SMALLEST_NAME_CAP and _native.TopK.planned_bytes(k, name_cap) > room:
+    while name_cap > _SMALLEST_NAME_CAP and needs.table(name_cap) + least > room:
         name_cap //= 2
-    table = _native.TopK.planned_bytes(k, name_cap)
+    table = needs.table(name_cap)
     if table > room:
         # With a quarter for shuffling and an eighth or so for buffers, this leaves the table its room.
-        needed = (table + _CELL * cells + MB) * 2
+        advised = (table + wanted + needs.scores + MB) * (4 if needs.products else 2)
         raise SettingsError(
             f"k = {k} does not fit into memory = {show_size(allowed)}: its table alone takes {show_size(table)}"
-            f"{f', its sketch {show_size(_CELL * cells)}' if cells else ''}. "
-            f"Give about {show_size(needed)}, or ask for a smaller k{' or sketch' if cells else ''}."
+            f"{f', its sketch {show_size(wanted)}' if wanted else ''}. "
+            f"Give about {show_size(advised)}, or ask for a smaller k{' or sketch' if wanted else ''}."
         )
-    if sketch is None and sketch_rows:
-        width = (room - table) // 2 // (_CELL * sketch_rows)
+    if sketch is None and needs.sketch_rows:
+        width = (room - table) // 2 // (needs.cell * needs.sketch_rows)
         if width < k:
             raise SettingsError(
                 f"memory = {show_size(allowed)} leaves {show_size((room - table) // 2)} for the sketch, fewer cells "
                 f"than the k = {k} features asked for. Give more memory, or ask for a smaller k."
             )
-        sketch = (sketch_rows, min(width, _WIDEST))
-        room -= _CELL * sketch[0] * sketch[1]
+        sketch = (needs.sketch_rows, min(width, _WIDEST))
+        room -= needs.cell * sketch[0] * sketch[1]
     rows, width = sketch or (0, 0)
     return Plan(
         memory=allowed,
         table=table,
-        sketch=_CELL * rows * width,
+        sketch=needs.cell * rows * width,
+        scores=needs.scores,
         sketch_rows=rows,
         sketch_width=width,
         buffers=buffers,
@@ -149,7 +191,7 @@ def make_plan(
         block=block - 2 * PAGE,
         name_cap=name_cap,
         shuffle_rows=4096,
-        shuffle_features=max(1024, for_shuffle // _SHUFFLED_FEATURE),
+        products=for_products,
     )
 
 

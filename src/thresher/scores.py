@@ -1,94 +1,132 @@
-"""How well a selection predicts labelled rows, batch by batch."""
+"""How well rows are predicted: scores that fit the task, as running sums.
+
+The same class serves rows held out and, batch after batch, rows that are predicted before they are
+learned. Nothing grows with the rows, and every sum goes through them one by one, so where batches
+end changes no bit.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.batch import Batch, Cursor
-from thresher.errors import DataError
+from thresher.errors import SettingsError
 from thresher.losses import Loss
-from thresher.sources.source import Source
-
-if TYPE_CHECKING:
-    from thresher.selection import Selection
+from thresher.score_sums import BinarySums, ClassSums, Floats, LabelSums, RealSums, Sums, running
 
 
 class Scores:
-    """Running sums of what the scores are made of; nothing grows with the rows."""
+    """Scores of margins against the targets that the loss takes.
 
-    def __init__(self, loss: Loss) -> None:
+    ==================  ====================================================================
+    loss                scores
+    ==================  ====================================================================
+    binary              accuracy, auc, average_precision, loss
+    binary, 2-D         micro_f1, macro_f1, hamming_accuracy, loss (several labels a row)
+    real                rmse, r2, loss
+    softmax             accuracy, balanced_accuracy (of more than two classes), loss
+    ==================  ====================================================================
+
+    ``loss`` is the mean of the training loss, called ``log_loss`` where it is one. A score that is not
+    defined (the AUC of one class, R² of equal targets) is left out. `thresher.ranking` says how close
+    AUC and average precision are; everything else is exact but for rounding.
+
+    Parameters
+    ----------
+    loss : Loss
+    classes : int
+        Number of classes, for softmax.
+    """
+
+    def __init__(self, loss: Loss, classes: int = 2) -> None:
         self.loss = loss
+        self.classes = classes
         self.rows = 0
-        self._weight = self._right = self._loss = 0.0
-        self._mean = self._spread = self._residual = 0.0
+        self._weight = self._loss = 0.0
+        self._part = self._fresh()
 
-    def add(self, selection: Selection, source: Source, batch: Batch, cursor: Cursor) -> None:
-        """Predict a batch and compare."""
-        if batch.y is None or batch.y_indptr is not None:
-            raise DataError("to score against, every row must have one label.")
-        margins = selection.margins(batch)
-        weight = np.ones(len(batch)) if batch.weight is None else batch.weight.astype(np.float64)
-        classes = selection.classes
-        y, bad = _numbers(batch.y) if classes is None else _positions(batch.y, classes)
-        if bad.any():
-            row = int(np.argmax(bad))
-            wanted = "a finite number" if classes is None else f"one of the classes learned, {classes}"
-            raise DataError(f"{source.where(cursor, batch, row)}: the label {batch.y[row]!r} is not {wanted}.")
-        if classes is None:
-            self._add_spread(y, weight)
-            self._residual += float((weight * (margins - y) ** 2).sum())
-        else:
-            chosen = margins > 0 if margins.ndim == 1 else margins.argmax(axis=1)
-            self._right += float((weight * (chosen == y)).sum())
-            if margins.ndim == 1:
-                y = 2.0 * y - 1.0
-        self._loss += float((weight * self.loss.value(margins, y)).sum())
-        self._weight += float(weight.sum())
-        self.rows += len(batch)
+    def _fresh(self) -> Sums:
+        if self.loss.task == "classes":
+            return ClassSums(self.classes)
+        return BinarySums() if self.loss.task == "binary" else RealSums()
 
-    def _add_spread(self, y: NDArray[np.float64], weight: NDArray[np.float64]) -> None:
-        """Join the batch's mean and squared distance from it to those so far (Chan, Golub and LeVeque)."""
-        total = float(weight.sum())
-        if total == 0.0:
+    def add(self, margins: NDArray[Any], y: NDArray[Any], weight: NDArray[Any] | None = None) -> None:
+        """Compare margins with targets.
+
+        Parameters
+        ----------
+        margins : array of shape (rows,) or (rows, n_classes)
+        y : array of shape (rows,), or (rows, n_labels) for several labels a row
+            -1 and +1 for binary losses, class numbers for softmax.
+        weight : array of shape (rows,), optional
+            Importance of each row.
+        """
+        margins = np.asarray(margins, dtype=np.float64)
+        if len(margins) == 0:
             return
-        mean = y[0] + float((weight * (y - y[0])).sum()) / total
-        apart = mean - self._mean
-        both = self._weight + total
-        self._spread += float((weight * (y - mean) ** 2).sum()) + apart * apart * self._weight * total / both
-        self._mean += apart * total / both
+        if np.isnan(margins).any():
+            raise ValueError("margins that are not numbers cannot be scored")
+        if self.loss.task == "binary" and margins.ndim == 2 and self.rows == 0:
+            self._part = LabelSums(margins.shape[1])
+        weight = np.ones(len(margins)) if weight is None else np.asarray(weight, dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):  # hopeless predictions may score infinitely badly
+            self._loss = running(self._loss, weight * self._values(margins, y))[-1]
+            self._part.add(margins, np.asarray(y), weight)
+        self._weight = running(self._weight, weight)[-1]
+        self.rows += len(margins)
 
-    def result(self) -> dict[str, float]:
-        """The scores; empty without rows."""
-        if self._weight == 0:
+    def _values(self, margins: Floats, y: NDArray[Any]) -> Floats:
+        """The loss of each row; of several labels, their mean."""
+        if isinstance(self._part, LabelSums):
+            values = self.loss.value(margins.ravel(), y.ravel()).reshape(margins.shape)
+            mean: Floats = np.add.accumulate(values, axis=1)[:, -1] / margins.shape[1]
+            return mean
+        return self.loss.value(margins, y)
+
+    def result(self, *, turned: bool = False) -> dict[str, float]:
+        """The scores by name, and the number of rows; empty without rows.
+
+        With ``turned`` those of a binary model that is to be negated, and its classes with it: of the two
+        labels met in a stream, the one that came first may turn out to be the negative one.
+        """
+        if not self._weight > 0:
             return {}
-        mean_loss = self._loss / self._weight
-        if self.loss.task != "real":
-            return {"rows": self.rows, "accuracy": self._right / self._weight, "loss": mean_loss}
-        rmse = (self._residual / self._weight) ** 0.5
-        # Targets that are all the same are explained wholly or not at all.
-        r2 = 1.0 - self._residual / self._spread if self._spread > 0 else float(self._residual == 0)
-        return {"rows": self.rows, "rmse": rmse, "r2": r2, "loss": mean_loss}
+        name = "log_loss" if self.loss.name in ("logistic", "softmax") else "loss"
+        return {
+            "rows": self.rows,
+            **self._part.result(self._weight, turned),
+            name: float(self._loss / self._weight),
+        }
 
+    def merge(self, other: Scores) -> None:
+        """Take in the rows of another, scored by the same loss."""
+        if (other.loss, other.classes) != (self.loss, self.classes):
+            raise SettingsError("scores of different losses or classes cannot be merged")
+        if self.rows == 0 or other.rows == 0:
+            if other.rows:
+                self.restore(other.state())
+            return
+        if other._part.table.shape != self._part.table.shape:
+            raise SettingsError("scores of different numbers of labels cannot be merged")
+        self._part.merge(other._part)
+        self._weight += other._weight
+        self._loss += other._loss
+        self.rows += other.rows
 
-def _numbers(y: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The targets as numbers, and which of them are none."""
-    if y.dtype == object:
-        return np.zeros(len(y)), np.ones(len(y), bool)
-    numbers = y.astype(np.float64)
-    return numbers, np.logical_not(np.isfinite(numbers))
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Everything the scores are made of, as arrays."""
+        return {"score_sums": np.array([self.rows, self._weight, self._loss]), **self._part.state()}
 
-
-def _positions(y: NDArray[Any], classes: list[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The number of each label's class, and which labels have none."""
-    same = np.stack([[_equal(value, label) for value in y] if y.dtype == object else y == label for label in classes])
-    return same.argmax(axis=0).astype(np.float64), np.logical_not(same.any(axis=0))
-
-
-def _equal(value: Any, label: Any) -> bool:
-    try:
-        return bool(value == label)
-    except TypeError:  # pandas.NA, of which nothing is known
-        return False
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Go on exactly where the scores that gave ``state`` stood; KeyError or ValueError unless it fits."""
+        sums, table = state["score_sums"], state["score_table"]
+        if sums.dtype != np.float64 or sums.shape != (3,) or not (sums[:2] >= 0).all():
+            raise ValueError("score_sums that are none")
+        fresh = self._fresh()
+        if self.loss.task == "binary" and table.ndim == 2:
+            fresh = LabelSums(table.shape[1])
+        fresh.restore(state)
+        rows, self._weight, self._loss = sums.tolist()
+        self.rows, self._part = int(rows), fresh

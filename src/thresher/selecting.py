@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from thresher.errors import SettingsError
+from thresher.fitting import Options, make_run, make_selection
 from thresher.losses import get_loss
-from thresher.memory import DEFAULT_MEMORY, Plan, make_plan
-from thresher.online.engine import OnlineSettings, Selected
-from thresher.online.run import OnlineRun, Progress, RunSettings
+from thresher.memory import DEFAULT_MEMORY
+from thresher.online.run import Progress
 from thresher.selection import Selection, evaluate
-from thresher.sources.combine import Weighted, balanced_weights, hold_out
-from thresher.sources.scan import as_source
+from thresher.sources.combine import hold_out
+from thresher.sources.scan import as_source, is_paths
 from thresher.sources.source import DEFAULT_ROWS, Source
-from thresher.version import __version__
+from thresher.targets import Label, label_classes, sort_labels
 
 
 class Interrupted(KeyboardInterrupt):
@@ -38,9 +35,17 @@ def select(
     memory: str | int = DEFAULT_MEMORY,
     sketch: tuple[int, int] | None = None,
     active: str = "exact",
+    interactions: int | Sequence[Sequence[str | int]] = 1,
     passes: int = 1,
+    minibatch: int = 1,
     shuffle: str | bool = "auto",
     intercept: bool = True,
+    l2: float = 0.0,
+    decay: float = 1.0,
+    lazy: float = 0.0,
+    per_class: bool = False,
+    multilabel: bool = False,
+    classes: Sequence[Any] | None = None,
     random_state: int = 0,
     sample_weight: Any = None,
     class_weight: Mapping[Any, float] | str | None = None,
@@ -66,24 +71,40 @@ def select(
         Labels, for data in memory; files bring their own.
     k : int
         Features to keep. Fewer are returned where fewer are found.
-    method : {"mission", "iht"}
-        How to find them, see `thresher.online.engine.OnlineSettings`.
+    method : {"mission", "iht", "batch-iht", "hashing"}
+        How to find them, see `thresher.online.settings.OnlineSettings`.
     loss : str
-        ``logistic``, ``hinge``, ``squared_hinge`` for two classes, ``squared``, ``huber:delta`` for numbers.
-    step : "auto" or float
-        The step along each example's gradient.
+        ``logistic``, ``hinge``, ``squared_hinge`` for two classes, ``softmax`` for several, ``squared``,
+        ``huber:delta`` for numbers.
+    step : "auto", float, "adaptive:RATE" or "RATE/sqrt"
+        The step along each example's gradient. ``auto`` needs no tuning.
     memory : str or int
         What may be held, planned before the first row and kept: ``"64MB"``.
     sketch : (rows, width), optional
         The shape of mission's count-sketch, instead of what the memory leaves for it.
     active : {"exact", "sketch"}
         ``exact`` keeps the exact weights of the features in the table; ``sketch`` is the paper's MISSION.
+    interactions : {1, 2, 3} or list of tuples
+        2: products of two features of a row are features too; 3: also of three. ``[("user", "ad")]``: only
+        products of a feature of one of these groups and one of the other, see
+        `thresher.sources.interactions.Interactions`. They are formed as the rows pass by, and named ``a × b``.
     passes : int
         How often to go through the data.
+    minibatch : int
+        Rows whose gradients are averaged before a step is taken.
     shuffle : "auto" or bool
         Mix the rows: those in memory all, those of files through a buffer. ``auto`` does.
     intercept : bool
         Learn a constant too.
+    l2, decay, lazy : float
+        Decay of all weights, decay of those not kept, and how lazily the table reorders; see
+        `thresher.online.settings.OnlineSettings`.
+    per_class : bool
+        With several classes, ``k`` features for each rather than ``k`` by the norm across all.
+    multilabel : bool
+        Rows have any number of labels; each label is a yes-or-no question of its own.
+    classes : sequence, optional
+        The labels, where there may be more than two. Without it they are read from the data first.
     random_state : int
         Where all randomness comes from: same data, settings and seed give the same bits.
     sample_weight : array-like, optional
@@ -93,7 +114,8 @@ def select(
     target : str, optional
         The column of a DataFrame that holds the labels.
     test : like data (or a pair X, y), optional
-        Data to score on at the end; the scores are in ``selection.provenance["test"]``.
+        Data to score on at the end; the scores, see `thresher.scores`, are in
+        ``selection.provenance["test"]``.
     holdout : float, optional
         Instead of ``test``: hold out this fraction of the rows, chosen by a hash of their content.
     format, on_error
@@ -122,119 +144,63 @@ def select(
     >>> sorted(th.select(X, y, k=2).names)
     ['x31', 'x7']
     """
-    settings = OnlineSettings(
+    reading: dict[str, Any] = {"format": format, "on_error": on_error, **sequences}
+    if is_paths(data):
+        reading["multilabel"] = multilabel
+    options = Options(
         k=k,
         method=method,
         loss=loss,
         step=step,
-        intercept=intercept,
-        sketch=None if sketch is None else (int(sketch[0]), int(sketch[1])),
+        memory=memory,
+        sketch=sketch,
         active=active,
-        seed=int(random_state),
-    )
-    mixed = _shuffles(shuffle)
-    plan = plan_for(settings, memory, shuffle=mixed)
-    shape = (plan.sketch_rows, plan.sketch_width) if plan.sketch else None
-    settings = replace(settings, name_cap=plan.name_cap, sketch=shape)
-    how = RunSettings(
+        interactions=interactions,
         passes=passes,
-        shuffle=mixed,
+        minibatch=minibatch,
+        shuffle=shuffle,
+        intercept=intercept,
+        l2=l2,
+        decay=decay,
+        lazy=lazy,
+        per_class=per_class,
+        multilabel=multilabel,
         seed=int(random_state),
-        checkpoint=checkpoint,
-        every=every,
-        restart=restart,
-        batch_rows=batch_rows,
+        class_weight=class_weight,
     )
-    reading: dict[str, Any] = {"format": format, "on_error": on_error, **sequences}
     if sequences and isinstance(data, Source):
         raise SettingsError(f"a source says itself how it is read: leave out {', '.join(sequences)}")
     if reading.get("fragments") is not None:
-        reading.setdefault("seed", how.seed)
-    source = as_source(data, y, weight=sample_weight, target=target, **reading).limited(plan.limits)
+        reading.setdefault("seed", int(random_state))
+    source = as_source(data, y, weight=sample_weight, target=target, **reading)
+    labels = _classes_of(source, loss, classes, multilabel=multilabel)
     held: Source | None = None
     if holdout is not None:
         if test is not None:
             raise SettingsError("pass test or holdout, not both")
-        source, held = hold_out(source, holdout, seed=how.seed)
+        source, held = hold_out(source, holdout, seed=options.seed)
     elif test is not None:
         if reading.get("fragments") is not None:
             reading["seed"] += 1  # not the fragments that were learned from, should the genomes be the same
         held = as_source(*test, **reading) if isinstance(test, tuple) else as_source(test, target=target, **reading)
-        held = held.limited(plan.limits)
-    if class_weight is not None:
-        source = Weighted(source, balanced_weights(source) if class_weight == "balanced" else _mapping(class_weight))
-    run = OnlineRun(source, settings, how, plan)
+    run = make_run(source, options, labels, checkpoint=checkpoint, every=every, restart=restart, batch_rows=batch_rows)
     try:
         run.run(progress)
     except KeyboardInterrupt:
         interrupted = Interrupted(f"stopped after {run.engine.rows} rows")
-        if run.engine.rows and (run.targets.loss.task != "binary" or len(run.targets.seen) == 2):
+        if run.engine.rows and run.targets.complete:
             interrupted.selection = make_selection(run)
         raise interrupted from None
     selection = make_selection(run)
     if held is not None:
-        selection.provenance["test"] = evaluate(selection, held)
+        selection.provenance["test"] = evaluate(selection, held.limited(run.plan.limits))
     if checkpoint is not None and os.path.exists(checkpoint):
         os.unlink(checkpoint)
     return selection
 
 
-def plan_for(settings: OnlineSettings, memory: str | int, *, shuffle: bool = True) -> Plan:
-    """The memory plan of a method.
-
-    Unasked, mission's sketch gets one row where the table is exact (that found the most true features
-    in the same number of cells when measured) and three, as in the paper, where it is not.
-    """
-    if settings.method == "iht":
-        if settings.sketch is not None:
-            raise SettingsError("iht has no sketch: leave sketch out, or choose mission")
-        return make_plan(settings.k, memory, shuffle=shuffle)
-    rows = 1 if settings.active == "exact" else 3
-    return make_plan(settings.k, memory, shuffle=shuffle, sketch=settings.sketch, sketch_rows=rows)
-
-
-def make_selection(run: OnlineRun) -> Selection:
-    """What a run has found so far."""
-    found: Selected = run.engine.selected()
-    turn = run.targets.orientation
-    space = run.source.space
-    if space.invertible:
-        names = space.decode(found.keys)
-    else:
-        spelled = [name.decode("utf-8", "surrogateescape") for name in found.names]
-        names = [name or f"#{key}" for name, key in zip(spelled, found.keys.tolist(), strict=True)]
-    return Selection(
-        names,
-        found.keys,
-        # + 0.0 so that turning round leaves no negative zero behind
-        turn * found.weights + 0.0,
-        found.bounds,
-        found.counts,
-        np.array([turn * found.intercept + 0.0]),
-        get_loss(run.settings.loss),
-        run.targets.classes,
-        space,
-        {**run.settings.to_dict(), "passes": run.how.passes, "shuffle": run.how.shuffle, "seed": run.how.seed},
-        {
-            "thresher": __version__,
-            "data": run.source.describe(),
-            "fingerprint": run.source.fingerprint(),
-            "rows": run.engine.rows,
-            "passes_done": run.passes_done,
-            "skipped": run.skipped,
-            "progressive": run.engine.progressive(),
-            "plan": run.plan.to_dict(),
-        },
-    )
-
-
-def _shuffles(shuffle: str | bool) -> bool:
-    if shuffle not in ("auto", True, False):
-        raise SettingsError(f'shuffle is "auto", True or False, not {shuffle!r}')
-    return shuffle is not False
-
-
-def _mapping(class_weight: Mapping[Any, float] | str) -> Mapping[Any, float]:
-    if isinstance(class_weight, str):
-        raise SettingsError(f'class_weight is "balanced" or a mapping from label to weight, not {class_weight!r}')
-    return class_weight
+def _classes_of(source: Source, loss: str, classes: Sequence[Any] | None, *, multilabel: bool) -> list[Label] | None:
+    """The classes, where they must be known before the first row."""
+    if get_loss(loss).task != "classes" and not multilabel:
+        return None
+    return label_classes(source) if classes is None else sort_labels(classes)

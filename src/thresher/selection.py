@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,13 @@ from thresher import _native, container
 from thresher.batch import Batch
 from thresher.errors import DataError, FileFormatError
 from thresher.losses import Loss, get_loss
-from thresher.sources.scan import as_source
+from thresher.scores import Scores
+from thresher.sources.hashed import Hashed
+from thresher.sources.interactions import Interactions
+from thresher.sources.scan import as_source, is_paths
 from thresher.sources.source import Source
 from thresher.space import FeatureSpace
+from thresher.targets import known_targets
 
 KIND = "selection"
 
@@ -33,7 +37,8 @@ class Selection:
     keys : array of uint64
     weights : array of shape (k,) or (n_classes, k)
     bounds : array of shape (k,)
-        How far off a weight may be: 0 from an exact store, the estimate of ε‖β‖₂ from a sketch.
+        How far off a weight may be: 0 from an exact store; one standard deviation, the sketch's share
+        included, from a sketch of evidence; the estimate of ε‖β‖₂ from a count-sketch.
     counts : array of shape (k,)
         Rows in which the feature was seen since it was (last) taken in.
     intercept : array of shape (1,) or (n_classes,)
@@ -74,6 +79,11 @@ class Selection:
             return [int(label) for label in classes]
         return classes
 
+    @property
+    def multilabel(self) -> bool:
+        """Whether the classes are yes-or-no questions, each with an answer of its own."""
+        return self.loss.task == "binary" and self.weights.ndim == 2
+
     def __repr__(self) -> str:
         shown = ", ".join(self.names[:3]) + (", …" if len(self) > 3 else "")
         return f"<Selection of {len(self)} features ({self.named} named): {shown}>"
@@ -84,13 +94,34 @@ class Selection:
     def _index(self) -> _native.KeyIndex:
         return _native.KeyIndex(np.ascontiguousarray(self.keys))
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_index"}  # made again when needed
+
+    @property
+    def wanted(self) -> NDArray[np.uint64] | None:
+        """The keys that predicting needs of each row; None for all."""
+        return self.keys
+
     def batches(self, data: Any, reading: dict[str, Any]) -> Iterator[Batch]:
         """The rows of any data, with the selected features only."""
-        source = as_source(data, like=self.space.kmers, **reading)
-        self.space.check_same(source.space)
-        for batch, _ in source.batches(keys=self.keys, want_labels=False):
+        if self.multilabel and self.space.kind == "index" and is_paths(data):  # LIBSVM, whose rows may have several
+            reading = {"multilabel": True, **reading}
+        source = self.over(as_source(data, like=self.space.kmers, **reading))
+        for batch, _ in source.batches(keys=self.wanted, want_labels=False):
             if len(batch):
                 yield batch
+
+    def over(self, source: Source) -> Source:
+        """The source as the model sees it: products of features are formed, buckets filled, where it has such.
+
+        Raises `SpaceError` where the features are not those that the model was made from.
+        """
+        wanted = self.space.without_hashing() if source.space.hashing is None else self.space
+        if wanted.products is not None and source.space.products is None:
+            wanted.without_products().check_same(source.space)
+            source = Interactions.over(source, wanted.products)
+        wanted.check_same(source.space)
+        return source if wanted == self.space or self.space.hashing is None else Hashed(source, self.space.hashing)
 
     def margins(self, batch: Batch) -> NDArray[np.float64]:
         """w'x + b of each row of a batch: (rows,), or (rows, n_classes) for several outputs."""
@@ -104,26 +135,34 @@ class Selection:
         return np.concatenate(parts) if parts else np.empty(0 if len(self.intercept) == 1 else (0, len(self.intercept)))
 
     def predict(self, data: Any, **reading: Any) -> NDArray[Any]:
-        """The class of each row, or its value in regression."""
+        """The class of each row, its value in regression, or rows x labels of 0 and 1 for several labels."""
         return self.decide(self.decision_function(data, **reading))
 
     def decide(self, margins: NDArray[np.float64]) -> NDArray[Any]:
         """Margins to classes (or to themselves in regression)."""
         if self.classes is None:
             return margins
+        if self.multilabel:
+            return (margins > 0).astype(np.int64)
         chosen = (margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
         predicted: NDArray[Any] = np.array(self.labels)[chosen]
         return predicted
 
     def predict_proba(self, data: Any, **reading: Any) -> NDArray[np.float64]:
-        """Probabilities, rows x classes; for the logistic loss."""
-        if self.loss.name != "logistic":
+        """Probabilities, rows x classes; for the logistic and softmax losses."""
+        if self.loss.name not in ("logistic", "softmax"):
             raise DataError(f"the {self.loss} loss gives no probabilities: use decision_function.")
         return self.probabilities(self.decision_function(data, **reading))
 
     def probabilities(self, margins: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Margins of the logistic loss to probabilities, rows x classes."""
-        positive = 0.5 * (1.0 + np.tanh(0.5 * margins))
+        """Margins of the logistic or softmax loss to probabilities, rows x classes."""
+        if self.loss.name == "softmax":
+            raised = np.exp(margins - margins.max(axis=1, keepdims=True))
+            shares: NDArray[np.float64] = raised / raised.sum(axis=1, keepdims=True)
+            return shares
+        positive: NDArray[np.float64] = 0.5 * (1.0 + np.tanh(0.5 * margins))
+        if self.multilabel:
+            return positive
         return np.stack([1.0 - positive, positive], axis=1)
 
     def transform(self, data: Any, **reading: Any) -> Any:
@@ -195,7 +234,7 @@ class Selection:
     def _check(self) -> None:
         """Raise ValueError unless everything a file may have brought fits together."""
         k, outputs = len(self.keys), len(self.intercept)
-        several = self.loss.task == "classes"
+        several = self.loss.task == "classes" or self.multilabel
         for name, dtype, shape in (
             ("keys", np.uint64, (k,)),
             ("weights", np.float64, (outputs, k) if several else (k,)),
@@ -217,6 +256,10 @@ class Selection:
             or not (size is None or (type(size) is int and size >= 0))
         ):
             raise ValueError("an unknown feature space")
+        if self.space.hashing is not None:
+            size = self.space.hashing.width
+        elif self.space.products is not None:
+            size = None
         if size is not None and k and int(self.keys.max()) >= size:
             raise ValueError(f"feature {self.keys.max()} of {size}")
         if not (isinstance(self.settings, dict) and isinstance(self.provenance, dict)):
@@ -224,13 +267,14 @@ class Selection:
         self._check_classes(outputs)
 
     def _check_classes(self, outputs: int) -> None:
-        if self.loss.task != "classes" and outputs != 1:
+        several = self.loss.task == "classes" or self.multilabel
+        if self.loss.task != "classes" and not self.multilabel and outputs != 1:
             raise ValueError(f"{outputs} outputs for the {self.loss} loss")
         if self.loss.task == "real":
             if self.classes is not None:
                 raise ValueError("classes in regression")
             return
-        if not isinstance(self.classes, list) or len(self.classes) != (2 if outputs == 1 else outputs):
+        if not isinstance(self.classes, list) or len(self.classes) != (outputs if several else 2):
             raise ValueError("not as many classes as the loss tells apart")
         one_type = all(isinstance(c, str) for c in self.classes) or all(type(c) in (int, float) for c in self.classes)
         if not one_type or len(set(self.classes)) != len(self.classes):
@@ -290,11 +334,15 @@ def load(path: str | os.PathLike[str]) -> Selection:
 
 
 def evaluate(selection: Selection, source: Source) -> dict[str, float]:
-    """Score a selection on labelled data: accuracy and mean loss, or RMSE and R² in regression."""
-    from thresher.scores import Scores
-
-    selection.space.check_same(source.space)
-    scores = Scores(selection.loss)
-    for batch, cursor in source.batches(keys=selection.keys):
-        scores.add(selection, source, batch, cursor)
+    """Score a selection on labelled data by what fits its task, see `thresher.scores.Scores`."""
+    source = selection.over(source)
+    scores = Scores(selection.loss, len(selection.classes or ()))
+    for batch, cursor in source.batches(keys=selection.wanted):
+        where = partial(source.where, cursor, batch)
+        y = known_targets(batch, selection.classes, selection.loss, where, multilabel=selection.multilabel)
+        margins = selection.margins(batch)
+        if not np.isfinite(margins).all():
+            row = int(np.argwhere(~np.isfinite(margins))[0, 0])
+            raise DataError(f"{where(row)}: the prediction is {margins[row]}: its values are too large for this model.")
+        scores.add(margins, y, batch.weight)
     return scores.result()

@@ -19,10 +19,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import thresher as th
-from tests.streams import planted, write_libsvm, write_vw
+from tests.streams import planted, planted_outputs, write_libsvm, write_vw
 from thresher.cli.main import app
 
 X, Y = planted(rows=1500)
+GROUPS = [("column-3", "column-77"), ("column-1", "column-2", "column-3")]
 COMMANDS = ("select", "predict", "inspect", "plan", "convert", "locate", "demo")
 
 
@@ -67,6 +68,10 @@ def test_select_ends_with_the_named_features_and_the_facts(vw: Path, tmp_path: P
     assert shown.output.count("column-") == 5
     for told in ("30 of 30 named", "held out", "accuracy", "memory", "planned", "taken", "time", "out.thr"):
         assert told in shown.output
+    (held,) = [line for line in shown.output.splitlines() if line.startswith("held out")]
+    assert re.fullmatch(
+        r"held out +accuracy 0\.\d{4}, AUC 0\.\d{4}, average precision 0\.\d{4}, log loss 0\.\d{4} \(1,500 rows\)", held
+    )
     assert "3,000 rows" in shown.output  # two passes of 1,500
 
 
@@ -136,6 +141,26 @@ def test_plan_shows_the_parts_without_learning(vw: Path) -> None:
     assert run("plan", vw, "-k", 10**8).exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("options", "same"),
+    [
+        (["--interactions", "2"], 2),
+        (["--interactions", "column-3,column-77", "--interactions", "column-1, column-2,column-3"], GROUPS),
+    ],
+)
+def test_products_from_selecting_to_predicting(vw: Path, tmp_path: Path, options: list[str], same: object) -> None:
+    out = tmp_path / "pairs.thr"
+    assert run("select", vw, "-k", 400, *options, "-o", out).exit_code == 0
+    own = th.select(vw, k=400, interactions=same)
+    assert th.load(out).names == own.names
+    assert any(" × " in name for name in own.names)
+    lines = run("predict", out, vw, "--margin").stdout.splitlines()
+    assert [float(line) for line in lines] == own.decision_function(vw).tolist()
+    assert " × " in run("inspect", out, "--format", "tsv").stdout
+    planned = run("plan", vw, "-k", 30, *options)
+    assert "products" in planned.output
+
+
 def test_convert_there_and_back(tmp_path: Path, vw: Path) -> None:
     svm = write_libsvm(tmp_path / "rows.svm", X, Y)
     assert run("convert", svm, "-o", tmp_path / "again.svm.gz").exit_code == 0
@@ -172,6 +197,9 @@ def test_demo_finds_what_it_planted(tmp_path: Path) -> None:
         ("1 3:1\n0 4:1\n", ("--on-error", "panic"), 2, "on_error"),
         ("1 3:1\n0 4:1\n", ("-o", "no/such/folder/out.thr"), 2, "no folder"),
         ("1 3:1\n0 4:1\n", ("--checkpoint", "no/such/folder/run.ckpt"), 2, "no folder"),
+        ("1 3:1\n0 4:1\n", ("--interactions", "4"), 2, "interactions is 1, 2, 3"),
+        ("1 3:1\n0 4:1\n", ("--interactions", "user"), 2, "--interactions takes 2, 3"),
+        ("1 3:1\n0 4:1\n", ("--interactions", "user,ad"), 2, "single features by number"),
         ("1 3:1\n0 4:1\n", ("--no-such-option",), 2, "No such option"),
     ],
 )
@@ -205,6 +233,52 @@ def test_a_wrong_or_damaged_model_is_refused(tmp_path: Path, vw: Path, thr: Path
         assert shown.stderr.startswith("thresher: ")
     svm = write_libsvm(tmp_path / "rows.svm", X, Y)
     assert "another feature" in program("predict", thr, svm).stderr
+
+
+def test_several_classes_and_labels(tmp_path: Path) -> None:
+    x, margins = planted_outputs(rows=400)
+    one = write_libsvm(tmp_path / "one.svm", x, [str(c) for c in margins.argmax(axis=1)])
+    many = write_libsvm(tmp_path / "many.svm", x, [",".join(map(str, np.flatnonzero(row > 0))) for row in margins])
+    for data, how in (
+        (one, ["--loss", "softmax"]),
+        (many, ["--multilabel"]),
+        (one, ["--loss", "softmax", "--per-class"]),
+    ):
+        thr = tmp_path / "several.thr"
+        shown = run("select", data, "-k", 8, "--passes", 2, "-o", thr, *how)
+        assert shown.exit_code == 0, shown.output
+        assert run("inspect", thr).exit_code == 0
+        for asked, kind in (([], int), (["--margin"], float), (["--proba"], float)):
+            lines = run("predict", thr, data, *asked).output.splitlines()
+            answers = np.array([[kind(word) for word in line.split("\t")] for line in lines])
+            single = not asked and "--multilabel" not in how
+            assert answers.shape == (400, 1 if single else 3)
+            if asked == ["--proba"] and "--multilabel" not in how:
+                np.testing.assert_allclose(answers.sum(axis=1), 1.0)
+    refused = run("select", many, "-k", 8, "--loss", "softmax")
+    assert refused.exit_code == 1
+    assert "several labels" in refused.output
+    named = run("select", one, "-k", 8, "--loss", "softmax", "--classes", "0,1,2")
+    assert named.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        ["--method", "iht"],
+        ["--method", "batch-iht"],
+        ["--method", "hashing"],
+        ["--active", "sketch"],
+        ["--step", "0.5/sqrt"],
+        ["--step", "adaptive:0.5", "--minibatch", "5"],
+        ["--l2", "0.01", "--decay", "0.99", "--lazy", "0.1"],
+    ],
+    ids=" ".join,
+)
+def test_every_way_to_learn(vw: Path, how: list[str]) -> None:
+    shown = run("select", vw, "-k", 5, *how)
+    assert shown.exit_code == 0, shown.output
+    assert "hashing" in how or "column-" in shown.output
 
 
 def test_standard_input(vw: Path) -> None:

@@ -5,13 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.reference import count_sketch
+from tests.reference import sketches
 from thresher import _native
 
 KEYS = st.integers(0, 30) | st.integers(0, 2**64 - 1)
 DELTAS = st.floats(-1e3, 1e3, width=32)
 UPDATES = st.lists(st.tuples(KEYS, DELTAS), max_size=40)
-SHAPES = st.tuples(st.integers(1, 6), st.integers(1, 50), st.integers(0, 2**64 - 20))
+# The rows' seeds count up from the sketch's own, round the end of the range if need be.
+SHAPES = st.tuples(st.integers(1, 6), st.integers(1, 50), st.integers(0, 2**64 - 1))
 
 
 def arrays(updates):
@@ -25,28 +26,58 @@ def made(shape, updates):
     return sketch
 
 
+@st.composite
+def operations(draw):
+    """A shape with lanes, and what is done to two sketches of it, one after the other."""
+    shape = (*draw(SHAPES), draw(st.integers(1, 3)))
+    deltas = st.lists(DELTAS, min_size=shape[3], max_size=shape[3])
+    one = st.one_of(
+        st.tuples(st.just("add"), st.integers(0, 1), KEYS, deltas),
+        st.tuples(st.just("scale"), st.integers(0, 1), st.sampled_from([0.0, 0.5, 0.3, 1e-9, 1e8, -1.0])),
+        st.just(("merge",)),
+    )
+    return shape, draw(st.lists(one, max_size=30))
+
+
 @settings(deadline=None, max_examples=150)
-@given(SHAPES, UPDATES, st.lists(KEYS, max_size=10))
-def test_twin(shape, updates, asked):
-    """Cells and estimates, to the bit."""
-    sketch, twin = made(shape, updates), count_sketch.CountSketch(*shape)
-    for key, delta in updates:
-        twin.add(key, delta)
-    np.testing.assert_array_equal(sketch.cells.reshape(shape[:2]), twin.cells)
-    keys = [*asked, *(key for key, _ in updates)]
-    assert sketch.query(np.array(keys, dtype=np.uint64)).tolist() == [twin.query(key) for key in keys]
+@given(operations(), st.lists(KEYS, min_size=1, max_size=10))
+def test_twin(made_up, asked):
+    """Cells, factors and estimates, to the bit, whatever is added, scaled and merged."""
+    shape, steps = made_up
+    pair = [_native.CountSketch(*shape) for _ in range(2)]
+    twins = [sketches.CountSketch(*shape) for _ in range(2)]
+    for name, *rest in steps:
+        if name == "add":
+            which, key, deltas = rest
+            pair[which].add(np.array([key], dtype=np.uint64), np.array(deltas))
+            twins[which].add(key, deltas)
+        elif name == "scale":
+            pair[rest[0]].scale(rest[1])
+            twins[rest[0]].scale(rest[1])
+        else:
+            pair[0].merge(pair[1])
+            twins[0].merge(twins[1])
+    keys = [*asked, *(step[2] for step in steps if step[0] == "add")]
+    for sketch, twin in zip(pair, twins, strict=True):
+        np.testing.assert_array_equal(sketch.cells, twin.cells.ravel())
+        assert sketch.factor == twin.factor
+        estimates = sketch.query(np.array(keys, dtype=np.uint64)).reshape(len(keys), -1).tolist()
+        assert estimates == [twin.query(key)[0] for key in keys]
 
 
-@settings(deadline=None, max_examples=100)
-@given(st.lists(st.tuples(KEYS, st.integers(-50, 50)), max_size=30), st.integers(0, 1000))
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(KEYS, st.integers(-50, 50), st.integers(-50, 50)), max_size=30), st.integers(0, 1000))
 def test_a_wide_sketch_is_a_dictionary(updates, seed):
-    """With far more cells than keys the median over five rows meets no collision that matters."""
+    """With far more cells than keys the median over five rows meets no collision that matters, in either lane."""
     truth = {}
-    for key, delta in updates:
-        truth[key] = truth.get(key, 0) + delta
-    sketch = made((5, 1 << 16, seed), updates)
-    keys = np.array(list(truth), dtype=np.uint64)
-    assert sketch.query(keys).tolist() == list(truth.values())
+    for key, first, second in updates:
+        before = truth.get(key, (0, 0))
+        truth[key] = (before[0] + first, before[1] + second)
+    sketch = _native.CountSketch(5, 1 << 16, seed, 2)
+    keys = np.array([key for key, _, _ in updates], dtype=np.uint64)
+    sketch.add(keys, np.array([float(x) for _, *both in updates for x in both]))
+    asked = np.array(list(truth), dtype=np.uint64)
+    assert sketch.query(asked).tolist() == [float(x) for both in truth.values() for x in both]
 
 
 @settings(deadline=None, max_examples=100)
@@ -56,6 +87,19 @@ def test_merging_halves_gives_the_whole(shape, updates, cut):
     half = made(shape, updates[:cut])
     half.merge(made(shape, updates[cut:]))
     np.testing.assert_array_equal(half.cells, made(shape, updates).cells)
+
+
+def test_lanes_are_sketches_of_their_own():
+    """A lane of several holds what a sketch of one lane would."""
+    rng = np.random.default_rng(0)
+    keys, deltas = rng.integers(0, 500, 2000).astype(np.uint64), rng.normal(size=(2000, 3))
+    both = _native.CountSketch(3, 64, 5, 3)
+    both.add(keys, deltas.ravel())
+    for lane in range(3):
+        one = _native.CountSketch(3, 64, 5)
+        one.add(keys, np.ascontiguousarray(deltas[:, lane]))
+        np.testing.assert_array_equal(both.cells.reshape(-1, 3)[:, lane], one.cells)
+        np.testing.assert_array_equal(both.query(keys).reshape(-1, 3)[:, lane], one.query(keys))
 
 
 @settings(deadline=None, max_examples=100)
@@ -105,9 +149,13 @@ def test_shapes_and_mergers_that_make_no_sense():
         with pytest.raises((ValueError, RuntimeError, IndexError)):
             _native.CountSketch(rows, width, 0)
     sketch = _native.CountSketch(3, 5, 0)
-    for other in ((2, 5, 0), (3, 6, 0), (3, 5, 1)):
+    for other in ((2, 5, 0), (3, 6, 0), (3, 5, 1), (3, 5, 0, 2)):
         with pytest.raises(ValueError, match="different shape or seed"):
             sketch.merge(_native.CountSketch(*other))
+    with pytest.raises(ValueError, match="one increment a key"):
+        sketch.add(np.zeros(1, np.uint64), np.zeros(2))
+    with pytest.raises((ValueError, RuntimeError)):
+        _native.CountSketch(3, 5, 0, 0)
     with pytest.raises(ValueError, match="another size"):
         sketch.cells = np.zeros(7, np.float32)
 

@@ -1,5 +1,7 @@
 """The hashes equal their twins bit for bit, and behave like random functions."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -173,6 +175,37 @@ def test_seeds_are_independent(seeds):
         buckets, signs = _native.buckets_and_signs(MILLION, seed, 16)
         cells = 32 * cells + 2 * buckets.astype(np.int64) + (signs > 0)
     assert abs(chi_square(cells, 32**2)) < 5
+
+
+PATTERNS = {
+    "counting": lambda n: np.arange(n, dtype=np.uint64),
+    "even": lambda n: np.arange(n, dtype=np.uint64) * np.uint64(2),
+    "high": lambda n: np.arange(n, dtype=np.uint64) << np.uint64(40),
+    "pairs": lambda n: (np.arange(n, dtype=np.uint64) % 200 << np.uint64(32)) + np.arange(n, dtype=np.uint64) // 200,
+    "random": lambda n: np.random.default_rng(4).integers(0, 2**64, n, dtype=np.uint64),
+}
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("seed", [0, 1, 12345, 2**64 - 2])
+def test_keys_that_meet_in_one_row_part_in_the_next(pattern, seed):
+    """Two keys in the same bucket under one seed are in the same under the next with probability 1 / width.
+
+    That is what several rows of a sketch rest on; and the signs of those that meet must cancel in each.
+    """
+    n, width = 30_000, 256
+    keys = PATTERNS[pattern](n)
+    rows = [_native.buckets_and_signs(keys, (seed + r) % 2**64, width) for r in range(3)]
+    for (first, signs), (second, others) in itertools.combinations(rows, 2):
+        cells = first.astype(np.int64) * width + second
+        full = np.bincount(cells, minlength=width**2).astype(np.int64)
+        meetings_of_both = int((full * (full - 1)).sum()) / 2
+        expected = n * (n - 1) / 2 / width**2
+        assert abs(meetings_of_both - expected) < 5 * np.sqrt(expected)
+        for sign in (signs, others, signs * others):  # as many pairs of equal signs as of different ones
+            total = np.bincount(cells, weights=sign, minlength=width**2)
+            agreeing_less_not = (np.square(total) - full).sum() / 2
+            assert abs(agreeing_less_not) < 5 * np.sqrt(expected)
 
 
 def test_names_fill_buckets_evenly():

@@ -18,7 +18,9 @@ from thresher import _native
 
 ALPHABET = " \t:|'.-+e0123456789abc^\r\x00\x0bé"
 BLANKS = st.sampled_from([b" ", b"\t", b"  "])
-NAMES = st.text("abc^_é#'/.,=1", min_size=1, max_size=19).map(str.encode)
+SHORT_NAMES = st.text("abc^_é#'/.,=1", min_size=1, max_size=19).map(str.encode)
+NAMES = SHORT_NAMES | SHORT_NAMES | st.integers(50, 140).map(lambda n: b"n" * n)
+SPACES = st.sampled_from([b"a", b"b", b"user", b"\xc3\xa9", b"namespace", b"namespac", b"namespace_b"])
 ENDS = st.sampled_from([b"", b"", b" ", b"\r", b"|", b"\t\r"])
 
 
@@ -37,7 +39,7 @@ def line(draw) -> bytes:
         head.append(b"'" + draw(NAMES))
     out = b" ".join(head) + draw(st.sampled_from([b" ", b" ", b"", b"\t"]))
     for _ in range(draw(st.integers(1, 3))):
-        space = draw(st.just(b"") | scaled(st.sampled_from([b"a", b"b", b"user", b"\xc3\xa9"])))
+        space = draw(st.just(b"") | scaled(SPACES))
         out += draw(BLANKS).join([b"|" + space, *draw(st.lists(scaled(NAMES), max_size=4))])
         out += draw(st.sampled_from([b"", b" "]))
     return out + draw(ENDS)

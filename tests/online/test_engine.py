@@ -1,4 +1,4 @@
-"""The online engine: batching, state, merging, and what it refuses."""
+"""The online engine: batching, state, merging, what it finds, and what it refuses."""
 
 from __future__ import annotations
 
@@ -10,147 +10,376 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.streams import planted
+from tests.streams import planted, planted_outputs
 from thresher.batch import Batch, Names
 from thresher.errors import DataError, SettingsError
 from thresher.online.engine import OnlineEngine, OnlineSettings
 from thresher.sources.arrays import SparseSource
 
-X, Y = planted(rows=200, width=60, support=(1, 5, 30))
+ROWS = 200
+X, Y = planted(rows=ROWS, width=60, support=(1, 5, 30))
+RNG = np.random.default_rng(0)
+CLASSES = RNG.integers(0, 3, ROWS).astype(np.float64)
+LABELS = RNG.choice([-1.0, 1.0], (ROWS, 3))
+
+METHODS: tuple[dict[str, Any], ...] = (
+    {"method": "iht"},
+    {"method": "iht", "step": 0.1},
+    {"method": "mission", "sketch": (3, 17)},
+    {"method": "mission", "sketch": (1, 30), "step": "0.5/sqrt", "lazy": 0.1},
+    {"method": "mission", "sketch": (2, 25), "l2": 0.01, "decay": 0.99},
+    {"method": "mission", "sketch": (3, 17), "active": "sketch"},
+    {"method": "mission", "sketch": (1, 60), "active": "sketch", "decay": 0.9, "identity": True},
+    {"method": "batch-iht", "sketch": (1, 40)},
+    {"method": "batch-iht", "sketch": (1, 40), "minibatch": 6},
+    {"method": "mission", "sketch": (1, 30), "minibatch": 7},
+    {"method": "hashing", "sketch": (1, 30)},
+    {"method": "hashing", "sketch": (3, 30), "step": 0.2, "minibatch": 3},
+)
+OUTPUTS: tuple[dict[str, Any], ...] = (
+    {"loss": "logistic"},
+    {"loss": "squared"},
+    {"loss": "huber:0.5", "intercept": False},
+    {"loss": "hinge"},
+    {"loss": "softmax", "outputs": 3},
+    {"loss": "softmax", "outputs": 3, "per_class": True},
+    {"loss": "logistic", "outputs": 3, "multilabel": True},
+    {"loss": "squared_hinge", "outputs": 3, "multilabel": True, "per_class": True},
+)
+CASES = st.builds(lambda method, outputs: {**method, **outputs}, st.sampled_from(METHODS), st.sampled_from(OUTPUTS))
 
 
-def whole_batch() -> Batch:
-    """All rows as one batch, named."""
+def whole_batch(options: dict[str, Any]) -> Batch:
+    """All rows as one batch, named, with targets that fit."""
     batch, _ = next(SparseSource(X, Y).batches(10_000))
     text = "".join(f"c{key:02d}" for key in range(60)).encode()
     words = Names.pack(batch.keys.astype(np.int64) * 3, np.full(batch.nnz, 3), 0)
     names = Names(words, np.frombuffer(text, np.uint8), [b""])
-    return Batch(batch.indptr, batch.keys, batch.values, batch.y, names=names)
-
-
-METHODS: tuple[dict[str, Any], ...] = (
-    {"method": "iht"},
-    {"method": "mission", "sketch": (3, 17)},
-    {"method": "mission", "sketch": (3, 17), "active": "sketch"},
-)
-METHOD = st.sampled_from(METHODS)
+    y = LABELS if options.get("multilabel") else CLASSES if options.get("loss") == "softmax" else batch.y
+    return Batch(batch.indptr, batch.keys, batch.values, y, names=names)
 
 
 def learned(cuts: list[int], engine: OnlineEngine | None = None, **options: Any) -> OnlineEngine:
     """An engine after the rows between the first and the last cut, batch by batch."""
     engine = engine or OnlineEngine(OnlineSettings(k=7, **options))
-    batch = whole_batch()
+    batch = whole_batch(engine.settings.to_dict())
     for a, b in pairwise(cuts):
-        engine.step(batch.take(slice(a, b)))
+        part = batch.take(slice(a, b))
+        engine.step(
+            Batch(part.indptr, part.keys, part.values, None if batch.y is None else batch.y[a:b], names=part.names)
+        )
     return engine
 
 
 def assert_same(a: OnlineEngine, b: OnlineEngine) -> None:
-    for name, value in a.state().items():
-        np.testing.assert_array_equal(value, b.state()[name], err_msg=name)
+    mine, theirs = a.state(), b.state()
+    assert mine.keys() == theirs.keys()
+    for name in mine.keys() - ({"heap"} if not a.settings.lazy else set()):
+        np.testing.assert_array_equal(mine[name], theirs[name], err_msg=name)
 
 
-@settings(deadline=None, max_examples=30)
-@given(
-    st.lists(st.integers(0, 200), max_size=8), st.sampled_from(["logistic", "squared", "hinge", "huber:0.5"]), METHOD
-)
-def test_batches_make_no_difference(cuts: list[int], loss: str, method: dict[str, Any]) -> None:
-    assert_same(learned([0, *sorted(cuts), 200], loss=loss, **method), learned([0, 200], loss=loss, **method))
+def knows(engine: OnlineEngine) -> np.ndarray:
+    """(features, outputs): what the engine's store knows of every feature, kept or not, in its own unit."""
+    every = np.arange(60, dtype=np.uint64)
+    outputs = engine.settings.outputs
+    sums = np.zeros((60, outputs))
+    if engine.sketch is not None:
+        found = engine.sketch.query(every)
+        sums = (found[0] if isinstance(found, tuple) else found).reshape(60, outputs).copy()
+    lanes = outputs // max(1, len(engine.kept()))
+    for t, table in enumerate(engine.kept()):
+        sums[table.keys.astype(int), t * lanes : (t + 1) * lanes] = table.state[:, 2:]
+    return engine.shrink * sums
 
 
-@settings(deadline=None, max_examples=20)
-@given(st.integers(0, 200), METHOD)
-def test_a_saved_state_goes_on_to_the_same_bits(at: int, method: dict[str, Any]) -> None:
-    half = learned([0, at], **method)
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.integers(0, ROWS), max_size=8), CASES)
+def test_batches_make_no_difference(cuts: list[int], case: dict[str, Any]) -> None:
+    assert_same(learned([0, *sorted(cuts), ROWS], **case), learned([0, ROWS], **case))
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, ROWS), CASES)
+def test_a_saved_state_goes_on_to_the_same_bits(at: int, case: dict[str, Any]) -> None:
+    """Wherever it was saved, in the middle of a mini-batch or not."""
+    half = learned([0, at], **case)
     again = OnlineEngine.from_state(half.settings, half.state())
-    whole = learned([0, 200], **method)
-    assert_same(learned([at, 200], again), whole)
+    assert_same(again, half)
+    whole = learned([0, ROWS], **case)
+    learned([at, ROWS], again)
+    for engine in (again, whole):
+        engine.flush()
+    assert_same(again, whole)
     assert again.progressive() == whole.progressive()
+    batch = whole_batch(case)
+    np.testing.assert_array_equal(again.margins(batch), whole.margins(batch))
 
 
-@pytest.mark.parametrize("method", METHODS, ids=str)
-def test_never_more_than_k_features_and_all_named(method: dict[str, Any]) -> None:
-    engine = OnlineEngine(OnlineSettings(k=3, **method))
-    batch = whole_batch()
-    for i in range(len(batch)):
-        engine.step(batch.take(slice(i, i + 1)))
-        assert len(engine.selected().keys) <= 3
+@pytest.mark.parametrize("method", [m for m in METHODS if m["method"] != "hashing"], ids=str)
+@pytest.mark.parametrize("per_class", [False, True])
+def test_never_more_than_k_features_and_all_named(method: dict[str, Any], per_class: bool) -> None:
+    case = {**method, "loss": "softmax", "outputs": 3, "per_class": per_class} if per_class else method
+    engine = OnlineEngine(OnlineSettings(k=3, **case))
+    for i in range(0, ROWS, 10):
+        learned([i, i + 10], engine)
+        assert all(len(table.keys) <= 3 for table in engine.kept())
+    engine.flush()
     found = engine.selected()
+    assert 0 < len(found.keys) <= (9 if per_class else 3)
     assert found.names == [f"c{key:02d}".encode() for key in found.keys]
-    assert (np.diff(np.abs(found.weights)) <= 0).all()
+    strength = np.sqrt((np.atleast_2d(found.weights) ** 2).sum(axis=0))
+    assert (np.diff(strength) <= 1e-12).all()
+    if per_class:
+        assert ((found.weights != 0).sum(axis=1) <= 3).all()
+
+
+def test_hashing_selects_nothing_and_predicts() -> None:
+    for outputs in OUTPUTS:
+        engine = learned([0, ROWS], method="hashing", sketch=(1, 1000), **outputs)
+        found = engine.selected()
+        assert len(found.keys) == len(found.names) == found.weights.shape[-1] == 0
+        batch = whole_batch(outputs)
+        assert engine.margins(batch).std() > 0
+
+
+# ── merging ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_merging_averages_by_rows() -> None:
-    first, second = learned([0, 50], method="iht"), learned([50, 200], method="iht")
-    expected: dict[int, float] = {}
-    for engine, share in ((first, 0.25), (second, 0.75)):
-        found = engine.selected()
-        for key, weight in zip(found.keys.tolist(), found.weights.tolist(), strict=True):
-            expected[key] = expected.get(key, 0.0) + share * weight
+    """Constant steps: every weight is the average of the two, by the rows behind them."""
+    how: dict[str, Any] = {"method": "iht", "step": 0.1}
+    first, second = learned([0, 50], **how), learned([50, ROWS], **how)
+    expected = 0.25 * knows(first)[:, 0] + 0.75 * knows(second)[:, 0]
     intercept = 0.25 * first.selected().intercept + 0.75 * second.selected().intercept
     first.merge(second)
     merged = first.selected()
-    best = sorted(expected, key=lambda key: (-abs(expected[key]), key))[:7]
+    best = sorted(np.flatnonzero(expected).tolist(), key=lambda key: (-abs(expected[key]), key))[:7]
     assert merged.keys.tolist() == best
-    np.testing.assert_allclose(merged.weights, [expected[key] for key in best], rtol=1e-12)
+    np.testing.assert_allclose(merged.weights, expected[best], rtol=1e-12)
     assert merged.intercept == pytest.approx(intercept)
-    assert first.rows == 200
-    with pytest.raises(SettingsError):
-        first.merge(OnlineEngine(OnlineSettings(k=8, method="iht")))
+    assert first.rows == ROWS
 
 
-@pytest.mark.parametrize("active", ["exact", "sketch"])
-def test_merging_sketched_engines_averages_every_feature(active: str) -> None:
-    """Kept or not, a feature's merged weight is the average of what the two knew of it (few collisions here)."""
-    shape: dict[str, Any] = {"method": "mission", "sketch": (5, 4000), "active": active}
-    first, second = learned([0, 50], **shape), learned([50, 200], **shape)
-    every = np.arange(60, dtype=np.uint64)
-    knew = [engine._weights(every, engine._table()) for engine in (first, second)]
-    either = sorted({*first._table(), *second._table()})  # only these have names
+@pytest.mark.parametrize("method", METHODS, ids=str)
+@pytest.mark.parametrize("outputs", [OUTPUTS[0], OUTPUTS[4], OUTPUTS[7]], ids=str)
+def test_merging_keeps_what_both_knew(method: dict[str, Any], outputs: dict[str, Any]) -> None:
+    """Kept or not, a feature's merged sum is the sum (adaptive) or average of what the two knew (few collisions)."""
+    method = {**method, "sketch": (5, 4000)} if "sketch" in method and not method.get("identity") else method
+    case = {**method, **outputs}
+    first, second = learned([0, 50], **case), learned([50, ROWS], **case)
+    for engine in (first, second):
+        engine.flush()
+    adaptive = first.settings.step_rule.rule == "adaptive"
+    mine, theirs = (1.0, 1.0) if adaptive else (0.25, 0.75)
+    expected = mine * knows(first) + theirs * knows(second)
+    progress = [engine.progressive()["rows"] for engine in (first, second)]
     first.merge(second)
-    expected = 0.25 * knew[0] + 0.75 * knew[1]
-    np.testing.assert_allclose(first._weights(every, first._table()), expected, rtol=1e-4, atol=1e-6)
-    assert first.selected().keys.tolist() == sorted(either, key=lambda key: (-abs(expected[key]), key))[:7]
-    again = OnlineEngine.from_state(first.settings, first.state())
-    assert_same(again, first)
+    found = knows(first)
+    if "sketch" in case and case["method"] != "batch-iht":
+        # 16-bit cells round each of these numbers once or twice; those of single precision hardly.
+        within = 2**-6 if adaptive else 1e-4
+        np.testing.assert_allclose(found, expected, rtol=within, atol=within * np.abs(expected).max())
+    else:
+        np.testing.assert_allclose(found[found != 0], expected[found != 0], rtol=1e-9)
+    assert first.rows == ROWS
+    assert first.progressive()["rows"] == sum(progress)
+    assert_same(OnlineEngine.from_state(first.settings, first.state()), first)
+    learned([0, 20], first)  # and it can go on
 
 
-def test_merging_with_an_engine_that_saw_nothing_changes_no_weight() -> None:
-    shape: dict[str, Any] = {"method": "mission", "sketch": (3, 100)}
+def test_a_merged_adaptive_engine_weighs_evidence_of_both() -> None:
+    """Energies add up, so a weight's noise falls as rows come together."""
+    how: dict[str, Any] = {"method": "mission", "sketch": (3, 500)}
+    first, second = learned([0, 100], **how), learned([100, ROWS], **how)
+    energy = {int(key): state[1] for table in first.kept() for key, state in zip(table.keys, table.state, strict=True)}
+    first.merge(second)
+    (table,) = first.kept()
+    shared = [i for i, key in enumerate(table.keys.tolist()) if key in energy]
+    assert shared
+    assert all(table.state[i, 1] > energy[int(table.keys[i])] for i in shared)
+    np.testing.assert_allclose(np.abs(table.ranks), np.sort(np.abs(table.ranks))[::-1])
+
+
+@pytest.mark.parametrize("method", METHODS, ids=str)
+def test_merging_with_an_engine_that_saw_nothing_changes_no_weight(method: dict[str, Any]) -> None:
     for swap in (False, True):
-        engines = [learned([0, 200], **shape), OnlineEngine(OnlineSettings(k=7, **shape))]
-        before = engines[0].selected()
+        engines = [learned([0, ROWS], **method), OnlineEngine(OnlineSettings(k=7, **method))]
+        engines[0].flush()
+        before, sums = engines[0].selected(), knows(engines[0])
         one, other = engines[::-1] if swap else engines
         one.merge(other)
-        np.testing.assert_allclose(one.selected().weights, before.weights, rtol=1e-6)
+        after = one.selected()
+        assert set(after.keys.tolist()) == set(before.keys.tolist())
+        # 16-bit cells under a common factor are rounded once more.
+        within = 2**-6 if "l2" in method else 1e-6
+        np.testing.assert_allclose(knows(one), sums, rtol=within, atol=within * np.abs(sums).max())
+        np.testing.assert_array_equal(after.intercept, before.intercept)
+        if one.settings.step_rule.rule != "adaptive":  # there weights are settled anew, by the prior as it is now
+            np.testing.assert_allclose(after.weights, before.weights, rtol=1e-6)
+
+
+def test_engines_of_different_settings_are_not_merged() -> None:
+    with pytest.raises(SettingsError, match="different settings"):
+        learned([0, 50], method="iht").merge(OnlineEngine(OnlineSettings(k=8, method="iht")))
+
+
+# ── what is found ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_identity_sketch_is_exact_stochastic_gradient_descent() -> None:
+    """Every feature has a cell of its own: the weights are those of plain descent, the k largest of them kept."""
+    how: dict[str, Any] = {"method": "hashing", "sketch": (1, 60), "identity": True, "step": 0.1, "intercept": False}
+    engine = learned([0, ROWS], **how)
+    w = np.zeros(60)
+    for row, target in zip(X.toarray().astype(np.float64), Y, strict=True):
+        w += 0.1 * target / (1 + np.exp(target * (w @ row))) * row
+    np.testing.assert_allclose(knows(engine)[:, 0], w, rtol=1e-4, atol=1e-7)
+    full = OnlineEngine(OnlineSettings(k=60, **{**how, "method": "mission"}))
+    learned([0, ROWS], full)
+    found = full.selected()
+    np.testing.assert_allclose(found.weights, w[found.keys.astype(int)], rtol=1e-9)
+
+
+SELECTING = [
+    {"method": "mission", "sketch": (1, 60)},
+    {"method": "mission", "sketch": (3, 40), "active": "sketch"},
+    {"method": "iht"},
+    {"method": "batch-iht", "sketch": (1, 60)},
+    {"method": "mission", "sketch": (1, 60), "minibatch": 5},
+]
+STEPS: list[str | float] = ["auto", 0.02, "0.1/sqrt"]
+TASKS: dict[str, list[dict[str, Any]]] = {
+    "binary": [{"loss": name} for name in ("logistic", "hinge", "squared_hinge")],
+    "real": [{"loss": "squared"}, {"loss": "huber:1"}],
+    "classes": [{"loss": "softmax", "outputs": 3, "per_class": split} for split in (False, True)],
+    "labels": [{"loss": "logistic", "outputs": 3, "multilabel": True, "per_class": split} for split in (False, True)],
+}
+PLANTED, MARGINS = planted_outputs()
+
+
+def targets_of(task: str) -> tuple[np.ndarray, set[int]]:
+    """Targets and the columns that they depend on."""
+    if task == "binary":
+        return np.where(MARGINS[:, 0] - MARGINS[:, 1] > 0, 1.0, -1.0), {0, 1, 2, 3}
+    if task == "real":
+        return MARGINS[:, 0] - MARGINS[:, 1], {0, 1, 2, 3}
+    if task == "classes":
+        return MARGINS.argmax(axis=1).astype(np.float64), set(range(6))
+    return np.where(MARGINS > 0, 1.0, -1.0), set(range(6))
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("step", STEPS, ids=str)
+@pytest.mark.parametrize("method", SELECTING, ids=str)
+def test_a_planted_support_is_found(task: str, step: str | float, method: dict[str, Any]) -> None:
+    """By every method, step rule and loss: after three passes the planted columns are the strongest."""
+    y, support = targets_of(task)
+    batch, _ = next(SparseSource(PLANTED, np.zeros(len(y))).batches(10_000))
+    data = Batch(batch.indptr, batch.keys, batch.values, y)
+    for outputs in TASKS[task]:
+        engine = OnlineEngine(OnlineSettings(k=20, step=step, **method, **outputs))
+        for _ in range(3):
+            engine.step(data)
+        engine.flush()
+        found = engine.selected()
+        strongest = set(found.keys[: len(support)].tolist())
+        assert len(strongest & support) >= len(support) - 1, (outputs, sorted(strongest))
+        score = engine.progressive()
+        assert max(score.get("accuracy", 0), score.get("r2", 0), score.get("hamming_accuracy", 0)) > 0.45
 
 
 def test_bounds_are_zero_for_exact_stores_and_the_sketch_s_own_otherwise() -> None:
-    assert (learned([0, 200], method="iht").selected().bounds == 0).all()
-    bounds = learned([0, 200], method="mission", sketch=(3, 17)).selected().bounds
-    assert (bounds > 0).all()
+    assert (learned([0, ROWS], method="iht").selected().bounds == 0).all()
+    for how in ({"sketch": (3, 17)}, {"sketch": (3, 17), "step": 0.1}, {"sketch": (3, 17), "active": "sketch"}):
+        bounds = learned([0, ROWS], method="mission", **how).selected().bounds
+        assert (bounds > 0).all()
+
+
+# ── what is refused ──────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_prediction_that_is_not_finite_names_its_row() -> None:
     engine = OnlineEngine(OnlineSettings(k=5, method="iht", loss="squared", step=1e200))
     with pytest.raises(DataError, match="smaller step") as caught:
-        engine.step(whole_batch())
+        learned([0, ROWS], engine)
     assert caught.value.args[1] == engine.rows
+    with pytest.raises(DataError, match="no targets"):
+        engine.step(Batch(np.zeros(2, np.int64), np.empty(0, np.uint64), None))
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("wrong", "told"),
     [
-        {"k": 0},
-        {"k": -3},
-        {"k": 2.5},
-        {"k": True},
-        {"method": "magic"},
-        {"loss": "zero-one"},
-        {"step": 0},
-        {"step": "big"},
+        ({"k": 0}, "from 1 on"),
+        ({"k": -3}, "from 1 on"),
+        ({"k": 2.5}, "from 1 on"),
+        ({"k": True}, "from 1 on"),
+        ({"method": "magic"}, "unknown method"),
+        ({"active": "maybe"}, "active"),
+        ({"loss": "zero-one"}, "unknown loss"),
+        ({"step": 0}, "positive number"),
+        ({"step": "big"}, "positive number"),
+        ({"step": "big/sqrt"}, "positive number"),
+        ({"step": "adaptive:-1"}, "positive number"),
+        ({"step": float("nan")}, "positive number"),
+        ({"step": True}, "positive number"),
+        ({"step": "adaptive", "active": "sketch"}, "no room"),
+        ({"minibatch": 0}, "minibatch"),
+        ({"minibatch": 1.5}, "minibatch"),
+        ({"l2": -1.0}, "l2"),
+        ({"l2": float("nan")}, "l2"),
+        ({"lazy": 1.0}, "lazy"),
+        ({"decay": 0.0}, "decay"),
+        ({"decay": 1.1}, "decay"),
+        ({"sketch": (17, 5)}, "rows, width"),
+        ({"sketch": (1, 2**32)}, "rows, width"),
+        ({"outputs": 3}, "one output"),
+        ({"outputs": 0, "loss": "softmax"}, "output"),
+        ({"multilabel": True, "loss": "squared"}, "two classes"),
+        ({"multilabel": True, "loss": "softmax"}, "two classes"),
     ],
 )
-def test_settings_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(SettingsError):
+def test_settings_out_of_range_are_refused(wrong: dict[str, Any], told: str) -> None:
+    with pytest.raises(SettingsError, match=told):
         OnlineSettings(**{"k": 5, **wrong})
+
+
+@pytest.mark.parametrize("method", ["mission", "batch-iht", "hashing"])
+def test_a_sketch_is_needed(method: str) -> None:
+    with pytest.raises(SettingsError, match="sketch="):
+        OnlineEngine(OnlineSettings(k=5, method=method))
+
+
+@pytest.mark.parametrize(
+    ("step", "rule", "rate"),
+    [
+        (0.5, "constant", 0.5),
+        (1, "constant", 1.0),
+        ("0.25", "constant", 0.25),
+        ("0.5/sqrt", "root", 0.5),
+        ("auto", "adaptive", 1.0),
+        ("adaptive", "adaptive", 1.0),
+        ("adaptive:0.5", "adaptive", 0.5),
+    ],
+)
+def test_steps_as_people_write_them(step: str | float, rule: str, rate: float) -> None:
+    assert OnlineSettings(k=5, step=step).step_rule == (rule, rate)
+    assert OnlineSettings(k=5, active="sketch").step_rule == ("stable", 1.0)
+
+
+def test_states_that_do_not_fit_are_refused() -> None:
+    state = learned([0, 50], method="mission", sketch=(3, 17)).state()
+    chosen = OnlineSettings(k=7, method="mission", sketch=(3, 17))
+    for change in (
+        {"cells": state["cells"][:-1]},
+        {"keys": state["keys"][:-1]},
+        {"kept": state["kept"][:-1]},
+        {"table_sizes": np.array([8])},
+        {"table_sizes": np.array([3, 4])},
+        {"step": np.zeros(3)},
+        {"bias": np.zeros(3)},
+        {"loop": np.zeros(2)},
+        {"gathered_sums": np.zeros(3)},
+    ):
+        with pytest.raises(ValueError):
+            OnlineEngine.from_state(chosen, {**state, **change})

@@ -32,5 +32,5 @@ def hash_key(key: int, seed: int) -> int:
 
 def bucket_sign(key: int, seed: int, width: int) -> tuple[int, float]:
     """The bucket from the upper 32 bits of the hash, the sign from its lowest."""
-    h = hash_key(key, seed)
+    h = fold_multiply(hash_key(key, 0) ^ fold_multiply(seed ^ SALT[0], SALT[3]), SALT[1])
     return (h >> 32) * width // 2**32, 1.0 if h % 2 else -1.0

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from tests.reference import products
 from tests.sources import file_makers, memory_makers, sequence_makers  # noqa: F401 - they register their kinds
 from tests.sources.rows import KINDS, Expected, Kind
 from thresher.sources.combine import HeldOut, ReadAhead, Weighted, hold_out
+from thresher.sources.interactions import Interactions
 from thresher.sources.source import Source
 
 _CLASS_WEIGHT = {0.0: 2.0, 2.0: 0.25}
@@ -16,6 +18,24 @@ _CLASS_WEIGHT = {0.0: 2.0, 2.0: 0.25}
 
 def weighted_rows(expected: list[Expected]) -> list[Expected]:
     return [replace(row, weight=row.weight * _CLASS_WEIGHT.get(row.y, 1.0)) for row in expected]
+
+
+def with_products(
+    combinations: list[list[int]], squares: bool = False, group: Callable[[str], int] = lambda name: 0
+) -> Callable[[list[Expected]], list[Expected]]:
+    """The rows with products of their features; ``group`` is that of a feature by its name."""
+
+    def expect(expected: list[Expected]) -> list[Expected]:
+        out = []
+        for row in expected:
+            groups = [group(name) for name in row.names]
+            formed = products.expanded(list(row.keys), list(row.values), combinations, squares, groups)
+            names = tuple(products.product_name([row.names[i] for i in parts]) for _, _, parts in formed)
+            keys, values = tuple(key for key, _, _ in formed), tuple(value for _, value, _ in formed)
+            out.append(replace(row, names=names, keys=keys, values=values))
+        return out
+
+    return expect
 
 
 def _over(
@@ -68,3 +88,78 @@ for _base in ("libsvm-files", "vw-plain", "csr-i32", "arrow-table", "fasta-files
             f"test(shuffled({_base}))": _over(_base, lambda s: HeldOut(_shuffled(s), 0.5, held=True), "some"),
         }
     )
+
+
+_PAIRS, _TRIPLES = [[0, 0]], [[0, 0], [0, 0, 0]]
+
+for _base in ("libsvm-files", "vw-plain", "csr-i32", "arrow-table"):
+    _pieces = KINDS[_base].shards
+    KINDS.update(
+        {
+            f"pairs({_base})": _over(_base, Interactions, expect=with_products(_PAIRS), shards=_pieces),
+            f"triples({_base})": _over(
+                _base,
+                lambda s: Interactions(s, 3, squares=True),
+                expect=with_products(_TRIPLES, squares=True),
+                shards=_pieces,
+            ),
+            # A stretch of one row each, since a row of more is refused.
+            f"one-by-one({_base})": _over(
+                _base, lambda s: Interactions(s, most=45), expect=with_products(_PAIRS), shards=_pieces
+            ),
+            f"one-by-one(shuffled({_base}))": _over(
+                _base, lambda s: Interactions(_shuffled(s), most=45), "permuted", with_products(_PAIRS)
+            ),
+            f"ahead(shuffled(pairs(training({_base}))))": _over(
+                _base,
+                lambda s: ReadAhead(_shuffled(Interactions(_training(s)))),
+                "some",
+                with_products(_PAIRS),
+            ),
+            f"shuffled(test(pairs({_base})))": _over(
+                _base, lambda s: _shuffled(_test(Interactions(s))), "some", with_products(_PAIRS)
+            ),
+        }
+    )
+
+
+def _groups(**numbers: int) -> Callable[[str], int]:
+    return lambda name: numbers.get(name.partition("^")[0].partition("=")[0], numbers.get("rest", -1))
+
+
+KINDS.update(
+    {
+        "groups(vw-plain)": _over(
+            "vw-plain",
+            lambda s: Interactions(s, groups=[("user", "user"), ("n3", "user")]),
+            expect=with_products([[0, 1], [1, 1]], group=_groups(n3=0, user=1)),
+            shards=10,
+        ),
+        "default-namespace(vw-plain)": _over(
+            "vw-plain",
+            lambda s: Interactions(s, groups=[("", "user", "user")]),
+            expect=with_products([[0, 1, 1]], group=_groups(user=1, rest=0)),
+            shards=10,
+        ),
+        "groups(arrow-table)": _over(
+            "arrow-table",
+            lambda s: Interactions(
+                s, groups=[["n1", "città"], ("colour", "città", "code"), ("n1", "n1")], squares=True
+            ),
+            expect=with_products([[0, 2, 1], [2, 3], [3, 3]], True, _groups(code=0, colour=1, città=2, n1=3)),
+            shards=10,
+        ),
+        "groups(csr-i32)": _over(
+            "csr-i32",
+            lambda s: Interactions(s, groups=[(7, 3), (1, "x8", 7)]),
+            expect=with_products([[0, 2, 3], [1, 2]], group=_groups(x1=0, x3=1, x7=2, x8=3)),
+            shards=10,
+        ),
+        "groups(libsvm-files)": _over(
+            "libsvm-files",
+            lambda s: Interactions(s, groups=[("10", "20"), (20, 80)]),
+            expect=with_products([[0, 1], [1, 2]], group=_groups(**{"10": 0, "20": 1, "80": 2})),
+            shards=3,
+        ),
+    }
+)

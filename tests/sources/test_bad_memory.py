@@ -69,7 +69,7 @@ def test_labels_and_weights_are_checked():
     with pytest.raises(DataError, match="y has 2 entries for 3 rows"):
         as_source(x, [1, 2])
     with pytest.raises(DataError, match="1d"):
-        as_source(x, np.ones((3, 2)))
+        as_source(x, np.full((3, 2), 2.0))  # 0 and 1 would say which labels a row has
     for weight in ([1, -1, 1], [1, np.nan, 1], [1, 1e39, 1]):
         with pytest.raises(DataError, match="sample_weight"):
             as_source(x, [1, 2, 3], weight=weight)

@@ -21,12 +21,22 @@ Format = Annotated[
 ]
 OnError = Annotated[str, typer.Option(help="What to do about a malformed line: stop, or skip (and count).")]
 Memory = Annotated[str, typer.Option(help="What may be held, planned before the first row: 64MB, 1.5GB.")]
-Method = Annotated[str, typer.Option(help="How to find them: mission or iht.")]
+Method = Annotated[
+    str, typer.Option(help="How to find them: mission, iht, batch-iht, or hashing (which selects nothing).")
+]
 Sketch = Annotated[
     str | None,
     typer.Option(help="Shape of mission's sketch, as 3x262144, instead of planning it.", metavar="ROWSxWIDTH"),
 ]
 Active = Annotated[str, typer.Option(help="mission's table: exact weights, or sketch (the paper's own form).")]
+Interactions = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Products of features too: 2 (of two), 3 (also of three), or of chosen groups (namespaces, columns, "
+        "indices), as user,ad; may be repeated.",
+        metavar="DEGREE|GROUP,GROUP",
+    ),
+]
 Features = Annotated[int, typer.Option("-k", "--features", help="How many features to keep.")]
 Output = Annotated[str | None, typer.Option("-o", "--output", help="Where to write.")]
 
@@ -85,3 +95,20 @@ def sketch_shape(text: str | None) -> tuple[int, int] | None:
 def one_or_many(data: list[str]) -> Any:
     """The data argument as the library takes it."""
     return data[0] if len(data) == 1 else data
+
+
+def which_interactions(texts: list[str] | None) -> int | list[tuple[str, ...]]:
+    """``2`` to a degree; ``user,ad`` and further ones to groups."""
+    from thresher.errors import SettingsError
+
+    if not texts:
+        return 1
+    if len(texts) == 1 and texts[0].strip().isdecimal():
+        return int(texts[0])
+    groups = [tuple(part.strip() for part in text.split(",")) for text in texts]
+    for text, group in zip(texts, groups, strict=True):
+        if len(group) not in (2, 3):
+            raise SettingsError(
+                f"--interactions takes 2, 3, or groups to combine, two or three at a time, as user,ad; not {text!r}"
+            )
+    return groups

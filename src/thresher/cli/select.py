@@ -15,6 +15,7 @@ from thresher.cli.common import (
     Data,
     Features,
     Format,
+    Interactions,
     Memory,
     Method,
     OnError,
@@ -24,6 +25,7 @@ from thresher.cli.common import (
     one_or_many,
     seconds,
     sketch_shape,
+    which_interactions,
 )
 from thresher.cli.sequences import with_sequences
 
@@ -34,13 +36,28 @@ def select(
     k: Features,
     method: Method = "mission",
     loss: Annotated[
-        str, typer.Option(help="logistic, hinge, squared_hinge (two classes); squared, huber:DELTA (numbers).")
+        str, typer.Option(help="logistic, hinge, squared_hinge (two classes); softmax (several); squared, huber:DELTA.")
     ] = "logistic",
     memory: Memory = "64MB",
     sketch: Sketch = None,
     active: Active = "exact",
+    interactions: Interactions = None,
     passes: Annotated[int, typer.Option(help="How often to go through the data.")] = 1,
-    step: Annotated[str, typer.Option(help="Step along each example's gradient: auto or a number.")] = "auto",
+    step: Annotated[
+        str, typer.Option(help="Step along each example's gradient: auto, a number, adaptive:RATE or RATE/sqrt.")
+    ] = "auto",
+    minibatch: Annotated[int, typer.Option(help="Rows whose gradients are averaged before a step.")] = 1,
+    l2: Annotated[float, typer.Option(help="Decay of all weights: each step first multiplies by 1 - step * l2.")] = 0.0,
+    decay: Annotated[float, typer.Option(help="Each step multiplies the weights not kept by this.")] = 1.0,
+    lazy: Annotated[float, typer.Option(help="Reorder the table only for changes of this share; 0 is exact.")] = 0.0,
+    per_class: Annotated[bool, typer.Option("--per-class", help="With several classes, k features for each.")] = False,
+    multilabel: Annotated[bool, typer.Option("--multilabel", help="Rows have any number of labels.")] = False,
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            help="The labels, where there may be more than two, instead of reading them first.", metavar="A,B,C"
+        ),
+    ] = None,
     shuffle: Annotated[bool, typer.Option(help="Mix the rows through a buffer.")] = True,
     intercept: Annotated[bool, typer.Option(help="Learn a constant too.")] = True,
     seed: Annotated[int, typer.Option(help="Where all randomness comes from.")] = 0,
@@ -81,8 +98,16 @@ def select(
                 memory=memory,
                 sketch=sketch_shape(sketch),
                 active=active,
+                interactions=which_interactions(interactions),
                 passes=passes,
                 step=_number_or_word(step),
+                minibatch=minibatch,
+                l2=l2,
+                decay=decay,
+                lazy=lazy,
+                per_class=per_class,
+                multilabel=multilabel,
+                classes=None if classes is None else [_number_or_word(label) for label in classes.split(",")],
                 shuffle=shuffle,
                 intercept=intercept,
                 random_state=seed,

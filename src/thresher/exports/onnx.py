@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from thresher.errors import DataError
 from thresher.extras import need
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ def to_onnx(selection: Selection) -> Any:
     Regression gives ``prediction`` (rows). Sums are taken in double precision, as in Thresher. The
     names of the features, in order, are JSON in the metadata under ``feature_names``.
     """
+    if selection.multilabel:
+        raise DataError("a model of several labels a row is not written as ONNX: export to tsv, json or parquet.")
     onnx = need("onnx", "onnx")
     helper, kinds = onnx.helper, onnx.TensorProto
     nodes, outputs = _regression(helper, kinds) if selection.classes is None else _classification(selection, onnx)

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from thresher.errors import DataError
+from thresher.extras import need
+
 if TYPE_CHECKING:
     from thresher.selection import Selection
 
@@ -17,17 +20,21 @@ def to_sklearn(selection: Selection) -> Any:
     `LinearRegression` for squared and Huber. It has no ``feature_names_in_``: with it, scikit-learn
     would warn of every matrix without column names, such as the ones ``transform`` gives.
     """
-    from sklearn.linear_model import LinearRegression, LogisticRegression
-    from sklearn.svm import LinearSVC
+    if selection.multilabel:
+        raise DataError("scikit-learn has no linear model of several labels a row: use predict, or export the table.")
+    linear = need("sklearn.linear_model", "sklearn")
 
     k = len(selection)
     if selection.classes is None:
-        model = LinearRegression()
+        model = linear.LinearRegression()
         model.coef_ = selection.weights.copy()
         model.intercept_ = float(selection.intercept[0])
     else:
         hinge = "hinge" in selection.loss.name
-        model = LinearSVC(loss=selection.loss.name) if hinge else LogisticRegression()
+        if hinge:
+            model = need("sklearn.svm", "sklearn").LinearSVC(loss=selection.loss.name)
+        else:
+            model = linear.LogisticRegression()
         model.coef_ = selection.weights.reshape(len(selection.intercept), k).copy()
         model.intercept_ = selection.intercept.copy()
         model.classes_ = np.array(selection.labels)

@@ -47,7 +47,7 @@ def lines(selection: Selection, bits: int | None = None) -> list[str]:
         VW's ``-b``. By default 18, as in VW, or the fewest that keep all features apart.
     """
     if selection.weights.ndim != 1:
-        raise DataError("a model of several outputs has no readable form in VW: export to tsv, json or onnx.")
+        raise DataError("a model of several outputs has no readable form in VW: export to tsv, json or parquet.")
     hashes = [_hash_of(name, key) for name, key in zip(selection.names, selection.keys.tolist(), strict=True)]
     weights = selection.weights.tolist()
     names = list(selection.names)

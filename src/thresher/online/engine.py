@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -12,129 +11,81 @@ from thresher import _native, container
 from thresher.batch import Batch
 from thresher.errors import DataError, SettingsError
 from thresher.losses import get_loss
+from thresher.online.freezing import freeze, thaw
+from thresher.online.settings import OnlineSettings
+from thresher.online.tables import Kept, pack_tables, unpack_tables
+from thresher.scores import Scores
 
-METHODS = ("mission", "iht")
-ACTIVE = ("exact", "sketch")
-
-
-@dataclass(frozen=True, kw_only=True)
-class OnlineSettings:
-    """What an online engine is made of.
-
-    Parameters
-    ----------
-    k : int
-        Features kept at every moment.
-    method : {"mission", "iht"}
-        ``mission``: the k strongest in a table, everything else in a count-sketch, where weak gradients
-        add up until they show. ``iht``: exact weights for k features, the rest forgotten (iterative
-        hard thresholding).
-    loss : str
-        See `thresher.losses.Loss`.
-    step : "auto" or float
-        The step along each example's gradient. ``auto`` is half of what is stable for the longest
-        row seen so far, 1 / (2 max ‖x‖²).
-    intercept : bool
-        Learn a constant too.
-    name_cap : int
-        Longest name kept, in bytes.
-    sketch : (rows, width), optional
-        The shape of the count-sketch; ``mission`` needs one (`thresher.memory.make_plan` finds one).
-    active : {"exact", "sketch"}
-        What the table holds for a kept feature under ``mission``: its exact weight from when it came
-        in, or the sketch's estimate, as in the paper.
-    seed : int
-        Where the sketch's hashes come from.
-    """
-
-    k: int
-    method: str = "mission"
-    loss: str = "logistic"
-    step: str | float = "auto"
-    intercept: bool = True
-    name_cap: int = 256
-    sketch: tuple[int, int] | None = None
-    active: str = "exact"
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, (int, np.integer)) or self.k < 1:
-            raise SettingsError(f"k is the number of features to keep: a whole number from 1 on, not {self.k!r}")
-        if self.method not in METHODS:
-            raise SettingsError(f"unknown method {self.method!r}: one of {', '.join(METHODS)}")
-        get_loss(self.loss)
-        if self.step != "auto" and not (isinstance(self.step, (int, float)) and 0 < self.step < float("inf")):
-            raise SettingsError(f'step is "auto" or a positive number, not {self.step!r}')
-        if self.active not in ACTIVE:
-            raise SettingsError(f'active is "exact" or "sketch", not {self.active!r}')
-        if self.sketch is not None:
-            check_sketch(self.sketch)
-
-    def to_dict(self) -> dict[str, Any]:
-        """For files, in what JSON has."""
-        return {**asdict(self), "sketch": None if self.sketch is None else list(self.sketch)}
-
-
-def check_sketch(sketch: tuple[int, int]) -> None:
-    """Raise unless this is the shape of a sketch."""
-    if len(sketch) != 2 or not (1 <= sketch[0] <= 16 and sketch[1] >= 1 and sketch[0] * sketch[1] < 2**32):
-        raise SettingsError(f"a sketch is (rows, width) with 1 to 16 rows and 1 to 2^32 - 1 cells, not {sketch!r}")
+_FAR = 2**62  # rows that a mini-batch of features only never reaches
 
 
 class Selected(NamedTuple):
-    """The strongest features of an engine, strongest first."""
+    """The strongest features of an engine, strongest first; ``weights`` is (k,) or (outputs, k)."""
 
     keys: NDArray[np.uint64]
     weights: NDArray[np.float64]
     counts: NDArray[np.uint64]
     names: list[bytes]
     bounds: NDArray[np.float64]
-    intercept: float
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A feature of the table."""
-
-    weight: float
-    count: int
-    name: bytes
+    intercept: NDArray[np.float64]
 
 
 class OnlineEngine:
     """Learns batch by batch; the batches it is cut into make no difference.
 
-    Targets in the batches are what the loss takes (see `thresher.targets.Targets`).
+    Targets in the batches are what the loss takes (see `thresher.targets.Targets`): -1 and +1, numbers, class
+    numbers, or for several labels a row -1 and +1 row after row.
     """
 
     def __init__(self, settings: OnlineSettings) -> None:
         self.settings = settings
         loss = get_loss(settings.loss)
-        common: dict[str, Any] = {
-            "k": settings.k,
-            "name_cap": settings.name_cap,
-            "loss": loss.name,
-            "delta": loss.delta,
-            "rate": 0.0 if settings.step == "auto" else float(settings.step),
-            "intercept": settings.intercept,
-        }
-        self._sketch: _native.CountSketch | None = None
-        self._loop: _native.ExactLoop | _native.SketchLoop
-        if settings.method == "iht":
-            self._loop = _native.ExactLoop(**common)
-        elif settings.sketch is None:
-            raise SettingsError("mission needs the shape of its sketch: sketch=(rows, width)")
-        else:
-            rows, width = settings.sketch
-            sketched = _native.SketchLoop(
-                **common, rows=rows, width=width, seed=settings.seed, exact=settings.active == "exact"
-            )
-            self._loop, self._sketch = sketched, sketched.sketch
+        self.scores = Scores(loss, settings.outputs)
+        step = settings.step_rule
+        if settings.sketch is None and settings.method != "iht":
+            raise SettingsError(f"{settings.method} needs the shape of its sketch: sketch=(rows, width)")
+        rows, width = settings.sketch or (1, 1)
+        gathers = settings.method == "batch-iht"
+        self._loop = _native.OnlineLoop(
+            store=_store(settings),
+            k=settings.k,
+            name_cap=settings.name_cap,
+            lazy=settings.lazy,
+            outputs="softmax" if loss.task == "classes" else "many" if settings.multilabel else "one",
+            lanes=settings.outputs,
+            split=settings.per_class and settings.outputs > 1,
+            loss=loss.name,
+            delta=loss.delta,
+            rule=step.rule,
+            rate=step.rate,
+            intercept=settings.intercept,
+            minibatch=_FAR if gathers and settings.minibatch == 1 else settings.minibatch,
+            gather=rows * width if gathers else 0,
+            l2=settings.l2,
+            fade=settings.decay,
+            rows=rows,
+            width=width,
+            seed=settings.seed,
+            identity=settings.identity,
+        )
+        self.sketch: _native.CountSketch | _native.EvidenceSketch | None
+        self.sketch = self._loop.count_sketch or self._loop.evidence_sketch
 
     @property
     def rows(self) -> int:
         """Rows learned so far."""
         return int(self._loop.rows_seen)
+
+    @property
+    def shrink(self) -> float:
+        """What decay of all weights has come to: the store's sums are to be multiplied by it."""
+        return float(self._loop.shrink)
+
+    def prior(self, step: NDArray[np.float64]) -> float:
+        """The energy that a rule which has seen these sums adds to every feature's."""
+        probe = OnlineEngine(self.settings)._loop
+        probe.step = step.tolist()
+        return float(probe.prior)
 
     def step(self, batch: Batch) -> None:
         """Learn from every row of a batch, in order.
@@ -145,110 +96,132 @@ class OnlineEngine:
         names = batch.names
         if batch.y is None:
             raise DataError("the batch has no targets to learn from.")
-        done, margins = self._loop.learn(
+        y = np.ascontiguousarray(batch.y, dtype=np.float64)
+        done, margins, interrupted = self._loop.learn(
             batch.indptr,
             batch.keys,
             batch.values,
-            batch.y,
+            y.ravel(),
             batch.weight,
             None if names is None else names.words,
             None if names is None else names.text,
             [] if names is None else names.prefixes,
+            None if names is None else names.parents,
         )
+        shaped = self._shaped(margins)
+        self.scores.add(shaped[:done], y[:done], None if batch.weight is None else batch.weight[:done])
+        if interrupted:
+            raise KeyboardInterrupt
         if done < len(batch):
             raise DataError(
-                f"the prediction became {margins[-1]:g} after {self.rows} rows, and no finite step leads on: "
-                "the steps are too long for this data. Scale the features, or pass a smaller step.",
+                f"the prediction became {np.ravel(shaped[-1])[0]:g} after {self.rows} rows, and no finite step leads "
+                "on: the steps are too long for this data. Scale the features, or pass a smaller step.",
                 done,
             )
 
-    def selected(self, k: int | None = None) -> Selected:
-        """The ``k`` strongest features (all that are kept, by default)."""
-        keys, weights, counts, names = self._loop.rows(self.settings.k if k is None else k)
-        # An exact store is off by nothing; a weight that came from a sketch, by what its estimates are off by.
-        bound = 0.0 if self._sketch is None else self._sketch.bound()
-        return Selected(keys, weights, counts, names, np.full(len(keys), bound), self._loop.intercept)
+    @property
+    def waiting(self) -> bool:
+        """Whether there is a mini-batch that is not full yet."""
+        rows, _, keys, _, _ = self._loop.gathered()
+        return rows > 0 or len(keys) > 0
 
-    def progressive(self) -> dict[str, float]:
+    def flush(self) -> None:
+        """Learn from a mini-batch that is not full yet: at the end of the data."""
+        self._loop.flush()
+
+    def margins(self, batch: Batch) -> NDArray[np.float64]:
+        """What the model says of each row now: (rows,), or (rows, outputs)."""
+        return self._shaped(self._loop.predict(batch.indptr, batch.keys, batch.values))
+
+    def _shaped(self, margins: NDArray[np.float64]) -> NDArray[np.float64]:
+        return margins if self.settings.outputs == 1 else margins.reshape(-1, self.settings.outputs)
+
+    def selected(self, k: int | None = None) -> Selected:
+        """The ``k`` strongest features (all that are kept, by default).
+
+        Bounds are 0 for an exact store; one standard deviation of the weight, the sketch's share
+        included, where evidence is kept; and what a count-sketch's estimates are off by otherwise.
+        """
+        limit = self.settings.k if k is None else k
+        if self.settings.method == "hashing":
+            return self._buckets()
+        tables = self.kept(limit)
+        unit, lanes = self._loop.unit, self.settings.outputs
+        intercept = np.array(self._loop.intercepts)
+        if len(tables) == 1:
+            table = tables[0]
+            weights = (unit * table.weights).T
+            weights = weights[0] if lanes == 1 else np.ascontiguousarray(weights)
+            return Selected(table.keys, weights, table.counts, table.names, self._bounds(table), intercept)
+        return _joined(tables, [self._bounds(table) for table in tables], unit, intercept)
+
+    def _buckets(self) -> Selected:
+        """Every bucket of the hashing model that holds anything, as its own feature."""
+        sketch, lanes = self.sketch, self.settings.outputs
+        assert sketch is not None
+        cells = sketch.cells
+        if isinstance(sketch, _native.EvidenceSketch):
+            halves = (cells.astype(np.uint32) << 16).view(np.float32).astype(np.float64).reshape(-1, lanes + 1)
+            noise = np.sqrt(halves[:, :1] + self._loop.prior)
+            sums = np.divide(halves[:, 1:], noise, out=np.zeros_like(halves[:, 1:]), where=noise > 0)
+        else:
+            sums = cells.astype(np.float64).reshape(-1, lanes)
+        weights = self._loop.unit * sketch.factor * sums
+        strength = np.sqrt((weights**2).sum(axis=1))
+        order = np.argsort(-strength, kind="stable")[: int((strength > 0).sum())]
+        chosen = np.ascontiguousarray(weights[order].T)
+        nothing = np.zeros(len(order))
+        return Selected(
+            order.astype(np.uint64),
+            chosen[0] if lanes == 1 else chosen,
+            nothing.astype(np.uint64),
+            [b""] * len(order),
+            nothing,
+            np.array(self._loop.intercepts),
+        )
+
+    def kept(self, limit: int | None = None) -> list[Kept]:
+        """The tables of kept features, in the store's own unit."""
+        limit = self.settings.k if limit is None else limit
+        return [Kept.of(self._loop.table(t, limit), self._loop.kept_size) for t in range(self._loop.tables)]
+
+    def _bounds(self, table: Kept) -> NDArray[np.float64]:
+        unit = abs(self._loop.unit)
+        if isinstance(self.sketch, _native.EvidenceSketch):
+            return unit * table.noise
+        return np.full(len(table.keys), 0.0 if self.sketch is None else unit * self.sketch.bound())
+
+    def progressive(self, *, turned: bool = False) -> dict[str, float]:
         """How well each row was predicted before it was learned."""
-        weight, loss, right = self._loop.progressive
-        if weight == 0:
-            return {}
-        if get_loss(self.settings.loss).task == "real":
-            return {"loss": loss / weight}
-        return {"accuracy": right / weight, "loss": loss / weight}
+        return self.scores.result(turned=turned)
 
     def merge(self, other: OnlineEngine) -> None:
-        """Take in what another engine of the same settings learned from other rows.
+        """Take in what another engine of the same settings learned from other rows; see `online.merge`."""
+        from thresher.online.merge import merged_state
 
-        Weights (and sketches, by linearity) are averaged by the number of rows behind them and
-        truncated to k; a feature that one side keeps no weight of counts there with its estimate, or
-        zero without a sketch. Counts add up.
-        """
-        if other.settings != self.settings:
-            raise SettingsError("engines of different settings cannot be merged")
-        share = self.rows / max(1, self.rows + other.rows)
-        mine, theirs = self._table(), other._table()
-        keys = np.array(sorted({*mine, *theirs}), np.uint64)
-        weights = share * self._weights(keys, mine) + (1.0 - share) * other._weights(keys, theirs)
-        order = np.lexsort((keys, -np.abs(weights)))
-        kept, left = order[: self.settings.k], order[self.settings.k :]
-        state = self.state()
-        if self._sketch is not None and other._sketch is not None:
-            rows, width = self.settings.sketch or (0, 0)
-            merged = _native.CountSketch(rows, width, self.settings.seed)
-            merged.merge(other._sketch)
-            merged.scale((1.0 - share) / share if share else 1.0)
-            merged.merge(self._sketch)
-            merged.scale(share if share else 1.0)
-            if self.settings.active == "exact":
-                merged.add(keys[left], weights[left] - merged.query(keys[left]))
-            state["cells"], state["factor"] = merged.cells, np.array([merged.factor])
-        both = [(mine.get(key), theirs.get(key)) for key in keys[kept].tolist()]
-        names = [next(entry.name for entry in pair if entry is not None) for pair in both]
-        counts = [sum(entry.count for entry in pair if entry is not None) for pair in both]
-        ours, others = state["scalars"], other.state()["scalars"]
-        scalars = ours + others  # rows and progressive sums add up
-        scalars[1] = share * ours[1] + (1.0 - share) * others[1]
-        scalars[2] = max(ours[2], others[2])
-        state["name_offsets"], state["name_text"] = container.pack_strings(names)
-        state |= {
-            "keys": keys[kept],
-            "weights": weights[kept],
-            "counts": np.array(counts, np.uint64),
-            "scalars": scalars,
-        }
-        self._restore(state)
-
-    def _table(self) -> dict[int, _Entry]:
-        keys, weights, counts, names = self._loop.rows(self.settings.k)
-        entries = map(_Entry, weights.tolist(), counts.tolist(), names)
-        return dict(zip(keys.tolist(), entries, strict=True))
-
-    def _weights(self, keys: NDArray[np.uint64], table: dict[int, _Entry]) -> NDArray[np.float64]:
-        """The weights of these features: from the table, else from the sketch, else zero."""
-        weights = np.zeros(len(keys)) if self._sketch is None else self._sketch.query(keys)
-        for i, key in enumerate(keys.tolist()):
-            if key in table:
-                weights[i] = table[key].weight
-        return weights
+        self._restore(merged_state(self, other))
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything the engine knows, as arrays."""
-        keys, weights, counts, names = self._loop.rows(self.settings.k)
-        offsets, text = container.pack_strings(names)
         loop = self._loop
-        scalars = np.array([loop.rows_seen, loop.intercept, loop.longest, *loop.progressive])
+        rows, slopes, keys, sums, names = loop.gathered()
+        offsets, text = container.pack_strings(names)
         state: dict[str, NDArray[Any]] = {
-            "keys": keys,
-            "weights": weights,
-            "counts": counts,
-            "name_offsets": offsets,
-            "name_text": text,
-            "scalars": scalars,
+            **pack_tables(self.kept()),
+            "loop": np.array([loop.rows_seen, loop.shrink, rows], np.float64),
+            "step": np.array(loop.step),
+            "bias": np.array(loop.bias),
+            "gathered_slopes": np.array(slopes),
+            "gathered_keys": keys,
+            "gathered_sums": sums,
+            "gathered_name_offsets": offsets,
+            "gathered_name_text": text,
+            **self.scores.state(),
         }
-        if self._sketch is not None:
-            state |= {"cells": self._sketch.cells, "factor": np.array([self._sketch.factor])}
+        if self.sketch is not None:
+            state |= {"cells": self.sketch.cells, "factor": np.array([self.sketch.factor])}
+        if isinstance(self.sketch, _native.EvidenceSketch):
+            state["random"] = np.array([self.sketch.random], np.uint64)
         return state
 
     @classmethod
@@ -258,14 +231,65 @@ class OnlineEngine:
         engine._restore(state)
         return engine
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return thawed_engine, (self.settings, freeze(self.state()))
+
     def _restore(self, state: dict[str, NDArray[Any]]) -> None:
         OnlineEngine.__init__(self, self.settings)
-        names = container.unpack_strings(state["name_offsets"], state["name_text"])
-        keys, weights, counts = (np.ascontiguousarray(state[name]) for name in ("keys", "weights", "counts"))
-        self._loop.restore(keys, weights, counts, names)
-        rows, self._loop.intercept, self._loop.longest, *sums = state["scalars"].tolist()
-        self._loop.rows_seen = int(rows)
-        self._loop.progressive = sums
-        if self._sketch is not None:
-            self._sketch.cells = np.ascontiguousarray(state["cells"])
-            self._sketch.factor = float(state["factor"][0])
+        loop = self._loop
+        for t, table in enumerate(unpack_tables(state, loop.tables, loop.kept_size)):
+            loop.restore_table(t, *table.arrays())
+        rows, loop.shrink, gathered = state["loop"].tolist()
+        loop.rows_seen = int(rows)
+        loop.step, loop.bias = state["step"].tolist(), state["bias"].tolist()
+        loop.restore_gathered(
+            int(gathered),
+            state["gathered_slopes"].tolist(),
+            np.ascontiguousarray(state["gathered_keys"]),
+            np.ascontiguousarray(state["gathered_sums"]),
+            container.unpack_strings(state["gathered_name_offsets"], state["gathered_name_text"]),
+        )
+        self.scores.restore(state)
+        if self.sketch is not None:
+            cells: Any = np.ascontiguousarray(state["cells"])
+            self.sketch.cells = cells
+            self.sketch.factor = float(state["factor"][0])
+        if isinstance(self.sketch, _native.EvidenceSketch):
+            self.sketch.random = int(state["random"][0])
+
+
+def thawed_engine(settings: OnlineSettings, frozen: dict[str, Any]) -> OnlineEngine:
+    """An engine from what was pickled of it."""
+    return OnlineEngine.from_state(settings, thaw(frozen))
+
+
+def _store(settings: OnlineSettings) -> str:
+    if settings.method == "hashing":
+        return "hashed"
+    if settings.method != "mission":
+        return "forget"
+    return "exact" if settings.active == "exact" else "estimates"
+
+
+def _joined(
+    tables: list[Kept], bounds: list[NDArray[np.float64]], unit: float, intercept: NDArray[np.float64]
+) -> Selected:
+    """Tables of single outputs as one: every feature of any of them, zero where an output does not keep it.
+
+    Of no tables at all, as hashing has, no feature.
+    """
+    keys = np.unique(np.concatenate([np.empty(0, np.uint64), *(table.keys for table in tables)]))
+    weights = np.zeros((len(intercept), len(keys)))
+    bound, counts = np.zeros(len(keys)), np.zeros(len(keys), np.uint64)
+    names = [b""] * len(keys)
+    for c, table in enumerate(tables):
+        at = np.searchsorted(keys, table.keys)
+        weights[c, at] = unit * table.weights[:, 0]
+        bound[at] = np.maximum(bound[at], bounds[c])
+        counts[at] = np.maximum(counts[at], table.counts)
+        for i, name in zip(at.tolist(), table.names, strict=True):
+            names[i] = name
+    order = np.lexsort((keys, -np.sqrt((weights**2).sum(axis=0))))
+    named = [names[i] for i in order.tolist()]
+    weights = weights[0] if len(intercept) == 1 else np.ascontiguousarray(weights[:, order])
+    return Selected(keys[order], weights, counts[order], named, bound[order], intercept)

@@ -14,11 +14,12 @@ from thresher.container import check_folder
 from thresher.errors import DataError, FileFormatError, SettingsError
 from thresher.losses import get_loss
 from thresher.memory import Plan, resident
-from thresher.online.engine import OnlineEngine, OnlineSettings
+from thresher.online.engine import OnlineEngine
+from thresher.online.settings import OnlineSettings
 from thresher.sources.combine import ReadAhead
 from thresher.sources.scan import is_file_source
 from thresher.sources.source import DEFAULT_ROWS, Source
-from thresher.targets import Targets
+from thresher.targets import Label, LabelOrder, Targets
 
 log = logging.getLogger(__name__)
 
@@ -74,17 +75,27 @@ class RunSettings:
 class OnlineRun:
     """One fit: made, then `run` to the end or to an interrupt; usable either way."""
 
-    def __init__(self, source: Source, settings: OnlineSettings, run: RunSettings, plan: Plan) -> None:
+    def __init__(
+        self,
+        source: Source,
+        settings: OnlineSettings,
+        run: RunSettings,
+        plan: Plan,
+        classes: list[Label] | None = None,
+        *,
+        engine: OnlineEngine | None = None,
+    ) -> None:
         self.source = source.limited(plan.limits)
         self.settings = settings
         self.how = run
         self.plan = plan
-        self.engine = OnlineEngine(settings)
-        self.targets = Targets(get_loss(settings.loss))
+        self.engine = OnlineEngine(settings) if engine is None else engine
+        self.targets = Targets(get_loss(settings.loss), classes, multilabel=settings.multilabel)
         self.passes_done = 0
         self.cursor = Cursor()
         self.skipped = 0
-        self._rows_at_cursor = 0
+        self._order = LabelOrder(get_loss(settings.loss).task != "real" and not settings.multilabel)
+        self._rows_at_cursor = self.engine.rows
         self._features = 0
         self._started = self._saved = time.monotonic()
         self._resident = self._most_resident = resident()
@@ -111,6 +122,11 @@ class OnlineRun:
         except KeyboardInterrupt:
             self.save()
             raise
+
+    def feed(self) -> None:
+        """Learn from the rows as one stretch of a longer stream: no end of a pass, the last mini-batch may wait."""
+        for batch, cursor in self._batches():
+            self._learn(batch, cursor)
 
     def save(self) -> None:
         """Write the checkpoint, if one was asked for."""
@@ -155,7 +171,8 @@ class OnlineRun:
         if self.how.shuffle:
             # Each pass in an order of its own, which follows from the seed and the number of the pass.
             seed = self.how.seed * 1_000_003 + self.passes_done
-            source = source.shuffled(seed, rows=self.plan.shuffle_rows, features=self.plan.shuffle_features)
+            features = self.plan.shuffle_features(not source.space.invertible)
+            source = source.shuffled(seed, rows=self.plan.shuffle_rows, features=features)
         # A shuffled batch holds on to its whole buffer: one waiting is enough.
         # A pipe is not read ahead: nothing could call a thread back that waits for an idle one.
         if not (is_file_source(source) and source.rewindable):
@@ -166,8 +183,10 @@ class OnlineRun:
         def where(row: int) -> str:
             return self._reading.where(cursor, batch, row)
 
+        targets = self.targets.encode(batch, where)
+        self._order.add(targets)
         try:
-            self.engine.step(replace(batch, y=self.targets.encode(batch, where)))
+            self.engine.step(replace(batch, y=targets))
         except DataError as error:
             if len(error.args) == 2:  # the engine says which row; only the source knows where that is
                 raise DataError(f"{where(error.args[1])}: {error.args[0]}") from None
@@ -178,10 +197,17 @@ class OnlineRun:
         self._most_resident = max(self._most_resident, resident())
 
     def _end_pass(self) -> None:
+        self.engine.flush()
         if self.engine.rows == 0:
             raise DataError(f"{self.source.describe()}: there is no row to learn from.")
         if self.passes_done == 0:
             self.targets.check_complete()
+            if self._order.sorted:
+                log.warning(
+                    "%s: rows of the same class come in long runs, and what comes last is remembered best. Mix the "
+                    "lines first (as `shuf` does), go through the data several times, or give more memory to mix in.",
+                    self.source.describe(),
+                )
             self.skipped = self.cursor.skipped
             if self.skipped:
                 log.warning("%s: %d bad lines were skipped", self.source.describe(), self.skipped)
@@ -204,7 +230,7 @@ class OnlineRun:
             self.engine = OnlineEngine.from_state(self.settings, saved.engine)
         except (KeyError, ValueError) as error:
             raise FileFormatError(f"{os.fspath(path)}: not a checkpoint in order ({error}).") from None
-        self.targets = Targets(self.targets.loss, saved.labels)
+        self.targets = Targets(self.targets.loss, saved.labels, multilabel=self.settings.multilabel)
         self.passes_done = saved.passes_done
         self.cursor = saved.cursor
         self._rows_at_cursor = self.engine.rows

@@ -48,7 +48,7 @@ def facts(selection: Selection, run: Progress | None, saved: str | None) -> list
         told.append(("learned", f"{provenance['rows']:,} rows of {provenance.get('data')}{_skipped(provenance)}"))
     for name, key in (("progressive", "progressive"), ("held out", "test")):
         if provenance.get(key):
-            told.append((name, ", ".join(f"{score} {_number(value)}" for score, value in provenance[key].items())))
+            told.append((name, show_scores(provenance[key])))
     if run is not None:
         sizes = (plan["memory"], plan["total"], run.grown)
         told.append(("memory", "{} allowed, {} planned, {} taken".format(*map(show_size, sizes))))
@@ -58,6 +58,18 @@ def facts(selection: Selection, run: Progress | None, saved: str | None) -> list
     return told
 
 
+#: Scores whose names people write otherwise.
+_WRITTEN = {"auc": "AUC", "rmse": "RMSE", "r2": "R²", "micro_f1": "micro F1", "macro_f1": "macro F1"}
+
+
+def show_scores(scores: dict[str, float | None]) -> str:
+    """Scores as a line: ``accuracy 0.9120, AUC 0.9610, log loss 0.2100 (2,027 rows)``."""
+    told = [
+        f"{_WRITTEN.get(name, name.replace('_', ' '))} {_number(scores[name])}" for name in scores if name != "rows"
+    ]
+    return ", ".join(told) + (f" ({scores['rows']:,} rows)" if "rows" in scores else "")
+
+
 def print_plan(plan: Plan, k: int, source: Source) -> None:
     """Where the memory would go."""
     console = Console()
@@ -65,11 +77,18 @@ def print_plan(plan: Plan, k: int, source: Source) -> None:
     table.add_column("part")
     table.add_column("memory", justify="right")
     table.add_column("what it is")
+    mixed = plan.shuffle_features(not source.space.invertible)
     parts = [
         ("table", plan.table, f"{k} features, names of up to {plan.name_cap} bytes"),
         ("sketch", plan.sketch, f"{plan.sketch_rows} x {plan.sketch_width} cells for everything else"),
+        ("scores", plan.scores, "the histogram behind AUC and average precision"),
         ("buffers", plan.buffers, f"blocks of {show_size(plan.block)} and their batches, on two threads"),
-        ("shuffle", plan.shuffle, f"up to {plan.shuffle_rows} rows or {plan.shuffle_features} features to mix"),
+        ("shuffle", plan.shuffle, f"up to {plan.shuffle_rows} rows or {mixed} features to mix"),
+        (
+            "products",
+            plan.products,
+            f"rows of up to {plan.limits.products} features, products included",
+        ),
         ("total", plan.total, f"of {show_size(plan.memory)} allowed"),
     ]
     for name, size, what in parts:
@@ -100,8 +119,10 @@ def _cell(column: str, value: object) -> str:
     return escape(str(value))
 
 
-def _number(value: float) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4f}" if abs(value) < 1e6 else f"{value:.4g}"
+def _number(value: float | None) -> str:
+    if value is None:  # what a file has in its place
+        return "not finite"
+    return f"{value:.4f}" if value == 0 or 1e-3 <= abs(value) < 1e6 else f"{value:.4g}"
 
 
 def _skipped(provenance: dict[str, object]) -> str:

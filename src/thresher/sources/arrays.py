@@ -21,6 +21,36 @@ from thresher.space import FeatureSpace
 _MOST_FEATURES = 1 << 20
 
 
+class LabelSets:
+    """Any number of labels a row: the columns of an indicator matrix that are 1 (or otherwise not 0)."""
+
+    def __init__(self, matrix: Any) -> None:
+        import scipy.sparse as sp
+
+        self.matrix = sp.csr_matrix(matrix)
+        self.matrix.eliminate_zeros()
+        if not (self.matrix.data == 1).all():
+            raise DataError("y should be a 1d array, or a matrix of 0 and 1 with a column for each label.")
+        self.columns = int(self.matrix.shape[1])
+
+    @classmethod
+    def of(cls, y: Any, n: int) -> LabelSets | None:
+        """The labels of ``n`` rows, if this is a matrix of several columns."""
+        if isinstance(y, cls):
+            return y
+        shape = np.shape(y)
+        if y is None or len(shape) != 2 or (shape[1] < 2 and not hasattr(y, "tocsr")):
+            return None
+        if shape[0] != n:
+            raise DataError(f"y has {shape[0]} entries for {n} rows: they must be as many.")
+        return cls(y if hasattr(y, "tocsr") else np.asarray(y))
+
+    def rows(self, which: slice | NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """The labels of these rows, end to end, and where each row's begin."""
+        part = self.matrix[which]
+        return part.indices.astype(np.float64), part.indptr.astype(np.int64)
+
+
 class InMemory(Source):
     """Rows that are all at hand: any order, any slice, no reading.
 
@@ -28,10 +58,17 @@ class InMemory(Source):
     """
 
     def __init__(self, n: int, y: Any = None, weight: Any = None, order: NDArray[np.int64] | None = None) -> None:
-        self.y = _checked_column(y, n, "y")
+        self._labels = LabelSets.of(y, n)
+        self.multilabel = self._labels is not None
+        self.label_columns = None if self._labels is None else self._labels.columns
+        self.y: NDArray[Any] | None = _checked_column(None if self._labels is not None else y, n, "y")
         self.weight = None if weight is None else narrowed(_checked_column(weight, n, "sample_weight"))
         if self.weight is not None and not (np.isfinite(self.weight).all() and (self.weight >= 0).all()):
             raise DataError("sample_weight must be finite and not negative.")
+        if order is None and self.weight is not None and not self.weight.all():
+            order = np.flatnonzero(self.weight)  # a row of no importance is as good as absent
+            if not len(order):
+                raise DataError("sample_weight is zero for every row: there is nothing to learn from.")
         self.order = order
         self.n = n
         self.total_rows = n if order is None else len(order)
@@ -55,7 +92,7 @@ class InMemory(Source):
     def _read(
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
     ) -> Iterator[tuple[Batch, Cursor]]:
-        if want_labels and self.y is None:
+        if want_labels and self.y is None and self._labels is None:
             raise DataError("the data has no labels: pass y.")
         total = self.n if self.order is None else len(self.order)
         step = max(1, min(rows, self._rows_at_once()))
@@ -63,11 +100,18 @@ class InMemory(Source):
             stop = min(at + step, total)
             which = slice(at, stop) if self.order is None else self.order[at:stop]
             batch = self._rows(which, want_names)
-            y = None if self.y is None else self.y[which]
+            y, y_indptr = None if self.y is None else self.y[which], None
+            if self._labels is not None:
+                y, y_indptr = self._labels.rows(which)
             weight = None if self.weight is None else self.weight[which]
             line = np.arange(at, stop) if self.order is None else self.order[at:stop]
-            batch = replace(batch, y=y, weight=weight, line=line + 1)
+            batch = replace(batch, y=y, y_indptr=y_indptr, weight=weight, line=line + 1)
             yield (batch if only is None else batch.keep(only)), Cursor(row=stop)
+
+    @property
+    def targets(self) -> Any:
+        """The targets as they may be given to another source of the same rows."""
+        return self.y if self._labels is None else self._labels
 
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
         return "some row" if batch.line is None else f"row {batch.line[row] - 1} (counted from 0)"
@@ -84,7 +128,8 @@ class InMemory(Source):
     def fingerprint(self) -> str:
         digest = hashlib.blake2b(digest_size=16)
         digest.update(f"{type(self).__name__}:{self.space}:{self.n}".encode())
-        for content in (*self._content(), self.y, self.weight, self.order):
+        labels = () if self._labels is None else (self._labels.matrix.indptr, self._labels.matrix.indices)
+        for content in (*self._content(), self.y, *labels, self.weight, self.order):
             if content is not None:
                 array = np.asarray(content)
                 digest.update(f"{array.dtype}{array.shape}".encode())
@@ -103,7 +148,7 @@ class DenseSource(InMemory):
         self.space = FeatureSpace("column", x.shape[1])
 
     def _with_order(self, order: NDArray[np.int64]) -> Source:
-        return DenseSource(self.x, self.y, self.weight, order)
+        return DenseSource(self.x, self.targets, self.weight, order)
 
     def _rows_at_once(self) -> int:
         return _MOST_FEATURES // max(1, int(self.x.shape[1]))
@@ -137,7 +182,7 @@ class SparseSource(InMemory):
         self.space = FeatureSpace("column", x.shape[1])
 
     def _with_order(self, order: NDArray[np.int64]) -> Source:
-        return SparseSource(self.x, self.y, self.weight, order)
+        return SparseSource(self.x, self.targets, self.weight, order)
 
     def _rows_at_once(self) -> int:
         return max(1, _MOST_FEATURES * self.n // max(1, int(self.x.nnz)))

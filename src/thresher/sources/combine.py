@@ -25,6 +25,8 @@ class Wrapped(Source):
         self.rewindable = source.rewindable
         self.total_bytes = source.total_bytes
         self.total_rows = source.total_rows
+        self.multilabel = source.multilabel
+        self.label_columns = source.label_columns
 
     @abstractmethod
     def _with(self, source: Source) -> Source:

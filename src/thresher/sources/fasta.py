@@ -77,7 +77,7 @@ class SequenceSource(Source):
 
     @property
     def space(self) -> FeatureSpace:  # type: ignore[override]
-        return FeatureSpace("kmer", self.kmers.size, self.kmers)
+        return FeatureSpace("kmer", self.kmers.size, kmers=self.kmers)
 
     @property
     def total_bytes(self) -> int | None:  # type: ignore[override]

@@ -34,7 +34,7 @@ class TableSource(InMemory):
         self._columns = [_Column(str(name), table.schema.field(i).type) for i, name in enumerate(table.column_names)]
 
     def _with_order(self, order: NDArray[np.int64]) -> Source:
-        return TableSource(self.table, self.y, self.weight, order)
+        return TableSource(self.table, self.targets, self.weight, order)
 
     def _rows_at_once(self) -> int:
         return _MOST_FEATURES // max(1, len(self._columns))
@@ -162,10 +162,18 @@ def _without_views(table: Any) -> Any:
     return table if schema is table.schema else table.cast(schema)
 
 
+def frame_kind(data: Any) -> str | None:
+    """Which package's table this is, pandas, polars or pyarrow; None for anything else."""
+    kind = type(data).__module__.split(".")[0]
+    marks = {"pandas": "columns", "polars": "columns", "pyarrow": "schema"}
+    # The type is asked, since the columns of a lazy frame cost (and warn) when touched.
+    return kind if kind in marks and hasattr(type(data), marks[kind]) else None
+
+
 def arrow_table(frame: Any) -> Any | None:
     """A pandas or polars frame or an Arrow table as an Arrow table; None for anything else."""
-    kind = type(frame).__module__.split(".")[0]
-    if kind == "pandas" and hasattr(frame, "columns"):
+    kind = frame_kind(frame)
+    if kind == "pandas":
         import pyarrow as pa
 
         try:
@@ -175,9 +183,8 @@ def arrow_table(frame: Any) -> Any | None:
                 f"the frame does not make a table: {error}. Give each column its own name and one type."
             ) from None
     if kind == "polars":
-        frame = frame.collect() if hasattr(frame, "collect") else frame
-        return frame.to_arrow() if hasattr(frame, "columns") else None
-    if kind == "pyarrow" and hasattr(frame, "schema"):
+        return (frame.collect() if hasattr(frame, "collect") else frame).to_arrow()
+    if kind == "pyarrow":
         import pyarrow as pa
 
         return pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else frame

@@ -134,7 +134,7 @@ def as_source(
     reading
         ``format``, ``on_error``, ``multilabel`` and options for sequences, for paths.
     """
-    if isinstance(data, Source) or _is_paths(data):
+    if is_stored(data):
         if y is not None or weight is not None or target is not None:
             raise SettingsError("a file or source brings its own labels and weights: pass no y, weight or target")
         if isinstance(data, Source):
@@ -173,7 +173,13 @@ def as_source(
     return DenseSource(matrix, y, weight)
 
 
-def _is_paths(data: Any) -> bool:
+def is_stored(data: Any) -> bool:
+    """Whether this brings its own labels: a path, several, or a `Source`."""
+    return isinstance(data, Source) or is_paths(data)
+
+
+def is_paths(data: Any) -> bool:
+    """Whether this is a path, or several."""
     if isinstance(data, (str, os.PathLike)):
         return True
     return isinstance(data, (list, tuple)) and len(data) > 0 and all(isinstance(p, (str, os.PathLike)) for p in data)

@@ -30,15 +30,18 @@ class ReadLimits:
         The longest line; a longer one is bad input.
     window : int
         What a decompressor may take, or genomes that fragments are drawn from.
+    products : int
+        The most features that products may make of a row; a row of more is bad input.
     """
 
     block: int = MB - 2 * PAGE  # so that with what goes around it, it fits into 2^20
     line_cap: int = 16 * MB
     window: int = 256 * MB
+    products: int = 10_000_000
 
     def __post_init__(self) -> None:
-        if min(self.block, self.line_cap, self.window) < 1:
-            raise SettingsError(f"reading needs a byte at least of each: {self}")
+        if min(self.block, self.line_cap, self.window, self.products) < 1:
+            raise SettingsError(f"reading needs one at least of each: {self}")
 
 
 #: Rows a batch, unless asked otherwise. It never changes an answer.
@@ -59,6 +62,9 @@ class Source(ABC):
     total_bytes: int | None = None
     #: Rows in all, where known.
     total_rows: int | None = None
+    #: Whether a row has any number of labels, and how many there are, where known.
+    multilabel: bool = False
+    label_columns: int | None = None
     #: Bytes that the source itself keeps in memory, besides what it hands out.
     held_bytes: int = 0
 

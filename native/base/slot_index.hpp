@@ -1,0 +1,116 @@
+// From keys to slots: an open-addressing table that answers "not here" from one byte a place.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "base/buffer.hpp"
+#include "base/cpu.hpp"
+
+namespace thresher {
+
+/// Places are searched from a key's home on until the first empty one. Each has a tag, seven bits of its key's hash,
+/// and sixteen tags are compared at once. Most keys that are not here are told so by tags alone, which for
+/// many thousands of slots still fit into the nearest cache, and by branches that almost always go one way.
+class SlotIndex {
+ public:
+  static constexpr std::uint32_t none = 0xffffffffU;
+
+  explicit SlotIndex(std::size_t slots) {
+    const std::size_t places = capacity(slots);
+    mask_ = places - 1;
+    shift_ = 64 - static_cast<unsigned>(std::countr_zero(places));
+    tags_.assign(places + group, 0);
+    slots_.assign(places, 0);
+  }
+
+  static std::size_t planned_bytes(std::size_t slots) { return capacity(slots) * 5 + group; }
+
+  /// The slot among those with this hash that `is` says is the one, or `none`. The first place with the tag is asked
+  /// (any place, if there is none) and its answer is only used as a number: whether a key is here is what nobody
+  /// could predict, so no branch hangs on it. Tags that mislead, and groups without an end, are rare.
+  template <class Is>
+  [[nodiscard]] std::uint32_t find(std::uint64_t hash, Is&& is) const {
+    const std::size_t at = hash >> shift_;
+    const Seen seen = look(at, tag(hash));
+    // Where no tag is the same this asks for the slot of place 0, which is near: there always is one.
+    const std::uint32_t any = 0U - static_cast<std::uint32_t>(seen.same != 0);
+    const std::uint32_t slot = slots_[(at + lowest_bit(seen.same | 0x10000U)) & mask_ & any];
+    const std::uint32_t here = any & (0U - static_cast<std::uint32_t>(is(slot)));
+    if (((seen.same & (seen.same - 1)) != 0 || !seen.ends) && here == 0) [[unlikely]] return find_slowly(hash, is);
+    return slot | ~here;
+  }
+
+  void add(std::uint64_t hash, std::uint32_t slot) {
+    std::size_t at = hash >> shift_;
+    while (tags_[at] != 0) at = (at + 1) & mask_;
+    set(at, tag(hash), slot);
+  }
+
+  /// Take a slot out; `hash_of` gives the hash of any slot, so that later ones can move up into the gap.
+  template <class HashOf>
+  void remove(std::uint64_t hash, std::uint32_t slot, HashOf&& hash_of) {
+    std::size_t hole = hash >> shift_;
+    while (tags_[hole] == 0 || slots_[hole] != slot) hole = (hole + 1) & mask_;
+    for (std::size_t at = (hole + 1) & mask_; tags_[at] != 0; at = (at + 1) & mask_) {
+      const std::size_t home = hash_of(slots_[at]) >> shift_;
+      if (((at - home) & mask_) < ((at - hole) & mask_)) continue;  // would no longer be found
+      set(hole, tags_[at], slots_[at]);
+      hole = at;
+    }
+    set(hole, 0, 0);
+  }
+
+ private:
+  static constexpr std::size_t group = 16;
+  struct Seen {
+    std::uint32_t same;  // bits of the places with the tag, before the first empty one
+    bool ends;           // whether there is an empty one
+  };
+
+  template <class Is>
+  [[nodiscard]] std::uint32_t find_slowly(std::uint64_t hash, Is&& is) const {
+    for (std::size_t at = hash >> shift_;; at = (at + group) & mask_) {
+      const Seen seen = look(at, tag(hash));
+      for (std::uint32_t same = seen.same; same != 0; same &= same - 1) {
+        const std::uint32_t slot = slots_[(at + lowest_bit(same)) & mask_];
+        if (is(slot)) return slot;
+      }
+      if (seen.ends) return none;
+    }
+  }
+
+  static std::size_t capacity(std::size_t slots) { return std::bit_ceil(std::max(group, 2 * slots)); }
+  static std::uint8_t tag(std::uint64_t hash) { return static_cast<std::uint8_t>(0x80U | (hash & 0x7fU)); }
+
+  [[nodiscard]] Seen look(std::size_t at, std::uint8_t tag) const {
+    std::uint32_t same = 0;
+    std::uint32_t empty = 0;
+#if defined(THRESHER_SSE2)
+    const __m128i tags = _mm_loadu_si128(reinterpret_cast<const __m128i*>(tags_.data() + at));
+    same = static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(tags, _mm_set1_epi8(static_cast<char>(tag)))));
+    empty = static_cast<std::uint32_t>(_mm_movemask_epi8(tags)) ^ 0xffffU;  // used tags have their upper bit
+#else
+    for (std::uint32_t i = 0; i < group; ++i) {
+      same |= static_cast<std::uint32_t>(tags_[at + i] == tag) << i;
+      empty |= static_cast<std::uint32_t>(tags_[at + i] == 0) << i;
+    }
+#endif
+    return {same & (empty - 1) & ~empty, empty != 0};
+  }
+
+  void set(std::size_t at, std::uint8_t tag, std::uint32_t slot) {
+    tags_[at] = tag;
+    slots_[at] = slot;
+    if (at < group) tags_[mask_ + 1 + at] = tag;  // a group that starts near the end sees the first ones again
+  }
+
+  std::size_t mask_;
+  unsigned shift_;
+  Buffer<std::uint8_t> tags_;
+  Buffer<std::uint32_t> slots_;
+};
+
+}  // namespace thresher

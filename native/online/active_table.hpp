@@ -1,0 +1,281 @@
+// A store that keeps the k strongest features exactly and everything else in a sketch.
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "base/buffer.hpp"
+#include "online/nothing.hpp"
+#include "online/store.hpp"
+
+namespace thresher::online {
+
+/// A kept feature has its exact sum of gradients from the moment it entered, when it brought the sketch's estimate
+/// along; one that leaves is written back, so that its estimate becomes its sum. Predictions come from the
+/// table alone: gradients of weak features add up in the sketch until they show.
+///
+/// The weight of a feature is its sum z, or where the sketch is adaptive z / sqrt(H + prior), its sum in units of its
+/// noise (AdaGrad in its dual-averaging form). With several lanes one table ranks features by the norm
+/// across lanes, or (`split`) each lane has a table of its own.
+///
+/// `one` is for a single lane: the same code, in which the compiler then finds no loops over lanes.
+template <class Cells, bool one>
+class ActiveTable final : public Store {
+ public:
+  ActiveTable(std::size_t k, std::size_t name_cap, double lazy, std::size_t lanes, bool split, Cells cells)
+      : Store(lanes), group_(split ? 1 : lanes), cells_(std::move(cells)) {
+    for (std::size_t t = 0; t < (split ? lanes : 1); ++t) tables_.emplace_back(k, name_cap, lazy);
+    kept_.assign(tables_.size() * k * kept_size(), 0.0);
+    members_.resize(tables_.size());
+    others_.resize(tables_.size());
+    sums_.resize(group_);
+    moves_.resize(group_);
+    newcomer_.resize(kept_size());
+  }
+
+  std::vector<TopK>& tables() override { return tables_; }
+  double* kept(std::size_t table, std::uint32_t slot) override {
+    return kept_.data() + (table * tables_[0].capacity() + slot) * kept_size();
+  }
+  [[nodiscard]] std::size_t kept_size() const override { return header + group(); }
+  CountSketch* count_sketch() override {
+    if constexpr (std::is_same_v<Cells, CountSketch>) return &cells_;
+    return nullptr;
+  }
+  EvidenceSketch* evidence_sketch() override {
+    if constexpr (std::is_same_v<Cells, EvidenceSketch>) return &cells_;
+    return nullptr;
+  }
+
+  void predict(const Row& row, double* sums, double /*prior*/) override {
+    find(row);
+    for (std::size_t t = 0; t < tables(one); ++t) {
+      double* out = sums + t * group();
+      for (std::size_t c = 0; c < group(); ++c) out[c] = 0.0;
+      for (const Member& member : members_[t]) {
+        const double x = row.value(member.feature);
+        if constexpr (one) {
+          out[0] += tables_[t].weight(member.slot) * x;
+        } else {
+          const double* state = kept(t, member.slot);
+          for (std::size_t c = 0; c < group(); ++c) out[c] += state[header + c] * state[inverse] * x;
+        }
+      }
+    }
+  }
+
+  void update(const Row& row, const Gradient& gradient, const Move& move, bool fresh) override {
+    if (fresh) find(row);
+    for (std::size_t t = 0; t < tables(one); ++t) {
+      // Kept features move first, so that a newcomer competes with where they are going.
+      for (const Member& member : members_[t]) move_member(t, member, row, gradient, move);
+      switch (cells_.places().rows()) {
+        case 1: move_others<1>(t, row, gradient, move); break;
+        case 3: move_others<3>(t, row, gradient, move); break;
+        default: move_others<0>(t, row, gradient, move);
+      }
+    }
+  }
+
+  void fade(double factor) override { cells_.scale(factor); }
+
+  void rescale(double power_of_two) override {
+    cells_.scale(power_of_two);
+    for (std::size_t t = 0; t < tables_.size(); ++t) {
+      tables_[t].scale(power_of_two);
+      for (std::uint32_t slot = 0; slot < tables_[t].size(); ++slot)
+        for (std::size_t c = 0; c < group(); ++c) kept(t, slot)[header + c] *= power_of_two;
+    }
+  }
+
+ private:
+  // Of a kept feature: what its sums are multiplied by, the energy they rest on, then the sums.
+  static constexpr std::size_t inverse = 0;
+  static constexpr std::size_t energy = 1;
+  static constexpr std::size_t header = 2;
+
+  struct Member {
+    std::uint32_t feature;
+    std::uint32_t slot;
+  };
+
+  [[nodiscard]] std::size_t group() const { return one ? 1 : group_; }
+  [[nodiscard]] std::size_t tables(bool single) const { return single ? 1 : tables_.size(); }
+  Place* places(std::size_t i) { return places_.data() + i * cells_.places().rows(); }
+
+  /// Which features of the row are kept, in which slot; the places of the others, on their way here.
+  void find(const Row& row);
+  void move_member(std::size_t t, const Member& member, const Row& row, const Gradient& gradient, const Move& move);
+  template <std::uint32_t rows>
+  void move_others(std::size_t t, const Row& row, const Gradient& gradient, const Move& move);
+  bool entered_before(std::size_t t, std::uint32_t i, const Row& row, const Gradient& gradient, const Move& move);
+  bool enter(std::size_t t, std::uint32_t i, const Row& row, const Move& move, const double* sums, double found);
+
+  /// Bring what a kept feature's sums are multiplied by up to date; returns what it is ranked by.
+  double settle(double* state, const Move& move) const;
+
+  struct Members {
+    Buffer<Member> list;
+    std::size_t n = 0;
+    [[nodiscard]] const Member* begin() const { return list.data(); }
+    [[nodiscard]] const Member* end() const { return list.data() + n; }
+  };
+  struct Others {
+    Buffer<std::uint32_t> features;
+    std::size_t n = 0;
+  };
+
+  std::size_t group_;  // lanes of one table
+  Cells cells_;
+  std::vector<TopK> tables_;
+  Buffer<double> kept_;
+  // Of the row at hand:
+  std::vector<Members> members_;
+  std::vector<Others> others_;
+  Buffer<std::uint64_t> mixed_;
+  Buffer<Place> places_;
+  std::vector<std::uint64_t> entered_;  // keys that got into a table
+  std::vector<double> sums_;
+  std::vector<double> moves_;
+  std::vector<double> newcomer_;
+};
+
+template <class Cells, bool one>
+void ActiveTable<Cells, one>::find(const Row& row) {
+  places_.resize(row.n * cells_.places().rows());
+  mixed_.resize(row.n);
+  for (std::size_t i = 0; i < row.n; ++i) mixed_[i] = mix_key(row.keys[i]);
+  for (std::size_t t = 0; t < tables(one); ++t) {
+    Members& members = members_[t];
+    Others& others = others_[t];
+    members.list.resize(row.n);
+    others.features.resize(row.n);
+    const TopK& table = tables_[t];
+    Member* const kept = members.list.data();
+    std::uint32_t* const rest = others.features.data();
+    std::size_t m = 0;
+    for (std::size_t i = 0; i < row.n; ++i) {
+      // Without a branch on who is kept, which nobody could predict: written to both lists, counted in one.
+      const std::uint32_t slot = table.find(row.keys[i], mixed_[i]);
+      kept[m] = {static_cast<std::uint32_t>(i), slot};
+      rest[i - m] = static_cast<std::uint32_t>(i);
+      m += static_cast<std::size_t>(slot != TopK::none);
+    }
+    members.n = m;
+    others.n = row.n - m;
+    if constexpr (std::is_same_v<Cells, Nothing<Cells::adaptive>>) continue;
+    for (std::size_t r = 0; r < others.n; ++r) {
+      const std::size_t i = rest[r];
+      cells_.places().locate(row.keys[i], mixed_[i], places(i));
+      cells_.ask(places(i));
+    }
+  }
+}
+
+template <class Cells, bool one>
+double ActiveTable<Cells, one>::settle(double* state, const Move& move) const {
+  state[inverse] = Cells::adaptive ? 1.0 / std::sqrt(state[energy] + move.prior) : 1.0;
+  if (one) return state[header] * state[inverse];
+  double squares = 0.0;
+  for (std::size_t c = 0; c < group(); ++c) squares += state[header + c] * state[header + c];
+  return std::sqrt(squares) * state[inverse];
+}
+
+template <class Cells, bool one>
+void ActiveTable<Cells, one>::move_member(std::size_t t, const Member& member, const Row& row,
+                                          const Gradient& gradient, const Move& move) {
+  double* state = kept(t, member.slot);
+  for (std::size_t c = 0; c < group(); ++c) {
+    const double g = gradient.at(row, member.feature, t * group() + c);
+    state[energy] += g * g;
+    state[header + c] -= move.rate * g;
+  }
+  tables_[t].set(member.slot, settle(state, move));
+}
+
+template <class Cells, bool one>
+template <std::uint32_t rows>
+void ActiveTable<Cells, one>::move_others(std::size_t t, const Row& row, const Gradient& gradient, const Move& move) {
+  const TopK& table = tables_[t];
+  const std::size_t lane = t * group();
+  double local[2];
+  double* const sums = one ? local : sums_.data();
+  double* const moves = one ? local + 1 : moves_.data();
+  // Cells of one word have a way of their own, for the usual numbers of rows.
+  constexpr bool words = one && rows > 0 && std::is_same_v<Cells, EvidenceSketch>;
+  CellWords<words ? rows : 1> seen;
+  entered_.clear();
+  std::uint64_t marks = 0;  // a bit for some of 64 kinds of keys that entered: a filter before the list
+  const std::uint32_t* const features = others_[t].features.data();
+  const std::size_t n = others_[t].n;
+  for (std::size_t r = 0; r < n; ++r) {
+    const std::uint32_t i = features[r];
+    const std::uint64_t mark = std::uint64_t{1} << (mixed_[i] & 63);
+    if ((marks & mark) != 0 && entered_before(t, i, row, gradient, move)) [[unlikely]] continue;
+    double found;
+    if constexpr (words)
+      found = cells_.read(places(i), seen, sums);
+    else
+      found = cells_.read(places(i), lane, group(), sums);
+    double squares = 0.0;
+    double gathered = 0.0;
+    for (std::size_t c = 0; c < group(); ++c) {
+      const double g = gradient.at(row, i, lane + c);
+      moves[c] = -move.rate * g;
+      gathered += g * g;
+      sums[c] += moves[c];
+      squares += sums[c] * sums[c];
+    }
+    if (gathered == 0.0) continue;
+    found += gathered;
+    // Most are too weak, which shows without a root or a division.
+    const double threshold = table.threshold();
+    const double noise = Cells::adaptive ? found + move.prior : 1.0;
+    const bool weak = squares <= 0.0 || (threshold > 0.0 && squares < threshold * threshold * noise * (1.0 - 1e-12));
+    if (!weak && enter(t, i, row, move, sums, found)) [[unlikely]] {
+      marks |= mark;
+      continue;
+    }
+    if constexpr (words)
+      cells_.add(places(i), seen, moves[0], gathered);
+    else
+      cells_.add(places(i), lane, group(), moves, gathered);
+  }
+}
+
+/// Whether the key stands twice in the row and entered a moment ago; then it moves as a kept one.
+template <class Cells, bool one>
+bool ActiveTable<Cells, one>::entered_before(std::size_t t, std::uint32_t i, const Row& row, const Gradient& gradient,
+                                             const Move& move) {
+  for (const std::uint64_t key : entered_)
+    if (key == row.keys[i]) {
+      const std::uint32_t slot = tables_[t].find(key, mixed_[i]);
+      if (slot == TopK::none) return false;
+      move_member(t, {i, slot}, row, gradient, move);
+      return true;
+    }
+  return false;
+}
+
+/// Offer a feature to its table; who has to leave for it is written back.
+template <class Cells, bool one>
+bool ActiveTable<Cells, one>::enter(std::size_t t, std::uint32_t i, const Row& row, const Move& move,
+                                    const double* sums, double found) {
+  newcomer_[energy] = found;
+  for (std::size_t c = 0; c < group(); ++c) newcomer_[header + c] = sums[c];
+  const double rank = settle(newcomer_.data(), move);
+  Evicted evicted;
+  const std::uint32_t slot = tables_[t].offer(row.keys[i], rank, row.name(i), 1, &evicted);
+  if (slot == TopK::none) return false;
+  double* const at = kept(t, slot);
+  if (evicted.happened) {
+    Place back[Places::most_rows];
+    cells_.places().locate(evicted.key, back);
+    cells_.put(back, t * group(), group(), at + header, at[energy]);
+  }
+  for (std::size_t c = 0; c < kept_size(); ++c) at[c] = newcomer_[c];
+  entered_.push_back(row.keys[i]);
+  return true;
+}
+
+}  // namespace thresher::online

@@ -1,0 +1,112 @@
+// A sketch whose cells hold a sum of gradients and how much evidence it rests on.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "base/buffer.hpp"
+#include "base/cpu.hpp"
+#include "online/cell_words.hpp"
+#include "online/count_sketch.hpp"
+#include "online/places.hpp"
+
+namespace thresher::online {
+
+/// A cell of a key holds its signed sum z of gradients, one for each lane, and the energy H, the sum of their
+/// squares over all lanes and all keys that share the cell. So z / sqrt(H) is what z is in units of its own noise:
+/// a sum that other keys' gradients made large by accident comes with the energy of those gradients, and
+/// does not look strong. That is why both must lie in the same cell. All numbers are 16 bits wide
+/// (HalfFloat): with one lane a cell takes the 32 bits of one float.
+class EvidenceSketch {
+ public:
+  static constexpr bool adaptive = true;
+
+  EvidenceSketch(Places places, std::size_t lanes);
+
+  [[nodiscard]] const Places& places() const { return places_; }
+  [[nodiscard]] std::size_t lanes() const { return lanes_; }
+
+  void ask(const Place* places) const {
+    for (std::uint32_t r = 0; r < places_.rows(); ++r) prefetch(cells_.data() + places[r].cell * stride_);
+  }
+
+  /// Add to `n` lanes from `lane` on, and to the energy.
+  void add(const Place* places, std::size_t lane, std::size_t n, const double* delta, double energy) {
+    const Dither dither = draw();
+    for (std::uint32_t r = 0; r < places_.rows(); ++r) {
+      std::uint16_t* cell = cells_.data() + places[r].cell * stride_;
+      std::uint16_t* z = cell + 1 + lane;
+      set(cell[0], HalfFloat::open(cell[0]) + static_cast<float>(energy), dither.at(r));
+      for (std::size_t c = 0; c < n; ++c)
+        set(z[c], HalfFloat::open(z[c]) + places[r].signed_like(static_cast<float>(delta[c] * in_)), dither.at(r + c));
+    }
+  }
+
+  /// Read `n` lanes from `lane` on, each the median over the rows; returns the energy, the least over the rows.
+  double read(const Place* places, std::size_t lane, std::size_t n, double* out) const {
+    const std::uint32_t rows = places_.rows();
+    double read[Places::most_rows];
+    float energy = std::numeric_limits<float>::infinity();
+    for (std::uint32_t r = 0; r < rows; ++r)
+      energy = std::min(energy, HalfFloat::open(cells_[places[r].cell * stride_]));
+    for (std::size_t c = 0; c < n; ++c) {
+      for (std::uint32_t r = 0; r < rows; ++r)
+        read[r] = static_cast<double>(
+            places[r].signed_like(HalfFloat::open(cells_[places[r].cell * stride_ + 1 + lane + c])));
+      out[c] = scale_ * median(read, rows);
+    }
+    return static_cast<double>(energy);
+  }
+
+  /// The same for one or three rows of one lane, where a cell is one word: the inner loop of everything.
+  template <std::uint32_t rows>
+  double read(const Place* places, CellWords<rows>& words, double* out) const {
+    float energy;
+    float z;
+    words.load(cells_.data(), places);
+    words.open(z, energy);
+    *out = scale_ * static_cast<double>(z);
+    return static_cast<double>(energy);
+  }
+  template <std::uint32_t rows>
+  void add(const Place* places, const CellWords<rows>& words, double delta, double energy) {
+    words.store(cells_.data(), places, static_cast<float>(delta * in_), static_cast<float>(energy), draw());
+  }
+
+  /// Make `n` lanes from `lane` on read `wanted`, resting on at least this energy.
+  void put(const Place* places, std::size_t lane, std::size_t n, const double* wanted, double energy);
+
+  /// Multiply all sums, at no cost for their number. Energies stay: a sum that fades is not better founded.
+  void scale(double factor);
+  /// Add another sketch of the same shape and seed: the sums and energies of both.
+  void merge(const EvidenceSketch& other);
+
+  [[nodiscard]] Buffer<std::uint16_t>& cells() { return cells_; }
+  [[nodiscard]] const Buffer<std::uint16_t>& cells() const { return cells_; }
+  [[nodiscard]] double factor() const { return scale_; }
+  void set_factor(double factor);
+  [[nodiscard]] std::uint64_t random() const { return random_; }
+  void set_random(std::uint64_t state) { random_ = state; }
+
+ private:
+  static void set(std::uint16_t& half, float number, std::uint32_t random16) {
+    half = static_cast<std::uint16_t>(HalfFloat::close(number, random16));
+  }
+  /// Random bits from a sequence that goes on where a saved sketch stopped.
+  Dither draw() {
+    random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;
+    return {random_ ^ random_ >> 32};
+  }
+
+  Places places_;
+  std::size_t lanes_;
+  std::size_t stride_;  // numbers in a cell: the energy, then the lanes
+  double scale_ = 1.0;  // what every sum is to be multiplied by
+  double in_ = 1.0;     // 1 / scale_
+  std::uint64_t random_;
+  Buffer<std::uint16_t> cells_;
+};
+
+}  // namespace thresher::online

@@ -1,0 +1,102 @@
+#include "online/loop.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace thresher::online {
+
+namespace {
+
+constexpr double smallest_shrink = 0x1p-20;
+
+double squared_length(const Row& row) {
+  if (row.values == nullptr) return static_cast<double>(row.n);
+  double length = 0.0;
+  for (std::size_t i = 0; i < row.n; ++i) length += row.value(i) * row.value(i);
+  return length;
+}
+
+bool all_finite(const double* numbers, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i)
+    if (!std::isfinite(numbers[i])) return false;
+  return true;
+}
+
+}  // namespace
+
+Loop::Loop(std::unique_ptr<Store> store_, Outputs outputs_, Step step_, LoopSettings settings_)
+    : store(std::move(store_)),
+      outputs(outputs_),
+      step(step_),
+      settings(settings_),
+      bias{std::vector<double>(outputs_.lanes, 0.0)},
+      gathered(outputs_.lanes),
+      gathered_slopes(outputs_.lanes, 0.0),
+      slopes_(outputs_.lanes),
+      scaled_(outputs_.lanes) {}
+
+void Loop::predict(const Row& row, double* margins) {
+  store->predict(row, margins, step.prior());
+  const double by = unit();
+  for (std::size_t c = 0; c < outputs.lanes; ++c) {
+    margins[c] *= by;
+    if (settings.with_intercept) margins[c] += bias.value(c, step);
+  }
+}
+
+std::size_t Loop::learn(const Rows& rows, const double* y, const float* weight, std::size_t begin, std::size_t end,
+                        double* margins) {
+  const std::size_t lanes = outputs.lanes;
+  for (std::size_t i = begin; i < end; ++i) {
+    const Row row = rows[i];
+    const double importance = weight == nullptr ? 1.0 : static_cast<double>(weight[i]);
+    const double length = squared_length(row);
+    const double* target = y + i * outputs.targets();
+    const Step before = step;
+    step.see_row(length, importance);
+    predict(row, margins + i * lanes);
+    const double squares = outputs.slopes(margins + i * lanes, target, importance, slopes_.data());
+    if (!all_finite(margins + i * lanes, lanes) || !std::isfinite(squares * length * step.rate)) {
+      step = before;
+      return i;
+    }
+    step.see_slopes(squares, length, row.n, outputs.numbers() ? target[0] : 0.0);
+    ++rows_seen;
+    if (settings.minibatch > 1) {
+      gathered.add(row, slopes_.data());
+      for (std::size_t c = 0; c < lanes; ++c) gathered_slopes[c] += slopes_[c];
+      const bool full = settings.gather > 0 && gathered.size() >= settings.gather;
+      if (full || gathered.rows() == settings.minibatch) flush();
+    } else if (squares != 0.0) {
+      move(row, {slopes_.data(), nullptr, lanes}, slopes_.data(), false);
+    }
+  }
+  return end;
+}
+
+void Loop::flush() {
+  if (gathered.rows() == 0) return;
+  const double share = 1.0 / static_cast<double>(gathered.rows());
+  for (double& sum : gathered.sums()) sum *= share;
+  for (double& slope : gathered_slopes) slope *= share;
+  move(gathered.row(), {nullptr, gathered.sums().data(), outputs.lanes}, gathered_slopes.data(), true);
+  gathered.forget();
+  for (double& slope : gathered_slopes) slope = 0.0;
+}
+
+void Loop::move(const Row& row, const Gradient& gradient, const double* slopes, bool fresh) {
+  Move by = step.next();
+  if (settings.l2 > 0.0) {
+    shrink *= std::max(0.5, 1.0 - settings.l2 * (step.adaptive() ? step.rate / std::sqrt(step.updates) : by.rate));
+    if (shrink < smallest_shrink) {
+      store->rescale(smallest_shrink);
+      shrink /= smallest_shrink;
+    }
+  }
+  by.rate /= shrink;
+  store->update(row, gradient, by, fresh);
+  if (settings.fade < 1.0) store->fade(settings.fade);
+  if (settings.with_intercept) bias.move(slopes, step);
+}
+
+}  // namespace thresher::online

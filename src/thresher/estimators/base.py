@@ -1,0 +1,228 @@
+"""What the estimators over the online loop share: fitting, going on, and the selected columns."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from thresher._native import KeyIndex
+from thresher.errors import DataError, SettingsError
+from thresher.estimators.inputs import checked_rows, seed_of, training_data
+from thresher.fitting import Fitted, Options, make_run
+from thresher.online.run import OnlineRun
+from thresher.selection import Selection, evaluate
+from thresher.sources.frames import frame_kind
+from thresher.sources.scan import as_source, is_stored
+from thresher.sources.source import Source
+from thresher.targets import Label
+
+#: The most columns of which a boolean mask is made.
+_MOST_COLUMNS = 10_000_000
+
+
+class Task(NamedTuple):
+    """What is to be learned: the loss, and the classes where the loss must know them before the first row."""
+
+    loss: str
+    classes: list[Label] | None = None
+    multilabel: bool = False
+
+
+class OnlineEstimator(TransformerMixin, BaseEstimator):
+    """An estimator that learns row by row and keeps at most k features.
+
+    A subclass says what the task is (`_task`), and what predictions look like.
+    """
+
+    _fitted: Fitted
+    k: int
+    random_state: Any
+
+    # ── fitting ──────────────────────────────────────────────────────────────────────────────────
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from the beginning.
+
+        Parameters
+        ----------
+        X : array, SciPy matrix, DataFrame, path or Source
+            The examples. Paths may be globs, folders, compressed, or several.
+        y : array-like, optional
+            The targets; files and sources bring their own.
+        sample_weight : array-like, optional
+            Importance of each row. A row of weight 0 is left out.
+
+        Returns
+        -------
+        self
+        """
+        source, y = training_data(self, X, y, sample_weight, reset=True, **self._targets(y))
+        self._fit(source, self._task(source, y), y)
+        return self
+
+    def _fit(self, source: Source, task: Task, y: Any) -> None:
+        run = make_run(source, self._options(task), task.classes)
+        try:
+            run.run()
+        except KeyboardInterrupt:
+            if run.engine.rows and run.targets.complete:
+                self._keep(run, y)  # usable as far as it came
+            raise
+        self._keep(run, y)
+
+    def _go_on(self, source: Source, task: Task) -> None:
+        """Learn from more rows of a stream."""
+        after = getattr(self, "_fitted", None)
+        run = make_run(source, self._options(task), task.classes, stream=True, after=after)
+        try:
+            run.feed()
+        finally:  # the engine knows of the rows up to an error, so the selection must be a new one
+            if run.engine.rows:
+                self._fitted = Fitted.of(run, fingerprint=False)
+        if not run.engine.rows:
+            raise DataError(f"{source.describe()}: there is no row to learn from.")
+
+    def _keep(self, run: OnlineRun, y: Any) -> None:
+        self._fitted = Fitted.of(run)
+
+    def _options(self, task: Task) -> Options:
+        given = self.get_params(deep=False)
+        seed = seed_of(given.pop("random_state"))
+        return Options(**{**given, "loss": task.loss, "multilabel": task.multilabel, "seed": seed})
+
+    def _targets(self, y: Any) -> dict[str, bool]:
+        """What scikit-learn is to allow as targets."""
+        raise NotImplementedError
+
+    def _task(self, source: Source, y: Any) -> Task:
+        """What is to be learned from these rows; ``y`` is None where the source has the targets."""
+        raise NotImplementedError
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_fitted")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True  # of data in memory; files bring theirs
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    # ── the model ────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def selection_(self) -> Selection:
+        """The features found, with names, keys, weights and bounds."""
+        if not hasattr(self, "_fitted"):
+            raise AttributeError("selection_ is there after fit")
+        return self._fitted.selection
+
+    def _margins(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return self.selection_.decision_function(checked_rows(self, X))
+
+    def _stored_score(self, X: Any, score: str, sample_weight: Any) -> float:
+        """A score of rows that bring their own labels, without holding them all."""
+        check_is_fitted(self)
+        if not is_stored(X):
+            raise DataError("to score against, pass y: only files and sources bring their own labels.")
+        source = as_source(X, weight=sample_weight).limited(self._fitted.plan.limits)
+        return float(evaluate(self.selection_, source)[score])
+
+    # ── the selected columns ─────────────────────────────────────────────────────────────────────
+
+    def transform(self, X: Any) -> Any:
+        """The selected columns, strongest first.
+
+        Parameters
+        ----------
+        X : array, SciPy matrix, DataFrame, path or Source
+
+        Returns
+        -------
+        array or CSR matrix of shape (n_samples, number of features selected)
+            Dense from an array or a DataFrame, unless that would be larger than ``X``; otherwise sparse.
+        """
+        check_is_fitted(self)
+        X = checked_rows(self, X)
+        selection = self.selection_
+        stored, framed = is_stored(X), frame_kind(X) is not None
+        if selection.space.by_position and not (stored or framed):
+            return _sparse_columns(X, selection.keys) if hasattr(X, "tocsr") else X[:, selection.keys.astype(np.int64)]
+        columns = selection.transform(X)
+        dense = not (stored or hasattr(X, "tocsr")) and len(selection) <= X.shape[1]
+        return columns.toarray() if dense else columns
+
+    def get_support(self, indices: bool = False) -> NDArray[Any]:
+        """Which columns are selected.
+
+        Parameters
+        ----------
+        indices : bool
+            Positions, strongest first, rather than a boolean mask over all columns. (Of a LIBSVM file these are
+            the indices as written.) The mask needs a number of columns that is known and not huge.
+        """
+        check_is_fitted(self)
+        positions = self._positions()
+        if indices:
+            return positions
+        size = getattr(self, "n_features_in_", None)
+        if size is None or size > _MOST_COLUMNS:
+            what = "the number of columns is not known" if size is None else f"there are {size} columns"
+            raise SettingsError(f"{what}: ask for get_support(indices=True), which takes no more than the features do")
+        mask = np.zeros(size, bool)
+        mask[positions] = True
+        return mask
+
+    def _positions(self) -> NDArray[Any]:
+        selection = self.selection_
+        if selection.space.invertible and selection.space.hashing is None:
+            small = not len(selection) or int(selection.keys.max()) < 2**63
+            return selection.keys.astype(np.int64) if small else selection.keys
+        places = {name: j for j, name in enumerate(getattr(self, "feature_names_in_", ()))}
+        if any(name not in places for name in selection.names):
+            raise SettingsError(
+                "the selected features are not columns by position, but hashed names or products: see "
+                "get_feature_names_out() and selection_.keys"
+            )
+        return np.array([places[name] for name in selection.names], np.int64)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """The names of the selected features, strongest first.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            What the columns of a matrix are called, instead of ``x0``, ``x1``, …
+        """
+        check_is_fitted(self)
+        selection = self.selection_
+        if input_features is None:
+            return np.array(selection.names, dtype=object)
+        given = np.asarray(input_features, dtype=object)
+        known = getattr(self, "feature_names_in_", None)
+        if known is not None and not np.array_equal(known, given):
+            raise SettingsError("input_features is not equal to feature_names_in_")
+        if known is None and len(given) != getattr(self, "n_features_in_", len(given)):
+            raise SettingsError(
+                f"input_features should have length equal to number of features ({self.n_features_in_}), "
+                f"got {len(given)}"
+            )
+        by_position = known is None and selection.space.by_position
+        return given[self._positions()] if by_position else np.array(selection.names, dtype=object)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.selection_)
+
+
+def _sparse_columns(X: Any, keys: NDArray[np.uint64]) -> Any:
+    """These columns of compressed rows. SciPy's own way would take memory for every column there is."""
+    rows, kept, where = KeyIndex(keys).keep(X.indptr.astype(np.int64), X.indices.astype(np.uint64))
+    columns = type(X)((X.data[where], kept, rows), shape=(X.shape[0], len(keys)))
+    columns.sum_duplicates()
+    return columns

@@ -1,0 +1,255 @@
+"""What every way of fitting shares: options to a planned run, and a run to its selection.
+
+`th.select` and the estimators are both made from these parts.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+from thresher.errors import SettingsError
+from thresher.losses import get_loss
+from thresher.memory import DEFAULT_MEMORY, Needs, Plan, make_plan
+from thresher.online.engine import OnlineEngine
+from thresher.online.run import OnlineRun, RunSettings
+from thresher.online.settings import OnlineSettings
+from thresher.selection import Selection
+from thresher.sources.combine import Weighted, balanced_weights
+from thresher.sources.interactions import Interactions
+from thresher.sources.source import DEFAULT_ROWS, MB, Source
+from thresher.space import FeatureSpace, Hashing, Products
+from thresher.targets import Label, Targets
+from thresher.version import __version__
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What is to be learned and how, as users say it; `thresher.select` says what each of them means."""
+
+    k: int
+    method: str = "mission"
+    loss: str = "logistic"
+    step: str | float = "auto"
+    memory: str | int = DEFAULT_MEMORY
+    sketch: tuple[int, int] | None = None
+    active: str = "exact"
+    interactions: int | Sequence[Sequence[str | int]] = 1
+    passes: int = 1
+    minibatch: int = 1
+    shuffle: str | bool = "auto"
+    intercept: bool = True
+    l2: float = 0.0
+    decay: float = 1.0
+    lazy: float = 0.0
+    per_class: bool = False
+    multilabel: bool = False
+    seed: int = 0
+    class_weight: Mapping[Any, float] | str | None = None
+
+    def settings(self, outputs: int = 1) -> OnlineSettings:
+        """The engine's part of them, before the memory is planned."""
+        return OnlineSettings(
+            k=self.k,
+            method=self.method,
+            loss=self.loss,
+            step=self.step,
+            intercept=self.intercept,
+            sketch=None if self.sketch is None else (int(self.sketch[0]), int(self.sketch[1])),
+            active=self.active,
+            seed=self.seed,
+            outputs=outputs,
+            multilabel=self.multilabel,
+            per_class=self.per_class,
+            minibatch=self.minibatch,
+            l2=self.l2,
+            decay=self.decay,
+            lazy=self.lazy,
+        )
+
+    @property
+    def mixes(self) -> bool:
+        """Whether rows are to be shuffled."""
+        if self.shuffle not in ("auto", True, False):
+            raise SettingsError(f'shuffle is "auto", True or False, not {self.shuffle!r}')
+        return self.shuffle is not False
+
+
+def make_run(
+    source: Source,
+    options: Options,
+    classes: list[Label] | None = None,
+    *,
+    stream: bool = False,
+    after: Fitted | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    every: float = 30.0,
+    restart: bool = False,
+    batch_rows: int = DEFAULT_ROWS,
+) -> OnlineRun:
+    """A run over a source, planned and ready to go.
+
+    ``classes`` are the labels where they are known before the first row. The rows of a ``stream`` are taken as
+    they come, once; ``after`` is what its rows so far have come to.
+    """
+    outputs = len(classes) if classes and (options.multilabel or get_loss(options.loss).task == "classes") else 1
+    products = Products.of(options.interactions)
+    formed = products is not None or source.space.products is not None
+    settings = options.settings(outputs)
+    plan = plan_for(settings, options.memory, shuffle=options.mixes, products=formed)
+    shape = (plan.sketch_rows, plan.sketch_width) if plan.sketch else None
+    settings = replace(settings, name_cap=plan.name_cap, sketch=shape)
+    source = source.limited(plan.limits)
+    if options.class_weight is not None:
+        source = Weighted(source, _class_weights(options.class_weight, source))
+    if products is not None:  # last, so that rows are weighted and shuffled without their products
+        source = Interactions.over(source, products)
+    if after is not None:
+        after.check_same(settings, source.space)
+    how = RunSettings(
+        passes=1 if stream else options.passes,
+        shuffle=options.mixes and not stream,
+        seed=options.seed,
+        checkpoint=checkpoint,
+        every=every,
+        restart=restart,
+        batch_rows=batch_rows,
+    )
+    run = OnlineRun(source, settings, how, plan, classes, engine=None if after is None else after.engine)
+    if after is not None:
+        run.targets = after.targets
+    return run
+
+
+@dataclass(kw_only=True)
+class Fitted:
+    """All that a run has come to, without the data it came from."""
+
+    engine: OnlineEngine
+    targets: Targets
+    space: FeatureSpace
+    how: RunSettings
+    plan: Plan
+    passes_done: int
+    skipped: int
+    data: str
+    fingerprint: str | None
+
+    @classmethod
+    def of(cls, run: OnlineRun, *, fingerprint: bool = True) -> Self:
+        """What a run has come to so far; the fingerprint of its data takes a reading of it."""
+        return cls(
+            engine=run.engine,
+            targets=run.targets,
+            space=run.source.space,
+            how=run.how,
+            plan=run.plan,
+            passes_done=run.passes_done,
+            skipped=run.skipped,
+            data=run.source.describe(),
+            fingerprint=run.source.fingerprint() if fingerprint else None,
+        )
+
+    @cached_property
+    def selection(self) -> Selection:
+        """The features found."""
+        return make_selection(self)
+
+    def check_same(self, settings: OnlineSettings, space: FeatureSpace) -> None:
+        """Raise unless learning can go on with these settings on features of this space."""
+        self.space.check_same(space)
+        mine, other = self.engine.settings.to_dict(), settings.to_dict()
+        changed = {name for name in mine if mine[name] != other[name]} - {"seed"}
+        if changed:
+            # The sketch and the room for names follow from the others, and from the memory.
+            told = sorted(changed - {"sketch", "name_cap"}) or ["memory or sketch"]
+            raise SettingsError(
+                f"{', '.join(told)} changed since learning began: fit anew, or set back what was changed"
+            )
+
+
+def make_selection(found: OnlineRun | Fitted) -> Selection:
+    """What has been found so far. Rows of a mini-batch that is not full are learned first, in a copy."""
+    fitted = found if isinstance(found, Fitted) else Fitted.of(found)
+    engine, targets, space = fitted.engine, fitted.targets, fitted.space
+    if engine.waiting:
+        engine = OnlineEngine.from_state(engine.settings, engine.state())
+        engine.flush()
+    selected = engine.selected()
+    turn = targets.orientation
+    if engine.settings.method == "hashing" and engine.settings.sketch is not None:
+        space = space.hashed(Hashing(engine.settings.sketch[1], engine.settings.seed))
+    if space.invertible:
+        names = space.decode(selected.keys)
+    else:
+        spelled = [name.decode("utf-8", "surrogateescape") for name in selected.names]
+        names = [name or f"#{key}" for name, key in zip(spelled, selected.keys.tolist(), strict=True)]
+    how = fitted.how
+    return Selection(
+        names,
+        selected.keys,
+        # + 0.0 so that turning round leaves no negative zero behind
+        turn * selected.weights + 0.0,
+        selected.bounds,
+        selected.counts,
+        turn * selected.intercept + 0.0,
+        get_loss(engine.settings.loss),
+        targets.classes,
+        space,
+        {**engine.settings.to_dict(), "passes": how.passes, "shuffle": how.shuffle, "seed": how.seed},
+        {
+            "thresher": __version__,
+            "data": fitted.data,
+            "fingerprint": fitted.fingerprint,
+            "rows": engine.rows,
+            "passes_done": fitted.passes_done,
+            "skipped": fitted.skipped,
+            "progressive": engine.progressive(turned=turn < 0),
+            "plan": fitted.plan.to_dict(),
+        },
+    )
+
+
+#: Bytes that a feature costs which waits for its mini-batch: key, place, a name of usual length; then its gradients.
+_GATHERED = 112
+
+
+def plan_for(settings: OnlineSettings, memory: str | int, *, shuffle: bool = True, products: bool = False) -> Plan:
+    """The memory plan of a method.
+
+    Unasked, mission's sketch gets one row where the table is exact (that found the most true features
+    in the same number of cells when measured) and three, as in the paper, where it is not.
+    """
+    if settings.method == "iht" and settings.sketch is not None:
+        raise SettingsError("iht has no sketch: leave sketch out, or choose mission")
+    if settings.method == "hashing" and settings.sketch is not None and settings.sketch[0] != 1:
+        raise SettingsError(f"hashing has one row of buckets: sketch=(1, {settings.sketch[0] * settings.sketch[1]})")
+    cell, rows = settings.cell_bytes, 1
+    if settings.method == "iht":
+        rows = 0
+    elif settings.method == "batch-iht":
+        cell = _GATHERED + 8 * settings.outputs
+    elif settings.method == "mission" and settings.active == "sketch":
+        rows = 3
+    needs = Needs(
+        k=settings.k,
+        tables=0 if settings.method == "hashing" else settings.tables,
+        numbers=2 + settings.outputs // settings.tables,
+        sketch=settings.sketch,
+        sketch_rows=rows,
+        cell=cell,
+        scores=MB if get_loss(settings.loss).task == "binary" else 0,
+        products=products,
+    )
+    return make_plan(needs, memory, shuffle=shuffle)
+
+
+def _class_weights(class_weight: Mapping[Any, float] | str, source: Source) -> Mapping[Any, float]:
+    if class_weight == "balanced":
+        return balanced_weights(source)
+    if isinstance(class_weight, str):
+        raise SettingsError(f'class_weight is "balanced" or a mapping from label to weight, not {class_weight!r}')
+    return class_weight

@@ -1,0 +1,127 @@
+"""Two engines that learned from different rows, made one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher import _native
+from thresher.errors import SettingsError
+from thresher.online.tables import ENERGY, HEADER, INVERSE, Kept, pack_tables
+
+if TYPE_CHECKING:
+    from thresher.online.engine import OnlineEngine
+
+Floats = NDArray[np.float64]
+
+
+def merged_state(mine: OnlineEngine, theirs: OnlineEngine) -> dict[str, NDArray[Any]]:
+    """The state of an engine that knows what both know.
+
+    With adaptive steps sums of gradients and their energies add up, as if one engine had seen all rows (each half
+    with the weights it had). Otherwise weights are averaged by the rows behind them, and sketches with
+    them, by linearity. A feature that one side does not keep counts there with its estimate, or with
+    zero where nothing is sketched. Counts and scores add up; mini-batches are learned first.
+    """
+    if theirs.settings != mine.settings:
+        raise SettingsError("engines of different settings cannot be merged")
+    settings = mine.settings
+    mine, theirs = (type(side).from_state(side.settings, side.state()) for side in (mine, theirs))
+    for side in (mine, theirs):
+        side.flush()
+    adaptive = settings.step_rule.rule == "adaptive"
+    share = 1.0 if adaptive else mine.rows / max(1, mine.rows + theirs.rows)
+    other = 1.0 if adaptive else 1.0 - share
+    ours, others = mine.state(), theirs.state()
+    step = ours["step"] + others["step"]
+    step[1] = max(ours["step"][1], others["step"][1])  # the longest row
+    bias = share * ours["bias"] + other * others["bias"]
+    prior = mine.prior(step)
+    lanes = settings.outputs // settings.tables
+    ranked: list[tuple[slice, Kept]] = []
+    for t, (a, b) in enumerate(zip(mine.kept(), theirs.kept(), strict=True)):
+        keys = np.unique(np.concatenate([a.keys, b.keys]))
+        columns = slice(t * lanes, (t + 1) * lanes)
+        sums = share * _sums(mine, a, keys, columns) + other * _sums(theirs, b, keys, columns)
+        ranked.append((columns, _ranked(keys, sums, prior if adaptive else None, a, b)))
+    sketch = _merged_sketch(mine, theirs, share, other)  # only now: it changes the sketches that were asked above
+    if sketch is not None and settings.active == "exact" and settings.method == "mission":
+        for columns, table in ranked:
+            _write_back(sketch, table, settings.k, columns)
+    mine.scores.merge(theirs.scores)
+    state = ours | pack_tables([_cut(table, settings.k) for _, table in ranked]) | mine.scores.state()
+    state |= {"step": step, "bias": bias, "loop": np.array([mine.rows + theirs.rows, 1.0, 0.0])}
+    if sketch is not None:
+        state |= {"cells": sketch.cells, "factor": np.array([sketch.factor])}
+    if isinstance(sketch, _native.EvidenceSketch):
+        state["random"] = np.array([sketch.random], np.uint64)
+    return state
+
+
+def _merged_sketch(mine: OnlineEngine, theirs: OnlineEngine, share: float, other: float) -> Any:
+    if mine.sketch is None or theirs.sketch is None:
+        return None
+    sketches: list[Any] = []
+    for side, part in ((mine, share), (theirs, other)):
+        copied = side.sketch
+        assert copied is not None
+        copied.scale(part * side.shrink if part else 1.0)
+        sketches.append(copied)
+    first, second = sketches if share else sketches[::-1]
+    if share and other:
+        first.merge(second)
+    return first
+
+
+def _sums(engine: OnlineEngine, table: Kept, keys: NDArray[np.uint64], columns: slice) -> Floats:
+    """(energy, sums) of these features: from the table, else from the sketch, else zero."""
+    outputs = engine.settings.outputs
+    found = np.zeros((len(keys), 1 + columns.stop - columns.start))
+    if isinstance(engine.sketch, _native.EvidenceSketch):
+        sums, energy = engine.sketch.query(keys)
+        found[:, 0], found[:, 1:] = energy, engine.shrink * sums.reshape(-1, outputs)[:, columns]
+    elif engine.sketch is not None:
+        found[:, 1:] = engine.shrink * engine.sketch.query(keys).reshape(-1, outputs)[:, columns]
+    at = np.searchsorted(keys, table.keys)
+    found[at, 0] = table.state[:, ENERGY]
+    found[at, 1:] = engine.shrink * table.state[:, HEADER:]
+    return found
+
+
+def _ranked(keys: NDArray[np.uint64], sums: Floats, prior: float | None, a: Kept, b: Kept) -> Kept:
+    """All features of both tables, strongest first."""
+    state = np.empty((len(keys), HEADER + sums.shape[1] - 1))
+    state[:, INVERSE] = 1.0 if prior is None else 1.0 / np.sqrt(sums[:, 0] + prior)
+    state[:, ENERGY], state[:, HEADER:] = sums[:, 0], sums[:, 1:]
+    single = state.shape[1] == HEADER + 1
+    ranks = (sums[:, 1] if single else np.sqrt((sums[:, 1:] ** 2).sum(axis=1))) * state[:, INVERSE]
+    counts, names = np.zeros(len(keys), np.uint64), [b""] * len(keys)
+    for table in (b, a):
+        at = np.searchsorted(keys, table.keys)
+        counts[at] += table.counts
+        for i, name in zip(at.tolist(), table.names, strict=True):
+            names[i] = name
+    order = np.lexsort((keys, -np.abs(ranks)))
+    named = [names[i] for i in order.tolist()]
+    return Kept(keys[order], ranks[order], counts[order], named, state[order], np.abs(ranks[order]))
+
+
+def _cut(table: Kept, k: int) -> Kept:
+    return Kept(table.keys[:k], table.ranks[:k], table.counts[:k], table.names[:k], table.state[:k], table.heap[:k])
+
+
+def _write_back(sketch: Any, table: Kept, k: int, columns: slice) -> None:
+    """What did not find room in the table goes into the sketch, so that its estimate becomes its sum."""
+    keys = np.ascontiguousarray(table.keys[k:])
+    if not len(keys):
+        return
+    if isinstance(sketch, _native.EvidenceSketch):
+        sums = sketch.query(keys)[0].reshape(-1, sketch.lanes)
+        sums[:, columns] = table.state[k:, HEADER:]
+        sketch.put(keys, sums.ravel(), np.ascontiguousarray(table.state[k:, ENERGY]))
+    else:
+        sums = np.zeros((len(keys), sketch.lanes))
+        sums[:, columns] = table.state[k:, HEADER:] - sketch.query(keys).reshape(-1, sketch.lanes)[:, columns]
+        sketch.add(keys, sums.ravel())

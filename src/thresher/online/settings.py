@@ -1,0 +1,173 @@
+"""What an online engine is made of, checked before it runs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thresher.errors import SettingsError
+from thresher.losses import get_loss
+
+METHODS = ("mission", "iht", "batch-iht", "hashing")
+ACTIVE = ("exact", "sketch")
+
+
+class Step(NamedTuple):
+    """A rule for step sizes and its rate; see native/online/step.hpp."""
+
+    rule: str
+    rate: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnlineSettings:
+    """What an online engine is made of.
+
+    Parameters
+    ----------
+    k : int
+        Features kept at every moment.
+    method : {"mission", "iht", "batch-iht", "hashing"}
+        ``mission``: the k strongest in a table, everything else in a sketch, where weak gradients
+        add up until they show. ``iht``: exact weights for k features, the rest forgotten (iterative
+        hard thresholding). ``batch-iht``: the same, after gathering the gradients of as many
+        features as the sketch would have cells. ``hashing``: a weight for every cell of the sketch, and
+        nothing selected.
+    loss : str
+        See `thresher.losses.Loss`.
+    step : "auto", float, "adaptive:RATE" or "RATE/sqrt"
+        The step along each example's gradient. A number is a constant step; ``"0.5/sqrt"`` falls with the
+        square root of the number of updates. ``adaptive`` gives every feature steps of its own, by the
+        evidence there is for it, in units of the data's own scale, and needs no tuning; it is what
+        ``auto`` means except for ``active="sketch"``, which has no room for the evidence and takes
+        half the largest step that is stable, 1 / (2 max ‖x‖²).
+    intercept : bool
+        Learn a constant too.
+    name_cap : int
+        Longest name kept, in bytes.
+    sketch : (rows, width), optional
+        The shape of the sketch; all methods but ``iht`` need one (`thresher.memory.make_plan` finds one).
+    active : {"exact", "sketch"}
+        What the table holds for a kept feature under ``mission``: its exact weight from when it came
+        in, or the sketch's estimate, as in the paper.
+    seed : int
+        Where the sketch's hashes come from.
+    outputs : int
+        Classes of the softmax loss, or labels of a multi-label problem; otherwise 1.
+    multilabel : bool
+        Several yes-or-no labels a row, each with the (binary) loss.
+    per_class : bool
+        With several outputs, k features for each of them rather than k by the norm across all.
+    minibatch : int
+        Rows whose gradients are averaged before a step is taken. Part of the answer, unlike the batches
+        that data comes in.
+    l2 : float
+        Every step first multiplies all weights by 1 - step * l2.
+    decay : float
+        Every step multiplies the weights of everything that is not among the k by this.
+    lazy : float
+        How much a weight must change, as a share of itself, before the table reorders. 0 is exact.
+    identity : bool
+        Let every key below the sketch's width be its own cell: an exact sketch, for simulations.
+    """
+
+    k: int
+    method: str = "mission"
+    loss: str = "logistic"
+    step: str | float = "auto"
+    intercept: bool = True
+    name_cap: int = 256
+    sketch: tuple[int, int] | None = None
+    active: str = "exact"
+    seed: int = 0
+    outputs: int = 1
+    multilabel: bool = False
+    per_class: bool = False
+    minibatch: int = 1
+    l2: float = 0.0
+    decay: float = 1.0
+    lazy: float = 0.0
+    identity: bool = False
+
+    def __post_init__(self) -> None:
+        if not _whole(self.k) or self.k < 1:
+            raise SettingsError(f"k is the number of features to keep: a whole number from 1 on, not {self.k!r}")
+        if self.method not in METHODS:
+            raise SettingsError(f"unknown method {self.method!r}: one of {', '.join(METHODS)}")
+        if self.active not in ACTIVE:
+            raise SettingsError(f'active is "exact" or "sketch", not {self.active!r}')
+        if not _whole(self.minibatch) or self.minibatch < 1:
+            raise SettingsError(f"minibatch is a number of rows: a whole number from 1 on, not {self.minibatch!r}")
+        if self.sketch is not None:
+            check_sketch(self.sketch)
+        for name, low, high in (("l2", 0.0, np.inf), ("lazy", 0.0, 1.0)):
+            if not low <= getattr(self, name) < high:
+                raise SettingsError(f"{name} is a number from {low:g} to {high:g}, not {getattr(self, name)!r}")
+        if not 0 < self.decay <= 1:
+            raise SettingsError(f"decay is a factor above 0 and at most 1, not {self.decay!r}")
+        self._check_outputs()
+        rule = self.step_rule.rule
+        if rule == "adaptive" and self.method == "mission" and self.active == "sketch":
+            raise SettingsError(
+                'active="sketch" has no room for adaptive steps: give step a number, or keep active="exact"'
+            )
+
+    def _check_outputs(self) -> None:
+        task = get_loss(self.loss).task
+        if self.multilabel and task != "binary":
+            raise SettingsError(f"several labels a row need a loss of two classes, such as logistic, not {self.loss}")
+        if self.outputs < 1 or ((self.outputs > 1) != (task == "classes" or self.multilabel) and self.outputs != 1):
+            raise SettingsError(f"the {self.loss} loss has one output, not {self.outputs}")
+
+    @property
+    def step_rule(self) -> Step:
+        """The step as a rule and a rate."""
+        step = self.step
+        if isinstance(step, (int, float, np.number)) and not isinstance(step, bool):
+            rule, rate = "constant", float(step)
+        elif step == "auto":
+            plain = self.method == "mission" and self.active == "sketch"
+            rule, rate = ("stable", 1.0) if plain else ("adaptive", 1.0)
+        else:
+            rule, rate = _spelled_step(str(step))
+        if not 0 < rate < np.inf:
+            raise SettingsError(f'step is "auto", a positive number, "adaptive:RATE" or "RATE/sqrt", not {step!r}')
+        return Step(rule, rate)
+
+    @property
+    def cell_bytes(self) -> int:
+        """What a cell of the sketch takes: see native/online/evidence_sketch.hpp and count_sketch.hpp."""
+        return 2 * (self.outputs + 1) if self.step_rule.rule == "adaptive" else 4 * self.outputs
+
+    @property
+    def tables(self) -> int:
+        """Tables of k features: one, or one for each output."""
+        return self.outputs if self.per_class else 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """For files, in what JSON has."""
+        return {**asdict(self), "sketch": None if self.sketch is None else list(self.sketch)}
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _spelled_step(step: str) -> tuple[str, float]:
+    name, _, rate = step.partition(":")
+    try:
+        if name == "adaptive":
+            return "adaptive", float(rate) if rate else 1.0
+        if step.endswith("/sqrt"):
+            return "root", float(step.removesuffix("/sqrt"))
+        return "constant", float(step)
+    except ValueError:
+        return "constant", -1.0  # refused by the caller
+
+
+def check_sketch(sketch: tuple[int, int]) -> None:
+    """Raise unless this is the shape of a sketch."""
+    if len(sketch) != 2 or not (1 <= sketch[0] <= 16 and sketch[1] >= 1 and sketch[0] * sketch[1] < 2**32):
+        raise SettingsError(f"a sketch is (rows, width) with 1 to 16 rows and 1 to 2^32 - 1 cells, not {sketch!r}")
