@@ -31,7 +31,8 @@ def test_every_command_of_the_guide_runs(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_the_python_of_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert CliRunner().invoke(app, shlex.split("demo --rows 2000 --keep stream.vw")).exit_code == 0
+    for made in ("demo --rows 2000 --keep stream.vw", "demo --genomes genomes"):
+        assert CliRunner().invoke(app, shlex.split(made)).exit_code == 0
     names: dict[str, Any] = {}
     for code in blocks(ROOT / "docs" / "guide.md", "python"):
         exec(code, names)

@@ -39,7 +39,7 @@ def test_keys_are_read_back(case):
         keys.append(key + (position << form.letter_bits))
     names = [f"{position}:{word}" if form.positional else word for position, word in words]
     assert form.decode(np.array(keys, np.uint64)) == names
-    space = FeatureSpace("kmer", form.size, form)
+    space = FeatureSpace("kmer", form.size, kmers=form)
     assert space.invertible
     assert space.decode(np.array(keys, np.uint64)) == names
     assert FeatureSpace.from_dict(space.to_dict()) == space
@@ -87,7 +87,7 @@ def test_forms_are_told_apart():
         Kmers((12,), positional=True), Kmers((12,), counts="count"), Kmers((12,), counts="log", unit=True),
     ]  # fmt: skip
     assert len({str(form) for form in forms}) == len(forms)
-    spaces = [FeatureSpace("kmer", form.size, form) for form in forms]
+    spaces = [FeatureSpace("kmer", form.size, kmers=form) for form in forms]
     for space in spaces:
         space.check_same(space)
         for other in (*spaces, FeatureSpace("index"), FeatureSpace("token")):

@@ -12,9 +12,9 @@ import pytest
 
 from thresher import _native
 from thresher.errors import SettingsError
+from thresher.fitting import plan_for
 from thresher.memory import Needs, make_plan, parse_size, show_size
 from thresher.online.settings import OnlineSettings
-from thresher.selecting import plan_for
 from thresher.sources.source import MB
 
 

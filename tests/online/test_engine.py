@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.streams import planted, planted_outputs
+from thresher import _native
 from thresher.batch import Batch, Names
 from thresher.errors import DataError, SettingsError
 from thresher.online.engine import OnlineEngine, OnlineSettings
@@ -133,13 +134,25 @@ def test_never_more_than_k_features_and_all_named(method: dict[str, Any], per_cl
         assert ((found.weights != 0).sum(axis=1) <= 3).all()
 
 
-def test_hashing_selects_nothing_and_predicts() -> None:
+def test_hashing_has_a_weight_for_every_bucket() -> None:
+    """The buckets, their weights and the intercept are the whole model, strongest first."""
     for outputs in OUTPUTS:
-        engine = learned([0, ROWS], method="hashing", sketch=(1, 1000), **outputs)
-        found = engine.selected()
-        assert len(found.keys) == len(found.names) == found.weights.shape[-1] == 0
-        batch = whole_batch(outputs)
-        assert engine.margins(batch).std() > 0
+        for step in ("auto", 0.1):
+            engine = learned([0, ROWS], method="hashing", sketch=(1, 1000), step=step, **outputs)
+            found = engine.selected()
+            weights = np.atleast_2d(found.weights)
+            strength = np.sqrt((weights**2).sum(axis=0))
+            assert len(found.keys) == len(found.names) == weights.shape[1] > 0
+            assert (np.diff(strength) <= 1e-12).all()
+            batch = whole_batch(outputs)
+            table = np.zeros((len(weights), 1000))
+            table[:, found.keys.astype(int)] = weights
+            buckets, signs = _native.buckets_and_signs(batch.keys, engine.settings.seed, 1000)
+            values = signs * (1 if batch.values is None else batch.values)
+            rows = np.repeat(np.arange(len(batch)), np.diff(batch.indptr))
+            margins = np.stack([np.bincount(rows, values * of[buckets], len(batch)) for of in table], axis=1)
+            wanted = engine.margins(batch).reshape(margins.shape)
+            np.testing.assert_allclose(margins + found.intercept, wanted, rtol=1e-6, atol=1e-9)
 
 
 # ── merging ──────────────────────────────────────────────────────────────────────────────────────

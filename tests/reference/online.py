@@ -5,8 +5,9 @@ Notes
 A row :math:`x` of importance :math:`s` with margins :math:`m` (one a lane) has the gradient
 :math:`g = s\,\nabla\ell(m, y) \otimes x`, or with mini-batches the mean of the rows' gradients. Of every feature the
 loop knows a sum :math:`z \leftarrow z - \eta g` and, where steps are adaptive, an energy
-:math:`H \leftarrow H + \|g\|^2`; its weight is :math:`c\,u\,z`, adaptive :math:`c\,u\,z / \sqrt{H + H_0}`. The common factor :math:`c` is what l2 shrinks
-(so gradients are divided by it on their way in), and :math:`u` the unit of the data under adaptive steps.
+:math:`H \leftarrow H + \|g\|^2`; its weight is :math:`c\,u\,z`, adaptive :math:`c\,u\,z / \sqrt{H + H_0}`. The common
+factor :math:`c` is what l2 shrinks (so gradients are divided by it on their way in), and :math:`u` the unit of the data
+under adaptive steps.
 
 What differs between stores is which features have sums of their own, and where those of the others go.
 """

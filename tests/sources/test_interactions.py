@@ -144,15 +144,13 @@ def test_a_row_of_too_many_products_is_named_after_the_rows_before_it(tmp_path: 
 
 
 def test_what_the_error_advises_is_enough(tmp_path: Path) -> None:
-    from thresher.memory import make_plan
+    from thresher.memory import Needs, make_plan
 
-    row = np.ones((1, 1200))
+    row, needs = np.ones((1, 1200)), Needs(k=5, products=True)
     with pytest.raises(DataError, match="Give memory") as caught:
-        list(
-            Interactions(as_source(row)).limited(make_plan(5, "64MB", products=True).limits).batches(want_labels=False)
-        )
+        list(Interactions(as_source(row)).limited(make_plan(needs, "64MB").limits).batches(want_labels=False))
     advised = str(caught.value).split('memory="')[1].split('"')[0]
-    enough = make_plan(5, advised, products=True).limits
+    enough = make_plan(needs, advised).limits
     assert len(list(Interactions(as_source(row)).limited(enough).batches(want_labels=False))) == 1
 
 
