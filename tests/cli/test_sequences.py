@@ -83,13 +83,13 @@ def test_the_other_options(tmp_path: Path) -> None:
         (("--coverage", "2"), 2, "pass fragments"),
         (("--fragments", "7000"), 1, "fewer than a fragment of 7000"),
         (("--labels", "absent.tsv"), 1, "no such file"),
-        (("--memory", "4MB", "-k", "10", "--fragments", "200", "--sketch", "1x100000"), 1, "Raise memory="),
+        (("--memory", "6MB", "--fragments", "200", "--sketch", "1x10000"), 1, "Raise memory="),
     ],
 )
 def test_mistakes(genomes: list[Path], tmp_path: Path, arguments: tuple[str, ...], code: int, told: str) -> None:
     if "Raise" in told:
         genomes = [tmp_path / "large.fa"]
-        genomes[0].write_text(">a\n" + "ACGT" * 2_000_000 + "\n")
+        genomes[0].write_text(">a\n" + "ACGT" * 4_000_000 + "\n")
     shown = program("select", *genomes, "-k", "5", *arguments)
     assert shown.returncode == code
     assert told in shown.stderr
