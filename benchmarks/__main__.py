@@ -1,4 +1,4 @@
-"""Run every comparison and write docs/benchmarks.md: ``python -m benchmarks [name …]``."""
+"""Run every comparison, or those named, and write docs/benchmarks.md: ``python -m benchmarks [name …]``."""
 
 from __future__ import annotations
 
@@ -31,16 +31,30 @@ machines are noisy and only ratios travel.
 """
 
 
+def marker(name: str) -> str:
+    """What stands before a section of the page, so that it is found again."""
+    return f"<!-- {name} -->"
+
+
+def sections_of(page: str) -> dict[str, str]:
+    """The sections of a page by name."""
+    found = {}
+    for name in COMPARISONS:
+        _, mark, rest = page.partition(marker(name) + "\n")
+        if mark:
+            found[name] = rest.partition("\n<!-- ")[0].strip()
+    return found
+
+
 def main() -> None:
-    """Run what was asked for, or everything (and only then rewrite the page)."""
-    asked = sys.argv[1:]
-    sections = []
-    for name in asked or COMPARISONS:
+    """Run what was asked for, or everything, and put its sections into the page; the others stay as they were."""
+    sections = sections_of(OUTPUT.read_text()) if OUTPUT.exists() else {}
+    for name in sys.argv[1:] or COMPARISONS:
         print(f"{name} …", file=sys.stderr, flush=True)
-        sections.append(importlib.import_module(f"benchmarks.{name}").run())
-        print(sections[-1], flush=True)
-    if not asked:
-        OUTPUT.write_text(INTRODUCTION + machine() + "\n\n" + "\n\n".join(sections) + "\n")
+        sections[name] = importlib.import_module(f"benchmarks.{name}").run().strip()
+        print(sections[name], flush=True)
+        parts = [f"{marker(name)}\n{sections[name]}" for name in COMPARISONS if name in sections]
+        OUTPUT.write_text(INTRODUCTION + machine() + "\n\n" + "\n\n".join(parts) + "\n")
 
 
 if __name__ == "__main__":
