@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-PARTS = ("table1", "figure2", "figure3")
+PARTS = ("table1", "figure2", "figure3", "figure4", "figure5", "figure6", "table4", "table5")
 PAGE = Path(__file__).parents[3] / "docs" / "papers" / "mission.md"
 
 
