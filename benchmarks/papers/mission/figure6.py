@@ -45,7 +45,8 @@ def run(rounds: int = 8) -> str:
         [
             title,
             f"{STAND_IN} MISSION and IHT keep {K:,} features, a third of the {CELLS:,} cells of hashing and of "
-            f"MISSION's sketch. The paper shows this for 193 species (k = 2.5 million a class), as a picture without numbers.",
+            "MISSION's sketch. The paper shows this for 193 species (k = 2.5 million a class), as a picture without "
+            "numbers.",
             table(
                 ["rounds", "coverage", *curves],
                 [
