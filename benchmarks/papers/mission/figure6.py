@@ -30,16 +30,19 @@ def run(rounds: int = 8) -> str:
         "hashing": engine("hashing", 1, CELLS),
     }
     curves: dict[str, list[float]] = {name: [] for name in engines}
+    scored = [number for number in range(1, rounds + 1) if number <= 5 or number % 4 == 0 or number == rounds]
     seconds = dict.fromkeys(engines, 0.0)
-    for number in range(rounds):
+    for number in range(1, rounds + 1):
         for name, took in learn(engines, ROUND, seed=100 + number).items():
             seconds[name] += took
+        if number not in scored:
+            continue
         for name, right in accuracies(engines).items():
             curves[name].append(right)
         print(number, {name: curve[-1] for name, curve in curves.items()}, seconds, flush=True)
     fig, ax = figure("rounds (coverage 0.25 each)", "accuracy", f"15 species, k = {K:,}, {CELLS:,} cells")
     for name, style in (("MISSION", "o-"), ("IHT", "s-"), ("hashing", "k--")):
-        ax.plot(range(1, rounds + 1), curves[name], style, label="feature hashing" if name == "hashing" else name)
+        ax.plot(scored, curves[name], style, label="feature hashing" if name == "hashing" else name)
     ax.legend()
     return "\n\n".join(
         [
@@ -50,11 +53,11 @@ def run(rounds: int = 8) -> str:
             table(
                 ["rounds", "coverage", *curves],
                 [
-                    [i + 1, f"{ROUND * (i + 1):g}", *(f"{curve[i]:.3f}" for curve in curves.values())]
-                    for i in range(rounds)
+                    [number, f"{ROUND * number:g}", *(f"{curve[i]:.3f}" for curve in curves.values())]
+                    for i, number in enumerate(scored)
                 ],
             ),
-            _verdict(curves, rounds, engines["MISSION"].rows),
+            _verdict(curves, scored, engines["MISSION"].rows),
             f"Processor time of learning against hashing's: MISSION {seconds['MISSION'] / seconds['hashing']:.2f} "
             f"times, IHT {seconds['IHT'] / seconds['hashing']:.2f} times.",
             save(fig, "mission-figure6"),
@@ -62,21 +65,25 @@ def run(rounds: int = 8) -> str:
     )
 
 
-def _verdict(curves: dict[str, list[float]], rounds: int, rows: int) -> str:
+def _verdict(curves: dict[str, list[float]], scored: list[int], rows: int) -> str:
     mission, iht, hashing = (curves[name] for name in ("MISSION", "IHT", "hashing"))
-    ahead = [next((later - i for later in range(i, rounds) if iht[later] >= mission[i]), None) for i in range(rounds)]
-    lead = [f"{by}" if by is not None else f"more than {rounds - 1 - i}" for i, by in enumerate(ahead)]
+    coverage = ROUND * scored[-1]
+    lead = []
+    for number, right in zip(scored, mission, strict=True):
+        there = [later for later, other in zip(scored, iht, strict=True) if other >= right]
+        lead.append(f"{there[0]} for {number}" if there else f"not within {scored[-1]} for {number}")
     gap = 100 * (mission[-1] - hashing[-1])
-    asked = "met" if gap > -1 else "not met"
     short = (
-        f" This is coverage {ROUND * rounds:g}, not the coverage of {PAPER_COVERAGE} (1.58 million fragments) that was "
-        "asked for: THRESHER_ROUNDS=24 runs that."
-        if ROUND * rounds < PAPER_COVERAGE
+        f" This is coverage {coverage:g}, not the coverage of {PAPER_COVERAGE} (1.58 million fragments) that was asked "
+        "for: THRESHER_ROUNDS=24 runs that."
+        if coverage < PAPER_COVERAGE
         else ""
     )
     return (
         f"Asked: an accuracy above hashing's less one point, with an active set a third as large. Got, after {rows:,} "
-        f"fragments: MISSION {mission[-1]:.3f}, hashing {hashing[-1]:.3f}, {gap:+.1f} points: {asked}.{short}\n\n"
-        f"MISSION is above IHT after {sum(m > i for m, i in zip(mission, iht, strict=True))} of {rounds} rounds. "
-        f"Rounds after which IHT is where MISSION was, from the first round on: {', '.join(lead)} (the paper: 1 to 4)."
+        f"fragments: MISSION {mission[-1]:.3f}, hashing {hashing[-1]:.3f}, {gap:+.1f} points: "
+        f"{'met' if gap > -1 else 'not met'}.{short}\n\n"
+        f"MISSION is above IHT at {sum(m > i for m, i in zip(mission, iht, strict=True))} of the {len(scored)} rounds "
+        "scored. Rounds that IHT needs to be where MISSION is after so many (the paper: 1 to 4 more): "
+        f"{'; '.join(lead)}."
     )
