@@ -16,7 +16,9 @@ from benchmarks.papers.mission.genomes import NOT_RUN, STAND_IN, accuracies, eng
 
 CELLS = 1 << 22
 K = CELLS // 3
-PLAIN = {"active": "sketch", "step": STEP, "sketch": (3, CELLS * 32 // 60 // 3)}  # in as many bytes
+#: Constant steps; cells of 60 bytes instead of 32, and fewer of them.
+PLAIN = {"active": "sketch", "step": STEP, "sketch": (3, CELLS * 32 // 60 // 3)}
+PLAIN_HASHING = {"step": STEP, "sketch": (1, CELLS * 32 // 60)}
 ROUND = 0.25
 PAPER_COVERAGE = 6
 
@@ -33,6 +35,7 @@ def run(rounds: int = 8) -> str:
         "IHT": engine("iht", K, CELLS),
         "hashing": engine("hashing", 1, CELLS),
         "MISSION as in the paper": engine("mission", K, CELLS, **PLAIN),
+        "hashing, constant step": engine("hashing", 1, CELLS, **PLAIN_HASHING),
     }
     curves: dict[str, list[float]] = {name: [] for name in engines}
     seconds = dict.fromkeys(engines, 0.0)
@@ -49,14 +52,15 @@ def run(rounds: int = 8) -> str:
         if last:
             break
     fig, ax = figure("rounds (coverage 0.25 each)", "accuracy", f"15 species, k = {K:,}, {CELLS:,} cells")
-    for (name, curve), style in zip(curves.items(), ("o-", "s-", "k--", "^-"), strict=True):
+    for (name, curve), style in zip(curves.items(), ("o-", "s-", "k--", "^-", "k:"), strict=True):
         ax.plot(scored, curve, style, label=name)
-    ax.legend()
+    ax.legend(fontsize=7)
     return "\n\n".join(
         [
             title,
             f"{STAND_IN} MISSION and IHT keep {K:,} features, a third of the {CELLS:,} cells of hashing and of "
-            f"MISSION's sketch. *As in the paper*: as in Figure 4, constant step {STEP}. The paper shows this for 193 "
+            f"MISSION's sketch. *As in the paper*: as in Figure 4, constant step {STEP}, cells in as "
+            "many bytes as the others' (and so with hashing at a constant step). The paper shows this for 193 "
             "species (k = 2.5 million a class), as a picture without numbers.",
             table(
                 ["rounds", "coverage", *curves],
@@ -81,7 +85,8 @@ def _verdict(curves: dict[str, list[float]], scored: list[int], rows: int) -> st
         there = [later for later, other in zip(scored, iht, strict=True) if other >= right]
         lead.append(f"{there[0]} for {number}" if there else f"not within {scored[-1]} for {number}")
     plain = curves["MISSION as in the paper"][-1]
-    gap, plain_gap = 100 * (mission[-1] - hashing[-1]), 100 * (plain - hashing[-1])
+    most = max(hashing[-1], curves["hashing, constant step"][-1])
+    gap, plain_gap = 100 * (mission[-1] - hashing[-1]), 100 * (plain - most)
     short = (
         f" This is coverage {coverage:g}, not the coverage of {PAPER_COVERAGE} (1.58 million fragments) that was asked "
         "for: THRESHER_ROUNDS=24 runs that."
@@ -91,7 +96,8 @@ def _verdict(curves: dict[str, list[float]], scored: list[int], rows: int) -> st
     return (
         f"Asked: an accuracy above hashing's less one point, with an active set a third as large. Got, after {rows:,} "
         f"fragments: MISSION {mission[-1]:.3f}, hashing {hashing[-1]:.3f}, {gap:+.1f} points: "
-        f"{'met' if gap > -1 else 'not met'}; as in the paper {plain:.3f}, {plain_gap:+.1f} points: "
+        f"{'met' if gap > -1 else 'not met'}; as in the paper {plain:.3f}, {plain_gap:+.1f} points from "
+        "the better of the two hashings: "
         f"{'met' if plain_gap > -1 else 'not met'}.{short}\n\n"
         f"MISSION is above IHT at {sum(m > i for m, i in zip(mission, iht, strict=True))} of the {len(scored)} rounds "
         "scored. Rounds that IHT needs to be where MISSION is after so many (the paper: 1 to 4 more): "
