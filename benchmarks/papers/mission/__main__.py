@@ -1,6 +1,7 @@
-"""Make the simulations again and write docs/papers/mission.md: ``python -m benchmarks.papers.mission [name …]``.
+"""Make the simulations and experiments again and write docs/papers/mission.md: ``python -m benchmarks.papers.mission [name …]``.
 
 With names only those parts are made anew; the page keeps what it has of the others.
+The experiments read data named by THRESHER_GENOMES, THRESHER_CRITEO and THRESHER_SPLICE, and say so where there is none.
 """
 
 from __future__ import annotations

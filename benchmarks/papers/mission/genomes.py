@@ -18,7 +18,8 @@ import numpy as np
 import thresher as th
 from thresher.batch import Batch
 from thresher.losses import get_loss
-from thresher.online.engine import OnlineEngine, OnlineSettings
+from thresher.online.engine import OnlineEngine
+from thresher.online.settings import OnlineSettings
 from thresher.scores import Scores
 from thresher.targets import known_targets
 
