@@ -45,7 +45,7 @@ def run() -> str:
             f"paper*: table of the sketch's estimates, constant step {STEP}, three rows of cells in the same "
             "number of bytes. The paper has this figure only as a picture, so there are no numbers to put beside ours.",
             table(["k", *CURVES.values(), "hashing, all cells"], rows),
-            f"Asked: MISSION above IHT at every k. Got: above it at {ahead} of {len(KEPT)} (both with constant steps, "
+            f"Aim: MISSION above IHT at every k. Got: above it at {ahead} of {len(KEPT)} (both with constant steps, "
             f"as in the paper: at {plain} of {len(KEPT)}). Learning takes MISSION {min(slower):.1f} to "
             f"{max(slower):.1f} times as long as hashing (the paper: 2 to 4 times).",
             _picture(right),

@@ -88,18 +88,18 @@ def _verdict(curves: dict[str, list[float]], scored: list[int], rows: int) -> st
     most = max(hashing[-1], curves["hashing, constant step"][-1])
     gap, plain_gap = 100 * (mission[-1] - hashing[-1]), 100 * (plain - most)
     short = (
-        f" This is coverage {coverage:g}, not the coverage of {PAPER_COVERAGE} (1.58 million fragments) that was asked "
-        "for: THRESHER_ROUNDS=24 runs that."
+        f" This is coverage {coverage:g}, not the coverage of {PAPER_COVERAGE} (1.58 million fragments) that is "
+        "the aim: THRESHER_ROUNDS=24 runs that."
         if coverage < PAPER_COVERAGE
         else ""
     )
     return (
-        f"Asked: an accuracy above hashing's less one point, with an active set a third as large. Got, after {rows:,} "
+        f"Aim: an accuracy above hashing's less one point, with an active set a third as large. Got, after {rows:,} "
         f"fragments: MISSION {mission[-1]:.3f}, hashing {hashing[-1]:.3f}, {gap:+.1f} points: "
         f"{'met' if gap > -1 else 'not met'}; as in the paper {plain:.3f}, {plain_gap:+.1f} points from "
         "the better of the two hashings: "
         f"{'met' if plain_gap > -1 else 'not met'}.{short}\n\n"
         f"MISSION is above IHT at {sum(m > i for m, i in zip(mission, iht, strict=True))} of the {len(scored)} rounds "
-        "scored. Rounds that IHT needs to be where MISSION is after so many (the paper: 1 to 4 more): "
+        "scored. Rounds (of those) that IHT needs to be where MISSION is after so many (the paper: 1 to 4 more): "
         f"{'; '.join(lead)}."
     )
