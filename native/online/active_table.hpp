@@ -66,6 +66,7 @@ class ActiveTable final : public Store {
 
   void update(const Row& row, const Gradient& gradient, const Move& move, bool fresh) override {
     if (fresh) find(row);
+    distinct_ = fresh;  // a mini-batch has every key once
     for (std::size_t t = 0; t < tables(one); ++t) {
       // Kept features move first, so that a newcomer competes with where they are going.
       for (const Member& member : members_[t]) move_member(t, member, row, gradient, move);
@@ -135,6 +136,7 @@ class ActiveTable final : public Store {
   Buffer<std::uint64_t> mixed_;
   Buffer<Place> places_;
   std::vector<std::uint64_t> entered_;  // keys that got into a table
+  bool distinct_ = false;               // whether no key stands twice
   std::vector<double> sums_;
   std::vector<double> moves_;
   std::vector<double> newcomer_;
@@ -233,7 +235,7 @@ void ActiveTable<Cells, one>::move_others(std::size_t t, const Row& row, const G
     const double noise = Cells::adaptive ? found + move.prior : 1.0;
     const bool weak = squares <= 0.0 || (threshold > 0.0 && squares < threshold * threshold * noise * (1.0 - 1e-12));
     if (!weak && enter(t, i, row, move, sums, found)) [[unlikely]] {
-      marks |= mark;
+      if (!distinct_) marks |= mark;
       continue;
     }
     if constexpr (words)
