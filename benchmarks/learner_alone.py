@@ -135,7 +135,7 @@ def _from_cache(stream: HardStream, cache: Path, *options: str) -> float:
     return _cpu() - started
 
 
-def run(rows: int = ROWS, repeats: int = 5) -> str:
+def run(rows: int = ROWS, repeats: int = 3) -> str:
     """Nanoseconds a non-zero of every learner."""
     with tempfile.TemporaryDirectory() as folder:
         stream = hard_stream().head(rows, folder)

@@ -51,7 +51,7 @@ def _repeated(stream: HardStream, folder: str) -> HardStream:
     return longer
 
 
-def run(rows: int = ROWS, repeats: int = 5) -> str:
+def run(rows: int = ROWS, repeats: int = 3) -> str:
     """Time whole processes in turns on the file once and four times over."""
     contenders: dict[str, Callable[[HardStream], object]] = {
         f"thresher, {title}, {how}": _select(form, *options)
