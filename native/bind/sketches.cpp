@@ -24,25 +24,16 @@ nb::object query(const CountSketch& sketch, const Array<const std::uint64_t>& ke
   return to_numpy(std::move(out));
 }
 
-void add_evidence(EvidenceSketch& sketch, const Array<const std::uint64_t>& keys, const Array<const double>& sums,
-                  const Array<const double>& energies) {
+/// Add to keys, or make them read something: `change` is one of the sketch's own two ways.
+template <void (EvidenceSketch::*change)(const Place*, std::size_t, std::size_t, const double*, double)>
+void change_evidence(EvidenceSketch& sketch, const Array<const std::uint64_t>& keys, const Array<const double>& sums,
+                     const Array<const double>& energies) {
   if (keys.shape(0) * sketch.lanes() != sums.shape(0) || keys.shape(0) != energies.shape(0))
     throw nb::value_error("one sum and one energy a key are needed");
   Place places[Places::most_rows];
   for (std::size_t i = 0; i < keys.shape(0); ++i) {
     sketch.places().locate(keys.data()[i], places);
-    sketch.add(places, 0, sketch.lanes(), sums.data() + i * sketch.lanes(), energies.data()[i]);
-  }
-}
-
-void put_evidence(EvidenceSketch& sketch, const Array<const std::uint64_t>& keys, const Array<const double>& sums,
-                  const Array<const double>& energies) {
-  if (keys.shape(0) * sketch.lanes() != sums.shape(0) || keys.shape(0) != energies.shape(0))
-    throw nb::value_error("one sum and one energy a key are needed");
-  Place places[Places::most_rows];
-  for (std::size_t i = 0; i < keys.shape(0); ++i) {
-    sketch.places().locate(keys.data()[i], places);
-    sketch.put(places, 0, sketch.lanes(), sums.data() + i * sketch.lanes(), energies.data()[i]);
+    (sketch.*change)(places, 0, sketch.lanes(), sums.data() + i * sketch.lanes(), energies.data()[i]);
   }
 }
 
@@ -101,8 +92,8 @@ void bind_sketches(nb::module_& m) {
       .def("query", &query, nb::arg("keys"))
       .def("bound", &CountSketch::bound);
   bind_sketch<EvidenceSketch, std::uint16_t>(m, "EvidenceSketch")
-      .def("add", &add_evidence, nb::arg("keys"), nb::arg("sums"), nb::arg("energies"))
-      .def("put", &put_evidence, nb::arg("keys"), nb::arg("sums"), nb::arg("energies"))
+      .def("add", &change_evidence<&EvidenceSketch::add>, nb::arg("keys"), nb::arg("sums"), nb::arg("energies"))
+      .def("put", &change_evidence<&EvidenceSketch::put>, nb::arg("keys"), nb::arg("sums"), nb::arg("energies"))
       .def("query", &query_evidence, nb::arg("keys"))
       .def_prop_rw("random", &EvidenceSketch::random, &EvidenceSketch::set_random);
 }

@@ -14,7 +14,7 @@
 namespace thresher::online {
 
 /// The upper half of a float, rounded up or down at random so that it is right on average: 8 bits of
-/// precision, of which sums of many small numbers lose nothing in expectation.
+/// precision, of which sums lose nothing in expectation as long as what is added is not below 2^-24 of them.
 struct HalfFloat {
   static float open(std::uint32_t half) { return std::bit_cast<float>(half << 16); }
   static std::uint32_t close(float number, std::uint32_t random16) {

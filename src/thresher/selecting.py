@@ -77,7 +77,7 @@ def select(
         ``logistic``, ``hinge``, ``squared_hinge`` for two classes, ``softmax`` for several, ``squared``,
         ``huber:delta`` for numbers.
     step : "auto", float, "adaptive:RATE" or "RATE/sqrt"
-        The step along each example's gradient. ``auto`` needs no tuning.
+        The step along each example's gradient. ``auto`` adapts to every feature.
     memory : str or int
         What may be held, planned before the first row and kept: ``"64MB"``.
     sketch : (rows, width), optional

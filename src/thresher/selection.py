@@ -97,17 +97,12 @@ class Selection:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_index"}  # made again when needed
 
-    @property
-    def wanted(self) -> NDArray[np.uint64] | None:
-        """The keys that predicting needs of each row; None for all."""
-        return self.keys
-
     def batches(self, data: Any, reading: dict[str, Any]) -> Iterator[Batch]:
         """The rows of any data, with the selected features only."""
         if self.multilabel and self.space.kind == "index" and is_paths(data):  # LIBSVM, whose rows may have several
             reading = {"multilabel": True, **reading}
         source = self.over(as_source(data, like=self.space.kmers, **reading))
-        for batch, _ in source.batches(keys=self.wanted, want_labels=False):
+        for batch, _ in source.batches(keys=self.keys, want_labels=False):
             if len(batch):
                 yield batch
 
@@ -337,7 +332,7 @@ def evaluate(selection: Selection, source: Source) -> dict[str, float]:
     """Score a selection on labelled data by what fits its task, see `thresher.scores.Scores`."""
     source = selection.over(source)
     scores = Scores(selection.loss, len(selection.classes or ()))
-    for batch, cursor in source.batches(keys=selection.wanted):
+    for batch, cursor in source.batches(keys=selection.keys):
         where = partial(source.where, cursor, batch)
         y = known_targets(batch, selection.classes, selection.loss, where, multilabel=selection.multilabel)
         margins = selection.margins(batch)

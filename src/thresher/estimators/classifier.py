@@ -50,7 +50,7 @@ class MissionClassifier(ClassifierMixin, OnlineEstimator):
     active : {"exact", "sketch"}
         ``exact`` keeps the exact weights of the features in the table; ``sketch`` is the paper's MISSION.
     step : "auto", float, "adaptive:RATE" or "RATE/sqrt"
-        The step along each example's gradient. ``auto`` needs no tuning.
+        The step along each example's gradient. ``auto`` adapts to every feature.
     passes : int
         How often `fit` goes through the data.
     minibatch : int

@@ -40,7 +40,7 @@ class OnlineSettings:
     step : "auto", float, "adaptive:RATE" or "RATE/sqrt"
         The step along each example's gradient. A number is a constant step; ``"0.5/sqrt"`` falls with the
         square root of the number of updates. ``adaptive`` gives every feature steps of its own, by the
-        evidence there is for it, in units of the data's own scale, and needs no tuning; it is what
+        evidence there is for it, in units of the data's own scale; it is what
         ``auto`` means except for ``active="sketch"``, which has no room for the evidence and takes
         half the largest step that is stable, 1 / (2 max ‖x‖²).
     intercept : bool
