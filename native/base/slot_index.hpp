@@ -34,13 +34,34 @@ class SlotIndex {
   template <class Is>
   [[nodiscard]] std::uint32_t find(std::uint64_t hash, Is&& is) const {
     const std::size_t at = hash >> shift_;
-    const Seen seen = look(at, tag(hash));
+    const Seen seen = look(tags_.data() + at, tag(hash));
     // Where no tag is the same this asks for the slot of place 0, which is near: there always is one.
     const std::uint32_t any = 0U - static_cast<std::uint32_t>(seen.same != 0);
     const std::uint32_t slot = slots_[(at + lowest_bit(seen.same | 0x10000U)) & mask_ & any];
     const std::uint32_t here = any & (0U - static_cast<std::uint32_t>(is(slot)));
-    if (((seen.same & (seen.same - 1)) != 0 || !seen.ends) && here == 0) [[unlikely]] return find_slowly(hash, is);
+    if (((seen.same & (seen.same - 1)) != 0 || seen.full != 0) && here == 0) [[unlikely]] return find_slowly(hash, is);
     return slot | ~here;
+  }
+
+  /// Of `n` hashes the positions of those that may be here, in order; all others are not. Where most are not, this
+  /// is a fraction of the work of finding each.
+  std::size_t screen(const std::uint64_t* hashes, std::size_t n, std::uint32_t* maybe) const {
+    const std::uint8_t* const tags = tags_.data();
+    const unsigned shift = shift_;
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const Seen seen = look(tags + (hashes[i] >> shift), tag(hashes[i]));
+      maybe[found] = static_cast<std::uint32_t>(i);
+      found += static_cast<std::size_t>((seen.same | seen.full) != 0);
+    }
+    return found;
+  }
+
+  /// The slot that `find` would ask about first; any, if there is none.
+  [[nodiscard]] std::uint32_t likely(std::uint64_t hash) const {
+    const std::size_t at = hash >> shift_;
+    const Seen seen = look(tags_.data() + at, tag(hash));
+    return slots_[(at + lowest_bit(seen.same | 0x10000U)) & mask_];
   }
 
   void add(std::uint64_t hash, std::uint32_t slot) {
@@ -67,38 +88,38 @@ class SlotIndex {
   static constexpr std::size_t group = 16;
   struct Seen {
     std::uint32_t same;  // bits of the places with the tag, before the first empty one
-    bool ends;           // whether there is an empty one
+    std::uint32_t full;  // zero if there is an empty one
   };
 
   template <class Is>
   [[nodiscard]] std::uint32_t find_slowly(std::uint64_t hash, Is&& is) const {
     for (std::size_t at = hash >> shift_;; at = (at + group) & mask_) {
-      const Seen seen = look(at, tag(hash));
+      const Seen seen = look(tags_.data() + at, tag(hash));
       for (std::uint32_t same = seen.same; same != 0; same &= same - 1) {
         const std::uint32_t slot = slots_[(at + lowest_bit(same)) & mask_];
         if (is(slot)) return slot;
       }
-      if (seen.ends) return none;
+      if (seen.full == 0) return none;
     }
   }
 
   static std::size_t capacity(std::size_t slots) { return std::bit_ceil(std::max(group, 2 * slots)); }
   static std::uint8_t tag(std::uint64_t hash) { return static_cast<std::uint8_t>(0x80U | (hash & 0x7fU)); }
 
-  [[nodiscard]] Seen look(std::size_t at, std::uint8_t tag) const {
+  static Seen look(const std::uint8_t* at, std::uint8_t tag) {
     std::uint32_t same = 0;
-    std::uint32_t empty = 0;
+    std::uint32_t used = 0;
 #if defined(THRESHER_SSE2)
-    const __m128i tags = _mm_loadu_si128(reinterpret_cast<const __m128i*>(tags_.data() + at));
+    const __m128i tags = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
     same = static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(tags, _mm_set1_epi8(static_cast<char>(tag)))));
-    empty = static_cast<std::uint32_t>(_mm_movemask_epi8(tags)) ^ 0xffffU;  // used tags have their upper bit
+    used = static_cast<std::uint32_t>(_mm_movemask_epi8(tags));  // used tags have their upper bit
 #else
     for (std::uint32_t i = 0; i < group; ++i) {
-      same |= static_cast<std::uint32_t>(tags_[at + i] == tag) << i;
-      empty |= static_cast<std::uint32_t>(tags_[at + i] == 0) << i;
+      same |= static_cast<std::uint32_t>(at[i] == tag) << i;
+      used |= static_cast<std::uint32_t>(at[i] != 0) << i;
     }
 #endif
-    return {same & (empty - 1) & ~empty, empty != 0};
+    return {same & ~(used + 1), (used + 1) >> group};
   }
 
   void set(std::size_t at, std::uint8_t tag, std::uint32_t slot) {

@@ -19,16 +19,14 @@ std::size_t checked(std::size_t k) {
 }  // namespace
 
 TopK::TopK(std::size_t k, std::size_t name_cap, double lazy)
-    : k_(checked(k)), name_cap_(name_cap), slack_(1.0 + lazy), index_(k) {
+    : k_(checked(k)), name_cap_(name_cap), slack_(1.0 + lazy), index_(k), weak_(k, lazy > 0.0) {
   slots_.assign(k, {});
-  heap_.resize(k);
   name_.resize(k);
 }
 
 std::size_t TopK::planned_bytes(std::size_t k, std::size_t name_cap) {
-  const std::size_t slot =
-      sizeof(Slot) + sizeof(Node) + sizeof(std::string) + (name_cap > 15 ? name_cap + 17 : 0);
-  return SlotIndex::planned_bytes(k) + k * slot;
+  const std::size_t slot = sizeof(Slot) + sizeof(std::string) + (name_cap > 15 ? name_cap + 17 : 0);
+  return SlotIndex::planned_bytes(k) + Weakest::planned_bytes(k) + k * slot;
 }
 
 std::uint32_t TopK::offer(std::uint64_t key, double weight, NameView name, std::uint64_t count, Evicted* evicted) {
@@ -36,36 +34,35 @@ std::uint32_t TopK::offer(std::uint64_t key, double weight, NameView name, std::
   std::uint32_t slot;
   if (size_ < k_) {
     slot = static_cast<std::uint32_t>(size_++);
-    slots_[slot].heap_at = slot;
+    weak_.put(slot, key, magnitude);
   } else {
+    drop_old_nodes();
     if (too_weak(weight)) return none;
-    slot = weakest();
-    const double smallest = heap_[0].bound * slack_;
+    find_weakest();
+    slot = weak_.top().slot;
+    const double smallest = weak_.top().bound * slack_;
     if (magnitude < smallest || (magnitude == smallest && key > slots_[slot].key)) return none;
     if (evicted != nullptr) *evicted = {slots_[slot].key, slots_[slot].weight, true};
     index_.remove(mix_key(slots_[slot].key), slot, [&](std::uint32_t other) { return mix_key(slots_[other].key); });
+    weak_.replace_top(slot, key, magnitude);
   }
-  const std::uint32_t at = slots_[slot].heap_at;
-  slots_[slot] = {key, weight, count, at};
-  heap_[at] = {magnitude, slot};
-  if (!name_[slot].empty() || !name.empty()) name_[slot] = spelled(name, name_cap_);
+  slots_[slot] = {key, weight, count};
+  if (named_ || !name.empty()) {
+    named_ = true;
+    name_[slot] = spelled(name, name_cap_);
+  }
   index_.add(mix_key(key), slot);
-  rise(at);
-  sink(slots_[slot].heap_at);
+  if (size_ == k_ && weak_.empty()) refill();
   return slot;
 }
 
 void TopK::set_bound(std::uint32_t slot, double bound) {
-  heap_[slots_[slot].heap_at].bound = bound;
-  rise(slots_[slot].heap_at);
-  sink(slots_[slot].heap_at);
+  if (slack_ > 1.0) weak_.put(slot, slots_[slot].key, bound);
 }
 
 void TopK::scale(double power_of_two) {
-  for (std::size_t i = 0; i < size_; ++i) {
-    slots_[i].weight *= power_of_two;
-    heap_[i].bound *= power_of_two;
-  }
+  for (std::size_t i = 0; i < size_; ++i) slots_[i].weight *= power_of_two;
+  weak_.scale(power_of_two);
 }
 
 std::vector<std::uint32_t> TopK::ordered(std::size_t limit) const {
@@ -82,51 +79,30 @@ std::vector<std::uint32_t> TopK::ordered(std::size_t limit) const {
   return slots;
 }
 
-void TopK::lower(std::size_t at, double bound) {
-  heap_[at].bound = bound;
-  rise(at);
-}
-
-void TopK::rise(std::size_t at) {
-  const Node node = heap_[at];
-  while (at > 0) {
-    const std::size_t parent = (at - 1) / 2;
-    if (!weaker(node, heap_[parent])) break;
-    place(at, heap_[parent]);
-    at = parent;
+/// Bring a node on top that counts.
+void TopK::drop_old_nodes() {
+  while (!weak_.current(weak_.top()) || slots_[weak_.top().slot].key != weak_.top().key) {
+    weak_.pop();
+    if (weak_.empty()) refill();
   }
-  place(at, node);
 }
 
-void TopK::sink(std::size_t at) {
-  const Node node = heap_[at];
+/// Bring the weakest slot on top; the node there counts.
+void TopK::find_weakest() {
   for (;;) {
-    std::size_t child = 2 * at + 1;
-    if (child >= size_) break;
-    if (child + 1 < size_) {
-      // Which child is the weaker one nobody can predict, so that is added up; equal ones are rare.
-      const double left = heap_[child].bound;
-      const double right = heap_[child + 1].bound;
-      if (left == right) [[unlikely]]
-        child += weaker(heap_[child + 1], heap_[child]) ? 1 : 0;
-      else
-        child += static_cast<std::size_t>(right < left);
-    }
-    if (!weaker(heap_[child], node)) break;
-    place(at, heap_[child]);
-    at = child;
+    const Weakest::Node top = weak_.top();
+    const double magnitude = magnitude_of(slots_[top.slot].weight);
+    if (top.bound == magnitude) return;
+    weak_.replace_top(top.slot, top.key, magnitude);
+    if (weak_.empty()) refill();
+    drop_old_nodes();
   }
-  place(at, node);
 }
 
-std::uint32_t TopK::weakest() {
-  for (;;) {
-    Node& root = heap_[0];
-    const double magnitude = magnitude_of(slots_[root.slot].weight);
-    if (root.bound == magnitude) return root.slot;
-    root.bound = magnitude;
-    sink(0);
-  }
+void TopK::refill() {
+  weak_.refill(
+      size_, [this](std::uint32_t slot) { return magnitude_of(slots_[slot].weight); },
+      [this](std::uint32_t slot) { return slots_[slot].key; });
 }
 
 }  // namespace thresher

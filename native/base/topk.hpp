@@ -10,17 +10,17 @@
 #include "base/hash.hpp"
 #include "base/rows.hpp"
 #include "base/slot_index.hpp"
+#include "base/weakest.hpp"
 
 namespace thresher {
 
 /// Exactly the k largest |weight| of all that was offered, at every moment; ties go to the smaller key.
 ///
-/// Two structures over the same k slots: an open-addressing index from key to slot, and a min-heap
-/// over lower bounds of |weight|. A weight that grows leaves its bound stale; only one that falls
-/// below its bound moves in the heap, and the root is brought up to date when somebody asks who is
-/// the smallest. So an update costs O(1) amortised and the answer is exact.
+/// Two structures over the same k slots: an open-addressing index from key to slot, and a heap of the weakest
+/// by lower bounds of |weight|. A weight that grows leaves its bound stale, which is brought up to date when
+/// somebody asks who is the smallest. So an update costs O(1) amortised and the answer is exact.
 ///
-/// With `lazy` > 0 it is not: a weight moves in the heap only after it fell by that share, and a newcomer
+/// With `lazy` > 0 it is not: a weight's bound moves only after it fell by that share, and a newcomer
 /// must beat the smallest by it. That saves some work where weights jitter (section 7 of the MISSION paper).
 class TopK {
  public:
@@ -38,12 +38,26 @@ class TopK {
   }
   [[nodiscard]] std::uint32_t find(std::uint64_t key) const { return find(key, mix_key(key)); }
 
+  /// Of `n` keys by their mix_key the positions of those that may be kept, in order; returns how many.
+  std::size_t screen(const std::uint64_t* mixed, std::size_t n, std::uint32_t* maybe) const {
+    return index_.screen(mixed, n, maybe);
+  }
+
+  /// Ask the memory for the slot that a key is probably in, and return it.
+  std::uint32_t ask(std::uint64_t mixed) const {
+    const std::uint32_t slot = index_.likely(mixed);
+    prefetch(&slots_[slot]);
+    return slot;
+  }
+
   [[nodiscard]] double weight(std::uint32_t slot) const { return slots_[slot].weight; }
   [[nodiscard]] std::uint64_t key(std::uint32_t slot) const { return slots_[slot].key; }
   [[nodiscard]] std::uint64_t count(std::uint32_t slot) const { return slots_[slot].count; }
   [[nodiscard]] const std::string& name(std::uint32_t slot) const { return name_[slot]; }
-  /// What the heap has of a slot; matters to the future only where the table is lazy.
-  [[nodiscard]] double bound(std::uint32_t slot) const { return heap_[slots_[slot].heap_at].bound; }
+  /// What a slot's |weight| is taken to be; another number than that only where the table is lazy.
+  [[nodiscard]] double bound(std::uint32_t slot) const {
+    return slack_ > 1.0 ? weak_.bound(slot) : magnitude_of(slots_[slot].weight);
+  }
 
   /// Give a kept feature a new weight, and count one more sighting of it.
   void set(std::uint32_t slot, double weight) {
@@ -51,12 +65,12 @@ class TopK {
     at.weight = weight;
     ++at.count;
     const double magnitude = magnitude_of(weight);
-    if (magnitude * slack_ < heap_[at.heap_at].bound) lower(at.heap_at, magnitude);
+    if (magnitude * slack_ <= weak_.frontier()) fell(slot, magnitude);
   }
 
-  /// No weight below this can enter: the heap's root, whose bound is at most every |weight|. Compared with
+  /// No weight below this can enter: the bound of the weakest, which is at most every |weight|. Compared with
   /// before anything else is done, it ends most offers early. Negative while there is room.
-  [[nodiscard]] double threshold() const { return size_ == k_ ? heap_[0].bound * slack_ : -1.0; }
+  [[nodiscard]] double threshold() const { return size_ == k_ ? weak_.top().bound * slack_ : -1.0; }
   [[nodiscard]] bool too_weak(double weight) const { return std::fabs(weight) < threshold(); }
 
   /// Offer a feature that is not in the table. It enters if there is room or if it beats the
@@ -78,16 +92,10 @@ class TopK {
   static std::size_t planned_bytes(std::size_t k, std::size_t name_cap);
 
  private:
-  /// What is looked at together lies together: a slot is half a cache line.
   struct Slot {
     std::uint64_t key;
     double weight;
     std::uint64_t count;
-    std::uint32_t heap_at;
-  };
-  struct Node {
-    double bound;  // at most |weight|: what the heap is ordered by
-    std::uint32_t slot;
   };
 
   /// What the table ranks by. What is no number counts as infinite: a comparison with it would hold for
@@ -96,18 +104,13 @@ class TopK {
     const double magnitude = std::fabs(weight);
     return magnitude == magnitude ? magnitude : HUGE_VAL;
   }
-  /// Whether node a leaves the table before node b.
-  [[nodiscard]] bool weaker(const Node& a, const Node& b) const {
-    return a.bound < b.bound || (a.bound == b.bound && slots_[a.slot].key > slots_[b.slot].key);
+  void fell(std::uint32_t slot, double magnitude) {
+    const double bound = weak_.bound(slot);
+    if (bound < 0.0 || magnitude * slack_ < bound) weak_.put(slot, slots_[slot].key, magnitude);
   }
-  void place(std::size_t at, Node node) {
-    heap_[at] = node;
-    slots_[node.slot].heap_at = static_cast<std::uint32_t>(at);
-  }
-  void lower(std::size_t at, double bound);
-  void rise(std::size_t at);
-  void sink(std::size_t at);
-  std::uint32_t weakest();
+  void drop_old_nodes();
+  void find_weakest();
+  void refill();
 
   std::size_t k_;
   std::size_t name_cap_;
@@ -115,8 +118,9 @@ class TopK {
   std::size_t size_ = 0;
   SlotIndex index_;
   Buffer<Slot> slots_;
-  Buffer<Node> heap_;
+  Weakest weak_;
   std::vector<std::string> name_;
+  bool named_ = false;  // as long as nobody has a name, none is looked at
 };
 
 struct Evicted {

@@ -2,13 +2,23 @@
 #pragma once
 
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "base/buffer.hpp"
 #include "online/nothing.hpp"
+#include "online/row_split.hpp"
 #include "online/store.hpp"
 
 namespace thresher::online {
+
+/// Where nothing of the sketch is held apart while a row is learned.
+template <class Cells>
+struct NoHands {
+  explicit NoHands(Cells&) {}
+  void pause() {}
+  void go_on() {}
+};
 
 /// A kept feature has its exact sum of gradients from the moment it entered, when it brought the sketch's estimate
 /// along; one that leaves is written back, so that its estimate becomes its sum. Predictions come from the
@@ -26,8 +36,8 @@ class ActiveTable final : public Store {
       : Store(lanes), group_(split ? 1 : lanes), cells_(std::move(cells)) {
     for (std::size_t t = 0; t < (split ? lanes : 1); ++t) tables_.emplace_back(k, name_cap, lazy);
     kept_.assign(tables_.size() * k * kept_size(), 0.0);
-    members_.resize(tables_.size());
-    others_.resize(tables_.size());
+    splits_.resize(tables_.size());
+    places_.resize(tables_.size());
     sums_.resize(group_);
     moves_.resize(group_);
     newcomer_.resize(kept_size());
@@ -52,7 +62,7 @@ class ActiveTable final : public Store {
     for (std::size_t t = 0; t < tables(one); ++t) {
       double* out = sums + t * group();
       for (std::size_t c = 0; c < group(); ++c) out[c] = 0.0;
-      for (const Member& member : members_[t]) {
+      for (const Member& member : splits_[t].members()) {
         const double x = row.value(member.feature);
         if constexpr (one) {
           out[0] += tables_[t].weight(member.slot) * x;
@@ -67,14 +77,14 @@ class ActiveTable final : public Store {
   void update(const Row& row, const Gradient& gradient, const Move& move, bool fresh) override {
     if (fresh) find(row);
     distinct_ = fresh;  // a mini-batch has every key once
+    if constexpr (one) {
+      gradients_.resize(row.n);
+      for (std::size_t i = 0; i < row.n; ++i) gradients_[i] = gradient.at(row, i, 0);
+    }
     for (std::size_t t = 0; t < tables(one); ++t) {
       // Kept features move first, so that a newcomer competes with where they are going.
-      for (const Member& member : members_[t]) move_member(t, member, row, gradient, move);
-      switch (cells_.places().rows()) {
-        case 1: move_others<1>(t, row, gradient, move); break;
-        case 3: move_others<3>(t, row, gradient, move); break;
-        default: move_others<0>(t, row, gradient, move);
-      }
+      for (const Member& member : splits_[t].members()) move_member(t, member, row, gradient, move);
+      by_rows([&](auto rows) { move_others<rows>(t, row, gradient, move); });
     }
   }
 
@@ -95,46 +105,42 @@ class ActiveTable final : public Store {
   static constexpr std::size_t energy = 1;
   static constexpr std::size_t header = 2;
 
-  struct Member {
-    std::uint32_t feature;
-    std::uint32_t slot;
-  };
+  using Member = RowSplit::Member;
 
   [[nodiscard]] std::size_t group() const { return one ? 1 : group_; }
   [[nodiscard]] std::size_t tables(bool single) const { return single ? 1 : tables_.size(); }
-  Place* places(std::size_t i) { return places_.data() + i * cells_.places().rows(); }
+
+  /// Call with the number of the sketch's rows where that is a usual one, so that loops over them unroll; else with 0.
+  template <class Call>
+  void by_rows(Call&& call) {
+    switch (cells_.places().rows()) {
+      case 1: call(std::integral_constant<std::uint32_t, 1>{}); break;
+      case 3: call(std::integral_constant<std::uint32_t, 3>{}); break;
+      default: call(std::integral_constant<std::uint32_t, 0>{});
+    }
+  }
 
   /// Which features of the row are kept, in which slot; the places of the others, on their way here.
   void find(const Row& row);
   void move_member(std::size_t t, const Member& member, const Row& row, const Gradient& gradient, const Move& move);
   template <std::uint32_t rows>
   void move_others(std::size_t t, const Row& row, const Gradient& gradient, const Move& move);
+  [[nodiscard]] double squared_threshold(std::size_t t) const;
   bool entered_before(std::size_t t, std::uint32_t i, const Row& row, const Gradient& gradient, const Move& move);
   bool enter(std::size_t t, std::uint32_t i, const Row& row, const Move& move, const double* sums, double found);
 
   /// Bring what a kept feature's sums are multiplied by up to date; returns what it is ranked by.
   double settle(double* state, const Move& move) const;
 
-  struct Members {
-    Buffer<Member> list;
-    std::size_t n = 0;
-    [[nodiscard]] const Member* begin() const { return list.data(); }
-    [[nodiscard]] const Member* end() const { return list.data() + n; }
-  };
-  struct Others {
-    Buffer<std::uint32_t> features;
-    std::size_t n = 0;
-  };
-
   std::size_t group_;  // lanes of one table
   Cells cells_;
   std::vector<TopK> tables_;
   Buffer<double> kept_;
   // Of the row at hand:
-  std::vector<Members> members_;
-  std::vector<Others> others_;
+  std::vector<RowSplit> splits_;
+  std::vector<Buffer<Place>> places_;  // of the features that are not kept
   Buffer<std::uint64_t> mixed_;
-  Buffer<Place> places_;
+  Buffer<double> gradients_;  // of one lane
   std::vector<std::uint64_t> entered_;  // keys that got into a table
   bool distinct_ = false;               // whether no key stands twice
   std::vector<double> sums_;
@@ -144,33 +150,17 @@ class ActiveTable final : public Store {
 
 template <class Cells, bool one>
 void ActiveTable<Cells, one>::find(const Row& row) {
-  places_.resize(row.n * cells_.places().rows());
   mixed_.resize(row.n);
   for (std::size_t i = 0; i < row.n; ++i) mixed_[i] = mix_key(row.keys[i]);
   for (std::size_t t = 0; t < tables(one); ++t) {
-    Members& members = members_[t];
-    Others& others = others_[t];
-    members.list.resize(row.n);
-    others.features.resize(row.n);
-    const TopK& table = tables_[t];
-    Member* const kept = members.list.data();
-    std::uint32_t* const rest = others.features.data();
-    std::size_t m = 0;
-    for (std::size_t i = 0; i < row.n; ++i) {
-      // Without a branch on who is kept, which nobody could predict: written to both lists, counted in one.
-      const std::uint32_t slot = table.find(row.keys[i], mixed_[i]);
-      kept[m] = {static_cast<std::uint32_t>(i), slot};
-      rest[i - m] = static_cast<std::uint32_t>(i);
-      m += static_cast<std::size_t>(slot != TopK::none);
-    }
-    members.n = m;
-    others.n = row.n - m;
-    if constexpr (std::is_same_v<Cells, Nothing<Cells::adaptive>>) continue;
-    for (std::size_t r = 0; r < others.n; ++r) {
-      const std::size_t i = rest[r];
-      cells_.places().locate(row.keys[i], mixed_[i], places(i));
-      cells_.ask(places(i));
-    }
+    splits_[t].divide(tables_[t], row, mixed_.data(), [&](std::uint32_t slot) { prefetch(kept(t, slot)); });
+    const std::span<const std::uint32_t> others = splits_[t].others();
+    places_[t].resize(others.size() * cells_.places().rows());
+    if constexpr (!std::is_same_v<Cells, Nothing<Cells::adaptive>>)
+      by_rows([&](auto rows) {
+        cells_.places().template locate<rows>(row.keys, mixed_.data(), others.data(), others.size(), cells_.memory(),
+                                              one ? Cells::one_lane_bytes : cells_.cell_bytes(), places_[t].data());
+      });
   }
 }
 
@@ -198,31 +188,37 @@ void ActiveTable<Cells, one>::move_member(std::size_t t, const Member& member, c
 template <class Cells, bool one>
 template <std::uint32_t rows>
 void ActiveTable<Cells, one>::move_others(std::size_t t, const Row& row, const Gradient& gradient, const Move& move) {
-  const TopK& table = tables_[t];
   const std::size_t lane = t * group();
+  const std::size_t each = rows > 0 ? rows : cells_.places().rows();
   double local[2];
   double* const sums = one ? local : sums_.data();
   double* const moves = one ? local + 1 : moves_.data();
   // Cells of one word have a way of their own, for the usual numbers of rows.
   constexpr bool words = one && rows > 0 && std::is_same_v<Cells, EvidenceSketch>;
   CellWords<words ? rows : 1> seen;
+  std::conditional_t<words, EvidenceSketch::Hands, NoHands<Cells>> hands(cells_);
   entered_.clear();
   std::uint64_t marks = 0;  // a bit for some of 64 kinds of keys that entered: a filter before the list
-  const std::uint32_t* const features = others_[t].features.data();
-  const std::size_t n = others_[t].n;
-  for (std::size_t r = 0; r < n; ++r) {
-    const std::uint32_t i = features[r];
-    const std::uint64_t mark = std::uint64_t{1} << (mixed_[i] & 63);
-    if ((marks & mark) != 0 && entered_before(t, i, row, gradient, move)) [[unlikely]] continue;
+  double enough = squared_threshold(t);
+  const Place* at = places_[t].data();
+  const double* const gradients = one ? gradients_.data() : nullptr;
+  for (const std::uint32_t i : splits_[t].others()) {
+    const Place* const places = at;
+    at += each;
+    if (marks != 0 && (marks >> (mixed_[i] & 63) & 1) != 0) [[unlikely]]
+      if (entered_before(t, i, row, gradient, move)) {
+        enough = squared_threshold(t);
+        continue;
+      }
     double found;
     if constexpr (words)
-      found = cells_.read(places(i), seen, sums);
+      found = hands.read(places, seen, sums[0]);
     else
-      found = cells_.read(places(i), lane, group(), sums);
+      found = cells_.read(places, lane, group(), sums);
     double squares = 0.0;
     double gathered = 0.0;
     for (std::size_t c = 0; c < group(); ++c) {
-      const double g = gradient.at(row, i, lane + c);
+      const double g = one ? gradients[i] : gradient.at(row, i, lane + c);
       moves[c] = -move.rate * g;
       gathered += g * g;
       sums[c] += moves[c];
@@ -231,18 +227,28 @@ void ActiveTable<Cells, one>::move_others(std::size_t t, const Row& row, const G
     if (gathered == 0.0) continue;
     found += gathered;
     // Most are too weak, which shows without a root or a division.
-    const double threshold = table.threshold();
-    const double noise = Cells::adaptive ? found + move.prior : 1.0;
-    const bool weak = squares <= 0.0 || (threshold > 0.0 && squares < threshold * threshold * noise * (1.0 - 1e-12));
-    if (!weak && enter(t, i, row, move, sums, found)) [[unlikely]] {
-      if (!distinct_) marks |= mark;
-      continue;
+    if (squares > enough * (Cells::adaptive ? found + move.prior : 1.0)) [[unlikely]] {
+      hands.pause();
+      const bool entered = enter(t, i, row, move, sums, found);
+      hands.go_on();
+      enough = squared_threshold(t);
+      if (entered) {
+        if (!distinct_) marks |= std::uint64_t{1} << (mixed_[i] & 63);
+        continue;
+      }
     }
     if constexpr (words)
-      cells_.add(places(i), seen, moves[0], gathered);
+      hands.add(places, seen, moves[0], gathered);
     else
-      cells_.add(places(i), lane, group(), moves, gathered);
+      cells_.add(places, lane, group(), moves, gathered);
   }
+}
+
+/// A feature whose squared sum is not above this many squared units of noise does not enter.
+template <class Cells, bool one>
+double ActiveTable<Cells, one>::squared_threshold(std::size_t t) const {
+  const double threshold = tables_[t].threshold();
+  return threshold > 0.0 ? threshold * threshold * (1.0 - 1e-12) : 0.0;
 }
 
 /// Whether the key stands twice in the row and entered a moment ago; then it moves as a kept one.

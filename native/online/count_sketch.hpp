@@ -34,6 +34,7 @@ class CountSketch {
  public:
   /// Whether cells also hold how much evidence a sum rests on; see EvidenceSketch.
   static constexpr bool adaptive = false;
+  static constexpr std::size_t one_lane_bytes = sizeof(float);
 
   CountSketch(Places places, std::size_t lanes);
   CountSketch(std::uint32_t rows, std::uint32_t width, std::uint64_t seed, std::size_t lanes = 1)
@@ -42,6 +43,8 @@ class CountSketch {
   [[nodiscard]] const Places& places() const { return places_; }
   [[nodiscard]] std::size_t lanes() const { return lanes_; }
 
+  [[nodiscard]] const char* memory() const { return reinterpret_cast<const char*>(cells_.data()); }
+  [[nodiscard]] std::size_t cell_bytes() const { return lanes_ * sizeof(float); }
   void ask(const Place* places) const {
     for (std::uint32_t r = 0; r < places_.rows(); ++r) prefetch(cells_.data() + places[r].cell * lanes_);
   }

@@ -22,11 +22,15 @@ namespace thresher::online {
 class EvidenceSketch {
  public:
   static constexpr bool adaptive = true;
+  static constexpr std::size_t one_lane_bytes = 2 * sizeof(std::uint16_t);
 
   EvidenceSketch(Places places, std::size_t lanes);
 
   [[nodiscard]] const Places& places() const { return places_; }
   [[nodiscard]] std::size_t lanes() const { return lanes_; }
+
+  [[nodiscard]] const char* memory() const { return reinterpret_cast<const char*>(cells_.data()); }
+  [[nodiscard]] std::size_t cell_bytes() const { return stride_ * sizeof(std::uint16_t); }
 
   void ask(const Place* places) const {
     for (std::uint32_t r = 0; r < places_.rows(); ++r) prefetch(cells_.data() + places[r].cell * stride_);
@@ -60,20 +64,41 @@ class EvidenceSketch {
     return static_cast<double>(energy);
   }
 
-  /// The same for one or three rows of one lane, where a cell is one word: the inner loop of everything.
-  template <std::uint32_t rows>
-  double read(const Place* places, CellWords<rows>& words, double* out) const {
-    float energy;
-    float z;
-    words.load(cells_.data(), places);
-    words.open(z, energy);
-    *out = scale_ * static_cast<double>(z);
-    return static_cast<double>(energy);
-  }
-  template <std::uint32_t rows>
-  void add(const Place* places, const CellWords<rows>& words, double delta, double energy) {
-    words.store(cells_.data(), places, static_cast<float>(delta * in_), static_cast<float>(energy), draw());
-  }
+  /// For one or three rows of one lane, where a cell is one word, the inner loop of everything has the cells in its
+  /// own hands.
+  class Hands {
+   public:
+    explicit Hands(EvidenceSketch& sketch)
+        : sketch_(sketch), cells_(sketch.cells_.data()), scale_(sketch.scale_), in_(sketch.in_), random_(sketch.random_) {}
+    ~Hands() { sketch_.random_ = random_; }
+    Hands(const Hands&) = delete;
+    Hands& operator=(const Hands&) = delete;
+
+    template <std::uint32_t rows>
+    double read(const Place* places, CellWords<rows>& words, double& out) const {
+      float energy;
+      float z;
+      words.load(cells_, places);
+      words.open(z, energy);
+      out = scale_ * static_cast<double>(z);
+      return static_cast<double>(energy);
+    }
+    template <std::uint32_t rows>
+    void add(const Place* places, const CellWords<rows>& words, double delta, double energy) {
+      random_ = next(random_);
+      words.store(cells_, places, static_cast<float>(delta * in_), static_cast<float>(energy), dither(random_));
+    }
+    /// The sketch has changed in other hands, or is about to.
+    void pause() { sketch_.random_ = random_; }
+    void go_on() { random_ = sketch_.random_; }
+
+   private:
+    EvidenceSketch& sketch_;
+    std::uint16_t* cells_;
+    double scale_;
+    double in_;
+    std::uint64_t random_;
+  };
 
   /// Make `n` lanes from `lane` on read `wanted`, resting on at least this energy.
   void put(const Place* places, std::size_t lane, std::size_t n, const double* wanted, double energy);
@@ -95,9 +120,11 @@ class EvidenceSketch {
     half = static_cast<std::uint16_t>(HalfFloat::close(number, random16));
   }
   /// Random bits from a sequence that goes on where a saved sketch stopped.
+  static std::uint64_t next(std::uint64_t random) { return random * 6364136223846793005ULL + 1442695040888963407ULL; }
+  static Dither dither(std::uint64_t random) { return {random ^ random >> 32}; }
   Dither draw() {
-    random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;
-    return {random_ ^ random_ >> 32};
+    random_ = next(random_);
+    return dither(random_);
   }
 
   Places places_;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "base/cpu.hpp"
 #include "base/hash.hpp"
 
 namespace thresher::online {
@@ -49,6 +50,28 @@ class Places {
     }
   }
   void locate(std::uint64_t key, Place* out) const { locate(key, mix_key(key), out); }
+
+  /// The places of `n` keys of a row, those at `which`, one key's after the other's. The memory is asked for the
+  /// cells, each `stride` bytes long. `fixed` is the number of rows, or 0 if it is known only now.
+  template <std::uint32_t fixed>
+  void locate(const std::uint64_t* keys, const std::uint64_t* mixed, const std::uint32_t* which, std::size_t n,
+              const char* cells, std::size_t stride, Place* out) const {
+    // Copies, so that nothing is read again for fear that `out` changed it.
+    const std::uint32_t rows = fixed > 0 ? fixed : rows_;
+    const std::uint32_t width = width_;
+    SpreadSeed seeds[fixed > 0 ? fixed : most_rows];
+    for (std::uint32_t r = 0; r < rows; ++r) seeds[r] = row_seed_[r];
+    for (std::size_t j = 0; j < n; ++j, out += rows) {
+      if (identity_) [[unlikely]]
+        locate(keys[which[j]], mixed[which[j]], out);
+      else
+        for (std::uint32_t r = 0; r < rows; ++r) {
+          const BucketSign at = bucket_sign(mixed[which[j]], seeds[r], width);
+          out[r] = {r * width + at.bucket, at.turn};
+        }
+      for (std::uint32_t r = 0; r < rows; ++r) prefetch(cells + out[r].cell * stride);
+    }
+  }
 
  private:
   std::uint32_t rows_;
