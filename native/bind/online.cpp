@@ -150,14 +150,15 @@ void restore_gathered(Loop& loop, std::size_t rows, const std::vector<double>& s
 
 std::vector<double> step_state(const Loop& loop) {
   const Step& s = loop.step;
-  return {s.updates, s.longest, s.rows, s.lengths, s.targets, s.features, s.slopes, s.energy};
+  return {s.updates, s.longest, s.rows, s.lengths, s.targets, s.features, s.slopes, s.energy, s.gain, s.pulls};
 }
 
 void set_step_state(Loop& loop, const std::vector<double>& sums) {
-  if (sums.size() != 8) throw nb::value_error("eight sums are needed");
   Step& s = loop.step;
-  double* const to[] = {&s.updates, &s.longest, &s.rows, &s.lengths, &s.targets, &s.features, &s.slopes, &s.energy};
-  for (std::size_t i = 0; i < 8; ++i) *to[i] = sums[i];
+  double* const to[] = {&s.updates,  &s.longest, &s.rows,   &s.lengths, &s.targets,
+                        &s.features, &s.slopes,  &s.energy, &s.gain,    &s.pulls};
+  if (sums.size() != std::size(to)) throw nb::value_error("the saved step does not fit");
+  for (std::size_t i = 0; i < std::size(to); ++i) *to[i] = sums[i];
 }
 
 std::vector<double> bias_state(const Loop& loop) {

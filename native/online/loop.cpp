@@ -32,8 +32,7 @@ Loop::Loop(std::unique_ptr<Store> store_, Outputs outputs_, Step step_, LoopSett
       bias{std::vector<double>(outputs_.lanes, 0.0)},
       gathered(outputs_.lanes),
       gathered_slopes(outputs_.lanes, 0.0),
-      slopes_(outputs_.lanes),
-      scaled_(outputs_.lanes) {}
+      slopes_(outputs_.lanes) {}
 
 void Loop::predict(const Row& row, double* margins) {
   store->predict(row, margins, step.prior());
@@ -60,6 +59,7 @@ std::size_t Loop::learn(const Rows& rows, const double* y, const float* weight, 
       step = before;
       return i;
     }
+    if (step.adaptive()) step.see_pull(pull(margins + i * lanes));
     step.see_slopes(squares, length, row.n, outputs.numbers() ? target[0] : 0.0);
     ++rows_seen;
     if (settings.minibatch > 1) {
@@ -72,6 +72,13 @@ std::size_t Loop::learn(const Rows& rows, const double* y, const float* weight, 
     }
   }
   return end;
+}
+
+double Loop::pull(const double* margins) const {
+  double sum = 0.0;
+  for (std::size_t c = 0; c < outputs.lanes; ++c)
+    sum += slopes_[c] * (margins[c] - (settings.with_intercept ? bias.value(c, step) : 0.0));
+  return sum;
 }
 
 void Loop::flush() {

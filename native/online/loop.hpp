@@ -68,10 +68,11 @@ class Loop {
   std::uint64_t rows_seen = 0;
 
  private:
+  /// The derivative of the loss in the logarithm of all weights' common factor.
+  [[nodiscard]] double pull(const double* margins) const;
   void move(const Row& row, const Gradient& gradient, const double* slopes, bool fresh);
 
   std::vector<double> slopes_;
-  std::vector<double> scaled_;
 };
 
 }  // namespace thresher::online

@@ -18,13 +18,17 @@ enum class StepRule {
   stable,
   /// Every feature by its own evidence: the weight is rate * scale * z / sqrt(H + prior), with z the sum of its
   /// gradients and H of their squares (AdaGrad, dual averaging). The scale is that of the targets over that of
-  /// the rows, so that neither unit matters; the prior is what `prior_count` average gradients bring.
+  /// the rows, so that neither unit matters, times a gain; the prior is what `prior_count` average gradients bring.
+  /// The gain is a parameter like others, learned by AdaGrad on its logarithm: how much all weights together
+  /// are to be trusted depends on how much of a row is kept and on how far its features agree, and the loss tells.
   adaptive,
 };
 
 /// The rule and what it has learned of the data so far.
 struct Step {
   static constexpr double prior_count = 100.0;
+  static constexpr double gain_rate = 0.03;
+  static constexpr double most_gain = 8.0;  // of its logarithm, up and down
 
   StepRule rule = StepRule::adaptive;
   double rate = 1.0;
@@ -37,6 +41,8 @@ struct Step {
   double features = 0.0;  // number of non-zeros
   double slopes = 0.0;    // squared slopes
   double energy = 0.0;    // squared slopes * ||x||^2
+  double gain = 0.0;      // the logarithm of what all weights are multiplied by
+  double pulls = 0.0;     // squared derivatives of the losses in it
 
   [[nodiscard]] bool adaptive() const { return rule == StepRule::adaptive; }
 
@@ -54,8 +60,19 @@ struct Step {
     targets += target * target;
   }
 
+  /// The derivative of the row's loss in the gain: its slopes times what its features predicted.
+  void see_pull(double pull) {
+    const double squares = pulls + pull * pull;
+    if (!(squares > 0.0) || !std::isfinite(squares)) return;
+    pulls = squares;
+    gain -= gain_rate * pull / std::sqrt(pulls * (1.0 + prior_count / rows));
+    gain = std::clamp(gain, -most_gain, most_gain);
+  }
+
   /// What the store's weights are multiplied by to be weights.
-  [[nodiscard]] double unit() const { return adaptive() && lengths > 0.0 ? bias_unit() * std::sqrt(rows / lengths) : 1.0; }
+  [[nodiscard]] double unit() const {
+    return adaptive() && lengths > 0.0 ? bias_unit() * std::exp(gain) * std::sqrt(rows / lengths) : 1.0;
+  }
   /// The same for the intercept, a feature whose value is always one.
   [[nodiscard]] double bias_unit() const {
     if (!adaptive()) return 1.0;

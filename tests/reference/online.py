@@ -20,6 +20,8 @@ from tests.reference.sketches import CountSketch, EvidenceSketch
 from tests.reference.topk import TopK
 
 PRIOR_COUNT = 100.0
+GAIN_RATE = 0.03
+MOST_GAIN = 8.0
 SMALLEST_SHRINK = 2.0**-20
 
 
@@ -216,6 +218,14 @@ def make_store(options):
     return (Exact if options["store"] == "exact" else Hashing)(options, sketch)
 
 
+def total(numbers):
+    """Added up one after the other; ``sum`` of newer Pythons rounds less."""
+    result = 0.0
+    for number in numbers:
+        result += number
+    return result
+
+
 @dataclass
 class Step:
     """How long steps are, from what was seen of the data."""
@@ -230,11 +240,21 @@ class Step:
     features: float = 0.0
     slopes: float = 0.0
     energy: float = 0.0
+    gain: float = 0.0
+    pulls: float = 0.0
 
     def sums(self):
         """What was learned of the data."""
         return [self.updates, self.longest, self.rows, self.lengths, self.targets, self.features, self.slopes,
-                self.energy]  # fmt: skip
+                self.energy, self.gain, self.pulls]  # fmt: skip
+
+    def pull(self, derivative):
+        """Move the logarithm of all weights' common factor, by AdaGrad."""
+        squares = self.pulls + derivative * derivative
+        if 0 < squares < math.inf:
+            self.pulls = squares
+            self.gain -= GAIN_RATE * derivative / math.sqrt(squares * (1.0 + PRIOR_COUNT / self.rows))
+            self.gain = max(-MOST_GAIN, min(MOST_GAIN, self.gain))
 
     def now(self):
         """The rate of the update that was just counted."""
@@ -260,7 +280,7 @@ class Step:
         """The same over the scale of the rows."""
         if self.rule != "adaptive" or not self.lengths > 0:
             return 1.0
-        return self.bias_unit() * math.sqrt(self.rows / self.lengths)
+        return self.bias_unit() * math.exp(self.gain) * math.sqrt(self.rows / self.lengths)
 
 
 @dataclass
@@ -336,6 +356,8 @@ class OnlineLoop:
         if not math.isfinite(squares * length * step.rate):
             self.step = Step(step.rule, step.rate, *before)
             return margins, False
+        if step.rule == "adaptive":
+            step.pull(total(s * (m - b) for s, m, b in zip(slopes, margins, self.intercepts(), strict=True)))
         step.slopes += squares
         step.energy += squares * length
         step.features += len(keys)

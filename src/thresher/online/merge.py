@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+# Where these stand among the numbers of a step rule.
+_LONGEST, _ROWS, _GAIN = 1, 2, 8
+
 
 def merged_state(mine: OnlineEngine, theirs: OnlineEngine) -> dict[str, NDArray[Any]]:
     """The state of an engine that knows what both know.
@@ -35,8 +38,7 @@ def merged_state(mine: OnlineEngine, theirs: OnlineEngine) -> dict[str, NDArray[
     share = 1.0 if adaptive else mine.rows / max(1, mine.rows + theirs.rows)
     other = 1.0 if adaptive else 1.0 - share
     ours, others = mine.state(), theirs.state()
-    step = ours["step"] + others["step"]
-    step[1] = max(ours["step"][1], others["step"][1])  # the longest row
+    step = _merged_step(ours["step"], others["step"])
     bias = share * ours["bias"] + other * others["bias"]
     prior = mine.prior(step)
     lanes = settings.outputs // settings.tables
@@ -58,6 +60,14 @@ def merged_state(mine: OnlineEngine, theirs: OnlineEngine) -> dict[str, NDArray[
     if isinstance(sketch, _native.EvidenceSketch):
         state["random"] = np.array([sketch.random], np.uint64)
     return state
+
+
+def _merged_step(a: Floats, b: Floats) -> Floats:
+    """What a rule knows that saw the rows of both: sums, but for the longest row and the gain, a mean over the rows."""
+    step = a + b
+    step[_LONGEST] = max(a[_LONGEST], b[_LONGEST])
+    step[_GAIN] = (a[_ROWS] * a[_GAIN] + b[_ROWS] * b[_GAIN]) / max(1.0, step[_ROWS])
+    return step
 
 
 def _merged_sketch(mine: OnlineEngine, theirs: OnlineEngine, share: float, other: float) -> Any:
