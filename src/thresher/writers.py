@@ -14,11 +14,15 @@ from thresher.container import write_atomically
 from thresher.errors import SettingsError
 from thresher.sources.endings import BY_ENDING
 from thresher.sources.source import Source
+from thresher.sources.stored_file import write_rows
 
 
 def write_source(source: Source, path: str | os.PathLike[str], format: str | None = None) -> int:
     """Write all rows of a source; how many there were. A file already there is replaced only at the end."""
     kind = format or _by_ending(os.fspath(path))
+    if kind == "cache":
+        write_atomically(path, lambda file: write_rows(file, source, want_labels=False))
+        return 0
     if kind not in _WRITERS:
         raise SettingsError(f"unknown format {kind!r}: one of {', '.join(_WRITERS)}")
     rows = 0

@@ -103,8 +103,10 @@ class OnlineRun:
             check_folder(run.checkpoint)
         if not source.rewindable and (run.passes > 1 or run.checkpoint is not None):
             raise SettingsError(
-                f"{source.describe()} can be read once: for several passes or a checkpoint save it to a file first"
+                f"{source.describe()} can be read once: for several passes or a checkpoint pass cache=True (--cache), "
+                "or save it to a file first"
             )
+        self.source.prepare()
         if run.checkpoint is not None and os.path.exists(run.checkpoint) and not run.restart:
             self._resume(run.checkpoint)
 

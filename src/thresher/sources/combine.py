@@ -45,6 +45,9 @@ class Wrapped(Source):
     def limited(self, limits: ReadLimits) -> Source:
         return self._with(self.source.limited(limits))
 
+    def prepare(self) -> None:
+        self.source.prepare()
+
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
         return self.source.where(cursor, batch, row)
 

@@ -171,6 +171,24 @@ def stored_size(parts: Iterable[Part]) -> int | None:
 _WHOLE, _SAMPLES, _SAMPLE = 16 << 20, 128, 64 << 10
 
 
+def state(parts: Iterable[Part]) -> tuple[object, ...]:
+    """What changes when a file is written to, without looking into it: sizes and dates."""
+    found: list[object] = []
+    for part in parts:
+        try:
+            status = os.stat(part.path)
+            found.append((part, status.st_size, status.st_mtime_ns))
+        except OSError:
+            found.append((part, None))
+    return tuple(found)
+
+
+def dates(parts: Iterable[Part]) -> tuple[int, ...]:
+    """When those files were last written to of which a fingerprint sees only samples."""
+    found = [os.stat(part.path) for part in parts if os.path.isfile(part.path)]
+    return tuple(status.st_mtime_ns for status in found if status.st_size > _WHOLE)
+
+
 def fingerprint(parts: Iterable[Part], **options: object) -> str:
     """A hash of what the files hold and how they are read.
 
