@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from tests.sources import file_makers, memory_makers, sequence_makers  # noqa: F401 - what these are made from
 from tests.sources.rows import KINDS, Kind, Row
 from thresher.sources.cache import cached
 from thresher.sources.source import Source

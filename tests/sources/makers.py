@@ -8,8 +8,7 @@ from typing import Any
 
 from tests.reference import products
 from tests.reference.hashing import bucket_sign
-from tests.sources import file_makers, memory_makers, sequence_makers  # noqa: F401 - they register their kinds
-from tests.sources import cache_makers  # noqa: F401, I001 - which are over those
+from tests.sources import cache_makers, file_makers, memory_makers, sequence_makers  # noqa: F401 - they register kinds
 from tests.sources.rows import KINDS, Expected, Kind
 from thresher.sources.combine import HeldOut, ReadAhead, Weighted, hold_out
 from thresher.sources.hashed import Hashed

@@ -165,7 +165,7 @@ class Cached(Wrapped):
             if error.filename is not None or isinstance(error, ValueError):  # not the writing, but what was read
                 raise
             raise SettingsError(
-                f"{path}: the cache cannot be written ({error.strerror}). Choose another folder (--cache), or go "
+                f"{path}: the cache cannot be written ({error.strerror}). Choose another folder (--cache-dir), or go "
                 "without."
             ) from None
         return digest
@@ -186,9 +186,7 @@ def _key(data: str, dates: tuple[int, ...], want_labels: bool) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def cached(
-    source: Source, folder: str | os.PathLike[str] | bool = True, *, size: str | int = DEFAULT_SIZE
-) -> Source:
+def cached(source: Source, folder: str | os.PathLike[str] | bool = True, *, size: str | int = DEFAULT_SIZE) -> Source:
     """The same source with its rows parsed once, and kept for later passes and runs.
 
     Parameters

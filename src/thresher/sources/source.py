@@ -139,6 +139,7 @@ class Source(ABC):
 
     def prepare(self) -> None:
         """Do now, and on this thread, what the first reading would otherwise begin with."""
+        return
 
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
         """For people: where row ``row`` of ``batch`` stands; ``cursor`` came with the batch."""

@@ -93,8 +93,7 @@ def encode(batch: Batch, cursor: Cursor) -> Any:
         words = [isinstance(label, str) for label in labels]
         arrays["y"] = np.where(words, 0.0, np.nan)  # says where there is none
         lists["labels"] = [
-            label.encode("utf-8", "surrogateescape") if word else b""
-            for label, word in zip(labels, words, strict=True)
+            label.encode("utf-8", "surrogateescape") if word else b"" for label, word in zip(labels, words, strict=True)
         ]
     cast = {name: None if a is None else np.ascontiguousarray(a, dtype=_ARRAYS[name]) for name, a in arrays.items()}
     return _record(cast, lists, json.dumps(cursor.to_dict()), "")
@@ -222,9 +221,7 @@ def _array(name: str, column: Any) -> NDArray[Any] | None:
     return np.frombuffer(entry.buffers()[1] or b"", _ARRAYS[name], len(entry))
 
 
-def _checksum(
-    arrays: dict[str, NDArray[Any] | None], lists: dict[str, list[bytes] | None], text: str
-) -> int:
+def _checksum(arrays: dict[str, NDArray[Any] | None], lists: dict[str, list[bytes] | None], text: str) -> int:
     """Of all that a record batch holds; an array that is left out counts too."""
     check = _native.checksum(np.frombuffer(text.encode(), np.uint8), VERSION)
     for array in arrays.values():
