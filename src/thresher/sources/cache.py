@@ -104,7 +104,8 @@ class Cached(Wrapped):
         """The open file of the rows as they are now, written if need be."""
         held = self._known.files.get(want_labels)
         if not self.source.rewindable:
-            # It was read, and cannot be read again.
+            # It was read, and cannot be read again: rows with labels do where these are not asked for.
+            held = held or (None if want_labels else self._known.files.get(True))
             return held or self._opened(self._write_once(want_labels), want_labels)
         path = self.folder.path(_key(self._data(), opening.dates(getattr(self.source, "parts", ())), want_labels))
         if held is not None and held.path == path and self._fits(held):

@@ -65,8 +65,8 @@ class Place:
         """The file holds not a byte."""
         if self.part.once:
             raise DataError(
-                f"{self.part.name}: nothing came. It can be read only once: for several passes write it to a "
-                "file first."
+                f"{self.part.name}: nothing came. It can be read only once: for several passes keep its "
+                "rows (cache=True, --cache), or write it to a file first."
             )
         self.broken(DataError(f"{self.part.name}: the file is empty. Check how it was made."))
 

@@ -106,7 +106,7 @@ def encode_summary(summary: Summary) -> Any:
 
 def decode(record: Any) -> Block:
     """The rows of a record batch, as views of it; damage of any kind is a `FileFormatError`."""
-    columns = dict(zip(record.schema.names, record.columns, strict=True))
+    columns = _columns(record)
     arrays = {name: _array(name, columns[name]) for name in _ARRAYS}
     lists = {name: columns[name][0].as_py() for name in _LISTS}
     cursor = columns["cursor"][0].as_py()
@@ -131,7 +131,7 @@ def decode(record: Any) -> Block:
 
 def decode_summary(record: Any) -> Summary:
     """What `encode_summary` wrote."""
-    columns = dict(zip(record.schema.names, record.columns, strict=True))
+    columns = _columns(record)
     text = columns["summary"][0].as_py()
     if not text or columns["checksum"][0].as_py() != _checksum(dict.fromkeys(_ARRAYS), dict.fromkeys(_LISTS), text):
         raise FileFormatError("its end is not in order")
@@ -208,6 +208,15 @@ def _strings(strings: list[bytes], kind: Any) -> Any:
     pa = pyarrow()
     offsets, text = pack_strings(strings)
     return pa.Array.from_buffers(kind, len(strings), [None, pa.py_buffer(offsets), pa.py_buffer(text)])
+
+
+def _columns(record: Any) -> dict[str, Any]:
+    """The columns by name, checked as far as they are followed before the checksum is known."""
+    record.validate()
+    columns = dict(zip(record.schema.names, record.columns, strict=True))
+    for name in (*_LISTS, "cursor", "summary"):
+        columns[name].validate(full=True)
+    return columns
 
 
 def _array(name: str, column: Any) -> NDArray[Any] | None:

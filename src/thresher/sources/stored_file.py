@@ -33,6 +33,8 @@ from thresher.space import FeatureSpace
 _BEHIND = 2
 #: Bytes before a place that are looked through for pages that came back.
 _AGAIN = 1 << 30
+#: What a file that is not in order may lead to, besides what Arrow itself says.
+_DAMAGE = (ValueError, KeyError, TypeError, OSError)
 
 
 def write_rows(
@@ -115,7 +117,7 @@ class StoredFile:
             self.space = FeatureSpace.from_dict(about["space"])
             self.multilabel: bool = about["multilabel"]
             self.label_columns: int | None = about["label_columns"]
-        except (ValueError, KeyError, TypeError, OSError) as error:
+        except (*_DAMAGE, pa.ArrowException) as error:
             raise FileFormatError(f"{path}: not a whole file of parsed rows ({error}).") from None
 
     def blocks(self, row: int = 0) -> Iterator[tuple[int, Block]]:
@@ -127,9 +129,9 @@ class StoredFile:
         passed: list[int] = []  # where blocks end that may still be in use
         try:
             for number in range(first, len(starts) - 1):
-                record = self._records.get_batch(number)
+                record, block = self._block(number)
                 passed.append(self._end(record))
-                yield number, self._decoded(record, number)
+                yield number, block
                 if len(passed) > _BEHIND:
                     self._release(passed.pop(0))
         finally:
@@ -138,16 +140,17 @@ class StoredFile:
 
     def before(self, number: int) -> Cursor:
         """The cursor before a block."""
-        return Cursor() if number == 0 else self._decoded(self._records.get_batch(number - 1), number - 1).cursor
+        return Cursor() if number == 0 else self._block(number - 1)[1].cursor
 
-    def _decoded(self, record: Any, number: int) -> Block:
+    def _block(self, number: int) -> tuple[Any, Block]:
         try:
+            record = self._records.get_batch(number)
             block = decode(record)
             if len(block.batch) != self.summary.starts[number + 1] - self.summary.starts[number]:
                 raise FileFormatError("its rows are not as many as they were")
-        except (ValueError, KeyError, TypeError) as error:
+        except (*_DAMAGE, pyarrow().ArrowException) as error:
             raise FileFormatError(f"{self.path}: damaged at block {number} ({error}).") from None
-        return block
+        return record, block
 
     def _end(self, record: Any) -> int:
         """Where a record batch ends in the file."""
