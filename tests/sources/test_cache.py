@@ -230,7 +230,7 @@ def test_a_full_disk(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(cache, "write_rows", full)
-    with pytest.raises(SettingsError, match="cannot be written .No space left on device."):
+    with pytest.raises(SettingsError, match=r"cannot be written \(No space left on device\)"):
         read(th.scan(data, cache=tmp_path / "cache"))
     assert files(tmp_path / "cache") == []
 

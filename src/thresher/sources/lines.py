@@ -19,6 +19,7 @@ from thresher.sources import open as opening
 from thresher.sources.blocks import LineBlocks
 from thresher.sources.faults import OnError, Place, lines_before
 from thresher.sources.open import Part, Stream
+from thresher.sources.remote import is_remote
 from thresher.sources.source import ReadLimits, Source
 
 
@@ -166,7 +167,7 @@ def grouped(pieces: list[Part], n: int) -> list[tuple[Part, ...]]:
 
 def divided(part: Part, n: int, limits: ReadLimits) -> list[Part]:
     """A file as up to ``n`` ranges of bytes, if it can be read from the middle."""
-    if n == 1 or part.once or part.begin or part.end is not None:
+    if n == 1 or part.once or part.begin or part.end is not None or is_remote(part.path):
         return [part]
     with Stream(part.path, window_limit=limits.window) as stream:
         if stream.compression is not None:
