@@ -71,6 +71,10 @@ class Cached(Wrapped):
             return self._data()
         return f"{self.source.fingerprint()}:{self._file(True).summary.digest}"
 
+    def skipped_files(self) -> dict[str, int]:
+        known = next(iter(self._known.files.values()), None)
+        return {} if known is None else dict(known.summary.files)
+
     def prepare(self) -> None:
         self.source.prepare()
         self.total_rows = self._file(True).summary.rows
@@ -178,7 +182,7 @@ def _cursor(before: Cursor, block: object, end: int) -> Cursor:
     if end == n:
         return after  # type: ignore[no-any-return]
     if before.part != after.part:  # the end of a file is the beginning of the next
-        before = replace(before, part=after.part, offset=0, line=0)
+        before = replace(before, part=after.part, offset=0, line=0, here=0)
     return replace(before, past=end, row=before.row + end, read=after.read)
 
 

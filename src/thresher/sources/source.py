@@ -137,6 +137,14 @@ class Source(ABC):
         """The same source, reading within these limits."""
         return self
 
+    def files(self) -> list[str]:
+        """The names of the files it reads, one after the other; a cursor's ``part`` counts them."""
+        return []
+
+    def skipped_files(self) -> dict[str, int]:
+        """The bad lines (or records) passed over in each file that was read to its end and had some."""
+        return {}
+
     def prepare(self) -> None:
         """Do now, and on this thread, what the first reading would otherwise begin with."""
         return

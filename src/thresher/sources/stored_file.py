@@ -76,6 +76,7 @@ def write_rows(
             digest=None if digest is None else digest.hexdigest(),
             line_cap=limits.line_cap,
             window=limits.window,
+            files=source.skipped_files(),
         )
         writer.write_batch(encode_summary(summary))
     return summary

@@ -63,6 +63,9 @@ class StoredSource(Source):
     def fingerprint(self) -> str:
         return opening.fingerprint(self.parts, format="cache")
 
+    def files(self) -> list[str]:
+        return [part.name for part in self.parts]
+
     def describe(self) -> str:
         first = self.parts[0].name
         return first if len(self.parts) == 1 else f"{first} and {len(self.parts) - 1} more"
