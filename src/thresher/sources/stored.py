@@ -2,7 +2,7 @@
 
 A batch of rows is one record batch of a single row whose entries are lists: the arrays of a `Batch` as they are, the
 names of its features in as little text as they need, the cursor just behind it, and a checksum. The last record
-batch of a file is its `Summary`. The layout is specified in ``docs/format.md``.
+batch of a file is its `Summary`. The layout is specified in ``docs/cache.md``.
 """
 
 from __future__ import annotations
