@@ -68,8 +68,8 @@ def run(rows: int = 100_000, repeats: int = 5) -> str:
             "## A pass from the cache",
             "",
             f"{rows} rows of about 90 non-zeros. {'; '.join(told)}. Reading hands out every batch on one core; "
-            "learning is `th.select` with k = 1000, one pass, shuffled, reading on a second core. All files are in the system's "
-            f"page cache. Medians [least - most] of {repeats} turns.",
+            "learning is `th.select` with k = 1000, one pass, shuffled, reading on a second core. All files are in the "
+            f"system's page cache. Medians [least - most] of {repeats} turns.",
             "",
             table(["rows", "pass", "seconds", "MB of text/s", "times as fast"], lines),
         ]

@@ -56,6 +56,10 @@ def test_bad_lines_are_counted_by_file(folder: Path, tmp_path: Path, shuffle: bo
         with pytest.raises(th.Interrupted):
             th.select(folder, **options, cache=first, progress=_StopAt(stop_at))
         assert saved_bytes(th.select(folder, **options, cache=then), tmp_path / "s") == saved
+    folder.rename(tmp_path / "moved")  # the same data elsewhere: it has its own names
+    moved = th.select(tmp_path / "moved", **how, cache=tmp_path / "cache")
+    assert moved.provenance["skipped_files"] == expected(tmp_path / "moved")
+    assert len(list((tmp_path / "cache").iterdir())) == 1
     shown = dict(facts(whole, None, None))["learned"]
     assert f"7 bad lines skipped: 3 of {folder / 'part2.vw'}, 2 of" in shown
 

@@ -75,6 +75,30 @@ def test_it_is_written_anew_when_the_data_changed(data: Path, tmp_path: Path, pa
     assert len(files(tmp_path / "cache")) == 2
 
 
+def test_data_that_changes_while_it_is_parsed_is_not_kept(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = stored_file.encode
+
+    def changing(*given: Any) -> Any:
+        data.write_text(TEXT + "1 | one more\n")
+        return own(*given)
+
+    monkeypatch.setattr(stored_file, "encode", changing)
+    with pytest.raises(th.DataError, match="the data changed while it was read"):
+        read(th.scan(data, cache=tmp_path / "cache"))
+    assert files(tmp_path / "cache") == []
+
+
+def test_parsed_rows_need_none(data: Path, tmp_path: Path) -> None:
+    from thresher.writers import write_source
+
+    write_source(th.scan(data), tmp_path / "rows.thc")
+    source = th.scan(tmp_path / "rows.thc", cache=tmp_path / "cache")
+    assert exactly(read(source)) == exactly(read(th.scan(data)))
+    assert not (tmp_path / "cache").exists()
+
+
 def test_a_large_file_of_the_same_size_and_samples_is_known_by_its_date(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,15 +12,16 @@ from dataclasses import dataclass, field, replace
 from thresher import _native
 from thresher.batch import Batch, Cursor
 from thresher.container import write_atomically
-from thresher.errors import FileFormatError, SettingsError
+from thresher.errors import DataError, FileFormatError, SettingsError
 from thresher.sizes import parse_size
 from thresher.sources import open as opening
 from thresher.sources.cache_folder import CacheFolder
 from thresher.sources.combine import ReadAhead, Wrapped
 from thresher.sources.shuffle import Shuffled
 from thresher.sources.source import ReadLimits, Source
-from thresher.sources.stored import VERSION
+from thresher.sources.stored import VERSION, Block
 from thresher.sources.stored_file import StoredFile, cut, write_rows
+from thresher.sources.stored_source import StoredSource
 
 log = logging.getLogger("thresher.sources")
 
@@ -73,7 +74,8 @@ class Cached(Wrapped):
 
     def skipped_files(self) -> dict[str, int]:
         known = next(iter(self._known.files.values()), None)
-        return {} if known is None else dict(known.summary.files)
+        names = self.source.files()
+        return {} if known is None else {names[number]: count for number, count in known.summary.files.items()}
 
     def prepare(self) -> None:
         self.source.prepare()
@@ -99,10 +101,13 @@ class Cached(Wrapped):
 
     def _data(self) -> str:
         """The fingerprint of the source, taken again only where sizes or dates of its files have changed."""
-        state = opening.state(getattr(self.source, "parts", ()))
+        state = self._state()
         if self._known.fingerprint is None or state != self._known.state:
             self._known.fingerprint, self._known.state = self.source.fingerprint(), state
         return self._known.fingerprint
+
+    def _state(self) -> object:
+        return opening.state(getattr(self.source, "parts", ()))
 
     def _file(self, want_labels: bool) -> StoredFile:
         """The open file of the rows as they are now, written if need be."""
@@ -120,6 +125,7 @@ class Cached(Wrapped):
                 return self._keep(found, want_labels)
         except FileFormatError as error:
             log.warning("%s It is written anew.", error)
+        self._known.files.pop(want_labels, None)  # some systems replace only files that nobody has open
         self._write(path, want_labels)
         return self._opened(path, want_labels)
 
@@ -163,6 +169,8 @@ class Cached(Wrapped):
             nonlocal digest
             summary = write_rows(file, source, want_labels=want_labels, limits=self.limits, told=told)
             digest = summary.digest
+            if self.source.rewindable and self._state() != self._known.state:
+                raise DataError(f"{self.describe()}: the data changed while it was read. Run again when it is whole.")
 
         try:
             write_atomically(path, write)
@@ -176,11 +184,11 @@ class Cached(Wrapped):
         return digest
 
 
-def _cursor(before: Cursor, block: object, end: int) -> Cursor:
+def _cursor(before: Cursor, block: Block, end: int) -> Cursor:
     """The cursor behind row ``end`` of a block, valid for the source itself."""
-    after, n = block.cursor, len(block.batch)  # type: ignore[attr-defined]
-    if end == n:
-        return after  # type: ignore[no-any-return]
+    after = block.cursor
+    if end == len(block.batch):
+        return after
     if before.part != after.part:  # the end of a file is the beginning of the next
         before = replace(before, part=after.part, offset=0, line=0, here=0)
     return replace(before, past=end, row=before.row + end, read=after.read)
@@ -208,7 +216,7 @@ def cached(source: Source, folder: str | os.PathLike[str] | bool = True, *, size
     --------
     >>> source = th.cached(th.scan("clicks.vw.gz"))                # doctest: +SKIP
     """
-    if isinstance(source, Cached):
+    if isinstance(source, (Cached, StoredSource)):
         return source
     if isinstance(source, Wrapped):  # what is parsed is kept, and the rest done as rows pass by
         return source._with(cached(source.source, folder, size=size))

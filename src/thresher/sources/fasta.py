@@ -106,7 +106,7 @@ class SequenceSource(Source):
         return [part.name for part in self.parts]
 
     def skipped_files(self) -> dict[str, int]:
-        return dict(self.skips.files)
+        return self.skips.files()
 
     def describe(self) -> str:
         first = self.parts[0].name
@@ -188,7 +188,7 @@ class FastaSource(SequenceSource):
                 self.tally.left_out += taken["left_out"]
                 row, skipped = row + n, place.skipped
                 yield self._batch(part, taken), replace(place, row=row)
-        self.skips.note(part.name, place.here, "records", of=len(self.parts))
+        self.skips.note(part, place.here, "records", of=len(self.parts))
         if place.skipped > skipped:
             # Bad records behind the last row: they are counted in the cursor of a batch of no rows.
             behind = replace(place, row=row, part=start.part + 1, offset=0, line=0, here=0)

@@ -28,16 +28,21 @@ class Skips:
     """Bad lines passed over, by file; shared by the copies of a source."""
 
     def __init__(self) -> None:
-        self.files: dict[str, int] = {}
+        self._parts: dict[Part, int] = {}
 
-    def note(self, name: str, count: int, what: str, *, of: int) -> None:
+    def note(self, part: Part, count: int, what: str, *, of: int) -> None:
         """A file was read to its end, and had so many; told once, and only where there are several files."""
-        if not count:
-            self.files.pop(name, None)
-        elif self.files.get(name) != count:
-            self.files[name] = count
-            if of > 1:
-                log.warning("%s: %d bad %s were skipped", name, count, what)
+        if self._parts.get(part, 0) != count and of > 1:
+            log.warning("%s: %d bad %s were skipped", part.name, count, what)
+        self._parts[part] = count
+
+    def files(self) -> dict[str, int]:
+        """The counts by file, of those that had some."""
+        found: dict[str, int] = {}
+        for part, count in list(self._parts.items()):  # a second thread may note one more
+            if count:
+                found[part.name] = found.get(part.name, 0) + count
+        return found
 
 
 class Place:

@@ -185,7 +185,7 @@ class FragmentSource(SequenceSource):
             for place in feed(part, genomes, start, wildcards=wildcards, on_error=self.on_error, limits=self.limits):
                 self._check_room(genomes)
                 skipped = place.skipped
-            self.skips.note(part.name, skipped - start.skipped, "records", of=len(self.parts))
+            self.skips.note(part, skipped - start.skipped, "records", of=len(self.parts))
         if len(genomes) == 0:
             raise DataError(
                 f"{self.describe()}: no record has the {self.length} letters of a fragment. Choose shorter fragments."

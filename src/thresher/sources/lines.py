@@ -69,7 +69,7 @@ class LineSource(Source):
         return [part.name for part in self.parts]
 
     def skipped_files(self) -> dict[str, int]:
-        return dict(self.skips.files)
+        return self.skips.files()
 
     def describe(self) -> str:
         first = self.parts[0].name
@@ -141,7 +141,7 @@ class LineSource(Source):
                 place.broken(stream.failure)
             elif blocks.offset == 0:
                 place.empty()
-        self.skips.note(part.name, place.cursor.here, "lines", of=len(self.parts))
+        self.skips.note(part, place.cursor.here, "lines", of=len(self.parts))
         if place.cursor.skipped > skipped:
             # Bad lines behind the last row: they are counted in the cursor of a batch of no rows.
             nothing = _native.new_block(_native.padding)

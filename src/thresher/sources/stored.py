@@ -52,7 +52,8 @@ class Summary:
     """What the end of a file says of the whole.
 
     ``starts`` are the rows before each block, and behind the last; ``digest`` is of the rows' content, however they
-    were batched; ``skipped`` counts bad lines passed over, and ``line_cap`` and ``window`` are the limits for that.
+    were batched; ``skipped`` counts bad lines passed over, ``files`` those of each file (by its number, from 0) that
+    had some, and ``line_cap`` and ``window`` are the limits for that.
     """
 
     starts: list[int]
@@ -60,7 +61,7 @@ class Summary:
     digest: str | None = None
     line_cap: int = 0
     window: int = 0
-    files: dict[str, int] = field(default_factory=dict)
+    files: dict[int, int] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -135,7 +136,8 @@ def decode_summary(record: Any) -> Summary:
     text = columns["summary"][0].as_py()
     if not text or columns["checksum"][0].as_py() != _checksum(dict.fromkeys(_ARRAYS), dict.fromkeys(_LISTS), text):
         raise FileFormatError("its end is not in order")
-    return Summary(**json.loads(text))
+    told = json.loads(text)
+    return Summary(**{**told, "files": {int(number): count for number, count in told["files"].items()}})
 
 
 class Digest:

@@ -76,7 +76,8 @@ def write_rows(
             digest=None if digest is None else digest.hexdigest(),
             line_cap=limits.line_cap,
             window=limits.window,
-            files=source.skipped_files(),
+            # By number: the same data may lie elsewhere when it is read again.
+            files={source.files().index(name): count for name, count in source.skipped_files().items()},
         )
         writer.write_batch(encode_summary(summary))
     return summary

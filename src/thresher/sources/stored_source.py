@@ -66,6 +66,9 @@ class StoredSource(Source):
     def files(self) -> list[str]:
         return [part.name for part in self.parts]
 
+    def skipped_files(self) -> dict[str, int]:
+        return {file.path: file.summary.skipped for file in self._files if file.summary.skipped}
+
     def describe(self) -> str:
         first = self.parts[0].name
         return first if len(self.parts) == 1 else f"{first} and {len(self.parts) - 1} more"
