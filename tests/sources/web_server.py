@@ -74,12 +74,10 @@ def web_server() -> Iterator[Site]:
                 self.send_response(200)
             if site.sized:
                 self.send_header("Content-Length", str(end - begin))
-            else:
-                self.send_header("Connection", "close")
+            self._end_with_the_answer()
             self.send_header("ETag", hashlib.md5(content).hexdigest())
             self.end_headers()
             if not body:
-                self.close_connection = not site.sized
                 return
             site.asked.append((begin, end))
             part = content[begin:end]
@@ -87,9 +85,7 @@ def web_server() -> Iterator[Site]:
                 site.cuts -= 1
                 self.wfile.write(part[: site.cut_after])
                 self.wfile.flush()
-                self.close_connection = True
                 return
-            self.close_connection = not site.sized
             self.wfile.write(part)
 
         def _folder(self, body: bool) -> None:
@@ -98,9 +94,15 @@ def web_server() -> Iterator[Site]:
             self.send_response(200)
             self.send_header("Content-Length", str(len(page)))
             self.send_header("Content-Type", "text/html")
+            self._end_with_the_answer()
             self.end_headers()
             if body:
                 self.wfile.write(page)
+
+        def _end_with_the_answer(self) -> None:
+            """No connection outlives its answer, so that no thread outlives its test."""
+            self.send_header("Connection", "close")
+            self.close_connection = True
 
         def log_message(self, *_: object) -> None:
             pass

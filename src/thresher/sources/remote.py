@@ -129,7 +129,7 @@ class RemoteFile(io.RawIOBase):
 
     def close(self) -> None:
         if not self.closed:
-            self._forget()
+            # A piece that is under way is not waited for: nobody wants it, and it may take long not to come.
             self._worker.shutdown(wait=False, cancel_futures=True)
             if self._stream is not None:
                 self._stream.close()
@@ -166,7 +166,7 @@ class RemoteFile(io.RawIOBase):
                 if self._ranges and "support range requests" in str(error):
                     self._ranges, self._stream = False, None
                     return self._fetch(offset)
-                if pause is None or not self._ranges:
+                if pause is None or not self._ranges or self.closed:
                     raise self._broken(offset, error) from None
                 time.sleep(pause)
         return b""
