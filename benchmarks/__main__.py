@@ -12,6 +12,7 @@ from benchmarks.harness import machine
 COMPARISONS = (
     "libsvm_parsing",
     "vw_reading",
+    "sources_cache",
     "kmers",
     "start_up",
     "dense_rows",

@@ -9,4 +9,5 @@ NB_MODULE(_native, m) {
   thresher::bind::bind_sketches(m);
   thresher::bind::bind_online(m);
   thresher::bind::bind_ahead(m);
+  thresher::bind::bind_stored(m);
 }

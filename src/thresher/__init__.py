@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from thresher.estimators.regressor import MissionRegressor
     from thresher.selecting import Interrupted, select
     from thresher.selection import Selection, load
+    from thresher.sources.cache import cached
     from thresher.sources.fasta import scan_fasta
     from thresher.sources.libsvm import scan_libsvm
     from thresher.sources.scan import scan
     from thresher.sources.source import Source
+    from thresher.sources.stored_source import scan_cache
     from thresher.sources.vw import scan_vw
     from thresher.version import __version__
 
@@ -46,7 +48,9 @@ _HOMES = {
     "Selection": "selection",
     "load": "selection",
     "Source": "sources.source",
+    "cached": "sources.cache",
     "scan": "sources.scan",
+    "scan_cache": "sources.stored_source",
     "scan_fasta": "sources.fasta",
     "scan_libsvm": "sources.libsvm",
     "scan_vw": "sources.vw",
@@ -68,8 +72,10 @@ __all__ = [
     "ThresherError",
     "UnreadableError",
     "__version__",
+    "cached",
     "load",
     "scan",
+    "scan_cache",
     "scan_fasta",
     "scan_libsvm",
     "scan_vw",

@@ -135,6 +135,7 @@ class Fitted:
     plan: Plan
     passes_done: int
     skipped: int
+    skipped_files: dict[str, int]
     data: str
     fingerprint: str | None
 
@@ -149,6 +150,7 @@ class Fitted:
             plan=run.plan,
             passes_done=run.passes_done,
             skipped=run.skipped,
+            skipped_files=run.skipped_files,
             data=run.source.describe(),
             fingerprint=run.source.fingerprint() if fingerprint else None,
         )
@@ -207,6 +209,7 @@ def make_selection(found: OnlineRun | Fitted) -> Selection:
             "rows": engine.rows,
             "passes_done": fitted.passes_done,
             "skipped": fitted.skipped,
+            **({"skipped_files": fitted.skipped_files} if fitted.skipped_files else {}),
             "progressive": engine.progressive(turned=turn < 0),
             "plan": fitted.plan.to_dict(),
         },

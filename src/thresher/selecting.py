@@ -12,6 +12,7 @@ from thresher.losses import get_loss
 from thresher.memory import DEFAULT_MEMORY
 from thresher.online.run import Progress
 from thresher.selection import Selection, evaluate
+from thresher.sources.cache import DEFAULT_SIZE, cached
 from thresher.sources.combine import hold_out
 from thresher.sources.scan import as_source, is_paths
 from thresher.sources.source import DEFAULT_ROWS, Source
@@ -54,6 +55,8 @@ def select(
     holdout: float | None = None,
     format: str | None = None,
     on_error: str = "stop",
+    cache: str | os.PathLike[str] | bool | None = None,
+    cache_size: str | int = DEFAULT_SIZE,
     checkpoint: str | os.PathLike[str] | None = None,
     every: float = 30.0,
     restart: bool = False,
@@ -120,6 +123,11 @@ def select(
         Instead of ``test``: hold out this fraction of the rows, chosen by a hash of their content.
     format, on_error
         How to read files, see `thresher.scan`.
+    cache : path or True, optional
+        Parse the data once and keep its rows in this folder (True: the user's cache folder): later passes and runs
+        read them from there, and standard input can be gone through several times. The answer is the same.
+    cache_size : str or int
+        What the files in that folder may take together; those not used for longest are removed to make room.
     checkpoint : path, optional
         Written every ``every`` seconds and on Ctrl-C, resumed from if it is there, removed at the end.
     restart : bool
@@ -173,6 +181,8 @@ def select(
     if reading.get("fragments") is not None:
         reading.setdefault("seed", int(random_state))
     source = as_source(data, y, weight=sample_weight, target=target, **reading)
+    if cache is not None and cache is not False:
+        source = cached(source, cache, size=cache_size)
     labels = _classes_of(source, loss, classes, multilabel=multilabel)
     held: Source | None = None
     if holdout is not None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.reference import products
 from tests.reference.hashing import bucket_sign
-from tests.sources import file_makers, memory_makers, sequence_makers  # noqa: F401 - they register their kinds
+from tests.sources import cache_makers, file_makers, memory_makers, sequence_makers  # noqa: F401 - they register kinds
 from tests.sources.rows import KINDS, Expected, Kind
 from thresher.sources.combine import HeldOut, ReadAhead, Weighted, hold_out
 from thresher.sources.hashed import Hashed
@@ -82,7 +82,10 @@ def _weighted(source: Source) -> Source:
     return Weighted(source, _CLASS_WEIGHT)
 
 
-for _base in ("libsvm-files", "vw-plain", "csr-i32", "arrow-table", "fasta-files", "fragments"):
+for _base in (
+    *("libsvm-files", "vw-plain", "csr-i32", "arrow-table", "fasta-files", "fragments"),
+    *("cached(libsvm-files)", "stored(vw-plain)"),
+):
     _pieces = KINDS[_base].shards
     _in_memory = _base in ("csr-i32", "arrow-table", "fragments")
     KINDS.update(

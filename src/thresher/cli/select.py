@@ -70,6 +70,15 @@ def select(
     ] = None,
     format: Format = None,
     on_error: OnError = "stop",
+    cache: Annotated[
+        bool, typer.Option("--cache", help="Parse once and keep the rows: for later passes and runs, and for pipes.")
+    ] = False,
+    cache_dir: Annotated[
+        str | None, typer.Option(help="Keep them in this folder, not in the user's cache folder.", metavar="PATH")
+    ] = None,
+    cache_size: Annotated[
+        str, typer.Option(help="What that folder may take; what was not used for longest goes first.")
+    ] = "20GB",
     checkpoint: Annotated[
         str | None, typer.Option(help="Save here now and then, resume from here, removed at the end.", metavar="PATH")
     ] = None,
@@ -116,6 +125,8 @@ def select(
                 holdout=holdout,
                 format=format,
                 on_error=on_error,
+                cache=cache_dir or cache,
+                cache_size=cache_size,
                 checkpoint=checkpoint,
                 every=seconds(every),
                 restart=restart,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -125,5 +125,15 @@ def _number(value: float | None) -> str:
     return f"{value:.4f}" if value == 0 or 1e-3 <= abs(value) < 1e6 else f"{value:.4g}"
 
 
-def _skipped(provenance: dict[str, object]) -> str:
-    return f" ({provenance['skipped']} bad lines skipped)" if provenance.get("skipped") else ""
+#: Files with bad lines that are named.
+_FILES_SHOWN = 5
+
+
+def _skipped(provenance: dict[str, Any]) -> str:
+    if not provenance.get("skipped"):
+        return ""
+    files: dict[str, int] = provenance.get("skipped_files", {})
+    most = sorted(files.items(), key=lambda file: -file[1])
+    shown = ", ".join(f"{count} of {name}" for name, count in most[:_FILES_SHOWN]) if len(files) > 1 else ""
+    more = f" and {len(files) - _FILES_SHOWN} files more" if len(files) > _FILES_SHOWN else ""
+    return f" ({provenance['skipped']} bad lines skipped{': ' if shown else ''}{shown}{more})"

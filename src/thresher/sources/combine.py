@@ -45,6 +45,15 @@ class Wrapped(Source):
     def limited(self, limits: ReadLimits) -> Source:
         return self._with(self.source.limited(limits))
 
+    def files(self) -> list[str]:
+        return self.source.files()
+
+    def skipped_files(self) -> dict[str, int]:
+        return self.source.skipped_files()
+
+    def prepare(self) -> None:
+        self.source.prepare()
+
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
         return self.source.where(cursor, batch, row)
 

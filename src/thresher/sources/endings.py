@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+#: The ending of files of parsed rows, as the cache keeps them.
+STORED = "thc"
 BY_ENDING = {
     "svm": "libsvm",
     "libsvm": "libsvm",
@@ -14,6 +16,7 @@ BY_ENDING = {
     "ffn": "fasta",
     "fq": "fasta",
     "fastq": "fasta",
+    STORED: "cache",
 }
 COMPRESSED = frozenset({"gz", "bgz", "zst", "zstd", "xz", "bz2"})
 

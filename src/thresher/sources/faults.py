@@ -24,6 +24,27 @@ _ADVICE = 'Mend it, or pass over such {} with on_error="skip" (--on-error skip).
 _TOLD = 5
 
 
+class Skips:
+    """Bad lines passed over, by file; shared by the copies of a source."""
+
+    def __init__(self) -> None:
+        self._parts: dict[Part, int] = {}
+
+    def note(self, part: Part, count: int, what: str, *, of: int) -> None:
+        """A file was read to its end, and had so many; told once, and only where there are several files."""
+        if self._parts.get(part, 0) != count and of > 1:
+            log.warning("%s: %d bad %s were skipped", part.name, count, what)
+        self._parts[part] = count
+
+    def files(self) -> dict[str, int]:
+        """The counts by file, of those that had some."""
+        found: dict[str, int] = {}
+        for part, count in list(self._parts.items()):  # a second thread may note one more
+            if count:
+                found[part.name] = found.get(part.name, 0) + count
+        return found
+
+
 class Place:
     """Where reading stands in a file, and what happens to bad lines there."""
 
@@ -52,23 +73,29 @@ class Place:
         """A line over the cap, which starts with ``text``, is passed over."""
         what = f"the line is longer than {cap} bytes, the cap for this memory, at {_cut(text)}"
         self._tell(self.cursor.line + 1, cap + 1, what)
-        self.cursor = replace(self.cursor, line=self.cursor.line + 1, skipped=self.cursor.skipped + 1)
+        self.cursor = replace(self.cursor, line=self.cursor.line + 1)
+        self.count(1)
 
     def broken(self, error: DataError) -> None:
         """The file ends badly: damaged, cut short, or empty."""
         if self.on_error == "stop":
             raise error
         log.warning("%s Went on without the rest of it.", error)
-        self.cursor = replace(self.cursor, skipped=self.cursor.skipped + 1)
+        self.count(1)
 
     def empty(self) -> None:
         """The file holds not a byte."""
         if self.part.once:
             raise DataError(
-                f"{self.part.name}: nothing came. It can be read only once: for several passes write it to a "
-                "file first."
+                f"{self.part.name}: nothing came. It can be read only once: for several passes keep its "
+                "rows (cache=True, --cache), or write it to a file first."
             )
         self.broken(DataError(f"{self.part.name}: the file is empty. Check how it was made."))
+
+    def count(self, skipped: int) -> None:
+        """So many lines more were passed over."""
+        cursor = self.cursor
+        self.cursor = replace(cursor, skipped=cursor.skipped + skipped, here=cursor.here + skipped)
 
     def _tell(self, line: int, column: int, what: str, such: str = "lines") -> None:
         self._told += 1

@@ -17,8 +17,9 @@ from thresher.batch import Batch, Cursor, Names
 from thresher.errors import SettingsError
 from thresher.sources import open as opening
 from thresher.sources.blocks import LineBlocks
-from thresher.sources.faults import OnError, Place, lines_before
+from thresher.sources.faults import OnError, Place, Skips, lines_before
 from thresher.sources.open import Part, Stream
+from thresher.sources.remote import is_remote
 from thresher.sources.source import ReadLimits, Source
 
 
@@ -34,6 +35,7 @@ class LineSource(Source):
     on_error: OnError = "stop"
     multilabel: bool = False
     limits: ReadLimits = field(default_factory=ReadLimits)
+    skips: Skips = field(default_factory=Skips, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.on_error not in ("stop", "skip"):
@@ -63,6 +65,12 @@ class LineSource(Source):
     def fingerprint(self) -> str:
         return opening.fingerprint(self.parts, format=self.format, multilabel=self.multilabel, on_error=self.on_error)
 
+    def files(self) -> list[str]:
+        return [part.name for part in self.parts]
+
+    def skipped_files(self) -> dict[str, int]:
+        return self.skips.files()
+
     def describe(self) -> str:
         first = self.parts[0].name
         return first if len(self.parts) == 1 else f"{first} and {len(self.parts) - 1} more"
@@ -88,7 +96,7 @@ class LineSource(Source):
         cursor = start
         for number in range(start.part, len(self.parts)):
             if number != start.part:
-                cursor = replace(cursor, part=number, offset=0, line=0)
+                cursor = replace(cursor, part=number, offset=0, line=0, here=0)
             reading = self._read_part(self.parts[number], cursor, rows, only, want_names, want_labels)
             for batch, cursor in reading:
                 yield batch, cursor
@@ -122,8 +130,8 @@ class LineSource(Source):
                         line=line + parsed["lines"],
                         row=place.cursor.row + len(batch),
                         read=read_before + stream.stored() - part.begin,
-                        skipped=place.cursor.skipped + parsed["skipped"],
                     )
+                    place.count(parsed["skipped"])
                     # Rows before a bad line come out first, so what was read never depends on ``rows``.
                     if len(batch):
                         skipped = place.cursor.skipped
@@ -133,11 +141,12 @@ class LineSource(Source):
                 place.broken(stream.failure)
             elif blocks.offset == 0:
                 place.empty()
+        self.skips.note(part, place.cursor.here, "lines", of=len(self.parts))
         if place.cursor.skipped > skipped:
             # Bad lines behind the last row: they are counted in the cursor of a batch of no rows.
             nothing = _native.new_block(_native.padding)
             parsed = self._parse(nothing, 0, 0, **options)
-            yield _batch(nothing, 0, parsed, 0), replace(place.cursor, part=cursor.part + 1, offset=0, line=0)
+            yield _batch(nothing, 0, parsed, 0), replace(place.cursor, part=cursor.part + 1, offset=0, line=0, here=0)
 
 
 def _batch(block: NDArray[np.uint8], at: int, parsed: dict[str, Any], lines_before: int) -> Batch:
@@ -166,7 +175,7 @@ def grouped(pieces: list[Part], n: int) -> list[tuple[Part, ...]]:
 
 def divided(part: Part, n: int, limits: ReadLimits) -> list[Part]:
     """A file as up to ``n`` ranges of bytes, if it can be read from the middle."""
-    if n == 1 or part.once or part.begin or part.end is not None:
+    if n == 1 or part.once or part.begin or part.end is not None or is_remote(part.path):
         return [part]
     with Stream(part.path, window_limit=limits.window) as stream:
         if stream.compression is not None:

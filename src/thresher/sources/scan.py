@@ -11,6 +11,7 @@ import numpy as np
 
 from thresher.errors import DataError, SettingsError
 from thresher.kmers import Kmers
+from thresher.sources.cache import DEFAULT_SIZE, cached
 from thresher.sources.endings import format_by_name
 from thresher.sources.fasta import OPTIONS as SEQUENCE_OPTIONS
 from thresher.sources.fasta import SequenceSource, scan_fasta
@@ -21,7 +22,7 @@ from thresher.sources.open import Part, PathLike, Stream, find_parts
 from thresher.sources.source import ReadLimits, Source
 from thresher.sources.vw import scan_vw
 
-FORMATS = ("libsvm", "vw", "fasta")
+FORMATS = ("libsvm", "vw", "fasta", "cache")
 _FILE_OPTIONS = ("format", "on_error", "multilabel")
 
 
@@ -31,6 +32,8 @@ def scan(
     format: str | None = None,
     on_error: OnError = "stop",
     multilabel: bool = False,
+    cache: str | os.PathLike[str] | bool | None = None,
+    cache_size: str | int = DEFAULT_SIZE,
     **sequences: Any,
 ) -> Source:
     """Read files in the format their name or, failing that, their first line shows.
@@ -38,16 +41,23 @@ def scan(
     Parameters
     ----------
     paths : path, glob, folder, "-" for standard input, or several of these
-    format : {"libsvm", "vw", "fasta"}, optional
-        Say it instead of having it guessed; needed for standard input. ``fasta`` is FASTQ too.
+    format : {"libsvm", "vw", "fasta", "cache"}, optional
+        Say it instead of having it guessed; needed for standard input. ``fasta`` is FASTQ too, ``cache`` a file
+        of parsed rows.
     on_error : {"stop", "skip"}
         What to do about a malformed line.
     multilabel : bool
         LIBSVM rows start with several labels.
+    cache : path or True, optional
+        Keep the parsed rows in this folder (True: the user's cache folder), so that later passes and runs read
+        them from there; see `thresher.cached`.
+    cache_size : str or int
+        What the files in that folder may take together.
     sequences
         ``kmer``, ``canonical``, ``fragments`` and the other options of `thresher.scan_fasta`, for FASTA and FASTQ.
     """
-    return _scan(paths, format, on_error, multilabel, None, sequences)
+    source = _scan(paths, format, on_error, multilabel, None, sequences)
+    return source if cache is None or cache is False else cached(source, cache, size=cache_size)
 
 
 def _scan(
@@ -77,6 +87,12 @@ def _scan(
         if multilabel:
             raise SettingsError("multilabel is for LIBSVM files: VW text has one simple label a row")
         return scan_vw(files, on_error=on_error)
+    if kind == "cache":
+        if multilabel or on_error != "stop":
+            raise SettingsError("a file of parsed rows says itself how it was read: leave out multilabel and on_error")
+        from thresher.sources.stored_source import scan_cache
+
+        return scan_cache(files)
     raise SettingsError(f"unknown format {kind!r}: one of {', '.join(FORMATS)}")
 
 

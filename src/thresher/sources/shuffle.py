@@ -40,6 +40,15 @@ class Shuffled(Source):
     def limited(self, limits: ReadLimits) -> Source:
         return Shuffled(self.source.limited(limits), seed=self.seed, rows=self.rows, features=self.features)
 
+    def files(self) -> list[str]:
+        return self.source.files()
+
+    def skipped_files(self) -> dict[str, int]:
+        return self.source.skipped_files()
+
+    def prepare(self) -> None:
+        self.source.prepare()
+
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
         inner = cursor.inner or Cursor()
         here = self.source.where(replace(inner, part=min(inner.part, cursor.part)), batch, row)
