@@ -136,6 +136,7 @@ void bind_cells(nb::module_& m) {
 void bind_rules(nb::module_& m) {
   nb::class_<ColumnRule>(m, "ColumnRule")
       .def(nb::init<>())
+      .def(nb::init<const ColumnRule&>())
       .def_rw("category", &ColumnRule::category)
       .def_rw("key", &ColumnRule::key)
       .def_rw("word", &ColumnRule::word)

@@ -137,6 +137,7 @@ class Fitted:
     skipped: int
     data: str
     fingerprint: str | None
+    reading: dict[str, Any] | None = None
 
     @classmethod
     def of(cls, run: OnlineRun, *, fingerprint: bool = True) -> Self:
@@ -151,6 +152,7 @@ class Fitted:
             skipped=run.skipped,
             data=run.source.describe(),
             fingerprint=run.source.fingerprint() if fingerprint else None,
+            reading=run.source.reading(),
         )
 
     @cached_property
@@ -209,6 +211,7 @@ def make_selection(found: OnlineRun | Fitted) -> Selection:
             "skipped": fitted.skipped,
             "progressive": engine.progressive(turned=turn < 0),
             "plan": fitted.plan.to_dict(),
+            **({} if fitted.reading is None else {"reading": fitted.reading}),
         },
     )
 

@@ -38,9 +38,7 @@ def is_number(kind: Any) -> bool:
     """Whether values of this Arrow type are numbers, or true and false."""
     import pyarrow.types as kinds
 
-    return bool(
-        kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind) or kinds.is_decimal(kind)
-    )
+    return bool(kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind) or kinds.is_decimal(kind))
 
 
 def is_list(kind: Any) -> bool:

@@ -160,7 +160,7 @@ class TableForm:
         """
         rules, text, prefixes = self._rules
         texts, start = [text], len(text)
-        cells = []
+        cells, used = [], []
         for column, rule in zip(self.columns, rules, strict=True):
             # A missing column is told before; here it would be one of no cells.
             made = as_column(arrays[column.name], text=column.kind == "category", name_start=start)
@@ -172,12 +172,14 @@ class TableForm:
                 names = _Spelling(start)
                 places = [f"{column.name}[{i}]" for i in range(made.places)]
                 keys = [_native.hash_bytes(place.encode(), 0) for place in places]
+                rule = _native.ColumnRule(rule)  # its own, since another thread may read other lists
                 rule.set_places(keys, [names.word(place, 0) for place in places])
                 if want_names:
                     texts.append(names.text())
                 start += len(names.text())
+            used.append(rule)
         labels = self.labels.cells(arrays)
-        out = _native.columns_to_rows(rules, cells, n, want_names=want_names, **labels, **options)
+        out = _native.columns_to_rows(used, cells, n, want_names=want_names, **labels, **options)
         out["y"] = self.labels.targets(arrays, out)
         out["prefixes"] = prefixes
         if want_names:

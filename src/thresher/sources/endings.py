@@ -14,6 +14,16 @@ BY_ENDING = {
     "ffn": "fasta",
     "fq": "fasta",
     "fastq": "fasta",
+    "csv": "csv",
+    "tsv": "csv",
+    "tab": "csv",
+    "jsonl": "jsonl",
+    "ndjson": "jsonl",
+    "parquet": "parquet",
+    "pq": "parquet",
+    "arrow": "parquet",
+    "feather": "parquet",
+    "ipc": "parquet",
 }
 COMPRESSED = frozenset({"gz", "bgz", "zst", "zstd", "xz", "bz2"})
 

@@ -1,0 +1,185 @@
+"""A folder of texts for each class, a file a text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher import _native
+from thresher.batch import Batch, Cursor, Names
+from thresher.errors import DataError, SettingsError
+from thresher.sources import open as opening
+from thresher.sources.faults import OnError, Place
+from thresher.sources.ngrams import TextForm
+from thresher.sources.open import Part, PathLike, Stream, _natural
+from thresher.sources.source import ReadLimits, Source
+from thresher.space import FeatureSpace
+
+
+@dataclass(frozen=True)
+class ClassFolders(Source):
+    """Files whose folder is their label. Their paths are held in memory; so they can be read in any order."""
+
+    files: tuple[str, ...]
+    form: TextForm
+    on_error: OnError = "stop"
+    limits: ReadLimits = field(default_factory=ReadLimits)
+    space = FeatureSpace("token")
+
+    def __post_init__(self) -> None:
+        if self.on_error not in ("stop", "skip"):
+            raise SettingsError(f'on_error is "stop" or "skip", not {self.on_error!r}')
+
+    @property
+    def held_bytes(self) -> int:  # type: ignore[override]
+        return sum(len(path) + 57 for path in self.files)
+
+    @property
+    def total_rows(self) -> int | None:  # type: ignore[override]
+        return len(self.files) if self.on_error == "stop" else None
+
+    def limited(self, limits: ReadLimits) -> Source:
+        return replace(self, limits=limits)
+
+    def fingerprint(self) -> str:
+        return opening.fingerprint(
+            [Part(path) for path in self.files],
+            format="folders",
+            labels=[_class_of(path) for path in self.files],
+            form=self.form.identity(),
+            on_error=self.on_error,
+        )
+
+    def reading(self) -> dict[str, Any]:
+        """How to read other files in the same way."""
+        return {"form": self.form.identity()}
+
+    def describe(self) -> str:
+        return f"{self.files[0]} and {len(self.files) - 1} more" if len(self.files) > 1 else self.files[0]
+
+    def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
+        if batch.line is None:
+            return self.describe()
+        number = int(batch.line[row]) - 1
+        return f"{self.files[number]}, row {number} (counted from 0)"
+
+    def shards(self, n: int) -> list[Source]:
+        super().shards(n)
+        n = min(n, len(self.files))
+        bounds = [len(self.files) * i // n for i in range(n + 1)]
+        return [replace(self, files=self.files[a:b]) for a, b in pairwise(bounds)]
+
+    def shuffled(self, seed: int, *, rows: int, features: int) -> Source:
+        order = np.random.default_rng(seed).permutation(len(self.files))
+        return replace(self, files=tuple(self.files[i] for i in order))
+
+    def _read(
+        self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
+    ) -> Iterator[tuple[Batch, Cursor]]:
+        options = {
+            "features": max(1, self.limits.block // 9),
+            "skip": self.on_error == "skip",
+            "want_names": want_names,
+            "only": only,
+            "labels_optional": not want_labels,
+        }
+        cursor, told = start, start.skipped
+        while cursor.offset < len(self.files):
+            texts, numbers, end, failure = self._some(cursor, rows)
+            made = self._made(texts, numbers, options)
+            looked = made["consumed"]
+            bad = [numbers[row] for _, row, _ in made["faults"]]
+            reached = end if looked == len(texts) else numbers[looked]
+            unread = max(0, reached - cursor.offset - looked)  # those that could not be read, and were told of
+            line = np.array(numbers, np.int64)[made["line"]] + 1
+            batch = _batch(made, line)
+            cursor = replace(
+                cursor,
+                offset=reached,
+                row=cursor.row + len(batch),
+                read=reached,
+                skipped=cursor.skipped + made["skipped"] + unread,
+            )
+            if len(batch):
+                told = cursor.skipped
+                yield batch, cursor
+            for number, (_, _, what) in zip(bad, made["faults"], strict=True):
+                Place(Part(self.files[number]), self.on_error, cursor).row("the file", what)
+            if failure is not None and looked == len(texts):
+                raise failure
+        if cursor.skipped > told:
+            # Bad files behind the last good one: they are counted in the cursor of a batch of no rows.
+            yield _batch(self._made([], [], options), np.empty(0, np.int64)), cursor
+
+    def _some(self, start: Cursor, rows: int) -> tuple[list[bytes], list[int], int, DataError | None]:
+        """The texts of the next files, as many as make a block, and their numbers; where that ends, and why."""
+        texts: list[bytes] = []
+        numbers: list[int] = []
+        size, number = 0, start.offset
+        while number < len(self.files) and len(texts) < rows and size < self.limits.block:
+            part = Part(self.files[number])
+            place = Place(part, self.on_error, start)
+            text, failure = self._text(part)
+            if failure is not None:
+                if self.on_error == "stop":
+                    return texts, numbers, number, failure
+                place.broken(failure)
+            else:
+                texts.append(text)
+                numbers.append(number)
+                size += len(text)
+            number += 1
+        return texts, numbers, number, None
+
+    def _text(self, part: Part) -> tuple[bytes, DataError | None]:
+        with Stream(part.path, window_limit=self.limits.window) as stream:
+            text = bytearray()
+            chunk = bytearray(1 << 16)
+            while size := stream.readinto(memoryview(chunk)):
+                text += chunk[:size]
+                if len(text) > self.limits.line_cap:
+                    cap = self.limits.line_cap
+                    return b"", DataError(f"{part.name}: the text is longer than {cap} bytes, the cap for this memory.")
+            return bytes(text), stream.failure
+
+    def _made(self, texts: list[bytes], numbers: list[int], options: dict[str, Any]) -> dict[str, Any]:
+        import pyarrow as pa
+
+        labels = [_class_of(self.files[number]) for number in numbers]
+        arrays = {"text": pa.array(texts, pa.large_binary()), "class": pa.array(labels, pa.string())}
+        return self.form.rows(arrays, len(texts), rows=len(texts) + 1, **options)
+
+
+def _batch(made: dict[str, Any], line: NDArray[np.int64]) -> Batch:
+    names = None if made["names"] is None else Names(made["names"], made["text"], made["prefixes"])
+    return Batch(made["indptr"], made["keys"], made["values"], made["y"], names=names, line=line)
+
+
+def _class_of(path: str) -> str:
+    return os.path.basename(os.path.dirname(path))
+
+
+def class_files(paths: PathLike | Iterable[PathLike]) -> tuple[str, ...] | None:
+    """The files in the folders in a folder, in natural order; None where the paths are something else."""
+    several = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    found: list[str] = []
+    for folder in (os.fspath(path) for path in several):
+        if not os.path.isdir(folder):
+            return None
+        with os.scandir(folder) as inside:
+            classes = [entry.path for entry in inside if entry.is_dir() and not entry.name.startswith(".")]
+        if not classes:
+            return None
+        for one in sorted(classes, key=_natural):
+            with os.scandir(one) as files:
+                texts = [entry.path for entry in files if entry.is_file() and not entry.name.startswith(".")]
+            found += sorted(texts, key=_natural)
+    if not found:
+        raise DataError(f"{os.fspath(several[0])}: its folders hold no files. Check the path.")
+    return tuple(found)
