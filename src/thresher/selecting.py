@@ -174,7 +174,9 @@ def select(
         raise SettingsError(f"a source says itself how it is read: leave out {', '.join(sequences)}")
     if reading.get("fragments") is not None:
         reading.setdefault("seed", int(random_state))
-    source = as_source(data, y, weight=sample_weight, target=target, **reading)
+    if sample_weight is not None:  # for a table in a file it is a column, which may be called weight too
+        reading["weight"] = sample_weight
+    source = as_source(data, y, target=target, **reading)
     labels = _classes_of(source, loss, classes, multilabel=multilabel)
     held: Source | None = None
     if holdout is not None:
@@ -203,6 +205,7 @@ def select(
 
 def _test_source(test: Any, source: Source, target: Any, reading: dict[str, Any]) -> Source:
     """The data to score on, read as that to learn from was."""
+    reading = {name: value for name, value in reading.items() if name != "weight" or is_paths(test)}
     if isinstance(test, tuple):
         return as_source(*test, **reading)
     recipe = source.reading()

@@ -98,7 +98,7 @@ def _texts(values: Any, name_start: int) -> Column:
     wide = kinds.is_large_string(values.type) or kinds.is_large_binary(values.type)
     n = len(values)
     _, where, data = values.buffers()
-    offsets = np.zeros(1, np.int64 if wide else np.int32)
+    offsets: NDArray[Any] = np.zeros(1, np.int64 if wide else np.int32)
     if where is not None and n:
         offsets = np.frombuffer(where, offsets.dtype)[values.offset : values.offset + n + 1]
     first, last = int(offsets[0]), int(offsets[-1])

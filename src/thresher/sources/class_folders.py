@@ -9,13 +9,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thresher import _native
-from thresher.batch import Batch, Cursor, Names
+from thresher.batch import Batch, Cursor
 from thresher.errors import DataError, SettingsError
 from thresher.sources import open as opening
 from thresher.sources.faults import OnError, Place
+from thresher.sources.forms import batch_of
 from thresher.sources.ngrams import TextForm
 from thresher.sources.open import Part, PathLike, Stream, _natural
 from thresher.sources.source import ReadLimits, Source
@@ -98,7 +98,7 @@ class ClassFolders(Source):
             reached = end if looked == len(texts) else numbers[looked]
             unread = max(0, reached - cursor.offset - looked)  # those that could not be read, and were told of
             line = np.array(numbers, np.int64)[made["line"]] + 1
-            batch = _batch(made, line)
+            batch = batch_of(made, line)
             cursor = replace(
                 cursor,
                 offset=reached,
@@ -115,7 +115,7 @@ class ClassFolders(Source):
                 raise failure
         if cursor.skipped > told:
             # Bad files behind the last good one: they are counted in the cursor of a batch of no rows.
-            yield _batch(self._made([], [], options), np.empty(0, np.int64)), cursor
+            yield batch_of(self._made([], [], options), np.empty(0, np.int64)), cursor
 
     def _some(self, start: Cursor, rows: int) -> tuple[list[bytes], list[int], int, DataError | None]:
         """The texts of the next files, as many as make a block, and their numbers; where that ends, and why."""
@@ -154,11 +154,6 @@ class ClassFolders(Source):
         labels = [_class_of(self.files[number]) for number in numbers]
         arrays = {"text": pa.array(texts, pa.large_binary()), "class": pa.array(labels, pa.string())}
         return self.form.rows(arrays, len(texts), rows=len(texts) + 1, **options)
-
-
-def _batch(made: dict[str, Any], line: NDArray[np.int64]) -> Batch:
-    names = None if made["names"] is None else Names(made["names"], made["text"], made["prefixes"])
-    return Batch(made["indptr"], made["keys"], made["values"], made["y"], names=names, line=line)
 
 
 def _class_of(path: str) -> str:

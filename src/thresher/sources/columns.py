@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -31,7 +32,7 @@ class ColumnForm:
     def bin_names(self) -> list[str]:
         """What the bins are called, from the lowest on."""
         edges = [-np.inf, *(self.edges or ()), np.inf]
-        return [_bin_name(low, high) for low, high in zip(edges[:-1], edges[1:], strict=True)]
+        return [_bin_name(low, high) for low, high in pairwise(edges)]
 
 
 def _bin_name(low: float, high: float) -> str:
@@ -64,22 +65,25 @@ class Labels:
     def cells(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
         """As the kernels take them; a column that is not there is left out."""
         out: dict[str, Any] = {"target_is_text": self.target_is_text}
-        if self.target in arrays:
+        if self.target is not None and self.target in arrays:
             out["target"] = as_column(arrays[self.target], text=self.target_is_text).cells
-        if self.weight in arrays:
+        if self.weight is not None and self.weight in arrays:
             out["weight"] = as_column(arrays[self.weight], text=False).cells
         return out
 
     def targets(self, arrays: Mapping[str, Any], made: dict[str, Any]) -> NDArray[Any]:
         """The targets of the rows that a kernel made."""
         rows = made["line"]
-        if self.target not in arrays:
+        if self.target is None or self.target not in arrays:
             return np.full(len(rows), np.nan)
         if not self.target_is_text:
             return made["y"]  # type: ignore[no-any-return]
         y = np.empty(len(rows), object)
         y[:] = [_word(value) for value in arrays[self.target].take(rows).to_pylist()]
         return y
+
+
+NO_LABELS = Labels()
 
 
 def _word(value: Any) -> Any:
@@ -99,7 +103,7 @@ class TableForm:
     """
 
     columns: tuple[ColumnForm, ...]
-    labels: Labels = Labels()
+    labels: Labels = NO_LABELS
     missing: Literal["skip", "feature"] = "skip"
 
     @property

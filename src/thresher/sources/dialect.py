@@ -16,7 +16,7 @@ from thresher.sources.open import Part, Stream
 from thresher.sources.schema import Schema
 from thresher.sources.source import ReadLimits
 
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Dialect:
         """What the columns of a file that begins with this row are called."""
         if self.names is not None and not self.header:
             return list(self.names)
-        fields = self.split(first_row.removeprefix(_BOM))
+        fields = self.split(first_row.removeprefix(BOM))
         return fields if self.header else [f"x{i}" for i in range(len(fields))]
 
     def field_at(self, row: bytes, position: int) -> int:

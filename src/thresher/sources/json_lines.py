@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from thresher.batch import Cursor
 from thresher.errors import DataError
 from thresher.sources import open as opening
-from thresher.sources.csv_tables import _kernel_options, _no_cells, no_target
-from thresher.sources.dialect import _BOM, head_of
+from thresher.sources.dialect import BOM, head_of
+from thresher.sources.forms import RowForm, kernel_options, no_cells, no_target
 from thresher.sources.guess import SAMPLE_BYTES, SAMPLE_ROWS
 from thresher.sources.lines import LineSource
 from thresher.sources.open import Part
@@ -27,7 +27,7 @@ from thresher.space import FeatureSpace
 class JsonSource(LineSource):
     """Lines that are JSON objects, whose members are the columns of a table."""
 
-    form: Any  # a RowForm
+    form: RowForm
 
     space = FeatureSpace("token")
 
@@ -59,7 +59,7 @@ class JsonSource(LineSource):
 class _JsonRows:
     """Parses one stretch of lines after the other."""
 
-    def __init__(self, form: Any, part: Part) -> None:
+    def __init__(self, form: RowForm, part: Part) -> None:
         self._form = form
         self._part = part
         # A text must be there; a column of a table that is not is a missing value.
@@ -101,12 +101,12 @@ class _JsonRows:
             where, line = stop, line + 1
         arrays = {name: pa.array(values, pa.binary()) for name, values in columns.items()} if begins else None
         made = self._form.rows(
-            arrays or _no_cells(needed),
+            arrays or no_cells(self._form),
             len(begins),
             rows=len(begins) + 1,
             skip=skip,
             labels_optional=labels_optional,
-            **_kernel_options(more),
+            **kernel_options(more),
         )
         looked = made["consumed"]
         of_rows = [(begins[row], lines[row], f"{what}, in {column!r}") for column, row, what in made["faults"]]
@@ -172,9 +172,10 @@ def json_layout(parts: list[Part]) -> tuple[list[str], Any]:
     first = parts[0]
     if first.once:
         raise DataError(
-            f"{first.name}: it can be read once, so that nothing can be guessed from its first rows: write it to a file."
+            f"{first.name}: it can be read once, so that nothing can be guessed from its first rows. Write it to a "
+            "file first."
         )
-    head = head_of(first, SAMPLE_BYTES, ReadLimits()).removeprefix(_BOM)
+    head = head_of(first, SAMPLE_BYTES, ReadLimits()).removeprefix(BOM)
     texts = head.split(b"\n")
     if len(head) == SAMPLE_BYTES:
         texts = texts[:-1] or texts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -14,7 +15,7 @@ import numpy as np
 from thresher import _native
 from thresher.errors import SettingsError
 from thresher.sources.arrow_cells import as_column
-from thresher.sources.columns import Labels
+from thresher.sources.columns import NO_LABELS, Labels
 
 Counts = Literal["binary", "count", "log"]
 Range = int | str | tuple[int, int] | None
@@ -54,7 +55,7 @@ class TextForm:
     """
 
     text: str
-    labels: Labels = Labels()
+    labels: Labels = NO_LABELS
     words: tuple[int, int] = (1, 1)
     chars: tuple[int, int] = (0, 0)
     within_words: bool = False
@@ -167,7 +168,7 @@ class TextForm:
         return out
 
     def _found(self, texts: Any) -> _native.Cells:
-        """The words that a regular expression finds in each text; none in one that is not UTF-8, which is told later."""
+        """The words that a regular expression finds in each text; in one that is not UTF-8 none."""
         import pyarrow as pa
 
         find = re.compile(self.pattern or WORDS).findall
@@ -196,10 +197,8 @@ def _lowered(texts: Any) -> Any:
     for value in texts.to_pylist():
         raw = value.encode() if isinstance(value, str) else value
         if raw is not None and _SIGMA in raw:
-            try:
+            with contextlib.suppress(UnicodeDecodeError):  # the kernel tells
                 raw = raw.decode().lower().encode()
-            except UnicodeDecodeError:
-                pass  # the kernel tells
         out.append(raw)
     return pa.array(out, pa.large_binary())
 

@@ -72,8 +72,8 @@ def _scan(
     given |= {name: False for name in ("header", "lower") if options.get(name) is False}
     if isinstance(like, Mapping) and not given and (source := scan_like(paths, like, format, on_error)) is not None:
         return source
-    if format is None and "text" not in given and (files := _class_folders(paths)) is not None:
-        return files(on_error=on_error, **given)
+    if format is None and "text" not in given and (folders := _class_folders(paths)) is not None:
+        return folders(on_error=on_error, **given)
     parts = find_parts(paths)
     kind = format or _guess(parts[0].path, given)
     files = [part.path for part in parts]
@@ -81,10 +81,8 @@ def _scan(
         raise SettingsError("multilabel is for LIBSVM files: rows of other files have one label")
     if kind in TABLE_FORMATS:
         return scan_table_or_text(files, kind, on_error, given)
-    if others := [name for name in ("target", "weight") if name in given]:
-        raise SettingsError(
-            f"a file or source brings its own labels and weights: pass no y, weight or target (here: {others[0]})"
-        )
+    if "target" in given or "weight" in given:
+        raise SettingsError("a file or source brings its own labels and weights: pass no y, weight or target")
     if kind in ("fasta", "fastq"):
         if others := [name for name in given if name not in SEQUENCE_OPTIONS]:
             raise SettingsError(f"{', '.join(others)}: for tables and texts only")

@@ -122,7 +122,8 @@ def scan_text(
 
         return JsonSource(tuple(parts), on_error, form=form(*json_layout(parts)))
     if kind == "parquet":
-        from thresher.sources.arrow_files import ArrowFileSource, arrow_layout
+        from thresher.sources.arrow_files import ArrowFileSource
+        from thresher.sources.arrow_readers import arrow_layout
 
         return ArrowFileSource(parts=tuple(parts), form=form(*arrow_layout(parts)), on_error=on_error)
     from thresher.sources.csv_tables import CsvSource, csv_layout
