@@ -163,6 +163,8 @@ def _class_of(path: str) -> str:
 def class_files(paths: PathLike | Iterable[PathLike]) -> tuple[str, ...] | None:
     """The files in the folders in a folder, in natural order; None where the paths are something else."""
     several = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    if not several:
+        return None
     found: list[str] = []
     for folder in (os.fspath(path) for path in several):
         if not os.path.isdir(folder):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from thresher.errors import DataError
-from thresher.sources.arrow_cells import is_number
+from thresher.sources.arrow_cells import is_list, is_text
 from thresher.sources.columns import LOG_EDGES, ColumnForm, Kind, Labels, TableForm, kind_of_type
 from thresher.sources.schema import Schema, find_column, quantiles
 
@@ -99,13 +99,17 @@ class _Guesser:
         return found or "category"  # times and dates, as they are written
 
     def target_is_text(self, name: str) -> bool:
-        """Whether the labels are words; where nothing can be known they are numbers."""
-        import pyarrow.types as kinds
+        """Whether the labels are words: no more than half of the first ones are numbers.
 
+        Words and numbers do not go together, so that what is fewer is bad input, and reading says where it stands.
+        """
         if self._sample is None:
             return False
-        kind = self._sample.column(name).type
-        return not (is_number(kind) or kinds.is_null(kind))
+        column = self._sample.column(name)
+        if not is_text(column.type):
+            return kind_of_type(column.type) != "number"
+        values = [value for value in column.to_pylist() if value]
+        return 2 * sum(map(_is_number, values)) <= len(values) and bool(values)
 
     def edges(self, name: str, bins: str) -> tuple[float, ...]:
         """Where the bins of a column begin."""
@@ -113,15 +117,24 @@ class _Guesser:
         if many is None:
             return LOG_EDGES
         column = self._column(name, "the quantiles")
-        try:
-            numbers = column.cast("float64", safe=False).to_numpy()
-        except Exception:  # text where numbers were said to be: reading tells of it
-            return ()
+        if is_list(column.type):
+            column = column.combine_chunks().flatten()
+        if is_text(column.type):  # some of it is no number: reading tells of that
+            numbers = np.array([float(value) for value in column.to_pylist() if value and _is_number(value)])
+        else:
+            numbers = column.cast("float64", safe=False).to_numpy(zero_copy_only=False)
         numbers = numbers[np.isfinite(numbers)]
         if not len(numbers):
             return ()
         found = np.quantile(numbers, np.arange(1, many) / many, method="inverted_cdf")
         return tuple(np.unique(found).tolist())
+
+
+def _is_number(text: str | bytes) -> bool:
+    try:
+        return float(text) == float(text)
+    except ValueError:
+        return False
 
 
 def _shown(form: TableForm, guessed: Mapping[str, list[str]], rows: int, table: str) -> str:

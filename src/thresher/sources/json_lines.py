@@ -201,4 +201,5 @@ def _typed(values: list[Any]) -> Any:
         return pa.nulls(len(values))
     if all(isinstance(value, (int, float)) for value in there):
         return pa.array([None if value is None else float(value) for value in values])
-    return pa.array([None if value is None else value if isinstance(value, str) else "" for value in values])
+    texts = [None if value is None else value if isinstance(value, str) else json.dumps(value) for value in values]
+    return pa.array([None if text is None else text.encode("utf-8", "replace").decode() for text in texts])

@@ -89,7 +89,8 @@ def _scan(
         similar = like.reading() if isinstance(like, Kmers) else {}
         return scan_fasta(files, on_error=on_error, **{**similar, **given})
     if given:
-        raise SettingsError(f"{', '.join(given)}: for other files only, such as FASTA, tables or texts")
+        what = "FASTA and FASTQ files" if all(name in SEQUENCE_OPTIONS for name in given) else "tables and texts"
+        raise SettingsError(f"{', '.join(given)}: for {what} only")
     if kind == "libsvm":
         return scan_libsvm(files, on_error=on_error, multilabel=multilabel)
     if kind == "vw":
@@ -100,7 +101,7 @@ def _scan(
 def _class_folders(paths: PathLike | Iterable[PathLike]) -> Callable[..., Source] | None:
     """How to read a folder of folders of texts; None where the paths are something else."""
     several = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    if not all(os.path.isdir(path) for path in several):
+    if not several or not all(os.path.isdir(path) for path in several):
         return None
     for path in several:
         with os.scandir(path) as inside:
