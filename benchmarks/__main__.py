@@ -13,6 +13,7 @@ COMPARISONS = (
     "libsvm_parsing",
     "vw_reading",
     "kmers",
+    "sources",
     "start_up",
     "dense_rows",
     "learning_speed",
