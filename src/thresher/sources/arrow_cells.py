@@ -66,7 +66,8 @@ def as_column(values: Any, *, text: bool, name_start: int = 0) -> Column:
     if kinds.is_map(kind) or is_list(kind):
         return _lists(values, text, name_start)
     if is_text(kind):
-        return _texts(values, name_start)
+        written = _texts(values, name_start)
+        return written if text else Column(written.cells, _NO_TEXT)  # no name stands in a number
     return _texts(values.cast(pa.string()), name_start) if text else _numbers(values)
 
 

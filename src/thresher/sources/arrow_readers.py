@@ -10,8 +10,8 @@ from thresher.sources import open as opening
 from thresher.sources.guess import SAMPLE_ROWS
 from thresher.sources.open import Part
 
-#: Rows of Arrow data at a time, and bytes of a column of Parquet that are read at a time.
-_ROWS, _BUFFER = 8192, 1 << 16
+#: Rows at a time, about the bytes of them, and the bytes of a column of Parquet that are read at a time.
+_ROWS, _PIECE, _BUFFER = 8192, 4 << 20, 1 << 16
 _PARQUET, _IPC_FILE = b"PAR1", b"ARROW1"
 
 
@@ -45,6 +45,14 @@ class _ParquetFile:
     def __exit__(self, *error: object) -> None:
         self._file.close()
 
+    def _rows_of(self, number: int, columns: list[str]) -> int:
+        """Rows of a row group that make no more than some megabytes."""
+        group = self._file.metadata.row_group(number)
+        tops = {column.partition(".")[0] for column in columns}
+        chunks = (group.column(i) for i in range(group.num_columns))
+        size = sum(c.total_uncompressed_size for c in chunks if c.path_in_schema.partition(".")[0] in tops)
+        return max(16, min(_ROWS, int(_PIECE * group.num_rows // max(1, size))))
+
     def pieces(self, offset: int, columns: list[str]) -> Iterator[tuple[Any, int, str, float]]:
         import pyarrow as pa
 
@@ -53,7 +61,9 @@ class _ParquetFile:
             end = first + self._file.metadata.row_group(number).num_rows
             if end > offset:
                 group = f"row group {number}, "
-                batches = self._file.iter_batches(_ROWS, row_groups=[number], columns=columns, use_threads=False)
+                batches = self._file.iter_batches(
+                    self._rows_of(number, columns), row_groups=[number], columns=columns, use_threads=False
+                )
                 at = first
                 while True:
                     try:

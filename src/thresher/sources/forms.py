@@ -55,7 +55,10 @@ def no_target(file: str, names: list[str]) -> DataError:
     """There are no labels since nobody said where they are."""
     some = ", ".join(map(repr, names[:10]))
     more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-    return DataError(f"{file}: no column is said to hold the labels: pass target= (--target), one of {some}{more}.")
+    return DataError(
+        f"{file}: no column is said to hold the labels: pass target= (--target; an estimator takes "
+        f"th.scan_csv(path, target=…) and the like), one of {some}{more}."
+    )
 
 
 def batch_of(made: dict[str, Any], line: NDArray[np.int64]) -> Batch:
