@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,18 @@ from thresher.sources.ngrams import TextForm
 from thresher.sources.open import Part, PathLike, Stream, _natural
 from thresher.sources.source import ReadLimits, Source
 from thresher.space import FeatureSpace
+
+#: Files that cannot be used of which a reading tells; all are counted.
+_TOLD = 5
+
+
+class _Some(NamedTuple):
+    """Texts, the numbers of their files, files that could not be read and why, and the number of the next file."""
+
+    texts: list[bytes]
+    numbers: list[int]
+    unread: list[tuple[int, DataError]]
+    end: int
 
 
 @dataclass(frozen=True)
@@ -89,53 +101,57 @@ class ClassFolders(Source):
             "only": only,
             "labels_optional": not want_labels,
         }
-        cursor, told = start, start.skipped
+        cursor, handed_on, told = start, start.skipped, 0
         while cursor.offset < len(self.files):
-            texts, numbers, end, failure = self._some(cursor, rows)
-            made = self._made(texts, numbers, options)
+            some = self._some(cursor.offset, rows)
+            made = self._made(some.texts, some.numbers, options)
             looked = made["consumed"]
-            bad = [numbers[row] for _, row, _ in made["faults"]]
-            reached = end if looked == len(texts) else numbers[looked]
-            unread = max(0, reached - cursor.offset - looked)  # those that could not be read, and were told of
-            line = np.array(numbers, np.int64)[made["line"]] + 1
-            batch = batch_of(made, line)
+            reached = some.end if looked == len(some.texts) else some.numbers[looked]
+            unread = [(number, error) for number, error in some.unread if number < reached]
+            if self.on_error == "stop" and looked == len(some.texts):
+                unread = some.unread  # it comes next
+            batch = batch_of(made, np.array(some.numbers, np.int64)[made["line"]] + 1)
             cursor = replace(
                 cursor,
                 offset=reached,
                 row=cursor.row + len(batch),
                 read=reached,
-                skipped=cursor.skipped + made["skipped"] + unread,
+                skipped=cursor.skipped + made["skipped"] + len(unread),
             )
             if len(batch):
-                told = cursor.skipped
+                handed_on = cursor.skipped
                 yield batch, cursor
-            for number, (_, _, what) in zip(bad, made["faults"], strict=True):
-                Place(Part(self.files[number]), self.on_error, cursor).row("the file", what)
-            if failure is not None and looked == len(texts):
-                raise failure
-        if cursor.skipped > told:
+            wrong = [(some.numbers[row], what) for _, row, what in made["faults"]]
+            for number, what in sorted([*wrong, *unread], key=lambda bad: bad[0])[: max(0, _TOLD - told)]:
+                self._tell(number, what, cursor)
+                told += 1
+        if cursor.skipped > handed_on:
             # Bad files behind the last good one: they are counted in the cursor of a batch of no rows.
             yield batch_of(self._made([], [], options), np.empty(0, np.int64)), cursor
 
-    def _some(self, start: Cursor, rows: int) -> tuple[list[bytes], list[int], int, DataError | None]:
-        """The texts of the next files, as many as make a block, and their numbers; where that ends, and why."""
-        texts: list[bytes] = []
-        numbers: list[int] = []
-        size, number = 0, start.offset
-        while number < len(self.files) and len(texts) < rows and size < self.limits.block:
-            part = Part(self.files[number])
-            place = Place(part, self.on_error, start)
-            text, failure = self._text(part)
+    def _tell(self, number: int, what: str | DataError, cursor: Cursor) -> None:
+        place = Place(Part(self.files[number]), self.on_error, cursor)
+        if isinstance(what, str):
+            place.row("the file", what)
+        else:
+            place.broken(what)
+
+    def _some(self, begin: int, rows: int) -> _Some:
+        """The next files, as many as make a block; up to the first that cannot be read, or without such."""
+        some = _Some([], [], [], begin)
+        size, number = 0, begin
+        while number < len(self.files) and len(some.texts) < rows and size < self.limits.block:
+            text, failure = self._text(Part(self.files[number]))
             if failure is not None:
+                some.unread.append((number, failure))
                 if self.on_error == "stop":
-                    return texts, numbers, number, failure
-                place.broken(failure)
+                    break
             else:
-                texts.append(text)
-                numbers.append(number)
+                some.texts.append(text)
+                some.numbers.append(number)
                 size += len(text)
             number += 1
-        return texts, numbers, number, None
+        return some._replace(end=number)
 
     def _text(self, part: Part) -> tuple[bytes, DataError | None]:
         with Stream(part.path, window_limit=self.limits.window) as stream:

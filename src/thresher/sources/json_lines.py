@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,16 @@ from thresher.sources.dialect import BOM, head_of
 from thresher.sources.forms import RowForm, kernel_options, no_cells, no_target
 from thresher.sources.guess import SAMPLE_BYTES, SAMPLE_ROWS
 from thresher.sources.lines import LineSource
+from thresher.sources.ngrams import TextForm
 from thresher.sources.open import Part
 from thresher.sources.schema import nearest
 from thresher.sources.source import ReadLimits
 from thresher.space import FeatureSpace
+
+log = logging.getLogger("thresher.sources")
+
+#: Faults told of in one stretch; all are counted.
+_TOLD = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +63,24 @@ class JsonSource(LineSource):
         return {"form": self.form.identity()}
 
 
+@dataclass
+class _Found:
+    """Members of the objects of some lines, where the lines begin, what is wrong with others, and where they end."""
+
+    columns: dict[str, list[bytes | None]]
+    begins: list[int] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    faults: list[tuple[int, int, str]] = field(default_factory=list)
+    end: int = 0
+    line: int = 0
+
+    def arrays(self) -> dict[str, Any]:
+        """The members as Arrow has them."""
+        import pyarrow as pa
+
+        return {name: pa.array(values, pa.binary()) for name, values in self.columns.items()}
+
+
 class _JsonRows:
     """Parses one stretch of lines after the other."""
 
@@ -63,67 +88,77 @@ class _JsonRows:
         self._form = form
         self._part = part
         # A text must be there; a column of a table that is not is a missing value.
-        self._must = [form.text] if hasattr(form, "text") else []
+        self._must = [form.text] if isinstance(form, TextForm) else []
+        self._looked = False
 
     def __call__(
         self, block: NDArray[np.uint8], at: int, end: int, *, rows: int, skip: bool, labels_optional: bool, **more: Any
     ) -> dict[str, Any]:
-        import pyarrow as pa
-
         if self._form.labels.target is None and not labels_optional and end > at:
             raise no_target(self._part.name, _members(block[at:end].tobytes()))
-        optional = self._form.labels.needed if labels_optional else []
-        needed = self._form.needed
-        columns: dict[str, list[bytes | None]] = {name: [] for name in needed}
-        begins: list[int] = []
-        lines: list[int] = []
-        faults: list[tuple[int, int, str]] = []
-        skipped, line, where = 0, 0, at
-        ends = np.flatnonzero(block[at:end] == 10) + (at + 1)
-        features = 0
-        for stop in ends.tolist():
-            if len(begins) == rows or features > more["features"]:
-                break
-            text = block[where:stop].tobytes()
-            features += len(text) // 4
-            if not text.isspace():
-                found = self._object(text, needed, optional)
-                if isinstance(found, str):
-                    faults.append((where - at, line, found))
-                    if not skip:
-                        break
-                    skipped += 1
-                else:
-                    begins.append(where - at)
-                    lines.append(line)
-                    for name, value in found.items():
-                        columns[name].append(value)
-            where, line = stop, line + 1
-        arrays = {name: pa.array(values, pa.binary()) for name, values in columns.items()} if begins else None
+        found = self._gather(block, at, end, rows, more["features"], skip, labels_optional)
+        n = len(found.begins)
         made = self._form.rows(
-            arrays or no_cells(self._form),
-            len(begins),
-            rows=len(begins) + 1,
+            found.arrays() if n else no_cells(self._form),
+            n,
+            rows=n + 1,
             skip=skip,
             labels_optional=labels_optional,
             **kernel_options(more),
         )
         looked = made["consumed"]
-        of_rows = [(begins[row], lines[row], f"{what}, in {column!r}") for column, row, what in made["faults"]]
-        if looked < len(begins):  # a batch is full, or a row is bad and nobody said to go on
-            before = begins[looked]
-            early = [fault for fault in faults if fault[0] < before]
-            made["consumed"], made["lines"] = before, lines[looked]
-            made["skipped"] += len(early) if skip else 0
-            made["faults"] = sorted(early + of_rows)[:8] if skip else of_rows
-        else:
-            made["consumed"], made["lines"] = where - at, line
-            made["skipped"] += skipped
-            made["faults"] = sorted(faults + of_rows)[:8]
-        made["line"] = np.array(lines, np.int64)[made["line"]]
-        return made
+        # A batch is full, or a row is bad and nobody said to go on: then the rest was read too early.
+        reached, line = (found.begins[looked], found.lines[looked]) if looked < n else (found.end, found.line)
+        early = [fault for fault in found.faults if fault[0] < reached or (looked == n and not skip)]
+        rows_ = [(found.begins[row], found.lines[row], f"{what}, in {name!r}") for name, row, what in made["faults"]]
+        made["skipped"] += len(early) if skip else 0
+        made["faults"] = sorted(early + rows_)[:_TOLD]
+        made["line"] = np.array(found.lines, np.int64)[made["line"]]
+        return {**made, "consumed": reached, "lines": line}
 
-    def _object(self, text: bytes, needed: list[str], optional: list[str]) -> dict[str, bytes | None] | str:
+    def _gather(
+        self,
+        block: NDArray[np.uint8],
+        at: int,
+        end: int,
+        rows: int,
+        features: int,
+        skip: bool,
+        labels_optional: bool,
+    ) -> _Found:
+        """The members that are needed of up to ``rows`` lines, or of as many as make about so many features."""
+        optional = self._form.labels.needed if labels_optional else []
+        found = _Found({name: [] for name in self._form.needed})
+        where = at
+        for stop in (np.flatnonzero(block[at:end] == 10) + (at + 1)).tolist():
+            if len(found.begins) == rows or found.end // 4 > features:
+                break
+            text = block[where:stop].tobytes()
+            if not text.isspace():
+                members = self._object(text, optional)
+                if isinstance(members, str):
+                    found.faults.append((where - at, found.line, members))
+                    if not skip:
+                        break
+                else:
+                    found.begins.append(where - at)
+                    found.lines.append(found.line)
+                    for name, value in members.items():
+                        found.columns[name].append(value)
+            where = stop
+            found.end, found.line = stop - at, found.line + 1
+        if not self._looked and found.begins:
+            self._looked = True
+            self._tell_missing(found, optional)
+        return found
+
+    def _tell_missing(self, found: _Found, optional: list[str]) -> None:
+        """A misspelt name shows only in that no row has it."""
+        for name, values in found.columns.items():
+            if name not in optional and all(value is None for value in values):
+                log.warning("%s: none of the first %d rows has a %r", self._part.name, len(values), name)
+
+    def _object(self, text: bytes, optional: list[str]) -> dict[str, bytes | None] | str:
         """The needed members of an object as text, or what is wrong with it."""
         try:
             found = json.loads(text)
@@ -136,7 +171,7 @@ class _JsonRows:
         if not isinstance(found, dict):
             return "the line is not a JSON object"
         out: dict[str, bytes | None] = {}
-        for name in needed:
+        for name in self._form.needed:
             if name not in found and name in self._must and name not in optional:
                 return f"there is no {name!r}{nearest(name, list(found))[:-1]}"
             value = found.get(name)

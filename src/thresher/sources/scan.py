@@ -72,7 +72,8 @@ def _scan(
     given |= {name: False for name in ("header", "lower") if options.get(name) is False}
     if isinstance(like, Mapping) and not given and (source := scan_like(paths, like, format, on_error)) is not None:
         return source
-    if format is None and "text" not in given and (folders := _class_folders(paths)) is not None:
+    texts = format is None and "text" not in given and all(name in TEXT_OPTIONS for name in given)
+    if texts and (folders := _class_folders(paths)) is not None:
         return folders(on_error=on_error, **given)
     parts = find_parts(paths)
     kind = format or _guess(parts[0].path, given)
