@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "bind/arrays.hpp"
+#include "bind/counts.hpp"
 #include "bind/parsed.hpp"
 #include "sources/csv_rows.hpp"
 #include "sources/ngrams.hpp"
@@ -199,13 +200,6 @@ nb::dict columns_to_rows(const std::vector<const ColumnRule*>& rules, const std:
   return as_dict(std::move(parsed), options);
 }
 
-Counts counts_called(const std::string& name) {
-  if (name == "binary") return Counts::binary;
-  if (name == "count") return Counts::count;
-  if (name == "log") return Counts::log;
-  throw nb::value_error("counts is binary, count or log");
-}
-
 nb::dict texts_to_rows(const NgramForm& form, const Characters& characters, const Held& documents, const Held& words,
                        const Held& target, bool target_is_text, const Held& weight, std::size_t rows, bool skip,
                        bool labels_optional, bool want_names, const KeyIndex* only, std::size_t features) {
@@ -243,7 +237,7 @@ void bind_texts(nb::module_& m, Arguments... options) {
              bool chars_in_words, bool lower, const std::string& counts, bool unit, std::uint64_t words_seed,
              std::uint64_t words_prefix, std::uint64_t chars_seed, std::uint64_t chars_prefix, const KeyIndex* stop) {
             const NgramForm form{words_from,   words_to,   chars_from,   chars_to, chars_in_words,
-                                 lower,        counts_called(counts),    unit,     words_seed,
+                                 lower,        counts_of(counts),    unit,     words_seed,
                                  words_prefix, chars_seed, chars_prefix, stop};
             form.check();
             new (self) NgramForm(form);

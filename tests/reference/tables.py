@@ -47,3 +47,31 @@ def row(cells: dict[str, str | None], numeric: set[str]) -> tuple[list[int], lis
         names.append(column)
         values.append(float(np.float32(value)))
     return keys, names, values
+
+
+def arrow_row(cells: dict[str, Any]) -> tuple[list[int], list[str], list[float]]:
+    """The same of values that have their types already; lists hold either texts or numbers."""
+    keys: list[int] = []
+    names: list[str] = []
+    values: list[float] = []
+
+    def token(column: str, text: str) -> None:
+        keys.append(hash_bytes(text.encode(), hash_bytes(f"{column}=".encode(), 0)))
+        names.append(f"{column}={text}")
+        values.append(1.0)
+
+    def valued(name: str, value: float) -> None:
+        if value == value and value != 0:
+            keys.append(hash_bytes(name.encode(), 0))
+            names.append(name)
+            values.append(float(np.float32(value)))
+
+    for column, cell in cells.items():
+        if isinstance(cell, str):
+            token(column, cell)
+        elif isinstance(cell, list):
+            for place, value in enumerate(cell):
+                token(column, value) if isinstance(value, str) else valued(f"{column}[{place}]", value)
+        elif cell is not None:
+            valued(column, float(cell))
+    return keys, names, values

@@ -290,3 +290,57 @@ def test_memory_does_not_grow_with_rows(tmp_path: Path) -> None:
         )
         peaks.append(int(run.stdout))
     assert peaks[1] - peaks[0] < 4 << 20
+
+
+_COLUMNS = st.one_of(
+    *(
+        st.tuples(st.just(kind), st.lists(st.one_of(st.none(), values), min_size=9, max_size=9))
+        for kind, values in (
+            (pa.int64(), st.integers(-(2**40), 2**40)),
+            (pa.uint8(), st.integers(0, 255)),
+            (pa.float64(), st.floats(allow_nan=True, allow_infinity=False, width=32)),
+            (pa.bool_(), st.booleans()),
+            (pa.string(), st.text(max_size=5)),
+            (pa.large_string(), st.text(max_size=20)),
+            (pa.dictionary(pa.int8(), pa.string()), st.sampled_from(["a", "bb", ""])),
+            (pa.list_(pa.string()), st.lists(st.text(max_size=3), max_size=3)),
+            (pa.list_(pa.float32()), st.lists(st.floats(-9, 9, width=16), max_size=3)),
+        )
+    )
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(columns=st.lists(_COLUMNS, min_size=1, max_size=5), group=st.integers(1, 9), batch=st.integers(1, 5))
+def test_made_up_arrow_tables(tmp_path_factory, columns, group, batch):
+    """In memory (whole, sliced and chunked), in Parquet and in IPC files: the same rows, which the twin knows."""
+    table = pa.table({f"c{i}": pa.array(values, kind) for i, (kind, values) in enumerate(columns)})
+    folder = tmp_path_factory.mktemp("made")
+    pq.write_table(table, folder / "t.parquet", row_group_size=group)
+    with pa.OSFile(str(folder / "t.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table, max_chunksize=group)
+    expected = [twin.arrow_row(row) for row in table.to_pylist()]
+    padded = pa.concat_tables([table, table, table]).combine_chunks().slice(9, 9)
+    chunked = pa.concat_tables([table.slice(0, group), table.slice(group)])
+    sources = [as_source(table), as_source(padded), as_source(chunked)]
+    sources += [scan(folder / name) for name in ("t.parquet", "t.arrow")]
+    for source in sources:
+        got = read(source, batch, want_names=True, want_labels=False)
+        assert [(list(row.keys), list(row.names), list(row.values)) for row in got] == expected
+
+
+def test_batches_change_no_bit_of_an_answer(frame, tmp_path):
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet", row_group_size=31)
+    for name in ("t.csv", "t.parquet"):
+        answers = [th.select(tmp_path / name, k=5, target="y", bins="quantile:5", batch_rows=n) for n in (1, 7, 8192)]
+        assert len({(*one.names, one.weights.tobytes()) for one in answers}) == 1
+
+
+def test_compressed_parquet_is_told(tmp_path):
+    import gzip
+
+    pq.write_table(pa.table({"y": [1]}), tmp_path / "t.parquet")
+    (tmp_path / "z.parquet").write_bytes(gzip.compress((tmp_path / "t.parquet").read_bytes()))
+    with pytest.raises(th.DataError, match=r"z\.parquet: the file as a whole is compressed \(gzip\)"):
+        th.scan_parquet(tmp_path / "z.parquet", target="y")

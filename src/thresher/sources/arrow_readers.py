@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from thresher.errors import DataError, UnreadableError
-from thresher.sources import open as opening
+from thresher.errors import DataError
 from thresher.sources.guess import SAMPLE_ROWS
-from thresher.sources.open import Part
+from thresher.sources.open import Part, Stream
+from thresher.sources.source import ReadLimits
 
 #: Rows at a time, about the bytes of them, and the bytes of a column of Parquet that are read at a time.
 _ROWS, _PIECE, _BUFFER = 8192, 4 << 20, 1 << 16
@@ -130,14 +130,14 @@ def opened(part: Part) -> Any:
     """A Parquet or IPC file, by its first bytes."""
     if part.once:
         raise DataError(f"{part.name}: Parquet and Arrow files cannot come through a pipe: write it to a file.")
-    try:
-        with open(part.path, "rb") as file:
-            head = file.read(6)
-    except FileNotFoundError:
-        with opening._raw_file(part.path):
-            raise
-    except OSError as error:
-        raise UnreadableError(f"{part.path}: cannot be read ({error.strerror}).") from None
+    with Stream(part.path, window_limit=ReadLimits().window) as stream:
+        if stream.compression is not None:
+            raise DataError(
+                f"{part.name}: the file as a whole is compressed ({stream.compression}), and cannot be read from its "
+                "end. Decompress it first: Parquet and Arrow compress their columns themselves."
+            )
+        head = bytearray(6)
+        head = head[: stream.readinto(memoryview(head))]
     if not head:
         raise DataError(f"{part.name}: the file is empty. Check how it was made.")
     import pyarrow as pa

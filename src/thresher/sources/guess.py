@@ -27,7 +27,7 @@ def table_form(schema: Schema, names: Sequence[str], sample: Any | None, table: 
     if repeated := [name for i, name in enumerate(names) if name in names[:i]]:
         raise DataError(f"{table}: two columns are called {repeated[0]!r}. Give each its own name.")
     said = _Said(schema, names, table)
-    guesser = _Guesser(sample, table)
+    guesser = Guesser(sample, table)
     columns, guessed = [], {"numeric": [], "categorical": []}  # type: ignore[var-annotated]
     for name in names:
         if name in said.taken:
@@ -71,7 +71,7 @@ class _Said:
                 self.kinds[name] = kind
 
 
-class _Guesser:
+class Guesser:
     """Answers from the first rows."""
 
     def __init__(self, sample: Any | None, table: str) -> None:

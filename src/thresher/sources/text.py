@@ -10,7 +10,7 @@ from thresher.errors import DataError, SettingsError
 from thresher.sources.columns import Labels
 from thresher.sources.endings import format_by_name
 from thresher.sources.faults import OnError
-from thresher.sources.guess import _Guesser
+from thresher.sources.guess import Guesser
 from thresher.sources.ngrams import FOLDER_LABELS, Counts, Range, TextForm, ngram_range, stop_words
 from thresher.sources.open import PathLike, find_parts
 from thresher.sources.schema import Schema, Where, find_column
@@ -112,7 +112,7 @@ def scan_text(
         name = parts[0].name
         column = find_column(text, called, name, "text")
         labels = [None if w is None else find_column(w, called, name, "labels") for w in (target, weight)]
-        is_text = labels[0] is not None and _Guesser(sample, name).target_is_text(labels[0])
+        is_text = labels[0] is not None and Guesser(sample, name).target_is_text(labels[0])
         if column in labels:
             raise DataError(f"{name}: the column {column!r} is said to be two things. Say one.")
         return TextForm(text=column, labels=Labels(labels[0], is_text, labels[1]), **ngrams)
