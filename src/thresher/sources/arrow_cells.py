@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +47,25 @@ def is_list(kind: Any) -> bool:
     import pyarrow.types as kinds
 
     return bool(kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind))
+
+
+def binary_array(values: Sequence[bytes | None]) -> Any:
+    """An Arrow array of bytes. (`pyarrow.array` imports pandas, if it is there, to see whether this is a series.)"""
+    import pyarrow as pa
+
+    sizes = np.array([0 if value is None else len(value) for value in values], np.int64)
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    there = np.packbits(np.array([value is not None for value in values], bool), bitorder="little")
+    data = b"".join(value for value in values if value is not None)
+    buffers = [pa.py_buffer(there.tobytes()), pa.py_buffer(offsets.tobytes()), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.large_binary(), len(values), buffers)
+
+
+def plain_array(values: NDArray[Any]) -> Any:
+    """An Arrow array of numbers, likewise."""
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values.tobytes())])
 
 
 def as_column(values: Any, *, text: bool, name_start: int = 0) -> Column:
@@ -113,7 +133,10 @@ def _texts(values: Any, name_start: int) -> Column:
 def _lists(values: Any, text: bool, name_start: int) -> Column:
     import pyarrow.types as kinds
 
-    offsets = values.offsets.to_numpy()
+    where = values.offsets
+    wide = kinds.is_large_list(values.type)
+    offsets: NDArray[Any] = np.frombuffer(where.buffers()[1], np.int64 if wide else np.int32)
+    offsets = offsets[where.offset : where.offset + len(where)]
     first, last = int(offsets[0]) if len(offsets) else 0, int(offsets[-1]) if len(offsets) else 0
     offsets = offsets - offsets.dtype.type(first) if len(offsets) else np.zeros(1, np.int32)
     amounts = None

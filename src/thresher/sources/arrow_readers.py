@@ -30,14 +30,23 @@ def flat(table: Any) -> Any:
     return table
 
 
+def flat_names(fields: Any, outer: str = "") -> list[str]:
+    """What the columns of such a table are called then."""
+    import pyarrow.types as kinds
+
+    names: list[str] = []
+    for one in fields:
+        name = f"{outer}{one.name}"
+        names += flat_names(one.type, f"{name}.") if kinds.is_struct(one.type) else [name]
+    return names
+
+
 class _ParquetFile:
     def __init__(self, path: str) -> None:
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
         self._file = pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
-        empty = pa.table({f.name: pa.array([], f.type) for f in self._file.schema_arrow})
-        self.names: list[str] = list(flat(empty).column_names)
+        self.names = flat_names(self._file.schema_arrow)
 
     def __enter__(self) -> _ParquetFile:
         return self
@@ -91,9 +100,9 @@ class _IpcFile:
         self._map = pa.memory_map(path)
         self._open = pa.ipc.open_stream if stream else pa.ipc.open_file
         self._stream = stream
-        empty = self._open(self._map).schema.empty_table()
-        self._tops: list[str] = list(empty.column_names)
-        self.names: list[str] = list(flat(empty).column_names)
+        schema = self._open(self._map).schema
+        self._tops: list[str] = list(schema.names)
+        self.names = flat_names(schema)
 
     def __enter__(self) -> _IpcFile:
         return self
@@ -159,4 +168,4 @@ def arrow_layout(parts: list[Part]) -> tuple[list[str], Any]:
                 return file.names, pa.table({name: found.column(name).combine_chunks() for name in file.names})
         except (pa.ArrowException, OSError) as error:
             raise damaged(parts[0], error) from None
-        return file.names, pa.table({name: pa.array([], pa.null()) for name in file.names})
+        return file.names, pa.table({name: pa.nulls(0) for name in file.names})

@@ -14,6 +14,7 @@ from thresher import _native
 from thresher.batch import Batch, Cursor
 from thresher.errors import DataError, SettingsError
 from thresher.sources import open as opening
+from thresher.sources.arrow_cells import binary_array
 from thresher.sources.faults import OnError, Place
 from thresher.sources.forms import batch_of
 from thresher.sources.ngrams import TextForm
@@ -165,10 +166,8 @@ class ClassFolders(Source):
             return bytes(text), stream.failure
 
     def _made(self, texts: list[bytes], numbers: list[int], options: dict[str, Any]) -> dict[str, Any]:
-        import pyarrow as pa
-
-        labels = [_class_of(self.files[number]) for number in numbers]
-        arrays = {"text": pa.array(texts, pa.large_binary()), "class": pa.array(labels, pa.string())}
+        labels = [os.fsencode(_class_of(self.files[number])) for number in numbers]
+        arrays = {"text": binary_array(texts), "class": binary_array(labels)}
         return self.form.rows(arrays, len(texts), rows=len(texts) + 1, **options)
 
 

@@ -78,8 +78,9 @@ class Labels:
             return np.full(len(rows), np.nan)
         if not self.target_is_text:
             return made["y"]  # type: ignore[no-any-return]
+        values = arrays[self.target].to_pylist()
         y = np.empty(len(rows), object)
-        y[:] = [_word(value) for value in arrays[self.target].take(rows).to_pylist()]
+        y[:] = [_word(values[row]) for row in rows.tolist()]
         return y
 
 

@@ -113,7 +113,7 @@ def csv_layout(parts: list[Part], schema: Schema) -> tuple[Dialect, list[str], A
     import pyarrow as pa
 
     if begin >= size:
-        return dialect, names, pa.table({name: pa.array([], pa.null()) for name in dict.fromkeys(names)})
+        return dialect, names, pa.table({name: pa.nulls(0) for name in dict.fromkeys(names)})
     try:
         sample, _ = dialect.read(block[begin:size], len(names), None, infer=True)
     except pa.ArrowInvalid:  # such as text that is not UTF-8: reading tells where

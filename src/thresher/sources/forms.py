@@ -34,7 +34,7 @@ def no_cells(form: RowForm) -> dict[str, Any]:
     """Columns of nothing, for a batch of no rows."""
     import pyarrow as pa
 
-    return {name: pa.array([], pa.binary()) for name in form.needed}
+    return {name: pa.nulls(0, pa.binary()) for name in form.needed}
 
 
 def find_needed(form: RowForm, names: list[str], file: str, labels_optional: bool) -> dict[str, int]:

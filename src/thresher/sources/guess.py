@@ -16,7 +16,7 @@ from thresher.sources.schema import Schema, find_column, quantiles
 log = logging.getLogger("thresher.sources")
 
 #: What is looked at of the first file.
-SAMPLE_ROWS, SAMPLE_BYTES = 10_000, 4 << 20
+SAMPLE_ROWS, SAMPLE_BYTES = 10_000, 1 << 20
 
 
 def table_form(schema: Schema, names: Sequence[str], sample: Any | None, table: str) -> TableForm:
@@ -122,7 +122,7 @@ class Guesser:
         if is_text(column.type):  # some of it is no number: reading tells of that
             numbers = np.array([float(value) for value in column.to_pylist() if value and _is_number(value)])
         else:
-            numbers = column.cast("float64", safe=False).to_numpy(zero_copy_only=False)
+            numbers = np.array([float(value) for value in column.to_pylist() if value is not None])
         numbers = numbers[np.isfinite(numbers)]
         if not len(numbers):
             return ()

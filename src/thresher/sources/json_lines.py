@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from thresher.batch import Cursor
 from thresher.errors import DataError
 from thresher.sources import open as opening
+from thresher.sources.arrow_cells import binary_array, plain_array
 from thresher.sources.dialect import BOM, head_of
 from thresher.sources.forms import RowForm, kernel_options, no_cells, no_target
 from thresher.sources.guess import SAMPLE_BYTES, SAMPLE_ROWS
@@ -76,9 +77,7 @@ class _Found:
 
     def arrays(self) -> dict[str, Any]:
         """The members as Arrow has them."""
-        import pyarrow as pa
-
-        return {name: pa.array(values, pa.binary()) for name, values in self.columns.items()}
+        return {name: binary_array(values) for name, values in self.columns.items()}
 
 
 class _JsonRows:
@@ -235,6 +234,6 @@ def _typed(values: list[Any]) -> Any:
     if not there:
         return pa.nulls(len(values))
     if all(isinstance(value, (int, float)) for value in there):
-        return pa.array([None if value is None else float(value) for value in values])
+        return plain_array(np.array([np.nan if value is None else float(value) for value in values]))
     texts = [None if value is None else value if isinstance(value, str) else json.dumps(value) for value in values]
-    return pa.array([None if text is None else text.encode("utf-8", "replace").decode() for text in texts])
+    return binary_array([None if text is None else text.encode("utf-8", "replace") for text in texts])

@@ -14,7 +14,7 @@ import numpy as np
 
 from thresher import _native
 from thresher.errors import SettingsError
-from thresher.sources.arrow_cells import as_column
+from thresher.sources.arrow_cells import as_column, binary_array, plain_array
 from thresher.sources.columns import NO_LABELS, Labels
 
 Counts = Literal["binary", "count", "log"]
@@ -32,18 +32,22 @@ _SIGMA = "Σ".encode()
 @cache
 def characters() -> _native.Characters:
     """What Python holds for parts of words, white space and small letters."""
-    codes = np.arange(0x110000, dtype=np.uint32)
-    every = codes.tobytes().decode("utf-32-le", "surrogatepass")
     kinds = np.zeros(0x110000, np.uint8)
-    for bit, pattern in ((1, r"(\w+)|\W+"), (2, r"(\s+)|\S+")):
-        for found in re.finditer(pattern, every):
-            if found[1]:
-                kinds[found.start() : found.end()] |= bit
-    # The one character whose lower case is two; the kernel knows it.
-    lower = every.replace("\u0130", "\0").lower()
-    small = np.frombuffer(lower.encode("utf-32-le", "surrogatepass"), np.uint32)
-    others = codes[(small != codes) & (codes != 0x130)]
-    return _native.Characters(kinds, others, small[others])
+    capital, small = [], []
+    for plane in range(0, 0x110000, 1 << 16):  # a little at a time, since all of it would take some 50 MB
+        codes = np.arange(plane, plane + (1 << 16), dtype=np.uint32)
+        every = codes.tobytes().decode("utf-32-le", "surrogatepass")
+        for bit, pattern in ((1, r"(\w+)|\W+"), (2, r"(\s+)|\S+")):
+            for found in re.finditer(pattern, every):
+                if found[1]:
+                    kinds[plane + found.start() : plane + found.end()] |= bit
+        # The one character whose lower case is two; the kernel knows it.
+        lower = every.replace("\u0130", "\0").lower()
+        lowered = np.frombuffer(lower.encode("utf-32-le", "surrogatepass"), np.uint32)
+        others = (lowered != codes) & (codes != 0x130)
+        capital.append(codes[others])
+        small.append(lowered[others])
+    return _native.Characters(kinds, np.concatenate(capital), np.concatenate(small))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +180,9 @@ class TextForm:
         for text in _strings(texts):
             whole = "" if text is None else text.lower() if self.lower else text
             found.append([word.encode("utf-8", "surrogatepass") for word in find(whole)])
-        return as_column(pa.array(found, pa.list_(pa.binary())), text=True).cells
+        offsets = np.concatenate([[0], np.cumsum([len(words) for words in found])]).astype(np.int64)
+        words = binary_array([word for words in found for word in words])
+        return as_column(pa.LargeListArray.from_arrays(plain_array(offsets), words), text=True).cells
 
 
 def _strings(texts: Any) -> list[str | None]:
@@ -191,8 +197,6 @@ def _strings(texts: Any) -> list[str | None]:
 
 def _lowered(texts: Any) -> Any:
     """Texts that hold a capital sigma in lower case, by Python."""
-    import pyarrow as pa
-
     out = []
     for value in texts.to_pylist():
         raw = value.encode() if isinstance(value, str) else value
@@ -200,7 +204,7 @@ def _lowered(texts: Any) -> Any:
             with contextlib.suppress(UnicodeDecodeError):  # the kernel tells
                 raw = raw.decode().lower().encode()
         out.append(raw)
-    return pa.array(out, pa.large_binary())
+    return binary_array(out)
 
 
 def ngram_range(given: Range, what: str) -> tuple[int, int]:

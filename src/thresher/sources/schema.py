@@ -32,7 +32,7 @@ class Schema:
         What to do about columns that are not mentioned.
     bins : {"log", "quantile", "quantile:N"}, optional
         Numbers as ``column=bin`` instead of with their value. ``log``: zero, and powers of two. ``quantile``: bins that
-        hold equally many of the first rows (10,000 of them, or what stands in the first 4 MB of the first file).
+        hold equally many of the first rows (10,000 of them, or what stands in the first MB of the first file).
     missing : {"skip", "feature"}
         Pass missing values over, or make ``column=<missing>`` a feature.
     names : sequence of str, optional
