@@ -14,6 +14,7 @@ COMPARISONS = (
     "vw_reading",
     "sources_cache",
     "kmers",
+    "sources",
     "start_up",
     "dense_rows",
     "learning_speed",

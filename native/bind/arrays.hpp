@@ -54,5 +54,6 @@ void bind_ahead(nb::module_& m);
 void bind_products(nb::module_& m);
 void bind_kmers(nb::module_& m);
 void bind_stored(nb::module_& m);
+void bind_tables(nb::module_& m);
 
 }  // namespace thresher::bind

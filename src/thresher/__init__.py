@@ -23,12 +23,15 @@ if TYPE_CHECKING:
     from thresher.estimators.regressor import MissionRegressor
     from thresher.selecting import Interrupted, select
     from thresher.selection import Selection, load
+    from thresher.sources.arrow_files import scan_parquet
+    from thresher.sources.csv_tables import scan_csv
     from thresher.sources.cache import cached
     from thresher.sources.fasta import scan_fasta
     from thresher.sources.libsvm import scan_libsvm
     from thresher.sources.scan import scan
     from thresher.sources.source import Source
     from thresher.sources.stored_source import scan_cache
+    from thresher.sources.text import scan_text
     from thresher.sources.vw import scan_vw
     from thresher.version import __version__
 
@@ -51,8 +54,11 @@ _HOMES = {
     "cached": "sources.cache",
     "scan": "sources.scan",
     "scan_cache": "sources.stored_source",
+    "scan_csv": "sources.csv_tables",
     "scan_fasta": "sources.fasta",
     "scan_libsvm": "sources.libsvm",
+    "scan_parquet": "sources.arrow_files",
+    "scan_text": "sources.text",
     "scan_vw": "sources.vw",
     "__version__": "version",
 }
@@ -76,8 +82,11 @@ __all__ = [
     "load",
     "scan",
     "scan_cache",
+    "scan_csv",
     "scan_fasta",
     "scan_libsvm",
+    "scan_parquet",
+    "scan_text",
     "scan_vw",
     "select",
 ]

@@ -42,6 +42,69 @@ def spelled_names(
     words: U64, text: Bytes, prefixes: list[bytes], parents: U64 | None = None, longest: int = ...
 ) -> list[bytes]: ...
 
+class Cells: ...
+
+def number_cells(n: int, numbers: F64, validity: Bytes | None = None, first_bit: int = 0) -> Cells: ...
+def text_cells(
+    n: int,
+    offsets: NDArray[Any],
+    text: Bytes,
+    validity: Bytes | None = None,
+    first_bit: int = 0,
+    name_start: int = 0,
+) -> Cells: ...
+def list_cells(
+    n: int,
+    offsets: NDArray[Any],
+    values: Cells,
+    validity: Bytes | None = None,
+    first_bit: int = 0,
+    amounts: Cells | None = None,
+) -> Cells: ...
+def columns_to_rows(rules: list[ColumnRule], columns: list[Cells], n: int, **options: Any) -> dict[str, Any]: ...
+def texts_to_rows(
+    form: NgramForm, characters: Characters, documents: Cells, words: Cells | None = None, **options: Any
+) -> dict[str, Any]: ...
+def csv_rows(
+    block: Bytes, begin: int, end: int, delimiter: int, quote: int, rows: int
+) -> tuple[I64, I64, int, int]: ...
+def after_last_row(block: Bytes, end: int, delimiter: int, quote: int) -> int: ...
+
+class ColumnRule:
+    category: bool
+    key: int
+    word: int
+    seed: int
+    prefix: int
+    missing_counts: bool
+    missing_key: int
+    missing_word: int
+    def __init__(self, other: ColumnRule = ...) -> None: ...
+    def set_bins(self, edges: list[float], keys: list[int], words: list[int]) -> None: ...
+    def set_places(self, keys: list[int], words: list[int]) -> None: ...
+
+class Characters:
+    def __init__(self, kinds: Bytes, capital: NDArray[np.uint32], small: NDArray[np.uint32]) -> None: ...
+
+class NgramForm:
+    def __init__(
+        self,
+        *,
+        words_from: int,
+        words_to: int,
+        chars_from: int = 0,
+        chars_to: int = 0,
+        chars_in_words: bool = False,
+        lower: bool = True,
+        counts: str = "count",
+        unit: bool = False,
+        words_seed: int = 0,
+        words_prefix: int = 0,
+        chars_seed: int = 0,
+        chars_prefix: int = 0,
+        stop: KeyIndex | None = None,
+    ) -> None: ...
+
 class ProductRule:
     def __init__(self, groups: int, combinations: list[list[int]], squares: bool = False) -> None: ...
     def count(self, indptr: I64, groups: I64 | None = None) -> U64: ...

@@ -138,6 +138,7 @@ class Fitted:
     skipped_files: dict[str, int]
     data: str
     fingerprint: str | None
+    reading: dict[str, Any] | None = None
 
     @classmethod
     def of(cls, run: OnlineRun, *, fingerprint: bool = True) -> Self:
@@ -153,6 +154,7 @@ class Fitted:
             skipped_files=run.skipped_files,
             data=run.source.describe(),
             fingerprint=run.source.fingerprint() if fingerprint else None,
+            reading=run.source.reading(),
         )
 
     @cached_property
@@ -212,6 +214,7 @@ def make_selection(found: OnlineRun | Fitted) -> Selection:
             **({"skipped_files": fitted.skipped_files} if fitted.skipped_files else {}),
             "progressive": engine.progressive(turned=turn < 0),
             "plan": fitted.plan.to_dict(),
+            **({} if fitted.reading is None else {"reading": fitted.reading}),
         },
     )
 

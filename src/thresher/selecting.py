@@ -50,7 +50,7 @@ def select(
     random_state: int = 0,
     sample_weight: Any = None,
     class_weight: Mapping[Any, float] | str | None = None,
-    target: str | None = None,
+    target: str | int | None = None,
     test: Any = None,
     holdout: float | None = None,
     format: str | None = None,
@@ -110,12 +110,12 @@ def select(
         The labels, where there may be more than two. Without it they are read from the data first.
     random_state : int
         Where all randomness comes from: same data, settings and seed give the same bits.
-    sample_weight : array-like, optional
-        Importance of each row, for data in memory.
+    sample_weight : array-like or str, optional
+        Importance of each row, for data in memory; or the column of a table in a file that holds it.
     class_weight : mapping or "balanced", optional
         Importance of each class; ``balanced`` reads the labels once to count them.
-    target : str, optional
-        The column of a DataFrame that holds the labels.
+    target : str or int, optional
+        The column of a DataFrame or of a table in a file that holds the labels.
     test : like data (or a pair X, y), optional
         Data to score on at the end; the scores, see `thresher.scores`, are in
         ``selection.provenance["test"]``.
@@ -137,7 +137,9 @@ def select(
     progress : callable, optional
         Called with a `Progress` after every batch.
     sequences
-        ``kmer``, ``canonical``, ``fragments`` and the other options of `thresher.scan_fasta`, for FASTA and FASTQ.
+        ``kmer``, ``canonical``, ``fragments`` and the other options of `thresher.scan_fasta`, for FASTA and FASTQ;
+        ``numeric``, ``schema`` and the others of `thresher.scan_csv`, for tables; ``text``, ``words`` and the
+        others of `thresher.scan_text`, for texts.
 
     Returns
     -------
@@ -180,7 +182,9 @@ def select(
         raise SettingsError(f"a source says itself how it is read: leave out {', '.join(sequences)}")
     if reading.get("fragments") is not None:
         reading.setdefault("seed", int(random_state))
-    source = as_source(data, y, weight=sample_weight, target=target, **reading)
+    if sample_weight is not None:  # for a table in a file it is a column, which may be called weight too
+        reading["weight"] = sample_weight
+    source = as_source(data, y, target=target, **reading)
     if cache is not None and cache is not False:
         source = cached(source, cache, size=cache_size)
     labels = _classes_of(source, loss, classes, multilabel=multilabel)
@@ -192,7 +196,7 @@ def select(
     elif test is not None:
         if reading.get("fragments") is not None:
             reading["seed"] += 1  # not the fragments that were learned from, should the genomes be the same
-        held = as_source(*test, **reading) if isinstance(test, tuple) else as_source(test, target=target, **reading)
+        held = _test_source(test, source, target, reading)
     run = make_run(source, options, labels, checkpoint=checkpoint, every=every, restart=restart, batch_rows=batch_rows)
     try:
         run.run(progress)
@@ -207,6 +211,17 @@ def select(
     if checkpoint is not None and os.path.exists(checkpoint):
         os.unlink(checkpoint)
     return selection
+
+
+def _test_source(test: Any, source: Source, target: Any, reading: dict[str, Any]) -> Source:
+    """The data to score on, read as that to learn from was."""
+    reading = {name: value for name, value in reading.items() if name != "weight" or is_paths(test)}
+    if isinstance(test, tuple):
+        return as_source(*test, **reading)
+    recipe = source.reading()
+    if recipe is not None and is_paths(test):
+        return as_source(test, like=recipe, format=reading["format"], on_error=reading["on_error"])
+    return as_source(test, target=target, **reading)
 
 
 def _classes_of(source: Source, loss: str, classes: Sequence[Any] | None, *, multilabel: bool) -> list[Label] | None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from thresher import _native, container
 from thresher.batch import Batch
 from thresher.errors import DataError, FileFormatError
+from thresher.kmers import Kmers
 from thresher.losses import Loss, get_loss
 from thresher.scores import Scores
 from thresher.sources.hashed import Hashed
@@ -101,10 +102,15 @@ class Selection:
         """The rows of any data, with the selected features only."""
         if self.multilabel and self.space.kind == "index" and is_paths(data):  # LIBSVM, whose rows may have several
             reading = {"multilabel": True, **reading}
-        source = self.over(as_source(data, like=self.space.kmers, **reading))
+        source = self.over(as_source(data, like=self.like, **reading))
         for batch, _ in source.batches(keys=self.keys, want_labels=False):
             if len(batch):
                 yield batch
+
+    @property
+    def like(self) -> Kmers | dict[str, Any] | None:
+        """How files must be read to have the features of the model."""
+        return self.space.kmers or self.provenance.get("reading")
 
     def over(self, source: Source) -> Source:
         """The source as the model sees it: products of features are formed, buckets filled, where it has such.

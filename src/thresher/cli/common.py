@@ -17,7 +17,8 @@ BAD_DATA, BAD_USAGE, INTERRUPTED = 1, 2, 130
 
 Data = Annotated[list[str], typer.Argument(help="Files, globs or folders, plain or compressed; - for standard input.")]
 Format = Annotated[
-    str | None, typer.Option(help="libsvm, vw, fasta or cache; guessed from the name or the first line if not given.")
+    str | None,
+    typer.Option(help="libsvm, vw, fasta, csv, jsonl, parquet or cache; guessed from name or first line if not given."),
 ]
 OnError = Annotated[str, typer.Option(help="What to do about a malformed line: stop, or skip (and count).")]
 Memory = Annotated[str, typer.Option(help="What may be held, planned before the first row: 64MB, 1.5GB.")]

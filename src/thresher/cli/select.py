@@ -1,6 +1,16 @@
 """Find the features that matter, name them, and keep the answer.
 
-Example: `thresher select clicks.vw.gz -k 1000 --memory 64MB --holdout 0.1 -o clicks.thr`
+Examples:
+
+`thresher select clicks.vw.gz -k 1000 --memory 64MB --holdout 0.1 -o clicks.thr`
+
+`thresher select table.csv --target y -k 20`
+
+`thresher select clicks.tsv.zst --schema criteo -k 5000`
+
+`thresher select reviews.jsonl --text body --target stars --loss softmax -k 200`
+
+`thresher select genomes/*.fa.gz --kmer 12 --fragments 200 -k 1000`
 """
 
 from __future__ import annotations

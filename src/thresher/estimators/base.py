@@ -130,7 +130,7 @@ class OnlineEstimator(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         if not is_stored(X):
             raise DataError("to score against, pass y: only files and sources bring their own labels.")
-        source = as_source(X, weight=sample_weight).limited(self._fitted.plan.limits)
+        source = as_source(X, weight=sample_weight, like=self.selection_.like).limited(self._fitted.plan.limits)
         return float(evaluate(self.selection_, source)[score])
 
     # ── the selected columns ─────────────────────────────────────────────────────────────────────

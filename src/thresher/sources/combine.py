@@ -60,6 +60,9 @@ class Wrapped(Source):
     def describe(self) -> str:
         return self.source.describe()
 
+    def reading(self) -> dict[str, Any] | None:
+        return self.source.reading()
+
 
 class HeldOut(Wrapped):
     """The rows whose hash falls below ``fraction`` (the held-out ones), or all the others.

@@ -17,6 +17,16 @@ BY_ENDING = {
     "fq": "fasta",
     "fastq": "fasta",
     STORED: "cache",
+    "csv": "csv",
+    "tsv": "csv",
+    "tab": "csv",
+    "jsonl": "jsonl",
+    "ndjson": "jsonl",
+    "parquet": "parquet",
+    "pq": "parquet",
+    "arrow": "parquet",
+    "feather": "parquet",
+    "ipc": "parquet",
 }
 COMPRESSED = frozenset({"gz", "bgz", "zst", "zstd", "xz", "bz2"})
 

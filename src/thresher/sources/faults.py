@@ -63,16 +63,20 @@ class Place:
             start = _native.after_last_newline(block, 0, place)
             rest = block[place : min(size, place + 64)].tobytes().split(b"\n")[0]
             shown = f"at {_cut(rest)}" if rest.strip() else f"after {_cut(block[start:place][-40:].tobytes())}"
-            self._tell(line + lines + 1, place - start + 1, f"{what}, {shown}")
+            self._tell(self._line(line + lines + 1, place - start + 1), f"{what}, {shown}")
 
     def record(self, line: int, column: int, what: str) -> None:
         """A record of several lines that cannot be used; line and column count from 0."""
-        self._tell(line + 1, column + 1, what, "records")
+        self._tell(self._line(line + 1, column + 1), what, "records")
+
+    def row(self, where: str, what: str) -> None:
+        """A row of a table that cannot be used."""
+        self._tell(where, what, "rows")
 
     def too_long(self, text: bytes, cap: int) -> None:
         """A line over the cap, which starts with ``text``, is passed over."""
         what = f"the line is longer than {cap} bytes, the cap for this memory, at {_cut(text)}"
-        self._tell(self.cursor.line + 1, cap + 1, what)
+        self._tell(self._line(self.cursor.line + 1, cap + 1), what)
         self.cursor = replace(self.cursor, line=self.cursor.line + 1)
         self.count(1)
 
@@ -97,11 +101,16 @@ class Place:
         cursor = self.cursor
         self.cursor = replace(cursor, skipped=cursor.skipped + skipped, here=cursor.here + skipped)
 
-    def _tell(self, line: int, column: int, what: str, such: str = "lines") -> None:
+    def _line(self, line: int, column: int) -> str:
+        if self.on_error == "skip" and self._told >= _TOLD:
+            return ""  # nobody will be told
+        return f"line {line + self._lines_before}, column {column}"
+
+    def _tell(self, where: str, what: str, such: str = "lines") -> None:
         self._told += 1
         if self.on_error == "skip" and self._told > _TOLD:
             return
-        message = f"{self.part.name}: line {line + self._lines_before}, column {column}: {what}."
+        message = f"{self.part.name}: {where}: {what}."
         if self.on_error == "stop":
             raise DataError(f"{message} {_ADVICE.format(such)}")
         log.warning("skipped: %s", message)

@@ -46,6 +46,15 @@ class LineSource(Source):
     def _parse(self) -> Callable[..., dict[str, Any]]:
         """The native parser of one block."""
 
+    def _parser(self, part: Part, cursor: Cursor) -> Callable[..., dict[str, Any]]:
+        """What parses the blocks of a part from a cursor on: one after the other, so that it may remember."""
+        return self._parse
+
+    @property
+    def _last_row_end(self) -> Callable[[NDArray[np.uint8], int], int] | None:
+        """Where the last whole row of a block ends, if not at its last newline."""
+        return None
+
     @property
     @abstractmethod
     def format(self) -> str:
@@ -116,12 +125,13 @@ class LineSource(Source):
         read_before = opening.stored_size(self.parts[: cursor.part]) or 0
         place = Place(part, self.on_error, cursor)
         skipped = cursor.skipped
+        parse = self._parser(part, cursor)
         with Stream(part.path, window_limit=self.limits.window) as stream:
-            blocks = LineBlocks(stream, part, cursor.offset, self.limits, place.too_long)
+            blocks = LineBlocks(stream, part, cursor.offset, self.limits, place.too_long, self._last_row_end)
             for block, size, offset in blocks:
                 at = 0
                 while at < size:
-                    parsed = self._parse(block, at, size, **options)
+                    parsed = parse(block, at, size, **options)
                     batch = _batch(block, at, parsed, place.cursor.line)
                     before, at, line = at, at + parsed["consumed"], place.cursor.line
                     place.cursor = replace(
@@ -145,14 +155,17 @@ class LineSource(Source):
         if place.cursor.skipped > skipped:
             # Bad lines behind the last row: they are counted in the cursor of a batch of no rows.
             nothing = _native.new_block(_native.padding)
-            parsed = self._parse(nothing, 0, 0, **options)
+            parsed = parse(nothing, 0, 0, **options)
             yield _batch(nothing, 0, parsed, 0), replace(place.cursor, part=cursor.part + 1, offset=0, line=0, here=0)
 
 
 def _batch(block: NDArray[np.uint8], at: int, parsed: dict[str, Any], lines_before: int) -> Batch:
     names = None
     if parsed["names"] is not None:
-        names = Names(parsed["names"], block[at : at + parsed["consumed"]], parsed["prefixes"])
+        text = parsed.get("text")  # names stand in the block itself, unless the parser has made another text
+        names = Names(
+            parsed["names"], block[at : at + parsed["consumed"]] if text is None else text, parsed["prefixes"]
+        )
     return Batch(
         parsed["indptr"],
         parsed["keys"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +37,9 @@ class Shuffled(Source):
 
     def describe(self) -> str:
         return self.source.describe()
+
+    def reading(self) -> dict[str, Any] | None:
+        return self.source.reading()
 
     def limited(self, limits: ReadLimits) -> Source:
         return Shuffled(self.source.limited(limits), seed=self.seed, rows=self.rows, features=self.features)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,6 +149,10 @@ class Source(ABC):
     def prepare(self) -> None:
         """Do now, and on this thread, what the first reading would otherwise begin with."""
         return
+
+    def reading(self) -> dict[str, Any] | None:
+        """How to read other files in the same way, as JSON has it, where names alone do not say it."""
+        return None
 
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
         """For people: where row ``row`` of ``batch`` stands; ``cursor`` came with the batch."""
