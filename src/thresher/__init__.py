@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from thresher.selecting import Interrupted, select
     from thresher.selection import Selection, load
     from thresher.sources.arrow_files import scan_parquet
-    from thresher.sources.csv_tables import scan_csv
     from thresher.sources.cache import cached
+    from thresher.sources.csv_tables import scan_csv
     from thresher.sources.fasta import scan_fasta
     from thresher.sources.libsvm import scan_libsvm
     from thresher.sources.scan import scan

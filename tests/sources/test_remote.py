@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import json
 import lzma
 import sys
 import threading
@@ -13,6 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.csv as pc
+import pyarrow.parquet as pq
 import pytest
 
 import thresher as th
@@ -235,6 +239,25 @@ def test_sequences_elsewhere(memory: Any, tmp_path: Path) -> None:
         (tmp_path / f"{name}.fa").write_bytes(record)
         memory.pipe(f"/genomes/{name}.fa.gz", gzip.compress(record))
     here, there = (th.scan(path, kmer=5) for path in (str(tmp_path / "*.fa"), "memory://genomes/*.fa.gz"))
+    assert exactly(read(there)) == exactly(read(here))
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.arrow", "x.csv", "x.jsonl"])
+def test_tables_elsewhere(memory: Any, tmp_path: Path, name: str) -> None:
+    rows = [{"y": float(i % 2), "a": float(i), "c": "uv"[i % 2]} for i in range(500)]
+    table = pa.Table.from_pylist(rows)
+    path = tmp_path / name
+    if name.endswith("parquet"):
+        pq.write_table(table, path)
+    elif name.endswith("arrow"):
+        with pa.ipc.new_file(path, table.schema) as file:
+            file.write_table(table)
+    elif name.endswith("csv"):
+        pc.write_csv(table, path)
+    else:
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    memory.pipe(f"/tables/{name}", path.read_bytes())
+    here, there = (th.scan(place, target="y") for place in (str(path), f"memory://tables/{name}"))
     assert exactly(read(there)) == exactly(read(here))
 
 

@@ -344,3 +344,26 @@ def test_compressed_parquet_is_told(tmp_path):
     (tmp_path / "z.parquet").write_bytes(gzip.compress((tmp_path / "t.parquet").read_bytes()))
     with pytest.raises(th.DataError, match=r"z\.parquet: the file as a whole is compressed \(gzip\)"):
         th.scan_parquet(tmp_path / "z.parquet", target="y")
+
+
+def test_bad_rows_are_counted_by_file(tmp_path):
+    for number, bad in ((1, 0), (2, 3), (3, 1)):
+        labels = [1.0, 0.0] * 20
+        labels[5 : 5 + bad] = [None] * bad
+        pq.write_table(pa.table({"y": labels, "a": [1.0] * 40}), tmp_path / f"part{number}.parquet")
+    source = th.scan_parquet(tmp_path / "part*.parquet", target="y", on_error="skip")
+    assert sum(len(batch) for batch, _ in source.batches()) == 116
+    assert [name.rpartition("part")[2] for name in source.files()] == ["1.parquet", "2.parquet", "3.parquet"]
+    assert {name.rpartition("part")[2]: n for name, n in source.skipped_files().items()} == {
+        "2.parquet": 3,
+        "3.parquet": 1,
+    }
+
+
+def test_a_model_of_cached_rows_knows_how_to_read_files(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("y,a,c\n" + "".join(f"{i % 2},{i % 7},{'uv'[i % 2]}\n" for i in range(200)))
+    source = th.scan_csv(path, target="y", bins="quantile:3")
+    plain, cached = th.select(source, k=5), th.select(source, k=5, cache=tmp_path / "cache")
+    assert cached.provenance["reading"] == plain.provenance["reading"]
+    assert cached.predict(path).tolist() == plain.predict(path).tolist()

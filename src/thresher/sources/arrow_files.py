@@ -11,7 +11,7 @@ from thresher.batch import Batch, Cursor
 from thresher.errors import DataError, SettingsError, UnreadableError
 from thresher.sources import open as opening
 from thresher.sources.arrow_readers import arrow_layout, damaged, flat, opened
-from thresher.sources.faults import OnError, Place
+from thresher.sources.faults import OnError, Place, Skips
 from thresher.sources.forms import RowForm, batch_of, find_needed, no_cells, whole_files
 from thresher.sources.guess import table_form
 from thresher.sources.open import Part, PathLike, find_parts
@@ -28,6 +28,7 @@ class ArrowFileSource(Source):
     form: RowForm
     on_error: OnError = "stop"
     limits: ReadLimits = field(default_factory=ReadLimits)
+    skips: Skips = field(default_factory=Skips, compare=False, repr=False)
 
     space = FeatureSpace("token")
 
@@ -49,6 +50,12 @@ class ArrowFileSource(Source):
 
     def fingerprint(self) -> str:
         return opening.fingerprint(self.parts, format=self.format, on_error=self.on_error, form=self.form.identity())
+
+    def files(self) -> list[str]:
+        return [part.name for part in self.parts]
+
+    def skipped_files(self) -> dict[str, int]:
+        return self.skips.files()
 
     def describe(self) -> str:
         first = self.parts[0].name
@@ -73,7 +80,7 @@ class ArrowFileSource(Source):
         cursor = start
         for number in range(start.part, len(self.parts)):
             if number != start.part:
-                cursor = replace(cursor, part=number, offset=0, line=0)
+                cursor = replace(cursor, part=number, offset=0, line=0, here=0)
             reading = self._read_part(self.parts[number], cursor, rows, want_labels, options)
             for batch, cursor in reading:
                 yield batch, cursor
@@ -107,17 +114,18 @@ class ArrowFileSource(Source):
                     line=first + at,
                     row=place.cursor.row + len(batch),
                     read=read_before + max(1, int(stored * share)),
-                    skipped=place.cursor.skipped + made["skipped"],
                 )
+                place.count(made["skipped"])
                 if len(batch):
                     skipped = place.cursor.skipped
                     yield batch, place.cursor
                 for column, row, what in made["faults"]:
                     place.row(f"{group}row {first + before + row} (counted from 0), column {column!r}", what)
+        self.skips.note(part, place.cursor.here, "rows", of=len(self.parts))
         if place.cursor.skipped > skipped:
             # Bad rows behind the last good one: they are counted in the cursor of a batch of no rows.
             made = self.form.rows(no_cells(self.form), 0, rows=1, **options)
-            yield batch_of(made, made["line"]), replace(place.cursor, part=start.part + 1, offset=0, line=0)
+            yield batch_of(made, made["line"]), replace(place.cursor, part=start.part + 1, offset=0, line=0, here=0)
 
 
 class _Pieces:

@@ -8,6 +8,7 @@ from typing import Any
 from thresher.errors import DataError
 from thresher.sources.guess import SAMPLE_ROWS
 from thresher.sources.open import Part, Stream
+from thresher.sources.remote import RemoteFile, is_remote
 from thresher.sources.source import ReadLimits
 
 #: Rows at a time, about the bytes of them, and the bytes of a column of Parquet that are read at a time.
@@ -45,7 +46,8 @@ class _ParquetFile:
     def __init__(self, path: str) -> None:
         import pyarrow.parquet as pq
 
-        self._file = pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
+        source = RemoteFile(path, _BUFFER) if is_remote(path) else path
+        self._file = pq.ParquetFile(source, buffer_size=_BUFFER, pre_buffer=False)
         self.names = flat_names(self._file.schema_arrow)
 
     def __enter__(self) -> _ParquetFile:
@@ -97,7 +99,7 @@ class _IpcFile:
     def __init__(self, path: str, stream: bool) -> None:
         import pyarrow as pa
 
-        self._map = pa.memory_map(path)
+        self._map = pa.PythonFile(RemoteFile(path, _BUFFER), "r") if is_remote(path) else pa.memory_map(path)
         self._open = pa.ipc.open_stream if stream else pa.ipc.open_file
         self._stream = stream
         schema = self._open(self._map).schema

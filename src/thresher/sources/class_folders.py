@@ -39,7 +39,7 @@ class _Some(NamedTuple):
 class ClassFolders(Source):
     """Files whose folder is their label. Their paths are held in memory; so they can be read in any order."""
 
-    files: tuple[str, ...]
+    paths: tuple[str, ...]
     form: TextForm
     on_error: OnError = "stop"
     limits: ReadLimits = field(default_factory=ReadLimits)
@@ -50,21 +50,26 @@ class ClassFolders(Source):
             raise SettingsError(f'on_error is "stop" or "skip", not {self.on_error!r}')
 
     @property
+    def parts(self) -> list[Part]:
+        """The files, for whoever looks whether they have changed."""
+        return [Part(path) for path in self.paths]
+
+    @property
     def held_bytes(self) -> int:  # type: ignore[override]
-        return sum(len(path) + 57 for path in self.files)
+        return sum(len(path) + 57 for path in self.paths)
 
     @property
     def total_rows(self) -> int | None:  # type: ignore[override]
-        return len(self.files) if self.on_error == "stop" else None
+        return len(self.paths) if self.on_error == "stop" else None
 
     def limited(self, limits: ReadLimits) -> Source:
         return replace(self, limits=limits)
 
     def fingerprint(self) -> str:
         return opening.fingerprint(
-            [Part(path) for path in self.files],
+            self.parts,
             format="folders",
-            labels=[_class_of(path) for path in self.files],
+            labels=[_class_of(path) for path in self.paths],
             form=self.form.identity(),
             on_error=self.on_error,
         )
@@ -74,23 +79,23 @@ class ClassFolders(Source):
         return {"form": self.form.identity()}
 
     def describe(self) -> str:
-        return f"{self.files[0]} and {len(self.files) - 1} more" if len(self.files) > 1 else self.files[0]
+        return f"{self.paths[0]} and {len(self.paths) - 1} more" if len(self.paths) > 1 else self.paths[0]
 
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
         if batch.line is None:
             return self.describe()
         number = int(batch.line[row]) - 1
-        return f"{self.files[number]}, row {number} (counted from 0)"
+        return f"{self.paths[number]}, row {number} (counted from 0)"
 
     def shards(self, n: int) -> list[Source]:
         super().shards(n)
-        n = min(n, len(self.files))
-        bounds = [len(self.files) * i // n for i in range(n + 1)]
-        return [replace(self, files=self.files[a:b]) for a, b in pairwise(bounds)]
+        n = min(n, len(self.paths))
+        bounds = [len(self.paths) * i // n for i in range(n + 1)]
+        return [replace(self, paths=self.paths[a:b]) for a, b in pairwise(bounds)]
 
     def shuffled(self, seed: int, *, rows: int, features: int) -> Source:
-        order = np.random.default_rng(seed).permutation(len(self.files))
-        return replace(self, files=tuple(self.files[i] for i in order))
+        order = np.random.default_rng(seed).permutation(len(self.paths))
+        return replace(self, paths=tuple(self.paths[i] for i in order))
 
     def _read(
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
@@ -103,7 +108,7 @@ class ClassFolders(Source):
             "labels_optional": not want_labels,
         }
         cursor, handed_on, told = start, start.skipped, 0
-        while cursor.offset < len(self.files):
+        while cursor.offset < len(self.paths):
             some = self._some(cursor.offset, rows)
             made = self._made(some.texts, some.numbers, options)
             looked = made["consumed"]
@@ -131,7 +136,7 @@ class ClassFolders(Source):
             yield batch_of(self._made([], [], options), np.empty(0, np.int64)), cursor
 
     def _tell(self, number: int, what: str | DataError, cursor: Cursor) -> None:
-        place = Place(Part(self.files[number]), self.on_error, cursor)
+        place = Place(Part(self.paths[number]), self.on_error, cursor)
         if isinstance(what, str):
             place.row("the file", what)
         else:
@@ -141,8 +146,8 @@ class ClassFolders(Source):
         """The next files, as many as make a block; up to the first that cannot be read, or without such."""
         some = _Some([], [], [], begin)
         size, number = 0, begin
-        while number < len(self.files) and len(some.texts) < rows and size < self.limits.block:
-            text, failure = self._text(Part(self.files[number]))
+        while number < len(self.paths) and len(some.texts) < rows and size < self.limits.block:
+            text, failure = self._text(Part(self.paths[number]))
             if failure is not None:
                 some.unread.append((number, failure))
                 if self.on_error == "stop":
@@ -166,7 +171,7 @@ class ClassFolders(Source):
             return bytes(text), stream.failure
 
     def _made(self, texts: list[bytes], numbers: list[int], options: dict[str, Any]) -> dict[str, Any]:
-        labels = [os.fsencode(_class_of(self.files[number])) for number in numbers]
+        labels = [os.fsencode(_class_of(self.paths[number])) for number in numbers]
         arrays = {"text": binary_array(texts), "class": binary_array(labels)}
         return self.form.rows(arrays, len(texts), rows=len(texts) + 1, **options)
 

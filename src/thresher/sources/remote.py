@@ -106,9 +106,10 @@ class RemoteFile(io.RawIOBase):
         return self._start + self._at
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        place = offset if whence == io.SEEK_SET else offset + self.tell()
-        if whence == io.SEEK_END:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self.tell(), io.SEEK_END: self._size}[whence]
+        if base is None:
             raise io.UnsupportedOperation("from the end")
+        place = base + offset
         if place != self.tell():
             self._forget()
             self._piece, self._start, self._at = b"", place, 0
