@@ -53,5 +53,7 @@ void bind_sketches(nb::module_& m);
 void bind_ahead(nb::module_& m);
 void bind_products(nb::module_& m);
 void bind_kmers(nb::module_& m);
+void bind_families(nb::module_& m);
+void bind_working_set(nb::module_& m);
 
 }  // namespace thresher::bind

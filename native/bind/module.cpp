@@ -9,4 +9,6 @@ NB_MODULE(_native, m) {
   thresher::bind::bind_sketches(m);
   thresher::bind::bind_online(m);
   thresher::bind::bind_ahead(m);
+  thresher::bind::bind_families(m);
+  thresher::bind::bind_working_set(m);
 }
