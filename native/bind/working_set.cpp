@@ -74,16 +74,16 @@ void bind_working_set(nb::module_& m) {
           nb::arg("loss"), nb::arg("delta"), nb::arg("y"), nb::arg("weights"), nb::arg("shift"))
       .def("add_block", &add_block, nb::arg("indptr"), nb::arg("rows"), nb::arg("values"), nb::arg("scales"))
       .def("solve", &solve, nb::arg("tolerance"), nb::arg("most"), nb::arg("team"))
-      .def_prop_rw(
-          "weights", [](BlockSolver& solver) { return array_of(solver.weights()); },
-          [](BlockSolver& solver, const Floats& weights) {
-            if (weights.shape(0) > solver.design().columns()) throw nb::value_error("more weights than columns");
-            solver.weights() = vector_of(weights);
-          })
-      .def_prop_rw("shift", [](BlockSolver& solver) { return solver.shift(); },
-                   [](BlockSolver& solver, double shift) { solver.shift() = shift; })
-      .def_prop_rw("tau", [](BlockSolver& solver) { return solver.tau(); },
-                   [](BlockSolver& solver, double tau) { solver.tau() = tau; })
+      .def(
+          "restore",
+          [](BlockSolver& solver, const Floats& weights, double shift, double tau, ListeningTeam& team) {
+            if (weights.shape(0) != solver.design().columns()) throw nb::value_error("one weight a column is needed");
+            freely([&] { solver.restore(vector_of(weights), shift, tau, team); });
+          },
+          nb::arg("weights"), nb::arg("shift"), nb::arg("tau"), nb::arg("team"))
+      .def_prop_ro("weights", [](BlockSolver& solver) { return array_of(solver.weights()); })
+      .def_prop_ro("shift", [](BlockSolver& solver) { return solver.shift(); })
+      .def_prop_ro("tau", [](BlockSolver& solver) { return solver.tau(); })
       .def_prop_ro("slopes", [](BlockSolver& solver) { return array_of(solver.slopes()); })
       .def_prop_ro("margins", [](BlockSolver& solver) { return array_of(solver.margins()); })
       .def_prop_ro("bytes", [](BlockSolver& solver) { return solver.design().bytes(); });

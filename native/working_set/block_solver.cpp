@@ -53,6 +53,17 @@ double BlockSolver::longest_step(const std::vector<double>& gradient, Team& team
   return length > 0.0 && along > 0.0 ? along / (length * length) : 1.0;
 }
 
+void BlockSolver::restore(std::vector<double> weights, double shift, double tau, Team& team) {
+  weights_ = std::move(weights);
+  weights_.resize(design_.columns(), 0.0);
+  shift_ = shift;
+  tau_ = tau;
+  at_weights_.resize(design_.blocks() * loss_.rows());
+  products(weights_, at_weights_, team);
+  add_up(at_weights_, margins_, team);
+  (void)loss_.slopes(margins_.data(), shift_, slopes_.data(), team);
+}
+
 Solved BlockSolver::solve(double tolerance, int most, Team& team) {
   const std::size_t rows = loss_.rows();
   const std::size_t blocks = design_.blocks();

@@ -31,14 +31,17 @@ class BlockSolver {
   }
 
   [[nodiscard]] Design& design() { return design_; }
-  /// Where to start from, and after `solve` the answer: one weight a column.
-  [[nodiscard]] std::vector<double>& weights() { return weights_; }
-  [[nodiscard]] double& shift() { return shift_; }
+  /// After `solve` the answer, one weight a column; the next `solve` starts from it.
+  [[nodiscard]] const std::vector<double>& weights() const { return weights_; }
+  [[nodiscard]] double shift() const { return shift_; }
   /// After `solve`: the slope of the loss in each row's margin.
   [[nodiscard]] const std::vector<double>& slopes() const { return slopes_; }
   [[nodiscard]] const std::vector<double>& margins() const { return margins_; }
   /// The step length it ended with, to start from next time; 0: to be found.
-  [[nodiscard]] double& tau() { return tau_; }
+  [[nodiscard]] double tau() const { return tau_; }
+
+  /// Stand where another solver stood after its `solve`, to the bit: its weights, shift and step length.
+  void restore(std::vector<double> weights, double shift, double tau, Team& team);
 
   /// Until a step lowers the objective by no more than `tolerance` of it (40), `most` steps at the longest.
   Solved solve(double tolerance, int most, Team& team);
