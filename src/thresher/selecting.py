@@ -10,12 +10,16 @@ from thresher.errors import SettingsError
 from thresher.fitting import Options, make_run, make_selection
 from thresher.losses import get_loss
 from thresher.memory import DEFAULT_MEMORY
-from thresher.online.run import Progress
+from thresher.online.run import OnlineRun, Progress
 from thresher.selection import Selection, evaluate
 from thresher.sources.combine import hold_out
 from thresher.sources.scan import as_source, is_paths
 from thresher.sources.source import DEFAULT_ROWS, Source
 from thresher.targets import Label, label_classes, sort_labels
+from thresher.working_set.run import FGMRun
+from thresher.working_set.run import RunSettings as WorkingSetRun
+from thresher.working_set.settings import METHODS as WORKING_SET
+from thresher.working_set.settings import FGMSettings
 
 
 class Interrupted(KeyboardInterrupt):
@@ -30,9 +34,9 @@ def select(
     *,
     k: int,
     method: str = "mission",
-    loss: str = "logistic",
+    loss: str | None = None,
     step: str | float = "auto",
-    memory: str | int = DEFAULT_MEMORY,
+    memory: str | int | None = None,
     sketch: tuple[int, int] | None = None,
     active: str = "exact",
     interactions: int | Sequence[Sequence[str | int]] = 1,
@@ -49,6 +53,17 @@ def select(
     random_state: int = 0,
     sample_weight: Any = None,
     class_weight: Mapping[Any, float] | str | None = None,
+    B: int | None = None,
+    C: float = 10.0,
+    family: Any = "linear",
+    scale: str | None = "norm",
+    tol: float = 0.0,
+    inner_tol: float = 1e-3,
+    iterations: int | None = None,
+    refit: bool | float = False,
+    solver: str = "apg",
+    validation: Any = None,
+    threads: int = 0,
     target: str | None = None,
     test: Any = None,
     holdout: float | None = None,
@@ -71,15 +86,17 @@ def select(
         Labels, for data in memory; files bring their own.
     k : int
         Features to keep. Fewer are returned where fewer are found.
-    method : {"mission", "iht", "batch-iht", "hashing"}
-        How to find them, see `thresher.online.settings.OnlineSettings`.
-    loss : str
-        ``logistic``, ``hinge``, ``squared_hinge`` for two classes, ``softmax`` for several, ``squared``,
+    method : {"mission", "iht", "batch-iht", "hashing", "fgm"}
+        How to find them, see `thresher.online.settings.OnlineSettings`, and for ``fgm``, the Feature Generating
+        Machine, `thresher.working_set.settings.FGMSettings`.
+    loss : str, optional
+        Unasked ``logistic``, and ``squared_hinge`` for fgm. ``logistic``, ``hinge``, ``squared_hinge`` for two classes, ``softmax`` for several, ``squared``,
         ``huber:delta`` for numbers.
     step : "auto", float, "adaptive:RATE" or "RATE/sqrt"
         The step along each example's gradient. ``auto`` adapts to every feature.
     memory : str or int
-        What may be held, planned before the first row and kept: ``"64MB"``.
+        What may be held, planned before the first row and kept: ``"64MB"``. Unasked 64 MB, and for fgm as much as
+        the columns take; with less, fgm goes through the data again and again.
     sketch : (rows, width), optional
         The shape of mission's count-sketch, instead of what the memory leaves for it.
     active : {"exact", "sketch"}
@@ -111,6 +128,16 @@ def select(
         Importance of each row, for data in memory.
     class_weight : mapping or "balanced", optional
         Importance of each class; ``balanced`` reads the labels once to count them.
+    B, C, scale, tol, inner_tol, iterations, refit, solver
+        Of fgm: features proposed at a time, weight of the loss, and more, see
+        `thresher.working_set.settings.FGMSettings`. Its constant is ``intercept``, its classes are learned each
+        against the rest.
+    family : "linear" or Family
+        Of fgm: where features come from, such as `thresher.Groups`; ``linear`` are the features themselves.
+    validation : like test, optional
+        Of fgm: data to score on after every iteration. The best iteration is the answer.
+    threads : int
+        Of fgm: 0 takes all cores. The answer does not depend on it.
     target : str, optional
         The column of a DataFrame that holds the labels.
     test : like data (or a pair X, y), optional
@@ -147,12 +174,14 @@ def select(
     reading: dict[str, Any] = {"format": format, "on_error": on_error, **sequences}
     if is_paths(data):
         reading["multilabel"] = multilabel
+    working_set = method in WORKING_SET
+    loss = loss or ("squared_hinge" if working_set else "logistic")
     options = Options(
         k=k,
-        method=method,
+        method="mission" if working_set else method,
         loss=loss,
         step=step,
-        memory=memory,
+        memory=DEFAULT_MEMORY if memory is None else memory,
         sketch=sketch,
         active=active,
         interactions=interactions,
@@ -173,7 +202,7 @@ def select(
     if reading.get("fragments") is not None:
         reading.setdefault("seed", int(random_state))
     source = as_source(data, y, weight=sample_weight, target=target, **reading)
-    labels = _classes_of(source, loss, classes, multilabel=multilabel)
+    labels = None if working_set else _classes_of(source, loss, classes, multilabel=multilabel)
     held: Source | None = None
     if holdout is not None:
         if test is not None:
@@ -183,17 +212,61 @@ def select(
         if reading.get("fragments") is not None:
             reading["seed"] += 1  # not the fragments that were learned from, should the genomes be the same
         held = as_source(*test, **reading) if isinstance(test, tuple) else as_source(test, target=target, **reading)
+    if working_set:
+        fgm = FGMSettings(
+            k=k,
+            B=B,
+            C=C,
+            loss=loss,
+            scale=scale,
+            shift=intercept,
+            tol=tol,
+            inner_tol=inner_tol,
+            iterations=iterations,
+            refit=refit,
+            solver=solver,
+            per_class=per_class,
+        )
+        scored = None
+        if validation is not None:
+            pair = validation if isinstance(validation, tuple) else (validation,)
+            scored = as_source(*pair, target=None if len(pair) > 1 else target, **reading)
+        how = WorkingSetRun(
+            memory=memory,
+            threads=threads,
+            multilabel=multilabel,
+            class_weight=class_weight,
+            validation=scored,
+            checkpoint=checkpoint,
+            every=every,
+            restart=restart,
+            batch_rows=batch_rows,
+        )
+        return _finished(FGMRun(source, fgm, how, family), held, progress, checkpoint)
     run = make_run(source, options, labels, checkpoint=checkpoint, every=every, restart=restart, batch_rows=batch_rows)
+    return _finished(run, held, progress, checkpoint)
+
+
+def _finished(
+    run: OnlineRun | FGMRun,
+    held: Source | None,
+    progress: Callable[[Progress], None] | None,
+    checkpoint: str | os.PathLike[str] | None,
+) -> Selection:
+    """Run to the end, score, and take the checkpoint away."""
+    online = isinstance(run, OnlineRun)
     try:
         run.run(progress)
     except KeyboardInterrupt:
-        interrupted = Interrupted(f"stopped after {run.engine.rows} rows")
-        if run.engine.rows and run.targets.complete:
-            interrupted.selection = make_selection(run)
+        interrupted = Interrupted(
+            f"stopped after {run.engine.rows} rows" if online else f"stopped after {run.rounds} iterations"
+        )
+        if (run.engine.rows and run.targets.complete) if online else run.usable:
+            interrupted.selection = make_selection(run) if online else run.selection()
         raise interrupted from None
-    selection = make_selection(run)
+    selection = make_selection(run) if online else run.selection()
     if held is not None:
-        selection.provenance["test"] = evaluate(selection, held.limited(run.plan.limits))
+        selection.provenance["test"] = evaluate(selection, held.limited(run.plan.limits) if online else held)
     if checkpoint is not None and os.path.exists(checkpoint):
         os.unlink(checkpoint)
     return selection

@@ -18,6 +18,7 @@ from thresher.container import check_folder
 from thresher.errors import FileFormatError, SettingsError
 from thresher.families.family import Family
 from thresher.families.stored import StoredColumns
+from thresher.families.structure import Structure
 from thresher.families.streamed import StreamedColumns
 from thresher.losses import get_loss
 from thresher.memory import parse_size, resident, show_size
@@ -31,8 +32,6 @@ from thresher.working_set.settings import FGMSettings
 
 log = logging.getLogger(__name__)
 
-#: Makes a family of the columns at hand; `thresher.families` has groups and trees.
-MakeFamily = Callable[[StoredColumns], Family]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,14 +62,22 @@ class RunSettings:
     every: float = 30.0
     restart: bool = False
     batch_rows: int = DEFAULT_ROWS
+    #: Whether a k above the number of columns means all of them, rather than a mistake.
+    lenient: bool = False
 
 
 class FGMRun:
     """One fit: made, then `run` to the end or to an interrupt; usable either way once a round is done."""
 
     def __init__(
-        self, source: Source, settings: FGMSettings, how: RunSettings, make_family: MakeFamily | None = None
+        self, source: Source, settings: FGMSettings, how: RunSettings, family: str | Structure = "linear"
     ) -> None:
+        if family != "linear" and not isinstance(family, Structure):
+            raise SettingsError(f'family is "linear", thresher.Groups or thresher.Tree, not {family!r}')
+        if family != "linear":
+            family.check(source.space.size, settings)
+        elif source.space.size is not None and settings.k > source.space.size and not how.lenient:
+            raise SettingsError(f"k = {settings.k} features of {source.space.size} columns: ask for no more than there are")
         self.source = source
         self.settings = settings
         self.how = how
@@ -78,7 +85,7 @@ class FGMRun:
         self.engine: FGMEngine | None = None
         self.examples: Examples | None = None
         self.best: Selection | None = None
-        self._make_family = make_family
+        self._structure = None if isinstance(family, str) else family
         self._best_score = -np.inf
         self._since_best = 0
         self._scores: list[float] = []
@@ -111,9 +118,14 @@ class FGMRun:
             raise
 
     @property
+    def rounds(self) -> int:
+        """Iterations done."""
+        return 0 if self.engine is None else self.engine.loop.rounds
+
+    @property
     def usable(self) -> bool:
         """Whether there is something to select from."""
-        return self.engine is not None and self.engine.loop.rounds > 0
+        return self.rounds > 0
 
     def selection(self) -> Selection:
         """What was found: the best by the validation's score, where there is one."""
@@ -156,8 +168,8 @@ class FGMRun:
         unit = self.settings.scale == "norm"
         if examples.store is not None:
             stored = StoredColumns(examples.store, self.team, unit=unit)
-            return stored if self._make_family is None else self._make_family(stored)
-        if self._make_family is not None:
+            return stored if self._structure is None else self._structure.over(stored)
+        if self._structure is not None:
             raise SettingsError("this family needs its columns in memory: give more memory")
         assert self._memory is not None
         return StreamedColumns(
@@ -206,12 +218,13 @@ class FGMRun:
         assert self.engine is not None
         rows, outputs = self.engine.targets.shape[1], len(self.engine.targets)
         blocks = sum(len(problem.blocks) for problem in self.engine.problems)
-        return {
+        parts = {
             "memory": self._memory or 0,
             "columns": self.engine.family.bytes,
             "rows": 8 * rows * (1 + 4 * outputs),
             "products": 24 * rows * blocks,
         }
+        return {**parts, "total": sum(parts.values()) - parts["memory"]}
 
     def save(self) -> None:
         """Write the checkpoint, if one was asked for."""
@@ -232,7 +245,7 @@ class FGMRun:
             "data": self.source.fingerprint(),
             "method": "fgm",
             **self.settings.to_dict(),
-            "family": type(self.engine.family).__name__ if self._make_family is not None and self.engine else "linear",
+            "family": "linear" if self._structure is None else self._structure.fingerprint(),
             "class_weight": weights if weights is None or isinstance(weights, str) else sorted(map(str, weights.items())),
         }
 
@@ -257,7 +270,7 @@ class FGMRun:
 
     def _tell(self) -> None:
         self._most_resident = max(self._most_resident, resident())
-        rounds = 0 if self.engine is None else self.engine.loop.rounds
+        rounds = self.rounds
         expected = max(rounds, -(-self.settings.k // self.settings.proposed(1)))
         reading = self.engine is None
         self._progress(
