@@ -20,6 +20,13 @@ using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Strided = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
 
+using Weights = std::optional<Array<const double>>;
+
+const double* checked(const Weights& weights, std::size_t rows) {
+  if (weights && weights->shape(0) != rows) throw nb::value_error("one weight a row is needed");
+  return weights ? weights->data() : nullptr;
+}
+
 template <class T>
 nb::object array_of(const std::vector<T>& values) {
   Buffer<T> out;
@@ -72,13 +79,14 @@ void bind_dense(nb::module_& m, const char* name) {
   nb::class_<Columns>(m, name)
       .def(
           "__init__",
-          [](Columns* self, const Strided<T>& x, ListeningTeam& team) {
+          [](Columns* self, const Strided<T>& x, ListeningTeam& team, const Weights& weights) {
             const auto row_step = static_cast<std::size_t>(x.stride(0));
             const auto column_step = static_cast<std::size_t>(x.stride(1));
             if (row_step != 1 && column_step != 1) throw nb::value_error("rows or columns must be contiguous");
-            freely([&] { new (self) Columns(x.data(), x.shape(0), x.shape(1), row_step, column_step, team); });
+            const double* w = checked(weights, x.shape(0));
+            freely([&] { new (self) Columns(x.data(), x.shape(0), x.shape(1), row_step, column_step, w, team); });
           },
-          nb::arg("x"), nb::arg("team"), nb::keep_alive<1, 2>())
+          nb::arg("x"), nb::arg("team"), nb::arg("weights") = nb::none(), nb::keep_alive<1, 2>())
       .def_prop_ro("rows", &Columns::rows)
       .def_prop_ro("columns", &Columns::columns)
       .def_prop_ro("finite", &Columns::finite)
@@ -105,7 +113,13 @@ void bind_families(nb::module_& m) {
             store.add(rows);
           },
           nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none())
-      .def("finish", [](ColumnStore& store, ListeningTeam& team) { freely([&] { store.finish(team); }); }, nb::arg("team"))
+      .def(
+          "finish",
+          [](ColumnStore& store, ListeningTeam& team, const Weights& weights) {
+            const double* w = checked(weights, store.rows());
+            freely([&] { store.finish(w, team); });
+          },
+          nb::arg("team"), nb::arg("weights") = nb::none())
       .def_prop_ro("rows", &ColumnStore::rows)
       .def_prop_ro("entries", &ColumnStore::entries)
       .def_prop_ro("columns", &ColumnStore::columns)
@@ -123,13 +137,16 @@ void bind_families(nb::module_& m) {
       .def(
           "add",
           [](KeySums& sums, const Array<const std::int64_t>& indptr, const Keys& keys,
-             const std::optional<Array<const float>>& values, const Matrix<double>& residuals, std::size_t first) {
+             const std::optional<Array<const float>>& values, const Matrix<double>& residuals, std::size_t first,
+             const Weights& weights) {
             const Rows rows = rows_of(indptr, keys, values);
             if (first + rows.n > residuals.shape(1)) throw nb::value_error("one residual a row is needed");
+            const double* w = checked(weights, residuals.shape(1));
             const nb::gil_scoped_release nogil;
-            sums.add(rows, residuals.data(), residuals.shape(1));
+            sums.add(rows, residuals.data(), residuals.shape(1), w);
           },
-          nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("residuals"), nb::arg("first"))
+          nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("residuals"), nb::arg("first"),
+          nb::arg("weights") = nb::none())
       .def_prop_ro("end", &KeySums::end)
       .def_prop_ro("keys", &KeySums::keys)
       .def(

@@ -77,13 +77,13 @@ void ColumnStore::add(const Rows& rows) {
   entries_ += static_cast<std::size_t>(rows.indptr[rows.n]);
 }
 
-void ColumnStore::finish(Team& team) {
+void ColumnStore::finish(const double* weights, Team& team) {
   if (finished_) return;
-  team.run(parts, [this](std::size_t p) {
+  team.run(parts, [this, weights](std::size_t p) {
     Part& part = parts_[p];
     part.sort();
     part.merge_repeats();
-    part.measure();
+    part.measure(weights);
   });
   entries_ = 0;
   for (const Part& part : parts_) entries_ += part.size;
@@ -157,13 +157,14 @@ void ColumnStore::Part::merge_repeats() {
   size = to;
 }
 
-void ColumnStore::Part::measure() {
+void ColumnStore::Part::measure(const double* weights) {
   squares.resize(keys.size());
   for (std::size_t c = 0; c < keys.size(); ++c) {
     double square = 0.0;
-    if (values == nullptr) square = static_cast<double>(starts[c + 1] - starts[c]);
-    else
-      for (std::size_t i = starts[c]; i < starts[c + 1]; ++i) square += static_cast<double>(values[i]) * values[i];
+    for (std::size_t i = starts[c]; i < starts[c + 1]; ++i) {
+      const double x = values == nullptr ? 1.0 : static_cast<double>(values[i]);
+      square += x * x * (weights == nullptr ? 1.0 : weights[rows[i]]);
+    }
     squares[c] = square;
   }
 }

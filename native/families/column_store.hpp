@@ -33,8 +33,8 @@ class ColumnStore {
 
   /// The next rows.
   void add(const Rows& rows);
-  /// All rows were added: make the columns.
-  void finish(Team& team);
+  /// All rows were added: make the columns. With `weights`, a row's importance counts in the columns' squares.
+  void finish(const double* weights, Team& team);
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t entries() const { return entries_; }
@@ -85,7 +85,7 @@ class ColumnStore {
     void add_chunk();
     void sort();
     void merge_repeats();
-    void measure();
+    void measure(const double* weights);
     [[nodiscard]] std::size_t find(std::uint64_t key) const;
     [[nodiscard]] double sum(std::size_t column, const double* residual) const;
   };

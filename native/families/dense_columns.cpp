@@ -7,11 +7,11 @@ namespace thresher::families {
 
 template <class T>
 DenseColumns<T>::DenseColumns(const T* data, std::size_t rows, std::size_t columns, std::size_t row_step,
-                              std::size_t column_step, Team& team)
+                              std::size_t column_step, const double* weights, Team& team)
     : data_(data), rows_(rows), columns_(columns), row_step_(row_step), column_step_(column_step), squares_(columns) {
-  team.run((columns + width - 1) / width, [this](std::size_t part) {
+  team.run((columns + width - 1) / width, [this, weights](std::size_t part) {
     const std::size_t begin = part * width;
-    add_up(nullptr, begin, std::min(begin + width, columns_), squares_.data() + begin);
+    add_up<true>(weights, begin, std::min(begin + width, columns_), squares_.data() + begin);
   });
 }
 
@@ -21,20 +21,20 @@ bool DenseColumns<T>::finite() const {
 }
 
 template <class T>
-void DenseColumns<T>::add_up(const double* residual, std::size_t begin, std::size_t end, double* sums) const {
+template <bool squared>
+void DenseColumns<T>::add_up(const double* a, std::size_t begin, std::size_t end, double* sums) const {
+  const auto term = [](double factor, T value) {
+    const auto x = static_cast<double>(static_cast<float>(value));
+    return squared ? x * x * factor : factor * x;
+  };
   const std::size_t n = end - begin;
   std::fill_n(sums, n, 0.0);
   if (column_step_ == 1) {
     for (std::size_t i = 0; i < rows_; ++i) {
       const T* row = data_ + i * row_step_ + begin;
-      if (residual == nullptr) {
-        for (std::size_t j = 0; j < n; ++j) {
-          const auto x = static_cast<double>(static_cast<float>(row[j]));
-          sums[j] += x * x;
-        }
-      } else if (const double a = residual[i]; a != 0.0) {  // 0 * x adds nothing to a sum of finite numbers
-        for (std::size_t j = 0; j < n; ++j) sums[j] += a * static_cast<double>(static_cast<float>(row[j]));
-      }
+      const double factor = a == nullptr ? 1.0 : a[i];
+      if (!squared && factor == 0.0) continue;  // adds nothing to a sum of finite numbers
+      for (std::size_t j = 0; j < n; ++j) sums[j] += term(factor, row[j]);
     }
     return;
   }
@@ -44,11 +44,10 @@ void DenseColumns<T>::add_up(const double* residual, std::size_t begin, std::siz
     double local[together] = {};
     const T* columns[together];
     for (std::size_t c = 0; c < together; ++c) columns[c] = data_ + (begin + j + std::min(c, few - 1)) * column_step_;
-    for (std::size_t i = 0; i < rows_; ++i)
-      for (std::size_t c = 0; c < together; ++c) {
-        const auto x = static_cast<double>(static_cast<float>(columns[c][i]));
-        local[c] += (residual == nullptr ? x : residual[i]) * x;
-      }
+    for (std::size_t i = 0; i < rows_; ++i) {
+      const double factor = a == nullptr ? 1.0 : a[i];
+      for (std::size_t c = 0; c < together; ++c) local[c] += term(factor, columns[c][i]);
+    }
     std::copy_n(local, few, sums + j);
   }
 }
@@ -63,7 +62,7 @@ std::vector<Best> DenseColumns<T>::top(const double* residuals, std::size_t outp
     const std::size_t begin = part * width;
     const std::size_t end = std::min(begin + width, columns_);
     for (std::size_t o = 0; o < outputs; ++o) {
-      add_up(residuals + o * rows_, begin, end, sums);
+      add_up<false>(residuals + o * rows_, begin, end, sums);
       for (std::size_t j = begin; j < end; ++j) found[part][o].offer(rule(sums[j - begin], squares_[j]), j);
     }
   });
@@ -79,7 +78,7 @@ void DenseColumns<T>::sums(const double* residual, const std::uint64_t* keys, st
   std::vector<double> all(columns_);
   team.run((columns_ + width - 1) / width, [&](std::size_t part) {
     const std::size_t begin = part * width;
-    add_up(residual, begin, std::min(begin + width, columns_), all.data() + begin);
+    add_up<false>(residual, begin, std::min(begin + width, columns_), all.data() + begin);
   });
   for (std::size_t i = 0; i < n; ++i) {
     sums[i] = keys[i] < columns_ ? all[keys[i]] : 0.0;

@@ -17,8 +17,9 @@ namespace thresher::families {
 template <class T>
 class DenseColumns {
  public:
+  /// With `weights`, a row's importance counts in the columns' squares.
   DenseColumns(const T* data, std::size_t rows, std::size_t columns, std::size_t row_step, std::size_t column_step,
-               Team& team);
+               const double* weights, Team& team);
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t columns() const { return columns_; }
@@ -34,8 +35,9 @@ class DenseColumns {
  private:
   static constexpr std::size_t width = 1024;  // columns a part: their sums stay in the nearest cache
 
-  /// Σ a·x (or Σ x² without a residual) of the columns [begin, end), each in the order of the rows.
-  void add_up(const double* residual, std::size_t begin, std::size_t end, double* sums) const;
+  /// Σ a·x of the columns [begin, end), or with `squared` Σ a·x² (a is 1 where there is none), in the order of the rows.
+  template <bool squared>
+  void add_up(const double* a, std::size_t begin, std::size_t end, double* sums) const;
 
   const T* data_;
   std::size_t rows_;

@@ -59,16 +59,18 @@ void KeySums::make_room() {
   }
 }
 
-void KeySums::settle(std::size_t slot, const double* residuals, std::size_t stride) {
+void KeySums::settle(std::size_t slot) {
   Slot& mine = slots_[slot];
-  mine.square += static_cast<double>(mine.value) * mine.value;
-  for (std::size_t o = 0; o < outputs_; ++o) sums_[slot * outputs_ + o] += residuals[o * stride + mine.row] * mine.value;
+  const auto x = static_cast<double>(mine.value);
+  mine.square += x * x * (weights_ == nullptr ? 1.0 : weights_[mine.row]);
+  for (std::size_t o = 0; o < outputs_; ++o) sums_[slot * outputs_ + o] += residuals_[o * stride_ + mine.row] * x;
 }
 
-void KeySums::add(const Rows& rows, const double* residuals, std::size_t stride) {
+void KeySums::add(const Rows& rows, const double* residuals, std::size_t stride, const double* weights) {
   if (row_ + rows.n >= nowhere) throw std::length_error("more than 2^32 rows");
   residuals_ = residuals;
   stride_ = stride;
+  weights_ = weights;
   for (std::size_t i = 0; i < rows.n; ++i, ++row_) {
     for (std::int64_t j = rows.indptr[i]; j < rows.indptr[i + 1]; ++j) {
       const std::uint64_t hash = mix_key(rows.keys[j]);
@@ -81,7 +83,7 @@ void KeySums::add(const Rows& rows, const double* residuals, std::size_t stride)
         continue;
       }
       const bool fresh = mine.row == nowhere;
-      if (!fresh) settle(slot, residuals, stride);
+      if (!fresh) settle(slot);
       mine.row = row_;
       mine.value = value;
       if (fresh && 2 * used_ > slots_.size()) make_room();
@@ -93,7 +95,7 @@ std::vector<Best> KeySums::top(std::size_t most, ScoreRule rule) {
   std::vector<Best> best(outputs_, Best(most));
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i].row == nowhere) continue;
-    settle(i, residuals_, stride_);
+    settle(i);
     for (std::size_t o = 0; o < outputs_; ++o) best[o].offer(rule(sums_[i * outputs_ + o], slots_[i].square), slots_[i].key);
   }
   return best;

@@ -19,8 +19,9 @@ class KeySums {
   /// At most `most_bytes`, at least 64 kB; `end` is the last hash wanted.
   KeySums(std::size_t outputs, std::size_t most_bytes, std::uint64_t begin, std::uint64_t end);
 
-  /// The next rows; `residuals` holds `outputs` numbers for each row of the data, output after output, `stride` apart.
-  void add(const Rows& rows, const double* residuals, std::size_t stride);
+  /// The next rows; `residuals` holds `outputs` numbers for each row of the data, output after output, `stride` apart,
+  /// and `weights` (or none) the importance of each in the squares.
+  void add(const Rows& rows, const double* residuals, std::size_t stride, const double* weights);
 
   [[nodiscard]] std::uint64_t end() const { return end_; }
   [[nodiscard]] std::size_t keys() const { return used_; }
@@ -37,7 +38,7 @@ class KeySums {
   };
   static constexpr std::uint32_t nowhere = 0xffffffffU;
 
-  void settle(std::size_t slot, const double* residuals, std::size_t stride);
+  void settle(std::size_t slot);
   std::size_t slot_of(std::uint64_t key, std::uint64_t hash);
   void resize(std::size_t slots);
   void make_room();
@@ -50,6 +51,7 @@ class KeySums {
   std::uint32_t row_ = 0;
   const double* residuals_ = nullptr;
   std::size_t stride_ = 0;
+  const double* weights_ = nullptr;
   std::vector<Slot> slots_;
   std::vector<double> sums_;
 };

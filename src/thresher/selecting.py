@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from thresher.errors import SettingsError
 from thresher.fitting import Options, make_run, make_selection
 from thresher.losses import get_loss
 from thresher.memory import DEFAULT_MEMORY
-from thresher.online.run import OnlineRun, Progress
+from thresher.online.run import Progress
 from thresher.selection import Selection, evaluate
 from thresher.sources.combine import hold_out
 from thresher.sources.scan import as_source, is_paths
@@ -90,7 +90,8 @@ def select(
         How to find them, see `thresher.online.settings.OnlineSettings`, and for ``fgm``, the Feature Generating
         Machine, `thresher.working_set.settings.FGMSettings`.
     loss : str, optional
-        Unasked ``logistic``, and ``squared_hinge`` for fgm. ``logistic``, ``hinge``, ``squared_hinge`` for two classes, ``softmax`` for several, ``squared``,
+        Unasked ``logistic``, and ``squared_hinge`` for fgm. ``logistic``, ``hinge``, ``squared_hinge`` for two
+        classes, ``softmax`` for several, ``squared``,
         ``huber:delta`` for numbers.
     step : "auto", float, "adaptive:RATE" or "RATE/sqrt"
         The step along each example's gradient. ``auto`` adapts to every feature.
@@ -242,31 +243,45 @@ def select(
             restart=restart,
             batch_rows=batch_rows,
         )
-        return _finished(FGMRun(source, fgm, how, family), held, progress, checkpoint)
+        machine = FGMRun(source, fgm, how, family)
+        work = _Work(machine.run, lambda: machine.usable, machine.selection, lambda: f"{machine.rounds} iterations")
+        return _finished(work, held, progress, checkpoint)
     run = make_run(source, options, labels, checkpoint=checkpoint, every=every, restart=restart, batch_rows=batch_rows)
-    return _finished(run, held, progress, checkpoint)
+    work = _Work(
+        run.run,
+        lambda: bool(run.engine.rows and run.targets.complete),
+        lambda: make_selection(run),
+        lambda: f"{run.engine.rows} rows",
+    )
+    return _finished(work, None if held is None else held.limited(run.plan.limits), progress, checkpoint)
+
+
+class _Work(NamedTuple):
+    """A run of either loop, as far as finishing goes."""
+
+    run: Callable[[Callable[[Progress], None] | None], None]
+    usable: Callable[[], bool]
+    selection: Callable[[], Selection]
+    so_far: Callable[[], str]
 
 
 def _finished(
-    run: OnlineRun | FGMRun,
+    work: _Work,
     held: Source | None,
     progress: Callable[[Progress], None] | None,
     checkpoint: str | os.PathLike[str] | None,
 ) -> Selection:
     """Run to the end, score, and take the checkpoint away."""
-    online = isinstance(run, OnlineRun)
     try:
-        run.run(progress)
+        work.run(progress)
     except KeyboardInterrupt:
-        interrupted = Interrupted(
-            f"stopped after {run.engine.rows} rows" if online else f"stopped after {run.rounds} iterations"
-        )
-        if (run.engine.rows and run.targets.complete) if online else run.usable:
-            interrupted.selection = make_selection(run) if online else run.selection()
+        interrupted = Interrupted(f"stopped after {work.so_far()}")
+        if work.usable():
+            interrupted.selection = work.selection()
         raise interrupted from None
-    selection = make_selection(run) if online else run.selection()
+    selection = work.selection()
     if held is not None:
-        selection.provenance["test"] = evaluate(selection, held.limited(run.plan.limits) if online else held)
+        selection.provenance["test"] = evaluate(selection, held)
     if checkpoint is not None and os.path.exists(checkpoint):
         os.unlink(checkpoint)
     return selection

@@ -78,7 +78,8 @@ def select(
     iterations: Annotated[int | None, typer.Option(help="fgm: at most so many.")] = None,
     refit: Annotated[bool, typer.Option("--refit", help="fgm: fit what was selected once more, de-biased.")] = False,
     validation: Annotated[
-        str | None, typer.Option(help="fgm: labelled data; the iteration that scores best on it is kept.", metavar="DATA")
+        str | None,
+        typer.Option(help="fgm: labelled data; the iteration that scores best on it is kept.", metavar="DATA"),
     ] = None,
     threads: Annotated[int, typer.Option(help="fgm: threads; 0 is all cores. The answer is the same.")] = 0,
     test: Annotated[str | None, typer.Option(help="Labelled data to score on at the end.", metavar="DATA")] = None,

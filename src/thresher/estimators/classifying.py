@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
+
+from thresher.selection import Selection
 
 
 def _gives_probabilities(estimator: Any) -> bool:
@@ -21,6 +24,9 @@ class Classifying(ClassifierMixin):
 
     loss: str
     classes_: NDArray[Any]
+    selection_: Selection
+    _margins: Callable[[Any], NDArray[np.float64]]
+    _stored_score: Callable[[Any, str, Any], float]
 
     @property
     def coef_(self) -> NDArray[np.float64]:

@@ -68,7 +68,7 @@ class Groups(Structure):
     def check(self, size: int | None, settings: FGMSettings) -> None:
         if size is not None and int(self.keys.max()) >= size:
             group = int(np.searchsorted(self.indptr, int(self.keys.argmax()), side="right")) - 1
-            raise SettingsError(f"group {group} holds column {self.keys.max()}, and there are {size} columns, from 0 on")
+            raise SettingsError(f"group {group} holds column {self.keys.max()}, and columns go from 0 to {size - 1}")
         if settings.k > len(self):
             raise SettingsError(f"k = {settings.k} groups of {len(self)}: ask for no more than there are")
 

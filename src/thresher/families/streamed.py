@@ -10,6 +10,8 @@ from thresher import _native
 from thresher.batch import Batch
 from thresher.families.family import Columns, Family, Floats, Ids, Proposal
 from thresher.families.stored import scales_of
+from thresher.sources.combine import ReadAhead
+from thresher.sources.scan import is_file_source
 from thresher.sources.source import DEFAULT_ROWS, Source
 
 _LAST = 2**64 - 1
@@ -28,6 +30,8 @@ class StreamedColumns(Family):
         Rows of the source.
     memory : int
         Bytes for the sums.
+    weights : array, optional
+        Importance of each row, for the columns' norms.
     tell : callable, optional
         Called with every batch that passes by.
     """
@@ -39,6 +43,7 @@ class StreamedColumns(Family):
         *,
         memory: int,
         unit: bool = True,
+        weights: Floats | None = None,
         batch_rows: int = DEFAULT_ROWS,
         tell: Callable[[Batch], None] | None = None,
     ) -> None:
@@ -46,25 +51,28 @@ class StreamedColumns(Family):
         self.rows = rows
         self.bytes = memory
         self.unit = unit
+        self.weights = weights
+        self.total = float(rows) if weights is None else float(weights.sum())
         self.batch_rows = batch_rows
         self.passes = 0
         self._tell = tell or (lambda batch: None)
 
     def top(self, residuals: Floats, most: int) -> list[Proposal]:
         residuals = np.ascontiguousarray(residuals)
+        source = ReadAhead(self.source) if is_file_source(self.source) else self.source
         parts: list[list[Proposal]] = [[] for _ in residuals]
         begin = 0
         while begin <= _LAST:
             sums = _native.KeySums(len(residuals), self.bytes, begin, _LAST)
             row = 0
-            for batch, _ in self.source.batches(self.batch_rows):
-                sums.add(batch.indptr, batch.keys, batch.values, residuals, row)
+            for batch, _ in source.batches(self.batch_rows):
+                sums.add(batch.indptr, batch.keys, batch.values, residuals, row, self.weights)
                 row += len(batch)
                 self._tell(batch)
             self.passes += 1
             begin = sums.end + 1
             for part, (ids, scores) in zip(parts, sums.top(most, self.unit), strict=True):
-                part.append(Proposal(ids, (float(self.rows) if self.unit else 1.0) * scores))
+                part.append(Proposal(ids, (self.total if self.unit else 1.0) * scores))
         return [_best(part, most) for part in parts]
 
     def columns(self, ids: Ids) -> Columns:
@@ -101,7 +109,8 @@ def _compressed(places: Ids, rows: Ids, values: Ids, columns: int, family: Strea
         merged[np.searchsorted(kept, at, side="right") - 1] += values[at]
     places = places[kept]
     squares = np.zeros(columns)
-    np.add.at(squares, places, merged.astype(np.float64) ** 2)
+    wide = merged.astype(np.float64)
+    np.add.at(squares, places, wide * wide * (1.0 if family.weights is None else family.weights[rows[kept]]))
     indptr = np.concatenate([[0], np.cumsum(np.bincount(places, minlength=columns))]).astype(np.int64)
-    scales = scales_of(squares, family.rows, unit=family.unit)
+    scales = scales_of(squares, family.total, unit=family.unit)
     return Columns(indptr, rows[kept].astype(np.uint32), merged, scales)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,9 +11,6 @@ from thresher.errors import SettingsError
 from thresher.families.family import Floats, Proposal
 from thresher.families.groups import GroupFamily, Groups
 from thresher.families.stored import StoredColumns
-
-if TYPE_CHECKING:
-    from thresher.working_set.settings import FGMSettings
 
 
 class Tree(Groups):
@@ -61,9 +57,6 @@ class Tree(Groups):
             inner.update(dict.fromkeys(members, group))
         return parent
 
-    def check(self, size: int | None, settings: FGMSettings) -> None:
-        super().check(size, settings)
-
     def over(self, columns: StoredColumns) -> TreeFamily:
         return TreeFamily(self, columns)
 
@@ -74,7 +67,7 @@ class TreeFamily(GroupFamily):
     def __init__(self, tree: Tree, columns: StoredColumns) -> None:
         super().__init__(tree, columns)
         children: list[list[int]] = [[] for _ in range(len(tree))]
-        self.roots = []
+        self.roots: list[int] = []
         for group, parent in enumerate(tree.parent.tolist()):
             (self.roots if parent < 0 else children[parent]).append(group)
         self.children = children

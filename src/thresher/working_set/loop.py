@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from thresher.families.family import Columns, Floats, Ids
 
@@ -22,24 +22,28 @@ class Problem(Protocol):
         """The slope of the loss in each row, after the last `solve`."""
 
 
-class Proposer(Protocol):
+P = TypeVar("P", bound=Problem)
+P_contra = TypeVar("P_contra", bound=Problem, contravariant=True)
+
+
+class Proposer(Protocol[P_contra]):
     """Says which features come next."""
 
-    def propose(self, problems: Sequence[Problem]) -> list[tuple[Ids, Columns] | None]:
+    def propose(self, problems: Sequence[P_contra]) -> list[tuple[Ids, Columns] | None]:
         """A block for each problem, or None for one that is done."""
 
 
-class Drop(Protocol):
+class Drop(Protocol[P_contra]):
     """Takes features out again."""
 
-    def drop(self, problems: Sequence[Problem]) -> None:
+    def drop(self, problems: Sequence[P_contra]) -> None:
         """After every solve."""
 
 
-class WorkingSetLoop:
+class WorkingSetLoop(Generic[P]):
     """Drives the parts, one round a `step`."""
 
-    def __init__(self, problems: Sequence[Problem], proposer: Proposer, drop: Drop | None = None) -> None:
+    def __init__(self, problems: Sequence[P], proposer: Proposer[P], drop: Drop[P] | None = None) -> None:
         self.problems = problems
         self.proposer = proposer
         self.drop = drop

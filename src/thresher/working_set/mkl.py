@@ -93,7 +93,7 @@ class MKLProblem(BlockProblem):
 
     def _machine(self) -> None:
         """The exact machine of the kernel at μ: Newton on its support vectors, which end in finitely many sets."""
-        kernel = sum(mu * kernel for mu, kernel in zip(self._mu, self._kernels, strict=True))
+        kernel = np.tensordot(self._mu, np.stack(self._kernels), axes=1)
         n = len(self._y)
         support = np.ones(n, bool)
         for _ in range(200):
@@ -120,4 +120,5 @@ def _on_simplex(v: Floats) -> Floats:
     """The nearest point whose parts are not negative and sum to one."""
     falling = np.sort(v)[::-1]
     over = (np.cumsum(falling) - 1.0) / np.arange(1, len(v) + 1)
-    return np.maximum(0.0, v - over[np.count_nonzero(falling > over) - 1])
+    nearest: Floats = np.maximum(0.0, v - over[np.count_nonzero(falling > over) - 1])
+    return nearest

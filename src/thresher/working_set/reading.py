@@ -72,19 +72,33 @@ class Reader:
     def read(self, class_weight: Mapping[Any, float] | str | None = None) -> Examples:
         """Go through the data."""
         self._check_classes()
-        dense = type(self.source) is DenseSource
-        store, skipped = self._dense() if dense else self._sparse()
+        unfinished, skipped = self._dense() if type(self.source) is DenseSource else self._sparse()
         if not self._labels or not sum(map(len, self._labels)):
             raise DataError(f"{self.source.describe()}: there is no row to learn from.")
         labels = np.concatenate(self._labels)
         weight = np.concatenate(self._weights).astype(np.float64)
+        classes: list[Label] | None
         if self.loss.task == "real" or self.multilabel:
             if class_weight is not None:
                 raise SettingsError("class weights are for rows of one class each")
             classes = list(self._targets.seen) if self.multilabel else None
-            return Examples(store, np.ascontiguousarray(np.atleast_2d(labels.T)), weight, classes, skipped)
-        y, classes, numbers = _one_vs_rest(labels)
-        return Examples(store, y, weight * _class_factors(class_weight, classes, numbers), classes, skipped)
+            y = np.ascontiguousarray(np.atleast_2d(labels.T))
+        else:
+            y, classes, numbers = _one_vs_rest(labels)
+            weight *= _class_factors(class_weight, classes, numbers)
+        return Examples(self._finished(unfinished, weight), y, weight, classes, skipped)
+
+    def _finished(self, store: _native.ColumnStore | NDArray[Any] | None, weight: NDArray[np.float64]) -> Store | None:
+        if isinstance(store, _native.ColumnStore):
+            store.finish(self.team, weight)
+        if store is None or isinstance(store, _native.ColumnStore):
+            return store
+        single = store.dtype == np.float32
+        columns = (_native.DenseColumns32 if single else _native.DenseColumns64)(store, self.team, weight)
+        if not columns.finite:
+            for _ in self.source.batches():  # says where
+                pass
+        return columns
 
     def _check_classes(self) -> None:
         """Where labels are at hand, say before anything else that there is nothing to tell apart."""
@@ -93,7 +107,7 @@ class Reader:
             order = getattr(self.source, "order", None)
             _one_vs_rest(y[np.isfinite(y)] if order is None else y[order])
 
-    def _dense(self) -> tuple[Store, int]:
+    def _dense(self) -> tuple[NDArray[Any], int]:
         source = self.source
         assert isinstance(source, DenseSource)
         x = source.x if source.order is None else source.x[source.order]
@@ -112,13 +126,9 @@ class Reader:
             raise DataError(f"the matrix holds something that is not a number: {error}.") from None
         if x.itemsize not in x.strides:
             x = np.ascontiguousarray(x)
-        store = _native.DenseColumns32(x, self.team) if single else _native.DenseColumns64(x, self.team)
-        if not store.finite:
-            for _ in source.batches():  # says where
-                pass
-        return store, 0
+        return x, 0
 
-    def _sparse(self) -> tuple[Store | None, int]:
+    def _sparse(self) -> tuple[_native.ColumnStore | None, int]:
         source = self.source
         if is_file_source(source) and source.rewindable:
             source = ReadAhead(source)
@@ -136,8 +146,6 @@ class Reader:
                         )
             self._take(batch, cursor, source)
             skipped = cursor.skipped
-        if store is not None:
-            store.finish(self.team)
         if skipped:
             log.warning("%s: %d bad lines were skipped", self.source.describe(), skipped)
         return store, skipped

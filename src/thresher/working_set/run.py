@@ -18,8 +18,8 @@ from thresher.container import check_folder
 from thresher.errors import FileFormatError, SettingsError
 from thresher.families.family import Family
 from thresher.families.stored import StoredColumns
-from thresher.families.structure import Structure
 from thresher.families.streamed import StreamedColumns
+from thresher.families.structure import Structure
 from thresher.losses import get_loss
 from thresher.memory import parse_size, resident, show_size
 from thresher.online.run import Progress
@@ -31,7 +31,6 @@ from thresher.working_set.reading import Examples, Reader
 from thresher.working_set.settings import FGMSettings
 
 log = logging.getLogger(__name__)
-
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,12 +71,14 @@ class FGMRun:
     def __init__(
         self, source: Source, settings: FGMSettings, how: RunSettings, family: str | Structure = "linear"
     ) -> None:
-        if family != "linear" and not isinstance(family, Structure):
-            raise SettingsError(f'family is "linear", thresher.Groups or thresher.Tree, not {family!r}')
-        if family != "linear":
+        if isinstance(family, Structure):
             family.check(source.space.size, settings)
+        elif family != "linear":
+            raise SettingsError(f'family is "linear", thresher.Groups or thresher.Tree, not {family!r}')
         elif source.space.size is not None and settings.k > source.space.size and not how.lenient:
-            raise SettingsError(f"k = {settings.k} features of {source.space.size} columns: ask for no more than there are")
+            raise SettingsError(
+                f"k = {settings.k} features of {source.space.size} columns: ask for no more than there are"
+            )
         self.source = source
         self.settings = settings
         self.how = how
@@ -138,11 +139,9 @@ class FGMRun:
     def path(self) -> list[dict[str, float]]:
         """What each iteration came to."""
         assert self.engine is not None
-        scores = self._scores or [None] * len(self.engine.path)
-        return [
-            entry if score is None else {**entry, "score": score}
-            for entry, score in zip(self.engine.path, scores, strict=True)
-        ]
+        if not self._scores:
+            return self.engine.path
+        return [{**entry, "score": score} for entry, score in zip(self.engine.path, self._scores, strict=True)]
 
     # ── on the way ───────────────────────────────────────────────────────────────────────────────
 
@@ -167,7 +166,7 @@ class FGMRun:
     def _family(self, examples: Examples) -> Family:
         unit = self.settings.scale == "norm"
         if examples.store is not None:
-            stored = StoredColumns(examples.store, self.team, unit=unit)
+            stored = StoredColumns(examples.store, self.team, unit=unit, total=float(examples.weight.sum()))
             return stored if self._structure is None else self._structure.over(stored)
         if self._structure is not None:
             raise SettingsError("this family needs its columns in memory: give more memory")
@@ -177,6 +176,7 @@ class FGMRun:
             examples.rows,
             memory=self._memory // 2,
             unit=unit,
+            weights=examples.weight,
             batch_rows=self.how.batch_rows,
             tell=lambda batch: self._tell(),
         )
@@ -246,7 +246,7 @@ class FGMRun:
             "method": "fgm",
             **self.settings.to_dict(),
             "family": "linear" if self._structure is None else self._structure.fingerprint(),
-            "class_weight": weights if weights is None or isinstance(weights, str) else sorted(map(str, weights.items())),
+            "class_weight": sorted(map(str, weights.items())) if isinstance(weights, Mapping) else weights,
         }
 
     def _resume(self, path: str | os.PathLike[str]) -> None:

@@ -67,7 +67,7 @@ class FGMSettings:
     def __post_init__(self) -> None:
         if self.k < 1:
             raise SettingsError(f"k is the number of features to keep: at least 1, not {self.k}")
-        if self.B is not None and not 1 <= self.B:
+        if self.B is not None and self.B < 1:
             raise SettingsError(f"B is the number of features an iteration proposes: at least 1, not {self.B}")
         if not (self.C > 0 and math.isfinite(self.C)):
             raise SettingsError(f"C weighs the loss: above 0, not {self.C}")
