@@ -76,9 +76,7 @@ class FGMRun:
         elif family != "linear":
             raise SettingsError(f'family is "linear", thresher.Groups or thresher.Tree, not {family!r}')
         elif source.space.size is not None and settings.k > source.space.size and not how.lenient:
-            raise SettingsError(
-                f"k = {settings.k} features of {source.space.size} columns: ask for no more than there are"
-            )
+            raise SettingsError(f"k = {settings.k} of {source.space.size} columns: ask for no more than there are")
         self.source = source
         self.settings = settings
         self.how = how
