@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -40,17 +41,17 @@ def by_count(n: int, m: int, counts: tuple[int, ...] = COUNTS) -> str:
     """Figure 2 as a table."""
     data, true = made(n, m)
     wide = (data[0].astype(np.float64), *data[1:])  # LIBLINEAR would make this copy in every fit
+    contenders: dict[str, Callable[[int], Fit]] = {
+        "fgm": lambda count: fgm(data, count, "squared_hinge"),
+        "fgm, logistic": lambda count: fgm(data, count, "logistic"),
+        "fgm, scale=None": lambda count: fgm(data, count, "squared_hinge", scale=None),
+        "l1-SVM": lambda count: l1_search("l1-SVM", wide, count, shift=False, low=1e-3, high=1e-2, most=6),
+        "l1-LR": lambda count: l1_search("l1-LR", wide, count, shift=False, low=4e-3, high=5e-2, most=6),
+    }
     lines = []
     for count in counts:
-        contenders = {
-            "fgm": lambda: fgm(data, count, "squared_hinge"),
-            "fgm, logistic": lambda: fgm(data, count, "logistic"),
-            "fgm, scale=None": lambda: fgm(data, count, "squared_hinge", scale=None),
-            "l1-SVM": lambda: l1_search("l1-SVM", wide, count, shift=False, low=1e-3, high=1e-2, most=6),
-            "l1-LR": lambda: l1_search("l1-LR", wide, count, shift=False, low=4e-3, high=5e-2, most=6),
-        }
         for name, fit in contenders.items():
-            got = fit()
+            got = fit(count)
             lines.append(
                 [
                     name,
@@ -105,8 +106,8 @@ def run(n: int = 4096, m: int = 4096, wide: tuple[int, int] = (4096, 32768)) -> 
             "",
             by_count(n, m),
             "",
-            f"{wide[0]} x {wide[1]} (half of the paper's on both sides, so that LIBLINEAR fits), entries kept at random; "
-            "300 features, logistic loss.",
+            f"{wide[0]} x {wide[1]} (half of the paper's on both sides, so that LIBLINEAR fits), entries kept at "
+            "random; 300 features, logistic loss.",
             "",
             by_density(*wide),
         ]

@@ -30,12 +30,18 @@ void DenseColumns<T>::add_up(const double* a, std::size_t begin, std::size_t end
   const std::size_t n = end - begin;
   std::fill_n(sums, n, 0.0);
   if (column_step_ == 1) {
-    for (std::size_t i = 0; i < rows_; ++i) {
-      const T* row = data_ + i * row_step_ + begin;
-      const double factor = a == nullptr ? 1.0 : a[i];
-      if (!squared && factor == 0.0) continue;  // adds nothing to a sum of finite numbers
-      for (std::size_t j = 0; j < n; ++j) sums[j] += term(factor, row[j]);
+    // Four rows at a time: a sum is loaded and stored once for four terms, which are still added one after the other.
+    const auto factor = [a](std::size_t i) { return a == nullptr ? 1.0 : a[i]; };
+    const auto row = [&](std::size_t i) { return data_ + i * row_step_ + begin; };
+    std::size_t i = 0;
+    for (; i + 4 <= rows_; i += 4) {
+      const double f0 = factor(i), f1 = factor(i + 1), f2 = factor(i + 2), f3 = factor(i + 3);
+      const T *r0 = row(i), *r1 = row(i + 1), *r2 = row(i + 2), *r3 = row(i + 3);
+      for (std::size_t j = 0; j < n; ++j)
+        sums[j] = (((sums[j] + term(f0, r0[j])) + term(f1, r1[j])) + term(f2, r2[j])) + term(f3, r3[j]);
     }
+    for (; i < rows_; ++i)
+      for (std::size_t j = 0; j < n; ++j) sums[j] += term(factor(i), row(i)[j]);
     return;
   }
   constexpr std::size_t together = 8;  // columns side by side, so that their additions need not wait for each other

@@ -159,6 +159,4 @@ def test_blocks_that_are_none_are_refused() -> None:
     one = np.ones(1)
     for indptr, rows in (([0, 2], [1, 1]), ([0, 1], [3]), ([1, 1], []), ([0, 2], [2, 1]), ([0, 1, 0], [1])):
         with pytest.raises(ValueError):
-            solver.add_block(
-                np.array(indptr, np.int64), np.array(rows, np.uint32), np.ones(len(rows), np.float32), one
-            )
+            solver.add_block(np.array(indptr, np.int64), np.array(rows, np.uint32), np.ones(len(rows), np.float32), one)

@@ -15,8 +15,10 @@ from thresher.working_set.fgm import FGMEngine
 from thresher.working_set.reading import Examples
 
 
-def make_selection(engine: FGMEngine, examples: Examples, source: Source, plan: dict[str, Any]) -> Selection:
-    """What an engine has found so far, as everybody sees it."""
+def make_selection(
+    engine: FGMEngine, examples: Examples, source: Source, plan: dict[str, Any], *, fingerprint: bool = True
+) -> Selection:
+    """What an engine has found so far, as everybody sees it; a fingerprint of the data takes a reading of it."""
     found = engine.found()
     several = len(found.weights) > 1
     settings = engine.settings
@@ -34,7 +36,7 @@ def make_selection(engine: FGMEngine, examples: Examples, source: Source, plan: 
         {
             "thresher": __version__,
             "data": source.describe(),
-            "fingerprint": source.fingerprint(),
+            "fingerprint": source.fingerprint() if fingerprint else None,
             "rows": examples.rows,
             "iterations": engine.loop.rounds,
             "skipped": examples.skipped,

@@ -61,7 +61,7 @@ class RunSettings:
     every: float = 30.0
     restart: bool = False
     batch_rows: int = DEFAULT_ROWS
-    #: Whether a k above the number of columns means all of them, rather than a mistake.
+    #: As estimators want it: a k above the number of columns means all of them, and the data is not fingerprinted.
     lenient: bool = False
 
 
@@ -209,7 +209,9 @@ class FGMRun:
     def _selection(self) -> Selection:
         assert self.engine is not None
         assert self.examples is not None
-        return make_selection(self.engine, self.examples, self.source, self.plan())
+        return make_selection(
+            self.engine, self.examples, self.source, self.plan(), fingerprint=not self.how.lenient
+        )
 
     def plan(self) -> dict[str, int]:
         """Where the memory goes, in bytes."""
