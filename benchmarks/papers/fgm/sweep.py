@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +28,7 @@ class Point(NamedTuple):
 Curves = Mapping[str, Sequence[Point]]
 
 
-def fgm_points(data: Any, settings: Iterable[Mapping[str, Any]], true: set[int] = frozenset()) -> list[Point]:  # type: ignore[assignment]
+def fgm_points(data: Any, settings: Iterable[Mapping[str, Any]], true: Set[int] = frozenset()) -> list[Point]:
     """One point for each of the settings."""
     x, y, test, truth = data
     points = []
@@ -38,7 +38,7 @@ def fgm_points(data: Any, settings: Iterable[Mapping[str, Any]], true: set[int] 
         seconds = time.perf_counter() - started
         found = model.get_support(indices=True)
         plain = debiased(x, y, test, truth, found, given.get("shift", True))
-        hits = len(true.intersection(found.tolist()))
+        hits = len(true & set(found.tolist()))
         points.append(Point(len(found), float(model.score(test, truth)), plain, hits, seconds, len(model.path_)))
     return points
 
@@ -47,10 +47,10 @@ def l1_points(
     kind: str,
     data: Any,
     Cs: Iterable[float],
-    true: set[int] = frozenset(),
+    true: Set[int] = frozenset(),
     *,
     shift: bool = True,
-    most: int = 330,  # type: ignore[assignment]
+    most: int = 330,
 ) -> list[Point]:
     """One point for each C, up to ``most`` features."""
     x, y, test, truth = data
@@ -63,7 +63,7 @@ def l1_points(
         seconds = time.perf_counter() - started
         found = np.flatnonzero(model.coef_[0])
         plain = debiased(x, y, test, truth, found, shift)
-        hits = len(true.intersection(found.tolist()))
+        hits = len(true & set(found.tolist()))
         points.append(Point(len(found), float(model.score(test, truth)), plain, hits, seconds, 1))
         if len(found) > most:
             break
@@ -93,6 +93,8 @@ def by_count(
     curves: Curves, counts: Sequence[int], value: Callable[[Point], float], digits: int = 4
 ) -> list[list[str]]:
     """Rows of a table: a curve's values at these numbers of features."""
-    return [
-        [label, *(f"{at(points, count, value):.{digits}f}" for count in counts)] for label, points in curves.items()
-    ]
+    rows = []
+    for label, points in curves.items():
+        values = [at(points, count, value) for count in counts]
+        rows.append([label, *("-" if np.isnan(v) else f"{v:.{digits}f}" for v in values)])
+    return rows
