@@ -99,7 +99,8 @@ def run(n: int = 2048, groups: int = 8000, size: int = 10, true: int = 50) -> st
             "## fgm: groups",
             "",
             f"Section 8.6.1, smaller: {n} x {groups * size} numbers from N(0, 1) in {groups} groups of {size}, {true} "
-            "of them true, logistic loss, no shift; B = 10. adelie: the path of its group lasso up to the largest count, both "
+            "of them true, logistic loss, no shift; B = 10. adelie: the path of its group lasso up to the largest "
+            "count, both "
             "cores; seconds are those until the path had so many groups.",
             "",
             table(["method", "groups", "of them true", "test accuracy", "seconds"], lines) + note,

@@ -103,7 +103,8 @@ def run(sets: tuple[str, ...] = SETS) -> str:
         "",
         "Test accuracy within so many features (in brackets: how many there were); B a tenth of the count, C = 10. "
         "Chosen: scale and C (1 or 10 for None, 0.01 or 10 for norm) by the accuracy on every fifth training row, the "
-        "time that takes included. l1-SVM is LIBLINEAR's, read off its path at the same count; its time is that of the whole path up to 330 "
+        "time that takes included. l1-SVM is LIBLINEAR's, read off its path at the same count; its time is that "
+        "of the whole path up to 330 "
         "features.",
     ]
     for name in sets:

@@ -15,9 +15,8 @@ FOLDER = Path(__file__).parents[2] / "docs" / "papers"
 def make_page(paper: str, parts: Sequence[str]) -> None:
     """Run the parts named on the command line, or all, and write docs/papers/PAPER.md."""
     page = FOLDER / f"{paper}.md"
-    found = (
-        re.findall(r"<!-- (\w+) -->\n(.*?)(?=\n*<!-- \w+ -->|\Z)", page.read_text(), re.DOTALL) if page.exists() else []
-    )
+    written = page.read_text() if page.exists() else ""
+    found = re.findall(r"<!-- (\w+) -->\n(.*?)(?=\n*<!-- \w+ -->|\Z)", written, re.DOTALL)
     sections = {name: text.strip() for name, text in found}
     introduction = (Path(__file__).parent / paper / "introduction.md").read_text().strip()
     for name in sys.argv[1:] or parts:

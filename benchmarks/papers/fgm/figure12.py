@@ -23,7 +23,8 @@ def run(name: str = "news20_ngram", Bs: tuple[int, ...] = (4, 10, 20, 40, 100, 4
     return "\n\n".join(
         [
             title,
-            "The paper (astro-ph): a large B is much faster (B = 40 about 200 times faster than B = 2); B = 400 at once is "
+            "The paper (astro-ph): a large B is much faster (B = 40 about 200 times faster than B = 2); B = 400 "
+            "at once is "
             "dramatically less accurate.",
             table(["scale", "B", "iterations", "features", "test accuracy", "seconds"], lines),
         ]

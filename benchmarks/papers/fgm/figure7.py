@@ -21,7 +21,8 @@ def run(sets: tuple[str, ...] = SETS) -> str:
         return f"{title}\n\nNot run: {VARIABLE} names no folder of LIBSVM files."
     parts = [
         title,
-        "The paper: FGM is as accurate as the l1 machines or better on all its data, as fast or faster, and close to its "
+        "The paper: FGM is as accurate as the l1 machines or better on all its data, as fast or faster, and close "
+        "to its "
         "de-biased form, while l1-SVM is well below its own.",
     ]
     for name in sets:
