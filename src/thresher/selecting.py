@@ -13,8 +13,10 @@ from thresher.memory import DEFAULT_MEMORY
 from thresher.online.run import Progress
 from thresher.selection import Selection, evaluate
 from thresher.sources.combine import hold_out
+from thresher.sources.interactions import Interactions
 from thresher.sources.scan import as_source, is_paths
 from thresher.sources.source import DEFAULT_ROWS, Source
+from thresher.space import Products
 from thresher.targets import Label, label_classes, sort_labels
 from thresher.working_set.run import FGMRun
 from thresher.working_set.run import RunSettings as WorkingSetRun
@@ -176,6 +178,14 @@ def select(
     if is_paths(data):
         reading["multilabel"] = multilabel
     working_set = method in WORKING_SET
+    _check_own(
+        method,
+        {"step": step, "sketch": sketch, "active": active, "passes": passes, "minibatch": minibatch}
+        | {"l2": l2, "decay": decay, "lazy": lazy}
+        if working_set
+        else {"B": B, "C": C, "family": family, "scale": scale, "tol": tol, "inner_tol": inner_tol}
+        | {"iterations": iterations, "refit": refit, "solver": solver, "validation": validation, "threads": threads},
+    )
     loss = loss or ("squared_hinge" if working_set else "logistic")
     options = Options(
         k=k,
@@ -214,6 +224,8 @@ def select(
             reading["seed"] += 1  # not the fragments that were learned from, should the genomes be the same
         held = as_source(*test, **reading) if isinstance(test, tuple) else as_source(test, target=target, **reading)
     if working_set:
+        products = Products.of(interactions)
+        source = source if products is None else Interactions.over(source, products)
         fgm = FGMSettings(
             k=k,
             B=B,
@@ -254,6 +266,33 @@ def select(
         lambda: f"{run.engine.rows} rows",
     )
     return _finished(work, None if held is None else held.limited(run.plan.limits), progress, checkpoint)
+
+
+#: What the settings are that only one of the two loops has, unless they are given.
+_UNLESS_GIVEN: dict[str, Any] = {
+    "step": "auto",
+    "active": "exact",
+    "passes": 1,
+    "minibatch": 1,
+    "l2": 0.0,
+    "decay": 1.0,
+    "lazy": 0.0,
+    "C": 10.0,
+    "family": "linear",
+    "scale": "norm",
+    "tol": 0.0,
+    "inner_tol": 1e-3,
+    "refit": False,
+    "solver": "apg",
+    "threads": 0,
+}
+
+
+def _check_own(method: str, others: dict[str, Any]) -> None:
+    """Raise if a setting of the other loop was given: it would do nothing."""
+    for name, value in others.items():
+        if value is not _UNLESS_GIVEN.get(name) and (isinstance(value, tuple) or value != _UNLESS_GIVEN.get(name)):
+            raise SettingsError(f"{method} has no {name}: leave it out, or choose another method")
 
 
 class _Work(NamedTuple):

@@ -349,6 +349,30 @@ def test_bad_settings_are_told_before_any_pass(options: dict[str, Any], message:
         th.select(source, method="fgm", **options)
 
 
+@pytest.mark.parametrize(
+    ("method", "setting"),
+    [
+        ("fgm", {"step": 0.1}),
+        ("fgm", {"passes": 2}),
+        ("fgm", {"sketch": (1, 8)}),
+        ("mission", {"B": 3}),
+        ("iht", {"C": 1.0}),
+    ],
+)
+def test_settings_of_the_other_loop_are_refused(method: str, setting: dict[str, Any]) -> None:
+    x, y = data()
+    with pytest.raises(th.SettingsError, match=f"{method} has no {next(iter(setting))}"):
+        th.select(x, y, k=3, method=method, **setting)
+
+
+def test_products_of_features() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(800, 12)).astype(np.float32)
+    found = th.select(x, x[:, 2] * x[:, 7] > 0, k=1, method="fgm", interactions=2)
+    assert found.names == ["x2 × x7"]
+    assert (found.predict(x) == (x[:, 2] * x[:, 7] > 0)).mean() > 0.9
+
+
 def test_one_class_is_told() -> None:
     x, _ = data()
     with pytest.raises(th.DataError, match="only one class"):

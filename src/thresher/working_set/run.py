@@ -209,9 +209,7 @@ class FGMRun:
     def _selection(self) -> Selection:
         assert self.engine is not None
         assert self.examples is not None
-        return make_selection(
-            self.engine, self.examples, self.source, self.plan(), fingerprint=not self.how.lenient
-        )
+        return make_selection(self.engine, self.examples, self.source, self.plan(), fingerprint=not self.how.lenient)
 
     def plan(self) -> dict[str, int]:
         """Where the memory goes, in bytes."""
