@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/cpu.hpp"
+#include "families/dense_sums.hpp"
+
 namespace thresher::families {
 
 template <class T>
@@ -30,18 +33,14 @@ void DenseColumns<T>::add_up(const double* a, std::size_t begin, std::size_t end
   const std::size_t n = end - begin;
   std::fill_n(sums, n, 0.0);
   if (column_step_ == 1) {
-    // Four rows at a time: a sum is loaded and stored once for four terms, which are still added one after the other.
-    const auto factor = [a](std::size_t i) { return a == nullptr ? 1.0 : a[i]; };
-    const auto row = [&](std::size_t i) { return data_ + i * row_step_ + begin; };
-    std::size_t i = 0;
-    for (; i + 4 <= rows_; i += 4) {
-      const double f0 = factor(i), f1 = factor(i + 1), f2 = factor(i + 2), f3 = factor(i + 3);
-      const T *r0 = row(i), *r1 = row(i + 1), *r2 = row(i + 2), *r3 = row(i + 3);
-      for (std::size_t j = 0; j < n; ++j)
-        sums[j] = (((sums[j] + term(f0, r0[j])) + term(f1, r1[j])) + term(f2, r2[j])) + term(f3, r3[j]);
+    const T* first = data_ + begin;
+#if defined(THRESHER_AVX2)
+    if (has_avx2()) {
+      add_rows_avx2<squared>(a, first, rows_, row_step_, n, sums);
+      return;
     }
-    for (; i < rows_; ++i)
-      for (std::size_t j = 0; j < n; ++j) sums[j] += term(factor(i), row(i)[j]);
+#endif
+    add_rows<AnyProcessor, squared>(a, first, rows_, row_step_, n, sums);
     return;
   }
   constexpr std::size_t together = 8;  // columns side by side, so that their additions need not wait for each other
