@@ -18,7 +18,7 @@ VARIABLE = "THRESHER_DATASETS"
 SETS = ("news20_ngram", "reuters_acq", "farm_ads", "mnist38")
 COUNTS = (25, 50, 100, 200, 300)
 #: The path of l1-SVM, in units of the smallest C with any feature; it ends above 330 features.
-PATH = np.geomspace(1.1, 1000.0, 16)
+PATH = np.geomspace(1.1, 10_000.0, 20)
 #: What is chosen from on rows held out.
 CHOICES: tuple[dict[str, Any], ...] = (
     {"scale": None, "C": 1.0},
