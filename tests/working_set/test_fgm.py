@@ -19,6 +19,7 @@ from tests.reference import working_set as reference
 from thresher import _native
 from thresher.families.stored import StoredColumns
 from thresher.sources.scan import as_source
+from thresher.working_set.blocks import BlockProblem
 from thresher.working_set.fgm import FGMEngine
 from thresher.working_set.run import FGMRun, RunSettings
 from thresher.working_set.settings import FGMSettings
@@ -271,10 +272,6 @@ def test_validation_keeps_the_best_iteration() -> None:
     assert len(found) == next(entry["features"] for entry in path if entry["score"] == best)
 
 
-class Stop(Exception):
-    """Ends a run from within."""
-
-
 @pytest.mark.parametrize("after", [1, 2, 4])
 def test_stopping_and_going_on_gives_the_same_bits(tmp_path: Path, after: int) -> None:
     path, checkpoint = sparse_file(tmp_path), tmp_path / "run.ckpt"
@@ -295,6 +292,30 @@ def test_stopping_and_going_on_gives_the_same_bits(tmp_path: Path, after: int) -
     assert same(again, whole)
     assert again.provenance["path"] == whole.provenance["path"]
     assert not checkpoint.exists()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_stopping_within_an_iteration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, classes: int) -> None:
+    rng = np.random.default_rng(0)
+    x, checkpoint = rng.normal(size=(300, 50)).astype(np.float32), tmp_path / "run.ckpt"
+    y = np.argmax(x[:, :classes], axis=1)
+    options = {"k": 12, "B": 2, "method": "fgm"}
+    whole = th.select(x, y, **options)
+    solve, left = BlockProblem._solve, [2 * classes + 1]
+
+    def stop(self: BlockProblem) -> Any:
+        left[0] -= 1
+        if left[0] == 0:
+            raise KeyboardInterrupt
+        return solve(self)
+
+    monkeypatch.setattr(BlockProblem, "_solve", stop)
+    with pytest.raises(th.Interrupted) as interrupted:
+        th.select(x, y, checkpoint=checkpoint, **options)
+    monkeypatch.undo()
+    assert len(interrupted.value.selection) >= 2
+    assert len(interrupted.value.selection.predict(x)) == 300
+    assert same(th.select(x, y, checkpoint=checkpoint, **options), whole)
 
 
 def test_kill_and_resume(tmp_path: Path) -> None:

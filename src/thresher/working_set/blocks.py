@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,15 @@ class Solved:
     dual: float
     bound: float
     steps: int
+
+
+class _Answer(NamedTuple):
+    """Where the last solve that was not stopped half way left the solver."""
+
+    blocks: int
+    weights: Floats
+    shift: float
+    tau: float
 
 
 class BlockProblem:
@@ -54,6 +63,7 @@ class BlockProblem:
         self.scales: list[Floats] = []
         self.counts: list[NDArray[np.uint64]] = []
         self.solved = Solved(0.0, 0.0, 0.0, 0)
+        self._answer = _Answer(0, np.empty(0), 0.0, 0.0)
         self.solve()
         #: The objective without any feature, at the best shift.
         self.start = self.solved.objective
@@ -66,8 +76,20 @@ class BlockProblem:
         self.counts.append(columns.counts)
 
     def solve(self) -> None:
-        """Solve over all blocks, from the weights that are there."""
-        self.solved = Solved(**_without(self._solver.solve(self._tolerance, _MOST_STEPS, self._team), "shift"))
+        """Solve over all blocks, from the weights that are there.
+
+        What stops it half way (Ctrl-C) leaves the answer of the last solve: its blocks, weights and shift.
+        """
+        try:
+            self.solved = self._solve()
+        except BaseException:
+            for parts in (self.blocks, self.scales, self.counts):
+                del parts[self._answer.blocks :]
+            raise
+        self._answer = _Answer(len(self.blocks), self._solver.weights, float(self._solver.shift), self._solver.tau)
+
+    def _solve(self) -> Solved:
+        return Solved(**_without(self._solver.solve(self._tolerance, _MOST_STEPS, self._team), "shift"))
 
     @property
     def residual(self) -> Floats:
@@ -81,13 +103,13 @@ class BlockProblem:
     @property
     def shift(self) -> float:
         """The constant."""
-        return float(self._solver.shift)
+        return self._answer.shift
 
     @property
     def weights(self) -> Floats:
         """Of the columns as the data has them, block after block."""
         scales = np.concatenate(self.scales) if self.scales else np.empty(0)
-        return self._solver.weights * scales
+        return self._answer.weights * scales
 
     @property
     def elements(self) -> Ids:
@@ -101,8 +123,8 @@ class BlockProblem:
         return {
             "ids": np.concatenate(self.blocks) if self.blocks else np.empty(0, np.uint64),
             "sizes": np.array([len(ids) for ids in self.blocks], np.int64),
-            "weights": self._solver.weights,
-            "numbers": np.array([self._solver.shift, self._solver.tau, self.start]),
+            "weights": self._answer.weights,
+            "numbers": np.array([self._answer.shift, self._answer.tau, self.start]),
             "solved": np.array([self.solved.objective, self.solved.dual, self.solved.bound, self.solved.steps]),
         }
 
@@ -114,6 +136,7 @@ class BlockProblem:
             self.add(ids, family.columns(ids))
         shift, tau, self.start = state["numbers"].tolist()
         self._solver.restore(state["weights"], shift, tau, self._team)
+        self._answer = _Answer(len(self.blocks), state["weights"], shift, tau)
         objective, dual, bound, steps = state["solved"].tolist()
         self.solved = Solved(objective, dual, bound, int(steps))
 

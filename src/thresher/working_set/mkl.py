@@ -42,10 +42,9 @@ class MKLProblem(BlockProblem):
         self._kernels.append(design @ design.T)
         self._mu = np.append(self._mu, 0.0) if len(self._mu) else np.ones(1)
 
-    def solve(self) -> None:
+    def _solve(self) -> Solved:
         if not self._kernels:
-            super().solve()  # no kernel: the best shift alone
-            return
+            return super()._solve()  # no kernel: the best shift alone
         steps = self._descend()
         lengths = self._lengths()
         value = self._dual_value()
@@ -56,7 +55,7 @@ class MKLProblem(BlockProblem):
         primal = 0.5 * sum(np.linalg.norm(w) for w in weights) ** 2
         primal += 0.5 * float(self._C @ np.maximum(0.0, 1.0 - self._y * m) ** 2)
         dual = value + 0.5 * float(self._mu @ lengths)
-        self.solved = Solved(float(primal), dual, dual - 0.5 * float(lengths.max()), steps)
+        return Solved(float(primal), dual, dual - 0.5 * float(lengths.max()), steps)
 
     def _lengths(self) -> Floats:
         return np.array([self._beta @ kernel @ self._beta for kernel in self._kernels])

@@ -91,6 +91,7 @@ class FGMRun:
         self._progress: Callable[[Progress], None] = lambda progress: None
         self._memory = None if how.memory is None else parse_size(how.memory)
         self._read_rows = self._features = self._read = 0
+        self._complete: dict[str, Any] | None = None  # the engine's state after the last whole iteration
         self._started = self._saved = time.monotonic()
         self._resident = self._most_resident = resident()
         if how.checkpoint is not None:
@@ -108,6 +109,7 @@ class FGMRun:
         assert self.engine is not None
         try:
             while not self._enough() and self.engine.step():
+                self._complete = self.engine.state()
                 self._validate()
                 self._tell()
                 if time.monotonic() - self._saved >= self.how.every:
@@ -225,15 +227,15 @@ class FGMRun:
         return {**parts, "total": sum(parts.values()) - parts["memory"]}
 
     def save(self) -> None:
-        """Write the checkpoint, if one was asked for."""
-        if self.how.checkpoint is None or self.engine is None or self.examples is None:
+        """Write the checkpoint, if one was asked for: as it was after the last whole iteration."""
+        if self.how.checkpoint is None or self.examples is None or self._complete is None:
             return
         Checkpoint(
             identity=self._identity(),
-            passes_done=self.engine.loop.rounds,
+            passes_done=int(self._complete["rounds"][0]),
             cursor=Cursor(),
             labels=list(self.examples.classes or []),
-            engine=self.engine.state(),
+            engine=self._complete,
         ).save(self.how.checkpoint)
         self._saved = time.monotonic()
 
@@ -254,6 +256,7 @@ class FGMRun:
             raise SettingsError("a run with validation cannot be resumed: pass restart=True (--restart)")
         try:
             self.engine.restore(saved.engine)
+            self._complete = saved.engine
         except (KeyError, ValueError, IndexError) as error:
             raise FileFormatError(f"{os.fspath(path)}: not a checkpoint in order ({error}).") from None
         log.info("resumed from %s after %d iterations", os.fspath(path), self.engine.loop.rounds)

@@ -75,7 +75,7 @@ class WorstCase:
 
     def state(self) -> dict[str, NDArray[Any]]:
         """What going on needs."""
-        return {"bounds": self.bounds, "last": self._last, "had": self._had}
+        return {"bounds": self.bounds.copy(), "last": self._last.copy(), "had": self._had.copy()}
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         """Go on where the proposer that gave ``state`` stood."""
