@@ -21,6 +21,10 @@ COMPARISONS = (
     "learner_alone",
     "recall",
     "memory_growth",
+    "fgm",
+    "fgm_synthetic",
+    "fgm_real",
+    "fgm_groups",
 )
 OUTPUT = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 

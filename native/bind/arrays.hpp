@@ -55,5 +55,7 @@ void bind_products(nb::module_& m);
 void bind_kmers(nb::module_& m);
 void bind_stored(nb::module_& m);
 void bind_tables(nb::module_& m);
+void bind_families(nb::module_& m);
+void bind_working_set(nb::module_& m);
 
 }  // namespace thresher::bind

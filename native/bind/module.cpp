@@ -11,4 +11,6 @@ NB_MODULE(_native, m) {
   thresher::bind::bind_online(m);
   thresher::bind::bind_ahead(m);
   thresher::bind::bind_stored(m);
+  thresher::bind::bind_families(m);
+  thresher::bind::bind_working_set(m);
 }

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
         UnreadableError,
     )
     from thresher.estimators.classifier import MissionClassifier
+    from thresher.estimators.fgm import FGMClassifier, FGMRegressor
     from thresher.estimators.regressor import MissionRegressor
+    from thresher.families.groups import Groups
+    from thresher.families.tree import Tree
     from thresher.selecting import Interrupted, select
     from thresher.selection import Selection, load
     from thresher.sources.arrow_files import scan_parquet
@@ -46,6 +49,10 @@ _HOMES = {
     "UnreadableError": "errors",
     "MissionClassifier": "estimators.classifier",
     "MissionRegressor": "estimators.regressor",
+    "FGMClassifier": "estimators.fgm",
+    "FGMRegressor": "estimators.fgm",
+    "Groups": "families.groups",
+    "Tree": "families.tree",
     "Interrupted": "selecting",
     "select": "selecting",
     "Selection": "selection",
@@ -65,7 +72,10 @@ _HOMES = {
 
 __all__ = [
     "DataError",
+    "FGMClassifier",
+    "FGMRegressor",
     "FileFormatError",
+    "Groups",
     "Interrupted",
     "MissingExtraError",
     "MissionClassifier",
@@ -76,6 +86,7 @@ __all__ = [
     "Source",
     "SpaceError",
     "ThresherError",
+    "Tree",
     "UnreadableError",
     "__version__",
     "cached",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from thresher.errors import SettingsError
 from thresher.fitting import Options, make_run, make_selection
@@ -14,9 +14,15 @@ from thresher.online.run import Progress
 from thresher.selection import Selection, evaluate
 from thresher.sources.cache import DEFAULT_SIZE, cached
 from thresher.sources.combine import hold_out
+from thresher.sources.interactions import Interactions
 from thresher.sources.scan import as_source, is_paths
 from thresher.sources.source import DEFAULT_ROWS, Source
+from thresher.space import Products
 from thresher.targets import Label, label_classes, sort_labels
+from thresher.working_set.run import FGMRun
+from thresher.working_set.run import RunSettings as WorkingSetRun
+from thresher.working_set.settings import METHODS as WORKING_SET
+from thresher.working_set.settings import FGMSettings
 
 
 class Interrupted(KeyboardInterrupt):
@@ -31,9 +37,9 @@ def select(
     *,
     k: int,
     method: str = "mission",
-    loss: str = "logistic",
+    loss: str | None = None,
     step: str | float = "auto",
-    memory: str | int = DEFAULT_MEMORY,
+    memory: str | int | None = None,
     sketch: tuple[int, int] | None = None,
     active: str = "exact",
     interactions: int | Sequence[Sequence[str | int]] = 1,
@@ -50,6 +56,17 @@ def select(
     random_state: int = 0,
     sample_weight: Any = None,
     class_weight: Mapping[Any, float] | str | None = None,
+    B: int | None = None,
+    C: float = 10.0,
+    family: Any = "linear",
+    scale: str | None = "norm",
+    tol: float = 0.0,
+    inner_tol: float = 1e-3,
+    iterations: int | None = None,
+    refit: bool | float = False,
+    solver: str = "apg",
+    validation: Any = None,
+    threads: int = 0,
     target: str | int | None = None,
     test: Any = None,
     holdout: float | None = None,
@@ -74,15 +91,18 @@ def select(
         Labels, for data in memory; files bring their own.
     k : int
         Features to keep. Fewer are returned where fewer are found.
-    method : {"mission", "iht", "batch-iht", "hashing"}
-        How to find them, see `thresher.online.settings.OnlineSettings`.
-    loss : str
-        ``logistic``, ``hinge``, ``squared_hinge`` for two classes, ``softmax`` for several, ``squared``,
+    method : {"mission", "iht", "batch-iht", "hashing", "fgm"}
+        How to find them, see `thresher.online.settings.OnlineSettings`, and for ``fgm``, the Feature Generating
+        Machine, `thresher.working_set.settings.FGMSettings`.
+    loss : str, optional
+        Unasked ``logistic``, and ``squared_hinge`` for fgm. ``logistic``, ``hinge``, ``squared_hinge`` for two
+        classes, ``softmax`` for several, ``squared``,
         ``huber:delta`` for numbers.
     step : "auto", float, "adaptive:RATE" or "RATE/sqrt"
         The step along each example's gradient. ``auto`` adapts to every feature.
     memory : str or int
-        What may be held, planned before the first row and kept: ``"64MB"``.
+        What may be held, planned before the first row and kept: ``"64MB"``. Unasked 64 MB, and for fgm as much as
+        the columns take; with less, fgm goes through the data again and again.
     sketch : (rows, width), optional
         The shape of mission's count-sketch, instead of what the memory leaves for it.
     active : {"exact", "sketch"}
@@ -114,6 +134,16 @@ def select(
         Importance of each row, for data in memory; or the column of a table in a file that holds it.
     class_weight : mapping or "balanced", optional
         Importance of each class; ``balanced`` reads the labels once to count them.
+    B, C, scale, tol, inner_tol, iterations, refit, solver
+        Of fgm: features proposed at a time, weight of the loss, and more, see
+        `thresher.working_set.settings.FGMSettings`. Its constant is ``intercept``, its classes are learned each
+        against the rest.
+    family : "linear" or Family
+        Of fgm: where features come from, such as `thresher.Groups`; ``linear`` are the features themselves.
+    validation : like test, optional
+        Of fgm: data to score on after every iteration. The best iteration is the answer.
+    threads : int
+        Of fgm: 0 takes all cores. The answer does not depend on it.
     target : str or int, optional
         The column of a DataFrame or of a table in a file that holds the labels.
     test : like data (or a pair X, y), optional
@@ -157,12 +187,22 @@ def select(
     reading: dict[str, Any] = {"format": format, "on_error": on_error, **sequences}
     if is_paths(data):
         reading["multilabel"] = multilabel
+    working_set = method in WORKING_SET
+    _check_own(
+        method,
+        {"step": step, "sketch": sketch, "active": active, "passes": passes, "minibatch": minibatch}
+        | {"l2": l2, "decay": decay, "lazy": lazy}
+        if working_set
+        else {"B": B, "C": C, "family": family, "scale": scale, "tol": tol, "inner_tol": inner_tol}
+        | {"iterations": iterations, "refit": refit, "solver": solver, "validation": validation, "threads": threads},
+    )
+    loss = loss or ("squared_hinge" if working_set else "logistic")
     options = Options(
         k=k,
-        method=method,
+        method="mission" if working_set else method,
         loss=loss,
         step=step,
-        memory=memory,
+        memory=DEFAULT_MEMORY if memory is None else memory,
         sketch=sketch,
         active=active,
         interactions=interactions,
@@ -187,7 +227,7 @@ def select(
     source = as_source(data, y, target=target, **reading)
     if cache is not None and cache is not False:
         source = cached(source, cache, size=cache_size)
-    labels = _classes_of(source, loss, classes, multilabel=multilabel)
+    labels = None if working_set else _classes_of(source, loss, classes, multilabel=multilabel)
     held: Source | None = None
     if holdout is not None:
         if test is not None:
@@ -197,17 +237,103 @@ def select(
         if reading.get("fragments") is not None:
             reading["seed"] += 1  # not the fragments that were learned from, should the genomes be the same
         held = _test_source(test, source, target, reading)
+    if working_set:
+        products = Products.of(interactions)
+        source = source if products is None else Interactions.over(source, products)
+        fgm = FGMSettings(
+            k=k,
+            B=B,
+            C=C,
+            loss=loss,
+            scale=scale,
+            shift=intercept,
+            tol=tol,
+            inner_tol=inner_tol,
+            iterations=iterations,
+            refit=refit,
+            solver=solver,
+            per_class=per_class,
+        )
+        scored = None
+        if validation is not None:
+            scored = _test_source(validation, source, target, reading)
+        how = WorkingSetRun(
+            memory=memory,
+            threads=threads,
+            multilabel=multilabel,
+            class_weight=class_weight,
+            validation=scored,
+            checkpoint=checkpoint,
+            every=every,
+            restart=restart,
+            batch_rows=batch_rows,
+        )
+        machine = FGMRun(source, fgm, how, family)
+        work = _Work(machine.run, lambda: machine.usable, machine.selection, lambda: f"{machine.rounds} iterations")
+        return _finished(work, held, progress, checkpoint)
     run = make_run(source, options, labels, checkpoint=checkpoint, every=every, restart=restart, batch_rows=batch_rows)
+    work = _Work(
+        run.run,
+        lambda: bool(run.engine.rows and run.targets.complete),
+        lambda: make_selection(run),
+        lambda: f"{run.engine.rows} rows",
+    )
+    return _finished(work, None if held is None else held.limited(run.plan.limits), progress, checkpoint)
+
+
+#: What the settings are that only one of the two loops has, unless they are given.
+_UNLESS_GIVEN: dict[str, Any] = {
+    "step": "auto",
+    "active": "exact",
+    "passes": 1,
+    "minibatch": 1,
+    "l2": 0.0,
+    "decay": 1.0,
+    "lazy": 0.0,
+    "C": 10.0,
+    "family": "linear",
+    "scale": "norm",
+    "tol": 0.0,
+    "inner_tol": 1e-3,
+    "refit": False,
+    "solver": "apg",
+    "threads": 0,
+}
+
+
+def _check_own(method: str, others: dict[str, Any]) -> None:
+    """Raise if a setting of the other loop was given: it would do nothing."""
+    for name, value in others.items():
+        if value is not _UNLESS_GIVEN.get(name) and (isinstance(value, tuple) or value != _UNLESS_GIVEN.get(name)):
+            raise SettingsError(f"{method} has no {name}: leave it out, or choose another method")
+
+
+class _Work(NamedTuple):
+    """A run of either loop, as far as finishing goes."""
+
+    run: Callable[[Callable[[Progress], None] | None], None]
+    usable: Callable[[], bool]
+    selection: Callable[[], Selection]
+    so_far: Callable[[], str]
+
+
+def _finished(
+    work: _Work,
+    held: Source | None,
+    progress: Callable[[Progress], None] | None,
+    checkpoint: str | os.PathLike[str] | None,
+) -> Selection:
+    """Run to the end, score, and take the checkpoint away."""
     try:
-        run.run(progress)
+        work.run(progress)
     except KeyboardInterrupt:
-        interrupted = Interrupted(f"stopped after {run.engine.rows} rows")
-        if run.engine.rows and run.targets.complete:
-            interrupted.selection = make_selection(run)
+        interrupted = Interrupted(f"stopped after {work.so_far()}")
+        if work.usable():
+            interrupted.selection = work.selection()
         raise interrupted from None
-    selection = make_selection(run)
+    selection = work.selection()
     if held is not None:
-        selection.provenance["test"] = evaluate(selection, held.limited(run.plan.limits))
+        selection.provenance["test"] = evaluate(selection, held)
     if checkpoint is not None and os.path.exists(checkpoint):
         os.unlink(checkpoint)
     return selection

@@ -21,9 +21,12 @@ Format = Annotated[
     typer.Option(help="libsvm, vw, fasta, csv, jsonl, parquet or cache; guessed from name or first line if not given."),
 ]
 OnError = Annotated[str, typer.Option(help="What to do about a malformed line: stop, or skip (and count).")]
-Memory = Annotated[str, typer.Option(help="What may be held, planned before the first row: 64MB, 1.5GB.")]
+Memory = Annotated[
+    str | None,
+    typer.Option(help="What may be held, planned before the first row: 64MB (unasked, but for fgm), 1.5GB."),
+]
 Method = Annotated[
-    str, typer.Option(help="How to find them: mission, iht, batch-iht, or hashing (which selects nothing).")
+    str, typer.Option(help="How to find them: mission, iht, batch-iht, fgm, or hashing (which selects nothing).")
 ]
 Sketch = Annotated[
     str | None,

@@ -46,9 +46,13 @@ def select(
     k: Features,
     method: Method = "mission",
     loss: Annotated[
-        str, typer.Option(help="logistic, hinge, squared_hinge (two classes); softmax (several); squared, huber:DELTA.")
-    ] = "logistic",
-    memory: Memory = "64MB",
+        str | None,
+        typer.Option(
+            help="logistic, hinge, squared_hinge (two classes); softmax (several); squared, huber:DELTA. Unasked "
+            "logistic, and squared_hinge for fgm."
+        ),
+    ] = None,
+    memory: Memory = None,
     sketch: Sketch = None,
     active: Active = "exact",
     interactions: Interactions = None,
@@ -74,6 +78,20 @@ def select(
     class_weight: Annotated[
         str | None, typer.Option(help="balanced, or LABEL=WEIGHT,LABEL=WEIGHT.", metavar="WEIGHTS")
     ] = None,
+    B: Annotated[
+        int | None, typer.Option("--B", help="fgm: features proposed at a time; a tenth of k unless given.")
+    ] = None,
+    C: Annotated[float, typer.Option("--C", help="fgm: weight of the loss.")] = 10.0,
+    scale: Annotated[str, typer.Option(help="fgm: norm scales columns alike, none takes them as they are.")] = "norm",
+    tol: Annotated[float, typer.Option(help="fgm: end once an iteration gains no more than this share.")] = 0.0,
+    inner_tol: Annotated[float, typer.Option(help="fgm: how exactly each small problem is solved.")] = 1e-3,
+    iterations: Annotated[int | None, typer.Option(help="fgm: at most so many.")] = None,
+    refit: Annotated[bool, typer.Option("--refit", help="fgm: fit what was selected once more, de-biased.")] = False,
+    validation: Annotated[
+        str | None,
+        typer.Option(help="fgm: labelled data; the iteration that scores best on it is kept.", metavar="DATA"),
+    ] = None,
+    threads: Annotated[int, typer.Option(help="fgm: threads; 0 is all cores. The answer is the same.")] = 0,
     test: Annotated[str | None, typer.Option(help="Labelled data to score on at the end.", metavar="DATA")] = None,
     holdout: Annotated[
         float | None, typer.Option(help="Instead: hold out this fraction of the rows, by a hash of their content.")
@@ -131,6 +149,15 @@ def select(
                 intercept=intercept,
                 random_state=seed,
                 class_weight=_class_weight(class_weight),
+                B=B,
+                C=C,
+                scale=None if scale == "none" else scale,
+                tol=tol,
+                inner_tol=inner_tol,
+                iterations=iterations,
+                refit=refit,
+                validation=validation,
+                threads=threads,
                 test=test,
                 holdout=holdout,
                 format=format,

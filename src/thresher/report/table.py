@@ -50,8 +50,8 @@ def facts(selection: Selection, run: Progress | None, saved: str | None) -> list
         if provenance.get(key):
             told.append((name, show_scores(provenance[key])))
     if run is not None:
-        sizes = (plan["memory"], plan["total"], run.grown)
-        told.append(("memory", "{} allowed, {} planned, {} taken".format(*map(show_size, sizes))))
+        allowed = show_size(plan["memory"]) if plan["memory"] else "any"
+        told.append(("memory", f"{allowed} allowed, {show_size(plan['total'])} planned, {show_size(run.grown)} taken"))
         told.append(("time", f"{run.seconds:.2f} s, {run.rows / max(run.seconds, 1e-9):,.0f} rows/s"))
     if saved is not None:
         told.append(("saved", saved))
