@@ -98,7 +98,7 @@ class RealSums(Sums):
 
     def result(self, total: float, turned: bool) -> dict[str, float]:
         residual, spread = self.table[3:].tolist()
-        scores = {"rmse": (residual / total) ** 0.5}
+        scores = {"rmse": float((residual / total) ** 0.5)}
         return scores | {"r2": 1.0 - residual / spread} if spread > 0 else scores
 
     def merge(self, other: Sums) -> None:
