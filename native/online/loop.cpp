@@ -69,6 +69,8 @@ std::size_t Loop::learn(const Rows& rows, const double* y, const float* weight, 
       if (full || gathered.rows() == settings.minibatch) flush();
     } else if (squares != 0.0) {
       move(row, {slopes_.data(), nullptr, lanes}, slopes_.data(), false);
+    } else {
+      store->rest();
     }
   }
   return end;
