@@ -89,7 +89,7 @@ class DualTable {
   void grow() {
     const std::size_t old_places = mask_ + 1;
     if (most_ != 0 && old_places * 3 * stride_ > most_)
-      throw std::length_error("the features seen do not fit into the memory that was allowed");
+      throw std::overflow_error("the features seen do not fit into the memory that was allowed");
     ZeroPages old = std::move(pages_);
     open(2 * old_places);
     for (std::size_t i = 0; i < old_places; ++i) {

@@ -9,7 +9,6 @@ from typing import Any
 from thresher.errors import SettingsError
 from thresher.fitting import Options, make_run, make_selection
 from thresher.losses import get_loss
-from thresher.memory import DEFAULT_MEMORY
 from thresher.online.run import Progress
 from thresher.selection import Selection, evaluate
 from thresher.sources.combine import hold_out
@@ -32,7 +31,7 @@ def select(
     method: str = "mission",
     loss: str = "logistic",
     step: str | float = "auto",
-    memory: str | int = DEFAULT_MEMORY,
+    memory: str | int | None = None,
     sketch: tuple[int, int] | None = None,
     active: str = "exact",
     interactions: int | Sequence[Sequence[str | int]] = 1,
@@ -49,6 +48,10 @@ def select(
     random_state: int = 0,
     sample_weight: Any = None,
     class_weight: Mapping[Any, float] | str | None = None,
+    eta: float | None = None,
+    lam: float | None = None,
+    delta: float = 1e-2,
+    truncation: str = "adaptive",
     target: str | None = None,
     test: Any = None,
     holdout: float | None = None,
@@ -71,15 +74,16 @@ def select(
         Labels, for data in memory; files bring their own.
     k : int
         Features to keep. Fewer are returned where fewer are found.
-    method : {"mission", "iht", "batch-iht", "hashing"}
+    method : {"mission", "iht", "batch-iht", "hashing", "b-arda", "b-amd", "ofs", "sofs", "l1-arda", "ada-fobos"}
         How to find them, see `thresher.online.settings.OnlineSettings`.
     loss : str
         ``logistic``, ``hinge``, ``squared_hinge`` for two classes, ``softmax`` for several, ``squared``,
         ``huber:delta`` for numbers.
     step : "auto", float, "adaptive:RATE" or "RATE/sqrt"
         The step along each example's gradient. ``auto`` adapts to every feature.
-    memory : str or int
-        What may be held, planned before the first row and kept: ``"64MB"``.
+    memory : str or int, optional
+        What may be held, planned before the first row and kept; ``"64MB"`` unless given. The budgeted methods
+        (``b-arda`` and after it) keep something of every feature seen: that comes on top unless memory is given.
     sketch : (rows, width), optional
         The shape of mission's count-sketch, instead of what the memory leaves for it.
     active : {"exact", "sketch"}
@@ -111,6 +115,9 @@ def select(
         Importance of each row, for data in memory.
     class_weight : mapping or "balanced", optional
         Importance of each class; ``balanced`` reads the labels once to count them.
+    eta, lam, delta, truncation
+        Step, regulariser, smoothing and rank of the budgeted methods, see
+        `thresher.online.settings.OnlineSettings`. Left out they follow the scale of the data.
     target : str, optional
         The column of a DataFrame that holds the labels.
     test : like data (or a pair X, y), optional
@@ -167,6 +174,10 @@ def select(
         multilabel=multilabel,
         seed=int(random_state),
         class_weight=class_weight,
+        eta=eta,
+        lam=lam,
+        delta=delta,
+        truncation=truncation,
     )
     if sequences and isinstance(data, Source):
         raise SettingsError(f"a source says itself how it is read: leave out {', '.join(sequences)}")

@@ -20,9 +20,15 @@ Format = Annotated[
     str | None, typer.Option(help="libsvm, vw or fasta; guessed from the name or the first line if not given.")
 ]
 OnError = Annotated[str, typer.Option(help="What to do about a malformed line: stop, or skip (and count).")]
-Memory = Annotated[str, typer.Option(help="What may be held, planned before the first row: 64MB, 1.5GB.")]
+Memory = Annotated[
+    str | None, typer.Option(help="What may be held, planned before the first row: 64MB (unless given), 1.5GB.")
+]
 Method = Annotated[
-    str, typer.Option(help="How to find them: mission, iht, batch-iht, or hashing (which selects nothing).")
+    str,
+    typer.Option(
+        help="How to find them: mission, iht, batch-iht, hashing (which selects nothing); or under a budget b-arda, "
+        "b-amd, ofs, sofs, l1-arda, ada-fobos."
+    ),
 ]
 Sketch = Annotated[
     str | None,

@@ -28,7 +28,7 @@ def plan(
     data: Data,
     k: Features,
     method: Method = "mission",
-    memory: Memory = "64MB",
+    memory: Memory = None,
     sketch: Sketch = None,
     active: Active = "exact",
     interactions: Interactions = None,
