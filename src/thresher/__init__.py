@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         ThresherError,
         UnreadableError,
     )
+    from thresher.estimators.budgeted import BudgetedClassifier, BudgetedRegressor
     from thresher.estimators.classifier import MissionClassifier
     from thresher.estimators.regressor import MissionRegressor
     from thresher.selecting import Interrupted, select
@@ -39,6 +40,8 @@ _HOMES = {
     "SpaceError": "errors",
     "ThresherError": "errors",
     "UnreadableError": "errors",
+    "BudgetedClassifier": "estimators.budgeted",
+    "BudgetedRegressor": "estimators.budgeted",
     "MissionClassifier": "estimators.classifier",
     "MissionRegressor": "estimators.regressor",
     "Interrupted": "selecting",
@@ -54,6 +57,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "BudgetedClassifier",
+    "BudgetedRegressor",
     "DataError",
     "FileFormatError",
     "Interrupted",

@@ -53,6 +53,7 @@ class Options:
     lam: float | None = None
     delta: float = 1e-2
     truncation: str = "adaptive"
+    tune: bool = False
 
     def settings(self, outputs: int = 1) -> OnlineSettings:
         """The engine's part of them, before the memory is planned."""

@@ -192,7 +192,7 @@ class OnlineSettings:
         if self.budgeted:
             if self.eta is not None:
                 return Step("own", 1.0 if self.method == "sofs" else float(self.eta))
-            return Step({"ofs": "stable", "sofs": "own"}.get(self.method, "adaptive"), 1.0)
+            return Step("own" if self.method in ("ofs", "sofs") else "adaptive", 1.0)
         if isinstance(step, (int, float, np.number)) and not isinstance(step, bool):
             rule, rate = "constant", float(step)
         elif step == "auto":
