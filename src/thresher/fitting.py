@@ -15,6 +15,7 @@ from thresher.errors import SettingsError
 from thresher.losses import get_loss
 from thresher.memory import DEFAULT_MEMORY, Needs, Plan, make_plan
 from thresher.online.engine import OnlineEngine
+from thresher.online.race import Race
 from thresher.online.run import OnlineRun, RunSettings
 from thresher.online.settings import THRESHOLDED, OnlineSettings
 from thresher.selection import Selection
@@ -77,6 +78,7 @@ class Options:
             lam=self.lam,
             delta=self.delta,
             truncation=self.truncation,
+            tune=self.tune,
         )
 
     @property
@@ -137,7 +139,7 @@ def make_run(
 class Fitted:
     """All that a run has come to, without the data it came from."""
 
-    engine: OnlineEngine
+    engine: OnlineEngine | Race
     targets: Targets
     space: FeatureSpace
     how: RunSettings
@@ -183,7 +185,7 @@ class Fitted:
 def make_selection(found: OnlineRun | Fitted) -> Selection:
     """What has been found so far. Rows of a mini-batch that is not full are learned first, in a copy."""
     fitted = found if isinstance(found, Fitted) else Fitted.of(found)
-    engine, targets, space = fitted.engine, fitted.targets, fitted.space
+    engine, targets, space = fitted.engine.leader, fitted.targets, fitted.space
     if engine.waiting:
         engine = OnlineEngine.from_state(engine.settings, engine.state())
         engine.flush()

@@ -52,6 +52,7 @@ def select(
     lam: float | None = None,
     delta: float = 1e-2,
     truncation: str = "adaptive",
+    tune: bool = False,
     target: str | None = None,
     test: Any = None,
     holdout: float | None = None,
@@ -117,7 +118,10 @@ def select(
         Importance of each class; ``balanced`` reads the labels once to count them.
     eta, lam, delta, truncation
         Step, regulariser, smoothing and rank of the budgeted methods, see
-        `thresher.online.settings.OnlineSettings`. Left out they follow the scale of the data.
+        `thresher.online.settings.OnlineSettings`. Left out they follow the scale of the data; of ``l1-arda`` and
+        ``ada-fobos`` the ``lam`` is searched that leaves about ``k`` features.
+    tune : bool
+        Let several ``eta`` and ``lam`` of a budgeted method learn side by side; the worse half leaves again and again.
     target : str, optional
         The column of a DataFrame that holds the labels.
     test : like data (or a pair X, y), optional
@@ -178,6 +182,7 @@ def select(
         lam=lam,
         delta=delta,
         truncation=truncation,
+        tune=tune,
     )
     if sequences and isinstance(data, Source):
         raise SettingsError(f"a source says itself how it is read: leave out {', '.join(sequences)}")

@@ -55,6 +55,7 @@ def select(
     ] = None,
     lam: Annotated[float | None, typer.Option(help="Regulariser of a budgeted method.")] = None,
     delta: Annotated[float, typer.Option(help="Smoothing of a budgeted method's evidence.")] = 1e-2,
+    tune: Annotated[bool, typer.Option("--tune", help="Try several eta and lam of a budgeted method at once.")] = False,
     truncation: Annotated[
         str, typer.Option(help="b-arda and b-amd: rank by weight and evidence (adaptive) or by weight (naive).")
     ] = "adaptive",
@@ -117,6 +118,7 @@ def select(
                 lam=lam,
                 delta=delta,
                 truncation=truncation,
+                tune=tune,
                 per_class=per_class,
                 multilabel=multilabel,
                 classes=None if classes is None else [_number_or_word(label) for label in classes.split(",")],

@@ -223,6 +223,17 @@ class OnlineEngine:
         return np.full(len(table.keys), 0.0 if self.sketch is None else unit * self.sketch.bound())
 
     @property
+    def leader(self) -> OnlineEngine:
+        """Itself; of several settings that run against each other (`online.race`), the best."""
+        return self
+
+    def count(self) -> int:
+        """How many features have a weight."""
+        if self.settings.method in THRESHOLDED:
+            return len(_native.dual_weights(self._loop)[0])
+        return sum(len(table.keys) for table in self.kept())
+
+    @property
     def seen(self) -> tuple[int, int]:
         """How many features a budgeted method knows of, and the bytes that takes; (0, 0) for other methods."""
         return _native.dual_size(self._loop) if self.settings.budgeted else (0, 0)
@@ -240,6 +251,8 @@ class OnlineEngine:
         """Take in what another engine of the same settings learned from other rows; see `online.merge`."""
         from thresher.online.merge import merged_state
 
+        if self.settings.budgeted:
+            raise SettingsError(f"{self.settings.method} learns in one stream: its engines cannot be merged")
         self._restore(merged_state(self, other))
 
     def state(self) -> dict[str, NDArray[Any]]:

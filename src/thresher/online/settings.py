@@ -88,6 +88,9 @@ class OnlineSettings:
     truncation : {"adaptive", "naive"}
         Rank by weight and evidence, as the paper does, or by |weight| alone, which it argues against
         (``b-arda`` and ``b-amd``).
+    tune : bool
+        Let several settings of ``eta`` and ``lam`` learn side by side, and the worse half leave again and again; what is
+        given of the two stays. See `thresher.online.race`.
     room : int
         The most bytes for what is known of every feature seen; 0 for no end.
     """
@@ -113,6 +116,7 @@ class OnlineSettings:
     lam: float | None = None
     delta: float = 1e-2
     truncation: str = "adaptive"
+    tune: bool = False
     room: int = 0
 
     def __post_init__(self) -> None:
@@ -156,6 +160,8 @@ class OnlineSettings:
         if self.lam is not None and not 0 <= self.lam < np.inf:
             raise SettingsError(f"lam is a number from 0 on, or None, not {self.lam!r}")
         if not self.budgeted:
+            if self.tune:
+                raise SettingsError(f"tune is for {', '.join(BUDGETED)}; {self.method} needs none")
             if self.eta is not None or self.lam is not None:
                 raise SettingsError(f"eta and lam are for {', '.join(BUDGETED)}; {self.method} has step and l2")
             return
