@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "online/asked_row.hpp"
 #include "online/row_split.hpp"
 #include "online/store.hpp"
 
@@ -28,6 +29,8 @@ class BudgetTable : public Store, public Duals {
     splits_.resize(tables_.size());
   }
 
+  void ahead(const Row& row) override { asked_.ask(row, duals_); }
+
   std::vector<TopK>& tables() override { return tables_; }
   double* kept(std::size_t table, std::uint32_t slot) override {
     return kept_.data() + (table * tables_[0].capacity() + slot) * kept_size();
@@ -49,11 +52,7 @@ class BudgetTable : public Store, public Duals {
 
   /// Which features of the row are kept; the cells of all are on their way here.
   void find(const Row& row) {
-    mixed_.resize(row.n);
-    for (std::size_t i = 0; i < row.n; ++i) {
-      mixed_[i] = mix_key(row.keys[i]);
-      duals_.ask(mixed_[i]);
-    }
+    asked_.take(row, duals_, mixed_);
     for (std::size_t t = 0; t < tables_.size(); ++t)
       splits_[t].divide(tables_[t], row, mixed_.data(), [&](std::uint32_t slot) { prefetch(kept(t, slot)); });
   }
@@ -84,6 +83,7 @@ class BudgetTable : public Store, public Duals {
   // Of the row at hand:
   std::vector<RowSplit> splits_;
   Buffer<std::uint64_t> mixed_;
+  AskedRow asked_;  // and of the next
 };
 
 }  // namespace thresher::online

@@ -32,7 +32,12 @@ class DualTable {
   [[nodiscard]] std::size_t numbers() const { return numbers_; }
   [[nodiscard]] std::size_t bytes() const { return pages_.size(); }
 
-  void ask(std::uint64_t mixed) const { prefetch(pages_.data() + home(mixed) * stride_); }
+  /// Ask the memory for the place where a key is looked for first, and what lies behind it: many are there.
+  void ask(std::uint64_t mixed) const {
+    const char* const at = pages_.data() + home(mixed) * stride_;
+    prefetch(at);
+    prefetch(at + 64);
+  }
 
   [[nodiscard]] Cell* find(std::uint64_t key, std::uint64_t mixed) {
     for (std::size_t at = home(mixed);; at = (at + 1) & mask_) {

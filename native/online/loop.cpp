@@ -54,9 +54,11 @@ std::size_t Loop::learn(const Rows& rows, const double* y, const float* weight, 
     const Step before = step;
     step.see_row(length, importance);
     predict(row, margins + i * lanes);
+    if (i + 1 < end) store->ahead(rows[i + 1]);
     const double squares = outputs.slopes(margins + i * lanes, target, importance, slopes_.data());
     if (!all_finite(margins + i * lanes, lanes) || !std::isfinite(squares * length * step.rate)) {
       step = before;
+      store->ahead({});  // what was asked for does not come
       return i;
     }
     if (step.adaptive()) step.see_pull(pull(margins + i * lanes));

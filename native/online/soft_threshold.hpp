@@ -25,6 +25,8 @@ class SoftThreshold final : public Store, public Duals {
   void fade(double) override {}
   void rescale(double) override {}
 
+  void ahead(const Row& row) override { asked_.ask(row, duals_); }
+
   void predict(const Row& row, double* sums, double /*prior*/) override {
     find(row);
     for (std::size_t c = 0; c < lanes(); ++c) sums[c] = 0.0;
@@ -90,13 +92,7 @@ class SoftThreshold final : public Store, public Duals {
  private:
   using Cell = DualTable::Cell;
 
-  void find(const Row& row) {
-    mixed_.resize(row.n);
-    for (std::size_t i = 0; i < row.n; ++i) {
-      mixed_[i] = mix_key(row.keys[i]);
-      duals_.ask(mixed_[i]);
-    }
-  }
+  void find(const Row& row) { asked_.take(row, duals_, mixed_); }
   [[nodiscard]] double height(double squares) const { return rule_.delta + std::sqrt(squares); }
   static double shrunk(double z, double by) { return std::copysign(std::fmax(0.0, std::fabs(z) - by), z); }
 
@@ -107,6 +103,7 @@ class SoftThreshold final : public Store, public Duals {
   std::vector<TopK> tables_;
   std::vector<double> weights_;
   Buffer<std::uint64_t> mixed_;
+  AskedRow asked_;
 };
 
 }  // namespace thresher::online

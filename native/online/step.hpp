@@ -34,6 +34,7 @@ struct Step {
 
   StepRule rule = StepRule::adaptive;
   double rate = 1.0;
+  double latest = 0.0;  // importance * ||x||^2 of the row at hand
   // Sums over rows, in their order.
   double updates = 0.0;
   double longest = 0.0;   // max of importance * ||x||^2
@@ -52,7 +53,8 @@ struct Step {
 
   /// Before a row is predicted: its squared length and its importance.
   void see_row(double length, double importance) {
-    longest = std::max(longest, importance * length);
+    latest = importance * length;
+    longest = std::max(longest, latest);
     rows += 1.0;
     lengths += length;
   }
@@ -88,7 +90,7 @@ struct Step {
   /// The next update of the weights.
   Move next() {
     updates += 1.0;
-    return {rate_now(), prior(), rows > 0.0 ? lengths / rows : 0.0};
+    return {rate_now(), prior(), rows > 0.0 ? lengths / rows : 0.0, latest};
   }
   [[nodiscard]] double prior() const { return features > 0.0 ? prior_count * energy / features : 0.0; }
   [[nodiscard]] double rate_now() const {

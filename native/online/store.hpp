@@ -30,6 +30,7 @@ struct Move {
   double rate;   // what gradients are multiplied by
   double prior;  // added to every energy: as if so much had been seen before, and had cancelled out
   double length = 0.0;  // the mean of ||x||^2
+  double now = 0.0;     // importance * ||x||^2 of the row at hand
 };
 
 /// A model with one or several outputs (`lanes`): sums of weight * value over a row's features. Weights are in the
@@ -44,6 +45,8 @@ class Store {
 
   [[nodiscard]] std::size_t lanes() const { return lanes_; }
 
+  /// The row that comes after the next: whoever needs far memory may ask for it now.
+  virtual void ahead(const Row& /*row*/) {}
   /// Sum weight * value in every lane. `prior` is the Move's, for whoever makes weights only now.
   virtual void predict(const Row& row, double* sums, double prior) = 0;
   /// Move the weights against the gradient and truncate; `row` is the one predicted last, or any with

@@ -35,7 +35,9 @@ void Truncated::update(const Row& row, const Gradient& gradient, const Move& mov
         std::fill_n(cells_[i]->numbers(), lanes(), 1.0);
     }
   }
-  rate_ = rule_.eta > 0.0 ? rule_.eta : own_rate(row, move, fresh);
+  // Half of what is stable for the average row, or for this one if it is longer: one long row slows down no others.
+  const double length = fresh ? move.length : std::max(move.length, move.now);
+  rate_ = rule_.eta > 0.0 ? rule_.eta : length > 0.0 ? 0.5 / length : 0.0;
   if (how_ == Truncation::descent) shrink(row, gradient, rate_);
   if (how_ == Truncation::confidence) weigh(row, gradient, rule_.eta > 0.0 ? 1.0 / rule_.eta : move.length);
   for (std::size_t t = 0; t < tables_.size(); ++t) {
@@ -44,17 +46,6 @@ void Truncated::update(const Row& row, const Gradient& gradient, const Move& mov
     for (const std::uint32_t i : splits_[t].others()) move_other(t, i, row, gradient);
   }
   tick();
-}
-
-/// Half of what is stable for the average row, or for this one if it is longer: one long row must not slow down all others.
-double Truncated::own_rate(const Row& row, const Move& move, bool many) {
-  double length = move.length;
-  if (!many) {
-    double squares = 0.0;
-    for (std::size_t i = 0; i < row.n; ++i) squares += row.value(i) * row.value(i);
-    length = std::max(length, squares);
-  }
-  return length > 0.0 ? 0.5 / length : 0.0;
 }
 
 void Truncated::rest() {

@@ -52,7 +52,6 @@ class Truncated final : public BudgetTable {
   double* weights_of(std::size_t t, std::uint32_t slot) { return BudgetTable::kept(t, slot) + header; }
   double height(double squares) const { return rule_.delta + std::sqrt(squares); }
 
-  static double own_rate(const Row& row, const Move& move, bool many);
   void move_kept(std::size_t t, const Row& row, const Gradient& gradient);
   void move_slot(std::size_t t, std::uint32_t slot, bool touched);
   void move_other(std::size_t t, std::uint32_t i, const Row& row, const Gradient& gradient);

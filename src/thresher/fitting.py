@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
+
+import numpy as np
 
 from thresher.errors import SettingsError
 from thresher.losses import get_loss
 from thresher.memory import DEFAULT_MEMORY, Needs, Plan, make_plan
+from thresher.naming import find_names
 from thresher.online.engine import OnlineEngine
 from thresher.online.race import Race
 from thresher.online.run import OnlineRun, RunSettings
@@ -148,6 +151,7 @@ class Fitted:
     skipped: int
     data: str
     fingerprint: str | None
+    names: dict[int, bytes] = field(default_factory=dict)  # found by another look at the data
 
     @classmethod
     def of(cls, run: OnlineRun, *, fingerprint: bool = True) -> Self:
@@ -163,6 +167,15 @@ class Fitted:
             data=run.source.describe(),
             fingerprint=run.source.fingerprint() if fingerprint else None,
         )
+
+    def look_for_names(self, source: Source) -> None:
+        """Find the names of features that a budgeted method selected after their bytes had passed."""
+        if self.space.invertible or not self.engine.settings.budgeted:
+            return
+        selected = self.engine.leader.selected()
+        unnamed = [key for key, name in zip(selected.keys.tolist(), selected.names, strict=True) if not name]
+        missing = np.array([key for key in unnamed if key not in self.names], np.uint64)
+        self.names |= {key: name[: self.plan.name_cap] for key, name in find_names(source, missing).items()}
 
     @cached_property
     def selection(self) -> Selection:
@@ -196,7 +209,8 @@ def make_selection(found: OnlineRun | Fitted) -> Selection:
     if space.invertible:
         names = space.decode(selected.keys)
     else:
-        spelled = [name.decode("utf-8", "surrogateescape") for name in selected.names]
+        known = zip(selected.names, selected.keys.tolist(), strict=True)
+        spelled = [(name or fitted.names.get(key, b"")).decode("utf-8", "surrogateescape") for name, key in known]
         names = [name or f"#{key}" for name, key in zip(spelled, selected.keys.tolist(), strict=True)]
     how = fitted.how
     return Selection(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from thresher.errors import SettingsError
-from thresher.fitting import Options, make_run, make_selection
+from thresher.fitting import Fitted, Options, make_run, make_selection
 from thresher.losses import get_loss
 from thresher.online.run import Progress
 from thresher.selection import Selection, evaluate
@@ -207,7 +207,9 @@ def select(
         if run.engine.rows and run.targets.complete:
             interrupted.selection = make_selection(run)
         raise interrupted from None
-    selection = make_selection(run)
+    fitted = Fitted.of(run)
+    fitted.look_for_names(run.source)
+    selection = fitted.selection
     if held is not None:
         selection.provenance["test"] = evaluate(selection, held.limited(run.plan.limits))
     if checkpoint is not None and os.path.exists(checkpoint):
