@@ -244,7 +244,9 @@ _BENCH, _MOMENTS = 16, 64
 _GATHERED = 112
 
 
-def plan_for(settings: OnlineSettings, memory: str | int | None = None, *, shuffle: bool = True, products: bool = False) -> Plan:
+def plan_for(
+    settings: OnlineSettings, memory: str | int | None = None, *, shuffle: bool = True, products: bool = False
+) -> Plan:
     """The memory plan of a method.
 
     Unasked, mission's sketch gets one row where the table is exact (that found the most true features

@@ -80,7 +80,8 @@ class Loss:
             values: NDArray[np.float64] = _native.softmax(_floats(m), np.asarray(y, dtype=np.int64))[0]
             return values
         if self.rest:
-            return self._each(_native.loss_value, m, y).sum(axis=1)
+            sums: NDArray[np.float64] = self._each(_native.loss_value, m, y).sum(axis=1)
+            return sums
         return _native.loss_value(self.name, self.delta, _floats(m), _floats(y))
 
     def derivative(self, m: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
@@ -95,7 +96,9 @@ class Loss:
     def _each(self, formula: Any, m: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
         """A formula of margin and target for every class against the rest, rows x classes."""
         mine = np.arange(np.shape(m)[1]) == np.asarray(y)[:, None]
-        flat: NDArray[np.float64] = formula(self.part, self.delta, _floats(m).ravel(), np.where(mine, 1.0, -1.0).ravel())
+        flat: NDArray[np.float64] = formula(
+            self.part, self.delta, _floats(m).ravel(), np.where(mine, 1.0, -1.0).ravel()
+        )
         return flat.reshape(np.shape(m))
 
     def __str__(self) -> str:

@@ -105,7 +105,8 @@ def test_history_says_when_features_came_and_went() -> None:
     assert history.jaccard.shape == (len(history.rows) - 1,)
     assert 0 in np.concatenate(history.kept).tolist()
     came = history.stays(0)
-    assert came and came[0][0] < 2000
+    assert came
+    assert came[0][0] < 2000
 
 
 def test_sums_of_the_future_do_not_change_the_past() -> None:

@@ -1,7 +1,7 @@
 """Make the figures again and write docs/papers/b-arda.md: ``python -m benchmarks.papers.b_arda [data set …]``.
 
-The data comes from the folder that THRESHER_DATASETS names. With names only those data sets are run anew; the rest comes
-from the results that lie beside the page.
+The data comes from the folder that THRESHER_DATASETS names. With names only those data sets are run anew; the rest
+comes from results.json.
 """
 
 from __future__ import annotations

@@ -68,7 +68,15 @@ def _matrix(path: Path) -> tuple[Any, NDArray[Any]]:
 def fit(x: Any, y: Any, method: str, budget: int, passes: int, seed: int, **settings: Any) -> th.Selection:
     """One run as the paper's: no intercept, rows in a new order each pass."""
     return th.select(
-        x, y, k=budget, method=method, loss="squared_hinge", passes=passes, random_state=seed, intercept=False, **settings
+        x,
+        y,
+        k=budget,
+        method=method,
+        loss="squared_hinge",
+        passes=passes,
+        random_state=seed,
+        intercept=False,
+        **settings,
     )
 
 

@@ -27,7 +27,9 @@ def draw(results: dict[str, Any], methods: tuple[str, ...], path: Path) -> None:
         for method in methods:
             scores = np.array([results[name]["methods"][method]["accuracy"][str(b)] for b in BUDGETS])
             error = scores.std(axis=1) / np.sqrt(max(1, scores.shape[1] - 1))
-            panel.errorbar(BUDGETS, scores.mean(axis=1), error, fmt=_MARKS[method], label=method, capsize=2, lw=1.2, ms=4)
+            panel.errorbar(
+                BUDGETS, scores.mean(axis=1), error, fmt=_MARKS[method], label=method, capsize=2, lw=1.2, ms=4
+            )
         panel.set_title(f"{name} ({results[name]['passes']} passes, {results[name]['runs']} runs)", fontsize=10)
         panel.set_xlabel("features kept (B)")
         panel.set_ylabel("test accuracy")

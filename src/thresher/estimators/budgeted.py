@@ -88,6 +88,7 @@ class BudgetedClassifier(Budgeted, OnlineClassifier):
     (['x31', 'x7'], True)
     """
 
+    _regressor: ClassVar[str] = "BudgetedRegressor"
     _several: ClassVar[Mapping[str, str]] = {
         "logistic": "softmax",
         "hinge": "rest:hinge",
@@ -187,6 +188,8 @@ class BudgetedRegressor(Budgeted, OnlineRegressor):
     >>> list(model.get_feature_names_out()), model.score(X, y) > 0.8
     (['x7', 'x31'], True)
     """
+
+    _classifier: ClassVar[str] = "BudgetedClassifier"
 
     def __init__(
         self,

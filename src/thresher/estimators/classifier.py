@@ -83,6 +83,7 @@ class MissionClassifier(OnlineClassifier):
     """
 
     _several: ClassVar[Mapping[str, str]] = {"logistic": "softmax"}
+    _regressor: ClassVar[str] = "MissionRegressor"
 
     def __init__(
         self,

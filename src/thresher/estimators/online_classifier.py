@@ -32,6 +32,9 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
     #: What a loss of two classes becomes where there are more.
     _several: ClassVar[Mapping[str, str]] = {}
 
+    #: Who predicts numbers by the same methods.
+    _regressor: ClassVar[str]
+
     loss: str
     class_weight: Mapping[Any, float] | str | None
 
@@ -92,7 +95,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
     def _task(self, source: Source, y: Any) -> Task:
         task = get_loss(self.loss).task
         if task == "real":
-            raise SettingsError(f"the {self.loss} loss is for numbers: use a regressor, or a loss of classes")
+            raise SettingsError(f"the {self.loss} loss is for numbers: use {self._regressor}, or a loss of classes")
         if source.multilabel:
             labels = label_classes(source)
             if y is not None:

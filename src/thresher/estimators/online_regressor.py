@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from thresher.sources.source import Source
 
 class OnlineRegressor(RegressorMixin, OnlineEstimator):
     """What the regressors over the online loop share."""
+
+    #: Who predicts classes by the same methods.
+    _classifier: ClassVar[str]
 
     loss: str
 
@@ -45,7 +48,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
 
     def _task(self, source: Source, y: Any) -> Task:
         if get_loss(self.loss).task != "real":
-            raise SettingsError(f"the {self.loss} loss is for classes: use a classifier, or squared or huber")
+            raise SettingsError(f"the {self.loss} loss is for classes: use {self._classifier}, or squared or huber")
         return Task(self.loss)
 
     @property

@@ -75,7 +75,7 @@ def dual_arrays(loop: _native.OnlineLoop) -> dict[str, NDArray[Any]]:
 
 def restore_dual_arrays(loop: _native.OnlineLoop, state: dict[str, NDArray[Any]]) -> None:
     """The reverse of `dual_arrays`; the tables have been put back before."""
-    parts = [np.ascontiguousarray(state[name]) for name in ("dual_keys", "dual_counts", "dual_numbers")]
-    _native.restore_duals(loop, *parts, state["dual_singles"].tolist())
+    known, counts, numbers = (np.ascontiguousarray(state[f"dual_{name}"]) for name in ("keys", "counts", "numbers"))
+    _native.restore_duals(loop, known, counts, numbers, state["dual_singles"].tolist())
     times, sizes, keys = (np.ascontiguousarray(state[f"history_{name}"]) for name in ("times", "sizes", "keys"))
     _native.restore_history(loop, times, sizes, keys, *state["history_clock"].tolist())

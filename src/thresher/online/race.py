@@ -56,8 +56,8 @@ def candidates(settings: OnlineSettings) -> list[OnlineSettings]:
 class Race:
     """An engine of engines, with settings that differ in eta and lam.
 
-    After 200, 400, 800, … rows the worse half leaves: by the mean loss of the rows predicted since the last time (before
-    they were learned), or where a number of features is wanted of a soft threshold, by how far each is from it. Where
+    After 200, 400, 800, … rows the worse half leaves: by the mean loss of the rows predicted since the last time
+    (before they were learned), or where a number of features is wanted of a soft threshold, by how far each is from it. Where
     batches end changes nothing.
     """
 
@@ -113,8 +113,10 @@ class Race:
                 except KeyboardInterrupt:
                     interrupted = True  # all others have to come as far first
                 except DataError as error:
-                    if len(error.args) != 2 or len(fallen) == len(self.runners) - 1:
-                        raise DataError(error.args[0], at + done + error.args[1]) if len(error.args) == 2 else error
+                    if len(error.args) != 2:
+                        raise
+                    if len(fallen) == len(self.runners) - 1:
+                        raise DataError(error.args[0], at + done + error.args[1]) from None
                     fallen.append(i)
                     break
         self._keep([i for i in range(len(self.runners)) if i not in fallen])
@@ -150,8 +152,8 @@ class Race:
         taken = sum(runner.seen[1] for runner in self.runners)
         if 0 < self.settings.room < taken:
             raise SettingsError(
-                f"{len(self.runners)} settings learn side by side, and what they know of the features seen takes {taken} "
-                f"bytes together, more than the {self.settings.room} that the memory leaves: give more memory, or say "
+                f"{len(self.runners)} settings learn side by side, and what they know of the features seen takes "
+                f"{taken} bytes together, more than the {self.settings.room} that the memory leaves: give more memory, or say "
                 "what eta and lam are to be."
             )
 
@@ -196,7 +198,10 @@ class Race:
             "race": np.array([self._rows, self._heat], np.float64),
             "race_runners": np.array(
                 [
-                    [nan if r.settings.eta is None else r.settings.eta, nan if r.settings.lam is None else r.settings.lam]
+                    [
+                        nan if r.settings.eta is None else r.settings.eta,
+                        nan if r.settings.lam is None else r.settings.lam,
+                    ]
                     for r in self.runners
                 ]
             ),
@@ -223,7 +228,7 @@ class Race:
 
     def merge(self, other: Any) -> None:
         """Races cannot be merged."""
-        raise SettingsError("settings that still run against each other cannot be merged: say what eta and lam are to be")
+        raise SettingsError("settings that still race cannot be merged: say what eta and lam are to be")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return thawed_race, (self.settings, freeze(self.state()))

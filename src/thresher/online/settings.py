@@ -89,8 +89,8 @@ class OnlineSettings:
         Rank by weight and evidence, as the paper does, or by |weight| alone, which it argues against
         (``b-arda`` and ``b-amd``).
     tune : bool
-        Let several settings of ``eta`` and ``lam`` learn side by side, and the worse half leave again and again; what is
-        given of the two stays. See `thresher.online.race`.
+        Let several settings of ``eta`` and ``lam`` learn side by side, and the worse half leave again and again;
+        what is given of the two stays. See `thresher.online.race`.
     room : int
         The most bytes for what is known of every feature seen; 0 for no end.
     """
@@ -156,7 +156,7 @@ class OnlineSettings:
         if not 0 < self.delta < np.inf:
             raise SettingsError(f"delta is a number above 0, not {self.delta!r}")
         if self.eta is not None and not 0 < self.eta < np.inf:
-            raise SettingsError(f"eta is a number above 0, or None for steps by the scale of the data, not {self.eta!r}")
+            raise SettingsError(f"eta is a number above 0, or None for steps by the data, not {self.eta!r}")
         if self.lam is not None and not 0 <= self.lam < np.inf:
             raise SettingsError(f"lam is a number from 0 on, or None, not {self.lam!r}")
         if not self.budgeted:
