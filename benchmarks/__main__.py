@@ -12,7 +12,9 @@ from benchmarks.harness import machine
 COMPARISONS = (
     "libsvm_parsing",
     "vw_reading",
+    "sources_cache",
     "kmers",
+    "sources",
     "start_up",
     "dense_rows",
     "learning_speed",
@@ -20,6 +22,10 @@ COMPARISONS = (
     "budgeted",
     "recall",
     "memory_growth",
+    "fgm",
+    "fgm_synthetic",
+    "fgm_real",
+    "fgm_groups",
 )
 OUTPUT = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 

@@ -1,4 +1,4 @@
-"""B-ARDA while reading, against Vowpal Wabbit on the same text; and what an example costs as the features grow in number."""
+"""B-ARDA while reading, against Vowpal Wabbit on the same text; and what an example costs as ids grow in number."""
 
 from __future__ import annotations
 
@@ -63,11 +63,12 @@ def _growth(repeats: int) -> str:
         base = base or spread_ids
         seen = len(np.unique(all_seen[size]))
         per_row = [f"{1e6 * s / _SAMPLE:.2f}" for s in (spread_ids, drawn)]
-        lines.append([f"{size:,}", per_row[0], f"{spread_ids / base:.2f}", per_row[1], f"{drawn / base:.2f}", f"{seen:,}"])
+        shares = [f"{s / base:.2f}" for s in (spread_ids, drawn)]
+        lines.append([f"{size:,}", per_row[0], shares[0], per_row[1], shares[1], f"{seen:,}"])
     return (
-        f"What a row of {_NONZEROS} non-zeros costs the learner alone, {_SAMPLE:,} rows in memory. Left the same 10,000 "
-        "features under ids spread over ever more: nothing depends on their range. Right ids drawn evenly from all: the "
-        "number of features *seen* grows, they leave the caches one after the other, and new ones have to be added.\n\n"
+        f"What a row of {_NONZEROS} non-zeros costs the learner alone, {_SAMPLE:,} in memory. Left the same "
+        "10,000 features under ids spread over ever more: nothing depends on their range. Right ids drawn evenly from "
+        "all: the number of features *seen* grows, they leave the caches one after the other, and new ones come.\n\n"
         + table(
             ["ids", "µs a row", "of the first", "µs a row, all drawn", "of the first", "features seen"],
             lines,

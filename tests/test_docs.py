@@ -31,7 +31,7 @@ def test_every_command_of_the_guide_runs(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_the_python_of_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for made in ("demo --rows 2000 --keep stream.vw", "demo --genomes genomes"):
+    for made in ("demo --rows 2000 --keep stream.vw", "demo --genomes genomes", "demo --tables tables"):
         assert CliRunner().invoke(app, shlex.split(made)).exit_code == 0
     names: dict[str, Any] = {}
     for code in blocks(ROOT / "docs" / "guide.md", "python"):

@@ -40,6 +40,20 @@ def test_the_command_line_needs_no_scikit_learn(tmp_path: Path) -> None:
     assert imported_by(code, "select", str(path), "-k", "1") <= {"typer", "rich"}
 
 
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.parquet"])
+def test_tables_need_pyarrow_and_nothing_else(tmp_path: Path, name: str) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    (tmp_path / "t.csv").write_text("y,a,b\n" + "yes,1,x\nno,2,z\n" * 10)
+    (tmp_path / "t.jsonl").write_text('{"y": "yes", "a": 1, "b": "x"}\n{"y": "no", "a": 2, "b": "z"}\n' * 10)
+    pq.write_table(pa.table({"y": ["yes", "no"] * 10, "a": [1, 2] * 10, "b": ["x", "z"] * 10}), tmp_path / "t.parquet")
+    code = "import sys, thresher as th; s = th.select(sys.argv[1], k=1, target='y'); s.predict(sys.argv[1])"
+    assert imported_by(code, str(tmp_path / name)) == {"pyarrow"}
+    code = "import sys, thresher as th; th.select(sys.argv[1], k=1, target='y', text='b', pattern='.')"
+    assert imported_by(code, str(tmp_path / name)) == {"pyarrow"}
+
+
 @pytest.mark.parametrize("name", thresher.__all__)
 def test_every_public_name_is_there(name: str) -> None:
     assert getattr(thresher, name) is not None

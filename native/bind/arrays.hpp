@@ -54,5 +54,9 @@ void bind_sketches(nb::module_& m);
 void bind_ahead(nb::module_& m);
 void bind_products(nb::module_& m);
 void bind_kmers(nb::module_& m);
+void bind_stored(nb::module_& m);
+void bind_tables(nb::module_& m);
+void bind_families(nb::module_& m);
+void bind_working_set(nb::module_& m);
 
 }  // namespace thresher::bind

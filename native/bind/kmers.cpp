@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "bind/arrays.hpp"
+#include "bind/counts.hpp"
 #include "sources/genomes.hpp"
 #include "sources/kmer_hits.hpp"
 #include "sources/kmer_records.hpp"
@@ -16,13 +17,6 @@ namespace thresher::bind {
 namespace {
 
 using namespace sources;
-
-Counts counts_of(const std::string& name) {
-  if (name == "binary") return Counts::binary;
-  if (name == "count") return Counts::count;
-  if (name == "log") return Counts::log;
-  throw nb::value_error("counts is binary, count or log");
-}
 
 const char* name_of(RecordScanner::Stop stop) {
   switch (stop) {

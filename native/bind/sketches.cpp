@@ -45,7 +45,7 @@ nb::tuple query_evidence(const EvidenceSketch& sketch, const Array<const std::ui
   Place places[Places::most_rows];
   for (std::size_t i = 0; i < keys.shape(0); ++i) {
     sketch.places().locate(keys.data()[i], places);
-    energies[i] = sketch.read(places, 0, sketch.lanes(), sums.data() + i * sketch.lanes());
+    energies[i] = sketch.read(places, 0, sketch.lanes(), sums.data() + i * sketch.lanes(), 0.0);
   }
   return nb::make_tuple(to_numpy(std::move(sums)), to_numpy(std::move(energies)));
 }

@@ -7,6 +7,7 @@
 
 #include "base/number.hpp"
 #include "bind/arrays.hpp"
+#include "bind/parsed.hpp"
 #include "sources/dense.hpp"
 #include "sources/libsvm.hpp"
 #include "sources/select_rows.hpp"
@@ -18,29 +19,6 @@ namespace {
 
 using sources::Parsed;
 using sources::ParseOptions;
-
-nb::dict as_dict(Parsed&& parsed, const ParseOptions& options) {
-  nb::dict out;
-  out["indptr"] = to_numpy(std::move(parsed.indptr));
-  out["keys"] = to_numpy(std::move(parsed.keys));
-  out["values"] = parsed.all_ones() ? nb::none() : to_numpy(std::move(parsed.values));
-  out["y"] = to_numpy(std::move(parsed.y));
-  out["line"] = to_numpy(std::move(parsed.line));
-  out["y_indptr"] = to_numpy_or_none(std::move(parsed.y_indptr));
-  out["weight"] = to_numpy_or_none(std::move(parsed.weight));
-  out["qid"] = to_numpy_or_none(std::move(parsed.qid));
-  out["names"] = options.want_names ? to_numpy(std::move(parsed.names)) : nb::none();
-  nb::list prefixes;
-  for (const std::string& prefix : parsed.prefixes) prefixes.append(nb::bytes(prefix.data(), prefix.size()));
-  out["prefixes"] = prefixes;
-  out["consumed"] = parsed.consumed;
-  out["lines"] = parsed.lines;
-  out["skipped"] = parsed.skipped;
-  nb::list faults;
-  for (const sources::Fault& fault : parsed.faults) faults.append(nb::make_tuple(fault.at, fault.line, fault.what));
-  out["faults"] = faults;
-  return out;
-}
 
 template <void (*parse)(const char*, std::size_t, const ParseOptions&, Parsed&)>
 nb::dict parse_block(const Array<const std::uint8_t>& block, std::size_t begin, std::size_t end, std::size_t rows,

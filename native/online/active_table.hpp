@@ -15,7 +15,7 @@ namespace thresher::online {
 /// Where nothing of the sketch is held apart while a row is learned.
 template <class Cells>
 struct NoHands {
-  explicit NoHands(Cells&) {}
+  NoHands(Cells&, double) {}
   void pause() {}
   void go_on() {}
 };
@@ -196,7 +196,7 @@ void ActiveTable<Cells, one>::move_others(std::size_t t, const Row& row, const G
   // Cells of one word have a way of their own, for the usual numbers of rows.
   constexpr bool words = one && rows > 0 && std::is_same_v<Cells, EvidenceSketch>;
   CellWords<words ? rows : 1> seen;
-  std::conditional_t<words, EvidenceSketch::Hands, NoHands<Cells>> hands(cells_);
+  std::conditional_t<words, EvidenceSketch::Hands, NoHands<Cells>> hands(cells_, move.prior);
   entered_.clear();
   std::uint64_t marks = 0;  // a bit for some of 64 kinds of keys that entered: a filter before the list
   double enough = squared_threshold(t);
@@ -214,7 +214,7 @@ void ActiveTable<Cells, one>::move_others(std::size_t t, const Row& row, const G
     if constexpr (words)
       found = hands.read(places, seen, sums[0]);
     else
-      found = cells_.read(places, lane, group(), sums);
+      found = cells_.read(places, lane, group(), sums, move.prior);
     double squares = 0.0;
     double gathered = 0.0;
     for (std::size_t c = 0; c < group(); ++c) {

@@ -1,11 +1,9 @@
 // Numbers of 16 bits, and the cells of an evidence sketch with one lane, which are words of two of them.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 
 #include "base/cpu.hpp"
 #include "online/count_sketch.hpp"
@@ -30,6 +28,11 @@ struct Dither {
   }
 };
 
+/// Whether a squared sum is weaker in units of its noise than another in units of its own.
+inline bool weaker(float squares, float noise, float than_squares, float than_noise) {
+  return squares * than_noise < than_squares * noise;
+}
+
 /// The cells of one key, a word in every row: the energy in the lower half, the sum in the upper one. They are read,
 /// looked at, and written back changed; in between they stay in registers.
 template <std::uint32_t rows>
@@ -41,16 +44,13 @@ struct CellWords {
       std::memcpy(&at[r], cells + std::size_t{places[r].cell} * 2, sizeof at[r]);
     for (std::uint32_t r = 0; r < rows; ++r) turn[r] = places[r].turn;
   }
-  /// The median sum and the least energy.
-  void open(float& z, float& energy) const {
-    static_assert(rows == 1 || rows == 3);
-    float read[rows];
-    energy = std::numeric_limits<float>::infinity();
-    for (std::uint32_t r = 0; r < rows; ++r) {
-      energy = std::min(energy, std::bit_cast<float>(at[r] << 16));
-      read[r] = std::bit_cast<float>((at[r] & 0xffff0000U) ^ turn[r]);
-    }
-    z = rows == 1 ? read[0] : median_of_three(read[0], read[rows / 2], read[rows - 1]);
+  /// The sum and the energy of the row where the sum is weakest in units of its noise: see EvidenceSketch::read.
+  void open(float prior, float& z, float& energy) const {
+    std::uint32_t least = 0;
+    for (std::uint32_t r = 1; r < rows; ++r)
+      if (weaker(sum(r) * sum(r), energy_of(r) + prior, sum(least) * sum(least), energy_of(least) + prior)) least = r;
+    z = sum(least);
+    energy = energy_of(least);
   }
   void store(std::uint16_t* cells, const Place* places, float move, float more, Dither dither) const {
     for (std::uint32_t r = 0; r < rows; ++r) {
@@ -62,6 +62,9 @@ struct CellWords {
       std::memcpy(cells + std::size_t{places[r].cell} * 2, &word, sizeof word);
     }
   }
+
+  [[nodiscard]] float sum(std::uint32_t r) const { return std::bit_cast<float>((at[r] & 0xffff0000U) ^ turn[r]); }
+  [[nodiscard]] float energy_of(std::uint32_t r) const { return std::bit_cast<float>(at[r] << 16); }
 
   std::uint32_t turn[rows];
 };
@@ -88,14 +91,23 @@ struct CellWords<3> {
     turns = _mm_castps_si128(
         _mm_shuffle_ps(_mm_castsi128_ps(first), _mm_castsi128_ps(last), _MM_SHUFFLE(1, 1, 3, 1)));
   }
-  void open(float& z, float& energy) const {
-    const __m128 h = _mm_castsi128_ps(_mm_slli_epi32(words, 16));  // the third row stands there twice
-    const __m128 least = _mm_min_ps(h, _mm_movehl_ps(h, h));
-    energy = _mm_cvtss_f32(_mm_min_ss(least, _mm_shuffle_ps(least, least, 1)));
+  void open(float prior, float& z, float& energy) const {
+    const __m128 h = _mm_castsi128_ps(_mm_slli_epi32(words, 16));
+    const __m128 noise = _mm_add_ps(h, _mm_set1_ps(prior));
     const __m128 sums = _mm_castsi128_ps(_mm_xor_si128(_mm_and_si128(words, upper()), turns));
-    const __m128 b = _mm_shuffle_ps(sums, sums, 1);
-    const __m128 c = _mm_movehl_ps(sums, sums);
-    z = _mm_cvtss_f32(_mm_max_ss(_mm_min_ss(sums, b), _mm_min_ss(_mm_max_ss(sums, b), c)));
+    const __m128 squares = _mm_mul_ps(sums, sums);
+    // Every row against the next, the last against the first.
+    const __m128 mine = _mm_mul_ps(squares, _mm_shuffle_ps(noise, noise, _MM_SHUFFLE(3, 0, 2, 1)));
+    const __m128 next = _mm_mul_ps(_mm_shuffle_ps(squares, squares, _MM_SHUFFLE(3, 0, 2, 1)), noise);
+    const int next_weaker = _mm_movemask_ps(_mm_cmplt_ps(next, mine));  // bit 0: row 1 than row 0; bit 1: 2 than 1
+    const int last_weaker = _mm_movemask_ps(_mm_cmplt_ps(mine, next));  // bit 2: row 2 than row 0
+    static constexpr std::uint8_t weakest[8] = {0, 1, 0, 2, 2, 1, 2, 2};
+    const std::uint32_t least = weakest[(next_weaker & 3) | (last_weaker & 4)];
+    alignas(16) float read[2][4];
+    _mm_store_ps(read[0], sums);
+    _mm_store_ps(read[1], h);
+    z = read[0][least];
+    energy = read[1][least];
   }
   void store(std::uint16_t* cells, const Place* places, float move, float more, Dither dither) const {
     const __m128i random = _mm_unpacklo_epi16(_mm_cvtsi64_si128(static_cast<long long>(dither.bits)), _mm_setzero_si128());

@@ -58,7 +58,7 @@ class CountSketch {
   }
 
   /// Read `n` lanes from `lane` on. There is no energy here.
-  double read(const Place* places, std::size_t lane, std::size_t n, double* out) const {
+  double read(const Place* places, std::size_t lane, std::size_t n, double* out, double /*prior*/ = 0.0) const {
     double read[Places::most_rows];
     for (std::size_t c = 0; c < n; ++c) {
       for (std::uint32_t r = 0; r < places_.rows(); ++r)

@@ -48,28 +48,38 @@ class EvidenceSketch {
     }
   }
 
-  /// Read `n` lanes from `lane` on, each the median over the rows; returns the energy, the least over the rows.
-  double read(const Place* places, std::size_t lane, std::size_t n, double* out) const {
-    const std::uint32_t rows = places_.rows();
-    double read[Places::most_rows];
-    float energy = std::numeric_limits<float>::infinity();
-    for (std::uint32_t r = 0; r < rows; ++r)
-      energy = std::min(energy, HalfFloat::open(cells_[places[r].cell * stride_]));
-    for (std::size_t c = 0; c < n; ++c) {
-      for (std::uint32_t r = 0; r < rows; ++r)
-        read[r] = static_cast<double>(
-            places[r].signed_like(HalfFloat::open(cells_[places[r].cell * stride_ + 1 + lane + c])));
-      out[c] = scale_ * median(read, rows);
+  /// Read `n` lanes from `lane` on, and return the energy: of the row in which the sums are weakest in units of their
+  /// noise, the root of energy and prior. What is strong by a key's own doing is strong in every row; by doing of others
+  /// it hardly is. (The median of sums with the least energy, which are of different cells, finds far fewer
+  /// true features.)
+  double read(const Place* places, std::size_t lane, std::size_t n, double* out, double prior) const {
+    const float least_noise = floor(prior);
+    const auto noise = [&](std::uint32_t r) { return HalfFloat::open(*cell(places[r])) + least_noise; };
+    std::uint32_t least = 0;
+    float least_squares = squares(places[0], lane, n);
+    for (std::uint32_t r = 1; r < places_.rows(); ++r) {
+      const float here = squares(places[r], lane, n);
+      if (!weaker(here, noise(r), least_squares, noise(least))) continue;
+      least = r;
+      least_squares = here;
     }
-    return static_cast<double>(energy);
+    const std::uint16_t* const z = cell(places[least]) + 1 + lane;
+    for (std::size_t c = 0; c < n; ++c)
+      out[c] = scale_ * static_cast<double>(places[least].signed_like(HalfFloat::open(z[c])));
+    return static_cast<double>(HalfFloat::open(*cell(places[least])));
   }
 
   /// For one or three rows of one lane, where a cell is one word, the inner loop of everything has the cells in its
   /// own hands.
   class Hands {
    public:
-    explicit Hands(EvidenceSketch& sketch)
-        : sketch_(sketch), cells_(sketch.cells_.data()), scale_(sketch.scale_), in_(sketch.in_), random_(sketch.random_) {}
+    Hands(EvidenceSketch& sketch, double prior)
+        : sketch_(sketch),
+          cells_(sketch.cells_.data()),
+          scale_(sketch.scale_),
+          in_(sketch.in_),
+          prior_(floor(prior)),
+          random_(sketch.random_) {}
     ~Hands() { sketch_.random_ = random_; }
     Hands(const Hands&) = delete;
     Hands& operator=(const Hands&) = delete;
@@ -79,7 +89,7 @@ class EvidenceSketch {
       float energy;
       float z;
       words.load(cells_, places);
-      words.open(z, energy);
+      words.open(prior_, z, energy);
       out = scale_ * static_cast<double>(z);
       return static_cast<double>(energy);
     }
@@ -97,6 +107,7 @@ class EvidenceSketch {
     std::uint16_t* cells_;
     double scale_;
     double in_;
+    float prior_;
     std::uint64_t random_;
   };
 
@@ -116,6 +127,17 @@ class EvidenceSketch {
   void set_random(std::uint64_t state) { random_ = state; }
 
  private:
+  /// Not zero, so that an empty cell is weaker than any other.
+  static float floor(double prior) { return std::max(static_cast<float>(prior), std::numeric_limits<float>::min()); }
+  [[nodiscard]] const std::uint16_t* cell(const Place& place) const { return cells_.data() + place.cell * stride_; }
+  [[nodiscard]] float squares(const Place& place, std::size_t lane, std::size_t n) const {
+    float sum = 0.0F;
+    for (std::size_t c = 0; c < n; ++c) {
+      const float z = HalfFloat::open(cell(place)[1 + lane + c]);
+      sum += z * z;
+    }
+    return sum;
+  }
   static void set(std::uint16_t& half, float number, std::uint32_t random16) {
     half = static_cast<std::uint16_t>(HalfFloat::close(number, random16));
   }

@@ -30,7 +30,7 @@ class HashedArray final : public Store {
     locate(row);
     for (std::size_t c = 0; c < lanes(); ++c) sums[c] = 0.0;
     for (std::size_t i = 0; i < row.n; ++i) {
-      const double energy = cells_.read(places(i), 0, lanes(), sums_.data());
+      const double energy = cells_.read(places(i), 0, lanes(), sums_.data(), prior);
       const double noise = energy + prior;
       double by = row.value(i);
       if (Cells::adaptive) by = noise > 0.0 ? by / std::sqrt(noise) : 0.0;

@@ -15,7 +15,7 @@ class Nothing {
   static constexpr bool adaptive = with_energy;
 
   void add(const Place*, std::size_t, std::size_t, const double*, double) {}
-  double read(const Place*, std::size_t, std::size_t n, double* out) const {
+  double read(const Place*, std::size_t, std::size_t n, double* out, double /*prior*/) const {
     std::fill(out, out + n, 0.0);
     return 0.0;
   }

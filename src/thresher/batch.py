@@ -214,9 +214,10 @@ class Cursor:
     """A place between two rows of a source, from which reading can go on.
 
     ``part`` numbers the file, ``offset`` counts bytes of its (decompressed) text, ``line`` its
-    lines, ``row`` the rows handed out so far, ``skip`` the rows to pass over after that place, and
-    ``inner`` is the place in the source that a combined source reads from. ``read`` (stored bytes,
-    for progress) and ``skipped`` (bad lines passed over) only inform.
+    lines, ``row`` the rows handed out so far, ``past`` how many of these stand behind that place (where
+    a source knows only places some rows apart), ``skip`` the rows to pass over after those, and ``inner``
+    is the place in the source that a combined source reads from. ``read`` (stored bytes,
+    for progress), ``skipped`` (bad lines passed over) and ``here`` (those of them in this file) only inform.
     """
 
     part: int = 0
@@ -225,12 +226,15 @@ class Cursor:
     row: int = 0
     skip: int = 0
     inner: Cursor | None = None
+    past: int = 0
     read: int = field(default=0, compare=False)
     skipped: int = field(default=0, compare=False)
+    here: int = field(default=0, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """As it is written to checkpoints."""
-        fields = {name: getattr(self, name) for name in ("part", "offset", "line", "row", "skip", "read", "skipped")}
+        names = ("part", "offset", "line", "row", "past", "skip", "read", "skipped", "here")
+        fields = {name: getattr(self, name) for name in names}
         return {**fields, "inner": None if self.inner is None else self.inner.to_dict()}
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from numpy.typing import NDArray
@@ -20,7 +20,8 @@ class Checkpoint:
     """All that a run needs to go on as if nothing had happened.
 
     ``identity`` holds whatever must be the same when it goes on (the data's fingerprint and every
-    setting of the answer); ``labels`` are the classes met so far, in order.
+    setting of the answer); ``labels`` are the classes met so far, in order; ``skips`` the bad lines
+    passed over in each file.
     """
 
     identity: dict[str, Any]
@@ -28,6 +29,7 @@ class Checkpoint:
     cursor: Cursor
     labels: list[Any]
     engine: dict[str, NDArray[Any]]
+    skips: dict[str, int] = field(default_factory=dict)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it atomically: after a crash at any moment there is an old one or this one."""
@@ -36,6 +38,7 @@ class Checkpoint:
             "passes_done": self.passes_done,
             "cursor": self.cursor.to_dict(),
             "labels": self.labels,
+            "skips": self.skips,
         }
         container.write(path, container.Content(KIND, meta, self.engine))
 
@@ -51,8 +54,9 @@ class Checkpoint:
                 cursor=_cursor(meta["cursor"]),
                 labels=_labels(meta["labels"]),
                 engine=arrays,
+                skips={str(name): _whole(count) for name, count in meta.get("skips", {}).items()},
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FileFormatError(f"{os.fspath(path)}: not a checkpoint in order ({error}).") from None
         identity = container.plain(identity)  # a tuple comes back from the file as a list
         differing = [name for name in sorted({*saved, *identity}) if saved.get(name) != identity.get(name)]

@@ -26,6 +26,8 @@ VERSION = 1
 _HEAD = struct.Struct("<8sIIQ")  # magic, version, bytes of JSON, bytes of the whole file
 _CHECKSUM = 32
 _ALIGN = 8
+#: What the name of a file begins with that is being written.
+TEMPORARY = ".thresher-"
 _LARGEST = (1 << 63) - 1
 _DTYPES = {"<f4", "<f8", "<i8", "<u2", "<u4", "<u8", "|u1"}
 
@@ -61,7 +63,7 @@ def write_atomically(path: str | os.PathLike[str], write_to: Callable[[Any], obj
         with open(path, "wb") as file:
             write_to(file)
         return
-    temporary = os.path.join(os.path.dirname(path), f".thresher-{secrets.token_hex(8)}")
+    temporary = os.path.join(os.path.dirname(path), f"{TEMPORARY}{secrets.token_hex(8)}")
     # Made with the usual permissions, whatever the umask; never an existing file.
     with open(temporary, "xb") as file:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 from functools import partial
 from typing import IO
@@ -61,6 +62,62 @@ def write_genomes(folder: str, *, letters: int = 60_000, k: int = 12, seed: int 
         write_atomically(path, partial(_write, content=gzip.compress(fasta, mtime=0)))
         planted[name] = {motif.tobytes().decode() for motif in motifs}
     return planted
+
+
+def write_tables(folder: str, *, rows: int = 5000, seed: int = 0) -> set[str]:
+    """Write a table of people, a log of clicks in Criteo's shape, and reviews as JSON lines; the phrases that matter.
+
+    In ``people.csv`` the label depends on age, income and two of forty cities; in ``clicks.tsv.zst`` on the values of
+    C1 and of I1; in ``reviews.jsonl`` on ten phrases.
+    """
+    os.makedirs(folder, exist_ok=True)
+    rng = np.random.default_rng(seed)
+    contents = {"people.csv": _people(rng, rows), "clicks.tsv.zst": _clicks(rng, rows)}
+    phrases = [
+        f"{how} {what}" for how in ("rather", "simply") for what in ("dull", "grand", "broken", "lovely", "flat")
+    ]
+    contents["reviews.jsonl"] = _reviews(rng, rows, phrases)
+    for name, content in contents.items():
+        write_atomically(os.path.join(folder, name), partial(_write, content=content))
+    return set(phrases)
+
+
+def _people(rng: np.random.Generator, rows: int) -> bytes:
+    age, income = rng.integers(18, 90, rows), np.exp(rng.normal(10, 0.6, rows)).round(2)
+    city = np.array([f"city-{i:02d}" for i in range(40)])[rng.integers(0, 40, rows)]
+    margin = (age - 50) / 10 + 2 * (np.log(income) - 10) + 3 * (city == "city-07") - 3 * (city == "city-31")
+    label = (rng.random(rows) < 1 / (1 + np.exp(-margin))).astype(int)
+    wealth = np.where(rng.random(rows) < 0.05, "", income.astype(str))
+    lines = zip(label, age, wealth, city, strict=True)
+    return ("y,age,income,city\n" + "".join(f"{y},{a},{i},{c}\n" for y, a, i, c in lines)).encode()
+
+
+def _clicks(rng: np.random.Generator, rows: int) -> bytes:
+    import zstandard
+
+    counts = (rng.pareto(0.8, (rows, 13)) * 3).astype(np.int64)
+    values = np.exp(rng.random((rows, 26)) * np.log(np.geomspace(10, 100_000, 26))).astype(np.int64)
+    margin = np.where(values[:, 0] <= 2, 2.0, -2.0) + np.where(counts[:, 0] >= 4, 1.5, -1.0)
+    label = (rng.random(rows) < 1 / (1 + np.exp(-margin))).astype(int)
+    missing = rng.random((rows, 39)) < 0.1
+    lines = []
+    for i in range(rows):
+        cells = [*map(str, counts[i]), *(f"{value * 2654435761 % 2**32:08x}" for value in values[i].tolist())]
+        kept = ["" if gone else cell for cell, gone in zip(cells, missing[i], strict=True)]
+        lines.append("\t".join([str(label[i]), *kept]) + "\n")
+    return zstandard.ZstdCompressor().compress("".join(lines).encode())
+
+
+def _reviews(rng: np.random.Generator, rows: int, phrases: list[str]) -> bytes:
+    lines = []
+    for _ in range(rows):
+        stars = 5 if rng.random() < 0.5 else 1
+        said = phrases[int(rng.integers(0, len(phrases) // 2)) * 2 + (stars == 5)]
+        words = [f"word{int(word)}" for word in np.exp(rng.random(20) * np.log(20_000))]
+        at = int(rng.integers(0, len(words)))
+        body = " ".join([*words[:at], f"{said.capitalize()}!", *words[at:]])
+        lines.append(json.dumps({"stars": stars, "body": body}) + "\n")
+    return "".join(lines).encode()
 
 
 def _write(file: IO[bytes], content: bytes) -> None:

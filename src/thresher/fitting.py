@@ -149,8 +149,10 @@ class Fitted:
     plan: Plan
     passes_done: int
     skipped: int
+    skipped_files: dict[str, int]
     data: str
     fingerprint: str | None
+    reading: dict[str, Any] | None = None
     names: dict[int, bytes] = field(default_factory=dict)  # found by another look at the data
 
     @classmethod
@@ -164,8 +166,10 @@ class Fitted:
             plan=run.plan,
             passes_done=run.passes_done,
             skipped=run.skipped,
+            skipped_files=run.skipped_files,
             data=run.source.describe(),
             fingerprint=run.source.fingerprint() if fingerprint else None,
+            reading=run.source.reading(),
         )
 
     def look_for_names(self, source: Source) -> None:
@@ -232,8 +236,10 @@ def make_selection(found: OnlineRun | Fitted) -> Selection:
             "rows": engine.rows,
             "passes_done": fitted.passes_done,
             "skipped": fitted.skipped,
+            **({"skipped_files": fitted.skipped_files} if fitted.skipped_files else {}),
             "progressive": engine.progressive(turned=turn < 0),
             "plan": fitted.plan.to_dict(),
+            **({} if fitted.reading is None else {"reading": fitted.reading}),
         },
     )
 

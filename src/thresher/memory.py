@@ -1,37 +1,19 @@
-"""Memory as a promise: sizes as people write them, the plan, and what the process really holds."""
+"""Memory as a promise: the plan, and what the process really holds."""
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import asdict, dataclass, replace
 
 from thresher import _native
 from thresher.errors import SettingsError
+from thresher.sizes import parse_size as parse_size
+from thresher.sizes import show_size as show_size
 from thresher.sources.interactions import FEATURE_BYTES, PLAN_SHARE
 from thresher.sources.source import MB, PAGE, ReadLimits
 
 DEFAULT_MEMORY = "64MB"
-_UNITS = {"": 1, "B": 1, "KB": 1 << 10, "MB": MB, "GB": 1 << 30, "TB": 1 << 40}
 _SMALLEST_NAME_CAP = 32
-
-
-def parse_size(size: str | int) -> int:
-    """``"64MB"`` (also KB, GB, 1.5GB, or a number of bytes) to bytes; MB = 2^20."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([KMGT]?i?B?)\s*", str(size), re.IGNORECASE)
-    unit = match[2].upper().replace("I", "") if match else "?"
-    unit = unit if unit in _UNITS else unit + "B"
-    if match is None or unit not in _UNITS or (value := int(float(match[1]) * _UNITS[unit])) < 1:
-        raise SettingsError(f"not a size: {size!r}; write for example 64MB, 1.5GB or a number of bytes")
-    return value
-
-
-def show_size(size: float) -> str:
-    """Bytes as people read them."""
-    for unit in ("TB", "GB", "MB", "KB"):
-        if size >= _UNITS[unit]:
-            return f"{size / _UNITS[unit]:.1f} {unit}"
-    return f"{size:.0f} B"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from thresher.errors import SettingsError
-from thresher.fitting import Fitted, Options, make_run, make_selection
+from thresher.fitting import Fitted, Options, make_run
 from thresher.losses import get_loss
-from thresher.online.run import Progress
+from thresher.online.run import OnlineRun, Progress
+from thresher.online.settings import BUDGETED
 from thresher.selection import Selection, evaluate
+from thresher.sources.cache import DEFAULT_SIZE, cached
 from thresher.sources.combine import hold_out
+from thresher.sources.interactions import Interactions
 from thresher.sources.scan import as_source, is_paths
 from thresher.sources.source import DEFAULT_ROWS, Source
+from thresher.space import Products
 from thresher.targets import Label, label_classes, sort_labels
+from thresher.working_set.run import FGMRun
+from thresher.working_set.run import RunSettings as WorkingSetRun
+from thresher.working_set.settings import METHODS as WORKING_SET
+from thresher.working_set.settings import FGMSettings
 
 
 class Interrupted(KeyboardInterrupt):
@@ -29,7 +37,7 @@ def select(
     *,
     k: int,
     method: str = "mission",
-    loss: str = "logistic",
+    loss: str | None = None,
     step: str | float = "auto",
     memory: str | int | None = None,
     sketch: tuple[int, int] | None = None,
@@ -53,11 +61,24 @@ def select(
     delta: float = 1e-2,
     truncation: str = "adaptive",
     tune: bool = False,
-    target: str | None = None,
+    B: int | None = None,
+    C: float = 10.0,
+    family: Any = "linear",
+    scale: str | None = "norm",
+    tol: float = 0.0,
+    inner_tol: float = 1e-3,
+    iterations: int | None = None,
+    refit: bool | float = False,
+    solver: str = "apg",
+    validation: Any = None,
+    threads: int = 0,
+    target: str | int | None = None,
     test: Any = None,
     holdout: float | None = None,
     format: str | None = None,
     on_error: str = "stop",
+    cache: str | os.PathLike[str] | bool | None = None,
+    cache_size: str | int = DEFAULT_SIZE,
     checkpoint: str | os.PathLike[str] | None = None,
     every: float = 30.0,
     restart: bool = False,
@@ -75,16 +96,20 @@ def select(
         Labels, for data in memory; files bring their own.
     k : int
         Features to keep. Fewer are returned where fewer are found.
-    method : {"mission", "iht", "batch-iht", "hashing", "b-arda", "b-amd", "ofs", "sofs", "l1-arda", "ada-fobos"}
-        How to find them, see `thresher.online.settings.OnlineSettings`.
-    loss : str
-        ``logistic``, ``hinge``, ``squared_hinge`` for two classes, ``softmax`` for several, ``squared``,
+    method : str
+        ``mission``, ``iht``, ``batch-iht``, ``hashing``, ``fgm``, ``b-arda``, ``b-amd``, ``ofs``, ``sofs``, ``l1-arda``,
+        ``ada-fobos``: how to find them, see `thresher.online.settings.OnlineSettings`, and for ``fgm``, the Feature Generating
+        Machine, `thresher.working_set.settings.FGMSettings`.
+    loss : str, optional
+        Unasked ``logistic``, and ``squared_hinge`` for fgm and the budgeted methods. ``logistic``, ``hinge``, ``squared_hinge`` for two
+        classes, ``softmax`` for several, ``squared``,
         ``huber:delta`` for numbers.
     step : "auto", float, "adaptive:RATE" or "RATE/sqrt"
         The step along each example's gradient. ``auto`` adapts to every feature.
-    memory : str or int, optional
-        What may be held, planned before the first row and kept; ``"64MB"`` unless given. The budgeted methods
-        (``b-arda`` and after it) keep something of every feature seen: that comes on top unless memory is given.
+    memory : str or int
+        What may be held, planned before the first row and kept: ``"64MB"``. Unasked 64 MB, and for fgm as much as
+        the columns take; with less, fgm goes through the data again and again. The budgeted methods (``b-arda`` and
+        after it) keep something of every feature seen: that comes on top unless memory is given.
     sketch : (rows, width), optional
         The shape of mission's count-sketch, instead of what the memory leaves for it.
     active : {"exact", "sketch"}
@@ -112,8 +137,8 @@ def select(
         The labels, where there may be more than two. Without it they are read from the data first.
     random_state : int
         Where all randomness comes from: same data, settings and seed give the same bits.
-    sample_weight : array-like, optional
-        Importance of each row, for data in memory.
+    sample_weight : array-like or str, optional
+        Importance of each row, for data in memory; or the column of a table in a file that holds it.
     class_weight : mapping or "balanced", optional
         Importance of each class; ``balanced`` reads the labels once to count them.
     eta, lam, delta, truncation
@@ -122,8 +147,18 @@ def select(
         ``ada-fobos`` the ``lam`` is searched that leaves about ``k`` features.
     tune : bool
         Let several ``eta`` and ``lam`` of a budgeted method learn side by side; the worse half leaves again and again.
-    target : str, optional
-        The column of a DataFrame that holds the labels.
+    B, C, scale, tol, inner_tol, iterations, refit, solver
+        Of fgm: features proposed at a time, weight of the loss, and more, see
+        `thresher.working_set.settings.FGMSettings`. Its constant is ``intercept``, its classes are learned each
+        against the rest.
+    family : "linear" or Family
+        Of fgm: where features come from, such as `thresher.Groups`; ``linear`` are the features themselves.
+    validation : like test, optional
+        Of fgm: data to score on after every iteration. The best iteration is the answer.
+    threads : int
+        Of fgm: 0 takes all cores. The answer does not depend on it.
+    target : str or int, optional
+        The column of a DataFrame or of a table in a file that holds the labels.
     test : like data (or a pair X, y), optional
         Data to score on at the end; the scores, see `thresher.scores`, are in
         ``selection.provenance["test"]``.
@@ -131,6 +166,11 @@ def select(
         Instead of ``test``: hold out this fraction of the rows, chosen by a hash of their content.
     format, on_error
         How to read files, see `thresher.scan`.
+    cache : path or True, optional
+        Parse the data once and keep its rows in this folder (True: the user's cache folder): later passes and runs
+        read them from there, and standard input can be gone through several times. The answer is the same.
+    cache_size : str or int
+        What the files in that folder may take together; those not used for longest are removed to make room.
     checkpoint : path, optional
         Written every ``every`` seconds and on Ctrl-C, resumed from if it is there, removed at the end.
     restart : bool
@@ -140,7 +180,9 @@ def select(
     progress : callable, optional
         Called with a `Progress` after every batch.
     sequences
-        ``kmer``, ``canonical``, ``fragments`` and the other options of `thresher.scan_fasta`, for FASTA and FASTQ.
+        ``kmer``, ``canonical``, ``fragments`` and the other options of `thresher.scan_fasta`, for FASTA and FASTQ;
+        ``numeric``, ``schema`` and the others of `thresher.scan_csv`, for tables; ``text``, ``words`` and the
+        others of `thresher.scan_text`, for texts.
 
     Returns
     -------
@@ -158,9 +200,20 @@ def select(
     reading: dict[str, Any] = {"format": format, "on_error": on_error, **sequences}
     if is_paths(data):
         reading["multilabel"] = multilabel
+    working_set = method in WORKING_SET
+    _check_own(
+        method,
+        {"step": step, "sketch": sketch, "active": active, "passes": passes, "minibatch": minibatch}
+        | {"l2": l2, "decay": decay, "lazy": lazy}
+        | {"eta": eta, "lam": lam, "delta": delta, "truncation": truncation, "tune": tune}
+        if working_set
+        else {"B": B, "C": C, "family": family, "scale": scale, "tol": tol, "inner_tol": inner_tol}
+        | {"iterations": iterations, "refit": refit, "solver": solver, "validation": validation, "threads": threads},
+    )
+    loss = loss or ("squared_hinge" if working_set or method in BUDGETED else "logistic")
     options = Options(
         k=k,
-        method=method,
+        method="mission" if working_set else method,
         loss=loss,
         step=step,
         memory=memory,
@@ -188,8 +241,12 @@ def select(
         raise SettingsError(f"a source says itself how it is read: leave out {', '.join(sequences)}")
     if reading.get("fragments") is not None:
         reading.setdefault("seed", int(random_state))
-    source = as_source(data, y, weight=sample_weight, target=target, **reading)
-    labels = _classes_of(source, loss, classes, multilabel=multilabel)
+    if sample_weight is not None:  # for a table in a file it is a column, which may be called weight too
+        reading["weight"] = sample_weight
+    source = as_source(data, y, target=target, **reading)
+    if cache is not None and cache is not False:
+        source = cached(source, cache, size=cache_size)
+    labels = None if working_set else _classes_of(source, loss, classes, multilabel=multilabel)
     held: Source | None = None
     if holdout is not None:
         if test is not None:
@@ -198,23 +255,128 @@ def select(
     elif test is not None:
         if reading.get("fragments") is not None:
             reading["seed"] += 1  # not the fragments that were learned from, should the genomes be the same
-        held = as_source(*test, **reading) if isinstance(test, tuple) else as_source(test, target=target, **reading)
+        held = _test_source(test, source, target, reading)
+    if working_set:
+        products = Products.of(interactions)
+        source = source if products is None else Interactions.over(source, products)
+        fgm = FGMSettings(
+            k=k,
+            B=B,
+            C=C,
+            loss=loss,
+            scale=scale,
+            shift=intercept,
+            tol=tol,
+            inner_tol=inner_tol,
+            iterations=iterations,
+            refit=refit,
+            solver=solver,
+            per_class=per_class,
+        )
+        scored = None
+        if validation is not None:
+            scored = _test_source(validation, source, target, reading)
+        how = WorkingSetRun(
+            memory=memory,
+            threads=threads,
+            multilabel=multilabel,
+            class_weight=class_weight,
+            validation=scored,
+            checkpoint=checkpoint,
+            every=every,
+            restart=restart,
+            batch_rows=batch_rows,
+        )
+        machine = FGMRun(source, fgm, how, family)
+        work = _Work(machine.run, lambda: machine.usable, machine.selection, lambda: f"{machine.rounds} iterations")
+        return _finished(work, held, progress, checkpoint)
     run = make_run(source, options, labels, checkpoint=checkpoint, every=every, restart=restart, batch_rows=batch_rows)
-    try:
-        run.run(progress)
-    except KeyboardInterrupt:
-        interrupted = Interrupted(f"stopped after {run.engine.rows} rows")
-        if run.engine.rows and run.targets.complete:
-            interrupted.selection = make_selection(run)
-        raise interrupted from None
+    work = _Work(
+        run.run,
+        lambda: bool(run.engine.rows and run.targets.complete),
+        lambda: _named_selection(run),
+        lambda: f"{run.engine.rows} rows",
+    )
+    return _finished(work, None if held is None else held.limited(run.plan.limits), progress, checkpoint)
+
+
+def _named_selection(run: OnlineRun) -> Selection:
+    """What a run has found; names that are not at hand are looked for in the data."""
     fitted = Fitted.of(run)
     fitted.look_for_names(run.source)
-    selection = fitted.selection
+    return fitted.selection
+
+
+#: What the settings are that only one of the two loops has, unless they are given.
+_UNLESS_GIVEN: dict[str, Any] = {
+    "step": "auto",
+    "active": "exact",
+    "passes": 1,
+    "minibatch": 1,
+    "l2": 0.0,
+    "decay": 1.0,
+    "lazy": 0.0,
+    "delta": 1e-2,
+    "truncation": "adaptive",
+    "tune": False,
+    "C": 10.0,
+    "family": "linear",
+    "scale": "norm",
+    "tol": 0.0,
+    "inner_tol": 1e-3,
+    "refit": False,
+    "solver": "apg",
+    "threads": 0,
+}
+
+
+def _check_own(method: str, others: dict[str, Any]) -> None:
+    """Raise if a setting of the other loop was given: it would do nothing."""
+    for name, value in others.items():
+        if value is not _UNLESS_GIVEN.get(name) and (isinstance(value, tuple) or value != _UNLESS_GIVEN.get(name)):
+            raise SettingsError(f"{method} has no {name}: leave it out, or choose another method")
+
+
+class _Work(NamedTuple):
+    """A run of either loop, as far as finishing goes."""
+
+    run: Callable[[Callable[[Progress], None] | None], None]
+    usable: Callable[[], bool]
+    selection: Callable[[], Selection]
+    so_far: Callable[[], str]
+
+
+def _finished(
+    work: _Work,
+    held: Source | None,
+    progress: Callable[[Progress], None] | None,
+    checkpoint: str | os.PathLike[str] | None,
+) -> Selection:
+    """Run to the end, score, and take the checkpoint away."""
+    try:
+        work.run(progress)
+    except KeyboardInterrupt:
+        interrupted = Interrupted(f"stopped after {work.so_far()}")
+        if work.usable():
+            interrupted.selection = work.selection()
+        raise interrupted from None
+    selection = work.selection()
     if held is not None:
-        selection.provenance["test"] = evaluate(selection, held.limited(run.plan.limits))
+        selection.provenance["test"] = evaluate(selection, held)
     if checkpoint is not None and os.path.exists(checkpoint):
         os.unlink(checkpoint)
     return selection
+
+
+def _test_source(test: Any, source: Source, target: Any, reading: dict[str, Any]) -> Source:
+    """The data to score on, read as that to learn from was."""
+    reading = {name: value for name, value in reading.items() if name != "weight" or is_paths(test)}
+    if isinstance(test, tuple):
+        return as_source(*test, **reading)
+    recipe = source.reading()
+    if recipe is not None and is_paths(test):
+        return as_source(test, like=recipe, format=reading["format"], on_error=reading["on_error"])
+    return as_source(test, target=target, **reading)
 
 
 def _classes_of(source: Source, loss: str, classes: Sequence[Any] | None, *, multilabel: bool) -> list[Label] | None:

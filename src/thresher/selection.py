@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from thresher import _native, container
 from thresher.batch import Batch
 from thresher.errors import DataError, FileFormatError
+from thresher.kmers import Kmers
 from thresher.losses import Loss, get_loss
 from thresher.scores import Scores
 from thresher.sources.hashed import Hashed
@@ -82,7 +83,12 @@ class Selection:
     @property
     def multilabel(self) -> bool:
         """Whether the classes are yes-or-no questions, each with an answer of its own."""
-        return self.loss.task == "binary" and self.weights.ndim == 2
+        return self.loss.task == "binary" and self.weights.ndim == 2 and not self.one_vs_rest
+
+    @property
+    def one_vs_rest(self) -> bool:
+        """Whether the classes were each learned against all others: of several, the largest margin decides."""
+        return self.settings.get("one_vs_rest") is True
 
     def __repr__(self) -> str:
         shown = ", ".join(self.names[:3]) + (", …" if len(self) > 3 else "")
@@ -101,10 +107,15 @@ class Selection:
         """The rows of any data, with the selected features only."""
         if self.multilabel and self.space.kind == "index" and is_paths(data):  # LIBSVM, whose rows may have several
             reading = {"multilabel": True, **reading}
-        source = self.over(as_source(data, like=self.space.kmers, **reading))
+        source = self.over(as_source(data, like=self.like, **reading))
         for batch, _ in source.batches(keys=self.keys, want_labels=False):
             if len(batch):
                 yield batch
+
+    @property
+    def like(self) -> Kmers | dict[str, Any] | None:
+        """How files must be read to have the features of the model."""
+        return self.space.kmers or self.provenance.get("reading")
 
     def over(self, source: Source) -> Source:
         """The source as the model sees it: products of features are formed, buckets filled, where it has such.
@@ -158,6 +169,9 @@ class Selection:
         positive: NDArray[np.float64] = 0.5 * (1.0 + np.tanh(0.5 * margins))
         if self.multilabel:
             return positive
+        if margins.ndim == 2:  # each class against the rest: their shares
+            total: NDArray[np.float64] = positive.sum(axis=1, keepdims=True)
+            return np.divide(positive, total, out=np.full_like(positive, 1.0 / positive.shape[1]), where=total > 0)
         return np.stack([1.0 - positive, positive], axis=1)
 
     def transform(self, data: Any, **reading: Any) -> Any:
@@ -229,7 +243,7 @@ class Selection:
     def _check(self) -> None:
         """Raise ValueError unless everything a file may have brought fits together."""
         k, outputs = len(self.keys), len(self.intercept)
-        several = self.loss.task == "classes" or self.multilabel
+        several = self._several
         for name, dtype, shape in (
             ("keys", np.uint64, (k,)),
             ("weights", np.float64, (outputs, k) if several else (k,)),
@@ -261,9 +275,14 @@ class Selection:
             raise TypeError("settings or provenance of the wrong type")
         self._check_classes(outputs)
 
+    @property
+    def _several(self) -> bool:
+        """Whether there is an output for each class or label."""
+        return self.loss.task == "classes" or (self.loss.task == "binary" and self.weights.ndim == 2)
+
     def _check_classes(self, outputs: int) -> None:
-        several = self.loss.task == "classes" or self.multilabel
-        if self.loss.task != "classes" and not self.multilabel and outputs != 1:
+        several = self._several
+        if not several and outputs != 1:
             raise ValueError(f"{outputs} outputs for the {self.loss} loss")
         if self.loss.task == "real":
             if self.classes is not None:
@@ -331,10 +350,12 @@ def load(path: str | os.PathLike[str]) -> Selection:
 def evaluate(selection: Selection, source: Source) -> dict[str, float]:
     """Score a selection on labelled data by what fits its task, see `thresher.scores.Scores`."""
     source = selection.over(source)
-    scores = Scores(selection.loss, len(selection.classes or ()))
+    several = selection.one_vs_rest
+    scores = Scores(selection.loss, len(selection.classes or ()), one_vs_rest=several)
+    known = get_loss("softmax") if several else selection.loss  # its targets are numbers of classes
     for batch, cursor in source.batches(keys=selection.keys):
         where = partial(source.where, cursor, batch)
-        y = known_targets(batch, selection.classes, selection.loss, where, multilabel=selection.multilabel)
+        y = known_targets(batch, selection.classes, known, where, multilabel=selection.multilabel)
         margins = selection.margins(batch)
         if not np.isfinite(margins).all():
             row = int(np.argwhere(~np.isfinite(margins))[0, 0])

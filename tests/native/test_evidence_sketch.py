@@ -103,7 +103,7 @@ def test_energy_never_falls():
 
 def test_what_is_put_is_read():
     """In all rows, to eight bits, and the energy is the larger of the two."""
-    sketch = _native.EvidenceSketch(3, 5, 0, 2)
+    sketch = _native.EvidenceSketch(1, 5, 0, 2)
     rng = np.random.default_rng(1)
     sketch.add(np.arange(40, dtype=np.uint64), rng.normal(size=80), rng.random(40))
     sketch.scale(0.25)
@@ -127,6 +127,26 @@ def test_the_sum_of_a_crowd_is_worth_nothing():
     read, energy = sketch.query(keys)
     assert np.abs(read).max() > 20
     assert 0.9 < np.std(read / np.sqrt(energy)) < 1.1
+
+
+def test_what_is_strong_in_one_row_only_is_weak():
+    """A key that has cells to itself but for one, where a strong key sits, reads as what it is."""
+    strong = keyed(1)
+    sketch = _native.EvidenceSketch(3, 16, 0)
+    before = sketch.cells.copy()
+    sketch.add(strong, np.array([64.0]), np.array([16.0]))
+    others = np.arange(2, 2000, dtype=np.uint64)
+    touched = (sketch.cells != before).reshape(3, 16, 2).any(axis=2)
+    alone = _native.EvidenceSketch(3, 16, 0)
+    shared = []
+    for key in others:
+        alone.cells = np.zeros_like(before)
+        alone.add(keyed(int(key)), np.array([1.0]), np.array([1.0]))
+        shared.append(int((touched & (alone.cells != 0).reshape(3, 16, 2).any(axis=2)).sum()))
+    read, _ = sketch.query(others)
+    assert set(shared) >= {0, 1, 2}
+    assert all(value == 0 for value, rows in zip(read.tolist(), shared, strict=True) if rows < 3)
+    assert sketch.query(strong)[0].tolist() == [64.0]
 
 
 def test_scaling_leaves_energies_and_merging_adds_them():

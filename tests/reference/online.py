@@ -28,9 +28,9 @@ SMALLEST_SHRINK = 2.0**-20
 class Forgotten:
     """No sketch: everything that is not kept is zero."""
 
-    def query(self, key):
+    def query(self, key, first=0, lanes=64, prior=0.0):
         """Nothing is known."""
-        return [0.0] * 64, 0.0
+        return [0.0] * lanes, 0.0
 
     def add(self, key, deltas, energy=0.0, first=0):
         """Nothing is kept."""
@@ -127,14 +127,14 @@ class Exact(Store):
 
     def move_other(self, t, key, name, gradient, rate, prior):
         """Into the table with what the sketch knows of it, or else into the sketch."""
-        estimates, energy = self.sketch.query(key)
+        estimates, energy = self.sketch.query(key, t * self.group, self.group, prior)
         gathered = 0.0
         for g in gradient:
             gathered += g * g
         if gathered == 0:
             return
         moves = [-rate * g for g in gradient]
-        sums = [estimates[c] + move for c, move in zip(self.lanes_of(t), moves, strict=True)]
+        sums = [estimate + move for estimate, move in zip(estimates, moves, strict=True)]
         came = Kept(self.inverse(energy + gathered, prior), energy + gathered, sums)
         table = self.tables[t]
         if any(z * z > 0 for z in sums) and table.put(key, self.rank(came), name):
@@ -189,7 +189,7 @@ class Hashing(Store):
         """The sums of estimate * value."""
         out = [0.0] * self.lanes
         for key, value in zip(keys, values, strict=True):
-            sums, energy = self.sketch.query(key)
+            sums, energy = self.sketch.query(key, prior=prior)
             by = value
             if self.adaptive:
                 by = value / math.sqrt(energy + prior) if energy + prior > 0 else 0.0

@@ -47,10 +47,13 @@ class CountSketch(Hashed):
                 for c, delta in enumerate(deltas):
                     self.cells[row, bucket, first + c] += np.float32(sign) * np.float32(delta / self.factor)
 
-    def query(self, key: int) -> tuple[list[float], float]:
+    def query(
+        self, key: int, first: int = 0, lanes: int | None = None, prior: float = 0.0
+    ) -> tuple[list[float], float]:
         """The estimates of one entry, and no energy."""
+        last = self.lanes if lanes is None else first + lanes
         read = [[float(np.float32(sign) * x) for x in self.cells[row, b]] for row, b, sign in self.places(key)]
-        return [self.factor * median([row[c] for row in read]) for c in range(self.lanes)], 0.0
+        return [self.factor * median([row[c] for row in read]) for c in range(first, last)], 0.0
 
     def put(self, key: int, wanted: list[float], energy: float = 0.0, first: int = 0) -> None:
         """Add what makes the estimates read ``wanted``."""
@@ -106,12 +109,24 @@ class EvidenceSketch(Hashed):
                 move = np.float32(sign) * np.float32(delta * into)
                 cell[1 + first + c] = closed(opened(int(cell[1 + first + c])) + move, random[(row + c) % 4])
 
-    def query(self, key: int) -> tuple[list[float], float]:
-        """The sums, each the median over the rows, and the least energy."""
-        cells = [(self.cells[row, bucket].tolist(), sign) for row, bucket, sign in self.places(key)]
-        read = [[float(np.float32(sign) * opened(half)) for half in cell[1:]] for cell, sign in cells]
-        energy = min(float(opened(cell[0])) for cell, _ in cells)
-        return [self.factor * median([row[c] for row in read]) for c in range(self.lanes)], energy
+    def query(
+        self, key: int, first: int = 0, lanes: int | None = None, prior: float = 0.0
+    ) -> tuple[list[float], float]:
+        """The sums and the energy of the row where the sums are weakest in units of their noise."""
+        least = max(np.float32(prior), np.finfo(np.float32).tiny)
+        last = self.lanes if lanes is None else first + lanes
+        best: tuple[np.float32, np.float32, list[float], float] | None = None
+        for row, bucket, sign in self.places(key):
+            energy, *halves = self.cells[row, bucket].tolist()
+            sums = [np.float32(sign) * opened(half) for half in halves[first:last]]
+            squares, noise = np.float32(0), opened(energy) + least
+            with np.errstate(all="ignore"):  # numbers that overflow compare as nothing does
+                for number in sums:
+                    squares += number * number
+                if best is None or squares * best[1] < best[0] * noise:
+                    best = squares, noise, [self.factor * float(number) for number in sums], float(opened(energy))
+        assert best is not None
+        return best[2], best[3]
 
     def put(self, key: int, wanted: list[float], energy: float, first: int = 0) -> None:
         """Overwrite the sums; the energy becomes at least this."""

@@ -8,7 +8,13 @@ from typing import Any
 
 from tests.reference import products
 from tests.reference.hashing import bucket_sign
-from tests.sources import file_makers, memory_makers, sequence_makers  # noqa: F401 - they register their kinds
+from tests.sources import (  # noqa: F401 - they register their kinds
+    cache_makers,
+    file_makers,
+    memory_makers,
+    sequence_makers,
+    table_makers,
+)
 from tests.sources.rows import KINDS, Expected, Kind
 from thresher.sources.combine import HeldOut, ReadAhead, Weighted, hold_out
 from thresher.sources.hashed import Hashed
@@ -82,7 +88,10 @@ def _weighted(source: Source) -> Source:
     return Weighted(source, _CLASS_WEIGHT)
 
 
-for _base in ("libsvm-files", "vw-plain", "csr-i32", "arrow-table", "fasta-files", "fragments"):
+for _base in (
+    *("libsvm-files", "vw-plain", "csr-i32", "arrow-table", "fasta-files", "fragments", "csv-files"),
+    *("cached(libsvm-files)", "stored(vw-plain)"),
+):
     _pieces = KINDS[_base].shards
     _in_memory = _base in ("csr-i32", "arrow-table", "fragments")
     KINDS.update(
@@ -104,6 +113,16 @@ for _base in ("libsvm-files", "vw-plain", "csr-i32", "arrow-table", "fasta-files
         }
     )
 
+
+KINDS.update(
+    {
+        "shuffled(text-folders)": _over("text-folders", _shuffled, "permuted", shards=10),
+        "ahead(shuffled(training(text-jsonl)))": _over(
+            "text-jsonl", lambda s: ReadAhead(_shuffled(_training(s))), "some"
+        ),
+        "shuffled(parquet-files)": _over("parquet-files", _shuffled, "permuted"),
+    }
+)
 
 _PAIRS, _TRIPLES = [[0, 0]], [[0, 0], [0, 0, 0]]
 
@@ -163,6 +182,11 @@ KINDS.update(
             ),
             expect=with_products([[0, 2, 1], [2, 3], [3, 3]], True, _groups(code=0, colour=1, città=2, n1=3)),
             shards=10,
+        ),
+        "groups(csv-plain)": _over(
+            "csv-plain",
+            lambda s: Interactions(s, groups=[("colour", "n1"), ("n1", "n1")]),
+            expect=with_products([[0, 1], [1, 1]], group=_groups(colour=0, n1=1)),
         ),
         "groups(csr-i32)": _over(
             "csr-i32",

@@ -17,17 +17,19 @@ BAD_DATA, BAD_USAGE, INTERRUPTED = 1, 2, 130
 
 Data = Annotated[list[str], typer.Argument(help="Files, globs or folders, plain or compressed; - for standard input.")]
 Format = Annotated[
-    str | None, typer.Option(help="libsvm, vw or fasta; guessed from the name or the first line if not given.")
+    str | None,
+    typer.Option(help="libsvm, vw, fasta, csv, jsonl, parquet or cache; guessed from name or first line if not given."),
 ]
 OnError = Annotated[str, typer.Option(help="What to do about a malformed line: stop, or skip (and count).")]
 Memory = Annotated[
-    str | None, typer.Option(help="What may be held, planned before the first row: 64MB (unless given), 1.5GB.")
+    str | None,
+    typer.Option(help="What may be held, planned before the first row: 64MB (unasked, but for fgm), 1.5GB."),
 ]
 Method = Annotated[
     str,
     typer.Option(
-        help="How to find them: mission, iht, batch-iht, hashing (which selects nothing); or under a budget b-arda, "
-        "b-amd, ofs, sofs, l1-arda, ada-fobos."
+        help="How to find them: mission, iht, batch-iht, fgm, hashing (which selects nothing); or under a budget "
+        "b-arda, b-amd, ofs, sofs, l1-arda, ada-fobos."
     ),
 ]
 Sketch = Annotated[

@@ -17,11 +17,15 @@ def demo(
     genomes: Annotated[
         str | None, typer.Option(help="Make two genomes in this folder instead, and find k-mers.", metavar="FOLDER")
     ] = None,
+    tables: Annotated[
+        str | None,
+        typer.Option(help="Make tables and reviews in this folder instead, and find phrases.", metavar="FOLDER"),
+    ] = None,
 ) -> None:
     import os
     import tempfile
 
-    from thresher.demo import PLANTED, write_genomes, write_stream
+    from thresher.demo import PLANTED, write_genomes, write_stream, write_tables
     from thresher.report.progress import show_progress
     from thresher.report.table import print_selection
     from thresher.selecting import select
@@ -34,6 +38,12 @@ def demo(
             data = os.path.join(genomes, "*.fa.gz")
             options = {"k": 100, "kmer": 12, "fragments": 200, "coverage": 8.0}
             typer.echo(f"thresher select {data} --kmer 12 --fragments 200 --coverage 8 -k 100", err=True)
+        elif tables is not None:
+            typer.echo("Making a table of people, a log of clicks, and reviews in which ten phrases decide …", err=True)
+            planted = write_tables(tables, seed=seed)
+            data = os.path.join(tables, "reviews.jsonl")
+            options = {"k": 200, "text": "body", "target": "stars", "words": "1-2", "holdout": 0.1}
+            typer.echo(f"thresher select {data} --text body --words 1-2 --target stars -k 200 --holdout 0.1", err=True)
         else:
             data = keep or os.path.join(folder, "stream.vw")
             typer.echo(f"Making {rows} rows of words, {PLANTED} of which decide the label …", err=True)

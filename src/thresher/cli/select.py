@@ -1,6 +1,16 @@
 """Find the features that matter, name them, and keep the answer.
 
-Example: `thresher select clicks.vw.gz -k 1000 --memory 64MB --holdout 0.1 -o clicks.thr`
+Examples:
+
+`thresher select clicks.vw.gz -k 1000 --memory 64MB --holdout 0.1 -o clicks.thr`
+
+`thresher select table.csv --target y -k 20`
+
+`thresher select clicks.tsv.zst --schema criteo -k 5000`
+
+`thresher select reviews.jsonl --text body --target stars --loss softmax -k 200`
+
+`thresher select genomes/*.fa.gz --kmer 12 --fragments 200 -k 1000`
 """
 
 from __future__ import annotations
@@ -36,8 +46,12 @@ def select(
     k: Features,
     method: Method = "mission",
     loss: Annotated[
-        str, typer.Option(help="logistic, hinge, squared_hinge (two classes); softmax (several); squared, huber:DELTA.")
-    ] = "logistic",
+        str | None,
+        typer.Option(
+            help="logistic, hinge, squared_hinge (two classes); softmax (several); squared, huber:DELTA. Unasked "
+            "logistic, and squared_hinge for fgm."
+        ),
+    ] = None,
     memory: Memory = None,
     sketch: Sketch = None,
     active: Active = "exact",
@@ -73,12 +87,35 @@ def select(
     class_weight: Annotated[
         str | None, typer.Option(help="balanced, or LABEL=WEIGHT,LABEL=WEIGHT.", metavar="WEIGHTS")
     ] = None,
+    B: Annotated[
+        int | None, typer.Option("--B", help="fgm: features proposed at a time; a tenth of k unless given.")
+    ] = None,
+    C: Annotated[float, typer.Option("--C", help="fgm: weight of the loss.")] = 10.0,
+    scale: Annotated[str, typer.Option(help="fgm: norm scales columns alike, none takes them as they are.")] = "norm",
+    tol: Annotated[float, typer.Option(help="fgm: end once an iteration gains no more than this share.")] = 0.0,
+    inner_tol: Annotated[float, typer.Option(help="fgm: how exactly each small problem is solved.")] = 1e-3,
+    iterations: Annotated[int | None, typer.Option(help="fgm: at most so many.")] = None,
+    refit: Annotated[bool, typer.Option("--refit", help="fgm: fit what was selected once more, de-biased.")] = False,
+    validation: Annotated[
+        str | None,
+        typer.Option(help="fgm: labelled data; the iteration that scores best on it is kept.", metavar="DATA"),
+    ] = None,
+    threads: Annotated[int, typer.Option(help="fgm: threads; 0 is all cores. The answer is the same.")] = 0,
     test: Annotated[str | None, typer.Option(help="Labelled data to score on at the end.", metavar="DATA")] = None,
     holdout: Annotated[
         float | None, typer.Option(help="Instead: hold out this fraction of the rows, by a hash of their content.")
     ] = None,
     format: Format = None,
     on_error: OnError = "stop",
+    cache: Annotated[
+        bool, typer.Option("--cache", help="Parse once and keep the rows: for later passes and runs, and for pipes.")
+    ] = False,
+    cache_dir: Annotated[
+        str | None, typer.Option(help="Keep them in this folder, not in the user's cache folder.", metavar="PATH")
+    ] = None,
+    cache_size: Annotated[
+        str, typer.Option(help="What that folder may take; what was not used for longest goes first.")
+    ] = "20GB",
     checkpoint: Annotated[
         str | None, typer.Option(help="Save here now and then, resume from here, removed at the end.", metavar="PATH")
     ] = None,
@@ -126,10 +163,21 @@ def select(
                 intercept=intercept,
                 random_state=seed,
                 class_weight=_class_weight(class_weight),
+                B=B,
+                C=C,
+                scale=None if scale == "none" else scale,
+                tol=tol,
+                inner_tol=inner_tol,
+                iterations=iterations,
+                refit=refit,
+                validation=validation,
+                threads=threads,
                 test=test,
                 holdout=holdout,
                 format=format,
                 on_error=on_error,
+                cache=cache_dir or cache,
+                cache_size=cache_size,
                 checkpoint=checkpoint,
                 every=seconds(every),
                 restart=restart,

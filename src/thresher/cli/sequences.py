@@ -1,4 +1,4 @@
-"""The options for FASTA and FASTQ files, which several commands share."""
+"""The options for FASTA and FASTQ files, which several commands share; and with them those for tables and texts."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Annotated, Any, get_type_hints
 
 import typer
+
+from thresher.cli.tables import as_library_options, table_options
 
 _PANEL = "FASTA and FASTQ"
 
@@ -41,7 +43,8 @@ def _options(
         ),
     ] = None,
     counts: Annotated[
-        str | None, typer.Option(help="Values of k-mers: binary (the default), count or log.", rich_help_panel=_PANEL)
+        str | None,
+        typer.Option(help="Values of k-mers, n-grams: binary (the default), count, log.", rich_help_panel=_PANEL),
     ] = None,
     unit: Annotated[bool, typer.Option("--unit", help="Scale rows to length one.", rich_help_panel=_PANEL)] = False,
 ) -> None:
@@ -49,8 +52,10 @@ def _options(
 
 
 def with_sequences(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command these options; it gets those that were used in ``sequences``, as the library takes them."""
-    own, added = (inspect.signature(function, eval_str=True).parameters for function in (command, _options))
+    """Give a command all options of files; it gets those that were used in ``sequences``, as the library takes them."""
+    shared = (_options, table_options)
+    own, *others = (inspect.signature(function, eval_str=True).parameters for function in (command, *shared))
+    added = {name: parameter for parameters in others for name, parameter in parameters.items()}
     parameters = [*(p for p in own.values() if p.name != "sequences"), *added.values()]
 
     @functools.wraps(command)
@@ -58,11 +63,13 @@ def with_sequences(command: Callable[..., None]) -> Callable[..., None]:
         used = {name: value for name in added if (value := given.pop(name)) not in (None, False)}
         if "kmer" in used:
             used["kmer"] = lengths(used["kmer"])
-        command(**given, sequences=used)
+        command(**given, sequences=as_library_options(used))
 
     # What typer reads a command's options from.
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    hints = {**get_type_hints(command, include_extras=True), **get_type_hints(_options, include_extras=True)}
+    hints: dict[str, Any] = {}
+    for function in (command, *shared):
+        hints |= get_type_hints(function, include_extras=True)
     run.__annotations__ = {p.name: hints[p.name] for p in parameters}
     return run
 

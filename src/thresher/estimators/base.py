@@ -1,4 +1,4 @@
-"""What the estimators over the online loop share: fitting, going on, and the selected columns."""
+"""What the estimators share: fitting, going on, and the selected columns."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class Task(NamedTuple):
     multilabel: bool = False
 
 
-class OnlineEstimator(TransformerMixin, BaseEstimator):
-    """An estimator that learns row by row and keeps at most k features.
+class SelectingEstimator(TransformerMixin, BaseEstimator):
+    """An estimator that keeps at most k features: fitting, and the selected columns.
 
-    A subclass says what the task is (`_task`), and what predictions look like.
+    A subclass says what the task is (`_task`), how it is learned (`_fit`), and what predictions look like.
     """
 
-    _fitted: Fitted
+    #: What was learned: it has a ``selection`` and a ``space``.
+    _fitted: Any
     k: int
-    random_state: Any
 
     # ── fitting ──────────────────────────────────────────────────────────────────────────────────
 
@@ -65,37 +65,8 @@ class OnlineEstimator(TransformerMixin, BaseEstimator):
         return self
 
     def _fit(self, source: Source, task: Task, y: Any) -> None:
-        run = make_run(source, self._options(task), task.classes)
-        try:
-            run.run()
-        except KeyboardInterrupt:
-            if run.engine.rows and run.targets.complete:
-                self._keep(run, y)  # usable as far as it came
-            raise
-        self._keep(run, y)
-
-    def _go_on(self, source: Source, task: Task) -> None:
-        """Learn from more rows of a stream."""
-        after = getattr(self, "_fitted", None)
-        run = make_run(source, self._options(task), task.classes, stream=True, after=after)
-        try:
-            run.feed()
-        finally:  # the engine knows of the rows up to an error, so the selection must be a new one
-            if run.engine.rows:
-                self._fitted = Fitted.of(run, fingerprint=False)
-                self._fitted.names = {} if after is None else after.names
-        if not run.engine.rows:
-            raise DataError(f"{source.describe()}: there is no row to learn from.")
-        self._fitted.look_for_names(run.source)
-
-    def _keep(self, run: OnlineRun, y: Any) -> None:
-        self._fitted = Fitted.of(run)
-        self._fitted.look_for_names(run.source)
-
-    def _options(self, task: Task) -> Options:
-        given = self.get_params(deep=False)
-        seed = seed_of(given.pop("random_state"))
-        return Options(**{**given, "loss": task.loss, "multilabel": task.multilabel, "seed": seed})
+        """Learn, and leave what was found in ``_fitted``."""
+        raise NotImplementedError
 
     def _targets(self, y: Any) -> dict[str, bool]:
         """What scikit-learn is to allow as targets."""
@@ -122,7 +93,8 @@ class OnlineEstimator(TransformerMixin, BaseEstimator):
         """The features found, with names, keys, weights and bounds."""
         if not hasattr(self, "_fitted"):
             raise AttributeError("selection_ is there after fit")
-        return self._fitted.selection
+        selection: Selection = self._fitted.selection
+        return selection
 
     def _margins(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
@@ -133,8 +105,12 @@ class OnlineEstimator(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         if not is_stored(X):
             raise DataError("to score against, pass y: only files and sources bring their own labels.")
-        source = as_source(X, weight=sample_weight).limited(self._fitted.plan.limits)
+        source = self._limited(as_source(X, weight=sample_weight, like=self.selection_.like))
         return float(evaluate(self.selection_, source)[score])
+
+    def _limited(self, source: Source) -> Source:
+        """The source, read within the limits of the plan."""
+        return source
 
     # ── the selected columns ─────────────────────────────────────────────────────────────────────
 
@@ -221,6 +197,49 @@ class OnlineEstimator(TransformerMixin, BaseEstimator):
     @property
     def _n_features_out(self) -> int:
         return len(self.selection_)
+
+
+class OnlineEstimator(SelectingEstimator):
+    """An estimator that learns row by row."""
+
+    _fitted: Fitted
+    random_state: Any
+
+    def _fit(self, source: Source, task: Task, y: Any) -> None:
+        run = make_run(source, self._options(task), task.classes)
+        try:
+            run.run()
+        except KeyboardInterrupt:
+            if run.engine.rows and run.targets.complete:
+                self._keep(run, y)  # usable as far as it came
+            raise
+        self._keep(run, y)
+
+    def _go_on(self, source: Source, task: Task) -> None:
+        """Learn from more rows of a stream."""
+        after = getattr(self, "_fitted", None)
+        run = make_run(source, self._options(task), task.classes, stream=True, after=after)
+        try:
+            run.feed()
+        finally:  # the engine knows of the rows up to an error, so the selection must be a new one
+            if run.engine.rows:
+                self._fitted = Fitted.of(run, fingerprint=False)
+                self._fitted.names = {} if after is None else after.names
+        if not run.engine.rows:
+            raise DataError(f"{source.describe()}: there is no row to learn from.")
+        self._fitted.look_for_names(run.source)
+
+    def _keep(self, run: OnlineRun, y: Any) -> None:
+        self._fitted = Fitted.of(run)
+        self._fitted.look_for_names(run.source)
+
+    def _options(self, task: Task) -> Options:
+        given = self.get_params(deep=False)
+        seed = seed_of(given.pop("random_state"))
+        return Options(**{**given, "loss": task.loss, "multilabel": task.multilabel, "seed": seed})
+
+    def _limited(self, source: Source) -> Source:
+        return source.limited(self._fitted.plan.limits)
 
 
 def _sparse_columns(X: Any, keys: NDArray[np.uint64]) -> Any:

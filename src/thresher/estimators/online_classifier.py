@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from thresher.errors import DataError, SettingsError
 from thresher.estimators.base import OnlineEstimator, Task
+from thresher.estimators.classifying import Classifying
 from thresher.estimators.inputs import check_labels, training_data
 from thresher.losses import get_loss
 from thresher.online.run import OnlineRun
@@ -20,13 +18,7 @@ from thresher.sources.source import Source
 from thresher.targets import ThirdLabel, label_classes, sort_labels
 
 
-def _gives_probabilities(estimator: OnlineClassifier) -> bool:
-    if estimator.loss not in ("logistic", "softmax"):
-        raise AttributeError(f"the {estimator.loss} loss gives no probabilities: use decision_function")
-    return True
-
-
-class OnlineClassifier(ClassifierMixin, OnlineEstimator):
+class OnlineClassifier(Classifying, OnlineEstimator):
     """What the classifiers over the online loop share."""
 
     #: What a loss of two classes becomes where there are more.
@@ -150,58 +142,3 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             check_labels(y, self.classes_)
         loss = now.loss if self._several.get(self.loss) == now.loss else self.loss
         return Task(loss, self._fitted.targets.classes, now.multilabel)
-
-    # ── the model ────────────────────────────────────────────────────────────────────────────────
-
-    @property
-    def coef_(self) -> NDArray[np.float64]:
-        """Weights of the selected features, (1, k) or (n_classes, k)."""
-        return np.atleast_2d(_one_of_two(self.selection_.weights.T, self._two).T)
-
-    @property
-    def intercept_(self) -> NDArray[np.float64]:
-        """The constant, (1,) or (n_classes,)."""
-        return _one_of_two(self.selection_.intercept, self._two).reshape(-1)
-
-    @property
-    def _two(self) -> bool:
-        """Whether there are two outputs for two classes."""
-        return self.selection_.loss.task == "classes" and len(self.selection_.intercept) == 2
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """w'x + b of each row: (n_samples,) for two classes, otherwise (n_samples, n_classes)."""
-        margins = self._margins(X)
-        return _one_of_two(margins, self._two)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each row; for several labels a row n_samples x n_labels of 0 and 1."""
-        margins = self.decision_function(X)
-        if self.selection_.multilabel:
-            return (margins > 0).astype(np.int64)
-        chosen = (margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
-        predicted: NDArray[Any] = self.classes_[chosen]
-        return predicted
-
-    @available_if(_gives_probabilities)
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities, n_samples x n_classes; for several labels a row that of each."""
-        margins = self._margins(X)
-        return self.selection_.probabilities(margins)
-
-    @available_if(_gives_probabilities)
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Logarithms of the probabilities."""
-        with np.errstate(divide="ignore"):
-            logarithms: NDArray[np.float64] = np.log(self.predict_proba(X))
-        return logarithms
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Accuracy; against the labels of the file or source itself where ``y`` is not given."""
-        if y is None:
-            return self._stored_score(X, "accuracy", sample_weight)
-        return float(super().score(X, y, sample_weight))
-
-
-def _one_of_two(values: NDArray[np.float64], two: bool) -> NDArray[np.float64]:
-    """Of two outputs, what speaks for the second class over the first, as scikit-learn has it."""
-    return values[..., 1] - values[..., 0] if two else values

@@ -57,8 +57,8 @@ class Race:
     """An engine of engines, with settings that differ in eta and lam.
 
     After 200, 400, 800, … rows the worse half leaves: by the mean loss of the rows predicted since the last time
-    (before they were learned), or where a number of features is wanted of a soft threshold, by how far each is from it. Where
-    batches end changes nothing.
+    (before they were learned), or where a number of features is wanted of a soft threshold, by how far each is
+    from it. Where batches end changes nothing.
     """
 
     def __init__(self, settings: OnlineSettings) -> None:
@@ -153,8 +153,8 @@ class Race:
         if 0 < self.settings.room < taken:
             raise SettingsError(
                 f"{len(self.runners)} settings learn side by side, and what they know of the features seen takes "
-                f"{taken} bytes together, more than the {self.settings.room} that the memory leaves: give more memory, or say "
-                "what eta and lam are to be."
+                f"{taken} bytes together, more than the {self.settings.room} that the memory leaves: give more memory, "
+                "or say what eta and lam are to be."
             )
 
     # ── as an engine ─────────────────────────────────────────────────────────────────────────────

@@ -27,7 +27,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run has come, for whoever shows it; ``grown`` is its resident memory over that at the start."""
+    """How far a run has come, for whoever shows it.
+
+    ``grown`` is its resident memory over that at the start; ``file`` is being read, number ``file_number`` (from 1) of
+    ``files``.
+    """
 
     rows: int
     features: int
@@ -39,6 +43,9 @@ class Progress:
     total_rows: int | None
     seconds: float
     grown: int
+    file: str | None = None
+    file_number: int = 0
+    files: int = 0
 
     @property
     def fraction(self) -> float | None:
@@ -95,6 +102,8 @@ class OnlineRun:
         self.passes_done = 0
         self.cursor = Cursor()
         self.skipped = 0
+        self._skips: dict[str, int] = {}
+        self._files = self.source.files()
         self._order = LabelOrder(get_loss(settings.loss).task != "real" and not settings.multilabel)
         self._rows_at_cursor = self.engine.rows
         self._features = 0
@@ -104,8 +113,10 @@ class OnlineRun:
             check_folder(run.checkpoint)
         if not source.rewindable and (run.passes > 1 or run.checkpoint is not None):
             raise SettingsError(
-                f"{source.describe()} can be read once: for several passes or a checkpoint save it to a file first"
+                f"{source.describe()} can be read once: for several passes or a checkpoint pass cache=True (--cache), "
+                "or save it to a file first"
             )
+        self.source.prepare()
         if run.checkpoint is not None and os.path.exists(run.checkpoint) and not run.restart:
             self._resume(run.checkpoint)
 
@@ -141,11 +152,13 @@ class OnlineRun:
             cursor=replace(self.cursor, skip=self.cursor.skip + learned),
             labels=self.targets.seen,
             engine=self.engine.state(),
+            skips=self.skipped_files,
         ).save(self.how.checkpoint)
         self._saved = time.monotonic()
 
     def progress(self) -> Progress:
         """How far it has come."""
+        part = min(self.cursor.part, max(0, len(self._files) - 1))
         return Progress(
             rows=self.engine.rows,
             features=self._features,
@@ -157,7 +170,16 @@ class OnlineRun:
             total_rows=self.source.total_rows,
             seconds=time.monotonic() - self._started,
             grown=self._most_resident - self._resident,
+            file=self._files[part] if self._files else None,
+            file_number=part + 1,
+            files=len(self._files),
         )
+
+    @property
+    def skipped_files(self) -> dict[str, int]:
+        """The bad lines passed over in each file that had some, in their order."""
+        found = {**self._skips, **self.source.skipped_files()}
+        return {name: found[name] for name in sorted(found)}
 
     def _batches(self) -> Iterator[tuple[Batch, Cursor]]:
         self._reading = source = self._source_of_pass()
@@ -233,6 +255,7 @@ class OnlineRun:
             raise FileFormatError(f"{os.fspath(path)}: not a checkpoint in order ({error}).") from None
         self.targets = Targets(self.targets.loss, saved.labels, multilabel=self.settings.multilabel)
         self.passes_done = saved.passes_done
+        self._skips = saved.skips
         self.cursor = saved.cursor
         self._rows_at_cursor = self.engine.rows
         log.info("resumed from %s after %d rows", os.fspath(path), self.engine.rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -36,6 +37,7 @@ def show_progress() -> Iterator[Shown]:
         yield Shown(_Log())
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
@@ -54,9 +56,10 @@ def show_progress() -> Iterator[Shown]:
 
         def show(progress: Progress) -> None:
             fraction = progress.fraction
+            number = min(progress.passes_done + 1, progress.passes)
             bar.update(
                 task,
-                description=f"pass {min(progress.passes_done + 1, progress.passes)} of {progress.passes}",
+                description=f"pass {number} of {progress.passes}{escape(in_file(progress))}",
                 total=None if fraction is None else 1.0,
                 completed=fraction or 0.0,
                 rates=rates(progress),
@@ -75,6 +78,13 @@ def rates(progress: Progress) -> str:
     return shown
 
 
+def in_file(progress: Progress) -> str:
+    """Which file is being read, where there are several."""
+    if progress.file is None or progress.files < 2:
+        return ""
+    return f", file {progress.file_number} of {progress.files} ({os.path.basename(progress.file)})"
+
+
 class _Log:
     """One line every few seconds."""
 
@@ -89,4 +99,4 @@ class _Log:
         left = ""
         if fraction:
             left = f", {100 * fraction:.0f} %, {progress.seconds * (1 - fraction) / fraction:.0f} s left"
-        log.info("%s%s", rates(progress), left)
+        log.info("%s%s%s", rates(progress), in_file(progress), left)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -50,8 +50,8 @@ def facts(selection: Selection, run: Progress | None, saved: str | None) -> list
         if provenance.get(key):
             told.append((name, show_scores(provenance[key])))
     if run is not None:
-        sizes = (plan["memory"], plan["total"], run.grown)
-        told.append(("memory", "{} allowed, {} planned, {} taken".format(*map(show_size, sizes))))
+        allowed = show_size(plan["memory"]) if plan["memory"] else "any"
+        told.append(("memory", f"{allowed} allowed, {show_size(plan['total'])} planned, {show_size(run.grown)} taken"))
         told.append(("time", f"{run.seconds:.2f} s, {run.rows / max(run.seconds, 1e-9):,.0f} rows/s"))
     if saved is not None:
         told.append(("saved", saved))
@@ -125,5 +125,15 @@ def _number(value: float | None) -> str:
     return f"{value:.4f}" if value == 0 or 1e-3 <= abs(value) < 1e6 else f"{value:.4g}"
 
 
-def _skipped(provenance: dict[str, object]) -> str:
-    return f" ({provenance['skipped']} bad lines skipped)" if provenance.get("skipped") else ""
+#: Files with bad lines that are named.
+_FILES_SHOWN = 5
+
+
+def _skipped(provenance: dict[str, Any]) -> str:
+    if not provenance.get("skipped"):
+        return ""
+    files: dict[str, int] = provenance.get("skipped_files", {})
+    most = sorted(files.items(), key=lambda file: -file[1])
+    shown = ", ".join(f"{count} of {name}" for name, count in most[:_FILES_SHOWN]) if len(files) > 1 else ""
+    more = f" and {len(files) - _FILES_SHOWN} files more" if len(files) > _FILES_SHOWN else ""
+    return f" ({provenance['skipped']} bad lines skipped{': ' if shown else ''}{shown}{more})"

@@ -19,12 +19,19 @@ class LineBlocks:
 
     Each block is ``(bytes, size, offset)``: an array with ``_native.padding`` readable bytes behind
     its ``size``, ending in a newline, and the place in the stream where it starts. Lines over the
-    cap are passed over, and ``too_long(first bytes, cap)`` is called for each. Where the stream is damaged
+    cap are passed over, and ``too_long(first bytes, cap)`` is called for each. Where rows may span lines,
+    ``last_row_end(block, size)`` says where the last whole one ends. Where the stream is damaged
     the lines before that come out whole, and ``stream.failure`` says why there are no more.
     """
 
     def __init__(
-        self, stream: Stream, part: Part, start: int, limits: ReadLimits, too_long: Callable[[bytes, int], None]
+        self,
+        stream: Stream,
+        part: Part,
+        start: int,
+        limits: ReadLimits,
+        too_long: Callable[[bytes, int], None],
+        last_row_end: Callable[[NDArray[np.uint8], int], int] | None = None,
     ) -> None:
         self._stream = stream
         self._cap = limits.line_cap
@@ -32,6 +39,7 @@ class LineBlocks:
         self._block = min(limits.block, limits.line_cap + 1)
         self._end = part.end
         self._too_long = too_long
+        self._last_row_end = last_row_end
         #: Where the first line starts that has not come out yet.
         self.offset = start
         self._carry = np.empty(0, np.uint8)  # read, but not yet part of a whole line
@@ -56,7 +64,7 @@ class LineBlocks:
             if finished and self._stream.failure is None and size > 0 and block[size - 1] != _NEWLINE:
                 block[size] = _NEWLINE
                 size += 1
-            whole = _native.after_last_newline(block, 0, size)
+            whole = self._whole(block, size, finished)
             self._carry = block[whole:size]
             if whole:
                 yield block, self._within(block, whole), self.offset
@@ -64,6 +72,12 @@ class LineBlocks:
             elif len(self._carry) > self._cap:
                 self._too_long(self._carry[:64].tobytes(), self._cap)
                 self._pass_line()
+
+    def _whole(self, block: NDArray[np.uint8], size: int, finished: bool) -> int:
+        """How much of a block is whole lines, or rows of several where there are such."""
+        if self._last_row_end is None:
+            return _native.after_last_newline(block, 0, size)
+        return size if finished and self._stream.failure is None else self._last_row_end(block, size)
 
     def _new_block(self, size: int) -> NDArray[np.uint8]:
         """Memory for text from here on, each byte at the same place of its page as in the file.

@@ -45,11 +45,23 @@ class Wrapped(Source):
     def limited(self, limits: ReadLimits) -> Source:
         return self._with(self.source.limited(limits))
 
+    def files(self) -> list[str]:
+        return self.source.files()
+
+    def skipped_files(self) -> dict[str, int]:
+        return self.source.skipped_files()
+
+    def prepare(self) -> None:
+        self.source.prepare()
+
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
         return self.source.where(cursor, batch, row)
 
     def describe(self) -> str:
         return self.source.describe()
+
+    def reading(self) -> dict[str, Any] | None:
+        return self.source.reading()
 
 
 class HeldOut(Wrapped):

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from thresher.errors import DataError
+from thresher.errors import DataError, UnreadableError
 from thresher.sources.zstd import Zstd
 
 #: First bytes of each format. Extensions are not looked at.
@@ -95,6 +95,8 @@ class Inflated(io.RawIOBase):
             try:
                 if not self._more():
                     return 0
+            except UnreadableError:  # of the stored bytes: nothing is wrong with those that came
+                raise
             except (zlib.error, OSError, lzma.LZMAError, EOFError) as error:
                 raise DataError(self._explained(error)) from None
             except Exception as error:  # zstandard's own type, without importing it here

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+#: The ending of files of parsed rows, as the cache keeps them.
+STORED = "thc"
 BY_ENDING = {
     "svm": "libsvm",
     "libsvm": "libsvm",
@@ -14,6 +16,17 @@ BY_ENDING = {
     "ffn": "fasta",
     "fq": "fasta",
     "fastq": "fasta",
+    STORED: "cache",
+    "csv": "csv",
+    "tsv": "csv",
+    "tab": "csv",
+    "jsonl": "jsonl",
+    "ndjson": "jsonl",
+    "parquet": "parquet",
+    "pq": "parquet",
+    "arrow": "parquet",
+    "feather": "parquet",
+    "ipc": "parquet",
 }
 COMPRESSED = frozenset({"gz", "bgz", "zst", "zstd", "xz", "bz2"})
 

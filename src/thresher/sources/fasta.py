@@ -15,7 +15,7 @@ from thresher.batch import Batch, Cursor
 from thresher.errors import DataError, SettingsError
 from thresher.kmers import Counts, Kmers, kmer_lengths
 from thresher.sources import open as opening
-from thresher.sources.faults import OnError, lines_before
+from thresher.sources.faults import OnError, Skips, lines_before
 from thresher.sources.labels import LabelTable
 from thresher.sources.lines import divided, grouped
 from thresher.sources.open import Part, PathLike, find_parts
@@ -65,6 +65,7 @@ class SequenceSource(Source):
     on_error: OnError = "stop"
     limits: ReadLimits = field(default_factory=ReadLimits)
     tally: Tally = field(default_factory=Tally, compare=False, repr=False)
+    skips: Skips = field(default_factory=Skips, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.on_error not in ("stop", "skip"):
@@ -100,6 +101,12 @@ class SequenceSource(Source):
             raise DataError(
                 "standard input has no name to take the label from: pass a table of labels (labels=, --labels)."
             )
+
+    def files(self) -> list[str]:
+        return [part.name for part in self.parts]
+
+    def skipped_files(self) -> dict[str, int]:
+        return self.skips.files()
 
     def describe(self) -> str:
         first = self.parts[0].name
@@ -145,7 +152,7 @@ class FastaSource(SequenceSource):
         cursor = start
         for number in range(start.part, len(self.parts)):
             if number != start.part:
-                cursor = replace(cursor, part=number, offset=0, line=0)
+                cursor = replace(cursor, part=number, offset=0, line=0, here=0)
             reading = self._read_part(self.parts[number], cursor, rows, only, want_labels)
             for batch, cursor in reading:
                 yield batch, cursor
@@ -181,9 +188,11 @@ class FastaSource(SequenceSource):
                 self.tally.left_out += taken["left_out"]
                 row, skipped = row + n, place.skipped
                 yield self._batch(part, taken), replace(place, row=row)
+        self.skips.note(part, place.here, "records", of=len(self.parts))
         if place.skipped > skipped:
             # Bad records behind the last row: they are counted in the cursor of a batch of no rows.
-            yield self._batch(part, sink.take()), replace(place, row=row, part=start.part + 1, offset=0, line=0)
+            behind = replace(place, row=row, part=start.part + 1, offset=0, line=0, here=0)
+            yield self._batch(part, sink.take()), behind
 
     def _batch(self, part: Part, taken: dict[str, Any]) -> Batch:
         lines = taken["line"] + 1

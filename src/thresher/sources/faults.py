@@ -24,6 +24,27 @@ _ADVICE = 'Mend it, or pass over such {} with on_error="skip" (--on-error skip).
 _TOLD = 5
 
 
+class Skips:
+    """Bad lines passed over, by file; shared by the copies of a source."""
+
+    def __init__(self) -> None:
+        self._parts: dict[Part, int] = {}
+
+    def note(self, part: Part, count: int, what: str, *, of: int) -> None:
+        """A file was read to its end, and had so many; told once, and only where there are several files."""
+        if self._parts.get(part, 0) != count and of > 1:
+            log.warning("%s: %d bad %s were skipped", part.name, count, what)
+        self._parts[part] = count
+
+    def files(self) -> dict[str, int]:
+        """The counts by file, of those that had some."""
+        found: dict[str, int] = {}
+        for part, count in list(self._parts.items()):  # a second thread may note one more
+            if count:
+                found[part.name] = found.get(part.name, 0) + count
+        return found
+
+
 class Place:
     """Where reading stands in a file, and what happens to bad lines there."""
 
@@ -42,39 +63,54 @@ class Place:
             start = _native.after_last_newline(block, 0, place)
             rest = block[place : min(size, place + 64)].tobytes().split(b"\n")[0]
             shown = f"at {_cut(rest)}" if rest.strip() else f"after {_cut(block[start:place][-40:].tobytes())}"
-            self._tell(line + lines + 1, place - start + 1, f"{what}, {shown}")
+            self._tell(self._line(line + lines + 1, place - start + 1), f"{what}, {shown}")
 
     def record(self, line: int, column: int, what: str) -> None:
         """A record of several lines that cannot be used; line and column count from 0."""
-        self._tell(line + 1, column + 1, what, "records")
+        self._tell(self._line(line + 1, column + 1), what, "records")
+
+    def row(self, where: str, what: str) -> None:
+        """A row of a table that cannot be used."""
+        self._tell(where, what, "rows")
 
     def too_long(self, text: bytes, cap: int) -> None:
         """A line over the cap, which starts with ``text``, is passed over."""
         what = f"the line is longer than {cap} bytes, the cap for this memory, at {_cut(text)}"
-        self._tell(self.cursor.line + 1, cap + 1, what)
-        self.cursor = replace(self.cursor, line=self.cursor.line + 1, skipped=self.cursor.skipped + 1)
+        self._tell(self._line(self.cursor.line + 1, cap + 1), what)
+        self.cursor = replace(self.cursor, line=self.cursor.line + 1)
+        self.count(1)
 
     def broken(self, error: DataError) -> None:
         """The file ends badly: damaged, cut short, or empty."""
         if self.on_error == "stop":
             raise error
         log.warning("%s Went on without the rest of it.", error)
-        self.cursor = replace(self.cursor, skipped=self.cursor.skipped + 1)
+        self.count(1)
 
     def empty(self) -> None:
         """The file holds not a byte."""
         if self.part.once:
             raise DataError(
-                f"{self.part.name}: nothing came. It can be read only once: for several passes write it to a "
-                "file first."
+                f"{self.part.name}: nothing came. It can be read only once: for several passes keep its "
+                "rows (cache=True, --cache), or write it to a file first."
             )
         self.broken(DataError(f"{self.part.name}: the file is empty. Check how it was made."))
 
-    def _tell(self, line: int, column: int, what: str, such: str = "lines") -> None:
+    def count(self, skipped: int) -> None:
+        """So many lines more were passed over."""
+        cursor = self.cursor
+        self.cursor = replace(cursor, skipped=cursor.skipped + skipped, here=cursor.here + skipped)
+
+    def _line(self, line: int, column: int) -> str:
+        if self.on_error == "skip" and self._told >= _TOLD:
+            return ""  # nobody will be told
+        return f"line {line + self._lines_before}, column {column}"
+
+    def _tell(self, where: str, what: str, such: str = "lines") -> None:
         self._told += 1
         if self.on_error == "skip" and self._told > _TOLD:
             return
-        message = f"{self.part.name}: line {line + self._lines_before}, column {column}: {what}."
+        message = f"{self.part.name}: {where}: {what}."
         if self.on_error == "stop":
             raise DataError(f"{message} {_ADVICE.format(such)}")
         log.warning("skipped: %s", message)

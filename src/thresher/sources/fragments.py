@@ -83,6 +83,9 @@ class FragmentSource(SequenceSource):
         drawn = (self.length, float(self.coverage), self.seed, self.span, self.order, self.rows)
         return {**super()._identity(), "fragments": drawn}
 
+    def files(self) -> list[str]:
+        return []  # a fragment may come from any of them
+
     def describe(self) -> str:
         return f"fragments of {self.length} letters of {super().describe()}"
 
@@ -182,6 +185,7 @@ class FragmentSource(SequenceSource):
             for place in feed(part, genomes, start, wildcards=wildcards, on_error=self.on_error, limits=self.limits):
                 self._check_room(genomes)
                 skipped = place.skipped
+            self.skips.note(part, skipped - start.skipped, "records", of=len(self.parts))
         if len(genomes) == 0:
             raise DataError(
                 f"{self.describe()}: no record has the {self.length} letters of a fragment. Choose shorter fragments."

@@ -17,8 +17,9 @@ from thresher.batch import Batch, Cursor, Names
 from thresher.errors import SettingsError
 from thresher.sources import open as opening
 from thresher.sources.blocks import LineBlocks
-from thresher.sources.faults import OnError, Place, lines_before
+from thresher.sources.faults import OnError, Place, Skips, lines_before
 from thresher.sources.open import Part, Stream
+from thresher.sources.remote import is_remote
 from thresher.sources.source import ReadLimits, Source
 
 
@@ -34,6 +35,7 @@ class LineSource(Source):
     on_error: OnError = "stop"
     multilabel: bool = False
     limits: ReadLimits = field(default_factory=ReadLimits)
+    skips: Skips = field(default_factory=Skips, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.on_error not in ("stop", "skip"):
@@ -43,6 +45,15 @@ class LineSource(Source):
     @abstractmethod
     def _parse(self) -> Callable[..., dict[str, Any]]:
         """The native parser of one block."""
+
+    def _parser(self, part: Part, cursor: Cursor) -> Callable[..., dict[str, Any]]:
+        """What parses the blocks of a part from a cursor on: one after the other, so that it may remember."""
+        return self._parse
+
+    @property
+    def _last_row_end(self) -> Callable[[NDArray[np.uint8], int], int] | None:
+        """Where the last whole row of a block ends, if not at its last newline."""
+        return None
 
     @property
     @abstractmethod
@@ -62,6 +73,12 @@ class LineSource(Source):
 
     def fingerprint(self) -> str:
         return opening.fingerprint(self.parts, format=self.format, multilabel=self.multilabel, on_error=self.on_error)
+
+    def files(self) -> list[str]:
+        return [part.name for part in self.parts]
+
+    def skipped_files(self) -> dict[str, int]:
+        return self.skips.files()
 
     def describe(self) -> str:
         first = self.parts[0].name
@@ -88,7 +105,7 @@ class LineSource(Source):
         cursor = start
         for number in range(start.part, len(self.parts)):
             if number != start.part:
-                cursor = replace(cursor, part=number, offset=0, line=0)
+                cursor = replace(cursor, part=number, offset=0, line=0, here=0)
             reading = self._read_part(self.parts[number], cursor, rows, only, want_names, want_labels)
             for batch, cursor in reading:
                 yield batch, cursor
@@ -108,12 +125,13 @@ class LineSource(Source):
         read_before = opening.stored_size(self.parts[: cursor.part]) or 0
         place = Place(part, self.on_error, cursor)
         skipped = cursor.skipped
+        parse = self._parser(part, cursor)
         with Stream(part.path, window_limit=self.limits.window) as stream:
-            blocks = LineBlocks(stream, part, cursor.offset, self.limits, place.too_long)
+            blocks = LineBlocks(stream, part, cursor.offset, self.limits, place.too_long, self._last_row_end)
             for block, size, offset in blocks:
                 at = 0
                 while at < size:
-                    parsed = self._parse(block, at, size, **options)
+                    parsed = parse(block, at, size, **options)
                     batch = _batch(block, at, parsed, place.cursor.line)
                     before, at, line = at, at + parsed["consumed"], place.cursor.line
                     place.cursor = replace(
@@ -122,8 +140,8 @@ class LineSource(Source):
                         line=line + parsed["lines"],
                         row=place.cursor.row + len(batch),
                         read=read_before + stream.stored() - part.begin,
-                        skipped=place.cursor.skipped + parsed["skipped"],
                     )
+                    place.count(parsed["skipped"])
                     # Rows before a bad line come out first, so what was read never depends on ``rows``.
                     if len(batch):
                         skipped = place.cursor.skipped
@@ -133,17 +151,21 @@ class LineSource(Source):
                 place.broken(stream.failure)
             elif blocks.offset == 0:
                 place.empty()
+        self.skips.note(part, place.cursor.here, "lines", of=len(self.parts))
         if place.cursor.skipped > skipped:
             # Bad lines behind the last row: they are counted in the cursor of a batch of no rows.
             nothing = _native.new_block(_native.padding)
-            parsed = self._parse(nothing, 0, 0, **options)
-            yield _batch(nothing, 0, parsed, 0), replace(place.cursor, part=cursor.part + 1, offset=0, line=0)
+            parsed = parse(nothing, 0, 0, **options)
+            yield _batch(nothing, 0, parsed, 0), replace(place.cursor, part=cursor.part + 1, offset=0, line=0, here=0)
 
 
 def _batch(block: NDArray[np.uint8], at: int, parsed: dict[str, Any], lines_before: int) -> Batch:
     names = None
     if parsed["names"] is not None:
-        names = Names(parsed["names"], block[at : at + parsed["consumed"]], parsed["prefixes"])
+        text = parsed.get("text")  # names stand in the block itself, unless the parser has made another text
+        names = Names(
+            parsed["names"], block[at : at + parsed["consumed"]] if text is None else text, parsed["prefixes"]
+        )
     return Batch(
         parsed["indptr"],
         parsed["keys"],
@@ -166,7 +188,7 @@ def grouped(pieces: list[Part], n: int) -> list[tuple[Part, ...]]:
 
 def divided(part: Part, n: int, limits: ReadLimits) -> list[Part]:
     """A file as up to ``n`` ranges of bytes, if it can be read from the middle."""
-    if n == 1 or part.once or part.begin or part.end is not None:
+    if n == 1 or part.once or part.begin or part.end is not None or is_remote(part.path):
         return [part]
     with Stream(part.path, window_limit=limits.window) as stream:
         if stream.compression is not None:

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from thresher.errors import DataError, UnreadableError
+from thresher.sources import remote
 from thresher.sources.decompress import Inflated, compression_of
 
 STDIN = "-"
@@ -48,7 +49,12 @@ class Stream:
         self.name = "<stdin>" if path == STDIN else path
         #: Why reading stopped before the end, if it did.
         self.failure: DataError | None = None
-        raw = _raw_stdin() if path == STDIN else _raw_file(path)
+        raw: io.RawIOBase
+        if remote.is_remote(path):
+            piece = remote.piece_size(window_limit)
+            raw, window_limit = remote.RemoteFile(path, piece), max(1, window_limit - 2 * piece)
+        else:
+            raw = _raw_stdin() if path == STDIN else _raw_file(path)
         self._stored: io.BufferedReader = io.BufferedReader(raw, 1 << 16)
         self.compression = compression_of(self._stored.peek(_HEAD)[:_HEAD])
         self._bytes: io.RawIOBase | io.BufferedReader = self._stored
@@ -73,6 +79,8 @@ class Stream:
         while filled < len(buffer) and self.failure is None:
             try:
                 n = self._bytes.readinto(buffer[filled:])
+            except UnreadableError:  # a lost connection: the data itself may be whole
+                raise
             except DataError as error:
                 self.failure = error
                 break
@@ -135,6 +143,8 @@ def find_parts(paths: PathLike | Iterable[PathLike]) -> list[Part]:
     for path in (os.fspath(p) for p in several):
         if path == STDIN or os.path.isfile(path):
             found.append(path)
+        elif remote.is_remote(path):
+            found += sorted(remote.find(path), key=_natural)
         elif os.path.isdir(path):
             inside = [str(p) for p in Path(path).iterdir() if p.is_file() and not p.name.startswith(".")]
             if not inside:
@@ -161,6 +171,11 @@ def stored_size(parts: Iterable[Part]) -> int | None:
     """Stored bytes in all, or None where that cannot be known."""
     total = 0
     for part in parts:
+        if remote.is_remote(part.path):
+            if (size := remote.size(part.path)) is None:
+                return None
+            total += size
+            continue
         if part.path == STDIN or not os.path.isfile(part.path):
             return None
         total += (os.path.getsize(part.path) if part.end is None else part.end) - part.begin
@@ -171,17 +186,42 @@ def stored_size(parts: Iterable[Part]) -> int | None:
 _WHOLE, _SAMPLES, _SAMPLE = 16 << 20, 128, 64 << 10
 
 
+def state(parts: Iterable[Part]) -> tuple[object, ...]:
+    """What changes when a file is written to, without looking into it: sizes and dates."""
+    found: list[object] = []
+    for part in parts:
+        if remote.is_remote(part.path):
+            found.append((part, remote.identity(part.path)))
+            continue
+        try:
+            status = os.stat(part.path)
+            found.append((part, status.st_size, status.st_mtime_ns))
+        except OSError:
+            found.append((part, None))
+    return tuple(found)
+
+
+def dates(parts: Iterable[Part]) -> tuple[int, ...]:
+    """When those files were last written to of which a fingerprint sees only samples."""
+    found = [os.stat(part.path) for part in parts if os.path.isfile(part.path)]
+    return tuple(status.st_mtime_ns for status in found if status.st_size > _WHOLE)
+
+
 def fingerprint(parts: Iterable[Part], **options: object) -> str:
     """A hash of what the files hold and how they are read.
 
     Sizes always count. Files up to 16 MB are hashed whole, larger ones by 128 samples of 64 kB
-    spread over them, so a change of a few bytes in a large file that keeps its size can be missed.
+    spread over them, so a change of a few bytes in a large file that keeps its size can be missed. Files
+    elsewhere are known by their size and the tag or date that comes with them.
     """
     digest = hashlib.blake2b(digest_size=16)
     digest.update(repr(sorted(options.items())).encode())
     for part in parts:
         if part.once:
             digest.update(b"stdin")
+            continue
+        if remote.is_remote(part.path):
+            digest.update(remote.identity(part.path).encode())
             continue
         with _raw_file(part.path) as file:
             size = os.fstat(file.fileno()).st_size

@@ -53,7 +53,8 @@ def feed(
         def reached(where: tuple[int, int, int]) -> Cursor:
             offset, lines, skipped = where
             read = read_before + stream.stored() - part.begin
-            return replace(cursor, offset=offset, line=lines, skipped=skipped, read=read)
+            here = cursor.here + skipped - cursor.skipped
+            return replace(cursor, offset=offset, line=lines, skipped=skipped, here=here, read=read)
 
         def tell() -> None:
             for fault in scanner.take_faults():
@@ -83,7 +84,8 @@ def feed(
             tell()
         end = reached(scanner.reached)
         # What `broken` counted is not the scanner's.
-        yield replace(end, skipped=end.skipped + place.cursor.skipped - cursor.skipped)
+        broken = place.cursor.skipped - cursor.skipped
+        yield replace(end, skipped=end.skipped + broken, here=end.here + broken)
 
 
 def _layout(part: Part, begin: int, limits: ReadLimits) -> bool | None:

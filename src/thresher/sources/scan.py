@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from thresher.errors import DataError, SettingsError
 from thresher.kmers import Kmers
+from thresher.sources.cache import DEFAULT_SIZE, cached
 from thresher.sources.endings import format_by_name
 from thresher.sources.fasta import OPTIONS as SEQUENCE_OPTIONS
 from thresher.sources.fasta import SequenceSource, scan_fasta
@@ -18,10 +20,13 @@ from thresher.sources.faults import OnError
 from thresher.sources.libsvm import scan_libsvm
 from thresher.sources.lines import LineSource
 from thresher.sources.open import Part, PathLike, Stream, find_parts
+from thresher.sources.recipes import TABLE_FORMATS, TABLE_OPTIONS, TEXT_OPTIONS, scan_like, scan_table_or_text
+from thresher.sources.schema import find_column
 from thresher.sources.source import ReadLimits, Source
 from thresher.sources.vw import scan_vw
 
-FORMATS = ("libsvm", "vw", "fasta")
+FORMATS = ("libsvm", "vw", "fasta", *TABLE_FORMATS, "cache")
+_TABLE_OPTIONS = frozenset({*TABLE_OPTIONS, *TEXT_OPTIONS})
 _FILE_OPTIONS = ("format", "on_error", "multilabel")
 
 
@@ -31,6 +36,8 @@ def scan(
     format: str | None = None,
     on_error: OnError = "stop",
     multilabel: bool = False,
+    cache: str | os.PathLike[str] | bool | None = None,
+    cache_size: str | int = DEFAULT_SIZE,
     **sequences: Any,
 ) -> Source:
     """Read files in the format their name or, failing that, their first line shows.
@@ -38,16 +45,25 @@ def scan(
     Parameters
     ----------
     paths : path, glob, folder, "-" for standard input, or several of these
-    format : {"libsvm", "vw", "fasta"}, optional
-        Say it instead of having it guessed; needed for standard input. ``fasta`` is FASTQ too.
+    format : {"libsvm", "vw", "fasta", "csv", "jsonl", "parquet", "cache"}, optional
+        Say it instead of having it guessed; needed for standard input. ``fasta`` is FASTQ too, ``csv`` any separated
+        text, ``parquet`` Arrow IPC too, ``cache`` a file of parsed rows.
     on_error : {"stop", "skip"}
         What to do about a malformed line.
     multilabel : bool
         LIBSVM rows start with several labels.
+    cache : path or True, optional
+        Keep the parsed rows in this folder (True: the user's cache folder), so that later passes and runs read
+        them from there; see `thresher.cached`.
+    cache_size : str or int
+        What the files in that folder may take together.
     sequences
-        ``kmer``, ``canonical``, ``fragments`` and the other options of `thresher.scan_fasta`, for FASTA and FASTQ.
+        ``kmer``, ``canonical``, ``fragments`` and the other options of `thresher.scan_fasta`, for FASTA and FASTQ;
+        ``target``, ``numeric``, ``schema`` and the others of `thresher.scan_csv`, for tables; ``text``, ``words`` and
+        the others of `thresher.scan_text`, for texts.
     """
-    return _scan(paths, format, on_error, multilabel, None, sequences)
+    source = _scan(paths, format, on_error, multilabel, None, sequences)
+    return source if cache is None or cache is False else cached(source, cache, size=cache_size)
 
 
 def _scan(
@@ -55,37 +71,75 @@ def _scan(
     format: str | None,
     on_error: OnError,
     multilabel: bool,
-    like: Kmers | None,
-    sequences: dict[str, Any],
+    like: Kmers | Mapping[str, Any] | None,
+    options: dict[str, Any],
 ) -> Source:
-    """`scan`; sequences are read ``like`` these k-mers, where nothing else is said."""
-    if unknown := [name for name in sequences if name not in SEQUENCE_OPTIONS]:
+    """`scan`; files are read ``like`` these k-mers, or as this recipe says, where nothing else is said."""
+    if unknown := [name for name in options if name not in SEQUENCE_OPTIONS and name not in _TABLE_OPTIONS]:
         raise TypeError(f"unexpected keyword argument {unknown[0]!r}")
+    given = {name: value for name, value in options.items() if value is not None and value is not False}
+    given |= {name: False for name in ("header", "lower") if options.get(name) is False}
+    if isinstance(like, Mapping) and not given and (source := scan_like(paths, like, format, on_error)) is not None:
+        return source
+    texts = format is None and "text" not in given and all(name in TEXT_OPTIONS for name in given)
+    if texts and (folders := _class_folders(paths)) is not None:
+        return folders(on_error=on_error, **given)
     parts = find_parts(paths)
-    kind = format or _guess(parts[0].path)
+    kind = format or _guess(parts[0].path, given)
     files = [part.path for part in parts]
-    given = {name: value for name, value in sequences.items() if value not in (None, False)}
+    if multilabel and kind != "libsvm" and kind in FORMATS:
+        raise SettingsError("multilabel is for LIBSVM files: rows of other files have one label")
+    if kind in TABLE_FORMATS:
+        return scan_table_or_text(files, kind, on_error, given)
+    if "target" in given or "weight" in given:
+        raise SettingsError("a file or source brings its own labels and weights: pass no y, weight or target")
     if kind in ("fasta", "fastq"):
-        if multilabel:
-            raise SettingsError("multilabel is for LIBSVM files: a sequence has one label")
-        return scan_fasta(files, on_error=on_error, **{**({} if like is None else like.reading()), **given})
+        if others := [name for name in given if name not in SEQUENCE_OPTIONS]:
+            raise SettingsError(f"{', '.join(others)}: for tables and texts only")
+        similar = like.reading() if isinstance(like, Kmers) else {}
+        return scan_fasta(files, on_error=on_error, **{**similar, **given})
     if given:
-        raise SettingsError(f"{', '.join(given)}: for FASTA and FASTQ files only")
+        what = "FASTA and FASTQ files" if all(name in SEQUENCE_OPTIONS for name in given) else "tables and texts"
+        raise SettingsError(f"{', '.join(given)}: for {what} only")
     if kind == "libsvm":
         return scan_libsvm(files, on_error=on_error, multilabel=multilabel)
     if kind == "vw":
-        if multilabel:
-            raise SettingsError("multilabel is for LIBSVM files: VW text has one simple label a row")
         return scan_vw(files, on_error=on_error)
+    if kind == "cache":
+        if multilabel or on_error != "stop":
+            raise SettingsError("a file of parsed rows says itself how it was read: leave out multilabel and on_error")
+        from thresher.sources.stored_source import scan_cache
+
+        return scan_cache(files)
     raise SettingsError(f"unknown format {kind!r}: one of {', '.join(FORMATS)}")
 
 
-def _guess(path: str) -> str:
+def _class_folders(paths: PathLike | Iterable[PathLike]) -> Callable[..., Source] | None:
+    """How to read a folder of folders of texts; None where the paths are something else."""
+    several = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    if not several or not all(os.path.isdir(path) for path in several):
+        return None
+    for path in several:
+        with os.scandir(path) as inside:
+            if any(entry.is_file() and not entry.name.startswith(".") for entry in inside):
+                return None
+    from thresher.sources.class_folders import class_files
+
+    if class_files(paths) is None:
+        return None
+    from thresher.sources.text import scan_text
+
+    return partial(scan_text, paths)
+
+
+def _guess(path: str, given: Mapping[str, Any]) -> str:
     if by_name := format_by_name(os.path.basename(path)):
         return by_name
+    if "schema" in given:
+        return "csv"
     if Part(path).once:
         raise SettingsError(
-            "the format of standard input or a pipe is not guessed: pass format= (--format libsvm, vw or fasta)"
+            f"the format of standard input or a pipe is not guessed: pass format= (--format {', '.join(FORMATS)})"
         )
     with Stream(path, window_limit=ReadLimits().window) as stream:
         head = bytearray(4096)
@@ -101,6 +155,10 @@ def _guess(path: str) -> str:
         if re.match(rb"\s*([-+.\deE,]+\s+)?(qid:\d+\s+)?(\d+:[-+.\deE]+\s*)+", line):
             return "libsvm"
         break
+    if head.startswith((b"PAR1", b"ARROW1")):
+        return "parquet"
+    if "target" in given or "text" in given:  # no other format has columns
+        return "jsonl" if bytes(head[:size]).lstrip().startswith(b"{") else "csv"
     if stream.failure is not None:
         raise stream.failure
     if size == 0:
@@ -116,8 +174,8 @@ def as_source(
     y: Any = None,
     *,
     weight: Any = None,
-    target: str | None = None,
-    like: Kmers | None = None,
+    target: str | int | None = None,
+    like: Kmers | Mapping[str, Any] | None = None,
     **reading: Any,
 ) -> Source:
     """Whatever a user may hand over as data: a path, a `Source`, a matrix or a frame.
@@ -126,22 +184,28 @@ def as_source(
     ----------
     data : Source, path, paths, ndarray, SciPy matrix, DataFrame or Arrow table
     y, weight : array-like, optional
-        Targets and importances; only for data in memory, files bring their own.
-    target : str, optional
-        The column of a frame that holds the targets.
-    like : Kmers, optional
-        How sequences in files are read where ``reading`` says nothing else: as a model was made.
+        Targets and importances; only for data in memory, files bring their own. ``weight`` may be a column of a
+        table in a file.
+    target : str or int, optional
+        The column of a frame, or of a table in a file, that holds the targets.
+    like : Kmers or mapping, optional
+        How files are read where ``reading`` says nothing else: as a model was made (`Source.reading`).
     reading
-        ``format``, ``on_error``, ``multilabel`` and options for sequences, for paths.
+        ``format``, ``on_error``, ``multilabel`` and options for sequences, tables and texts, for paths.
     """
     if is_stored(data):
-        if y is not None or weight is not None or target is not None:
+        of_table = not isinstance(data, Source) and (weight is None or isinstance(weight, (str, int)))
+        if of_table:
+            reading |= {name: value for name, value in (("target", target), ("weight", weight)) if value is not None}
+        elif weight is not None or target is not None or y is not None:
+            raise SettingsError("a file or source brings its own labels and weights: pass no y, weight or target")
+        if y is not None:
             raise SettingsError("a file or source brings its own labels and weights: pass no y, weight or target")
         if isinstance(data, Source):
             return data
         format, on_error, multilabel = (reading.pop(name, None) for name in _FILE_OPTIONS)
         return _scan(data, format, on_error or "stop", bool(multilabel), like, reading)
-    if unknown := [name for name in reading if name not in (*_FILE_OPTIONS, *SEQUENCE_OPTIONS)]:
+    if unknown := [name for name in reading if name not in (*_FILE_OPTIONS, *SEQUENCE_OPTIONS, *_TABLE_OPTIONS)]:
         raise TypeError(f"unexpected keyword argument {unknown[0]!r}")
     if given := [name for name, value in reading.items() if value not in (None, "stop", False)]:
         raise SettingsError(f"{', '.join(given)}: for files, not for data in memory")
@@ -150,9 +214,7 @@ def as_source(
     table = arrow_table(data)
     if table is not None:
         if target is not None:
-            if target not in table.column_names:
-                columns = ", ".join(map(str, table.column_names[:20]))
-                raise DataError(f"there is no column {target!r}; there are {columns}")
+            target = find_column(target, table.column_names, "the table", "target")
             y = table.column(target).to_numpy()
             table = table.drop_columns([target])
         return TableSource(table, y, weight)
@@ -189,4 +251,4 @@ def is_file_source(source: Source) -> bool:
     """Whether reading the source takes parsing, so that reading ahead pays."""
     while hasattr(source, "source"):
         source = source.source
-    return isinstance(source, (LineSource, SequenceSource))
+    return isinstance(source, (LineSource, SequenceSource)) or hasattr(source, "form")

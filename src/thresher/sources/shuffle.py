@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -37,8 +38,20 @@ class Shuffled(Source):
     def describe(self) -> str:
         return self.source.describe()
 
+    def reading(self) -> dict[str, Any] | None:
+        return self.source.reading()
+
     def limited(self, limits: ReadLimits) -> Source:
         return Shuffled(self.source.limited(limits), seed=self.seed, rows=self.rows, features=self.features)
+
+    def files(self) -> list[str]:
+        return self.source.files()
+
+    def skipped_files(self) -> dict[str, int]:
+        return self.source.skipped_files()
+
+    def prepare(self) -> None:
+        self.source.prepare()
 
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
         inner = cursor.inner or Cursor()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,8 +99,9 @@ class Source(ABC):
             raise SettingsError(f"a batch needs at least one row, not {rows}")
         start = start or Cursor()
         only = None if keys is None else _native.KeyIndex(np.unique(np.asarray(keys, dtype=np.uint64)))
-        skip = start.skip
-        for batch, cursor in self._read(rows, replace(start, skip=0), only, want_names, want_labels):
+        skip = start.past + start.skip
+        start = replace(start, row=start.row - start.past, past=0, skip=0)
+        for batch, cursor in self._read(rows, start, only, want_names, want_labels):
             if 0 < skip >= len(batch):
                 skip -= len(batch)
                 continue
@@ -110,7 +112,7 @@ class Source(ABC):
     def _read(
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
     ) -> Iterator[tuple[Batch, Cursor]]:
-        """`batches` for a start without ``skip`` and with the keys as an index."""
+        """`batches` for a start without ``past`` and ``skip`` and with the keys as an index."""
 
     @abstractmethod
     def fingerprint(self) -> str:
@@ -135,6 +137,22 @@ class Source(ABC):
     def limited(self, limits: ReadLimits) -> Source:
         """The same source, reading within these limits."""
         return self
+
+    def files(self) -> list[str]:
+        """The names of the files it reads, one after the other; a cursor's ``part`` counts them."""
+        return []
+
+    def skipped_files(self) -> dict[str, int]:
+        """The bad lines (or records) passed over in each file that was read to its end and had some."""
+        return {}
+
+    def prepare(self) -> None:
+        """Do now, and on this thread, what the first reading would otherwise begin with."""
+        return
+
+    def reading(self) -> dict[str, Any] | None:
+        """How to read other files in the same way, as JSON has it, where names alone do not say it."""
+        return None
 
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
         """For people: where row ``row`` of ``batch`` stands; ``cursor`` came with the batch."""

@@ -1,0 +1,116 @@
+// A few threads that stay, for work that is cut into numbered parts.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace thresher {
+
+/// Somebody asked to stop: the work is not done.
+struct Stopped : std::runtime_error {
+  Stopped() : std::runtime_error("stopped") {}
+};
+
+/// Parts are handed out in order to whoever is free. A part must not care who does it or when: that is what makes
+/// every result the same for any number of threads.
+class Team {
+ public:
+  /// `stop` is asked now and then, on the thread that called `run`.
+  explicit Team(unsigned threads, std::function<bool()> stop = {}) : stop_(std::move(stop)) {
+    if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
+    for (unsigned i = 1; i < threads; ++i) others_.emplace_back([this] { serve(); });
+  }
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+  ~Team() {
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+    }
+    changed_.notify_all();
+    for (std::thread& other : others_) other.join();
+  }
+
+  [[nodiscard]] std::size_t size() const { return others_.size() + 1; }
+
+  /// Do body(0) ... body(parts - 1), and come back when all are done. What a part throws comes out here.
+  void run(std::size_t parts, const std::function<void(std::size_t)>& body) {
+    next_ = 0;
+    parts_ = parts;
+    body_ = &body;
+    failure_ = nullptr;
+    const bool together = !others_.empty() && parts > 1;
+    if (together) {
+      {
+        const std::lock_guard lock(mutex_);
+        ++round_;
+        busy_ = others_.size();
+      }
+      changed_.notify_all();
+    }
+    bool stopped = false;
+    work([&] { return stopped = stopped || (stop_ && stop_()); });
+    if (together) {
+      std::unique_lock lock(mutex_);
+      done_.wait(lock, [this] { return busy_ == 0; });
+    }
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    if (stopped) throw Stopped();
+  }
+
+ private:
+  template <class Stop>
+  void work(Stop&& stop) {
+    for (;;) {
+      const std::size_t part = next_.fetch_add(1);
+      if (part >= parts_) return;
+      try {
+        (*body_)(part);
+      } catch (...) {
+        const std::lock_guard lock(mutex_);
+        if (!failure_) failure_ = std::current_exception();
+        next_ = parts_;
+      }
+      if (stop()) next_ = parts_;
+    }
+  }
+
+  void serve() {
+    std::size_t seen = 0;
+    for (;;) {
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return ending_ || round_ != seen; });
+        if (ending_) return;
+        seen = round_;
+      }
+      work([] { return false; });
+      const std::lock_guard lock(mutex_);
+      if (--busy_ == 0) done_.notify_one();
+    }
+  }
+
+  std::function<bool()> stop_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::condition_variable done_;
+  std::atomic<std::size_t> next_{0};
+  std::size_t parts_ = 0;
+  const std::function<void(std::size_t)>* body_ = nullptr;
+  std::exception_ptr failure_;
+  std::size_t round_ = 0;
+  std::size_t busy_ = 0;
+  bool ending_ = false;
+  std::vector<std::thread> others_;  // last: they start when everything above is there
+};
+
+}  // namespace thresher

@@ -1,0 +1,92 @@
+// Solvers of the working-set loop.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+
+#include "bind/team.hpp"
+#include "working_set/block_prox.hpp"
+#include "working_set/block_solver.hpp"
+
+namespace thresher::bind {
+
+namespace {
+
+using namespace thresher::working_set;
+using Floats = Array<const double>;
+
+std::vector<double> vector_of(const Floats& values) { return {values.data(), values.data() + values.shape(0)}; }
+
+nb::object array_of(const std::vector<double>& values) {
+  Buffer<double> out;
+  out.resize(values.size());
+  std::copy(values.begin(), values.end(), out.data());
+  return to_numpy(std::move(out));
+}
+
+void add_block(BlockSolver& solver, const Array<const std::int64_t>& indptr, const Array<const std::uint32_t>& rows,
+               const Array<const float>& values, const Floats& scales) {
+  const std::size_t columns = scales.shape(0);
+  const std::int64_t* p = indptr.data();
+  if (indptr.shape(0) != columns + 1 || p[0] != 0) throw nb::value_error("indptr must start at 0 and fit the scales");
+  for (std::size_t j = 0; j < columns; ++j)
+    if (p[j + 1] < p[j]) throw nb::value_error("indptr must not fall");
+  const auto n = static_cast<std::size_t>(p[columns]);
+  if (rows.shape(0) != n || values.shape(0) != n) throw nb::value_error("rows and values must be as many as indptr says");
+  for (std::size_t j = 0; j < columns; ++j)
+    for (std::int64_t i = p[j]; i < p[j + 1]; ++i)
+      if (rows.data()[i] >= solver.design().rows() || (i > p[j] && rows.data()[i] <= rows.data()[i - 1]))
+        throw nb::value_error("the rows of a column must rise and be there");
+  solver.design().add_block(p, rows.data(), values.data(), scales.data(), columns);
+}
+
+nb::dict solve(BlockSolver& solver, double tolerance, int most, ListeningTeam& team) {
+  const Solved solved = freely([&] { return solver.solve(tolerance, most, team); });
+  nb::dict out;
+  out["objective"] = solved.objective;
+  out["dual"] = solved.dual;
+  out["bound"] = solved.bound;
+  out["shift"] = solved.shift;
+  out["steps"] = solved.steps;
+  return out;
+}
+
+}  // namespace
+
+void bind_working_set(nb::module_& m) {
+  m.def(
+      "shrink_norms",
+      [](const Floats& norms, double tau) {
+        std::vector<double> out = vector_of(norms);
+        shrink_norms(out, tau);
+        return array_of(out);
+      },
+      nb::arg("norms"), nb::arg("tau"));
+
+  nb::class_<BlockSolver>(m, "BlockSolver")
+      .def(
+          "__init__",
+          [](BlockSolver* self, const std::string& loss, double delta, const Floats& y, const Floats& weights, bool shift) {
+            if (weights.shape(0) != y.shape(0)) throw nb::value_error("one weight a row is needed");
+            new (self) BlockSolver(RowLoss(Loss{loss_kind(loss), delta}, vector_of(y), vector_of(weights), shift),
+                                   Design(y.shape(0)));
+          },
+          nb::arg("loss"), nb::arg("delta"), nb::arg("y"), nb::arg("weights"), nb::arg("shift"))
+      .def("add_block", &add_block, nb::arg("indptr"), nb::arg("rows"), nb::arg("values"), nb::arg("scales"))
+      .def("solve", &solve, nb::arg("tolerance"), nb::arg("most"), nb::arg("team"))
+      .def(
+          "restore",
+          [](BlockSolver& solver, const Floats& weights, double shift, double tau, ListeningTeam& team) {
+            if (weights.shape(0) != solver.design().columns()) throw nb::value_error("one weight a column is needed");
+            freely([&] { solver.restore(vector_of(weights), shift, tau, team); });
+          },
+          nb::arg("weights"), nb::arg("shift"), nb::arg("tau"), nb::arg("team"))
+      .def_prop_ro("weights", [](BlockSolver& solver) { return array_of(solver.weights()); })
+      .def_prop_ro("shift", [](BlockSolver& solver) { return solver.shift(); })
+      .def_prop_ro("tau", [](BlockSolver& solver) { return solver.tau(); })
+      .def_prop_ro("slopes", [](BlockSolver& solver) { return array_of(solver.slopes()); })
+      .def_prop_ro("margins", [](BlockSolver& solver) { return array_of(solver.margins()); })
+      .def_prop_ro("bytes", [](BlockSolver& solver) { return solver.design().bytes(); });
+}
+
+}  // namespace thresher::bind

@@ -1,0 +1,50 @@
+// The columns of a dense matrix that stays where it is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/team.hpp"
+#include "families/best.hpp"
+#include "families/column_store.hpp"
+#include "families/scores.hpp"
+
+namespace thresher::families {
+
+/// The matrix of `rows` x `columns` numbers: the one at (i, j) is data[i * row_step + j * column_step], and one of the
+/// steps is 1. Numbers count in single precision, as everywhere else.
+template <class T>
+class DenseColumns {
+ public:
+  /// With `weights`, a row's importance counts in the columns' squares.
+  DenseColumns(const T* data, std::size_t rows, std::size_t columns, std::size_t row_step, std::size_t column_step,
+               const double* weights, Team& team);
+
+  [[nodiscard]] std::size_t rows() const { return rows_; }
+  [[nodiscard]] std::size_t columns() const { return columns_; }
+  /// Whether every number is finite (in single precision).
+  [[nodiscard]] bool finite() const;
+
+  [[nodiscard]] std::vector<Best> top(const double* residuals, std::size_t outputs, std::size_t most, ScoreRule rule,
+                                      Team& team) const;
+  void sums(const double* residual, const std::uint64_t* keys, std::size_t n, double* sums, double* squares,
+            Team& team) const;
+  [[nodiscard]] TakenColumns take(const std::uint64_t* keys, std::size_t n) const;
+
+ private:
+  static constexpr std::size_t width = 1024;  // columns a part: their sums stay in the nearest cache
+
+  /// Σ a·x of the columns [begin, end), or with `squared` Σ a·x² (a is 1 where there is none), in the order of the rows.
+  template <bool squared>
+  void add_up(const double* a, std::size_t begin, std::size_t end, double* sums) const;
+
+  const T* data_;
+  std::size_t rows_;
+  std::size_t columns_;
+  std::size_t row_step_;
+  std::size_t column_step_;
+  std::vector<double> squares_;
+};
+
+}  // namespace thresher::families

@@ -1,0 +1,59 @@
+// Rows of separated text, whole and cut anywhere. The first byte chooses the marks, the rest is the text.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "fuzz/require.hpp"
+#include "sources/csv_rows.hpp"
+
+namespace {
+
+using namespace thresher::sources;
+
+/// Where rows start and in which lines, one after the other; in a block of just its size.
+std::string described(std::string_view text, CsvMarks marks, std::size_t most, std::size_t offset, std::int64_t line) {
+  const std::unique_ptr<char[]> block(new char[text.size()]);
+  text.copy(block.get(), text.size());
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const CsvRows rows = csv_rows(block.get() + at, text.size() - at, marks, most);
+    REQUIRE(rows.starts.size() <= most && rows.size <= text.size() - at);
+    for (std::size_t i = 0; i < rows.starts.size(); ++i) {
+      REQUIRE(i == 0 || rows.starts[i] > rows.starts[i - 1]);
+      REQUIRE(static_cast<std::size_t>(rows.starts[i]) < rows.size);
+      out += std::to_string(offset + at + static_cast<std::size_t>(rows.starts[i])) + ':' +
+             std::to_string(line + rows.lines[i]) + '\n';
+    }
+    if (rows.size == 0) break;  // a quote that is never closed
+    at += rows.size;
+    line += rows.size_lines;
+  }
+  return out;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 1) return 0;
+  const CsvMarks marks{",;\t|"[data[0] % 4], (data[0] & 4) != 0 ? '\0' : '"'};
+  std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  text += '\n';  // as every block has it in the end
+  const std::string whole = described(text, marks, 1'000'000, 0, 0);
+  REQUIRE(described(text, marks, 1, 0, 0) == whole);
+  REQUIRE(described(text, marks, 3, 0, 0) == whole);
+  for (std::size_t cut = 0; cut <= text.size(); ++cut) {
+    const std::unique_ptr<char[]> block(new char[cut]);
+    text.copy(block.get(), cut);
+    const std::size_t end = after_last_row(block.get(), cut, marks);
+    REQUIRE(end <= cut);
+    const CsvRows before = csv_rows(text.data(), end, marks, 1'000'000);
+    REQUIRE(before.size == end);
+    const std::string_view view(text);
+    REQUIRE(described(view.substr(0, end), marks, 1'000'000, 0, 0) +
+                described(view.substr(end), marks, 1'000'000, end, before.size_lines) ==
+            whole);
+  }
+  return 0;
+}

@@ -1,0 +1,109 @@
+#include "working_set/row_loss.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "working_set/design.hpp"
+
+namespace thresher::working_set {
+
+RowLoss::Sums RowLoss::of_row(double m, double y) const {
+  switch (loss_.kind) {
+    case LossKind::logistic: {
+      // One exponential gives the value, the slope and the curvature.
+      const double z = y * m;
+      const double e = std::exp(-std::fabs(z));
+      const double large = 1.0 / (1.0 + e);
+      const double p = z > 0.0 ? e * large : large;  // 1 / (1 + exp(z))
+      return {std::max(-z, 0.0) + std::log1p(e), -y * p, e * large * large, p};
+    }
+    case LossKind::squared_hinge: {
+      const double gap = std::max(0.0, 1.0 - y * m);
+      return {0.5 * gap * gap, -y * gap, gap > 0.0 ? 1.0 : 0.0, gap};
+    }
+    case LossKind::squared: {
+      const double r = m - y;
+      return {0.5 * r * r, r, 1.0, std::fabs(r)};
+    }
+    default: {
+      const double slope = loss_.derivative(m, y);
+      return {loss_.value(m, y), slope, loss_.curvature(), std::fabs(slope)};
+    }
+  }
+}
+
+RowLoss::Sums RowLoss::sums(const double* margins, double shift, Team& team) const {
+  std::vector<Sums> parts(panels(rows()));
+  team.run(parts.size(), [&](std::size_t p) {
+    Sums sum;
+    const std::size_t end = std::min((p + 1) * panel, rows());
+    for (std::size_t i = p * panel; i < end; ++i) {
+      const Sums one = of_row(margins[i] + shift, y_[i]);
+      const double c = weights_[i];
+      sum.value += c * one.value;
+      sum.slope += c * one.slope;
+      sum.curvature += c * one.curvature;
+      sum.size += c * one.size;
+    }
+    parts[p] = sum;
+  });
+  Sums all;
+  for (const Sums& part : parts) {
+    all.value += part.value;
+    all.slope += part.slope;
+    all.curvature += part.curvature;
+    all.size += part.size;
+  }
+  return all;
+}
+
+double RowLoss::at_best_shift(const double* margins, double& shift, Team& team) const {
+  Sums now = sums(margins, shift, team);
+  if (!shift_) return now.value;
+  // Newton's steps between bounds: the slope never falls with the shift.
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  double best = shift;
+  double best_slope = std::fabs(now.slope);
+  double value = now.value;
+  double reach = 1.0;
+  for (int step = 0; step < 100 && std::fabs(now.slope) > 1e-14 * now.size; ++step) {
+    if (now.slope > 0.0) high = shift;
+    else low = shift;
+    double next = now.curvature > 0.0 ? shift - now.slope / now.curvature : shift - std::copysign(reach *= 2.0, now.slope);
+    if (!(next > low && next < high)) {
+      if (!std::isfinite(low) || !std::isfinite(high)) next = shift - std::copysign(reach *= 2.0, now.slope);
+      else next = 0.5 * (low + high);
+    }
+    if (next == shift || next == low || next == high) break;
+    shift = next;
+    now = sums(margins, shift, team);
+    if (std::fabs(now.slope) < best_slope) {
+      best_slope = std::fabs(now.slope);
+      best = shift;
+      value = now.value;
+    }
+  }
+  shift = best;
+  return value;
+}
+
+double RowLoss::slopes(const double* margins, double shift, double* out, Team& team) const {
+  std::vector<double> parts(panels(rows()));
+  team.run(parts.size(), [&](std::size_t p) {
+    double sum = 0.0;
+    const std::size_t end = std::min((p + 1) * panel, rows());
+    for (std::size_t i = p * panel; i < end; ++i) {
+      const double m = margins[i] + shift;
+      out[i] = weights_[i] * loss_.derivative(m, y_[i]);
+      sum += out[i] * m;
+    }
+    parts[p] = sum;
+  });
+  double all = 0.0;
+  for (const double part : parts) all += part;
+  return all;
+}
+
+}  // namespace thresher::working_set

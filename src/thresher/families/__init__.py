@@ -1,0 +1,1 @@
+"""Where features come from: families that a working-set loop proposes from."""

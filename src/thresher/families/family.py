@@ -1,0 +1,58 @@
+"""What the working-set loop asks of a family of features; solvers never know which one they have."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ids = NDArray[np.uint64]
+Floats = NDArray[np.float64]
+
+
+class Proposal(NamedTuple):
+    """Elements of a family, the best first, and their scores."""
+
+    ids: Ids
+    scores: Floats
+
+
+class Columns(NamedTuple):
+    """Columns for a solver: column j stands in ``rows[indptr[j]:indptr[j + 1]]``, rising, times ``scales[j]``."""
+
+    indptr: NDArray[np.int64]
+    rows: NDArray[np.uint32]
+    values: NDArray[np.float32]
+    scales: Floats
+
+    @property
+    def counts(self) -> NDArray[np.uint64]:
+        """Rows that each column stands in."""
+        return np.diff(self.indptr).astype(np.uint64)
+
+
+class Family(ABC):
+    """Features as elements with 64-bit ids: single features by their keys, groups by their numbers.
+
+    A proposer uses what fits it: `top` here, later families may also draw at random or hand out what arrives.
+    """
+
+    #: Rows of the data.
+    rows: int
+    #: Bytes held.
+    bytes: int = 0
+
+    @abstractmethod
+    def top(self, residuals: Floats, most: int) -> list[Proposal]:
+        """The worst-case analysis (25): for each row of ``residuals`` (outputs x rows) the ``most`` elements of the
+        largest scores (Σ_i r_i x_ij)², summed over an element's features. Ties go to the smaller id."""
+
+    @abstractmethod
+    def columns(self, ids: Ids) -> Columns:
+        """The columns of all features of these elements, scaled as the scores are."""
+
+    def features(self, ids: Ids) -> tuple[NDArray[np.int64], Ids]:
+        """Where each element's features begin, and their keys: one each, its id, unless a family has groups."""
+        return np.arange(len(ids) + 1, dtype=np.int64), ids

@@ -1,0 +1,116 @@
+"""Single features of data larger than memory: every analysis is a pass over the rows, or several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from thresher import _native
+from thresher.batch import Batch
+from thresher.families.family import Columns, Family, Floats, Ids, Proposal
+from thresher.families.stored import scales_of
+from thresher.sources.combine import ReadAhead
+from thresher.sources.scan import is_file_source
+from thresher.sources.source import DEFAULT_ROWS, Source
+
+_LAST = 2**64 - 1
+
+
+class StreamedColumns(Family):
+    """The same scores and columns, to the bit, as `StoredColumns` has, without holding the data.
+
+    Sums of all keys are kept while they fit into ``memory``; where they do not, only those of a range of (hashed)
+    keys, and further passes do the other ranges.
+
+    Parameters
+    ----------
+    source : Source
+    rows : int
+        Rows of the source.
+    memory : int
+        Bytes for the sums.
+    weights : array, optional
+        Importance of each row, for the columns' norms.
+    tell : callable, optional
+        Called with every batch that passes by.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        rows: int,
+        *,
+        memory: int,
+        unit: bool = True,
+        weights: Floats | None = None,
+        batch_rows: int = DEFAULT_ROWS,
+        tell: Callable[[Batch], None] | None = None,
+    ) -> None:
+        self.source = source
+        self.rows = rows
+        self.bytes = memory
+        self.unit = unit
+        self.weights = weights
+        self.total = float(rows) if weights is None else float(weights.sum())
+        self.batch_rows = batch_rows
+        self.passes = 0
+        self._tell = tell or (lambda batch: None)
+
+    def top(self, residuals: Floats, most: int) -> list[Proposal]:
+        residuals = np.ascontiguousarray(residuals)
+        source = ReadAhead(self.source) if is_file_source(self.source) else self.source
+        parts: list[list[Proposal]] = [[] for _ in residuals]
+        begin = 0
+        while begin <= _LAST:
+            sums = _native.KeySums(len(residuals), self.bytes, begin, _LAST)
+            row = 0
+            for batch, _ in source.batches(self.batch_rows):
+                sums.add(batch.indptr, batch.keys, batch.values, residuals, row, self.weights)
+                row += len(batch)
+                self._tell(batch)
+            self.passes += 1
+            begin = sums.end + 1
+            for part, (ids, scores) in zip(parts, sums.top(most, self.unit), strict=True):
+                part.append(Proposal(ids, (self.total if self.unit else 1.0) * scores))
+        return [_best(part, most) for part in parts]
+
+    def columns(self, ids: Ids) -> Columns:
+        index = _native.KeyIndex(np.ascontiguousarray(ids))
+        places, rows, values = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.float32)]
+        row = 0
+        for batch, _ in self.source.batches(self.batch_rows, keys=ids):
+            indptr, positions, where = index.keep(batch.indptr, batch.keys)
+            places.append(positions)
+            rows.append(np.repeat(np.arange(row, row + len(batch)), np.diff(indptr)))
+            values.append(np.ones(len(where), np.float32) if batch.values is None else batch.values[where])
+            row += len(batch)
+            self._tell(batch)
+        self.passes += 1
+        return _compressed(np.concatenate(places), np.concatenate(rows), np.concatenate(values), len(ids), self)
+
+
+def _best(parts: list[Proposal], most: int) -> Proposal:
+    ids = np.concatenate([part.ids for part in parts])
+    scores = np.concatenate([part.scores for part in parts])
+    order = np.lexsort((ids, -scores))[:most]
+    return Proposal(ids[order], scores[order])
+
+
+def _compressed(places: Ids, rows: Ids, values: Ids, columns: int, family: StreamedColumns) -> Columns:
+    """Entries in the order of the rows to columns; a key that stands twice in a row counts once, with both values."""
+    order = np.argsort(places, kind="stable")
+    places, rows, values = places[order], rows[order], values[order]
+    fresh = np.ones(len(places), bool)
+    fresh[1:] = (places[1:] != places[:-1]) | (rows[1:] != rows[:-1])
+    kept = np.flatnonzero(fresh)
+    merged = values[kept].astype(np.float32)
+    for at in np.flatnonzero(~fresh):  # one by one in single precision, as everywhere
+        merged[np.searchsorted(kept, at, side="right") - 1] += values[at]
+    places = places[kept]
+    squares = np.zeros(columns)
+    wide = merged.astype(np.float64)
+    np.add.at(squares, places, wide * wide * (1.0 if family.weights is None else family.weights[rows[kept]]))
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(places, minlength=columns))]).astype(np.int64)
+    scales = scales_of(squares, family.total, unit=family.unit)
+    return Columns(indptr, rows[kept].astype(np.uint32), merged, scales)

@@ -1,0 +1,150 @@
+"""Arrow arrays as the native kernels take them: buffers, not copies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher import _native
+
+_NO_TEXT: NDArray[np.uint8] = np.empty(0, np.uint8)
+
+
+class Column(NamedTuple):
+    """The cells of a column; the text its names stand in; and the most places that a list of numbers in it has."""
+
+    cells: _native.Cells
+    text: NDArray[np.uint8]
+    places: int = 0
+
+
+def is_text(kind: Any) -> bool:
+    """Whether values of this Arrow type are text, or bytes that ought to be."""
+    import pyarrow.types as kinds
+
+    return bool(
+        kinds.is_string(kind)
+        or kinds.is_large_string(kind)
+        or kinds.is_string_view(kind)
+        or kinds.is_binary(kind)
+        or kinds.is_large_binary(kind)
+        or kinds.is_binary_view(kind)
+    )
+
+
+def is_number(kind: Any) -> bool:
+    """Whether values of this Arrow type are numbers, or true and false."""
+    import pyarrow.types as kinds
+
+    return bool(kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind) or kinds.is_decimal(kind))
+
+
+def is_list(kind: Any) -> bool:
+    """Whether values of this Arrow type are lists."""
+    import pyarrow.types as kinds
+
+    return bool(kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind))
+
+
+def binary_array(values: Sequence[bytes | None]) -> Any:
+    """An Arrow array of bytes. (`pyarrow.array` imports pandas, if it is there, to see whether this is a series.)"""
+    import pyarrow as pa
+
+    sizes = np.array([0 if value is None else len(value) for value in values], np.int64)
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    there = np.packbits(np.array([value is not None for value in values], bool), bitorder="little")
+    data = b"".join(value for value in values if value is not None)
+    buffers = [pa.py_buffer(there.tobytes()), pa.py_buffer(offsets.tobytes()), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.large_binary(), len(values), buffers)
+
+
+def plain_array(values: NDArray[Any]) -> Any:
+    """An Arrow array of numbers, likewise."""
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values.tobytes())])
+
+
+def as_column(values: Any, *, text: bool, name_start: int = 0) -> Column:
+    """A column (an array, or a chunked one) as texts, or as numbers, which may also be written in texts."""
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    if kinds.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
+        if isinstance(values, pa.ChunkedArray):  # too long for one array
+            values = pa.concat_arrays(values.chunks)
+    kind = values.type
+    if kinds.is_fixed_size_list(kind):
+        values = values.cast(pa.list_(kind.value_type))
+        kind = values.type
+    if kinds.is_map(kind) or is_list(kind):
+        return _lists(values, text, name_start)
+    if is_text(kind):
+        written = _texts(values, name_start)
+        return written if text else Column(written.cells, _NO_TEXT)  # no name stands in a number
+    return _texts(values.cast(pa.string()), name_start) if text else _numbers(values)
+
+
+def _validity(values: Any) -> dict[str, Any]:
+    buffer = values.buffers()[0]
+    if buffer is None or values.null_count == 0:
+        return {}
+    return {"validity": np.frombuffer(buffer, np.uint8), "first_bit": values.offset}
+
+
+def _numbers(values: Any) -> Column:
+    import pyarrow.types as kinds
+
+    if kinds.is_boolean(values.type):
+        values = values.cast("uint8")
+    values = values.cast("float64", safe=False)
+    n = len(values)
+    buffer = values.buffers()[1]
+    numbers = np.empty(0) if buffer is None else np.frombuffer(buffer, np.float64)[values.offset : values.offset + n]
+    return Column(_native.number_cells(n, numbers, **_validity(values)), _NO_TEXT)
+
+
+def _texts(values: Any, name_start: int) -> Column:
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    if kinds.is_string_view(values.type) or kinds.is_binary_view(values.type):
+        values = values.cast(pa.large_binary())
+    wide = kinds.is_large_string(values.type) or kinds.is_large_binary(values.type)
+    n = len(values)
+    _, where, data = values.buffers()
+    offsets: NDArray[Any] = np.zeros(1, np.int64 if wide else np.int32)
+    if where is not None and n:
+        offsets = np.frombuffer(where, offsets.dtype)[values.offset : values.offset + n + 1]
+    first, last = int(offsets[0]), int(offsets[-1])
+    text = np.frombuffer(data, np.uint8)[first:last] if data is not None and last > first else _NO_TEXT
+    cells = _native.text_cells(
+        n, offsets - offsets.dtype.type(first) if first else offsets, text, name_start=name_start, **_validity(values)
+    )
+    return Column(cells, text)
+
+
+def _lists(values: Any, text: bool, name_start: int) -> Column:
+    import pyarrow.types as kinds
+
+    where = values.offsets
+    wide = kinds.is_large_list(values.type)
+    offsets: NDArray[Any] = np.frombuffer(where.buffers()[1], np.int64 if wide else np.int32)
+    offsets = offsets[where.offset : where.offset + len(where)]
+    first, last = int(offsets[0]) if len(offsets) else 0, int(offsets[-1]) if len(offsets) else 0
+    offsets = offsets - offsets.dtype.type(first) if len(offsets) else np.zeros(1, np.int32)
+    amounts = None
+    if kinds.is_map(values.type):
+        inner = as_column(values.keys[first:last], text=True, name_start=name_start)
+        amounts = as_column(values.items[first:last], text=False).cells
+    else:
+        inner = as_column(values.values[first:last], text=text, name_start=name_start)
+    places = int(np.diff(offsets).max(initial=0))
+    cells = _native.list_cells(len(values), offsets, inner.cells, amounts=amounts, **_validity(values))
+    return Column(cells, inner.text, places)

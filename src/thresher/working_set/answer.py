@@ -1,0 +1,61 @@
+"""From an engine to the selection: names, classes, and where it came from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from thresher.families.family import Ids
+from thresher.losses import get_loss
+from thresher.selection import Selection
+from thresher.sources.source import Source
+from thresher.version import __version__
+from thresher.working_set.fgm import FGMEngine
+from thresher.working_set.reading import Examples
+
+
+def make_selection(
+    engine: FGMEngine, examples: Examples, source: Source, plan: dict[str, Any], *, fingerprint: bool = True
+) -> Selection:
+    """What an engine has found so far, as everybody sees it; a fingerprint of the data takes a reading of it."""
+    found = engine.found()
+    several = len(found.weights) > 1
+    settings = engine.settings
+    return Selection(
+        names_of(source, found.keys),
+        found.keys,
+        found.weights if several else found.weights[0],
+        np.zeros(len(found.keys)),
+        found.counts,
+        found.shifts + 0.0,
+        get_loss(settings.loss),
+        examples.classes,
+        source.space,
+        {"method": "fgm", **settings.to_dict(), "one_vs_rest": several and not source.multilabel},
+        {
+            "thresher": __version__,
+            "data": source.describe(),
+            "fingerprint": source.fingerprint() if fingerprint else None,
+            "rows": examples.rows,
+            "iterations": engine.loop.rounds,
+            "skipped": examples.skipped,
+            "plan": plan,
+        },
+    )
+
+
+def names_of(source: Source, keys: Ids) -> list[str]:
+    """The names of these features; hashed ones are read where they stand, up to the last that is missing."""
+    if source.space.invertible:
+        return source.space.decode(keys)
+    names: dict[int, str] = {}
+    for batch, _ in source.batches(keys=keys, want_names=True, want_labels=False):
+        if batch.names is not None:
+            for i in np.unique(batch.keys, return_index=True)[1].tolist():
+                key = int(batch.keys[i])
+                if key not in names:
+                    names[key] = batch.names[i].decode("utf-8", "surrogateescape")
+        if len(names) == len(keys):
+            break
+    return [names.get(key) or f"#{key}" for key in keys.tolist()]

@@ -1,0 +1,32 @@
+"""The parts of the fgm benchmarks, on data of a size for tests."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks import fgm_groups, fgm_synthetic
+from benchmarks.fgm_l1 import l1_search
+
+
+def test_synthetic_data_and_both_contenders() -> None:
+    data, true = fgm_synthetic.made(400, 60, true=5, test=300)
+    assert len(true) == 5
+    assert set(np.unique(data[1])) == {-1.0, 1.0}
+    ours = fgm_synthetic.fgm(data, 5, "squared_hinge")
+    assert set(ours.features.tolist()) == true
+    theirs = l1_search("l1-SVM", data, 5, shift=False, most=20)
+    assert abs(len(theirs.features) - 5) <= 1
+    assert theirs.accuracy > 0.8
+    assert theirs.debiased > 0.9
+
+
+def test_groups_of_synthetic_data() -> None:
+    data, true = fgm_groups.made(500, 30, 4, 3)
+    found, accuracy, _ = fgm_groups.ours(data, np.arange(120) // 4, 4, 3)
+    assert found == true
+    assert accuracy > 0.9
+
+
+def test_the_density_table_has_a_line_a_density() -> None:
+    shown = fgm_synthetic.by_density(600, 400, (0.5, 1.0))
+    assert len(shown.splitlines()) == 4

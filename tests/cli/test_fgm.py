@@ -1,0 +1,44 @@
+"""`thresher select --method fgm`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import thresher as th
+from tests.streams import planted, write_libsvm, write_vw
+from thresher.cli.main import app
+
+X, Y = planted(rows=1500)
+
+
+def run(*args: object) -> Result:
+    return CliRunner().invoke(app, [str(arg) for arg in args])
+
+
+@pytest.mark.parametrize("write", [write_vw, write_libsvm])
+def test_the_command_line_is_select(write: object, tmp_path: Path) -> None:
+    path = write(tmp_path / ("rows.vw" if write is write_vw else "rows.svm"), X, Y)  # type: ignore[operator]
+    out = tmp_path / "out.thr"
+    shown = run("select", path, "-k", 12, "--method", "fgm", "--B", 3, "--test", path, "-o", out)
+    assert shown.exit_code == 0, shown.output
+    for told in ("12 of 12", "accuracy", "any allowed", "rows", "out.thr"):
+        assert told in shown.output
+    found = th.select(path, k=12, B=3, method="fgm")
+    saved = th.load(out)
+    assert saved.weights.tolist() == found.weights.tolist()
+    assert saved.names == found.names
+    assert run("predict", out, path).exit_code == 0
+    assert run("inspect", out).exit_code == 0
+
+
+def test_its_options_and_its_mistakes(tmp_path: Path) -> None:
+    path = write_libsvm(tmp_path / "rows.svm", X, Y)
+    options = ["--C", 1, "--scale", "none", "--tol", 0.001, "--inner-tol", 1e-5, "--iterations", 2, "--refit"]
+    assert run("select", path, "-k", 6, "--method", "fgm", "--validation", path, *options).exit_code == 0
+    assert run("select", path, "-k", 6, "--method", "fgm", "--memory", "1MB", "--threads", 1).exit_code == 0
+    for wrong in (["--C", 0], ["--B", 0], ["--scale", "unit"], ["--step", 0.5], ["--loss", "softmax"]):
+        assert run("select", path, "-k", 6, "--method", "fgm", *wrong).exit_code == 2
+    assert run("select", path, "-k", 6, "--B", 3).exit_code == 2
