@@ -97,13 +97,13 @@ def select(
     k : int
         Features to keep. Fewer are returned where fewer are found.
     method : str
-        ``mission``, ``iht``, ``batch-iht``, ``hashing``, ``fgm``, ``b-arda``, ``b-amd``, ``ofs``, ``sofs``, ``l1-arda``,
-        ``ada-fobos``: how to find them, see `thresher.online.settings.OnlineSettings`, and for ``fgm``, the Feature Generating
-        Machine, `thresher.working_set.settings.FGMSettings`.
+        ``mission``, ``iht``, ``batch-iht``, ``hashing``; under a budget ``b-arda``, ``b-amd``, ``ofs``, ``sofs``,
+        ``l1-arda``, ``ada-fobos`` (see `thresher.online.settings.OnlineSettings`); or ``fgm``, the Feature Generating
+        Machine (see `thresher.working_set.settings.FGMSettings`).
     loss : str, optional
-        Unasked ``logistic``, and ``squared_hinge`` for fgm and the budgeted methods. ``logistic``, ``hinge``, ``squared_hinge`` for two
-        classes, ``softmax`` for several, ``squared``,
-        ``huber:delta`` for numbers.
+        Unasked ``logistic``, and ``squared_hinge`` for fgm and the budgeted methods. ``logistic``, ``hinge``,
+        ``squared_hinge`` for two classes, ``softmax`` for several (or ``rest:squared_hinge``, each against the rest),
+        ``squared``, ``huber:delta`` for numbers.
     step : "auto", float, "adaptive:RATE" or "RATE/sqrt"
         The step along each example's gradient. ``auto`` adapts to every feature.
     memory : str or int
