@@ -26,7 +26,7 @@ _DECAYS = (0.0, 1e-4, 1e-2)
 #: AROW's r = 1 / eta, from far above to far below the squared length of rows.
 _AROW = (1e-6, 1e-4, 1e-2, 1.0, 1e2)
 #: Settings are compared at this budget, on this share of the training rows held out, with so many passes at most.
-_TUNED_AT, _HELD, _PASSES = 500, 0.2, 10
+_TUNED_AT, _HELD, _PASSES = 500, 0.2, 50
 
 
 @dataclass(frozen=True)
