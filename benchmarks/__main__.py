@@ -19,6 +19,7 @@ COMPARISONS = (
     "dense_rows",
     "learning_speed",
     "learner_alone",
+    "budgeted",
     "recall",
     "memory_growth",
     "fgm",

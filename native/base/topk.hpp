@@ -79,6 +79,19 @@ class TopK {
   std::uint32_t offer(std::uint64_t key, double weight, NameView name = {}, std::uint64_t count = 1,
                       struct Evicted* evicted = nullptr);
 
+  /// Give a kept feature another rank without having seen it.
+  void change(std::uint32_t slot, double weight) {
+    set(slot, weight);
+    --slots_[slot].count;
+  }
+  /// The slot that would have to leave first; only of a full table.
+  std::uint32_t weakest() {
+    drop_old_nodes();
+    find_weakest();
+    return weak_.top().slot;
+  }
+  [[nodiscard]] bool full() const { return size_ == k_; }
+
   /// Put back what `bound` gave of a slot.
   void set_bound(std::uint32_t slot, double bound);
 

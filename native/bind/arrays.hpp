@@ -49,6 +49,7 @@ inline Rows rows_of(const Array<const std::int64_t>& indptr, const Array<const s
 void bind_base(nb::module_& m);
 void bind_sources(nb::module_& m);
 void bind_online(nb::module_& m);
+void bind_duals(nb::module_& m);
 void bind_sketches(nb::module_& m);
 void bind_ahead(nb::module_& m);
 void bind_products(nb::module_& m);

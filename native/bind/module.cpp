@@ -9,6 +9,7 @@ NB_MODULE(_native, m) {
   thresher::bind::bind_products(m);
   thresher::bind::bind_sketches(m);
   thresher::bind::bind_online(m);
+  thresher::bind::bind_duals(m);
   thresher::bind::bind_ahead(m);
   thresher::bind::bind_stored(m);
   thresher::bind::bind_families(m);

@@ -6,9 +6,12 @@
 #include "bind/arrays.hpp"
 #include "bind/names.hpp"
 #include "online/active_table.hpp"
+#include "online/dual_averaging.hpp"
 #include "online/estimate_table.hpp"
 #include "online/hashed_array.hpp"
 #include "online/loop.hpp"
+#include "online/soft_threshold.hpp"
+#include "online/truncated.hpp"
 
 namespace thresher::bind {
 
@@ -36,7 +39,7 @@ nb::tuple learn(Loop& loop, const Array<const std::int64_t>& indptr, const Array
   const std::size_t lanes = loop.outputs.lanes;
   if (y.shape(0) != rows.n * loop.outputs.targets()) throw nb::value_error("one target a row is needed");
   if (weight && weight->shape(0) != rows.n) throw nb::value_error("one weight a row is needed");
-  if (loop.outputs.kind == OutputKind::softmax)
+  if (loop.outputs.classes())
     for (std::size_t i = 0; i < rows.n; ++i)
       if (!(y.data()[i] >= 0.0 && y.data()[i] < static_cast<double>(lanes)))
         throw nb::value_error("a target is not the number of a class");
@@ -193,6 +196,8 @@ struct StoreSettings {
   std::uint64_t seed;
   bool identity;
   bool adaptive;
+  BudgetRule budget;
+  std::size_t most_bytes;
 };
 
 template <class Cells>
@@ -202,7 +207,24 @@ std::unique_ptr<Store> active(const StoreSettings& s, Cells cells) {
   return std::make_unique<ActiveTable<Cells, false>>(s.k, s.name_cap, s.lazy, s.lanes, s.split, std::move(cells));
 }
 
+std::unique_ptr<Store> truncated(const StoreSettings& s, Truncation how) {
+  return std::make_unique<Truncated>(how, s.k, s.name_cap, s.lanes, s.split, s.budget, s.most_bytes);
+}
+
+std::unique_ptr<Store> thresholded(const StoreSettings& s, Threshold how) {
+  return std::make_unique<SoftThreshold>(how, s.lanes, s.budget, s.most_bytes);
+}
+
 std::unique_ptr<Store> make_store(const StoreSettings& s) {
+  if (s.kind == "b-arda" && s.lanes == 1)
+    return std::make_unique<DualAveraging<true>>(s.k, s.name_cap, 1, false, s.budget, s.most_bytes);
+  if (s.kind == "b-arda")
+    return std::make_unique<DualAveraging<false>>(s.k, s.name_cap, s.lanes, s.split, s.budget, s.most_bytes);
+  if (s.kind == "b-amd") return truncated(s, Truncation::mirror);
+  if (s.kind == "ofs") return truncated(s, Truncation::descent);
+  if (s.kind == "sofs") return truncated(s, Truncation::confidence);
+  if (s.kind == "l1-arda") return thresholded(s, Threshold::dual);
+  if (s.kind == "ada-fobos") return thresholded(s, Threshold::mirror);
   if (s.kind == "forget") return s.adaptive ? active(s, Nothing<true>()) : active(s, Nothing<false>());
   const Places places(s.rows, s.width, s.seed, s.identity);
   if (s.kind == "estimates")
@@ -221,6 +243,7 @@ StepRule step_rule(const std::string& name) {
   if (name == "root") return StepRule::root;
   if (name == "stable") return StepRule::stable;
   if (name == "adaptive") return StepRule::adaptive;
+  if (name == "own") return StepRule::own;
   throw nb::value_error("unknown step rule");
 }
 
@@ -228,6 +251,7 @@ OutputKind output_kind(const std::string& name) {
   if (name == "one") return OutputKind::one;
   if (name == "softmax") return OutputKind::softmax;
   if (name == "many") return OutputKind::many;
+  if (name == "rest") return OutputKind::rest;
   throw nb::value_error("unknown kind of outputs");
 }
 
@@ -235,15 +259,17 @@ void make_loop(Loop* self, const std::string& store, std::size_t k, std::size_t 
                const std::string& outputs, std::size_t lanes, bool split, const std::string& loss, double delta,
                const std::string& rule, double rate, bool intercept, std::size_t minibatch,
                std::size_t gather, double l2, double fade,
-               std::uint32_t rows, std::uint32_t width, std::uint64_t seed, bool identity) {
+               std::uint32_t rows, std::uint32_t width, std::uint64_t seed, bool identity,
+               double eta, double lam, double smoothing, bool naive, double factor, std::size_t most_bytes) {
   if (lanes < 1 || (outputs == "one" && lanes != 1)) throw nb::value_error("a loop of such outputs has other lanes");
   Step step;
   step.rule = step_rule(rule);
   step.rate = rate;
   const OutputKind kind = output_kind(outputs);
-  new (self) Loop(make_store({store, k, name_cap, lazy, lanes, split, rows, width, seed, identity, step.adaptive()}),
-                  {kind, {kind == OutputKind::softmax ? LossKind::logistic : loss_kind(loss), delta}, lanes}, step,
-                  {intercept, minibatch, gather, l2, fade});
+  new (self) Loop(make_store({store, k, name_cap, lazy, lanes, split, rows, width, seed, identity, step.adaptive(),
+                              {eta, lam, smoothing, naive}, most_bytes}),
+                  {kind, {kind == OutputKind::softmax ? LossKind::logistic : loss_kind(loss), delta}, lanes, factor},
+                  step, {intercept, minibatch, gather, l2, fade});
 }
 
 }  // namespace
@@ -253,7 +279,9 @@ void bind_online(nb::module_& m) {
       .def("__init__", &make_loop, nb::kw_only(), nb::arg("store"), nb::arg("k"), nb::arg("name_cap"), nb::arg("lazy"),
            nb::arg("outputs"), nb::arg("lanes"), nb::arg("split"), nb::arg("loss"), nb::arg("delta"), nb::arg("rule"),
            nb::arg("rate"), nb::arg("intercept"), nb::arg("minibatch"), nb::arg("gather"), nb::arg("l2"), nb::arg("fade"),
-           nb::arg("rows"), nb::arg("width"), nb::arg("seed"), nb::arg("identity"))
+           nb::arg("rows"), nb::arg("width"), nb::arg("seed"), nb::arg("identity"),
+           nb::arg("eta") = 1.0, nb::arg("lam") = 0.0, nb::arg("smoothing") = 1e-2, nb::arg("naive") = false,
+           nb::arg("factor") = 1.0, nb::arg("most_bytes") = 0)
       .def("learn", &learn, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("y"),
            nb::arg("weight").none(), nb::arg("names").none(), nb::arg("text").none(), nb::arg("prefixes"),
            nb::arg("parents").none() = nb::none())

@@ -54,9 +54,11 @@ std::size_t Loop::learn(const Rows& rows, const double* y, const float* weight, 
     const Step before = step;
     step.see_row(length, importance);
     predict(row, margins + i * lanes);
+    if (i + 1 < end) store->ahead(rows[i + 1]);
     const double squares = outputs.slopes(margins + i * lanes, target, importance, slopes_.data());
     if (!all_finite(margins + i * lanes, lanes) || !std::isfinite(squares * length * step.rate)) {
       step = before;
+      store->ahead({});  // what was asked for does not come
       return i;
     }
     if (step.adaptive()) step.see_pull(pull(margins + i * lanes));
@@ -69,6 +71,8 @@ std::size_t Loop::learn(const Rows& rows, const double* y, const float* weight, 
       if (full || gathered.rows() == settings.minibatch) flush();
     } else if (squares != 0.0) {
       move(row, {slopes_.data(), nullptr, lanes}, slopes_.data(), false);
+    } else {
+      store->rest();
     }
   }
   return end;

@@ -27,7 +27,7 @@ struct Bias {
   double energy = 0.0;
 
   [[nodiscard]] double value(std::size_t lane, const Step& step) const {
-    if (!step.adaptive()) return sums[lane];
+    if (!step.weighs_bias()) return sums[lane];
     const double noise = energy + step.bias_prior();
     return noise > 0.0 ? step.bias_unit() * sums[lane] / std::sqrt(noise) : 0.0;
   }

@@ -22,6 +22,8 @@ enum class StepRule {
   /// The gain is a parameter like others, learned by AdaGrad on its logarithm: how much all weights together
   /// are to be trusted depends on how much of a row is kept and on how far its features agree, and the loss tells.
   adaptive,
+  /// The store has steps of its own, at the rate; only the intercept is learned by the loop, as under `adaptive`.
+  own,
 };
 
 /// The rule and what it has learned of the data so far.
@@ -32,6 +34,7 @@ struct Step {
 
   StepRule rule = StepRule::adaptive;
   double rate = 1.0;
+  double latest = 0.0;  // importance * ||x||^2 of the row at hand
   // Sums over rows, in their order.
   double updates = 0.0;
   double longest = 0.0;   // max of importance * ||x||^2
@@ -45,10 +48,13 @@ struct Step {
   double pulls = 0.0;     // squared derivatives of the losses in it
 
   [[nodiscard]] bool adaptive() const { return rule == StepRule::adaptive; }
+  /// Whether the intercept is weighed by its evidence.
+  [[nodiscard]] bool weighs_bias() const { return adaptive() || rule == StepRule::own; }
 
   /// Before a row is predicted: its squared length and its importance.
   void see_row(double length, double importance) {
-    longest = std::max(longest, importance * length);
+    latest = importance * length;
+    longest = std::max(longest, latest);
     rows += 1.0;
     lengths += length;
   }
@@ -75,6 +81,7 @@ struct Step {
   }
   /// The same for the intercept, a feature whose value is always one.
   [[nodiscard]] double bias_unit() const {
+    if (rule == StepRule::own) return rate;
     if (!adaptive()) return 1.0;
     return targets > 0.0 ? rate * std::sqrt(targets / rows) : rate;
   }
@@ -83,7 +90,7 @@ struct Step {
   /// The next update of the weights.
   Move next() {
     updates += 1.0;
-    return {rate_now(), prior()};
+    return {rate_now(), prior(), rows > 0.0 ? lengths / rows : 0.0, latest};
   }
   [[nodiscard]] double prior() const { return features > 0.0 ? prior_count * energy / features : 0.0; }
   [[nodiscard]] double rate_now() const {
@@ -91,7 +98,8 @@ struct Step {
       case StepRule::constant: return rate;
       case StepRule::root: return rate / std::sqrt(updates);
       case StepRule::stable: return longest > 0.0 ? 0.5 / longest : 0.0;
-      case StepRule::adaptive: return 1.0;
+      case StepRule::adaptive:
+      case StepRule::own: return 1.0;
     }
     return rate;
   }

@@ -8,6 +8,7 @@
 #include "base/rows.hpp"
 #include "base/topk.hpp"
 #include "online/count_sketch.hpp"
+#include "online/duals.hpp"
 #include "online/evidence_sketch.hpp"
 
 namespace thresher::online {
@@ -28,6 +29,8 @@ struct Gradient {
 struct Move {
   double rate;   // what gradients are multiplied by
   double prior;  // added to every energy: as if so much had been seen before, and had cancelled out
+  double length = 0.0;  // the mean of ||x||^2
+  double now = 0.0;     // importance * ||x||^2 of the row at hand
 };
 
 /// A model with one or several outputs (`lanes`): sums of weight * value over a row's features. Weights are in the
@@ -42,11 +45,15 @@ class Store {
 
   [[nodiscard]] std::size_t lanes() const { return lanes_; }
 
+  /// The row that comes after the next: whoever needs far memory may ask for it now.
+  virtual void ahead(const Row& /*row*/) {}
   /// Sum weight * value in every lane. `prior` is the Move's, for whoever makes weights only now.
   virtual void predict(const Row& row, double* sums, double prior) = 0;
   /// Move the weights against the gradient and truncate; `row` is the one predicted last, or any with
   /// `fresh` (as a mini-batch's sum is).
   virtual void update(const Row& row, const Gradient& gradient, const Move& move, bool fresh) = 0;
+  /// A row was predicted that moves nothing: time goes on.
+  virtual void rest() {}
   /// Multiply the weights of everything that is not in a table.
   virtual void fade(double factor) = 0;
   /// Multiply everything by a power of two, when the loop's common factor has become too small.
@@ -61,6 +68,8 @@ class Store {
   /// The sketch, where there is one of this kind.
   [[nodiscard]] virtual CountSketch* count_sketch() { return nullptr; }
   [[nodiscard]] virtual EvidenceSketch* evidence_sketch() { return nullptr; }
+  /// What is known of every feature seen, and the clock it goes by, where a method has such.
+  [[nodiscard]] virtual Duals* duals() { return nullptr; }
 
  private:
   std::size_t lanes_;

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         ThresherError,
         UnreadableError,
     )
+    from thresher.estimators.budgeted import BudgetedClassifier, BudgetedRegressor
     from thresher.estimators.classifier import MissionClassifier
     from thresher.estimators.fgm import FGMClassifier, FGMRegressor
     from thresher.estimators.regressor import MissionRegressor
@@ -47,6 +48,8 @@ _HOMES = {
     "SpaceError": "errors",
     "ThresherError": "errors",
     "UnreadableError": "errors",
+    "BudgetedClassifier": "estimators.budgeted",
+    "BudgetedRegressor": "estimators.budgeted",
     "MissionClassifier": "estimators.classifier",
     "MissionRegressor": "estimators.regressor",
     "FGMClassifier": "estimators.fgm",
@@ -71,6 +74,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "BudgetedClassifier",
+    "BudgetedRegressor",
     "DataError",
     "FGMClassifier",
     "FGMRegressor",

@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
+
+import numpy as np
 
 from thresher.errors import SettingsError
 from thresher.losses import get_loss
 from thresher.memory import DEFAULT_MEMORY, Needs, Plan, make_plan
+from thresher.naming import find_names
 from thresher.online.engine import OnlineEngine
+from thresher.online.race import Race
 from thresher.online.run import OnlineRun, RunSettings
-from thresher.online.settings import OnlineSettings
+from thresher.online.settings import THRESHOLDED, OnlineSettings
 from thresher.selection import Selection
 from thresher.sources.combine import Weighted, balanced_weights
 from thresher.sources.interactions import Interactions
@@ -34,7 +38,7 @@ class Options:
     method: str = "mission"
     loss: str = "logistic"
     step: str | float = "auto"
-    memory: str | int = DEFAULT_MEMORY
+    memory: str | int | None = None
     sketch: tuple[int, int] | None = None
     active: str = "exact"
     interactions: int | Sequence[Sequence[str | int]] = 1
@@ -49,6 +53,11 @@ class Options:
     multilabel: bool = False
     seed: int = 0
     class_weight: Mapping[Any, float] | str | None = None
+    eta: float | None = None
+    lam: float | None = None
+    delta: float = 1e-2
+    truncation: str = "adaptive"
+    tune: bool = False
 
     def settings(self, outputs: int = 1) -> OnlineSettings:
         """The engine's part of them, before the memory is planned."""
@@ -68,6 +77,11 @@ class Options:
             l2=self.l2,
             decay=self.decay,
             lazy=self.lazy,
+            eta=self.eta,
+            lam=self.lam,
+            delta=self.delta,
+            truncation=self.truncation,
+            tune=self.tune,
         )
 
     @property
@@ -101,7 +115,7 @@ def make_run(
     settings = options.settings(outputs)
     plan = plan_for(settings, options.memory, shuffle=options.mixes, products=formed)
     shape = (plan.sketch_rows, plan.sketch_width) if plan.sketch else None
-    settings = replace(settings, name_cap=plan.name_cap, sketch=shape)
+    settings = replace(settings, name_cap=plan.name_cap, sketch=shape, room=plan.seen)
     source = source.limited(plan.limits)
     if options.class_weight is not None:
         source = Weighted(source, _class_weights(options.class_weight, source))
@@ -128,7 +142,7 @@ def make_run(
 class Fitted:
     """All that a run has come to, without the data it came from."""
 
-    engine: OnlineEngine
+    engine: OnlineEngine | Race
     targets: Targets
     space: FeatureSpace
     how: RunSettings
@@ -139,6 +153,7 @@ class Fitted:
     data: str
     fingerprint: str | None
     reading: dict[str, Any] | None = None
+    names: dict[int, bytes] = field(default_factory=dict)  # found by another look at the data
 
     @classmethod
     def of(cls, run: OnlineRun, *, fingerprint: bool = True) -> Self:
@@ -157,6 +172,15 @@ class Fitted:
             reading=run.source.reading(),
         )
 
+    def look_for_names(self, source: Source) -> None:
+        """Find the names of features that a budgeted method selected after their bytes had passed."""
+        if self.space.invertible or not self.engine.settings.budgeted:
+            return
+        selected = self.engine.leader.selected()
+        unnamed = [key for key, name in zip(selected.keys.tolist(), selected.names, strict=True) if not name]
+        missing = np.array([key for key in unnamed if key not in self.names], np.uint64)
+        self.names |= {key: name[: self.plan.name_cap] for key, name in find_names(source, missing).items()}
+
     @cached_property
     def selection(self) -> Selection:
         """The features found."""
@@ -169,7 +193,7 @@ class Fitted:
         changed = {name for name in mine if mine[name] != other[name]} - {"seed"}
         if changed:
             # The sketch and the room for names follow from the others, and from the memory.
-            told = sorted(changed - {"sketch", "name_cap"}) or ["memory or sketch"]
+            told = sorted(changed - {"sketch", "name_cap", "room"}) or ["memory or sketch"]
             raise SettingsError(
                 f"{', '.join(told)} changed since learning began: fit anew, or set back what was changed"
             )
@@ -178,7 +202,7 @@ class Fitted:
 def make_selection(found: OnlineRun | Fitted) -> Selection:
     """What has been found so far. Rows of a mini-batch that is not full are learned first, in a copy."""
     fitted = found if isinstance(found, Fitted) else Fitted.of(found)
-    engine, targets, space = fitted.engine, fitted.targets, fitted.space
+    engine, targets, space = fitted.engine.leader, fitted.targets, fitted.space
     if engine.waiting:
         engine = OnlineEngine.from_state(engine.settings, engine.state())
         engine.flush()
@@ -189,7 +213,8 @@ def make_selection(found: OnlineRun | Fitted) -> Selection:
     if space.invertible:
         names = space.decode(selected.keys)
     else:
-        spelled = [name.decode("utf-8", "surrogateescape") for name in selected.names]
+        known = zip(selected.names, selected.keys.tolist(), strict=True)
+        spelled = [(name or fitted.names.get(key, b"")).decode("utf-8", "surrogateescape") for name, key in known]
         names = [name or f"#{key}" for name, key in zip(spelled, selected.keys.tolist(), strict=True)]
     how = fitted.how
     return Selection(
@@ -219,22 +244,27 @@ def make_selection(found: OnlineRun | Fitted) -> Selection:
     )
 
 
+#: Words of 8 bytes for every kept feature: of those that wait to come in, and of the moments remembered.
+_BENCH, _MOMENTS = 16, 64
 #: Bytes that a feature costs which waits for its mini-batch: key, place, a name of usual length; then its gradients.
 _GATHERED = 112
 
 
-def plan_for(settings: OnlineSettings, memory: str | int, *, shuffle: bool = True, products: bool = False) -> Plan:
+def plan_for(
+    settings: OnlineSettings, memory: str | int | None = None, *, shuffle: bool = True, products: bool = False
+) -> Plan:
     """The memory plan of a method.
 
     Unasked, mission's sketch gets one row where the table is exact (that found the most true features
-    in the same number of cells when measured) and three, as in the paper, where it is not.
+    in the same number of cells when measured) and three, as in the paper, where it is not. Without ``memory``
+    64 MB are planned; what a budgeted method knows of every feature seen then comes on top, without end.
     """
     if settings.method == "iht" and settings.sketch is not None:
         raise SettingsError("iht has no sketch: leave sketch out, or choose mission")
     if settings.method == "hashing" and settings.sketch is not None and settings.sketch[0] != 1:
         raise SettingsError(f"hashing has one row of buckets: sketch=(1, {settings.sketch[0] * settings.sketch[1]})")
     cell, rows = settings.cell_bytes, 1
-    if settings.method == "iht":
+    if settings.method == "iht" or settings.budgeted:
         rows = 0
     elif settings.method == "batch-iht":
         cell = _GATHERED + 8 * settings.outputs
@@ -242,15 +272,22 @@ def plan_for(settings: OnlineSettings, memory: str | int, *, shuffle: bool = Tru
         rows = 3
     needs = Needs(
         k=settings.k,
-        tables=0 if settings.method == "hashing" else settings.tables,
-        numbers=2 + settings.outputs // settings.tables,
+        tables=0 if settings.method in ("hashing", *THRESHOLDED) else settings.tables,
+        numbers=_numbers(settings),
         sketch=settings.sketch,
         sketch_rows=rows,
         cell=cell,
         scores=MB if get_loss(settings.loss).task == "binary" else 0,
         products=products,
+        seen=settings.budgeted and memory is not None,
     )
-    return make_plan(needs, memory, shuffle=shuffle)
+    return make_plan(needs, DEFAULT_MEMORY if memory is None else memory, shuffle=shuffle)
+
+
+def _numbers(settings: OnlineSettings) -> int:
+    """Numbers that a kept feature has besides its rank: weights, a copy of what they are made of, bench and history."""
+    lanes = settings.outputs // settings.tables
+    return 2 + lanes + (2 * lanes + _BENCH + _MOMENTS if settings.budgeted else 0)
 
 
 def _class_weights(class_weight: Mapping[Any, float] | str, source: Source) -> Mapping[Any, float]:

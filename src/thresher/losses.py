@@ -24,7 +24,11 @@ _TASKS: dict[str, Task] = {
     "hinge": "binary",
     "squared_hinge": "binary",
     "softmax": "classes",
+    "rest:logistic": "classes",
+    "rest:hinge": "classes",
+    "rest:squared_hinge": "classes",
 }
+_REST = "rest:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,8 @@ class Loss:
     ``hinge``                 max(0, 1 - ym)                             0 (kinked)
     ``squared_hinge``         max(0, 1 - ym)² / 2                        1
     ``softmax``               log Σ exp(m_c) - m_y                       1/2
+    ``rest:`` and a binary    the sum over classes, each against the     that of it
+                              rest
     ========================  =========================================  ==============
 
     Targets of the binary losses are -1 and +1; `Targets` makes them from whatever the data has.
@@ -54,15 +60,28 @@ class Loss:
         return _TASKS[self.name]
 
     @property
+    def part(self) -> str:
+        """Of one class against the rest, the loss of that; otherwise the loss itself."""
+        return self.name.removeprefix(_REST)
+
+    @property
+    def rest(self) -> bool:
+        """Whether every class has a margin of its own, against the rest."""
+        return self.name.startswith(_REST)
+
+    @property
     def curvature(self) -> float:
         """The largest second derivative anywhere it exists."""
-        return 0.5 if self.name == "softmax" else _native.loss_curvature(self.name, self.delta)
+        return 0.5 if self.name == "softmax" else _native.loss_curvature(self.part, self.delta)
 
     def value(self, m: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
         """The loss of each row; for softmax ``m`` is rows x classes and ``y`` holds class numbers."""
         if self.name == "softmax":
             values: NDArray[np.float64] = _native.softmax(_floats(m), np.asarray(y, dtype=np.int64))[0]
             return values
+        if self.rest:
+            sums: NDArray[np.float64] = self._each(_native.loss_value, m, y).sum(axis=1)
+            return sums
         return _native.loss_value(self.name, self.delta, _floats(m), _floats(y))
 
     def derivative(self, m: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
@@ -70,7 +89,17 @@ class Loss:
         if self.name == "softmax":
             gradient: NDArray[np.float64] = _native.softmax(_floats(m), np.asarray(y, dtype=np.int64))[1]
             return gradient.reshape(np.shape(m))
+        if self.rest:
+            return self._each(_native.loss_derivative, m, y)
         return _native.loss_derivative(self.name, self.delta, _floats(m), _floats(y))
+
+    def _each(self, formula: Any, m: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
+        """A formula of margin and target for every class against the rest, rows x classes."""
+        mine = np.arange(np.shape(m)[1]) == np.asarray(y)[:, None]
+        flat: NDArray[np.float64] = formula(
+            self.part, self.delta, _floats(m).ravel(), np.where(mine, 1.0, -1.0).ravel()
+        )
+        return flat.reshape(np.shape(m))
 
     def __str__(self) -> str:
         return f"huber:{repr(self.delta).removesuffix('.0')}" if self.name == "huber" else self.name
@@ -80,6 +109,8 @@ def get_loss(spec: str | Loss) -> Loss:
     """A loss by its name, ``"huber:1.35"`` with Huber's delta."""
     if isinstance(spec, Loss):
         return spec
+    if str(spec) in _TASKS:
+        return Loss(str(spec))
     name, _, parameter = str(spec).partition(":")
     try:
         if name not in _TASKS or (parameter and name != "huber"):

@@ -38,6 +38,8 @@ class Plan:
         What is left for a decompressor.
     products : int
         Batches with products of features.
+    seen : int
+        What a budgeted method may know of every feature seen; 0 where it has no end, or the method no such.
     """
 
     memory: int
@@ -54,6 +56,7 @@ class Plan:
     sketch_rows: int
     sketch_width: int
     products: int = 0
+    seen: int = 0
 
     @property
     def limits(self) -> ReadLimits:
@@ -70,7 +73,7 @@ class Plan:
     @property
     def total(self) -> int:
         """What the parts come to, a decompressor at its largest apart."""
-        return self.table + self.sketch + self.scores + self.buffers + self.shuffle + self.products
+        return self.table + self.sketch + self.scores + self.buffers + self.shuffle + self.products + self.seen
 
     def to_dict(self) -> dict[str, int]:
         """For files and reports."""
@@ -104,6 +107,8 @@ class Needs:
         Bytes of the scores.
     products : bool
         Whether products of features are formed, which take a quarter.
+    seen : bool
+        Whether what is known of every feature seen is to stay inside the memory: it gets three quarters of the rest.
     """
 
     k: int
@@ -114,6 +119,7 @@ class Needs:
     cell: int = 4
     scores: int = 0
     products: bool = False
+    seen: bool = False
 
     def table(self, name_cap: int) -> int:
         """Bytes of all tables, with names of up to ``name_cap`` bytes."""
@@ -159,7 +165,10 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
         sketch = (needs.sketch_rows, min(width, _WIDEST))
         room -= needs.cell * sketch[0] * sketch[1]
     rows, width = sketch or (0, 0)
+    seen = (room - table) // 4 * 3 if needs.seen else 0
+    room -= seen
     return Plan(
+        seen=seen,
         memory=allowed,
         table=table,
         sketch=needs.cell * rows * width,

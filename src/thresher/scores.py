@@ -121,6 +121,11 @@ class Scores:
         self._loss += other._loss
         self.rows += other.rows
 
+    @property
+    def sums(self) -> tuple[float, float]:
+        """The rows so far, each by its importance, and the sum of their losses."""
+        return float(self._weight), float(self._loss)
+
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything the scores are made of, as arrays."""
         return {"score_sums": np.array([self.rows, self._weight, self._loss]), **self._part.state()}

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from thresher.errors import SettingsError
-from thresher.fitting import Options, make_run, make_selection
+from thresher.fitting import Fitted, Options, make_run
 from thresher.losses import get_loss
-from thresher.memory import DEFAULT_MEMORY
-from thresher.online.run import Progress
+from thresher.online.run import OnlineRun, Progress
+from thresher.online.settings import BUDGETED
 from thresher.selection import Selection, evaluate
 from thresher.sources.cache import DEFAULT_SIZE, cached
 from thresher.sources.combine import hold_out
@@ -56,6 +56,11 @@ def select(
     random_state: int = 0,
     sample_weight: Any = None,
     class_weight: Mapping[Any, float] | str | None = None,
+    eta: float | None = None,
+    lam: float | None = None,
+    delta: float = 1e-2,
+    truncation: str = "adaptive",
+    tune: bool = False,
     B: int | None = None,
     C: float = 10.0,
     family: Any = "linear",
@@ -91,18 +96,20 @@ def select(
         Labels, for data in memory; files bring their own.
     k : int
         Features to keep. Fewer are returned where fewer are found.
-    method : {"mission", "iht", "batch-iht", "hashing", "fgm"}
-        How to find them, see `thresher.online.settings.OnlineSettings`, and for ``fgm``, the Feature Generating
-        Machine, `thresher.working_set.settings.FGMSettings`.
+    method : str
+        ``mission``, ``iht``, ``batch-iht``, ``hashing``; under a budget ``b-arda``, ``b-amd``, ``ofs``, ``sofs``,
+        ``l1-arda``, ``ada-fobos`` (see `thresher.online.settings.OnlineSettings`); or ``fgm``, the Feature Generating
+        Machine (see `thresher.working_set.settings.FGMSettings`).
     loss : str, optional
-        Unasked ``logistic``, and ``squared_hinge`` for fgm. ``logistic``, ``hinge``, ``squared_hinge`` for two
-        classes, ``softmax`` for several, ``squared``,
-        ``huber:delta`` for numbers.
+        Unasked ``logistic``, and ``squared_hinge`` for fgm and the budgeted methods. ``logistic``, ``hinge``,
+        ``squared_hinge`` for two classes, ``softmax`` for several (or ``rest:squared_hinge``, each against the rest),
+        ``squared``, ``huber:delta`` for numbers.
     step : "auto", float, "adaptive:RATE" or "RATE/sqrt"
         The step along each example's gradient. ``auto`` adapts to every feature.
     memory : str or int
         What may be held, planned before the first row and kept: ``"64MB"``. Unasked 64 MB, and for fgm as much as
-        the columns take; with less, fgm goes through the data again and again.
+        the columns take; with less, fgm goes through the data again and again. The budgeted methods (``b-arda`` and
+        after it) keep something of every feature seen: that comes on top unless memory is given.
     sketch : (rows, width), optional
         The shape of mission's count-sketch, instead of what the memory leaves for it.
     active : {"exact", "sketch"}
@@ -134,6 +141,12 @@ def select(
         Importance of each row, for data in memory; or the column of a table in a file that holds it.
     class_weight : mapping or "balanced", optional
         Importance of each class; ``balanced`` reads the labels once to count them.
+    eta, lam, delta, truncation
+        Step, regulariser, smoothing and rank of the budgeted methods, see
+        `thresher.online.settings.OnlineSettings`. Left out they follow the scale of the data; of ``l1-arda`` and
+        ``ada-fobos`` the ``lam`` is searched that leaves about ``k`` features.
+    tune : bool
+        Let several ``eta`` and ``lam`` of a budgeted method learn side by side; the worse half leaves again and again.
     B, C, scale, tol, inner_tol, iterations, refit, solver
         Of fgm: features proposed at a time, weight of the loss, and more, see
         `thresher.working_set.settings.FGMSettings`. Its constant is ``intercept``, its classes are learned each
@@ -192,17 +205,18 @@ def select(
         method,
         {"step": step, "sketch": sketch, "active": active, "passes": passes, "minibatch": minibatch}
         | {"l2": l2, "decay": decay, "lazy": lazy}
+        | {"eta": eta, "lam": lam, "delta": delta, "truncation": truncation, "tune": tune}
         if working_set
         else {"B": B, "C": C, "family": family, "scale": scale, "tol": tol, "inner_tol": inner_tol}
         | {"iterations": iterations, "refit": refit, "solver": solver, "validation": validation, "threads": threads},
     )
-    loss = loss or ("squared_hinge" if working_set else "logistic")
+    loss = loss or ("squared_hinge" if working_set or method in BUDGETED else "logistic")
     options = Options(
         k=k,
         method="mission" if working_set else method,
         loss=loss,
         step=step,
-        memory=DEFAULT_MEMORY if memory is None else memory,
+        memory=memory,
         sketch=sketch,
         active=active,
         interactions=interactions,
@@ -217,6 +231,11 @@ def select(
         multilabel=multilabel,
         seed=int(random_state),
         class_weight=class_weight,
+        eta=eta,
+        lam=lam,
+        delta=delta,
+        truncation=truncation,
+        tune=tune,
     )
     if sequences and isinstance(data, Source):
         raise SettingsError(f"a source says itself how it is read: leave out {', '.join(sequences)}")
@@ -275,10 +294,17 @@ def select(
     work = _Work(
         run.run,
         lambda: bool(run.engine.rows and run.targets.complete),
-        lambda: make_selection(run),
+        lambda: _named_selection(run),
         lambda: f"{run.engine.rows} rows",
     )
     return _finished(work, None if held is None else held.limited(run.plan.limits), progress, checkpoint)
+
+
+def _named_selection(run: OnlineRun) -> Selection:
+    """What a run has found; names that are not at hand are looked for in the data."""
+    fitted = Fitted.of(run)
+    fitted.look_for_names(run.source)
+    return fitted.selection
 
 
 #: What the settings are that only one of the two loops has, unless they are given.
@@ -290,6 +316,9 @@ _UNLESS_GIVEN: dict[str, Any] = {
     "l2": 0.0,
     "decay": 1.0,
     "lazy": 0.0,
+    "delta": 1e-2,
+    "truncation": "adaptive",
+    "tune": False,
     "C": 10.0,
     "family": "linear",
     "scale": "norm",

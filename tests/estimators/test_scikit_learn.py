@@ -28,6 +28,10 @@ ESTIMATORS = [
     th.MissionClassifier(method="iht", memory="8MB"),
     th.MissionRegressor(loss="huber:1.35", minibatch=4, memory="8MB"),
     th.MissionClassifier(loss="squared_hinge", memory="8MB"),
+    th.BudgetedClassifier(),
+    th.BudgetedRegressor(),
+    th.BudgetedClassifier(method="b-amd", lam=1e-3, memory="8MB"),
+    th.BudgetedClassifier(method="ofs", loss="logistic"),
 ]
 #: A step of twice the length is not two steps, and the steps come in the order of the rows. That a row of weight 0
 #: is as good as absent does hold: see test_estimators.py.

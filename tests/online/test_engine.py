@@ -14,6 +14,7 @@ from tests.streams import planted, planted_outputs
 from thresher import _native
 from thresher.batch import Batch, Names
 from thresher.errors import DataError, SettingsError
+from thresher.losses import get_loss
 from thresher.online.engine import OnlineEngine, OnlineSettings
 from thresher.sources.arrays import SparseSource
 
@@ -56,7 +57,8 @@ def whole_batch(options: dict[str, Any]) -> Batch:
     text = "".join(f"c{key:02d}" for key in range(60)).encode()
     words = Names.pack(batch.keys.astype(np.int64) * 3, np.full(batch.nnz, 3), 0)
     names = Names(words, np.frombuffer(text, np.uint8), [b""])
-    y = LABELS if options.get("multilabel") else CLASSES if options.get("loss") == "softmax" else batch.y
+    classes = get_loss(options.get("loss", "logistic")).task == "classes"
+    y = LABELS if options.get("multilabel") else CLASSES if classes else batch.y
     return Batch(batch.indptr, batch.keys, batch.values, y, names=names)
 
 

@@ -26,7 +26,11 @@ Memory = Annotated[
     typer.Option(help="What may be held, planned before the first row: 64MB (unasked, but for fgm), 1.5GB."),
 ]
 Method = Annotated[
-    str, typer.Option(help="How to find them: mission, iht, batch-iht, fgm, or hashing (which selects nothing).")
+    str,
+    typer.Option(
+        help="How to find them: mission, iht, batch-iht, fgm, hashing (which selects nothing); or under a budget "
+        "b-arda, b-amd, ofs, sofs, l1-arda, ada-fobos."
+    ),
 ]
 Sketch = Annotated[
     str | None,

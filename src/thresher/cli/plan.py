@@ -28,7 +28,7 @@ def plan(
     data: Data,
     k: Features,
     method: Method = "mission",
-    memory: Memory = "64MB",
+    memory: Memory = None,
     sketch: Sketch = None,
     active: Active = "exact",
     interactions: Interactions = None,
@@ -37,7 +37,6 @@ def plan(
     sequences: dict[str, Any],
 ) -> None:
     from thresher.fitting import plan_for
-    from thresher.memory import DEFAULT_MEMORY
     from thresher.online.settings import OnlineSettings
     from thresher.report.table import print_plan
     from thresher.sources.interactions import Interactions as Formed
@@ -46,7 +45,7 @@ def plan(
 
     settings = OnlineSettings(k=k, method=method, sketch=sketch_shape(sketch), active=active)
     products = Products.of(which_interactions(interactions))
-    made = plan_for(settings, memory or DEFAULT_MEMORY, products=products is not None)
+    made = plan_for(settings, memory, products=products is not None)
     source = as_source(one_or_many(data), format=format, **sequences).limited(made.limits)
     if products is not None:
         source = Formed.over(source, products).limited(made.limits)

@@ -64,6 +64,15 @@ def select(
     l2: Annotated[float, typer.Option(help="Decay of all weights: each step first multiplies by 1 - step * l2.")] = 0.0,
     decay: Annotated[float, typer.Option(help="Each step multiplies the weights not kept by this.")] = 1.0,
     lazy: Annotated[float, typer.Option(help="Reorder the table only for changes of this share; 0 is exact.")] = 0.0,
+    eta: Annotated[
+        float | None, typer.Option(help="Step of a budgeted method; by the scale of the data if not given.")
+    ] = None,
+    lam: Annotated[float | None, typer.Option(help="Regulariser of a budgeted method.")] = None,
+    delta: Annotated[float, typer.Option(help="Smoothing of a budgeted method's evidence.")] = 1e-2,
+    tune: Annotated[bool, typer.Option("--tune", help="Try several eta and lam of a budgeted method at once.")] = False,
+    truncation: Annotated[
+        str, typer.Option(help="b-arda and b-amd: rank by weight and evidence (adaptive) or by weight (naive).")
+    ] = "adaptive",
     per_class: Annotated[bool, typer.Option("--per-class", help="With several classes, k features for each.")] = False,
     multilabel: Annotated[bool, typer.Option("--multilabel", help="Rows have any number of labels.")] = False,
     classes: Annotated[
@@ -142,6 +151,11 @@ def select(
                 l2=l2,
                 decay=decay,
                 lazy=lazy,
+                eta=eta,
+                lam=lam,
+                delta=delta,
+                truncation=truncation,
+                tune=tune,
                 per_class=per_class,
                 multilabel=multilabel,
                 classes=None if classes is None else [_number_or_word(label) for label in classes.split(",")],

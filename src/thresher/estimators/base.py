@@ -224,11 +224,14 @@ class OnlineEstimator(SelectingEstimator):
         finally:  # the engine knows of the rows up to an error, so the selection must be a new one
             if run.engine.rows:
                 self._fitted = Fitted.of(run, fingerprint=False)
+                self._fitted.names = {} if after is None else after.names
         if not run.engine.rows:
             raise DataError(f"{source.describe()}: there is no row to learn from.")
+        self._fitted.look_for_names(run.source)
 
     def _keep(self, run: OnlineRun, y: Any) -> None:
         self._fitted = Fitted.of(run)
+        self._fitted.look_for_names(run.source)
 
     def _options(self, task: Task) -> Options:
         given = self.get_params(deep=False)

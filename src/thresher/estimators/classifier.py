@@ -1,25 +1,15 @@
-"""Classification for scikit-learn: two classes, several, or several labels a row."""
+"""MISSION and its rivals as a classifier for scikit-learn."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar
 
-import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
-
-from thresher.errors import DataError, SettingsError
-from thresher.estimators.base import OnlineEstimator, Task
-from thresher.estimators.classifying import Classifying
-from thresher.estimators.inputs import check_labels, training_data
-from thresher.losses import get_loss
+from thresher.estimators.online_classifier import OnlineClassifier
 from thresher.memory import DEFAULT_MEMORY
-from thresher.online.run import OnlineRun
-from thresher.sources.source import Source
-from thresher.targets import ThirdLabel, label_classes, sort_labels
 
 
-class MissionClassifier(Classifying, OnlineEstimator):
+class MissionClassifier(OnlineClassifier):
     """Classify by the k features that matter most, however many there are.
 
     MISSION [1]_: the k strongest features are kept in a table, all others in a count-sketch, where weak
@@ -92,6 +82,9 @@ class MissionClassifier(Classifying, OnlineEstimator):
     (['x31', 'x7'], True)
     """
 
+    _several: ClassVar[Mapping[str, str]] = {"logistic": "softmax"}
+    _regressor: ClassVar[str] = "MissionRegressor"
+
     def __init__(
         self,
         k: int = 1000,
@@ -132,113 +125,3 @@ class MissionClassifier(Classifying, OnlineEstimator):
         self.lazy = lazy
         self.per_class = per_class
         self.class_weight = class_weight
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self.loss in ("logistic", "softmax")
-        tags.classifier_tags.multi_label = self.loss != "softmax"
-        return tags
-
-    # ── fitting ──────────────────────────────────────────────────────────────────────────────────
-
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows, as they come and once.
-
-        Several calls give the same bits as one `fit` of all rows with ``shuffle=False`` and ``passes=1``, also
-        if the estimator is pickled in between. Without a first call there is nothing to go on from, and it begins.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for `fit`.
-        classes : array-like, optional
-            All labels there will be; in the first call, unless its rows have them all.
-
-        Returns
-        -------
-        self
-        """
-        if isinstance(self.class_weight, str):
-            raise SettingsError(
-                f"class_weight={self.class_weight!r} needs all labels before the first row: give partial_fit a mapping"
-            )
-        first = not hasattr(self, "_fitted")
-        source, y = training_data(self, X, y, sample_weight, reset=first, **self._targets(y))
-        task = self._first_task(source, y, classes) if first else self._next_task(source, y, classes)
-        self._go_on(source, task)
-        return self
-
-    def _fit(self, source: Source, task: Task, y: Any) -> None:
-        try:
-            super()._fit(source, task, y)
-        except ThirdLabel:
-            # A file is taken to have two classes until it shows a third.
-            if self.loss != "logistic" or not source.rewindable:
-                raise
-            super()._fit(source, Task("softmax", label_classes(source)), y)
-
-    def _keep(self, run: OnlineRun, y: Any) -> None:
-        super()._keep(run, y)
-        if y is None:
-            self.classes_ = np.array(self.selection_.labels)
-
-    def _targets(self, y: Any) -> dict[str, bool]:
-        shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
-        return {"multi_output": len(shape) == 2 and (shape[1] > 1 or hasattr(y, "tocsr"))}
-
-    def _task(self, source: Source, y: Any) -> Task:
-        task = get_loss(self.loss).task
-        if task == "real":
-            raise SettingsError(f"the {self.loss} loss is for numbers: use MissionRegressor, or a loss of classes")
-        if source.multilabel:
-            labels = label_classes(source)
-            if y is not None:
-                self.classes_ = np.arange(len(labels))
-            return Task(self.loss, labels, multilabel=True)
-        if y is None:
-            return Task(self.loss, label_classes(source) if task == "classes" else None)
-        check_classification_targets(y)
-        order = getattr(source, "order", None)  # without the rows of weight 0
-        self.classes_ = np.unique(y if order is None else y[order])
-        return self._task_of(self.classes_)
-
-    def _task_of(self, classes: Any) -> Task:
-        """The task with these classes, in the order of scikit-learn."""
-        labels = sort_labels(classes)
-        if len(labels) != len(classes):
-            raise DataError("some labels are the same number in double precision: write them as text.")
-        if self.loss == "softmax" or (self.loss == "logistic" and len(labels) > 2):
-            return Task("softmax", labels)
-        if len(labels) > 2:
-            raise DataError(
-                "Only binary classification is supported. The type of the target is multiclass: "
-                f"for more than two classes choose the logistic or the softmax loss rather than {self.loss}."
-            )
-        return Task(self.loss)
-
-    def _first_task(self, source: Source, y: Any, classes: Any) -> Task:
-        """The task of a stream: all classes are settled now."""
-        task = self._task(source, y) if y is not None else Task(self.loss, multilabel=source.multilabel)
-        if classes is not None:
-            self.classes_ = np.unique(classes)
-        elif y is None:
-            self.classes_ = np.unique(label_classes(source))
-        if task.multilabel:
-            return task._replace(classes=sort_labels(self.classes_))
-        if len(self.classes_) < 2:
-            raise DataError(
-                f"the only class is {self.classes_.tolist()}: name all there will be, partial_fit(X, y, classes=[…])."
-            )
-        if y is not None:
-            check_labels(y, self.classes_)
-        return self._task_of(self.classes_)._replace(classes=sort_labels(self.classes_))
-
-    def _next_task(self, source: Source, y: Any, classes: Any) -> Task:
-        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise SettingsError(f"the classes are {self.classes_.tolist()} since the first call, not {list(classes)}")
-        now = self._fitted.engine.settings
-        if y is not None and not now.multilabel:
-            check_classification_targets(y)
-            check_labels(y, self.classes_)
-        loss = now.loss if (self.loss, now.loss) == ("logistic", "softmax") else self.loss
-        return Task(loss, self._fitted.targets.classes, now.multilabel)

@@ -41,7 +41,7 @@ class Classifying(ClassifierMixin):
     @property
     def _two(self) -> bool:
         """Whether there are two outputs for two classes."""
-        return self.selection_.loss.name == "softmax" and len(self.selection_.intercept) == 2
+        return self.selection_.loss.task == "classes" and len(self.selection_.intercept) == 2
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """w'x + b of each row: (n_samples,) for two classes, otherwise (n_samples, n_classes)."""

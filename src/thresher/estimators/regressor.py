@@ -1,23 +1,15 @@
-"""Regression for scikit-learn."""
+"""MISSION and its rivals as a regressor for scikit-learn."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
-
-from thresher.errors import SettingsError
-from thresher.estimators.base import OnlineEstimator, Task
-from thresher.estimators.inputs import training_data
-from thresher.losses import get_loss
+from thresher.estimators.online_regressor import OnlineRegressor
 from thresher.memory import DEFAULT_MEMORY
-from thresher.sources.source import Source
 
 
-class MissionRegressor(RegressorMixin, OnlineEstimator):
+class MissionRegressor(OnlineRegressor):
     """Predict a number by the k features that matter most, however many there are.
 
     MISSION [1]_: the k strongest features are kept in a table, all others in a count-sketch, where weak
@@ -61,6 +53,8 @@ decay, lazy
     (['x7', 'x31'], True)
     """
 
+    _classifier: ClassVar[str] = "MissionClassifier"
+
     def __init__(
         self,
         k: int = 1000,
@@ -97,51 +91,3 @@ decay, lazy
         self.l2 = l2
         self.decay = decay
         self.lazy = lazy
-
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows, as they come and once.
-
-        Several calls give the same bits as one `fit` of all rows with ``shuffle=False`` and ``passes=1``, also
-        if the estimator is pickled in between.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for `fit`.
-
-        Returns
-        -------
-        self
-        """
-        first = not hasattr(self, "_fitted")
-        source, y = training_data(self, X, y, sample_weight, reset=first, **self._targets(y))
-        self._go_on(source, self._task(source, y))
-        return self
-
-    def _targets(self, y: Any) -> dict[str, bool]:
-        return {"y_numeric": True}
-
-    def _task(self, source: Source, y: Any) -> Task:
-        if get_loss(self.loss).task != "real":
-            raise SettingsError(f"the {self.loss} loss is for classes: use MissionClassifier, or squared or huber")
-        return Task(self.loss)
-
-    @property
-    def coef_(self) -> NDArray[np.float64]:
-        """Weights of the selected features."""
-        return self.selection_.weights
-
-    @property
-    def intercept_(self) -> float:
-        """The constant."""
-        return float(self.selection_.intercept[0])
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """The number of each row."""
-        return self._margins(X)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """R²; against the numbers of the file or source itself where ``y`` is not given."""
-        if y is None:
-            return self._stored_score(X, "r2", sample_weight)
-        return float(super().score(X, y, sample_weight))

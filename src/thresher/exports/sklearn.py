@@ -32,7 +32,7 @@ def to_sklearn(selection: Selection) -> Any:
     else:
         hinge = "hinge" in selection.loss.name
         if hinge:
-            model = need("sklearn.svm", "sklearn").LinearSVC(loss=selection.loss.name)
+            model = need("sklearn.svm", "sklearn").LinearSVC(loss=selection.loss.part)
         else:
             model = linear.LogisticRegression()
         model.coef_ = selection.weights.reshape(len(selection.intercept), k).copy()

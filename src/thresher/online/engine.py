@@ -11,8 +11,9 @@ from thresher import _native, container
 from thresher.batch import Batch
 from thresher.errors import DataError, SettingsError
 from thresher.losses import get_loss
+from thresher.online.duals import History, dual_arrays, restore_dual_arrays
 from thresher.online.freezing import freeze, thaw
-from thresher.online.settings import OnlineSettings
+from thresher.online.settings import THRESHOLDED, OnlineSettings
 from thresher.online.tables import Kept, pack_tables, unpack_tables
 from thresher.scores import Scores
 
@@ -29,6 +30,20 @@ class Selected(NamedTuple):
     bounds: NDArray[np.float64]
     intercept: NDArray[np.float64]
 
+    def by_weight(self, limit: int) -> Selected:
+        """The ``limit`` largest weights that are not zero, for methods that rank by something else."""
+        strength = np.abs(self.weights) if self.weights.ndim == 1 else np.sqrt((self.weights**2).sum(axis=0))
+        order = np.lexsort((self.keys, -strength))
+        order = order[strength[order] > 0][:limit]
+        return Selected(
+            self.keys[order],
+            np.ascontiguousarray(self.weights[..., order]),
+            self.counts[order],
+            [self.names[i] for i in order.tolist()],
+            self.bounds[order],
+            self.intercept,
+        )
+
 
 class OnlineEngine:
     """Learns batch by batch; the batches it is cut into make no difference.
@@ -42,7 +57,7 @@ class OnlineEngine:
         loss = get_loss(settings.loss)
         self.scores = Scores(loss, settings.outputs)
         step = settings.step_rule
-        if settings.sketch is None and settings.method != "iht":
+        if settings.sketch is None and settings.method != "iht" and not settings.budgeted:
             raise SettingsError(f"{settings.method} needs the shape of its sketch: sketch=(rows, width)")
         rows, width = settings.sketch or (1, 1)
         gathers = settings.method == "batch-iht"
@@ -51,10 +66,10 @@ class OnlineEngine:
             k=settings.k,
             name_cap=settings.name_cap,
             lazy=settings.lazy,
-            outputs="softmax" if loss.task == "classes" else "many" if settings.multilabel else "one",
+            outputs=_outputs(settings),
             lanes=settings.outputs,
             split=settings.per_class and settings.outputs > 1,
-            loss=loss.name,
+            loss=loss.part,
             delta=loss.delta,
             rule=step.rule,
             rate=step.rate,
@@ -67,6 +82,12 @@ class OnlineEngine:
             width=width,
             seed=settings.seed,
             identity=settings.identity,
+            eta=settings.native_eta,
+            lam=settings.lam or 0.0,
+            smoothing=settings.delta,
+            naive=settings.truncation == "naive",
+            factor=settings.loss_factor,
+            most_bytes=settings.room,
         )
         self.sketch: _native.CountSketch | _native.EvidenceSketch | None
         self.sketch = self._loop.count_sketch or self._loop.evidence_sketch
@@ -97,17 +118,24 @@ class OnlineEngine:
         if batch.y is None:
             raise DataError("the batch has no targets to learn from.")
         y = np.ascontiguousarray(batch.y, dtype=np.float64)
-        done, margins, interrupted = self._loop.learn(
-            batch.indptr,
-            batch.keys,
-            batch.values,
-            y.ravel(),
-            batch.weight,
-            None if names is None else names.words,
-            None if names is None else names.text,
-            [] if names is None else names.prefixes,
-            None if names is None else names.parents,
-        )
+        try:
+            done, margins, interrupted = self._loop.learn(
+                batch.indptr,
+                batch.keys,
+                batch.values,
+                y.ravel(),
+                batch.weight,
+                None if names is None else names.words,
+                None if names is None else names.text,
+                [] if names is None else names.prefixes,
+                None if names is None else names.parents,
+            )
+        except OverflowError:
+            raise SettingsError(
+                f"{self.settings.method} keeps what it knows of every feature seen, and after {self.rows} rows that no "
+                f"longer fits into the {self.settings.room} bytes that the memory leaves for it. Give more memory, "
+                "leave memory out, or choose mission, whose memory does not grow."
+            ) from None
         shaped = self._shaped(margins)
         self.scores.add(shaped[:done], y[:done], None if batch.weight is None else batch.weight[:done])
         if interrupted:
@@ -145,14 +173,17 @@ class OnlineEngine:
         limit = self.settings.k if k is None else k
         if self.settings.method == "hashing":
             return self._buckets()
-        tables = self.kept(limit)
         unit, lanes = self._loop.unit, self.settings.outputs
         intercept = np.array(self._loop.intercepts)
+        if self.settings.method in THRESHOLDED:
+            return _strongest(*_native.dual_weights(self._loop), unit, intercept, limit)
+        tables = self.kept(self.settings.k if self.settings.budgeted else limit)
         if len(tables) == 1:
             table = tables[0]
             weights = (unit * table.weights).T
             weights = weights[0] if lanes == 1 else np.ascontiguousarray(weights)
-            return Selected(table.keys, weights, table.counts, table.names, self._bounds(table), intercept)
+            found = Selected(table.keys, weights, table.counts, table.names, self._bounds(table), intercept)
+            return found.by_weight(limit) if self.settings.budgeted else found
         return _joined(tables, [self._bounds(table) for table in tables], unit, intercept)
 
     def _buckets(self) -> Selected:
@@ -191,6 +222,27 @@ class OnlineEngine:
             return unit * table.noise
         return np.full(len(table.keys), 0.0 if self.sketch is None else unit * self.sketch.bound())
 
+    @property
+    def leader(self) -> OnlineEngine:
+        """Itself; of several settings that run against each other (`online.race`), the best."""
+        return self
+
+    def count(self) -> int:
+        """How many features have a weight."""
+        if self.settings.method in THRESHOLDED:
+            return len(_native.dual_weights(self._loop)[0])
+        return sum(len(table.keys) for table in self.kept())
+
+    @property
+    def seen(self) -> tuple[int, int]:
+        """How many features a budgeted method knows of, and the bytes that takes; (0, 0) for other methods."""
+        return _native.dual_size(self._loop) if self.settings.budgeted else (0, 0)
+
+    @property
+    def history(self) -> History:
+        """Which features were kept when; empty where a method has no budget."""
+        return History.of(self._loop) if self.settings.budgeted else History()
+
     def progressive(self, *, turned: bool = False) -> dict[str, float]:
         """How well each row was predicted before it was learned."""
         return self.scores.result(turned=turned)
@@ -199,6 +251,8 @@ class OnlineEngine:
         """Take in what another engine of the same settings learned from other rows; see `online.merge`."""
         from thresher.online.merge import merged_state
 
+        if self.settings.budgeted:
+            raise SettingsError(f"{self.settings.method} learns in one stream: its engines cannot be merged")
         self._restore(merged_state(self, other))
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -218,6 +272,8 @@ class OnlineEngine:
             "gathered_name_text": text,
             **self.scores.state(),
         }
+        if self.settings.budgeted:
+            state |= dual_arrays(loop)
         if self.sketch is not None:
             state |= {"cells": self.sketch.cells, "factor": np.array([self.sketch.factor])}
         if isinstance(self.sketch, _native.EvidenceSketch):
@@ -250,6 +306,8 @@ class OnlineEngine:
             container.unpack_strings(state["gathered_name_offsets"], state["gathered_name_text"]),
         )
         self.scores.restore(state)
+        if self.settings.budgeted:
+            restore_dual_arrays(loop, state)
         if self.sketch is not None:
             cells: Any = np.ascontiguousarray(state["cells"])
             self.sketch.cells = cells
@@ -263,7 +321,30 @@ def thawed_engine(settings: OnlineSettings, frozen: dict[str, Any]) -> OnlineEng
     return OnlineEngine.from_state(settings, thaw(frozen))
 
 
+def _outputs(settings: OnlineSettings) -> str:
+    loss = get_loss(settings.loss)
+    if loss.task == "classes":
+        return "rest" if loss.rest else "softmax"
+    return "many" if settings.multilabel else "one"
+
+
+def _strongest(
+    keys: NDArray[np.uint64],
+    counts: NDArray[np.uint64],
+    weights: NDArray[np.float64],
+    unit: float,
+    intercept: NDArray[np.float64],
+    limit: int,
+) -> Selected:
+    """The largest of all weights there are."""
+    weights = unit * weights.reshape(len(keys), -1).T
+    weights = weights[0] if len(weights) == 1 else weights
+    return Selected(keys, weights, counts, [b""] * len(keys), np.zeros(len(keys)), intercept).by_weight(limit)
+
+
 def _store(settings: OnlineSettings) -> str:
+    if settings.budgeted:
+        return settings.method
     if settings.method == "hashing":
         return "hashed"
     if settings.method != "mission":

@@ -15,6 +15,7 @@ from thresher.errors import DataError, FileFormatError, SettingsError
 from thresher.losses import get_loss
 from thresher.memory import Plan, resident
 from thresher.online.engine import OnlineEngine
+from thresher.online.race import Race, engine_from_state, make_engine
 from thresher.online.settings import OnlineSettings
 from thresher.sources.combine import ReadAhead
 from thresher.sources.scan import is_file_source
@@ -90,13 +91,13 @@ class OnlineRun:
         plan: Plan,
         classes: list[Label] | None = None,
         *,
-        engine: OnlineEngine | None = None,
+        engine: OnlineEngine | Race | None = None,
     ) -> None:
         self.source = source.limited(plan.limits)
         self.settings = settings
         self.how = run
         self.plan = plan
-        self.engine = OnlineEngine(settings) if engine is None else engine
+        self.engine = make_engine(settings) if engine is None else engine
         self.targets = Targets(get_loss(settings.loss), classes, multilabel=settings.multilabel)
         self.passes_done = 0
         self.cursor = Cursor()
@@ -249,7 +250,7 @@ class OnlineRun:
     def _resume(self, path: str | os.PathLike[str]) -> None:
         saved = Checkpoint.load(path, self._identity())
         try:
-            self.engine = OnlineEngine.from_state(self.settings, saved.engine)
+            self.engine = engine_from_state(self.settings, saved.engine)
         except (KeyError, ValueError) as error:
             raise FileFormatError(f"{os.fspath(path)}: not a checkpoint in order ({error}).") from None
         self.targets = Targets(self.targets.loss, saved.labels, multilabel=self.settings.multilabel)

@@ -10,7 +10,11 @@ import numpy as np
 from thresher.errors import SettingsError
 from thresher.losses import get_loss
 
-METHODS = ("mission", "iht", "batch-iht", "hashing")
+#: At most k weights at every moment; of the last two as many as lam leaves.
+BUDGETED = ("b-arda", "b-amd", "ofs", "sofs", "l1-arda", "ada-fobos")
+THRESHOLDED = ("l1-arda", "ada-fobos")
+METHODS = ("mission", "iht", "batch-iht", "hashing", *BUDGETED)
+TRUNCATIONS = ("adaptive", "naive")
 ACTIVE = ("exact", "sketch")
 
 
@@ -29,12 +33,14 @@ class OnlineSettings:
     ----------
     k : int
         Features kept at every moment.
-    method : {"mission", "iht", "batch-iht", "hashing"}
+    method : {"mission", "iht", "batch-iht", "hashing", "b-arda", "b-amd", "ofs", "sofs", "l1-arda", "ada-fobos"}
         ``mission``: the k strongest in a table, everything else in a sketch, where weak gradients
         add up until they show. ``iht``: exact weights for k features, the rest forgotten (iterative
         hard thresholding). ``batch-iht``: the same, after gathering the gradients of as many
         features as the sketch would have cells. ``hashing``: a weight for every cell of the sketch, and
-        nothing selected.
+        nothing selected. The others learn under a budget, see docs/methods.md: ``b-arda`` and ``b-amd`` (adaptive dual
+        averaging and mirror descent, truncated by evidence), ``ofs`` (gradient descent, the largest weights), ``sofs``
+        (AROW, the most certain weights), ``l1-arda`` and ``ada-fobos`` (soft thresholds).
     loss : str
         See `thresher.losses.Loss`.
     step : "auto", float, "adaptive:RATE" or "RATE/sqrt"
@@ -71,6 +77,22 @@ class OnlineSettings:
         How much a weight must change, as a share of itself, before the table reorders. 0 is exact.
     identity : bool
         Let every key below the sketch's width be its own cell: an exact sketch, for simulations.
+    eta : float, optional
+        The step of a budgeted method; of ``sofs`` 1 / r of AROW. Without it steps follow the scale of the data: see
+        docs/methods.md.
+    lam : float, optional
+        The regulariser of a budgeted method: l2 for the truncated ones (0 unless given), l1 for ``l1-arda`` and
+        ``ada-fobos``. With ``eta`` left out it is in the unit of the steps.
+    delta : float
+        Added to the root of every sum of squared gradients in a budgeted method.
+    truncation : {"adaptive", "naive"}
+        Rank by weight and evidence, as the paper does, or by |weight| alone, which it argues against
+        (``b-arda`` and ``b-amd``).
+    tune : bool
+        Let several settings of ``eta`` and ``lam`` learn side by side, and the worse half leave again and again;
+        what is given of the two stays. See `thresher.online.race`.
+    room : int
+        The most bytes for what is known of every feature seen; 0 for no end.
     """
 
     k: int
@@ -90,6 +112,12 @@ class OnlineSettings:
     decay: float = 1.0
     lazy: float = 0.0
     identity: bool = False
+    eta: float | None = None
+    lam: float | None = None
+    delta: float = 1e-2
+    truncation: str = "adaptive"
+    tune: bool = False
+    room: int = 0
 
     def __post_init__(self) -> None:
         if not _whole(self.k) or self.k < 1:
@@ -108,6 +136,7 @@ class OnlineSettings:
         if not 0 < self.decay <= 1:
             raise SettingsError(f"decay is a factor above 0 and at most 1, not {self.decay!r}")
         self._check_outputs()
+        self._check_budgeted()
         rule = self.step_rule.rule
         if rule == "adaptive" and self.method == "mission" and self.active == "sketch":
             raise SettingsError(
@@ -121,10 +150,55 @@ class OnlineSettings:
         if self.outputs < 1 or ((self.outputs > 1) != (task == "classes" or self.multilabel) and self.outputs != 1):
             raise SettingsError(f"the {self.loss} loss has one output, not {self.outputs}")
 
+    def _check_budgeted(self) -> None:
+        if self.truncation not in TRUNCATIONS:
+            raise SettingsError(f'truncation is "adaptive" or "naive", not {self.truncation!r}')
+        if not 0 < self.delta < np.inf:
+            raise SettingsError(f"delta is a number above 0, not {self.delta!r}")
+        if self.eta is not None and not 0 < self.eta < np.inf:
+            raise SettingsError(f"eta is a number above 0, or None for steps by the data, not {self.eta!r}")
+        if self.lam is not None and not 0 <= self.lam < np.inf:
+            raise SettingsError(f"lam is a number from 0 on, or None, not {self.lam!r}")
+        if not self.budgeted:
+            if self.tune:
+                raise SettingsError(f"tune is for {', '.join(BUDGETED)}; {self.method} needs none")
+            if self.eta is not None or self.lam is not None:
+                raise SettingsError(f"eta and lam are for {', '.join(BUDGETED)}; {self.method} has step and l2")
+            return
+        unused = {"step": "auto", "l2": 0.0, "decay": 1.0, "lazy": 0.0, "sketch": None, "active": "exact"}
+        for name, plain in unused.items():
+            if getattr(self, name) != plain:
+                instead = {"step": ": give eta", "l2": ": give lam"}.get(name, "")
+                raise SettingsError(f"{self.method} has no {name}{instead}")
+        if self.method == "sofs" and self.minibatch > 1:
+            raise SettingsError("sofs learns from one row at a time: leave minibatch out")
+        if self.method == "ofs" and self.eta and self.lam and self.eta * self.lam >= 1:
+            raise SettingsError("ofs needs eta * lam below 1")
+
+    @property
+    def budgeted(self) -> bool:
+        """Whether this is one of the budgeted methods."""
+        return self.method in BUDGETED
+
+    @property
+    def native_eta(self) -> float:
+        """The step as the store takes it: 0 where the loop says how long it is."""
+        return (0.0 if self.method in ("ofs", "sofs") else 1.0) if self.eta is None else float(self.eta)
+
+    @property
+    def loss_factor(self) -> float:
+        """What the loss is multiplied by: the squared hinge of the B-ARDA paper has no half before it."""
+        hinge = get_loss(self.loss).part == "squared_hinge"
+        return 2.0 if hinge and self.budgeted and self.method != "sofs" else 1.0
+
     @property
     def step_rule(self) -> Step:
         """The step as a rule and a rate."""
         step = self.step
+        if self.budgeted:
+            if self.eta is not None:
+                return Step("own", 1.0 if self.method == "sofs" else float(self.eta))
+            return Step("own" if self.method in ("ofs", "sofs") else "adaptive", 1.0)
         if isinstance(step, (int, float, np.number)) and not isinstance(step, bool):
             rule, rate = "constant", float(step)
         elif step == "auto":

@@ -81,6 +81,7 @@ def print_plan(plan: Plan, k: int, source: Source) -> None:
     parts = [
         ("table", plan.table, f"{k} features, names of up to {plan.name_cap} bytes"),
         ("sketch", plan.sketch, f"{plan.sketch_rows} x {plan.sketch_width} cells for everything else"),
+        ("seen", plan.seen, "what a budgeted method knows of every feature seen, at most"),
         ("scores", plan.scores, "the histogram behind AUC and average precision"),
         ("buffers", plan.buffers, f"blocks of {show_size(plan.block)} and their batches, on two threads"),
         ("shuffle", plan.shuffle, f"up to {plan.shuffle_rows} rows or {mixed} features to mix"),

@@ -1,0 +1,102 @@
+// The strongest features that are not kept, ready to come in.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "base/buffer.hpp"
+
+namespace thresher::online {
+
+/// A heap of the strong outsiders only, by upper bounds of their strength. Whoever is not on the bench is not stronger than
+/// the frontier, so the weak majority, which may be millions, is not looked at until a kept feature falls that far.
+/// The bench holds `keep` features after it was sorted out, and up to four times as many before.
+class Bench {
+ public:
+  struct Node {
+    double bound;
+    std::uint64_t key;
+  };
+
+  explicit Bench(std::size_t k) : keep_(std::max<std::size_t>(k, 256)) {}
+
+  static std::size_t planned_bytes(std::size_t k) {
+    return 8 * std::max<std::size_t>(k, 256) * sizeof(Node);
+  }
+
+  /// Whether an outsider of this strength belongs on the bench.
+  [[nodiscard]] bool wants(double strength, std::uint64_t key) const { return weaker(frontier_, {strength, key}); }
+  /// Whoever is below this does not.
+  [[nodiscard]] double frontier() const { return frontier_.bound; }
+  [[nodiscard]] bool empty() const { return nodes_.size() == 0; }
+  [[nodiscard]] bool crowded() const { return nodes_.size() >= 4 * keep_; }
+  [[nodiscard]] const Node& top() const { return nodes_[0]; }
+  [[nodiscard]] std::span<const Node> nodes() const { return {nodes_.data(), nodes_.size()}; }
+
+  void push(double bound, std::uint64_t key) {
+    nodes_.push({bound, key});
+    std::push_heap(nodes_.data(), nodes_.data() + nodes_.size(), weaker);
+  }
+  void pop() {
+    std::pop_heap(nodes_.data(), nodes_.data() + nodes_.size(), weaker);
+    nodes_.resize(nodes_.size() - 1);
+  }
+
+  /// Nothing is known any more: everybody has to be looked at.
+  void forget() {
+    nodes_.resize(0);
+    frontier_ = {std::numeric_limits<double>::infinity(), 0};
+  }
+
+  /// Fill the bench from all there are: `all` calls back with (strength, key) of every outsider.
+  template <class All>
+  void refill(All&& all) {
+    nodes_.resize(0);
+    frontier_ = nobody;
+    all([this](double strength, std::uint64_t key) {
+      if (!wants(strength, key)) return;
+      nodes_.push({strength, key});
+      if (crowded()) cut();
+    });
+    cut();
+    std::make_heap(nodes_.data(), nodes_.data() + nodes_.size(), weaker);
+  }
+
+  /// Throw out what is double or weak; `strength_of` a key is its strength now, negative if it is no outsider.
+  template <class StrengthOf>
+  void sort_out(StrengthOf&& strength_of) {
+    Node* const begin = nodes_.data();
+    std::sort(begin, begin + nodes_.size(), [](const Node& a, const Node& b) { return a.key < b.key; });
+    std::size_t n = 0;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      if (i > 0 && begin[i].key == begin[i - 1].key) continue;
+      const double strength = strength_of(begin[i].key);
+      if (wants(strength, begin[i].key)) begin[n++] = {strength, begin[i].key};
+    }
+    nodes_.resize(n);
+    cut();
+    std::make_heap(nodes_.data(), nodes_.data() + nodes_.size(), weaker);
+  }
+
+ private:
+  static constexpr Node nobody{0.0, 0};  // no strength above zero is weaker
+
+  static bool weaker(const Node& a, const Node& b) { return a.bound < b.bound || (a.bound == b.bound && a.key > b.key); }
+
+  /// Keep the strongest; the frontier goes up to the strongest of those who have to go.
+  void cut() {
+    if (nodes_.size() <= keep_) return;
+    Node* const begin = nodes_.data();
+    std::nth_element(begin, begin + keep_, begin + nodes_.size(), [](const Node& a, const Node& b) { return weaker(b, a); });
+    frontier_ = begin[keep_];
+    nodes_.resize(keep_);
+  }
+
+  std::size_t keep_;
+  Node frontier_ = nobody;  // by the order of the heap, so that ties are told apart
+  Buffer<Node> nodes_;
+};
+
+}  // namespace thresher::online

@@ -1,0 +1,89 @@
+// What stores with a budget share: at most k features have a weight, at every moment.
+#pragma once
+
+#include <vector>
+
+#include "online/asked_row.hpp"
+#include "online/row_split.hpp"
+#include "online/store.hpp"
+
+namespace thresher::online {
+
+/// What a method with a budget is told. The names are those of the B-ARDA paper.
+struct BudgetRule {
+  double eta = 1.0;
+  double lambda = 0.0;
+  double delta = 1e-2;
+  bool naive = false;  // rank by weights alone
+};
+
+/// One table of k features for all lanes, or (`split`) one for each lane, over a table of all features seen. A subclass
+/// says how weights move and what features are ranked by.
+class BudgetTable : public Store, public Duals {
+ public:
+  BudgetTable(std::size_t k, std::size_t name_cap, std::size_t lanes, bool split, BudgetRule rule, std::size_t numbers,
+              std::size_t most_bytes)
+      : Store(lanes), rule_(rule), group_(split ? 1 : lanes), duals_(numbers, most_bytes) {
+    for (std::size_t t = 0; t < (split ? lanes : 1); ++t) tables_.emplace_back(k, name_cap, 0.0);
+    kept_.assign(tables_.size() * k * kept_size(), 0.0);
+    splits_.resize(tables_.size());
+  }
+
+  void ahead(const Row& row) override { asked_.ask(row, duals_); }
+
+  std::vector<TopK>& tables() override { return tables_; }
+  double* kept(std::size_t table, std::uint32_t slot) override {
+    return kept_.data() + (table * tables_[0].capacity() + slot) * kept_size();
+  }
+  [[nodiscard]] std::size_t kept_size() const override { return header + group_; }
+  void fade(double) override {}
+  void rescale(double) override {}
+
+  Duals* duals() override { return this; }
+  DualTable& seen() override { return duals_; }
+  bool weights(DualTable::Cell&, double*) override { return false; }
+  [[nodiscard]] History* history() override { return &history_; }
+
+ protected:
+  // Of a kept feature: what its weights are multiplied by, a number nobody uses, the weights. As in other stores.
+  static constexpr std::size_t header = 2;
+  using Member = RowSplit::Member;
+  using Cell = DualTable::Cell;
+
+  /// Which features of the row are kept; the cells of all are on their way here.
+  void find(const Row& row) {
+    asked_.take(row, duals_, mixed_);
+    for (std::size_t t = 0; t < tables_.size(); ++t)
+      splits_[t].divide(tables_[t], row, mixed_.data(), [&](std::uint32_t slot) { prefetch(kept(t, slot)); });
+  }
+
+  /// The name of a feature that stands in the row, or an empty one.
+  static NameView name_in(const Row& row, std::uint64_t key) {
+    for (std::size_t i = 0; i < row.n; ++i)
+      if (row.keys[i] == key) return row.name(i);
+    return {};
+  }
+
+  /// One step further; the last thing a step does.
+  void tick() {
+    if (!history_.due(time_)) return;
+    std::vector<std::uint64_t> keys;
+    for (const TopK& table : tables_)
+      for (std::uint32_t slot = 0; slot < table.size(); ++slot) keys.push_back(table.key(slot));
+    history_.note(time_, std::move(keys));
+  }
+
+  BudgetRule rule_;
+  std::size_t group_;  // lanes of one table
+  std::uint64_t time_ = 0;
+  DualTable duals_;
+  std::vector<TopK> tables_;
+  Buffer<double> kept_;
+  History history_;
+  // Of the row at hand:
+  std::vector<RowSplit> splits_;
+  Buffer<std::uint64_t> mixed_;
+  AskedRow asked_;  // and of the next
+};
+
+}  // namespace thresher::online

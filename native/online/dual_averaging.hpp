@@ -1,0 +1,264 @@
+// B-ARDA: adaptive dual averaging under a budget, at a cost that does not depend on the number of features.
+#pragma once
+
+#include <cmath>
+#include <span>
+
+#include "online/bench.hpp"
+#include "online/budget_table.hpp"
+
+namespace thresher::online {
+
+/// Algorithm 1 of "Online Feature Selection by Adaptive Sub-gradient Methods": of every feature seen the sum of gradients
+/// G and of their squares; z = -eta G / (lambda eta t + H) with H = delta + sqrt(sum g^2); the k features of the
+/// largest v = H z^2 have a weight.
+///
+/// With lambda > 0 the order of features that nobody touches changes with t. But v then only falls, and v t^2 only rises:
+/// so outsiders are held by the v they once had, an upper bound, and kept features by the v t^2 they once
+/// had, a lower bound. Whoever comes up is brought up to date, and the answer is exact.
+template <bool one>
+class DualAveraging final : public BudgetTable {
+ public:
+  DualAveraging(std::size_t k, std::size_t name_cap, std::size_t lanes, bool split, BudgetRule rule,
+                std::size_t most_bytes)
+      : BudgetTable(k, name_cap, lanes, split, rule, 2 * lanes + (split ? lanes : 0), most_bytes) {
+    for (std::size_t t = 0; t < tables_.size(); ++t) benches_.emplace_back(k);
+    own_.assign(tables_.size() * k * 2 * group_, 0.0);
+  }
+
+  void predict(const Row& row, double* sums, double /*prior*/) override {
+    find(row);
+    const double pull = shrinkage();
+    for (std::size_t t = 0; t < tables_.size(); ++t) {
+      double* const out = sums + t * group();
+      for (std::size_t c = 0; c < group(); ++c) out[c] = 0.0;
+      for (const Member& member : splits_[t].members()) {
+        const double x = row.value(member.feature);
+        const double* const at = own(t, member.slot);
+        for (std::size_t c = 0; c < group(); ++c) out[c] -= rule_.eta * at[2 * c] / (pull + at[2 * c + 1]) * x;
+      }
+    }
+  }
+
+  void update(const Row& row, const Gradient& gradient, const Move& /*move*/, bool fresh) override {
+    duals_.reserve(row.n);
+    if (fresh) find(row);
+    ++time_;
+    gather(row, gradient);
+    for (std::size_t t = 0; t < tables_.size(); ++t) {
+      for (const Member& member : splits_[t].members()) move_member(t, member.slot, *cells_[member.feature]);
+      for (const std::uint32_t i : splits_[t].others()) consider(t, *cells_[i]);
+      exchange(t, row);
+    }
+    tick();
+  }
+
+  void rest() override {
+    ++time_;
+    if (rule_.lambda > 0.0)
+      for (std::size_t t = 0; t < tables_.size(); ++t) exchange(t, {});
+    tick();
+  }
+
+  double* kept(std::size_t table, std::uint32_t slot) override {
+    double* const out = BudgetTable::kept(table, slot);
+    const double* const at = own(table, slot);
+    out[0] = 1.0;
+    for (std::size_t c = 0; c < group(); ++c) out[header + c] = -rule_.eta * at[2 * c] / (shrinkage() + at[2 * c + 1]);
+    return out;
+  }
+
+  [[nodiscard]] std::size_t saved() const override { return 2 * lanes(); }
+  [[nodiscard]] std::vector<double> singles() const override { return {static_cast<double>(time_)}; }
+  void resume(const std::vector<double>& singles) override {
+    time_ = static_cast<std::uint64_t>(singles.at(0));
+    for (std::size_t t = 0; t < tables_.size(); ++t) {
+      benches_[t].forget();
+      for (std::uint32_t slot = 0; slot < tables_[t].size(); ++slot)
+        if (Cell* const cell = duals_.find(tables_[t].key(slot))) copy(t, slot, *cell);
+    }
+  }
+
+ private:
+  [[nodiscard]] std::size_t group() const { return one ? 1 : group_; }
+  /// What the regulariser adds to every H.
+  [[nodiscard]] double shrinkage() const { return rule_.lambda * rule_.eta * static_cast<double>(time_); }
+  /// Kept features are ranked by v times this.
+  [[nodiscard]] double growth() const {
+    return rule_.lambda > 0.0 ? static_cast<double>(time_) * static_cast<double>(time_) : 1.0;
+  }
+  /// (G, H) of a kept feature, lane by lane: a copy near at hand.
+  double* own(std::size_t t, std::uint32_t slot) {
+    return own_.data() + (t * tables_[0].capacity() + slot) * 2 * group();
+  }
+  /// (G, sum of squares) of a feature in the lanes of a table.
+  double* sums(std::size_t t, Cell& cell) const { return cell.numbers() + 2 * t * group(); }
+
+  void gather(const Row& row, const Gradient& gradient) {
+    cells_.resize(row.n);
+    for (std::size_t i = 0; i < row.n; ++i) {
+      Cell* const cell = cells_[i] = duals_.see(row.keys[i], mixed_[i]);
+      double* const numbers = cell->numbers();
+      for (std::size_t c = 0; c < (one ? 1 : lanes()); ++c) {
+        const double g = gradient.at(row, i, c);
+        numbers[2 * c] += g;
+        numbers[2 * c + 1] += g * g;
+      }
+    }
+  }
+
+  /// v of a feature as things stand.
+  double strength(const double* sums) const {
+    double v = 0.0;
+    for (std::size_t c = 0; c < group(); ++c) {
+      const double h = rule_.delta + std::sqrt(sums[2 * c + 1]);
+      const double z = rule_.eta * sums[2 * c] / (shrinkage() + h);
+      v += (rule_.naive ? 1.0 : h) * z * z;
+    }
+    return v;
+  }
+  double rank(const double* sums) const { return strength(sums) * growth(); }
+
+  void copy(std::size_t t, std::uint32_t slot, Cell& cell) {
+    const double* const from = sums(t, cell);
+    double* const to = own(t, slot);
+    for (std::size_t c = 0; c < group(); ++c) {
+      to[2 * c] = from[2 * c];
+      to[2 * c + 1] = rule_.delta + std::sqrt(from[2 * c + 1]);
+    }
+  }
+
+  void move_member(std::size_t t, std::uint32_t slot, Cell& cell) {
+    copy(t, slot, cell);
+    tables_[t].set(slot, rank(sums(t, cell)));
+  }
+
+  // The mark of a feature on a bench is at most the bound it is there under; 0 where it is on none.
+  double mark(std::size_t t, Cell& cell) const {
+    return tables_.size() == 1 ? static_cast<double>(cell.mark) : cell.numbers()[2 * lanes() + t];
+  }
+  void set_mark(std::size_t t, Cell& cell, double v) const {
+    if (tables_.size() > 1) {
+      cell.numbers()[2 * lanes() + t] = v;
+      return;
+    }
+    const auto near = static_cast<float>(v);
+    cell.mark = static_cast<double>(near) > v ? std::nextafterf(near, 0.0F) : near;
+  }
+
+  /// An outsider was touched: does it belong on the bench?
+  void consider(std::size_t t, Cell& cell) {
+    if constexpr (one) {
+      // Most do not, which shows without a root: H is more than sqrt(S), and so v less than eta^2 G^2 / sqrt(S).
+      const double* const at = cell.numbers();
+      const double square = rule_.eta * rule_.eta * at[0] * at[0];
+      const double low = benches_[t].frontier();
+      if (rule_.naive ? square < low * at[1] : square * square < low * low * at[1]) return;
+    }
+    const double v = strength(sums(t, cell));
+    if (v > mark(t, cell) && benches_[t].wants(v, cell.key)) seat(t, cell, v);
+  }
+  void seat(std::size_t t, Cell& cell, double v) {
+    benches_[t].push(v, cell.key);
+    set_mark(t, cell, v);
+    if (benches_[t].crowded()) [[unlikely]] sort_out(t);
+  }
+
+  bool is_kept(std::size_t t, std::uint64_t key) const { return tables_[t].find(key) != TopK::none; }
+
+  void sort_out(std::size_t t) {
+    benches_[t].sort_out([&](std::uint64_t key) {
+      Cell* const cell = duals_.find(key);
+      set_mark(t, *cell, 0.0);
+      return is_kept(t, key) ? -1.0 : strength(sums(t, *cell));
+    });
+    mark_bench(t);
+  }
+  void refill(std::size_t t) {
+    benches_[t].refill([&](auto&& offer) {
+      duals_.each([&](Cell& cell) {
+        set_mark(t, cell, 0.0);
+        const double v = strength(sums(t, cell));
+        if (v > 0.0 && benches_[t].wants(v, cell.key) && !is_kept(t, cell.key)) offer(v, cell.key);
+      });
+    });
+    mark_bench(t);
+  }
+  void mark_bench(std::size_t t) {
+    for (const Bench::Node& node : benches_[t].nodes()) set_mark(t, *duals_.find(node.key), node.bound);
+  }
+
+  /// The kept feature that is weakest now.
+  std::uint32_t weakest(std::size_t t) {
+    for (;;) {
+      const std::uint32_t slot = tables_[t].weakest();
+      if (rule_.lambda == 0.0) return slot;
+      const double now = rank(sums(t, *duals_.find(tables_[t].key(slot))));
+      if (now == tables_[t].weight(slot)) return slot;
+      tables_[t].change(slot, now);
+    }
+  }
+
+  void exchange(std::size_t t, const Row& row);
+  void enter(std::size_t t, Cell& cell, double rank, const Row& row);
+
+  std::vector<Bench> benches_;
+  Buffer<double> own_;
+  Buffer<Cell*> cells_;  // of the row at hand
+};
+
+/// Bring in who is stronger than a kept feature, until nobody is.
+template <bool one>
+void DualAveraging<one>::exchange(std::size_t t, const Row& row) {
+  Bench& bench = benches_[t];
+  TopK& table = tables_[t];
+  const double by = growth();
+  for (;;) {
+    // A little less than the least that any kept feature can have: what is below needs no closer look.
+    const double low = table.full() ? table.threshold() / by * (1.0 - 1e-9) : 0.0;
+    if (bench.empty()) {
+      if (bench.frontier() == 0.0 || bench.frontier() < low) return;
+      if (table.full()) {
+        const std::uint32_t slot = weakest(t);
+        if (bench.frontier() < table.weight(slot) / by * (1.0 - 1e-9)) return;
+      }
+      refill(t);
+      if (bench.empty()) return;
+      continue;
+    }
+    const Bench::Node top = bench.top();
+    if (top.bound < low) return;
+    Cell& cell = *duals_.find(top.key);
+    const double v = strength(sums(t, cell));
+    if (v < top.bound || is_kept(t, top.key)) {
+      bench.pop();
+      if (is_kept(t, top.key)) continue;
+      if (bench.wants(v, top.key))
+        bench.push(v, top.key), set_mark(t, cell, v);
+      else
+        set_mark(t, cell, 0.0);
+      continue;
+    }
+    if (table.full()) {
+      const std::uint32_t slot = weakest(t);
+      const double theirs = table.weight(slot);
+      if (v * by < theirs || (v * by == theirs && top.key > table.key(slot))) return;
+    }
+    bench.pop();
+    enter(t, cell, v * by, row);
+  }
+}
+
+template <bool one>
+void DualAveraging<one>::enter(std::size_t t, Cell& cell, double rank, const Row& row) {
+  Evicted evicted;
+  const std::uint32_t slot = tables_[t].offer(cell.key, rank, name_in(row, cell.key), cell.count, &evicted);
+  copy(t, slot, cell);
+  if (!evicted.happened) return;
+  Cell& gone = *duals_.find(evicted.key);
+  set_mark(t, gone, 0.0);
+  const double v = strength(sums(t, gone));
+  if (benches_[t].wants(v, gone.key)) seat(t, gone, v);
+}
+
+}  // namespace thresher::online

@@ -1,0 +1,28 @@
+// What a dual method keeps beside its tables, for whoever saves it or looks on.
+#pragma once
+
+#include <cstdint>
+
+#include "online/dual_table.hpp"
+#include "online/history.hpp"
+
+namespace thresher::online {
+
+class Duals {
+ public:
+  virtual ~Duals() = default;
+
+  /// Every feature seen, with its numbers up to date.
+  [[nodiscard]] virtual DualTable& seen() = 0;
+  /// How many of a feature's numbers are to be saved: the first ones.
+  [[nodiscard]] virtual std::size_t saved() const = 0;
+  /// The clock, then whatever else there is of single numbers.
+  [[nodiscard]] virtual std::vector<double> singles() const = 0;
+  /// Go on from there; the features and tables have been put back.
+  virtual void resume(const std::vector<double>& singles) = 0;
+  /// The weights of a feature as they stand, one a lane; false if all are zero. For methods without a table.
+  virtual bool weights(DualTable::Cell& cell, double* out) = 0;
+  [[nodiscard]] virtual History* history() { return nullptr; }
+};
+
+}  // namespace thresher::online

@@ -1,0 +1,102 @@
+// The budgeted stores without Python: budgets, growth, keys that stand twice; their answers are checked in tests/native.
+#include <cmath>
+#include <memory>
+#include <set>
+
+#include "online/dual_averaging.hpp"
+#include "online/loop.hpp"
+#include "online/soft_threshold.hpp"
+#include "online/truncated.hpp"
+#include "tests/check.hpp"
+#include "tests/rows_of_data.hpp"
+
+using check::Random;
+using thresher::mix_key;
+using namespace thresher::online;
+
+namespace {
+
+constexpr std::size_t k = 5;
+
+Loop loop_over(std::unique_ptr<Store> store, std::size_t lanes) {
+  Step step;
+  step.rule = StepRule::own;
+  step.rate = 0.5;
+  const OutputKind kind = lanes == 1 ? OutputKind::one : OutputKind::rest;
+  return {std::move(store), {kind, {thresher::LossKind::squared_hinge, 1.0}, lanes, 2.0}, step, {}};
+}
+
+void learn_some(Loop& loop, std::size_t lanes, bool names) {
+  Random random(3);
+  for (int round = 0; round < 30; ++round) {
+    const check::Data data = check::some_rows(random, 1 + random.below(40), 400, names);
+    std::vector<double> y;
+    for (std::size_t i = 0; i < data.y.size(); ++i)
+      y.push_back(lanes == 1 ? (random.chance(2) ? 1.0 : -1.0) : static_cast<double>(random.below(lanes)));
+    std::vector<double> margins(y.size() * lanes);
+    const thresher::Rows rows = data.rows();
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      if (!CHECK_EQ(loop.learn(rows, y.data(), nullptr, i, i + 1, margins.data()), i + 1)) return;
+      for (const thresher::TopK& table : loop.store->tables()) CHECK(table.size() <= k);
+    }
+  }
+  CHECK(loop.store->duals() != nullptr);
+}
+
+}  // namespace
+
+TEST(budgeted_stores_stay_within_their_budget) {
+  for (const std::size_t lanes : {1, 3})
+    for (const bool split : {false, true})
+      for (const double lambda : {0.0, 0.01}) {
+        const BudgetRule rule{0.5, lambda, 1e-2, false};
+        const bool apart = split && lanes > 1;
+        std::vector<std::unique_ptr<Store>> stores;
+        if (lanes == 1)
+          stores.push_back(std::make_unique<DualAveraging<true>>(k, 16, 1, false, rule, 0));
+        else
+          stores.push_back(std::make_unique<DualAveraging<false>>(k, 16, lanes, apart, rule, 0));
+        for (const Truncation how : {Truncation::mirror, Truncation::descent, Truncation::confidence})
+          stores.push_back(std::make_unique<Truncated>(how, k, 16, lanes, apart, rule, 0));
+        for (const Threshold how : {Threshold::dual, Threshold::mirror})
+          stores.push_back(std::make_unique<SoftThreshold>(how, lanes, rule, 0));
+        for (std::unique_ptr<Store>& store : stores) {
+          Loop loop = loop_over(std::move(store), lanes);
+          learn_some(loop, lanes, split);
+        }
+      }
+}
+
+TEST(dual_table_finds_what_it_saw_however_it_grew) {
+  Random random(4);
+  DualTable table(2, 0);
+  std::set<std::uint64_t> keys;
+  for (int i = 0; i < 20000; ++i) {
+    const std::uint64_t key = random.below(9000) * 0x10001ULL;
+    table.reserve(1);
+    DualTable::Cell* const cell = table.see(key, mix_key(key));
+    CHECK_EQ(cell->numbers()[0], keys.count(key) == 0 ? 0.0 : static_cast<double>(key));
+    cell->numbers()[0] = static_cast<double>(key);
+    keys.insert(key);
+  }
+  CHECK_EQ(table.size(), keys.size());
+  std::size_t met = 0;
+  table.each([&](DualTable::Cell& cell) { met += keys.count(cell.key); });
+  CHECK_EQ(met, keys.size());
+  CHECK(table.find(1, mix_key(1)) == nullptr);
+}
+
+TEST(dual_table_says_when_there_is_no_more_room) {
+  DualTable table(2, 1 << 16);
+  bool refused = false;
+  try {
+    for (std::uint64_t key = 0; key < 100000; ++key) {
+      table.reserve(1);
+      table.see(key, mix_key(key));
+    }
+  } catch (const std::overflow_error&) {
+    refused = true;
+  }
+  CHECK(refused);
+  CHECK(table.bytes() <= (1 << 16));
+}

@@ -1,0 +1,81 @@
+"""What budgeted methods keep beside their tables, as arrays, and the history of what they selected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher import _native
+
+Keys = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Which features were kept when: at up to 64 evenly spaced moments, whatever the length of the stream.
+
+    Attributes
+    ----------
+    rows : array of int
+        After how many rows (mini-batches, where steps are taken by those).
+    kept : list of arrays
+        The keys that were kept then, rising.
+    """
+
+    rows: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    kept: list[Keys] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, loop: _native.OnlineLoop) -> History:
+        """What a loop remembers."""
+        times, sizes, keys, _, _ = _native.dual_history(loop)
+        ends = np.cumsum(sizes.astype(np.int64))
+        return cls(times.astype(np.int64), np.split(keys, ends[:-1]) if len(sizes) else [])
+
+    @property
+    def jaccard(self) -> NDArray[np.float64]:
+        """How much two neighbouring sets have in common: the size of their intersection over that of their union."""
+        shares = [len(np.intersect1d(a, b)) / max(1, len(np.union1d(a, b))) for a, b in pairwise(self.kept)]
+        return np.array(shares, np.float64)
+
+    def stays(self, key: int) -> list[tuple[int, int | None]]:
+        """When a feature came and when it went, as moments saw it: (row, row), the last None if it is still there."""
+        found: list[tuple[int, int | None]] = []
+        came: int | None = None
+        for row, keys in zip(self.rows.tolist(), self.kept, strict=True):
+            at = int(np.searchsorted(keys, np.uint64(key)))
+            here = at < len(keys) and int(keys[at]) == key
+            if here and came is None:
+                came = row
+            elif not here and came is not None:
+                found.append((came, row))
+                came = None
+        return found if came is None else [*found, (came, None)]
+
+
+def dual_arrays(loop: _native.OnlineLoop) -> dict[str, NDArray[Any]]:
+    """Everything of every feature seen, for a checkpoint."""
+    keys, counts, numbers, singles = _native.dual_state(loop)
+    times, sizes, kept, distance, following = _native.dual_history(loop)
+    return {
+        "dual_keys": keys,
+        "dual_counts": counts,
+        "dual_numbers": numbers,
+        "dual_singles": np.array(singles),
+        "history_times": times,
+        "history_sizes": sizes,
+        "history_keys": kept,
+        "history_clock": np.array([distance, following], np.uint64),
+    }
+
+
+def restore_dual_arrays(loop: _native.OnlineLoop, state: dict[str, NDArray[Any]]) -> None:
+    """The reverse of `dual_arrays`; the tables have been put back before."""
+    known, counts, numbers = (np.ascontiguousarray(state[f"dual_{name}"]) for name in ("keys", "counts", "numbers"))
+    _native.restore_duals(loop, known, counts, numbers, state["dual_singles"].tolist())
+    times, sizes, keys = (np.ascontiguousarray(state[f"history_{name}"]) for name in ("times", "sizes", "keys"))
+    _native.restore_history(loop, times, sizes, keys, *state["history_clock"].tolist())

@@ -1,0 +1,232 @@
+"""Budgeted methods through the engine: batching, resuming, budgets, races, history, names, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import thresher as th
+from tests.online.test_engine import ROWS, assert_same, learned, whole_batch
+from tests.streams import planted, planted_outputs, write_vw
+from thresher.errors import SettingsError
+from thresher.online.engine import OnlineEngine, OnlineSettings
+from thresher.online.race import FIRST_HEAT, Race
+
+METHODS: tuple[dict[str, Any], ...] = (
+    {"method": "b-arda"},
+    {"method": "b-arda", "eta": 0.3, "lam": 0.01},
+    {"method": "b-arda", "eta": 0.3, "truncation": "naive", "minibatch": 3},
+    {"method": "b-amd"},
+    {"method": "b-amd", "eta": 0.3, "lam": 0.01},
+    {"method": "ofs"},
+    {"method": "ofs", "eta": 0.1, "lam": 0.1},
+    {"method": "sofs"},
+    {"method": "sofs", "eta": 2.0},
+    {"method": "l1-arda", "lam": 0.005},
+    {"method": "ada-fobos", "eta": 0.3, "lam": 0.01},
+)
+OUTPUTS: tuple[dict[str, Any], ...] = (
+    {"loss": "squared_hinge"},
+    {"loss": "logistic"},
+    {"loss": "squared", "intercept": False},
+    {"loss": "softmax", "outputs": 3},
+    {"loss": "rest:squared_hinge", "outputs": 3},
+    {"loss": "rest:hinge", "outputs": 3, "per_class": True},
+    {"loss": "squared_hinge", "outputs": 3, "multilabel": True},
+)
+CASES = st.builds(lambda method, outputs: {**method, **outputs}, st.sampled_from(METHODS), st.sampled_from(OUTPUTS))
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.integers(0, ROWS), max_size=8), CASES)
+def test_batches_make_no_difference(cuts: list[int], case: dict[str, Any]) -> None:
+    assert_same(learned([0, *sorted(cuts), ROWS], **case), learned([0, ROWS], **case))
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.integers(0, ROWS), CASES)
+def test_a_saved_state_goes_on_to_the_same_bits(at: int, case: dict[str, Any]) -> None:
+    half = learned([0, at], **case)
+    again = OnlineEngine.from_state(half.settings, half.state())
+    assert_same(again, half)
+    whole = learned([0, ROWS], **case)
+    learned([at, ROWS], again)
+    assert_same(again, whole)
+    batch = whole_batch(case)
+    np.testing.assert_array_equal(again.margins(batch), whole.margins(batch))
+
+
+@pytest.mark.parametrize("method", [m for m in METHODS if m["method"] not in ("l1-arda", "ada-fobos")], ids=str)
+def test_at_most_k_weights_after_every_step(method: dict[str, Any]) -> None:
+    engine = OnlineEngine(OnlineSettings(k=3, **{"loss": "squared_hinge", **method}))
+    for i in range(ROWS):
+        learned([i, i + 1], engine)
+        assert engine.count() <= 3
+        assert np.count_nonzero(engine.selected().weights) <= 3
+
+
+@pytest.mark.parametrize("method", ["b-arda", "b-amd", "ofs"])
+def test_the_true_features_are_found_whatever_the_unit_of_the_data(method: str) -> None:
+    x, y = planted(rows=3000, width=400)
+    for scale in (1e-3, 1.0, 300.0):
+        found = th.select(x * np.float32(scale), y, k=4, method=method, loss="squared_hinge", passes=2)
+        assert len(set(found.keys.tolist()) & {3, 77, 200, 399}) >= 3, (method, scale)
+
+
+def test_classes_are_told_from_the_rest() -> None:
+    x, margins = planted_outputs()
+    y = margins.argmax(axis=1)
+    model = th.BudgetedClassifier(k=6, passes=3).fit(x, y)
+    assert str(model.selection_.loss) == "rest:squared_hinge"
+    assert model.coef_.shape == (3, 6)
+    assert set(model.get_support(indices=True)) == set(range(6))
+    assert model.score(x, y) > 0.7
+    again = th.BudgetedClassifier(k=6, shuffle=False)
+    for part in np.array_split(np.arange(len(y)), 5):
+        again.partial_fit(x[part], y[part], classes=[0, 1, 2])
+    np.testing.assert_array_equal(again.coef_, th.BudgetedClassifier(k=6, shuffle=False).fit(x, y).coef_)
+
+
+def test_history_says_when_features_came_and_went() -> None:
+    rng = np.random.default_rng(0)
+    x = (rng.random((4000, 20)) < 0.5).astype(np.float32)
+    truth = np.where(np.arange(4000) < 2000, 0, 1)  # the feature that matters changes half way
+    y = np.where(x[np.arange(4000), truth] > 0, 1, -1)
+    model = th.BudgetedClassifier(k=1, shuffle=False, intercept=True).fit(x, y)
+    history = model.history_
+    assert len(history.rows) == len(history.kept) <= 64
+    assert np.all(np.diff(history.rows) > 0)
+    assert all(len(kept) <= 1 for kept in history.kept)
+    assert history.jaccard.shape == (len(history.rows) - 1,)
+    assert 0 in np.concatenate(history.kept).tolist()
+    came = history.stays(0)
+    assert came
+    assert came[0][0] < 2000
+
+
+def test_sums_of_the_future_do_not_change_the_past() -> None:
+    """A history is the same whatever the batches."""
+    a, b = learned([0, 3, 77, ROWS], method="b-arda"), learned([0, ROWS], method="b-arda")
+    assert a.history.rows.tolist() == b.history.rows.tolist()
+    assert all(np.array_equal(p, q) for p, q in zip(a.history.kept, b.history.kept, strict=True))
+
+
+# ── settings that race ───────────────────────────────────────────────────────────────────────────
+
+
+def race(cuts: list[int], engine: Race | None = None, **options: Any) -> Race:
+    engine = engine or Race(OnlineSettings(k=7, loss="squared_hinge", **options))
+    learned(cuts, engine)  # type: ignore[arg-type]
+    return engine
+
+
+@pytest.mark.parametrize("options", [{"method": "b-arda", "tune": True}, {"method": "l1-arda"}], ids=str)
+def test_a_race_does_not_see_batches_and_resumes(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thresher.online.race.FIRST_HEAT", 30)
+    whole = race([0, ROWS], **options)
+    parts = race([0, 7, 30, 31, 150, ROWS], **options)
+    half = race([0, 77], **options)
+    again = race([77, ROWS], Race.from_state(half.settings, half.state()))
+    assert 0 < len(whole.runners) < 10
+    for other in (parts, again):
+        assert other.state().keys() == whole.state().keys()
+        for name, array in whole.state().items():
+            if not name.endswith("_heap"):
+                np.testing.assert_array_equal(other.state()[name], array, err_msg=name)
+
+
+def test_lambda_is_found_by_the_count_wanted() -> None:
+    x, y = planted(rows=2 * FIRST_HEAT, width=400)
+    for method in ("l1-arda", "ada-fobos"):
+        found = th.select(x, y, k=20, method=method, loss="squared_hinge", passes=3)
+        assert 5 <= len(found) <= 20
+        assert found.settings["lam"] > 0
+
+
+def test_tuning_is_never_needed_twice() -> None:
+    """What a race found, said outright, gives the same features."""
+    x, y = planted(rows=1500, width=400)
+    tuned = th.select(x, y, k=4, method="b-amd", loss="squared_hinge", tune=True)
+    said = th.select(
+        x, y, k=4, method="b-amd", loss="squared_hinge", eta=tuned.settings["eta"], lam=tuned.settings["lam"]
+    )
+    np.testing.assert_array_equal(tuned.keys, said.keys)
+    np.testing.assert_array_equal(tuned.weights, said.weights)
+
+
+def test_a_race_that_does_not_fit_is_refused() -> None:
+    race_engine = Race(OnlineSettings(k=7, method="b-arda", tune=True, room=1 << 16))
+    with pytest.raises(SettingsError, match="side by side"):
+        learned([0, ROWS], race_engine)  # type: ignore[arg-type]
+
+
+# ── names, memory, and what is refused ───────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("method", ["b-arda", "l1-arda", "ofs"])
+def test_features_are_named_by_another_look(method: str, tmp_path: Path) -> None:
+    x, y = planted(rows=800, width=100, support=(3, 77))
+    path = write_vw(tmp_path / "rows.vw", x, y)
+    lam = {"lam": 0.01} if method == "l1-arda" else {}
+    found = th.select(path, k=10, method=method, loss="squared_hinge", **lam)
+    assert 0 < len(found) <= 10
+    assert found.named == len(found)
+    assert all(name.startswith("column-") for name in found.names)
+
+
+def test_what_is_known_of_the_features_seen_stays_inside_the_memory() -> None:
+    engine = OnlineEngine(OnlineSettings(k=2, method="b-arda", room=1 << 16))
+    with pytest.raises(SettingsError, match="no longer fits"):
+        for i in range(20):
+            batch = whole_batch({})
+            engine.step(type(batch)(batch.indptr, batch.keys + np.uint64(1000 * i), batch.values, batch.y))
+
+
+def test_checkpoints_resume_to_the_same_bits(tmp_path: Path) -> None:
+    x, y = planted(rows=900, width=400)
+    path = write_vw(tmp_path / "rows.vw", x, y)
+    whole = th.select(path, k=5, method="b-arda", lam=1e-3, passes=2)
+
+    def stop(progress: Any) -> None:
+        if progress.rows > 400:
+            raise KeyboardInterrupt
+
+    saved = tmp_path / "half.ckpt"
+    with pytest.raises(th.Interrupted):
+        th.select(path, k=5, method="b-arda", lam=1e-3, passes=2, checkpoint=saved, batch_rows=50, progress=stop)
+    again = th.select(path, k=5, method="b-arda", lam=1e-3, passes=2, checkpoint=saved)
+    np.testing.assert_array_equal(again.keys, whole.keys)
+    np.testing.assert_array_equal(again.weights, whole.weights)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"method": "b-arda", "step": 0.1}, "give eta"),
+        ({"method": "b-arda", "l2": 0.1}, "give lam"),
+        ({"method": "b-arda", "sketch": (1, 10)}, "no sketch"),
+        ({"method": "b-arda", "eta": 0.0}, "eta is a number"),
+        ({"method": "b-arda", "lam": -1.0}, "lam is a number"),
+        ({"method": "b-arda", "delta": 0.0}, "delta is a number"),
+        ({"method": "b-arda", "truncation": "bold"}, "truncation"),
+        ({"method": "sofs", "minibatch": 2}, "one row at a time"),
+        ({"method": "ofs", "eta": 10.0, "lam": 1.0}, "below 1"),
+        ({"method": "mission", "eta": 0.1}, "step and l2"),
+        ({"method": "mission", "tune": True}, "needs none"),
+    ],
+    ids=str,
+)
+def test_settings_that_make_no_sense(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(SettingsError, match=told):
+        OnlineSettings(k=3, **options)
+
+
+def test_engines_under_a_budget_do_not_merge() -> None:
+    a, b = learned([0, 50], method="b-arda"), learned([50, ROWS], method="b-arda")
+    with pytest.raises(SettingsError, match="cannot be merged"):
+        a.merge(b)

@@ -1,0 +1,146 @@
+r"""Budgeted online learning over dense arrays, O(d) an example: B-ARDA, B-AMD, OFS, SOFS, l1-ARDA, Ada-Fobos.
+
+Notes
+-----
+Every class holds weights :math:`W`, lanes x d, and learns one example at a time by ``step(x, slopes)``: the gradient of
+the loss in a lane's weights is :math:`g = \text{slope} \cdot x`. Ties go to the smaller position, and with several
+lanes ``split`` gives every lane a budget of its own; otherwise what features are ranked by adds up over lanes.
+
+Zhai, Wang, Koriche, Gao, "Online Feature Selection by Adaptive Sub-gradient Methods", ECML 2018.
+"""
+
+import numpy as np
+
+
+def strongest(rank, budget):
+    """A mask of the ``budget`` largest positive entries, ties to the smaller position."""
+    order = np.lexsort((np.arange(len(rank)), -rank))[:budget]
+    mask = np.zeros(len(rank), bool)
+    mask[order] = rank[order] > 0
+    return mask
+
+
+class Budgeted:
+    """What the methods share: weights, the truncation, and the number of steps."""
+
+    def __init__(self, d, budget, *, lanes=1, eta=1.0, lam=0.0, delta=1e-2, split=False, naive=False):
+        self.budget, self.eta, self.lam, self.delta = budget, eta, lam, delta
+        self.split, self.naive = split, naive
+        self.w = np.zeros((lanes, d))
+        self.z = self.w.copy()  # before the truncation
+        self.t = 0
+
+    def truncate(self, z, rank):
+        """Weights of the features of highest rank; ``rank`` is lanes x d."""
+        self.z = z
+        if self.split:
+            masks = np.stack([strongest(row, self.budget) for row in rank])
+        else:
+            masks = np.broadcast_to(strongest(rank.sum(axis=0), self.budget), z.shape)
+        self.w = np.where(masks, z, 0.0)
+
+
+class BARDA(Budgeted):
+    r"""Algorithm 1: :math:`z = -\eta G / (\lambda\eta t + H)`, kept by :math:`H z^2` (naively by :math:`z^2`)."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.sums, self.squares = np.zeros_like(self.w), np.zeros_like(self.w)
+
+    @property
+    def h(self):
+        """The diagonal of H."""
+        return self.delta + np.sqrt(self.squares)
+
+    def step(self, x, slopes):
+        """One example, with or without a loss: t goes on."""
+        g = np.outer(slopes, x)
+        self.t += 1
+        self.sums += g
+        self.squares += g * g
+        z = -self.eta * self.sums / (self.lam * self.eta * self.t + self.h)
+        self.truncate(z, z * z if self.naive else self.h * z * z)
+
+
+class BAMD(Budgeted):
+    r"""Algorithm 2: :math:`z = w - \eta g / H` with :math:`\lambda w` in g, kept by :math:`H |z|`."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.squares = np.zeros_like(self.w)
+
+    h = BARDA.h
+
+    def step(self, x, slopes):
+        """One example; with a regulariser, weights move without a loss too."""
+        g = np.outer(slopes, x) + self.lam * self.w
+        self.t += 1
+        self.squares += g * g
+        z = self.w - self.eta * g / self.h
+        self.truncate(z, np.abs(z) if self.naive else self.h * np.abs(z))
+
+
+class OFS(Budgeted):
+    r"""A step of gradient descent, the l2 ball of radius :math:`1/\sqrt\lambda`, the largest weights."""
+
+    def step(self, x, slopes):
+        """One example; nothing happens without a loss."""
+        self.t += 1
+        if not np.any(slopes):
+            return
+        z = (1 - self.lam * self.eta) * self.w - self.eta * np.outer(slopes, x)
+        norm = np.sqrt((z * z).sum())
+        if self.lam > 0 and norm > 1 / np.sqrt(self.lam):
+            z = z / (np.sqrt(self.lam) * norm)
+        self.truncate(z, np.abs(z) if self.split else z * z)
+
+
+class SOFS(Budgeted):
+    r"""Diagonal AROW with :math:`r = 1/\eta`; those of the smallest variance are kept, whatever their weights."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.variance = np.ones_like(self.w)
+
+    def step(self, x, slopes):
+        """One example; a lane without a loss stays as it is."""
+        self.t += 1
+        if not np.any(slopes):
+            return
+        z = self.w.copy()
+        for c in np.flatnonzero(slopes):
+            beta = 1 / (self.variance[c] @ (x * x) + 1 / self.eta)
+            z[c] -= beta * slopes[c] * self.variance[c] * x
+            self.variance[c] = self.variance[c] - beta * (self.variance[c] * x) ** 2
+        # Ranked by how far the variance has come down, which is nothing for features never seen.
+        variance = self.variance if self.split else np.broadcast_to(self.variance.mean(axis=0), z.shape)
+        self.truncate(z, np.where(variance < 1, 1 / variance, 0.0) / (1 if self.split else len(z)))
+
+
+class L1ARDA(BARDA):
+    r""":math:`z = -\eta\,\mathrm{sign}(G) (|G| - \lambda t)_+ / H`: as many features as λ leaves."""
+
+    def step(self, x, slopes):
+        """One example."""
+        g = np.outer(slopes, x)
+        self.t += 1
+        self.sums += g
+        self.squares += g * g
+        self.w = -self.eta * np.sign(self.sums) * np.maximum(0, np.abs(self.sums) - self.lam * self.t) / self.h
+
+
+class AdaFobos(BAMD):
+    r""":math:`z = w - \eta g / H`, then :math:`\mathrm{sign}(z) (|z| - \eta\lambda/H)_+`."""
+
+    def step(self, x, slopes):
+        """One example."""
+        g = np.outer(slopes, x)
+        self.t += 1
+        self.squares += g * g
+        z = self.w - self.eta * g / self.h
+        self.w = np.sign(z) * np.maximum(0, np.abs(z) - self.eta * self.lam / self.h)
+
+
+TWINS = {"b-arda": BARDA, "b-amd": BAMD, "ofs": OFS, "sofs": SOFS, "l1-arda": L1ARDA, "ada-fobos": AdaFobos}
+#: What the loss of losses.py is multiplied by: the paper's squared hinge has no half before it.
+FACTORS = {"sofs": 1.0}
