@@ -12,7 +12,10 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*/*.hpp native/*/*.cp
 demo: $(VENV)/.installed
 	$(BIN)/thresher demo
 
-test: lint native-test python-test
+# Setting up (for lint) and the native tests do not wait for each other.
+test:
+	$(MAKE) -j 2 --output-sync=target lint native-test
+	$(MAKE) python-test
 
 lint: $(VENV)/.tested
 	$(BIN)/ruff check .
