@@ -88,12 +88,23 @@ def _weighted(source: Source) -> Source:
     return Weighted(source, _CLASS_WEIGHT)
 
 
-for _base in (
-    *("libsvm-files", "vw-plain", "csr-i32", "arrow-table", "fasta-files", "fragments", "csv-files"),
-    *("cached(libsvm-files)", "stored(vw-plain)"),
-):
+def _long_chains(base: str) -> dict[str, Kind]:
+    return {
+        f"ahead(shuffled(training({base})))": _over(
+            base, lambda s: ReadAhead(_shuffled(_training(s)), depth=1), "some"
+        ),
+        f"weighted(test(ahead({base})))": _over(
+            base, lambda s: _weighted(_test(ReadAhead(s))), "some", weighted_rows, KINDS[base].shards
+        ),
+    }
+
+
+# Lines, names, arrays, records and parsed rows in every combination; kinds that are built on these in long ones.
+for _base in ("arrow-table", "fragments", "csv-files", "stored(vw-plain)"):
+    KINDS.update(_long_chains(_base))
+for _base in ("libsvm-files", "vw-plain", "csr-i32", "fasta-files", "cached(libsvm-files)"):
     _pieces = KINDS[_base].shards
-    _in_memory = _base in ("csr-i32", "arrow-table", "fragments")
+    _in_memory = _base == "csr-i32"
     KINDS.update(
         {
             f"shuffled({_base})": _over(_base, _shuffled, "permuted", shards=10 if _in_memory else 1),
@@ -102,12 +113,7 @@ for _base in (
             f"weighted({_base})": _over(_base, _weighted, expect=weighted_rows, shards=_pieces),
             f"ahead({_base})": _over(_base, ReadAhead, shards=_pieces),
             f"hashed({_base})": _over(_base, lambda s: Hashed(s, Hashing(11, 3)), expect=in_buckets, shards=_pieces),
-            f"ahead(shuffled(training({_base})))": _over(
-                _base, lambda s: ReadAhead(_shuffled(_training(s)), depth=1), "some"
-            ),
-            f"weighted(test(ahead({_base})))": _over(
-                _base, lambda s: _weighted(_test(ReadAhead(s))), "some", weighted_rows, _pieces
-            ),
+            **_long_chains(_base),
             f"shuffled(shuffled({_base}))": _over(_base, lambda s: _shuffled(_shuffled(s)), "permuted"),
             f"test(shuffled({_base}))": _over(_base, lambda s: HeldOut(_shuffled(s), 0.5, held=True), "some"),
         }
@@ -126,7 +132,7 @@ KINDS.update(
 
 _PAIRS, _TRIPLES = [[0, 0]], [[0, 0], [0, 0, 0]]
 
-for _base in ("libsvm-files", "vw-plain", "csr-i32", "arrow-table"):
+for _base in ("libsvm-files", "vw-plain", "csr-i32"):
     _pieces = KINDS[_base].shards
     KINDS.update(
         {
