@@ -112,7 +112,7 @@ TEST(evidence_stores_know_sums_to_the_precision_of_their_cells) {
     for (const auto& store : stores)
       for (const auto& [key, sum] : feed(*store, 9 + lanes, 300, 40, 5, 1.0))
         for (std::size_t c = 0; c < lanes; ++c)
-          CHECK(std::fabs(weight_of(*store, key, c) - sum[c]) <= 0.05 * std::fabs(sum[c]) + 5.0);
+          CHECK(std::fabs(weight_of(*store, key, c) - sum[c]) <= 0.05 * std::fabs(sum[c]) + 2.0);
   }
 }
 
