@@ -51,13 +51,13 @@ nb::list listed(const std::vector<Best>& best) {
 }
 
 template <class Columns>
-nb::list top(const Columns& columns, const Matrix<double>& residuals, std::size_t most, bool unit, ListeningTeam& team) {
+nb::list top(Columns& columns, const Matrix<double>& residuals, std::size_t most, double power, ListeningTeam& team) {
   if (residuals.shape(1) != columns.rows()) throw nb::value_error("one residual a row is needed");
-  return listed(freely([&] { return columns.top(residuals.data(), residuals.shape(0), most, ScoreRule{unit}, team); }));
+  return listed(freely([&] { return columns.top(residuals.data(), residuals.shape(0), most, ScoreRule{power}, team); }));
 }
 
 template <class Columns>
-nb::tuple sums(const Columns& columns, const Array<const double>& residual, const Keys& keys, ListeningTeam& team) {
+nb::tuple sums(Columns& columns, const Array<const double>& residual, const Keys& keys, ListeningTeam& team) {
   if (residual.shape(0) != columns.rows()) throw nb::value_error("one residual a row is needed");
   Buffer<double> sums;
   Buffer<double> squares;
@@ -68,8 +68,8 @@ nb::tuple sums(const Columns& columns, const Array<const double>& residual, cons
 }
 
 template <class Columns>
-nb::tuple take(const Columns& columns, const Keys& keys) {
-  const TakenColumns taken = freely([&] { return columns.take(keys.data(), keys.shape(0)); });
+nb::tuple take(Columns& columns, const Keys& keys, ListeningTeam& team) {
+  const TakenColumns taken = freely([&] { return columns.take(keys.data(), keys.shape(0), team); });
   return nb::make_tuple(array_of(taken.indptr), array_of(taken.rows), array_of(taken.values), array_of(taken.squares));
 }
 
@@ -79,20 +79,21 @@ void bind_dense(nb::module_& m, const char* name) {
   nb::class_<Columns>(m, name)
       .def(
           "__init__",
-          [](Columns* self, const Strided<T>& x, ListeningTeam& team, const Weights& weights) {
+          [](Columns* self, const Strided<T>& x, const Weights& weights) {
             const auto row_step = static_cast<std::size_t>(x.stride(0));
             const auto column_step = static_cast<std::size_t>(x.stride(1));
             if (row_step != 1 && column_step != 1) throw nb::value_error("rows or columns must be contiguous");
             const double* w = checked(weights, x.shape(0));
-            freely([&] { new (self) Columns(x.data(), x.shape(0), x.shape(1), row_step, column_step, w, team); });
+            new (self) Columns(x.data(), x.shape(0), x.shape(1), row_step, column_step, w);
           },
-          nb::arg("x"), nb::arg("team"), nb::arg("weights") = nb::none(), nb::keep_alive<1, 2>())
+          nb::arg("x"), nb::arg("weights") = nb::none(), nb::keep_alive<1, 2>())
       .def_prop_ro("rows", &Columns::rows)
       .def_prop_ro("columns", &Columns::columns)
-      .def_prop_ro("finite", &Columns::finite)
-      .def("top", &top<Columns>, nb::arg("residuals"), nb::arg("most"), nb::arg("unit"), nb::arg("team"))
+      .def("finite", [](Columns& columns, ListeningTeam& team) { return freely([&] { return columns.finite(team); }); },
+           nb::arg("team"))
+      .def("top", &top<Columns>, nb::arg("residuals"), nb::arg("most"), nb::arg("power"), nb::arg("team"))
       .def("sums", &sums<Columns>, nb::arg("residual"), nb::arg("keys"), nb::arg("team"))
-      .def("take", &take<Columns>, nb::arg("keys"));
+      .def("take", &take<Columns>, nb::arg("keys"), nb::arg("team"));
 }
 
 }  // namespace
@@ -124,9 +125,9 @@ void bind_families(nb::module_& m) {
       .def_prop_ro("entries", &ColumnStore::entries)
       .def_prop_ro("columns", &ColumnStore::columns)
       .def_prop_ro("bytes", &ColumnStore::bytes)
-      .def("top", &top<ColumnStore>, nb::arg("residuals"), nb::arg("most"), nb::arg("unit"), nb::arg("team"))
+      .def("top", &top<ColumnStore>, nb::arg("residuals"), nb::arg("most"), nb::arg("power"), nb::arg("team"))
       .def("sums", &sums<ColumnStore>, nb::arg("residual"), nb::arg("keys"), nb::arg("team"))
-      .def("take", &take<ColumnStore>, nb::arg("keys"));
+      .def("take", &take<ColumnStore>, nb::arg("keys"), nb::arg("team"));
 
   bind_dense<float>(m, "DenseColumns32");
   bind_dense<double>(m, "DenseColumns64");
@@ -150,8 +151,8 @@ void bind_families(nb::module_& m) {
       .def_prop_ro("end", &KeySums::end)
       .def_prop_ro("keys", &KeySums::keys)
       .def(
-          "top", [](KeySums& sums, std::size_t most, bool unit) { return listed(sums.top(most, ScoreRule{unit})); },
-          nb::arg("most"), nb::arg("unit"));
+          "top", [](KeySums& sums, std::size_t most, double power) { return listed(sums.top(most, ScoreRule{power})); },
+          nb::arg("most"), nb::arg("power"));
 }
 
 }  // namespace thresher::bind

@@ -36,7 +36,7 @@ def data(n: int = 300, p: int = 60, seed: int = 0, noise: float = 0.3) -> tuple[
 
 def engine_of(x: Any, y: Any, **settings: Any) -> FGMEngine:
     how = FGMSettings(**settings)
-    family = StoredColumns(_native.DenseColumns32(x, TEAM), TEAM, unit=how.scale == "norm")
+    family = StoredColumns(_native.DenseColumns32(x), TEAM, power=how.power)
     return FGMEngine(family, how, y, np.ones(len(y)), TEAM)
 
 
@@ -82,10 +82,10 @@ def test_the_first_proposal_is_the_best_scores_at_the_best_shift() -> None:
     engine.step()
     shift = y.mean()  # of the squared hinge
     residual = 10.0 * reference.slope("squared_hinge", np.full(len(y), shift), y)
-    for scale in ("norm", None):
+    for scale, power in (("norm", 1.0), ("root", 0.5), (None, 0.0)):
         engine = engine_of(x, y, k=10, B=5, scale=scale)
         engine.step()
-        chosen = reference.best(reference.scores(x.astype(float), residual, unit=scale == "norm"), 5)
+        chosen = reference.best(reference.scores(x.astype(float), residual, power=power), 5)
         assert engine.problems[0].blocks[0].tolist() == chosen
 
 

@@ -42,7 +42,7 @@ class StreamedColumns(Family):
         rows: int,
         *,
         memory: int,
-        unit: bool = True,
+        power: float = 1.0,
         weights: Floats | None = None,
         batch_rows: int = DEFAULT_ROWS,
         tell: Callable[[Batch], None] | None = None,
@@ -50,7 +50,7 @@ class StreamedColumns(Family):
         self.source = source
         self.rows = rows
         self.bytes = memory
-        self.unit = unit
+        self.power = power
         self.weights = weights
         self.total = float(rows) if weights is None else float(weights.sum())
         self.batch_rows = batch_rows
@@ -71,8 +71,8 @@ class StreamedColumns(Family):
                 self._tell(batch)
             self.passes += 1
             begin = sums.end + 1
-            for part, (ids, scores) in zip(parts, sums.top(most, self.unit), strict=True):
-                part.append(Proposal(ids, (self.total if self.unit else 1.0) * scores))
+            for part, (ids, scores) in zip(parts, sums.top(most, self.power), strict=True):
+                part.append(Proposal(ids, self.total**self.power * scores))
         return [_best(part, most) for part in parts]
 
     def columns(self, ids: Ids) -> Columns:
@@ -112,5 +112,5 @@ def _compressed(places: Ids, rows: Ids, values: Ids, columns: int, family: Strea
     wide = merged.astype(np.float64)
     np.add.at(squares, places, wide * wide * (1.0 if family.weights is None else family.weights[rows[kept]]))
     indptr = np.concatenate([[0], np.cumsum(np.bincount(places, minlength=columns))]).astype(np.int64)
-    scales = scales_of(squares, family.total, unit=family.unit)
+    scales = scales_of(squares, family.total, family.power)
     return Columns(indptr, rows[kept].astype(np.uint32), merged, scales)

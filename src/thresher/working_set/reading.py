@@ -93,12 +93,7 @@ class Reader:
             store.finish(self.team, weight)
         if store is None or isinstance(store, _native.ColumnStore):
             return store
-        single = store.dtype == np.float32
-        columns = (_native.DenseColumns32 if single else _native.DenseColumns64)(store, self.team, weight)
-        if not columns.finite:
-            for _ in self.source.batches():  # says where
-                pass
-        return columns
+        return (_native.DenseColumns32 if store.dtype == np.float32 else _native.DenseColumns64)(store, weight)
 
     def _check_classes(self) -> None:
         """Where labels are at hand, say before anything else that there is nothing to tell apart."""

@@ -164,9 +164,11 @@ class FGMRun:
             self._resume(self.how.checkpoint)
 
     def _family(self, examples: Examples) -> Family:
-        unit = self.settings.scale == "norm"
+        power = self.settings.power
         if examples.store is not None:
-            stored = StoredColumns(examples.store, self.team, unit=unit, total=float(examples.weight.sum()))
+            stored = StoredColumns(
+                examples.store, self.team, power=power, total=float(examples.weight.sum()), source=self.source
+            )
             return stored if self._structure is None else self._structure.over(stored)
         if self._structure is not None:
             raise SettingsError("this family needs its columns in memory: give more memory")
@@ -175,7 +177,7 @@ class FGMRun:
             self.source,
             examples.rows,
             memory=self._memory // 2,
-            unit=unit,
+            power=power,
             weights=examples.weight,
             batch_rows=self.how.batch_rows,
             tell=lambda batch: self._tell(),
