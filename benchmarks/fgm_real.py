@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.fgm_l1 import l1_model
+from benchmarks.l1_machines import l1_model
 from benchmarks.harness import table
 from thresher import FGMClassifier, scan_libsvm
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks import fgm_groups, fgm_synthetic
-from benchmarks.fgm_l1 import l1_search
+from benchmarks.l1_machines import l1_search
 
 
 def test_synthetic_data_and_both_contenders() -> None:
