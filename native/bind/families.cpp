@@ -7,6 +7,7 @@
 #include "bind/team.hpp"
 #include "families/column_store.hpp"
 #include "families/dense_columns.hpp"
+#include "families/key_bounds.hpp"
 #include "families/key_sums.hpp"
 
 namespace thresher::bind {
@@ -132,6 +133,28 @@ void bind_families(nb::module_& m) {
   bind_dense<float>(m, "DenseColumns32");
   bind_dense<double>(m, "DenseColumns64");
 
+  nb::class_<KeyBounds>(m, "KeyBounds")
+      .def(
+          "__init__",
+          [](KeyBounds* self, std::size_t outputs, std::size_t most_bytes, double power) {
+            new (self) KeyBounds(outputs, most_bytes, ScoreRule{power});
+          },
+          nb::arg("outputs"), nb::arg("most_bytes"), nb::arg("power"))
+      .def(
+          "add",
+          [](KeyBounds& bounds, const Array<const std::int64_t>& indptr, const Keys& keys,
+             const std::optional<Array<const float>>& values, const Matrix<double>& residuals, std::size_t first,
+             const Weights& weights) {
+            const Rows rows = rows_of(indptr, keys, values);
+            if (first + rows.n > residuals.shape(1)) throw nb::value_error("one residual a row is needed");
+            const double* w = checked(weights, residuals.shape(1));
+            const nb::gil_scoped_release nogil;
+            bounds.add(rows, residuals.data(), residuals.shape(1), first, w);
+          },
+          nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("residuals"), nb::arg("first"),
+          nb::arg("weights") = nb::none())
+      .def("set_floors", &KeyBounds::set_floors, nb::arg("floors"));
+
   nb::class_<KeySums>(m, "KeySums")
       .def(nb::init<std::size_t, std::size_t, std::uint64_t, std::uint64_t>(), nb::arg("outputs"), nb::arg("most_bytes"),
            nb::arg("begin"), nb::arg("end"))
@@ -139,15 +162,15 @@ void bind_families(nb::module_& m) {
           "add",
           [](KeySums& sums, const Array<const std::int64_t>& indptr, const Keys& keys,
              const std::optional<Array<const float>>& values, const Matrix<double>& residuals, std::size_t first,
-             const Weights& weights) {
+             const Weights& weights, const KeyBounds* bounds) {
             const Rows rows = rows_of(indptr, keys, values);
             if (first + rows.n > residuals.shape(1)) throw nb::value_error("one residual a row is needed");
             const double* w = checked(weights, residuals.shape(1));
             const nb::gil_scoped_release nogil;
-            sums.add(rows, residuals.data(), residuals.shape(1), w);
+            sums.add(rows, residuals.data(), residuals.shape(1), w, bounds);
           },
           nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("residuals"), nb::arg("first"),
-          nb::arg("weights") = nb::none())
+          nb::arg("weights") = nb::none(), nb::arg("bounds") = nb::none())
       .def_prop_ro("end", &KeySums::end)
       .def_prop_ro("keys", &KeySums::keys)
       .def(

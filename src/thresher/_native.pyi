@@ -335,12 +335,26 @@ class _DenseColumns:
 class DenseColumns32(_DenseColumns): ...
 class DenseColumns64(_DenseColumns): ...
 
+class KeyBounds:
+    def __init__(self, outputs: int, most_bytes: int, power: float) -> None: ...
+    def add(
+        self, indptr: I64, keys: U64, values: F32 | None, residuals: F64, first: int, weights: F64 | None = None
+    ) -> None: ...
+    def set_floors(self, floors: list[float]) -> None: ...
+
 class KeySums:
     end: int
     keys: int
     def __init__(self, outputs: int, most_bytes: int, begin: int, end: int) -> None: ...
     def add(
-        self, indptr: I64, keys: U64, values: F32 | None, residuals: F64, first: int, weights: F64 | None = None
+        self,
+        indptr: I64,
+        keys: U64,
+        values: F32 | None,
+        residuals: F64,
+        first: int,
+        weights: F64 | None = None,
+        bounds: KeyBounds | None = None,
     ) -> None: ...
     def top(self, most: int, power: float) -> list[tuple[U64, F64]]: ...
 

@@ -150,3 +150,36 @@ def test_bad_arguments_are_refused() -> None:
     with pytest.raises(ValueError, match="contiguous"):
         _native.DenseColumns64(np.zeros((4, 4))[::2, ::2])
     assert not _native.DenseColumns64(np.array([[np.inf, 1.0]])).finite(TEAM)
+
+
+@settings(max_examples=40, deadline=None)
+@given(matrices(), st.sampled_from([0.0, 0.5, 1.0]), st.integers(1, 6), st.integers(0, 1000))
+def test_bounds_rule_out_nothing_that_is_among_the_best(data: Any, power: float, most: int, seed: int) -> None:
+    x, keys, ones = data
+    rng = np.random.default_rng(seed)
+    rows = compressed(x, keys, ones)
+    residuals, weights = rng.normal(size=(2, len(x))), rng.random(len(x)) + 0.1
+    whole = _native.KeySums(2, 1 << 20, 0, 2**64 - 1)
+    whole.add(*rows, residuals, 0, weights)
+    expected = whole.top(most, power)
+    bounds = _native.KeyBounds(2, 0, power)
+    bounds.add(*rows, residuals, 0, weights)
+    bounds.set_floors([scores[-1] if len(scores) else 0.0 for _, scores in expected])
+    fewer = _native.KeySums(2, 1 << 20, 0, 2**64 - 1)
+    fewer.add(*rows, residuals, 0, weights, bounds)
+    for (ids, scores), (their_ids, their_scores) in zip(fewer.top(most, power), expected, strict=True):
+        assert ids.tolist() == their_ids.tolist()
+        assert scores.tolist() == their_scores.tolist()
+
+
+def test_bounds_rule_out_what_is_rare() -> None:
+    indptr = np.arange(0, 2001, 2, dtype=np.int64)  # a key of every row, and one of that row alone
+    keys = np.stack([np.zeros(1000), np.arange(1, 1001)], axis=1).astype(np.uint64).ravel()
+    residuals = np.ones((1, 1000))
+    bounds = _native.KeyBounds(1, 1 << 20, 1.0)
+    bounds.add(indptr, keys, None, residuals, 0)
+    bounds.set_floors([1000.0])
+    sums = _native.KeySums(1, 1 << 20, 0, 2**64 - 1)
+    sums.add(indptr, keys, None, residuals, 0, None, bounds)
+    assert sums.keys < 10
+    assert sums.top(1, 1.0)[0][0].tolist() == [0]
