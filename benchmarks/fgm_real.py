@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.l1_machines import l1_model
 from benchmarks.harness import table
+from benchmarks.l1_machines import l1_model
 from thresher import FGMClassifier, scan_libsvm
 
 VARIABLE = "THRESHER_DATASETS"
@@ -103,9 +103,8 @@ def run(sets: tuple[str, ...] = SETS) -> str:
         "Test accuracy within so many features (in brackets: how many there were); B a tenth of the count. fgm: the "
         "defaults, scale=norm and C = 10. root: scale=root and C = 0.1, settled once on training rows held out, of "
         "these four sets and three others. Chosen: scale=root, and C (0.03, 0.1, 1 or 10) by the accuracy on every "
-        "fifth training row, the time that takes included. l1-SVM is LIBLINEAR's, read off its path at the same count; its time is that "
-        "of the whole path up to 330 "
-        "features.",
+        "fifth training row, the time that takes included. l1-SVM is LIBLINEAR's, read off its path at the same "
+        "count; its time is that of the whole path up to 330 features.",
     ]
     for name in sets:
         data = load(Path(os.environ[VARIABLE]), name)

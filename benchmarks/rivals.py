@@ -79,9 +79,9 @@ def ufo_mkl(x: Any, y: Floats, size: int, lam: float, w: Floats) -> Floats:
     """UFO-MKL (Orabona and Jie, 2011) with the hinge loss: ten passes, thresholds that grow with the rows."""
     groups = x.shape[1] // size
     q = 2.0 * np.log(groups) / (2.0 * np.log(groups) - 1.0)
-    theta, w, t = np.zeros(x.shape[1]), np.zeros(x.shape[1]), 0
-    for i in np.random.default_rng(0).permuted(np.tile(np.arange(len(y)), (10, 1)), axis=1).ravel():
-        t += 1
+    theta, w = np.zeros(x.shape[1]), np.zeros(x.shape[1])
+    order = np.random.default_rng(0).permuted(np.tile(np.arange(len(y)), (10, 1)), axis=1).ravel()
+    for t, i in enumerate(order, 1):
         if y[i] * (x[i] @ w) < 1.0:
             theta += y[i] * x[i]
         lengths = norms(theta, size)
@@ -143,8 +143,9 @@ def searched(name: str, x: Any, y: Floats, size: int, count: int, most: int = 8)
     """Halve the range of λ (in its logarithm) until the count is met within 4 %."""
     fit, _ = SEARCHED[name]
     top = float(norms(slopes(x, y, np.zeros(x.shape[1])), size).max())
-    low, high, best, w = 0.002 * top, top, None, np.zeros(x.shape[1])
-    for fits in range(1, most + 1):
+    low, high, best, w, fits = 0.002 * top, top, None, np.zeros(x.shape[1]), 0
+    while fits < most:
+        fits += 1
         lam = float(np.sqrt(low * high))
         w = fit(x, y, size, lam, w)
         found = int(np.count_nonzero(norms(w, size)))
@@ -211,7 +212,9 @@ def fitted(name: str, x: Any, y: Floats, size: int, counts: list[int]) -> Iterat
         return
     if name.startswith(("skglm", "celer")):  # what is compiled on first use is compiled before
         few = np.asfortranarray(np.random.default_rng(0).normal(size=(60, 4 * size)))
-        SEARCHED[name][0](few if isinstance(x, np.ndarray) else type(x)(few), np.sign(few[:, 0]), size, 0.1, np.zeros(4 * size))
+        SEARCHED[name][0](
+            few if isinstance(x, np.ndarray) else type(x)(few), np.sign(few[:, 0]), size, 0.1, np.zeros(4 * size)
+        )
     for count in counts:
         started = time.perf_counter()
         w, fits = searched(name, x, y, size, count) if name in SEARCHED else whole(name, x, y, count)

@@ -58,5 +58,6 @@ def lines_of(name: str, results: list[Result] | str, truth: set[int]) -> list[li
     if isinstance(results, str):
         return [[name, results, "", "", "", ""]]
     return [
-        [name, len(r.found), len(truth & set(r.found)), f"{r.accuracy:.4f}", f"{r.seconds:.2f}", r.fits] for r in results
+        [name, len(r.found), len(truth & set(r.found)), f"{r.accuracy:.4f}", f"{r.seconds:.2f}", r.fits]
+        for r in results
     ]

@@ -78,7 +78,9 @@ class StreamedColumns(Family):
                 self._tell(batch)
             self.passes += 1
             self._fits = begin == 0 and sums.end == _LAST
-            best = [_best(one, Proposal(*more), most) for one, more in zip(best, sums.top(most, self.power), strict=True)]
+            best = [
+                _best(one, Proposal(*more), most) for one, more in zip(best, sums.top(most, self.power), strict=True)
+            ]
             begin = sums.end + 1
             if bounds is not None:
                 bounds.set_floors([one.scores[-1] if len(one.ids) == most else 0.0 for one in best])

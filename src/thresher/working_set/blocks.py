@@ -106,6 +106,11 @@ class BlockProblem:
         return self._solver.slopes
 
     @property
+    def bytes(self) -> int:
+        """What the columns take in the solver."""
+        return self._solver.bytes
+
+    @property
     def margins(self) -> Floats:
         """w'x of each row, without the shift."""
         return self._solver.margins
