@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.fgm_l1 import Fit, debiased, l1_model, l1_search
 from benchmarks.harness import table
+from benchmarks.l1_machines import Fit, debiased, l1_model, l1_search
 from thresher import FGMClassifier
 
 COUNTS = (100, 200, 300)
