@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from benchmarks import fgm_groups, fgm_synthetic
 from benchmarks.l1_machines import l1_search
 from benchmarks.run_rivals import rival, stored
