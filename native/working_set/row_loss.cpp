@@ -28,7 +28,9 @@ RowLoss::Sums RowLoss::of_row(double m, double y) const {
     }
     default: {
       const double slope = loss_.derivative(m, y);
-      return {loss_.value(m, y), slope, loss_.curvature(), std::fabs(slope)};
+      const bool near = std::fabs(m - y) <= loss_.delta;
+      const double curvature = near == (loss_.kind == LossKind::huber) ? 1.0 : 0.0;  // of Huber's, or of the other's
+      return {loss_.value(m, y), slope, curvature, std::fabs(slope)};
     }
   }
 }
@@ -104,6 +106,12 @@ double RowLoss::slopes(const double* margins, double shift, double* out, Team& t
   double all = 0.0;
   for (const double part : parts) all += part;
   return all;
+}
+
+double RowLoss::curvatures(const double* margins, double shift, double* out) const {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < rows(); ++i) sum += out[i] = weights_[i] * of_row(margins[i] + shift, y_[i]).curvature;
+  return sum;
 }
 
 }  // namespace thresher::working_set

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from thresher.estimators.classifier import MissionClassifier
     from thresher.estimators.fgm import FGMClassifier, FGMRegressor
     from thresher.estimators.regressor import MissionRegressor
+    from thresher.estimators.substitution import SubstitutionClassifier, SubstitutionRegressor
     from thresher.families.groups import Groups
+    from thresher.families.stream import FeatureStream
     from thresher.families.tree import Tree
     from thresher.selecting import Interrupted, select
     from thresher.selection import Selection, load
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from thresher.sources.text import scan_text
     from thresher.sources.vw import scan_vw
     from thresher.version import __version__
+    from thresher.working_set.stream_run import BrokenStream
 
 _HOMES = {
     "DataError": "errors",
@@ -54,6 +57,10 @@ _HOMES = {
     "MissionRegressor": "estimators.regressor",
     "FGMClassifier": "estimators.fgm",
     "FGMRegressor": "estimators.fgm",
+    "BrokenStream": "working_set.stream_run",
+    "FeatureStream": "families.stream",
+    "SubstitutionClassifier": "estimators.substitution",
+    "SubstitutionRegressor": "estimators.substitution",
     "Groups": "families.groups",
     "Tree": "families.tree",
     "Interrupted": "selecting",
@@ -74,11 +81,13 @@ _HOMES = {
 }
 
 __all__ = [
+    "BrokenStream",
     "BudgetedClassifier",
     "BudgetedRegressor",
     "DataError",
     "FGMClassifier",
     "FGMRegressor",
+    "FeatureStream",
     "FileFormatError",
     "Groups",
     "Interrupted",
@@ -90,6 +99,8 @@ __all__ = [
     "SettingsError",
     "Source",
     "SpaceError",
+    "SubstitutionClassifier",
+    "SubstitutionRegressor",
     "ThresherError",
     "Tree",
     "UnreadableError",

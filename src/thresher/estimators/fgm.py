@@ -6,20 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets
-
-from thresher.errors import DataError, SettingsError
 from thresher.estimators.base import SelectingEstimator, Task
-from thresher.estimators.classifying import Classifying
-from thresher.losses import get_loss
+from thresher.estimators.batch_tasks import BatchClassifier, BatchRegressor
 from thresher.selection import Selection
 from thresher.sources.scan import as_source
 from thresher.sources.source import Source
 from thresher.space import FeatureSpace
-from thresher.targets import sort_labels
 from thresher.working_set.run import FGMRun, RunSettings
 from thresher.working_set.settings import FGMSettings
 
@@ -96,7 +88,7 @@ class FGMEstimator(SelectingEstimator):
         return path
 
 
-class FGMClassifier(Classifying, FGMEstimator):
+class FGMClassifier(BatchClassifier, FGMEstimator):
     """Classify by at most k features, found by the Feature Generating Machine [1]_.
 
     Every iteration proposes the B features that the model so far misses most, over all columns, and then solves a
@@ -200,37 +192,8 @@ class FGMClassifier(Classifying, FGMEstimator):
         self.class_weight = class_weight
         self.threads = threads
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags
 
-    def _keep(self, run: FGMRun, y: Any) -> None:
-        super()._keep(run, y)
-        if y is None:
-            self.classes_ = np.array(self.selection_.labels)
-
-    def _targets(self, y: Any) -> dict[str, bool]:
-        shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
-        return {"multi_output": len(shape) == 2 and (shape[1] > 1 or hasattr(y, "tocsr"))}
-
-    def _task(self, source: Source, y: Any) -> Task:
-        if get_loss(self.loss).task != "binary":
-            raise SettingsError(f"the {self.loss} loss is not one of two classes: squared_hinge or logistic")
-        if source.multilabel:
-            if y is not None:
-                self.classes_ = np.arange(y.shape[1])
-            return Task(self.loss, multilabel=True)
-        if y is not None:
-            check_classification_targets(y)
-            order = getattr(source, "order", None)  # without the rows of weight 0
-            self.classes_ = np.unique(y if order is None else y[order])
-            if len(sort_labels(self.classes_)) != len(self.classes_):
-                raise DataError("some labels are the same number in double precision: write them as text.")
-        return Task(self.loss)
-
-
-class FGMRegressor(RegressorMixin, FGMEstimator):
+class FGMRegressor(BatchRegressor, FGMEstimator):
     """Predict a number by at most k features, found by the Feature Generating Machine [1]_ with the squared loss.
 
     Parameters
@@ -292,31 +255,3 @@ class FGMRegressor(RegressorMixin, FGMEstimator):
         self.refit = refit
         self.solver = solver
         self.threads = threads
-
-    def _targets(self, y: Any) -> dict[str, bool]:
-        return {"y_numeric": True}
-
-    def _task(self, source: Source, y: Any) -> Task:
-        if get_loss(self.loss).task != "real":
-            raise SettingsError(f"the {self.loss} loss is for classes: use FGMClassifier, or squared")
-        return Task(self.loss)
-
-    @property
-    def coef_(self) -> NDArray[np.float64]:
-        """Weights of the selected features."""
-        return self.selection_.weights
-
-    @property
-    def intercept_(self) -> float:
-        """The constant."""
-        return float(self.selection_.intercept[0])
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """The number of each row."""
-        return self._margins(X)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """R²; against the numbers of the file or source itself where ``y`` is not given."""
-        if y is None:
-            return self._stored_score(X, "r2", sample_weight)
-        return float(super().score(X, y, sample_weight))

@@ -1,0 +1,15 @@
+"""Which problem a method for arriving features has."""
+
+from __future__ import annotations
+
+from thresher import _native
+from thresher.families.stream import FeatureStream
+from thresher.working_set.substitution import StreamProblem, SubstitutionProblem, Targets
+from thresher.working_set.substitution_settings import SubstitutionSettings
+
+
+def problem_of(
+    settings: SubstitutionSettings, targets: Targets, stream: FeatureStream, team: _native.Team
+) -> StreamProblem:
+    """The part that deals with what arrives."""
+    return SubstitutionProblem(settings, targets, team)
