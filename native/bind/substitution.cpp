@@ -89,8 +89,10 @@ nb::tuple arrive(Substitution& self, const Columns& columns, const Keys& ids, Li
   return nb::make_tuple(array_of(entered), array_of(left));
 }
 
-/// What is kept, as arrays: everything that a copy of it needs.
-nb::dict kept_state(KeptColumns& kept) {
+/// Everything that a copy needs, as arrays.
+template <class Method>
+nb::dict state(Method& self) {
+  KeptColumns& kept = self.kept();
   std::vector<double> scalings;
   for (const Scaling& one : kept.scalings_) {
     scalings.push_back(one.mean);
@@ -98,36 +100,30 @@ nb::dict kept_state(KeptColumns& kept) {
   }
   std::vector<double> gram;
   for (std::size_t i = 0; i < kept.size(); ++i) gram.insert(gram.end(), kept.gram(i), kept.gram(i) + kept.size());
+  Buffer<float> columns;
+  columns.resize(kept.size() * kept.rows());
+  if (kept.size() > 0) std::copy_n(kept.column(0), columns.size(), columns.data());
   nb::dict out;
   out["ids"] = array_of(kept.ids_);
   out["weights"] = array_of(kept.weights_);
   out["scalings"] = array_of(scalings);
   out["gram"] = array_of(gram);
-  Buffer<float> columns;
-  columns.resize(kept.size() * kept.rows());
-  if (kept.size() > 0) std::copy_n(kept.column(0), columns.size(), columns.data());
   out["columns"] = to_numpy(std::move(columns));
-  return out;
-}
-
-nb::dict state(Substitution& self) {
-  nb::dict out = kept_state(self.kept());
   out["more"] = array_of(self.more());
   out["step"] = array_of(std::vector<double>{self.step().lambda(), self.step().largest()});
-  const Counts& counts = self.counts();
-  out["counts"] = array_of(std::vector<std::uint64_t>{counts.received, counts.taken, counts.refused});
   return out;
 }
 
-void restore(Substitution& self, const Keys& ids, const Floats& weights, const Floats& scalings, const Floats& gram,
-             const Array<const float>& columns, const Floats& more, const Floats& step, const Keys& counts,
-             ListeningTeam& team) {
+/// The way back, into something new.
+template <class Method>
+std::vector<double> restore(Method& self, const Keys& ids, const Floats& weights, const Floats& scalings,
+                            const Floats& gram, const Array<const float>& columns, const Floats& more, const Floats& step) {
   KeptColumns& kept = self.kept();
   const std::size_t n = ids.shape(0);
   if (kept.size() != 0) throw nb::value_error("there is something already");
-  if (n > kept.room() || weights.shape(0) != n * kept.outputs() || scalings.shape(0) != 2 * n || gram.shape(0) != n * n ||
-      columns.shape(0) != n * kept.rows() || step.shape(0) != 2 || counts.shape(0) != 3 ||
-      more.shape(0) != self.more().size())
+  kept.grow(n);
+  if (weights.shape(0) != n * kept.outputs() || scalings.shape(0) != 2 * n || gram.shape(0) != n * n ||
+      columns.shape(0) != n * kept.rows() || step.shape(0) != 2 || more.shape(0) != self.more().size())
     throw nb::value_error("a state of another size");
   for (std::size_t slot = 0; slot < n; ++slot) {
     (void)kept.append();
@@ -137,12 +133,10 @@ void restore(Substitution& self, const Keys& ids, const Floats& weights, const F
     std::copy_n(gram.data() + slot * n, n, kept.gram(slot));
   }
   self.step().restore(step.data()[0], step.data()[1]);
-  self.counts() = {counts.data()[0], counts.data()[1], counts.data()[2]};
-  const std::vector<double> rest(more.data(), more.data() + more.shape(0));
-  freely([&] { self.restore(rest, team); });
+  return {more.data(), more.data() + more.shape(0)};
 }
 
-/// The whole share of a worker in a block: each feature reads u_C, moves, and pushes. `stop` is asked between features.
+/// The whole share of a worker in a block: each feature reads u_C, moves, and pushes.
 std::size_t work(Worker& worker, Central& central, const Columns& columns, const Keys& ids, double all) {
   check_columns(worker.kept(), columns, ids);
   if (central.size() != worker.pushed().size()) throw nb::value_error("the central state is of another size");
@@ -153,7 +147,7 @@ std::size_t work(Worker& worker, Central& central, const Columns& columns, const
   for (std::size_t j = 0; j < ids.shape(0); ++j) {
     const std::uint64_t seen = central.read(state.data());
     if (!worker.receive(columns.data() + j * columns.shape(1), ids.data()[j], state.data(), all,
-                        static_cast<double>(central.stalest()), change.data()))
+                        static_cast<double>(central.lately()), change.data()))
       continue;
     central.push(change.data(), seen);
     ++received;
@@ -169,9 +163,25 @@ void bind_substitution(nb::module_& m) {
                   nb::arg("room"), nb::arg("eta"), nb::arg("rate"), nb::arg("m"), nb::arg("c"), nb::arg("check") = true,
                   nb::arg("by_rows") = false)
       .def("arrive", &arrive, nb::arg("columns"), nb::arg("ids"), nb::arg("team"))
-      .def("state", &state)
-      .def("restore", &restore, nb::arg("ids"), nb::arg("weights"), nb::arg("scalings"), nb::arg("gram"),
-           nb::arg("columns"), nb::arg("more"), nb::arg("step"), nb::arg("counts"), nb::arg("team"))
+      .def("state",
+           [](Substitution& self) {
+             nb::dict out = state(self);
+             const Counts& counts = self.counts();
+             out["counts"] = array_of(std::vector<std::uint64_t>{counts.received, counts.taken, counts.refused});
+             return out;
+           })
+      .def(
+          "restore",
+          [](Substitution& self, const Keys& ids, const Floats& weights, const Floats& scalings, const Floats& gram,
+             const Array<const float>& columns, const Floats& more, const Floats& step, const Keys& counts,
+             ListeningTeam& team) {
+            if (counts.shape(0) != 3 || ids.shape(0) > self.kept().room()) throw nb::value_error("a state of another size");
+            const std::vector<double> rest = restore(self, ids, weights, scalings, gram, columns, more, step);
+            self.counts() = {counts.data()[0], counts.data()[1], counts.data()[2]};
+            freely([&] { self.restore(rest, team); });
+          },
+          nb::arg("ids"), nb::arg("weights"), nb::arg("scalings"), nb::arg("gram"), nb::arg("columns"), nb::arg("more"),
+          nb::arg("step"), nb::arg("counts"), nb::arg("team"))
       .def(
           "objective",
           [](Substitution& self, ListeningTeam& team) { return freely([&] { return self.objective(team); }); },
@@ -200,7 +210,8 @@ void bind_substitution(nb::module_& m) {
           },
           nb::arg("change"), nb::arg("seen"))
       .def_prop_ro("updates", &Central::updates)
-      .def_prop_ro("stalest", &Central::stalest);
+      .def_prop_ro("stalest", &Central::stalest)
+      .def_prop_ro("lately", &Central::lately);
 
   nb::class_<Worker>(m, "Worker")
       .def(
@@ -231,7 +242,15 @@ void bind_substitution(nb::module_& m) {
           },
           nb::arg("column"), nb::arg("id"), nb::arg("central"), nb::arg("all"), nb::arg("tau"))
       .def("grow", [](Worker& self, std::size_t room) { self.kept().grow(room); }, nb::arg("room"))
-      .def("state", [](Worker& self) { return kept_state(self.kept()); })
+      .def("state", &state<Worker>)
+      .def(
+          "restore",
+          [](Worker& self, const Keys& ids, const Floats& weights, const Floats& scalings, const Floats& gram,
+             const Array<const float>& columns, const Floats& more, const Floats& step) {
+            self.restore(restore(self, ids, weights, scalings, gram, columns, more, step));
+          },
+          nb::arg("ids"), nb::arg("weights"), nb::arg("scalings"), nb::arg("gram"), nb::arg("columns"), nb::arg("more"),
+          nb::arg("step"))
       .def_prop_ro("pushed", [](Worker& self) { return array_of(self.pushed()); })
       .def_prop_ro("ids", [](Worker& self) { return array_of(self.kept().ids_); })
       .def_prop_ro("room", [](Worker& self) { return self.kept().room(); })

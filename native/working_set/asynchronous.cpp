@@ -15,6 +15,18 @@ Worker::Worker(KeptColumns kept, StepRule rule, double curvature, std::vector<Ro
       pushed_(kept_.outputs() * kept_.rows()),
       slopes_(pushed_.size()) {}
 
+std::vector<double> Worker::more() const {
+  std::vector<double> all = shifts_;
+  all.insert(all.end(), pushed_.begin(), pushed_.end());
+  return all;
+}
+
+void Worker::restore(const std::vector<double>& more) {
+  const auto split = more.begin() + static_cast<std::ptrdiff_t>(shifts_.size());
+  shifts_.assign(more.begin(), split);
+  pushed_.assign(split, more.end());
+}
+
 bool Worker::receive(const float* column, std::uint64_t id, const double* central, double all, double tau, double* change) {
   if (kept_.has(id)) return false;
   const std::size_t rows = kept_.rows();

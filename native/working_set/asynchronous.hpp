@@ -2,10 +2,10 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "working_set/kept_columns.hpp"
@@ -28,13 +28,21 @@ class Central {
   void push(const double* change, std::uint64_t seen) {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < u_.size(); ++i) u_[i] += change[i];
-    stalest_ = std::max(stalest_, updates_ - std::min(seen, updates_));
-    ++updates_;
+    const std::uint64_t late = updates_ - std::min(seen, updates_);
+    stalest_ = std::max(stalest_, late);
+    now_ = std::max(now_, late);
+    if (++updates_ % window == 0) before_ = std::exchange(now_, 0);
   }
   [[nodiscard]] std::size_t size() const { return u_.size(); }
   [[nodiscard]] std::uint64_t updates() const {
     const std::lock_guard lock(mutex_);
     return updates_;
+  }
+  /// The largest staleness among the last updates. What is long ago does not count: a thread that the system put to
+  /// sleep once would make all steps short for good.
+  [[nodiscard]] std::uint64_t lately() const {
+    const std::lock_guard lock(mutex_);
+    return std::max(before_, now_);
   }
   /// τ_max so far: updates by others between a worker's reading and its pushing.
   [[nodiscard]] std::uint64_t stalest() const {
@@ -47,6 +55,9 @@ class Central {
   std::vector<double> u_;
   std::uint64_t updates_ = 0;
   std::uint64_t stalest_ = 0;
+  static constexpr std::uint64_t window = 64;
+  std::uint64_t before_ = 0;  // the largest of the window before, and of this one
+  std::uint64_t now_ = 0;
 };
 
 /// What Theorem 2 says of the step: η < 1 / (2 (L_F + (1 / (2 m² q) + 1 / (2 (p - s))) (L_f² / (c L_F)) τ²)).
@@ -72,6 +83,10 @@ class Worker {
   bool receive(const float* column, std::uint64_t id, const double* central, double all, double tau, double* change);
 
   [[nodiscard]] KeptColumns& kept() { return kept_; }
+  [[nodiscard]] StepLength& step() { return step_; }
+  /// The constants and u(t), besides what is kept; and the way back.
+  [[nodiscard]] std::vector<double> more() const;
+  void restore(const std::vector<double>& more);
   [[nodiscard]] const std::vector<double>& pushed() const { return pushed_; }
   [[nodiscard]] double lambda() const { return step_.lambda(); }
   [[nodiscard]] double eta() const { return eta_; }
