@@ -66,14 +66,16 @@ class Newton {
   double direction(const std::vector<double>& w, double shift, std::vector<double>& out) {
     const std::size_t n = columns_.size();
     (void)loss_.slopes(margins_.data(), shift, slopes_.data(), team_);
-    const double curvature = loss_.curvatures(margins_.data(), shift, curvatures_.data());
+    loss_.curvatures(margins_.data(), shift, curvatures_.data(), team_);
+    double curvature = 0.0;
+    for (const double one : curvatures_) curvature += one;
     std::vector<double> gradient(n);
     std::vector<double> along(n);
     target_products(slopes_.data(), 1, columns_, loss_.rows(), gradient.data(), team_);
     target_products(curvatures_.data(), 1, columns_, loss_.rows(), along.data(), team_);
     std::vector<double> hessian(n * n);
     column_products(columns_, columns_, loss_.rows(), curvatures_.data(), hessian.data(), team_);
-    const bool shifted = loss_.shifted() && curvature > 0.0;  // the shift goes along: its part is taken out
+    const bool shifted = loss_.has_shift() && curvature > 0.0;  // the shift goes along: its part is taken out
     double largest = 0.0;
     for (std::size_t i = 0; i < n; ++i) {
       gradient[i] = gradient[i] * scales_[i] + ridge_ * w[i];
