@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "bind/floats.hpp"
 #include "bind/team.hpp"
 #include "working_set/asynchronous.hpp"
 #include "working_set/column_products.hpp"
@@ -17,18 +18,9 @@ namespace thresher::bind {
 namespace {
 
 using namespace thresher::working_set;
-using Floats = Array<const double>;
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Columns = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;  // a column a row
 using Keys = Array<const std::uint64_t>;
-
-template <class T>
-nb::object array_of(const std::vector<T>& values) {
-  Buffer<T> out;
-  out.resize(values.size());
-  std::copy(values.begin(), values.end(), out.data());
-  return to_numpy(std::move(out));
-}
 
 /// What all three are made from, checked.
 struct Made {

@@ -26,6 +26,20 @@ class Kept(NamedTuple):
     columns: NDArray[np.float32]
     scales: Floats
 
+    @property
+    def norms(self) -> Floats:
+        """Of the weights, across outputs."""
+        return np.asarray(np.sqrt((self.weights**2).sum(axis=1)))
+
+    def only(self, these: NDArray[np.intp]) -> Kept:
+        """Some of them."""
+        return Kept(self.ids[these], self.weights[these], self.columns[these], self.scales[these])
+
+
+def _best(ids: Ids, norms: Floats, most: int) -> NDArray[np.intp]:
+    """Which are the strongest, ties to the smaller id."""
+    return np.lexsort((ids, -norms))[:most]
+
 
 class StreamProblem(Protocol):
     """The problem of one set of features, which arriving ones may enter and leave."""
@@ -166,7 +180,7 @@ class SubstitutionEngine:
         self.targets = targets
         self.team = team
         self.proposer = proposer
-        parts = [targets.y[o : o + 1] for o in range(len(targets.y))] if settings.per_class else [targets.y]
+        parts = [targets.y[o : o + 1] for o in range(len(targets.y))] if settings.apart else [targets.y]
         self.problems = [problem_of(Targets(np.ascontiguousarray(y), targets.weights)) for y in parts]
         self.loop: WorkingSetLoop[StreamProblem] = WorkingSetLoop(self.problems, proposer)
         self.names: dict[int, str] = {}
@@ -191,18 +205,17 @@ class SubstitutionEngine:
 
     def found(self) -> Found:
         """The features so far, at most ``k``, fitted once more where that is wanted."""
-        parts = [problem.kept() for problem in self.problems]
+        parts = self._strongest([problem.kept() for problem in self.problems])
         outputs = len(self.targets.y)
         keys = np.unique(np.concatenate([part.ids for part in parts]))
         raw = np.zeros((outputs, len(keys)))
         shifts = np.zeros(outputs)
         counts = np.zeros(len(keys), np.uint64)
         for p, part in enumerate(parts):
-            part = self._strongest(part)
             at = np.searchsorted(keys, part.ids)
             counts[at] = (part.columns != 0).sum(axis=1)
             for i in range(part.weights.shape[1]):
-                o = p if self.settings.per_class else i
+                o = p if self.settings.apart else i
                 weights, shifts[o] = self._fitted(part, i, self.targets.y[o])
                 raw[o, at] = weights * part.scales
         norms = np.sqrt((raw**2).sum(axis=0))
@@ -210,11 +223,15 @@ class SubstitutionEngine:
         order = order[norms[order] > 0]
         return Found(keys[order], raw[:, order], counts[order], shifts)
 
-    def _strongest(self, kept: Kept) -> Kept:
-        """At most k: some methods hold more on the way."""
-        norms = np.sqrt((kept.weights**2).sum(axis=1))
-        order = np.lexsort((kept.ids, -norms))[: self.settings.k]
-        return Kept(kept.ids[order], kept.weights[order], kept.columns[order], kept.scales[order])
+    def _strongest(self, parts: list[Kept]) -> list[Kept]:
+        """At most k, by the norm across outputs unless each has its own: some methods hold more on the way."""
+        if self.settings.per_class:
+            return [part.only(_best(part.ids, part.norms, self.settings.k)) for part in parts]
+        ids, at = np.unique(np.concatenate([part.ids for part in parts]), return_inverse=True)
+        squares = np.zeros(len(ids))
+        np.add.at(squares, at, np.concatenate([part.norms**2 for part in parts]))
+        best = ids[_best(ids, np.sqrt(squares), self.settings.k)]
+        return [part.only(np.flatnonzero(np.isin(part.ids, best))) for part in parts]
 
     def _fitted(self, kept: Kept, output: int, y: Floats) -> tuple[Floats, float]:
         """The weights of an output and its constant, refitted or as they are."""

@@ -84,6 +84,8 @@ class SubstitutionSettings:
                 f"{self.method} takes the losses {', '.join(LOSSES)}, not {self.loss}: a step length needs a loss "
                 "without kinks"
             )
+        if self.method == "grafting" and get_loss(self.loss).name not in LOSSES[:3]:
+            raise SettingsError(f"grafting takes the losses {', '.join(LOSSES[:3])}, not {self.loss}")
         if self.scans < 1:
             raise SettingsError(f"scans is how often to go through the features: at least 1, not {self.scans}")
         if self.eta is not None and not (self.eta > 0 and math.isfinite(self.eta)):
@@ -106,6 +108,11 @@ class SubstitutionSettings:
             raise SettingsError(f"lam is the penalty, above 0, of {', '.join(PENALISED)}, not {self.lam}")
         if self.order not in ("given", "random"):
             raise SettingsError(f'order is "given" or "random", not {self.order!r}')
+
+    @property
+    def apart(self) -> bool:
+        """Whether every output has features of its own; of several, rivals learn each alone and are merged."""
+        return self.per_class or self.method != "os"
 
     @property
     def asynchronous(self) -> bool:
