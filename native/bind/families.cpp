@@ -124,6 +124,7 @@ void bind_families(nb::module_& m) {
           nb::arg("team"), nb::arg("weights") = nb::none())
       .def_prop_ro("rows", &ColumnStore::rows)
       .def_prop_ro("entries", &ColumnStore::entries)
+      .def_prop_ro("keys", [](const ColumnStore& store) { return array_of(store.keys()); })
       .def_prop_ro("columns", &ColumnStore::columns)
       .def_prop_ro("bytes", &ColumnStore::bytes)
       .def("top", &top<ColumnStore>, nb::arg("residuals"), nb::arg("most"), nb::arg("power"), nb::arg("team"))

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from thresher.estimators.fgm import FGMRegressor
     from thresher.estimators.fgm_classifier import FGMClassifier
     from thresher.estimators.regressor import MissionRegressor
+    from thresher.estimators.substitution import SubstitutionClassifier, SubstitutionRegressor
     from thresher.families.groups import Groups
+    from thresher.families.stream import FeatureStream
     from thresher.families.tree import Tree
     from thresher.selecting import Interrupted, select
     from thresher.selection import Selection, load
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from thresher.sources.text import scan_text
     from thresher.sources.vw import scan_vw
     from thresher.version import __version__
+    from thresher.working_set.stream_run import BrokenStream
 
 _HOMES = {
     "DataError": "errors",
@@ -55,6 +58,10 @@ _HOMES = {
     "MissionRegressor": "estimators.regressor",
     "FGMClassifier": "estimators.fgm_classifier",
     "FGMRegressor": "estimators.fgm",
+    "BrokenStream": "working_set.stream_run",
+    "FeatureStream": "families.stream",
+    "SubstitutionClassifier": "estimators.substitution",
+    "SubstitutionRegressor": "estimators.substitution",
     "Groups": "families.groups",
     "Tree": "families.tree",
     "Interrupted": "selecting",
@@ -75,11 +82,13 @@ _HOMES = {
 }
 
 __all__ = [
+    "BrokenStream",
     "BudgetedClassifier",
     "BudgetedRegressor",
     "DataError",
     "FGMClassifier",
     "FGMRegressor",
+    "FeatureStream",
     "FileFormatError",
     "Groups",
     "Interrupted",
@@ -91,6 +100,8 @@ __all__ = [
     "SettingsError",
     "Source",
     "SpaceError",
+    "SubstitutionClassifier",
+    "SubstitutionRegressor",
     "ThresherError",
     "Tree",
     "UnreadableError",

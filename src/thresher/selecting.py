@@ -23,6 +23,9 @@ from thresher.working_set.run import FGMRun
 from thresher.working_set.run_settings import RunSettings as WorkingSetRun
 from thresher.working_set.settings import METHODS as WORKING_SET
 from thresher.working_set.settings import FGMSettings
+from thresher.working_set.stream_options import stream_of, streaming_settings, take_own
+from thresher.working_set.stream_run import StreamRun
+from thresher.working_set.substitution_settings import STREAMING
 
 
 class Interrupted(KeyboardInterrupt):
@@ -68,7 +71,7 @@ def select(
     tol: float = 0.0,
     inner_tol: float = 1e-3,
     iterations: int | None = None,
-    refit: bool | float = False,
+    refit: bool | float | None = None,
     solver: str = "apg",
     validation: Any = None,
     threads: int = 0,
@@ -90,16 +93,19 @@ def select(
 
     Parameters
     ----------
-    data : path, Source, ndarray, SciPy matrix or DataFrame
-        The examples. Paths may be globs, folders, compressed, several, or ``"-"``.
+    data : path, Source, ndarray, SciPy matrix, DataFrame or FeatureStream
+        The examples. Paths may be globs, folders, compressed, several, or ``"-"``. For ``os`` and its rivals also a
+        `thresher.FeatureStream`, or what makes one: a ``.npy`` or Parquet file, read column by column.
     y : array-like, optional
         Labels, for data in memory; files bring their own.
     k : int
         Features to keep. Fewer are returned where fewer are found.
     method : str
         ``mission``, ``iht``, ``batch-iht``, ``hashing``; under a budget ``b-arda``, ``b-amd``, ``ofs``, ``sofs``,
-        ``l1-arda``, ``ada-fobos`` (see `thresher.online.settings.OnlineSettings`); or ``fgm``, the Feature Generating
-        Machine (see `thresher.working_set.settings.FGMSettings`).
+        ``l1-arda``, ``ada-fobos`` (see `thresher.online.settings.OnlineSettings`); ``fgm``, the Feature Generating
+        Machine (see `thresher.working_set.settings.FGMSettings`); or for features that arrive one by one ``os``,
+        Online Substitution, and its rivals ``grafting``, ``grafting-light``, ``naive-l0``, ``naive-l1`` and
+        ``alpha-investing`` (see `thresher.working_set.substitution_settings.SubstitutionSettings`).
     loss : str, optional
         Unasked ``logistic``, and ``squared_hinge`` for fgm and the budgeted methods. ``logistic``, ``hinge``,
         ``squared_hinge`` for two classes, ``softmax`` for several (or ``rest:squared_hinge``, each against the rest),
@@ -182,7 +188,8 @@ def select(
     sequences
         ``kmer``, ``canonical``, ``fragments`` and the other options of `thresher.scan_fasta`, for FASTA and FASTQ;
         ``numeric``, ``schema`` and the others of `thresher.scan_csv`, for tables; ``text``, ``words`` and the
-        others of `thresher.scan_text`, for texts.
+        others of `thresher.scan_text`, for texts. ``scans``, ``rate``, ``m``, ``c``, ``workers``, ``staleness`` and
+        ``order`` of ``os`` and its rivals go here too, and ``labels_file``, a file of labels for a stream of features.
 
     Returns
     -------
@@ -197,18 +204,23 @@ def select(
     >>> sorted(th.select(X, y, k=2).names)
     ['x31', 'x7']
     """
+    own = take_own(method, sequences)
     reading: dict[str, Any] = {"format": format, "on_error": on_error, **sequences}
     if is_paths(data):
         reading["multilabel"] = multilabel
-    working_set = method in WORKING_SET
+    streaming = method in STREAMING
+    working_set = method in WORKING_SET or streaming
+    fgm_only = {"B": B, "C": C, "family": family, "scale": scale, "tol": tol, "inner_tol": inner_tol}
+    fgm_only |= {"iterations": iterations, "solver": solver, "validation": validation}
     _check_own(
         method,
         {"step": step, "sketch": sketch, "active": active, "passes": passes, "minibatch": minibatch}
         | {"l2": l2, "decay": decay, "lazy": lazy}
-        | {"eta": eta, "lam": lam, "delta": delta, "truncation": truncation, "tune": tune}
+        | {"delta": delta, "truncation": truncation, "tune": tune}
+        | ({} if streaming else {"eta": eta, "lam": lam})
+        | ({name: value for name, value in fgm_only.items() if streaming})
         if working_set
-        else {"B": B, "C": C, "family": family, "scale": scale, "tol": tol, "inner_tol": inner_tol}
-        | {"iterations": iterations, "refit": refit, "solver": solver, "validation": validation, "threads": threads},
+        else {**fgm_only, "refit": refit, "threads": threads},
     )
     loss = loss or ("squared_hinge" if working_set or method in BUDGETED else "logistic")
     options = Options(
@@ -243,11 +255,48 @@ def select(
         reading.setdefault("seed", int(random_state))
     if sample_weight is not None:  # for a table in a file it is a column, which may be called weight too
         reading["weight"] = sample_weight
+    held: Source | None
+    if streaming:
+        streamed = stream_of(data, target=target, on_error=on_error)
+        how = WorkingSetRun(
+            memory=memory,
+            threads=threads,
+            multilabel=multilabel,
+            class_weight=class_weight,
+            checkpoint=checkpoint,
+            every=every,
+            restart=restart,
+            batch_rows=batch_rows,
+        )
+        arriving = streaming_settings(
+            own,
+            k=k,
+            method=method,
+            loss=loss,
+            eta=eta,
+            lam=lam,
+            intercept=intercept,
+            refit=True if refit is None else refit,
+            per_class=per_class,
+            seed=int(random_state),
+        )
+        if streamed is not None:
+            if holdout is not None:
+                raise SettingsError("rows are held out of examples, not of features that arrive: pass test")
+            y = own.get("labels") if y is None else y
+            held = (
+                None
+                if test is None
+                else as_source(*test)
+                if isinstance(test, tuple)
+                else as_source(test, target=target)
+            )
+            return _streamed(StreamRun(streamed, arriving, how, y, sample_weight), held, progress, checkpoint)
     source = as_source(data, y, target=target, **reading)
     if cache is not None and cache is not False:
         source = cached(source, cache, size=cache_size)
     labels = None if working_set else _classes_of(source, loss, classes, multilabel=multilabel)
-    held: Source | None = None
+    held = None
     if holdout is not None:
         if test is not None:
             raise SettingsError("pass test or holdout, not both")
@@ -259,6 +308,8 @@ def select(
     if working_set:
         products = Products.of(interactions)
         source = source if products is None else Interactions.over(source, products)
+        if streaming:
+            return _streamed(StreamRun(source, arriving, how), held, progress, checkpoint)
         fgm = FGMSettings(
             k=k,
             B=B,
@@ -269,7 +320,7 @@ def select(
             tol=tol,
             inner_tol=inner_tol,
             iterations=iterations,
-            refit=refit,
+            refit=False if refit is None else refit,
             solver=solver,
             per_class=per_class,
         )
@@ -300,6 +351,17 @@ def select(
     return _finished(work, None if held is None else held.limited(run.plan.limits), progress, checkpoint)
 
 
+def _streamed(
+    run: StreamRun,
+    held: Source | None,
+    progress: Callable[[Progress], None] | None,
+    checkpoint: str | os.PathLike[str] | None,
+) -> Selection:
+    """A run over features that arrive, to its end."""
+    work = _Work(run.run, lambda: run.usable, run.selection, lambda: f"{run.arrived} features")
+    return _finished(work, held, progress, checkpoint)
+
+
 def _named_selection(run: OnlineRun) -> Selection:
     """What a run has found; names that are not at hand are looked for in the data."""
     fitted = Fitted.of(run)
@@ -324,7 +386,6 @@ _UNLESS_GIVEN: dict[str, Any] = {
     "scale": "norm",
     "tol": 0.0,
     "inner_tol": 1e-3,
-    "refit": False,
     "solver": "apg",
     "threads": 0,
 }

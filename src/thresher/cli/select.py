@@ -10,6 +10,8 @@ Examples:
 
 `thresher select reviews.jsonl --text body --target stars --loss softmax -k 200`
 
+`thresher select columns.parquet --target y --method os -k 100`
+
 `thresher select genomes/*.fa.gz --kmer 12 --fragments 200 -k 1000`
 """
 
@@ -97,7 +99,17 @@ def select(
     tol: Annotated[float, typer.Option(help="fgm: end once an iteration gains no more than this share.")] = 0.0,
     inner_tol: Annotated[float, typer.Option(help="fgm: how exactly each small problem is solved.")] = 1e-3,
     iterations: Annotated[int | None, typer.Option(help="fgm: at most so many.")] = None,
-    refit: Annotated[bool, typer.Option("--refit", help="fgm: fit what was selected once more, de-biased.")] = False,
+    refit: Annotated[
+        bool | None, typer.Option(help="Fit what was selected once more: fgm if asked, os unless told not to.")
+    ] = None,
+    scans: Annotated[int | None, typer.Option(help="os: how often to go through the features; 3 unless given.")] = None,
+    workers: Annotated[int | None, typer.Option(help="os: threads that share the features (Asy-OS).")] = None,
+    staleness: Annotated[
+        int | None, typer.Option(help="os: simulate workers that see the others' state so many updates late.")
+    ] = None,
+    labels_file: Annotated[
+        str | None, typer.Option(help="os: the labels of a file or folder of columns, one a line.", metavar="PATH")
+    ] = None,
     validation: Annotated[
         str | None,
         typer.Option(help="fgm: labelled data; the iteration that scores best on it is kept.", metavar="DATA"),
@@ -172,6 +184,10 @@ def select(
                 inner_tol=inner_tol,
                 iterations=iterations,
                 refit=refit,
+                scans=scans,
+                workers=workers,
+                staleness=staleness,
+                labels_file=labels_file,
                 validation=validation,
                 threads=threads,
                 test=test,

@@ -5,13 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
-
-from thresher.errors import SettingsError
 from thresher.estimators.base import SelectingEstimator, Task
-from thresher.losses import get_loss
+from thresher.estimators.batch_tasks import BatchRegressor
 from thresher.selection import Selection
 from thresher.sources.scan import as_source
 from thresher.sources.source import Source
@@ -93,7 +88,7 @@ class FGMEstimator(SelectingEstimator):
         return path
 
 
-class FGMRegressor(RegressorMixin, FGMEstimator):
+class FGMRegressor(BatchRegressor, FGMEstimator):
     """Predict a number by at most k features, found by the Feature Generating Machine [1]_ with the squared loss.
 
     Parameters
@@ -155,31 +150,3 @@ class FGMRegressor(RegressorMixin, FGMEstimator):
         self.refit = refit
         self.solver = solver
         self.threads = threads
-
-    def _targets(self, y: Any) -> dict[str, bool]:
-        return {"y_numeric": True}
-
-    def _task(self, source: Source, y: Any) -> Task:
-        if get_loss(self.loss).task != "real":
-            raise SettingsError(f"the {self.loss} loss is for classes: use FGMClassifier, or squared")
-        return Task(self.loss)
-
-    @property
-    def coef_(self) -> NDArray[np.float64]:
-        """Weights of the selected features."""
-        return self.selection_.weights
-
-    @property
-    def intercept_(self) -> float:
-        """The constant."""
-        return float(self.selection_.intercept[0])
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """The number of each row."""
-        return self._margins(X)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """R²; against the numbers of the file or source itself where ``y`` is not given."""
-        if y is None:
-            return self._stored_score(X, "r2", sample_weight)
-        return float(super().score(X, y, sample_weight))
