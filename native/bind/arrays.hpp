@@ -58,5 +58,6 @@ void bind_stored(nb::module_& m);
 void bind_tables(nb::module_& m);
 void bind_families(nb::module_& m);
 void bind_working_set(nb::module_& m);
+void bind_l1(nb::module_& m);
 
 }  // namespace thresher::bind

@@ -1,0 +1,40 @@
+// min g'(v - w) + ½ (v - w)'H(v - w) + Σ λ_j |v_j|: the model of an l1 problem on a small matrix.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace thresher::working_set {
+
+/// Coordinate descent with the gradient kept, and, once the signs have settled, steps to the exact answer for these
+/// signs: columns that are much alike would take coordinate descent thousands of sweeps.
+class L1Quadratic {
+ public:
+  /// `matrix` is H, n x n and symmetric, `gradient` g, `penalties` λ; `start` w.
+  L1Quadratic(std::vector<double> matrix, std::vector<double> gradient, std::vector<double> penalties, std::vector<double> start);
+
+  /// Until no coordinate is further than `tolerance` of its penalty from what an optimum asks of its slope, or `most`
+  /// sweeps. True if it came that far.
+  bool solve(double tolerance, int most);
+
+  [[nodiscard]] const std::vector<double>& point() const { return point_; }
+  [[nodiscard]] int sweeps() const { return sweeps_; }
+
+ private:
+  /// One sweep; returns the largest violation met, in shares of the penalties.
+  double sweep();
+  /// The exact step for the signs at hand, up to where the first one changes.
+  void step_by_signs();
+  void move(std::size_t j, double by);
+
+  std::size_t n_;
+  std::vector<double> matrix_;
+  std::vector<double> slopes_;  // g + H(v - w)
+  std::vector<double> penalties_;
+  std::vector<double> point_;
+  std::size_t moved_ = 0;  // coordinates moved since the last exact step
+  bool signs_changed_ = true;
+  int sweeps_ = 0;
+};
+
+}  // namespace thresher::working_set
