@@ -15,4 +15,5 @@ NB_MODULE(_native, m) {
   thresher::bind::bind_families(m);
   thresher::bind::bind_working_set(m);
   thresher::bind::bind_l1(m);
+  thresher::bind::bind_drawn(m);
 }

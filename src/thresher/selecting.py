@@ -19,6 +19,8 @@ from thresher.sources.scan import as_source, is_paths
 from thresher.sources.source import DEFAULT_ROWS, Source
 from thresher.space import Products
 from thresher.targets import Label, label_classes, sort_labels
+from thresher.working_set.rf_run import SparseRFRun, sparse_rf_run
+from thresher.working_set.rf_settings import METHOD as SPARSE_RF
 from thresher.working_set.run import FGMRun
 from thresher.working_set.run import RunSettings as WorkingSetRun
 from thresher.working_set.settings import METHODS as WORKING_SET
@@ -35,7 +37,7 @@ def select(
     data: Any,
     y: Any = None,
     *,
-    k: int,
+    k: int | None = None,
     method: str = "mission",
     loss: str | None = None,
     step: str | float = "auto",
@@ -57,7 +59,7 @@ def select(
     sample_weight: Any = None,
     class_weight: Mapping[Any, float] | str | None = None,
     eta: float | None = None,
-    lam: float | None = None,
+    lam: float | Sequence[float] | None = None,
     delta: float = 1e-2,
     truncation: str = "adaptive",
     tune: bool = False,
@@ -70,6 +72,11 @@ def select(
     iterations: int | None = None,
     refit: bool | float = False,
     solver: str = "apg",
+    kernel: Any = "gaussian",
+    gamma: float | str = 1.0,
+    draws: int = 100,
+    rounds: int = 20,
+    q: int | None = None,
     validation: Any = None,
     threads: int = 0,
     target: str | int | None = None,
@@ -95,11 +102,12 @@ def select(
     y : array-like, optional
         Labels, for data in memory; files bring their own.
     k : int
-        Features to keep. Fewer are returned where fewer are found.
+        Features to keep. Fewer are returned where fewer are found. ``sparse-rf`` does without.
     method : str
         ``mission``, ``iht``, ``batch-iht``, ``hashing``; under a budget ``b-arda``, ``b-amd``, ``ofs``, ``sofs``,
-        ``l1-arda``, ``ada-fobos`` (see `thresher.online.settings.OnlineSettings`); or ``fgm``, the Feature Generating
-        Machine (see `thresher.working_set.settings.FGMSettings`).
+        ``l1-arda``, ``ada-fobos`` (see `thresher.online.settings.OnlineSettings`); ``fgm``, the Feature Generating
+        Machine (see `thresher.working_set.settings.FGMSettings`); or ``sparse-rf``, functions of the features drawn
+        at random (see `thresher.working_set.rf_settings.SparseRFSettings`).
     loss : str, optional
         Unasked ``logistic``, and ``squared_hinge`` for fgm and the budgeted methods. ``logistic``, ``hinge``,
         ``squared_hinge`` for two classes, ``softmax`` for several (or ``rest:squared_hinge``, each against the rest),
@@ -151,12 +159,16 @@ def select(
         Of fgm: features proposed at a time, weight of the loss, and more, see
         `thresher.working_set.settings.FGMSettings`. Its constant is ``intercept``, its classes are learned each
         against the rest.
+    kernel, gamma, draws, rounds, q
+        Of sparse-rf, with ``lam`` and ``tol``: whose random functions are drawn (a kernel by name, or
+        `thresher.RandomFunctions`), its width, how many at a time and how often, and of how many inputs each, see
+        `thresher.working_set.rf_settings.SparseRFSettings`.
     family : "linear" or Family
         Of fgm: where features come from, such as `thresher.Groups`; ``linear`` are the features themselves.
     validation : like test, optional
-        Of fgm: data to score on after every iteration. The best iteration is the answer.
+        Of fgm: data to score on after every iteration; of sparse-rf: after every ``lam``. The best is the answer.
     threads : int
-        Of fgm: 0 takes all cores. The answer does not depend on it.
+        Of fgm and sparse-rf: 0 takes all cores. The answer does not depend on it.
     target : str or int, optional
         The column of a DataFrame or of a table in a file that holds the labels.
     test : like data (or a pair X, y), optional
@@ -200,19 +212,26 @@ def select(
     reading: dict[str, Any] = {"format": format, "on_error": on_error, **sequences}
     if is_paths(data):
         reading["multilabel"] = multilabel
-    working_set = method in WORKING_SET
-    _check_own(
-        method,
-        {"step": step, "sketch": sketch, "active": active, "passes": passes, "minibatch": minibatch}
-        | {"l2": l2, "decay": decay, "lazy": lazy}
-        | {"eta": eta, "lam": lam, "delta": delta, "truncation": truncation, "tune": tune}
-        if working_set
-        else {"B": B, "C": C, "family": family, "scale": scale, "tol": tol, "inner_tol": inner_tol}
-        | {"iterations": iterations, "refit": refit, "solver": solver, "validation": validation, "threads": threads},
-    )
+    working_set = method in WORKING_SET or method == SPARSE_RF
+    online_only = {"step": step, "sketch": sketch, "active": active, "passes": passes, "minibatch": minibatch}
+    online_only |= {"l2": l2, "decay": decay, "lazy": lazy, "eta": eta, "delta": delta, "truncation": truncation}
+    online_only |= {"tune": tune}
+    fgm_only = {"B": B, "C": C, "family": family, "scale": scale, "inner_tol": inner_tol, "iterations": iterations}
+    fgm_only |= {"refit": refit, "solver": solver}
+    drawn_only = {"kernel": kernel, "gamma": gamma, "draws": draws, "rounds": rounds, "q": q}
+    if method == SPARSE_RF:
+        _check_own(method, online_only | fgm_only)
+    elif working_set:
+        _check_own(method, online_only | drawn_only | {"lam": lam})
+    else:
+        _check_own(method, fgm_only | drawn_only | {"tol": tol, "validation": validation, "threads": threads})
+    if k is None and method != SPARSE_RF:
+        raise SettingsError("k is the number of features to keep: give one")
+    if isinstance(lam, Sequence) and method != SPARSE_RF:
+        raise SettingsError(f"{method} has one lam, not several")
     loss = loss or ("squared_hinge" if working_set or method in BUDGETED else "logistic")
     options = Options(
-        k=k,
+        k=k or 1,
         method="mission" if working_set else method,
         loss=loss,
         step=step,
@@ -232,7 +251,7 @@ def select(
         seed=int(random_state),
         class_weight=class_weight,
         eta=eta,
-        lam=lam,
+        lam=None if isinstance(lam, Sequence) else lam,
         delta=delta,
         truncation=truncation,
         tune=tune,
@@ -259,20 +278,6 @@ def select(
     if working_set:
         products = Products.of(interactions)
         source = source if products is None else Interactions.over(source, products)
-        fgm = FGMSettings(
-            k=k,
-            B=B,
-            C=C,
-            loss=loss,
-            scale=scale,
-            shift=intercept,
-            tol=tol,
-            inner_tol=inner_tol,
-            iterations=iterations,
-            refit=refit,
-            solver=solver,
-            per_class=per_class,
-        )
         scored = None
         if validation is not None:
             scored = _test_source(validation, source, target, reading)
@@ -287,7 +292,41 @@ def select(
             restart=restart,
             batch_rows=batch_rows,
         )
-        machine = FGMRun(source, fgm, how, family)
+        machine: FGMRun | SparseRFRun
+        if method == SPARSE_RF:
+            machine = sparse_rf_run(
+                source,
+                how,
+                kernel,
+                k=k,
+                gamma=gamma,
+                lam=1.0 if lam is None else lam,
+                draws=draws,
+                rounds=rounds,
+                loss=loss,
+                shift=intercept,
+                q=q,
+                seed=options.seed,
+                per_class=per_class,
+                **({"tol": tol} if tol else {}),
+            )
+        else:
+            assert k is not None
+            fgm = FGMSettings(
+                k=k,
+                B=B,
+                C=C,
+                loss=loss,
+                scale=scale,
+                shift=intercept,
+                tol=tol,
+                inner_tol=inner_tol,
+                iterations=iterations,
+                refit=refit,
+                solver=solver,
+                per_class=per_class,
+            )
+            machine = FGMRun(source, fgm, how, family)
         work = _Work(machine.run, lambda: machine.usable, machine.selection, lambda: f"{machine.rounds} iterations")
         return _finished(work, held, progress, checkpoint)
     run = make_run(source, options, labels, checkpoint=checkpoint, every=every, restart=restart, batch_rows=batch_rows)
@@ -307,7 +346,7 @@ def _named_selection(run: OnlineRun) -> Selection:
     return fitted.selection
 
 
-#: What the settings are that only one of the two loops has, unless they are given.
+#: What the settings are that only some methods have, unless they are given.
 _UNLESS_GIVEN: dict[str, Any] = {
     "step": "auto",
     "active": "exact",
@@ -327,11 +366,15 @@ _UNLESS_GIVEN: dict[str, Any] = {
     "refit": False,
     "solver": "apg",
     "threads": 0,
+    "kernel": "gaussian",
+    "gamma": 1.0,
+    "draws": 100,
+    "rounds": 20,
 }
 
 
 def _check_own(method: str, others: dict[str, Any]) -> None:
-    """Raise if a setting of the other loop was given: it would do nothing."""
+    """Raise if a setting of other methods was given: it would do nothing."""
     for name, value in others.items():
         if value is not _UNLESS_GIVEN.get(name) and (isinstance(value, tuple) or value != _UNLESS_GIVEN.get(name)):
             raise SettingsError(f"{method} has no {name}: leave it out, or choose another method")

@@ -28,7 +28,8 @@ Memory = Annotated[
 Method = Annotated[
     str,
     typer.Option(
-        help="How to find them: mission, iht, batch-iht, fgm, hashing (which selects nothing); or under a budget "
+        help="How to find them: mission, iht, batch-iht, fgm, sparse-rf (functions drawn at random), hashing (which "
+        "selects nothing); or under a budget "
         "b-arda, b-amd, ofs, sofs, l1-arda, ada-fobos."
     ),
 ]

@@ -70,6 +70,11 @@ class FGMEngine:
             team=self.team,
         )
 
+    @property
+    def rounds(self) -> int:
+        """Iterations done."""
+        return self.loop.rounds
+
     def step(self) -> bool:
         """One iteration of Algorithm 1; False at the end."""
         if self.settings.iterations is not None and self.loop.rounds >= self.settings.iterations:

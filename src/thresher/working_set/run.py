@@ -1,13 +1,14 @@
-"""Driving the Feature Generating Machine over a source: reading, rounds, checkpoints, validation, progress."""
+"""Driving a method of the working-set loop over a source: reading, rounds, checkpoints, validation, progress."""
 
 from __future__ import annotations
 
 import logging
 import os
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from thresher.checkpoint import Checkpoint
 from thresher.container import check_folder
 from thresher.errors import FileFormatError, SettingsError
 from thresher.families.family import Family
+from thresher.families.rows import RowStore
 from thresher.families.stored import StoredColumns
 from thresher.families.streamed import StreamedColumns
 from thresher.families.structure import Structure
@@ -65,29 +67,46 @@ class RunSettings:
     lenient: bool = False
 
 
-class FGMRun:
-    """One fit: made, then `run` to the end or to an interrupt; usable either way once a round is done."""
+class Engine(Protocol):
+    """What a run drives: a method's loop, a round a `step`."""
 
-    def __init__(
-        self, source: Source, settings: FGMSettings, how: RunSettings, family: str | Structure = "linear"
-    ) -> None:
-        if isinstance(family, Structure):
-            family.check(source.space.size, settings)
-        elif family != "linear":
-            raise SettingsError(f'family is "linear", thresher.Groups or thresher.Tree, not {family!r}')
-        elif source.space.size is not None and settings.k > source.space.size and not how.lenient:
-            raise SettingsError(f"k = {settings.k} of {source.space.size} columns: ask for no more than there are")
+    #: What each round came to.
+    path: list[dict[str, float]]
+
+    @property
+    def rounds(self) -> int:
+        """How many are done."""
+
+    def step(self) -> bool:
+        """One round; False at the end."""
+
+    def state(self) -> dict[str, Any]:
+        """All that going on needs, as arrays; the data is read again."""
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on where the engine that gave ``state`` stood; KeyError or ValueError unless it fits."""
+
+
+E = TypeVar("E", bound=Engine)
+
+
+class WorkingSetRun(ABC, Generic[E]):
+    """One fit: made, then `run` to the end or to an interrupt; usable either way once a round is done.
+
+    A subclass says how its engine is made of the examples, and how its answer is made of the engine.
+    """
+
+    def __init__(self, source: Source, settings: Any, how: RunSettings) -> None:
         self.source = source
         self.settings = settings
         self.how = how
         self.team = _native.Team(how.threads)
-        self.engine: FGMEngine | None = None
+        self.engine: E | None = None
         self.examples: Examples | None = None
         self.best: Selection | None = None
-        self._structure = None if isinstance(family, str) else family
         self._best_score = -np.inf
         self._since_best = 0
-        self._scores: list[float] = []
+        self._scores: dict[int, float] = {}  # by the number of the iteration, from 0
         self._progress: Callable[[Progress], None] = lambda progress: None
         self._memory = None if how.memory is None else parse_size(how.memory)
         self._read_rows = self._features = self._read = 0
@@ -121,7 +140,7 @@ class FGMRun:
     @property
     def rounds(self) -> int:
         """Iterations done."""
-        return 0 if self.engine is None else self.engine.loop.rounds
+        return 0 if self.engine is None else self.engine.rounds
 
     @property
     def usable(self) -> bool:
@@ -139,9 +158,33 @@ class FGMRun:
     def path(self) -> list[dict[str, float]]:
         """What each iteration came to."""
         assert self.engine is not None
-        if not self._scores:
-            return self.engine.path
-        return [{**entry, "score": score} for entry, score in zip(self.engine.path, self._scores, strict=True)]
+        scores = self._scores
+        return [{**entry, "score": scores[i]} if i in scores else entry for i, entry in enumerate(self.engine.path)]
+
+    # ── what a method says ───────────────────────────────────────────────────────────────────────
+
+    #: Whether the examples are to be kept as rows rather than as columns.
+    _wants_rows = False
+
+    @abstractmethod
+    def _make_engine(self, examples: Examples) -> E:
+        """The engine for these examples, if they and their problems fit into the memory."""
+
+    @abstractmethod
+    def _selection(self) -> Selection:
+        """What the engine has found so far."""
+
+    @abstractmethod
+    def _method(self) -> dict[str, Any]:
+        """What a checkpoint must agree in, besides data and settings."""
+
+    @abstractmethod
+    def _expected(self) -> int:
+        """Rounds there will be, about."""
+
+    def _scored(self) -> bool:
+        """Whether the validation is to score what the last round came to."""
+        return True
 
     # ── on the way ───────────────────────────────────────────────────────────────────────────────
 
@@ -156,16 +199,115 @@ class FGMRun:
             memory=None if self._memory is None else self._memory // 2,
             batch_rows=self.how.batch_rows,
             tell=self._seen,
+            rows=self._wants_rows,
         )
         self.examples = examples = reader.read(self.how.class_weight)
-        self._check_memory(examples)
-        self.engine = FGMEngine(self._family(examples), self.settings, examples.y, examples.weight, self.team)
+        self.engine = self._make_engine(examples)
         if self.how.checkpoint is not None and os.path.exists(self.how.checkpoint) and not self.how.restart:
             self._resume(self.how.checkpoint)
+
+    def _enough(self) -> bool:
+        return self.how.validation is not None and self._since_best > self.how.patience
+
+    def _validate(self) -> None:
+        if self.how.validation is None or not self._scored():
+            return
+        found = self._selection()
+        scores = evaluate(found, self.how.validation)
+        score = float(scores.get("accuracy", scores.get("r2", scores.get("micro_f1", -np.inf))))
+        self._scores[self.rounds - 1] = score
+        self._since_best += 1
+        if score > self._best_score:
+            self.best, self._best_score, self._since_best = found, score, 0
+
+    def save(self) -> None:
+        """Write the checkpoint, if one was asked for: as it was after the last whole iteration."""
+        if self.how.checkpoint is None or self.examples is None or self._complete is None:
+            return
+        Checkpoint(
+            identity=self._identity(),
+            passes_done=int(self._complete["rounds"][0]),
+            cursor=Cursor(),
+            labels=list(self.examples.classes or []),
+            engine=self._complete,
+        ).save(self.how.checkpoint)
+        self._saved = time.monotonic()
+
+    def _identity(self) -> dict[str, Any]:
+        weights = self.how.class_weight
+        return {
+            "data": self.source.fingerprint(),
+            **self._method(),
+            **self.settings.to_dict(),
+            "class_weight": sorted(map(str, weights.items())) if isinstance(weights, Mapping) else weights,
+        }
+
+    def _resume(self, path: str | os.PathLike[str]) -> None:
+        assert self.engine is not None
+        saved = Checkpoint.load(path, self._identity())
+        if self.how.validation is not None:
+            raise SettingsError("a run with validation cannot be resumed: pass restart=True (--restart)")
+        try:
+            self.engine.restore(saved.engine)
+            self._complete = saved.engine
+        except (KeyError, ValueError, IndexError) as error:
+            raise FileFormatError(f"{os.fspath(path)}: not a checkpoint in order ({error}).") from None
+        log.info("resumed from %s after %d iterations", os.fspath(path), self.engine.rounds)
+
+    # ── progress ─────────────────────────────────────────────────────────────────────────────────
+
+    def _seen(self, batch: Batch, cursor: Cursor) -> None:
+        self._read_rows += len(batch)
+        self._features += batch.nnz
+        self._read = cursor.read
+        self._tell()
+
+    def _tell(self) -> None:
+        self._most_resident = max(self._most_resident, resident())
+        rounds = self.rounds
+        expected = max(rounds, self._expected())
+        reading = self.engine is None
+        self._progress(
+            Progress(
+                rows=self._read_rows,
+                features=self._features,
+                passes=expected + 1,
+                passes_done=0 if reading else rounds + 1,
+                read=self._read if reading else 0,
+                total_bytes=self.source.total_bytes,
+                rows_in_pass=self._read_rows if reading else 0,
+                total_rows=self.source.total_rows,
+                seconds=time.monotonic() - self._started,
+                grown=self._most_resident - self._resident,
+            )
+        )
+
+
+class FGMRun(WorkingSetRun[FGMEngine]):
+    """A fit of the Feature Generating Machine."""
+
+    settings: FGMSettings
+
+    def __init__(
+        self, source: Source, settings: FGMSettings, how: RunSettings, family: str | Structure = "linear"
+    ) -> None:
+        if isinstance(family, Structure):
+            family.check(source.space.size, settings)
+        elif family != "linear":
+            raise SettingsError(f'family is "linear", thresher.Groups or thresher.Tree, not {family!r}')
+        elif source.space.size is not None and settings.k > source.space.size and not how.lenient:
+            raise SettingsError(f"k = {settings.k} of {source.space.size} columns: ask for no more than there are")
+        super().__init__(source, settings, how)
+        self._structure = None if isinstance(family, str) else family
+
+    def _make_engine(self, examples: Examples) -> FGMEngine:
+        self._check_memory(examples)
+        return FGMEngine(self._family(examples), self.settings, examples.y, examples.weight, self.team)
 
     def _family(self, examples: Examples) -> Family:
         unit = self.settings.scale == "norm"
         if examples.store is not None:
+            assert not isinstance(examples.store, RowStore)
             stored = StoredColumns(examples.store, self.team, unit=unit, total=float(examples.weight.sum()))
             return stored if self._structure is None else self._structure.over(stored)
         if self._structure is not None:
@@ -194,20 +336,6 @@ class FGMRun:
                 f"{show_size(2 * needed)} of memory, or propose more features at a time (B)"
             )
 
-    def _enough(self) -> bool:
-        return self.how.validation is not None and self._since_best > self.how.patience
-
-    def _validate(self) -> None:
-        if self.how.validation is None:
-            return
-        found = self._selection()
-        scores = evaluate(found, self.how.validation)
-        score = float(scores.get("accuracy", scores.get("r2", scores.get("micro_f1", -np.inf))))
-        self._scores.append(score)
-        self._since_best += 1
-        if score > self._best_score:
-            self.best, self._best_score, self._since_best = found, score, 0
-
     def _selection(self) -> Selection:
         assert self.engine is not None
         assert self.examples is not None
@@ -226,65 +354,9 @@ class FGMRun:
         }
         return {**parts, "total": sum(parts.values()) - parts["memory"]}
 
-    def save(self) -> None:
-        """Write the checkpoint, if one was asked for: as it was after the last whole iteration."""
-        if self.how.checkpoint is None or self.examples is None or self._complete is None:
-            return
-        Checkpoint(
-            identity=self._identity(),
-            passes_done=int(self._complete["rounds"][0]),
-            cursor=Cursor(),
-            labels=list(self.examples.classes or []),
-            engine=self._complete,
-        ).save(self.how.checkpoint)
-        self._saved = time.monotonic()
+    def _method(self) -> dict[str, Any]:
+        family = "linear" if self._structure is None else self._structure.fingerprint()
+        return {"method": "fgm", "family": family}
 
-    def _identity(self) -> dict[str, Any]:
-        weights = self.how.class_weight
-        return {
-            "data": self.source.fingerprint(),
-            "method": "fgm",
-            **self.settings.to_dict(),
-            "family": "linear" if self._structure is None else self._structure.fingerprint(),
-            "class_weight": sorted(map(str, weights.items())) if isinstance(weights, Mapping) else weights,
-        }
-
-    def _resume(self, path: str | os.PathLike[str]) -> None:
-        assert self.engine is not None
-        saved = Checkpoint.load(path, self._identity())
-        if self.how.validation is not None:
-            raise SettingsError("a run with validation cannot be resumed: pass restart=True (--restart)")
-        try:
-            self.engine.restore(saved.engine)
-            self._complete = saved.engine
-        except (KeyError, ValueError, IndexError) as error:
-            raise FileFormatError(f"{os.fspath(path)}: not a checkpoint in order ({error}).") from None
-        log.info("resumed from %s after %d iterations", os.fspath(path), self.engine.loop.rounds)
-
-    # ── progress ─────────────────────────────────────────────────────────────────────────────────
-
-    def _seen(self, batch: Batch, cursor: Cursor) -> None:
-        self._read_rows += len(batch)
-        self._features += batch.nnz
-        self._read = cursor.read
-        self._tell()
-
-    def _tell(self) -> None:
-        self._most_resident = max(self._most_resident, resident())
-        rounds = self.rounds
-        expected = max(rounds, -(-self.settings.k // self.settings.proposed(1)))
-        reading = self.engine is None
-        self._progress(
-            Progress(
-                rows=self._read_rows,
-                features=self._features,
-                passes=expected + 1,
-                passes_done=0 if reading else rounds + 1,
-                read=self._read if reading else 0,
-                total_bytes=self.source.total_bytes,
-                rows_in_pass=self._read_rows if reading else 0,
-                total_rows=self.source.total_rows,
-                seconds=time.monotonic() - self._started,
-                grown=self._most_resident - self._resident,
-            )
-        )
+    def _expected(self) -> int:
+        return -(-self.settings.k // self.settings.proposed(1))
