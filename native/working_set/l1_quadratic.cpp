@@ -16,17 +16,15 @@ int sign(double x) { return (x > 0.0) - (x < 0.0); }
 }  // namespace
 
 L1Quadratic::L1Quadratic(std::vector<double> matrix, std::vector<double> gradient, std::vector<double> penalties,
-                         std::vector<double> start)
+                         std::vector<double> start, double ridge)
     : n_(gradient.size()),
       matrix_(std::move(matrix)),
       slopes_(std::move(gradient)),
       penalties_(std::move(penalties)),
       point_(std::move(start)) {
-  // A little more curvature than there is: single precision may have left less than none, and a column that the loss
-  // hardly sees must not move without end.
   double most = 0.0;
   for (std::size_t j = 0; j < n_; ++j) most = std::max(most, matrix_[j * n_ + j]);
-  for (std::size_t j = 0; j < n_; ++j) matrix_[j * n_ + j] = std::max(matrix_[j * n_ + j], 0.0) + 1e-6 * most + 1e-300;
+  for (std::size_t j = 0; j < n_; ++j) matrix_[j * n_ + j] = std::max(matrix_[j * n_ + j], 0.0) + ridge * most + 1e-300;
 }
 
 void L1Quadratic::move(std::size_t j, double by) {
@@ -105,13 +103,13 @@ bool L1Quadratic::step(SupportFactor& support, std::vector<int>& signs) {
   return !kinks.empty();
 }
 
-void L1Quadratic::polish(double tolerance) {
+bool L1Quadratic::polish(double tolerance) {
   SupportFactor support(matrix_.data(), n_);
   std::vector<int> signs;
   for (std::size_t j = 0; j < n_; ++j) {
     if (point_[j] == 0.0) continue;
-    if (support.add(j)) signs.push_back(sign(point_[j]));
-    else move(j, -point_[j]);
+    if (!support.add(j)) return false;
+    signs.push_back(sign(point_[j]));
   }
   for (std::size_t rounds = 0; rounds < 20 * n_ + 100; ++rounds) {
     if (!support.order().empty() && step(support, signs)) continue;
@@ -119,7 +117,7 @@ void L1Quadratic::polish(double tolerance) {
     std::vector<std::size_t> worst;
     for (std::size_t j = 0; j < n_; ++j)
       if (point_[j] == 0.0 && std::fabs(slopes_[j]) > (1.0 + tolerance) * penalties_[j]) worst.push_back(j);
-    if (worst.empty()) return;
+    if (worst.empty()) return true;
     const auto violation = [&](std::size_t j) { return std::fabs(slopes_[j]) / penalties_[j]; };
     std::sort(worst.begin(), worst.end(), [&](std::size_t a, std::size_t b) {
       return violation(a) > violation(b) || (violation(a) == violation(b) && a < b);
@@ -130,8 +128,9 @@ void L1Quadratic::polish(double tolerance) {
       signs.push_back(-sign(slopes_[worst[i]]));
       ++taken;
     }
-    if (taken == 0) return;
+    if (taken == 0) return false;
   }
+  return false;
 }
 
 bool L1Quadratic::solve(double tolerance, int most) {
@@ -140,9 +139,9 @@ bool L1Quadratic::solve(double tolerance, int most) {
     std::size_t support = 0;
     for (const double x : point_) support += x != 0.0;
     // Once sweeps have cost what exact steps cost.
-    if (moved_ * n_ > support * support * support / 3 + 10 * support * n_) {
+    if (exact_ && moved_ * n_ > support * support * support / 3 + 10 * support * n_) {
       moved_ = 0;
-      polish(tolerance);
+      exact_ = polish(tolerance);
     }
   }
   return false;

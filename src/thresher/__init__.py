@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from thresher.estimators.classifier import MissionClassifier
     from thresher.estimators.fgm import FGMClassifier, FGMRegressor
     from thresher.estimators.regressor import MissionRegressor
+    from thresher.estimators.sparse_rf import SparseRFClassifier, SparseRFRegressor
+    from thresher.families.drawn import RandomFunctions
     from thresher.families.groups import Groups
     from thresher.families.tree import Tree
     from thresher.selecting import Interrupted, select
@@ -54,7 +56,10 @@ _HOMES = {
     "MissionRegressor": "estimators.regressor",
     "FGMClassifier": "estimators.fgm",
     "FGMRegressor": "estimators.fgm",
+    "SparseRFClassifier": "estimators.sparse_rf",
+    "SparseRFRegressor": "estimators.sparse_rf",
     "Groups": "families.groups",
+    "RandomFunctions": "families.drawn",
     "Tree": "families.tree",
     "Interrupted": "selecting",
     "select": "selecting",
@@ -85,11 +90,14 @@ __all__ = [
     "MissingExtraError",
     "MissionClassifier",
     "MissionRegressor",
+    "RandomFunctions",
     "ResumeError",
     "Selection",
     "SettingsError",
     "Source",
     "SpaceError",
+    "SparseRFClassifier",
+    "SparseRFRegressor",
     "ThresherError",
     "Tree",
     "UnreadableError",

@@ -24,7 +24,8 @@ class DrawnColumns:
 
     def __init__(self, space: FeatureSpace, store: RowStore, team: _native.Team) -> None:
         if store.all_the_same():
-            raise DataError("every row is the same: a function of it tells nothing. Check the columns.")
+            what = "there is one sample only" if store.rows == 1 else "every row is the same"
+            raise DataError(f"{what}: a function of it tells nothing. Check the columns.")
         self.space = space
         self.store = store
         self.team = team
