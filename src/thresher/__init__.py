@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from thresher.estimators.fgm import FGMRegressor
     from thresher.estimators.fgm_classifier import FGMClassifier
     from thresher.estimators.regressor import MissionRegressor
+    from thresher.estimators.sparse_rf import SparseRFClassifier, SparseRFRegressor
     from thresher.estimators.substitution import SubstitutionClassifier, SubstitutionRegressor
+    from thresher.families.drawn import RandomFunctions
     from thresher.families.groups import Groups
     from thresher.families.stream import FeatureStream
     from thresher.families.tree import Tree
@@ -62,7 +64,10 @@ _HOMES = {
     "FeatureStream": "families.stream",
     "SubstitutionClassifier": "estimators.substitution",
     "SubstitutionRegressor": "estimators.substitution",
+    "SparseRFClassifier": "estimators.sparse_rf",
+    "SparseRFRegressor": "estimators.sparse_rf",
     "Groups": "families.groups",
+    "RandomFunctions": "families.drawn",
     "Tree": "families.tree",
     "Interrupted": "selecting",
     "select": "selecting",
@@ -95,11 +100,14 @@ __all__ = [
     "MissingExtraError",
     "MissionClassifier",
     "MissionRegressor",
+    "RandomFunctions",
     "ResumeError",
     "Selection",
     "SettingsError",
     "Source",
     "SpaceError",
+    "SparseRFClassifier",
+    "SparseRFRegressor",
     "SubstitutionClassifier",
     "SubstitutionRegressor",
     "ThresherError",
