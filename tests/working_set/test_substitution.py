@@ -236,7 +236,7 @@ def test_every_way_in_gives_the_same(tmp_path: Path) -> None:
     for j in range(60):
         np.save(folder / f"x{j:02}.npy", x[:, j])
     table = pa.table({**dict(zip(names, x.T, strict=True)), "y": y})
-    pa.parquet.write_table(table, tmp_path / "t.parquet")
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
     pa.feather.write_feather(table, tmp_path / "t.feather", compression="uncompressed")
     streams = [
         th.FeatureStream(x),
