@@ -33,7 +33,6 @@ def test_over_rows(tmp_path: Path) -> None:
 
 def test_over_columns(tmp_path: Path) -> None:
     pa = pytest.importorskip("pyarrow")
-    import pyarrow.parquet
 
     x, y, _ = data(p=40)
     np.save(tmp_path / "x.npy", x)

@@ -12,7 +12,6 @@ from benchmarks.papers.os.made import TEAM, Made
 from thresher import FeatureStream, _native, select
 from thresher.losses import get_loss
 
-
 #: Settings of OS by loss that measured best.
 OWN: dict[str, dict[str, Any]] = {"squared": {}, "squared_hinge": {"m": 100.0}}
 
@@ -131,5 +130,3 @@ def contenders(data: Made, k: int, scans: int = 2) -> dict[str, Callable[[], Any
         "naive L0": lambda: streamed(data, "naive-l0", k, scans=scans),
         "naive L1": lambda: streamed(data, "naive-l1", k, scans=scans, lam=lam),
     }
-
-

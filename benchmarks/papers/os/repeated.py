@@ -19,7 +19,9 @@ REPEATS = int(os.environ.get("THRESHER_REPEATS", "30"))
 Curves = Mapping[str, Sequence[Measured]]
 
 
-def averaged(places: Sequence[Any], experiment: Callable[[Any, int], Mapping[str, Measured]]) -> dict[str, list[Measured]]:
+def averaged(
+    places: Sequence[Any], experiment: Callable[[Any, int], Mapping[str, Measured]]
+) -> dict[str, list[Measured]]:
     """The means of ``experiment(place, seed)`` over all repeats."""
     curves: dict[str, list[Measured]] = {}
     for place in places:
