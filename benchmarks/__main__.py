@@ -27,6 +27,7 @@ COMPARISONS = (
     "fgm_real",
     "fgm_groups",
     "fgm_rivals",
+    "substitution",
 )
 OUTPUT = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 

@@ -300,14 +300,9 @@ def select(
         if streamed is not None:
             if holdout is not None:
                 raise SettingsError("rows are held out of examples, not of features that arrive: pass test")
-            y = own.get("labels") if y is None else y
-            held = (
-                None
-                if test is None
-                else as_source(*test)
-                if isinstance(test, tuple)
-                else as_source(test, target=target)
-            )
+            y = own.get("labels_file") if y is None else y
+            pair = test if isinstance(test, tuple) else (test,)
+            held = None if test is None else as_source(*pair, target=target)
             return _streamed(StreamRun(streamed, arriving, how, y, sample_weight), held, progress, checkpoint)
     source = as_source(data, y, target=target, **reading)
     if cache is not None and cache is not False:

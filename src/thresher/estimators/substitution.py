@@ -113,7 +113,8 @@ class SubstitutionEstimator(SelectingEstimator):
                 self._keep(run, y)
             raise
         if not run.usable:
-            raise DataError(f"{run.stream.describe()}: there is no feature to learn from.")
+            what = "one sample" if run.examples.rows == 1 else run.stream.describe()
+            raise DataError(f"{what}: there is no feature to learn from.")
         self._keep(run, y)
 
     def _keep(self, run: StreamRun, y: Any) -> None:

@@ -189,7 +189,7 @@ class Grafting(Rival):
             return
         self.take(id, column, 0.0)
         self._solver.add(np.ascontiguousarray(column[None]), 1.0 / self.scales[-1:], self.team)
-        self._solver.solve(self.lam, 1e-6, 100, self.team)
+        self._solver.solve(self.lam, 1e-5, 100, self.team)
         self.weights = self._solver.weights / self.scales
         self.margins, self.shift = self._solver.margins, float(self._solver.shift)
         gone = self.weights == 0.0
@@ -227,13 +227,13 @@ class GraftingLight(Rival):
             return
         slopes = self.slopes()
         value = float(self.shares @ self.loss.value(self.margins + self.shift, self.y))
-        gradient = self.scales * (self.columns @ slopes)
+        gradient = self.scales * (self.columns @ slopes.astype(np.float32))
         bound = max(float(self.numbers[1]) / 1.5, self.loss.curvature)  # the step may become longer again
         while True:
             point = self.weights - gradient / bound
             weights = np.sign(point) * np.maximum(0.0, np.abs(point) - self.lam / bound)
             move = weights - self.weights
-            margins = self.margins + (move * self.scales) @ self.columns
+            margins = self.margins + (move * self.scales).astype(np.float32) @ self.columns
             after = float(self.shares @ self.loss.value(margins + self.shift, self.y))
             if after <= value + float(gradient @ move) + 0.5 * bound * float(move @ move) + 1e-15:
                 break
@@ -293,15 +293,16 @@ class AlphaInvesting(Rival):
         if taken:
             self._join(rest)
             self.take(id, column, 0.0)
-            self._fit()
 
-    def _fit(self) -> None:
-        """Least squares on what is in."""
+    def kept(self) -> Kept:
+        """With the weights of least squares on what is in."""
+        if not self.ids:
+            return super().kept()
         wide = self._root * self.columns * self.scales[:, None]
         wide = wide if not self.settings.intercept else np.vstack([wide, self._root[None]])
         best = np.linalg.lstsq(wide.T, self._root * self.y, rcond=None)[0]
         self.weights = best[: len(self.ids)]
-        self.shift = float(best[-1]) if self.settings.intercept else 0.0
+        return super().kept()
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         super().restore(state)

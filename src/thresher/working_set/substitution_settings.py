@@ -127,10 +127,11 @@ class SubstitutionSettings:
 
     @property
     def ridge(self) -> float | None:
-        """Of the refit; None for none."""
+        """Of the refit; None for none. Classes that can be told apart need one, or weights would have no end."""
         if self.refit is False:
             return None
-        return 1e-6 if self.refit is True else float(self.refit)
+        small = 1e-6 if get_loss(self.loss).task == "real" else 1e-4
+        return small if self.refit is True else float(self.refit)
 
     def to_dict(self) -> dict[str, Any]:
         """For files."""
