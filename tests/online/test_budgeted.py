@@ -180,7 +180,7 @@ def test_features_are_named_by_another_look(method: str, tmp_path: Path) -> None
 
 
 def test_what_is_known_of_the_features_seen_stays_inside_the_memory() -> None:
-    engine = OnlineEngine(OnlineSettings(k=2, method="b-arda", room=1 << 16))
+    engine = OnlineEngine(OnlineSettings(k=2, method="b-arda", room=1 << 15))
     with pytest.raises(SettingsError, match="no longer fits"):
         for i in range(20):
             batch = whole_batch({})
