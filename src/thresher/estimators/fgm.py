@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from thresher.errors import DataError, SettingsError
 from thresher.estimators.base import SelectingEstimator, Task
 from thresher.estimators.classifying import Classifying
+from thresher.estimators.regressing import Regressing
 from thresher.losses import get_loss
 from thresher.selection import Selection
 from thresher.sources.scan import as_source
@@ -230,7 +229,7 @@ class FGMClassifier(Classifying, FGMEstimator):
         return Task(self.loss)
 
 
-class FGMRegressor(RegressorMixin, FGMEstimator):
+class FGMRegressor(Regressing, FGMEstimator):
     """Predict a number by at most k features, found by the Feature Generating Machine [1]_ with the squared loss.
 
     Parameters
@@ -259,6 +258,9 @@ class FGMRegressor(RegressorMixin, FGMEstimator):
     >>> list(th.FGMRegressor(k=2).fit(X, y).get_feature_names_out())
     ['x7', 'x31']
     """
+
+    _classifier: ClassVar[str] = "FGMClassifier"
+    _own_losses: ClassVar[str] = "squared"
 
     def __init__(
         self,
@@ -292,31 +294,3 @@ class FGMRegressor(RegressorMixin, FGMEstimator):
         self.refit = refit
         self.solver = solver
         self.threads = threads
-
-    def _targets(self, y: Any) -> dict[str, bool]:
-        return {"y_numeric": True}
-
-    def _task(self, source: Source, y: Any) -> Task:
-        if get_loss(self.loss).task != "real":
-            raise SettingsError(f"the {self.loss} loss is for classes: use FGMClassifier, or squared")
-        return Task(self.loss)
-
-    @property
-    def coef_(self) -> NDArray[np.float64]:
-        """Weights of the selected features."""
-        return self.selection_.weights
-
-    @property
-    def intercept_(self) -> float:
-        """The constant."""
-        return float(self.selection_.intercept[0])
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """The number of each row."""
-        return self._margins(X)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """R²; against the numbers of the file or source itself where ``y`` is not given."""
-        if y is None:
-            return self._stored_score(X, "r2", sample_weight)
-        return float(super().score(X, y, sample_weight))
