@@ -93,8 +93,8 @@ def section(repeats: int) -> str:
         '`LogisticRegression(penalty="l1", solver="liblinear")` at a C that leaves about '
         f"{K} features (that search is not counted); ours keeps as many. `exact` knows the sums of every feature seen; "
         f"`sketch` has `memory={sketch['memory']!r}` and {sketch['sketch'][1]:,} cells for all it does not keep. Lines "
-        f"are mixed before either reads them. Seconds are those of reading and learning, the best of {repeats}; memory is "
-        "the growth of the process over what it had after all imports, the data included.\n\n"
+        f"are mixed before either reads them. Seconds are those of reading and learning, the best of {repeats}; memory "
+        "is the growth of the process over what it had after all imports, the data included.\n\n"
         + table(
             ["data", "ours", "features", "accuracy", "l1", "seconds", "l1 (of that reading)", "MB", "l1", "share"],
             lines,

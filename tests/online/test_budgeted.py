@@ -227,7 +227,7 @@ def test_checkpoints_resume_to_the_same_bits(tmp_path: Path) -> None:
     [
         ({"method": "b-arda", "step": 0.1}, "give eta"),
         ({"method": "b-arda", "l2": 0.1}, "give lam"),
-        ({"method": "b-arda", "sketch": (1, 10)}, "no sketch"),
+        ({"method": "b-amd", "sketch": (1, 10)}, "no sketch"),
         ({"method": "b-arda", "eta": 0.0}, "eta is a number"),
         ({"method": "b-arda", "lam": -1.0}, "lam is a number"),
         ({"method": "b-arda", "delta": 0.0}, "delta is a number"),
