@@ -1,6 +1,7 @@
 // What stores with a budget share: at most k features have a weight, at every moment.
 #pragma once
 
+#include <stdexcept>
 #include <vector>
 
 #include "online/asked_row.hpp"
@@ -49,12 +50,20 @@ class BudgetTable : public Store, public Duals {
 
   /// Which features of the row are kept; the cells of all are on their way here.
   void find(const Row& row) {
-    asked_.take(row, duals_, mixed_);
-    for (std::size_t t = 0; t < tables_.size(); ++t) splits_[t].divide(tables_[t], row, mixed_.data());
+    asked_.take_checked(row, duals_);
+    for (std::size_t t = 0; t < tables_.size(); ++t) splits_[t].divide(tables_[t], row, asked_.mixed());
+  }
+
+  /// The cell of a feature that a saved table keeps, which has to have one.
+  Cell& known(std::uint64_t key) {
+    Cell* const cell = duals_.find(key);
+    if (cell->count == 0) throw std::invalid_argument("a feature is kept that was never seen");
+    return *cell;
   }
 
   /// The name of a feature that stands in the row, or an empty one.
   static NameView name_in(const Row& row, std::uint64_t key) {
+    if (row.names == nullptr || !row.names->present()) return {};
     for (std::size_t i = 0; i < row.n; ++i)
       if (row.keys[i] == key) return row.name(i);
     return {};
@@ -77,7 +86,6 @@ class BudgetTable : public Store, public Duals {
   History history_;
   // Of the row at hand:
   std::vector<RowSplit> splits_;
-  Buffer<std::uint64_t> mixed_;
   AskedRow asked_;  // and of the next
 };
 

@@ -50,6 +50,7 @@ void Loop::predict(const Row& row, double* margins) {
 std::size_t Loop::learn(const Rows& rows, const double* y, const float* weight, std::size_t begin, std::size_t end,
                         double* margins) {
   const std::size_t lanes = outputs.lanes;
+  store->ahead({});  // whatever was asked for when an error ended the last call
   for (std::size_t i = begin; i < end; ++i) {
     const Row row = rows[i];
     const double importance = weight == nullptr ? 1.0 : static_cast<double>(weight[i]);
@@ -57,8 +58,8 @@ std::size_t Loop::learn(const Rows& rows, const double* y, const float* weight, 
     const double* target = y + i * outputs.targets();
     const Step before = step;
     step.see_row(length, importance);
-    predict(row, margins + i * lanes);
     if (i + 1 < end) store->ahead(rows[i + 1]);
+    predict(row, margins + i * lanes);
     const double squares = outputs.slopes(margins + i * lanes, target, importance, slopes_.data());
     if (!all_finite(margins + i * lanes, lanes) || !std::isfinite(squares * length * step.rate)) {
       step = before;

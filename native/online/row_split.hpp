@@ -45,14 +45,42 @@ class RowSplit {
     others_.resize(row.n - m);
   }
 
+  /// The same where somebody knows the slot of every feature: `none` of one that was never seen, `outside` or more of
+  /// one that is not kept. Those that are new have a list of their own.
+  static constexpr std::uint32_t outside = 0x80000000U;
+  template <class SlotOf>
+  void divide(std::size_t n, SlotOf&& slot_of) {
+    members_.resize(n + 1);
+    others_.resize(n + 1);
+    fresh_.resize(n + 1);
+    Member* const members = members_.data();
+    std::uint32_t* const others = others_.data();
+    std::uint32_t* const fresh = fresh_.data();
+    std::size_t m = 0;
+    std::size_t f = 0;
+    for (std::uint32_t i = 0; i < n; ++i) {  // into all lists, of which only one remembers it
+      const std::uint32_t slot = slot_of(i);
+      members[m] = {i, slot};
+      fresh[f] = i;
+      others[i - m - f] = i;
+      m += static_cast<std::size_t>(slot < outside);
+      f += static_cast<std::size_t>(slot == TopK::none);
+    }
+    members_.resize(m);
+    fresh_.resize(f);
+    others_.resize(n - m - f);
+  }
+
   [[nodiscard]] std::span<const Member> members() const { return {members_.data(), members_.size()}; }
   [[nodiscard]] std::span<const std::uint32_t> others() const { return {others_.data(), others_.size()}; }
+  [[nodiscard]] std::span<const std::uint32_t> fresh() const { return {fresh_.data(), fresh_.size()}; }
 
  private:
   Buffer<std::uint32_t> maybe_;
   Buffer<std::uint32_t> likely_;
   Buffer<Member> members_;
   Buffer<std::uint32_t> others_;
+  Buffer<std::uint32_t> fresh_;
 };
 
 }  // namespace thresher::online

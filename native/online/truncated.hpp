@@ -72,7 +72,6 @@ class Truncated final : public BudgetTable {
   std::vector<double> came_;      // weights of a newcomer
   std::vector<double> came_own_;  // and its number in every lane
   std::vector<double> betas_;     // of AROW, a lane each
-  Buffer<Cell*> cells_;           // of the row at hand
 };
 
 }  // namespace thresher::online
