@@ -26,6 +26,8 @@ COMPARISONS = (
     "fgm_synthetic",
     "fgm_real",
     "fgm_groups",
+    "sparse_rf_l1",
+    "sparse_rf",
 )
 OUTPUT = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
