@@ -241,7 +241,7 @@ def select(
         raise SettingsError(f"{method} has one lam, not several")
     loss = loss or ("squared_hinge" if working_set or method in BUDGETED else "logistic")
     options = Options(
-        k=k or 1,
+        k=1 if k is None else k,
         method="mission" if working_set else method,
         loss=loss,
         step=step,
