@@ -124,8 +124,8 @@ def _speed(repeats: int) -> str:
     ]
     same = "the same" if found["ours"] == found["plain"] else "NOT THE SAME"
     return (
-        f"Squared loss, {ROWS:,} rows of float32, {KEPT} features kept of {ARRIVED} that arrive, {SCANS} scans; both keep "
-        f"{same} features.\n\n" + table(["Algorithm 1", "seconds", "features/s at best", "times as fast"], lines)
+        f"Squared loss, {ROWS:,} rows of float32, {KEPT} features kept of {ARRIVED} that arrive, {SCANS} scans; both "
+        f"keep {same} features.\n\n" + table(["Algorithm 1", "seconds", "features/s at best", "times as fast"], lines)
     )
 
 
