@@ -65,7 +65,7 @@ void bind_l1(nb::module_& m) {
           [](L1Solver* self, const std::string& loss, const Floats& y, const Floats& weights, bool shift) {
             if (weights.shape(0) != y.shape(0)) throw nb::value_error("one weight a row is needed");
             const LossKind kind = loss_kind(loss);
-            if (kind == LossKind::hinge || kind == LossKind::huber || kind == LossKind::squared_epsilon)
+            if (kind == LossKind::hinge || kind == LossKind::huber)
               throw nb::value_error("the l1 solver takes the losses squared, squared_hinge and logistic");
             new (self) L1Solver(RowLoss(Loss{kind, 1.0}, vector_of(y), vector_of(weights), shift));
           },

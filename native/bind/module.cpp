@@ -16,4 +16,5 @@ NB_MODULE(_native, m) {
   thresher::bind::bind_working_set(m);
   thresher::bind::bind_l1(m);
   thresher::bind::bind_substitution(m);
+  thresher::bind::bind_drawn(m);
 }

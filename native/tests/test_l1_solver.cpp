@@ -40,6 +40,11 @@ TEST(dense_kernels_give_the_same_bits_with_and_without_avx2) {
     double a[tile_rows][tile_columns] = {}, b[tile_rows][tile_columns] = {};
     tile<AnyProcessor>(x, x + 4, n, a);
     tile_avx2(x, x + 4, n, b);
+    const std::vector<double> fine(values.begin(), values.end());
+    const double* z[6];
+    for (std::size_t c = 0; c < 6; ++c) z[c] = fine.data() + c * n;
+    tile<AnyProcessor>(z, z + 4, n, a);
+    tile_avx2(z, z + 4, n, b);
     for (std::size_t i = 0; i < tile_rows; ++i)
       for (std::size_t j = 0; j < tile_columns; ++j) CHECK(a[i][j] == b[i][j]);
   }
@@ -54,6 +59,7 @@ TEST(curvature_is_the_weighted_product_of_its_members) {
   for (float& value : values) value = number(random);
   Curvature curvature(n);
   std::vector<double> h(n);
+  double near = 1e-3;
   const auto check = [&](const std::vector<std::size_t>& members) {
     for (std::size_t a = 0; a < members.size(); ++a)
       for (std::size_t b = 0; b <= a; ++b) {
@@ -63,7 +69,7 @@ TEST(curvature_is_the_weighted_product_of_its_members) {
           const double z = members[b] == p ? 1.0 : values[members[b] * n + i];
           sum += h[i] * x * z;
         }
-        CHECK(std::fabs(curvature.at(a, b) - sum) < 1e-3);
+        CHECK(std::fabs(curvature.at(a, b) - sum) < near);
       }
   };
   const auto columns = [&](std::size_t begin, std::size_t end) {
@@ -85,6 +91,11 @@ TEST(curvature_is_the_weighted_product_of_its_members) {
   for (double& share : h) share = 1.0;
   curvature.update(h, 0.05, team);
   check({p, 5, 1});
+  curvature.refine();
+  near = 1e-9;
+  curvature.update(h, 0.05, team);
+  curvature.add(columns(2, 6), team);
+  check({p, 2, 3, 4, 5});
 }
 
 TEST(l1_solver_closes_its_gap_while_columns_come_and_go) {

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t chunk = 2048;  // rows that are packed at a time
 constexpr std::size_t part = 512;    // of them, those that a tile of columns stays in the nearest cache for
+constexpr double churn = 8.0;        // shares that may come and go for one that is there: their rounding stays
 
 }  // namespace
 
@@ -19,6 +20,7 @@ void Curvature::clear() {
   members_.assign(1, ones_.data());
   matrix_.clear();
   stride_ = 0;
+  added_ = 0.0;
 }
 
 void Curvature::resize(std::size_t members) {
@@ -37,23 +39,29 @@ void Curvature::update(const std::vector<double>& h, double slack, Team& team) {
   const double most = slack * *std::max_element(h.begin(), h.end());
   std::vector<std::uint32_t> at;
   std::size_t held = 0;
+  double total = 0.0, change = 0.0;
   for (std::size_t i = 0; i < rows_; ++i) {
-    if (std::fabs(h[i] - share_[i]) > most) at.push_back(static_cast<std::uint32_t>(i));
+    if (std::fabs(h[i] - share_[i]) > most) {
+      at.push_back(static_cast<std::uint32_t>(i));
+      change += std::fabs(h[i] - share_[i]);
+    }
     held += h[i] != 0.0;
+    total += h[i];
   }
   if (at.empty()) return;
-  const bool afresh = at.size() > held;  // more to take back and forth than to begin again
-  if (afresh) {
+  added_ += change;
+  if (at.size() > held || added_ > churn * total) {  // begin again: less to do, or nothing left but rounding
+    added_ = total;
     std::fill(matrix_.begin(), matrix_.end(), 0.0);
     std::fill(share_.begin(), share_.end(), 0.0);
     at.clear();
     for (std::size_t i = 0; i < rows_; ++i)
       if (h[i] != 0.0) at.push_back(static_cast<std::uint32_t>(i));
   }
-  std::vector<float> weights;
+  std::vector<double> weights;
   weights.reserve(at.size());
   for (const std::uint32_t i : at) {
-    weights.push_back(static_cast<float>(h[i] - share_[i]));
+    weights.push_back(h[i] - share_[i]);
     share_[i] = h[i];
   }
   accumulate(at, weights, 0, team);
@@ -67,11 +75,11 @@ void Curvature::add(const std::vector<const float*>& columns, Team& team) {
   for (std::size_t a = first; a < members_.size(); ++a)
     std::fill_n(matrix_.begin() + static_cast<std::ptrdiff_t>(a * stride_), stride_, 0.0);
   std::vector<std::uint32_t> at;
-  std::vector<float> weights;
+  std::vector<double> weights;
   for (std::size_t i = 0; i < rows_; ++i) {
     if (share_[i] == 0.0) continue;
     at.push_back(static_cast<std::uint32_t>(i));
-    weights.push_back(static_cast<float>(share_[i]));
+    weights.push_back(share_[i]);
   }
   accumulate(at, weights, first, team);
 }
@@ -89,41 +97,51 @@ void Curvature::keep(const std::vector<std::size_t>& members) {
   stride_ = members_.size();
 }
 
-void Curvature::accumulate(const std::vector<std::uint32_t>& at, const std::vector<float>& weights, std::size_t first,
+void Curvature::accumulate(const std::vector<std::uint32_t>& at, const std::vector<double>& weights, std::size_t first,
                            Team& team) {
-  const DenseKernels& kernels = dense_kernels();
+  if (fine_) accumulate_in<double>(at, weights, first, team);
+  else accumulate_in<float>(at, weights, first, team);
+}
+
+template <class T>
+void Curvature::accumulate_in(const std::vector<std::uint32_t>& at, const std::vector<double>& weights, std::size_t first,
+                              Team& team) {
+  const auto tile = [&] {
+    if constexpr (sizeof(T) == sizeof(float)) return dense_kernels().tile;
+    else return dense_kernels().fine_tile;
+  }();
   const std::size_t n = members_.size();
-  std::vector<float> plain(n * chunk);
-  std::vector<float> weighted(n * chunk);
+  std::vector<T> plain(n * chunk);
+  std::vector<T> weighted(n * chunk);
   const std::size_t groups = (n - first + tile_rows - 1) / tile_rows;
   for (std::size_t begin = 0; begin < at.size(); begin += chunk) {
     const std::size_t count = std::min(chunk, at.size() - begin);
     const std::size_t padded = (count + 7) / 8 * 8;
     const std::uint32_t* rows = at.data() + begin;
-    const float* factors = weights.data() + begin;
+    const double* factors = weights.data() + begin;
     team.run(n, [&](std::size_t member) {
       const float* column = members_[member];
-      float* left = plain.data() + member * chunk;
-      float* right = weighted.data() + member * chunk;
+      T* left = plain.data() + member * chunk;
+      T* right = weighted.data() + member * chunk;
       for (std::size_t r = 0; r < count; ++r) {
         left[r] = column[rows[r]];
-        right[r] = left[r] * factors[r];
+        right[r] = left[r] * static_cast<T>(factors[r]);
       }
-      std::fill(left + count, left + padded, 0.0F);
-      std::fill(right + count, right + padded, 0.0F);
+      std::fill(left + count, left + padded, T{});
+      std::fill(right + count, right + padded, T{});
     });
     team.run(groups, [&](std::size_t group) {
       const std::size_t a = first + group * tile_rows;
       const std::size_t last = std::min(a + tile_rows, n) - 1;
       for (std::size_t from = 0; from < padded; from += part) {
         const std::size_t length = std::min(part, padded - from);
-        const float* left[tile_rows];
+        const T* left[tile_rows];
         for (std::size_t k = 0; k < tile_rows; ++k) left[k] = plain.data() + std::min(a + k, last) * chunk + from;
         for (std::size_t b = 0; b <= last; b += tile_columns) {
-          const float* right[tile_columns];
+          const T* right[tile_columns];
           for (std::size_t k = 0; k < tile_columns; ++k) right[k] = weighted.data() + std::min(b + k, last) * chunk + from;
           double sums[tile_rows][tile_columns] = {};
-          kernels.tile(left, right, length, sums);
+          tile(left, right, length, sums);
           for (std::size_t i = 0; a + i <= last; ++i)
             for (std::size_t j = 0; j < tile_columns && b + j <= a + i; ++j) matrix_[(a + i) * stride_ + b + j] += sums[i][j];
         }

@@ -9,8 +9,8 @@
 
 namespace thresher::working_set {
 
-/// Members are columns; the first one is the constant. Products are taken in single precision: whoever uses the matrix
-/// takes exact gradients, so that its rounding costs steps and never the answer.
+/// Members are columns; the first one is the constant. Products are taken in single precision until `refine`: whoever
+/// uses the matrix takes exact gradients, so that its rounding costs steps and never the answer.
 class Curvature {
  public:
   explicit Curvature(std::size_t rows) : rows_(rows), ones_(rows, 1.0F), share_(rows, 0.0) { clear(); }
@@ -19,6 +19,12 @@ class Curvature {
 
   /// As new: after a product that was stopped half way.
   void clear();
+  /// As new, and from now on in double precision, which takes twice as long.
+  void refine() {
+    clear();
+    fine_ = true;
+  }
+  [[nodiscard]] bool fine() const { return fine_; }
 
   [[nodiscard]] std::size_t members() const { return members_.size(); }
   [[nodiscard]] double at(std::size_t a, std::size_t b) const { return a < b ? matrix_[b * stride_ + a] : matrix_[a * stride_ + b]; }
@@ -33,12 +39,16 @@ class Curvature {
 
  private:
   /// matrix[a, b] += Σ_r weight_r x_ra x_rb for the members from `first` on and all before them.
-  void accumulate(const std::vector<std::uint32_t>& at, const std::vector<float>& weights, std::size_t first, Team& team);
+  void accumulate(const std::vector<std::uint32_t>& at, const std::vector<double>& weights, std::size_t first, Team& team);
+  template <class T>
+  void accumulate_in(const std::vector<std::uint32_t>& at, const std::vector<double>& weights, std::size_t first, Team& team);
   void resize(std::size_t members);
 
   std::size_t rows_;
+  bool fine_ = false;
   std::vector<float> ones_;
   std::vector<double> share_;  // of each row, as the matrix has it
+  double added_ = 0.0;         // shares added and taken away since the matrix was begun
   std::vector<const float*> members_;
   std::size_t stride_ = 0;
   std::vector<double> matrix_;  // its lower half

@@ -55,13 +55,14 @@ void add_columns(const float* const* x, const double* w, std::size_t n, double* 
   }
 }
 
-/// out[a][b] += Σ_i p_ai z_bi of four by two packed columns; `n` is a multiple of eight.
-template <class Processor>
-void tile(const float* const* p, const float* const* z, std::size_t n, double (*out)[tile_columns]) {
-  using Eight = Lanes<Processor, float, 8>;
-  Eight sums[tile_rows][tile_columns];
-  for (std::size_t i = 0; i < n; i += 8) {
-    Eight right[tile_columns], left;
+/// out[a][b] += Σ_i p_ai z_bi of four by two packed columns, in single or double precision; `n` is a multiple of eight.
+template <class Processor, class T>
+void tile(const T* const* p, const T* const* z, std::size_t n, double (*out)[tile_columns]) {
+  constexpr std::size_t width = 32 / sizeof(T);
+  using Some = Lanes<Processor, T, width>;
+  Some sums[tile_rows][tile_columns];
+  for (std::size_t i = 0; i < n; i += width) {
+    Some right[tile_columns], left;
     for (std::size_t b = 0; b < tile_columns; ++b) right[b].load(z[b] + i);
     for (std::size_t a = 0; a < tile_rows; ++a) {
       left.load(p[a] + i);
@@ -70,7 +71,7 @@ void tile(const float* const* p, const float* const* z, std::size_t n, double (*
   }
   for (std::size_t a = 0; a < tile_rows; ++a)
     for (std::size_t b = 0; b < tile_columns; ++b) {
-      float s[8];
+      T s[8] = {};
       sums[a][b].store(s);
       out[a][b] += static_cast<double>(sum_of<Processor>(s));
     }
@@ -83,12 +84,14 @@ struct AnyProcessor;
 void dots_avx2(const float* const* x, const double* r, std::size_t n, double* out);
 void add_columns_avx2(const float* const* x, const double* w, std::size_t n, double* out);
 void tile_avx2(const float* const* p, const float* const* z, std::size_t n, double (*out)[tile_columns]);
+void tile_avx2(const double* const* p, const double* const* z, std::size_t n, double (*out)[tile_columns]);
 
-/// The three, as this processor does them best.
+/// All of them, as this processor does them best.
 struct DenseKernels {
   void (*dots)(const float* const*, const double*, std::size_t, double*);
   void (*add_columns)(const float* const*, const double*, std::size_t, double*);
   void (*tile)(const float* const*, const float* const*, std::size_t, double (*)[tile_columns]);
+  void (*fine_tile)(const double* const*, const double* const*, std::size_t, double (*)[tile_columns]);
 };
 
 const DenseKernels& dense_kernels();

@@ -17,6 +17,10 @@ void tile_avx2(const float* const* p, const float* const* z, std::size_t n, doub
   tile<Avx2Processor>(p, z, n, out);
 }
 
+void tile_avx2(const double* const* p, const double* const* z, std::size_t n, double (*out)[tile_columns]) {
+  tile<Avx2Processor>(p, z, n, out);
+}
+
 }  // namespace thresher::working_set
 
 #endif

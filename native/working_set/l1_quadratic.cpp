@@ -7,50 +7,24 @@ namespace thresher::working_set {
 
 namespace {
 
+constexpr std::size_t together = 16;  // violating coordinates that are taken in at a time
+
 double shrunk(double z, double by) { return z > by ? z - by : z < -by ? z + by : 0.0; }
 
 int sign(double x) { return (x > 0.0) - (x < 0.0); }
 
-/// a - b'c in four sums, so that subtractions need not wait for each other.
-double less_product(double a, const double* b, const double* c, std::size_t n) {
-  double sums[4] = {};
-  std::size_t i = 0;
-  for (; i + 4 <= n; i += 4)
-    for (std::size_t k = 0; k < 4; ++k) sums[k] += b[i + k] * c[i + k];
-  for (; i < n; ++i) sums[0] += b[i] * c[i];
-  return a - ((sums[0] + sums[1]) + (sums[2] + sums[3]));
-}
-
-/// x with (LL' = matrix) x = right side, in place; false where the matrix is not clearly positive.
-bool cholesky_solve(std::vector<double>& matrix, std::size_t n, std::vector<double>& right) {
-  for (std::size_t j = 0; j < n; ++j) {
-    double* row = matrix.data() + j * n;
-    for (std::size_t k = 0; k < j; ++k) row[k] = less_product(row[k], row, matrix.data() + k * n, k) / matrix[k * n + k];
-    const double left = less_product(row[j], row, row, j);
-    if (!(left > 1e-12 * row[j])) return false;
-    row[j] = std::sqrt(left);
-    right[j] = less_product(right[j], row, right.data(), j) / row[j];
-  }
-  for (std::size_t j = n; j-- > 0;) {
-    right[j] /= matrix[j * n + j];
-    for (std::size_t k = 0; k < j; ++k) right[k] -= matrix[j * n + k] * right[j];
-  }
-  return true;
-}
-
 }  // namespace
 
 L1Quadratic::L1Quadratic(std::vector<double> matrix, std::vector<double> gradient, std::vector<double> penalties,
-                         std::vector<double> start)
+                         std::vector<double> start, double ridge)
     : n_(gradient.size()),
       matrix_(std::move(matrix)),
       slopes_(std::move(gradient)),
       penalties_(std::move(penalties)),
       point_(std::move(start)) {
-  // A column that the loss does not see, or hardly, gets a little curvature: steps stay finite.
   double most = 0.0;
   for (std::size_t j = 0; j < n_; ++j) most = std::max(most, matrix_[j * n_ + j]);
-  for (std::size_t j = 0; j < n_; ++j) matrix_[j * n_ + j] = std::max(matrix_[j * n_ + j], 0.0) + 1e-6 * most + 1e-300;
+  for (std::size_t j = 0; j < n_; ++j) matrix_[j * n_ + j] = std::max(matrix_[j * n_ + j], 0.0) + ridge * most + 1e-300;
 }
 
 void L1Quadratic::move(std::size_t j, double by) {
@@ -69,7 +43,6 @@ double L1Quadratic::sweep() {
     const double by = next - point_[j];
     if (by == 0.0) continue;
     worst = std::max(worst, std::fabs(by) * curve / penalty);
-    signs_changed_ = signs_changed_ || sign(next) != sign(point_[j]);
     move(j, by);
     point_[j] = next;
     ++moved_;
@@ -78,41 +51,97 @@ double L1Quadratic::sweep() {
   return worst;
 }
 
-void L1Quadratic::step_by_signs() {
-  std::vector<std::size_t> support;
-  for (std::size_t j = 0; j < n_; ++j)
-    if (point_[j] != 0.0) support.push_back(j);
-  const std::size_t n = support.size();
-  std::vector<double> small(n * n);
-  std::vector<double> step(n);
-  for (std::size_t a = 0; a < n; ++a) {
-    const std::size_t j = support[a];
-    for (std::size_t b = 0; b <= a; ++b) small[a * n + b] = matrix_[j * n_ + support[b]];
-    step[a] = -(slopes_[j] + std::copysign(penalties_[j], point_[j]));
+bool L1Quadratic::step(SupportFactor& support, std::vector<int>& signs) {
+  const std::vector<std::size_t>& order = support.order();
+  const std::size_t m = order.size();
+  std::vector<double> direction(m);
+  double slope = 0.0;  // of the objective along the line, without the kinks
+  for (std::size_t a = 0; a < m; ++a) direction[a] = -(slopes_[order[a]] + penalties_[order[a]] * signs[a]);
+  std::vector<double> right = direction;
+  support.solve(direction);
+  for (std::size_t a = 0; a < m; ++a) slope -= right[a] * direction[a];
+  // The slope rises from `slope` to zero at 1, and by a kink's own height wherever a coordinate changes its sign.
+  const double curve = -slope;
+  struct Kink {
+    double at;
+    std::size_t place;
+  };
+  std::vector<Kink> kinks;
+  for (std::size_t a = 0; a < m; ++a) {
+    const double x = point_[order[a]];
+    if (x == 0.0 ? sign(direction[a]) == -signs[a] : sign(x + direction[a]) != sign(x))
+      kinks.push_back({x == 0.0 ? 0.0 : -x / direction[a], a});
   }
-  if (!cholesky_solve(small, n, step)) return;
-  double reach = 1.0;
-  std::size_t first = n;
-  for (std::size_t a = 0; a < n; ++a) {
-    const double from = point_[support[a]];
-    if (sign(from + reach * step[a]) == sign(from)) continue;
-    reach = -from / step[a];
-    first = a;
+  std::sort(kinks.begin(), kinks.end(), [](const Kink& a, const Kink& b) { return a.at < b.at || (a.at == b.at && a.place < b.place); });
+  double length = 1.0;
+  std::size_t ends_at = m;
+  double added = 0.0;
+  std::size_t passed = 0;
+  for (; passed < kinks.size(); ++passed) {
+    const double smooth_end = 1.0 - (curve > 0.0 ? added / curve : 0.0);  // where the slope so far would be zero
+    if (smooth_end <= kinks[passed].at) {
+      length = smooth_end;
+      break;
+    }
+    const std::size_t a = kinks[passed].place;
+    added += 2.0 * penalties_[order[a]] * std::fabs(direction[a]);
+    if (slope + curve * kinks[passed].at + added >= 0.0) {
+      length = kinks[passed].at;
+      ends_at = a;
+      break;
+    }
   }
-  for (std::size_t a = 0; a < n; ++a) move(support[a], reach * step[a]);
-  if (first < n) point_[support[first]] = 0.0;
+  if (ends_at == m && passed == kinks.size() && !kinks.empty()) length = 1.0 - (curve > 0.0 ? added / curve : 0.0);
+  for (std::size_t i = 0; i < passed; ++i) signs[kinks[i].place] = -signs[kinks[i].place];
+  if (length > 0.0)
+    for (std::size_t a = 0; a < m; ++a) move(order[a], length * direction[a]);
+  if (ends_at < m) {
+    point_[order[ends_at]] = 0.0;
+    support.remove(ends_at);
+    signs.erase(signs.begin() + static_cast<std::ptrdiff_t>(ends_at));
+  }
+  return !kinks.empty();
+}
+
+bool L1Quadratic::polish(double tolerance) {
+  SupportFactor support(matrix_.data(), n_);
+  std::vector<int> signs;
+  for (std::size_t j = 0; j < n_; ++j) {
+    if (point_[j] == 0.0) continue;
+    if (!support.add(j)) return false;
+    signs.push_back(sign(point_[j]));
+  }
+  for (std::size_t rounds = 0; rounds < 20 * n_ + 100; ++rounds) {
+    if (!support.order().empty() && step(support, signs)) continue;
+    // Optimal for its signs: take in the worst of those that are not yet in.
+    std::vector<std::size_t> worst;
+    for (std::size_t j = 0; j < n_; ++j)
+      if (point_[j] == 0.0 && std::fabs(slopes_[j]) > (1.0 + tolerance) * penalties_[j]) worst.push_back(j);
+    if (worst.empty()) return true;
+    const auto violation = [&](std::size_t j) { return std::fabs(slopes_[j]) / penalties_[j]; };
+    std::sort(worst.begin(), worst.end(), [&](std::size_t a, std::size_t b) {
+      return violation(a) > violation(b) || (violation(a) == violation(b) && a < b);
+    });
+    std::size_t taken = 0;
+    for (std::size_t i = 0; i < worst.size() && taken < together; ++i) {
+      if (!support.add(worst[i])) continue;
+      signs.push_back(-sign(slopes_[worst[i]]));
+      ++taken;
+    }
+    if (taken == 0) return false;
+  }
+  return false;
 }
 
 bool L1Quadratic::solve(double tolerance, int most) {
   while (sweeps_ < most) {
-    signs_changed_ = false;
     if (sweep() <= tolerance) return true;
     std::size_t support = 0;
     for (const double x : point_) support += x != 0.0;
-    // Once sweeps have cost what the exact step costs.
-    if (!signs_changed_ && 3 * moved_ * n_ > support * support * support) {
+    // Once sweeps have cost what exact steps cost.
+    if (exact_ && moved_ * n_ > support * support * support / 3 + 10 * support * n_) {
       moved_ = 0;
-      step_by_signs();
+      exact_ = polish(tolerance);
     }
   }
   return false;

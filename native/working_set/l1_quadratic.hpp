@@ -4,14 +4,18 @@
 #include <cstddef>
 #include <vector>
 
+#include "working_set/support_factor.hpp"
+
 namespace thresher::working_set {
 
-/// Coordinate descent with the gradient kept, and, once the signs have settled, steps to the exact answer for these
-/// signs: columns that are much alike would take coordinate descent thousands of sweeps.
+/// Coordinate descent with the gradient kept; where columns are so much alike that it would take thousands of sweeps,
+/// exact steps over the support, one sign change at a time.
 class L1Quadratic {
  public:
-  /// `matrix` is H, n x n and symmetric, `gradient` g, `penalties` λ; `start` w.
-  L1Quadratic(std::vector<double> matrix, std::vector<double> gradient, std::vector<double> penalties, std::vector<double> start);
+  /// `matrix` is H, n x n and symmetric, `gradient` g, `penalties` λ; `start` w. `ridge` times the largest curvature is
+  /// added to all: rounding may have left less than none, and what the loss hardly sees must not move without end.
+  L1Quadratic(std::vector<double> matrix, std::vector<double> gradient, std::vector<double> penalties, std::vector<double> start,
+              double ridge);
 
   /// Until no coordinate is further than `tolerance` of its penalty from what an optimum asks of its slope, or `most`
   /// sweeps. True if it came that far.
@@ -23,8 +27,12 @@ class L1Quadratic {
  private:
   /// One sweep; returns the largest violation met, in shares of the penalties.
   double sweep();
-  /// The exact step for the signs at hand, up to where the first one changes.
-  void step_by_signs();
+  /// Exact steps until no coordinate outside the support violates by more than `tolerance`; false where the matrix does
+  /// not tell coordinates apart.
+  bool polish(double tolerance);
+  /// To the least point of the line from here to the exact answer for the signs at hand. False where the signs were
+  /// right all the way.
+  bool step(SupportFactor& support, std::vector<int>& signs);
   void move(std::size_t j, double by);
 
   std::size_t n_;
@@ -32,8 +40,8 @@ class L1Quadratic {
   std::vector<double> slopes_;  // g + H(v - w)
   std::vector<double> penalties_;
   std::vector<double> point_;
-  std::size_t moved_ = 0;  // coordinates moved since the last exact step
-  bool signs_changed_ = true;
+  std::size_t moved_ = 0;  // coordinates moved since the last exact steps
+  bool exact_ = true;      // whether exact steps still help
   int sweeps_ = 0;
 };
 

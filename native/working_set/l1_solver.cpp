@@ -14,6 +14,9 @@ namespace {
 
 constexpr int most_sweeps = 20000;       // of one model
 constexpr int most_idle = 5;
+constexpr double least_damping = 1e-4;
+constexpr double ridge = 1e-6, fine_ridge = 1e-13;  // by the rounding of the curvature
+constexpr int patience = 3;  // steps in which the gap must halve, or else the curvature is too coarse
 constexpr double slack = 0.05;           // a row's share in the curvature may be off by this much of the largest
 constexpr double forcing = 0.01;         // a model is solved to this share of the violation it starts from
 constexpr std::size_t first_look = 64;   // columns that the first model has at least
@@ -184,6 +187,11 @@ std::vector<std::size_t> L1Solver::working_set(double lambda, const std::vector<
   return chosen;
 }
 
+void L1Solver::refine() {
+  curvature_.refine();
+  for (Column& column : columns_) column.member = -1;
+}
+
 void L1Solver::bring_in(const std::vector<std::size_t>& some, Team& team) {
   std::vector<const float*> fresh;
   try {
@@ -222,13 +230,15 @@ std::vector<double> L1Solver::model(double lambda, const std::vector<std::size_t
       matrix[a * n + b] = matrix[b * n + a] = curvature_.at(ma, mb) - (shifted ? along * curvature_.at(mb, 0) : 0.0);
     }
   }
+  for (std::size_t a = 0; a < n; ++a) matrix[a * n + a] += damping_ * columns_[some[a]].spread;
   double worst = 0.0;
   for (std::size_t a = 0; a < n; ++a) {
     const double off = start[a] != 0.0 ? std::fabs(slopes[a] + std::copysign(penalties[a], start[a]))
                                        : std::fabs(slopes[a]) - penalties[a];
     worst = std::max(worst, off / penalties[a]);
   }
-  L1Quadratic quadratic(std::move(matrix), std::move(slopes), std::move(penalties), std::move(start));
+  L1Quadratic quadratic(std::move(matrix), std::move(slopes), std::move(penalties), std::move(start),
+                        curvature_.fine() ? fine_ridge : ridge);
   (void)quadratic.solve(std::max(tolerance, forcing * worst), most_sweeps);
   sweeps += quadratic.sweeps();
   return quadratic.point();
@@ -251,6 +261,9 @@ L1Solved L1Solver::solve(double lambda, double tolerance, int most, Team& team) 
   solved.penalty = penalty(lambda, weights_);
   solved.objective = loss_.at_best_shift(margins_.data(), shift_, team) + solved.penalty;
   solved.bound = -std::numeric_limits<double>::infinity();
+  damping_ = 0.0;
+  int uncut = 0;  // steps in a row of full length
+  double last_gap = std::numeric_limits<double>::infinity();
   int idle = 0;  // steps in a row that lowered the objective by less than a number shows
   for (;; ++solved.steps) {
     (void)loss_.slopes(margins_.data(), shift_, slopes_.data(), team);
@@ -259,6 +272,11 @@ L1Solved L1Solver::solve(double lambda, double tolerance, int most, Team& team) 
     const double below = dual(lambda, some, gradient, factor, team);
     solved.bound = std::max(solved.bound, below);
     if (solved.objective - solved.bound <= tolerance * std::fabs(solved.objective) || solved.steps >= most) break;
+    if (solved.steps % patience == 0) {
+      const double gap = solved.objective - solved.bound;
+      if (uncut >= patience && gap > 0.5 * last_gap && !curvature_.fine()) refine();
+      last_gap = gap;
+    }
     screen(lambda, solved.objective - below, factor, gradient, some);
     const std::vector<std::size_t> working = working_set(lambda, some, gradient);
     if (working.empty()) break;
@@ -285,6 +303,9 @@ L1Solved L1Solver::solve(double lambda, double tolerance, int most, Team& team) 
       if (!(now <= solved.objective + 1e-4 * length * slope + 1e-14 * std::fabs(solved.objective))) continue;
       lower = true;
       idle = now < solved.objective ? 0 : idle + 1;
+      // A step that had to be cut short was one into what the curvature here does not see.
+      uncut = length == 1.0 ? uncut + 1 : 0;
+      damping_ = length == 1.0 ? 0.1 * damping_ : std::max(damping_, least_damping) * std::min(1.0 / length, 100.0);
       weights_.swap(moved);
       margins_.swap(trial_);
       shift_ = shift;

@@ -79,6 +79,8 @@ class L1Solver {
               std::vector<std::size_t>& some) const;
   [[nodiscard]] std::vector<std::size_t> working_set(double lambda, const std::vector<std::size_t>& some,
                                                      const std::vector<double>& gradient) const;
+  /// Have the curvature in double precision: some directions are too flat for single.
+  void refine();
   /// The curvature up to date, with these columns in it.
   void bring_in(const std::vector<std::size_t>& some, Team& team);
   /// The minimiser of the quadratic model over these columns.
@@ -90,6 +92,7 @@ class L1Solver {
   std::vector<Column> columns_;
   std::vector<double> weights_;
   double shift_ = 0.0;
+  double damping_ = 0.0;  // more curvature than there is, in shares of the most there can be
   std::vector<double> margins_;
   std::vector<double> slopes_;
   std::vector<double> along_;  // margins of a step

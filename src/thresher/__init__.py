@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     )
     from thresher.estimators.budgeted import BudgetedClassifier, BudgetedRegressor
     from thresher.estimators.classifier import MissionClassifier
-    from thresher.estimators.fgm import FGMClassifier, FGMRegressor
+    from thresher.estimators.fgm import FGMRegressor
+    from thresher.estimators.fgm_classifier import FGMClassifier
     from thresher.estimators.regressor import MissionRegressor
+    from thresher.estimators.sparse_rf import SparseRFClassifier, SparseRFRegressor
     from thresher.estimators.substitution import SubstitutionClassifier, SubstitutionRegressor
+    from thresher.families.drawn import RandomFunctions
     from thresher.families.groups import Groups
     from thresher.families.stream import FeatureStream
     from thresher.families.tree import Tree
@@ -55,13 +58,16 @@ _HOMES = {
     "BudgetedRegressor": "estimators.budgeted",
     "MissionClassifier": "estimators.classifier",
     "MissionRegressor": "estimators.regressor",
-    "FGMClassifier": "estimators.fgm",
+    "FGMClassifier": "estimators.fgm_classifier",
     "FGMRegressor": "estimators.fgm",
     "BrokenStream": "working_set.stream_run",
     "FeatureStream": "families.stream",
     "SubstitutionClassifier": "estimators.substitution",
     "SubstitutionRegressor": "estimators.substitution",
+    "SparseRFClassifier": "estimators.sparse_rf",
+    "SparseRFRegressor": "estimators.sparse_rf",
     "Groups": "families.groups",
+    "RandomFunctions": "families.drawn",
     "Tree": "families.tree",
     "Interrupted": "selecting",
     "select": "selecting",
@@ -94,11 +100,14 @@ __all__ = [
     "MissingExtraError",
     "MissionClassifier",
     "MissionRegressor",
+    "RandomFunctions",
     "ResumeError",
     "Selection",
     "SettingsError",
     "Source",
     "SpaceError",
+    "SparseRFClassifier",
+    "SparseRFRegressor",
     "SubstitutionClassifier",
     "SubstitutionRegressor",
     "ThresherError",

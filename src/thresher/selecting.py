@@ -19,8 +19,10 @@ from thresher.sources.scan import as_source, is_paths
 from thresher.sources.source import DEFAULT_ROWS, Source
 from thresher.space import Products
 from thresher.targets import Label, label_classes, sort_labels
-from thresher.working_set.run import FGMRun
-from thresher.working_set.run import RunSettings as WorkingSetRun
+from thresher.working_set.fgm_run import FGMRun
+from thresher.working_set.rf_run import SparseRFRun, sparse_rf_run
+from thresher.working_set.rf_settings import METHOD as SPARSE_RF
+from thresher.working_set.run_settings import RunSettings as WorkingSetRun
 from thresher.working_set.settings import METHODS as WORKING_SET
 from thresher.working_set.settings import FGMSettings
 from thresher.working_set.stream_options import stream_of, streaming_settings, take_own
@@ -38,7 +40,7 @@ def select(
     data: Any,
     y: Any = None,
     *,
-    k: int,
+    k: int | None = None,
     method: str = "mission",
     loss: str | None = None,
     step: str | float = "auto",
@@ -60,7 +62,7 @@ def select(
     sample_weight: Any = None,
     class_weight: Mapping[Any, float] | str | None = None,
     eta: float | None = None,
-    lam: float | None = None,
+    lam: float | Sequence[float] | None = None,
     delta: float = 1e-2,
     truncation: str = "adaptive",
     tune: bool = False,
@@ -73,6 +75,11 @@ def select(
     iterations: int | None = None,
     refit: bool | float | None = None,
     solver: str = "apg",
+    kernel: Any = "gaussian",
+    gamma: float | str = 1.0,
+    draws: int = 100,
+    rounds: int = 20,
+    q: int | None = None,
     validation: Any = None,
     threads: int = 0,
     target: str | int | None = None,
@@ -99,12 +106,13 @@ def select(
     y : array-like, optional
         Labels, for data in memory; files bring their own.
     k : int
-        Features to keep. Fewer are returned where fewer are found.
+        Features to keep. Fewer are returned where fewer are found. ``sparse-rf`` does without.
     method : str
         ``mission``, ``iht``, ``batch-iht``, ``hashing``; under a budget ``b-arda``, ``b-amd``, ``ofs``, ``sofs``,
         ``l1-arda``, ``ada-fobos`` (see `thresher.online.settings.OnlineSettings`); ``fgm``, the Feature Generating
-        Machine (see `thresher.working_set.settings.FGMSettings`); or for features that arrive one by one ``os``,
-        Online Substitution, and its rivals ``grafting``, ``grafting-light``, ``naive-l0``, ``naive-l1`` and
+        Machine (see `thresher.working_set.settings.FGMSettings`); ``sparse-rf``, functions of the features drawn at
+        random (see `thresher.working_set.rf_settings.SparseRFSettings`); or for features that arrive one by one
+        ``os``, Online Substitution, and its rivals ``grafting``, ``grafting-light``, ``naive-l0``, ``naive-l1`` and
         ``alpha-investing`` (see `thresher.working_set.substitution_settings.SubstitutionSettings`).
     loss : str, optional
         Unasked ``logistic``, and ``squared_hinge`` for fgm and the budgeted methods. ``logistic``, ``hinge``,
@@ -157,12 +165,16 @@ def select(
         Of fgm: features proposed at a time, weight of the loss, and more, see
         `thresher.working_set.settings.FGMSettings`. Its constant is ``intercept``, its classes are learned each
         against the rest.
+    kernel, gamma, draws, rounds, q
+        Of sparse-rf, with ``lam`` and ``tol``: whose random functions are drawn (a kernel by name, or
+        `thresher.RandomFunctions`), its width, how many at a time and how often, and of how many inputs each, see
+        `thresher.working_set.rf_settings.SparseRFSettings`.
     family : "linear" or Family
         Of fgm: where features come from, such as `thresher.Groups`; ``linear`` are the features themselves.
     validation : like test, optional
-        Of fgm: data to score on after every iteration. The best iteration is the answer.
+        Of fgm: data to score on after every iteration; of sparse-rf: after every ``lam``. The best is the answer.
     threads : int
-        Of fgm: 0 takes all cores. The answer does not depend on it.
+        Of fgm and sparse-rf: 0 takes all cores. The answer does not depend on it.
     target : str or int, optional
         The column of a DataFrame or of a table in a file that holds the labels.
     test : like data (or a pair X, y), optional
@@ -209,22 +221,27 @@ def select(
     if is_paths(data):
         reading["multilabel"] = multilabel
     streaming = method in STREAMING
-    working_set = method in WORKING_SET or streaming
-    fgm_only = {"B": B, "C": C, "family": family, "scale": scale, "tol": tol, "inner_tol": inner_tol}
-    fgm_only |= {"iterations": iterations, "solver": solver, "validation": validation}
-    _check_own(
-        method,
-        {"step": step, "sketch": sketch, "active": active, "passes": passes, "minibatch": minibatch}
-        | {"l2": l2, "decay": decay, "lazy": lazy}
-        | {"delta": delta, "truncation": truncation, "tune": tune}
-        | ({} if streaming else {"eta": eta, "lam": lam})
-        | ({name: value for name, value in fgm_only.items() if streaming})
-        if working_set
-        else {**fgm_only, "refit": refit, "threads": threads},
-    )
+    working_set = method in WORKING_SET or method == SPARSE_RF or streaming
+    given: dict[str, Any] = {
+        "step": step,
+        "sketch": sketch,
+        "active": active,
+        "passes": passes,
+        "minibatch": minibatch,
+        "l2": l2,
+    }
+    given |= {"decay": decay, "lazy": lazy, "eta": eta, "lam": lam, "delta": delta, "truncation": truncation}
+    given |= {"tune": tune, "B": B, "C": C, "family": family, "scale": scale, "tol": tol, "inner_tol": inner_tol}
+    given |= {"iterations": iterations, "refit": refit, "solver": solver, "validation": validation}
+    given |= {"threads": threads, "kernel": kernel, "gamma": gamma, "draws": draws, "rounds": rounds, "q": q}
+    _check_own(method, given)
+    if k is None and method != SPARSE_RF:
+        raise SettingsError("k is the number of features to keep: give one")
+    if isinstance(lam, Sequence) and method != SPARSE_RF:
+        raise SettingsError(f"{method} has one lam, not several")
     loss = loss or ("squared_hinge" if working_set or method in BUDGETED else "logistic")
     options = Options(
-        k=k,
+        k=k or 1,
         method="mission" if working_set else method,
         loss=loss,
         step=step,
@@ -244,7 +261,7 @@ def select(
         seed=int(random_state),
         class_weight=class_weight,
         eta=eta,
-        lam=lam,
+        lam=None if isinstance(lam, Sequence) else lam,
         delta=delta,
         truncation=truncation,
         tune=tune,
@@ -305,20 +322,6 @@ def select(
         source = source if products is None else Interactions.over(source, products)
         if streaming:
             return _streamed(StreamRun(source, arriving, how), held, progress, checkpoint)
-        fgm = FGMSettings(
-            k=k,
-            B=B,
-            C=C,
-            loss=loss,
-            scale=scale,
-            shift=intercept,
-            tol=tol,
-            inner_tol=inner_tol,
-            iterations=iterations,
-            refit=False if refit is None else refit,
-            solver=solver,
-            per_class=per_class,
-        )
         scored = None
         if validation is not None:
             scored = _test_source(validation, source, target, reading)
@@ -333,7 +336,41 @@ def select(
             restart=restart,
             batch_rows=batch_rows,
         )
-        machine = FGMRun(source, fgm, how, family)
+        machine: FGMRun | SparseRFRun
+        if method == SPARSE_RF:
+            machine = sparse_rf_run(
+                source,
+                how,
+                kernel,
+                k=k,
+                gamma=gamma,
+                lam=1.0 if lam is None else lam,
+                draws=draws,
+                rounds=rounds,
+                loss=loss,
+                shift=intercept,
+                q=q,
+                seed=options.seed,
+                per_class=per_class,
+                **({"tol": tol} if tol else {}),
+            )
+        else:
+            assert k is not None
+            fgm = FGMSettings(
+                k=k,
+                B=B,
+                C=C,
+                loss=loss,
+                scale=scale,
+                shift=intercept,
+                tol=tol,
+                inner_tol=inner_tol,
+                iterations=iterations,
+                refit=False if refit is None else refit,
+                solver=solver,
+                per_class=per_class,
+            )
+            machine = FGMRun(source, fgm, how, family)
         work = _Work(machine.run, lambda: machine.usable, machine.selection, lambda: f"{machine.rounds} iterations")
         return _finished(work, held, progress, checkpoint)
     run = make_run(source, options, labels, checkpoint=checkpoint, every=every, restart=restart, batch_rows=batch_rows)
@@ -364,7 +401,7 @@ def _named_selection(run: OnlineRun) -> Selection:
     return fitted.selection
 
 
-#: What the settings are that only one of the two loops has, unless they are given.
+#: What the settings are that only some methods have, unless they are given.
 _UNLESS_GIVEN: dict[str, Any] = {
     "step": "auto",
     "active": "exact",
@@ -383,13 +420,35 @@ _UNLESS_GIVEN: dict[str, Any] = {
     "inner_tol": 1e-3,
     "solver": "apg",
     "threads": 0,
+    "kernel": "gaussian",
+    "gamma": 1.0,
+    "draws": 100,
+    "rounds": 20,
 }
 
 
-def _check_own(method: str, others: dict[str, Any]) -> None:
-    """Raise if a setting of the other loop was given: it would do nothing."""
-    for name, value in others.items():
-        if value is not _UNLESS_GIVEN.get(name) and (isinstance(value, tuple) or value != _UNLESS_GIVEN.get(name)):
+#: Which of them each kind of method has.
+_FGM = {"B", "C", "family", "scale", "tol", "inner_tol", "iterations", "refit", "solver", "validation", "threads"}
+_DRAWN = {"lam", "kernel", "gamma", "draws", "rounds", "q", "tol", "validation", "threads"}
+_STREAMED = {"eta", "lam", "refit", "threads"}
+_WORKING_SET_ONLY = (_FGM | _DRAWN) - {"lam"}
+
+
+def _has(method: str, name: str) -> bool:
+    """Whether a method has a setting."""
+    if method in STREAMING:
+        return name in _STREAMED
+    if method == SPARSE_RF:
+        return name in _DRAWN
+    return name in _FGM if method in WORKING_SET else name not in _WORKING_SET_ONLY
+
+
+def _check_own(method: str, given: dict[str, Any]) -> None:
+    """Raise if a setting of other methods was given: it would do nothing."""
+    for name, value in given.items():
+        if _has(method, name) or value is _UNLESS_GIVEN.get(name):
+            continue
+        if isinstance(value, tuple) or value != _UNLESS_GIVEN.get(name):
             raise SettingsError(f"{method} has no {name}: leave it out, or choose another method")
 
 

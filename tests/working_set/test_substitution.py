@@ -226,7 +226,8 @@ def test_the_refit_of_other_losses_has_no_slope(loss: str) -> None:
 
 def test_every_way_in_gives_the_same(tmp_path: Path) -> None:
     pa = pytest.importorskip("pyarrow")
-    parquet, feather = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow.feather")
+    pq = pytest.importorskip("pyarrow.parquet")
+    feather = pytest.importorskip("pyarrow.feather")
 
     x, y, _ = data(p=60)
     want = th.select(x, y, k=5, method="os", loss="squared")
@@ -237,7 +238,7 @@ def test_every_way_in_gives_the_same(tmp_path: Path) -> None:
     for j in range(60):
         np.save(folder / f"x{j:02}.npy", x[:, j])
     table = pa.table({**dict(zip(names, x.T, strict=True)), "y": y})
-    parquet.write_table(table, tmp_path / "t.parquet")
+    pq.write_table(table, tmp_path / "t.parquet")
     feather.write_feather(table, tmp_path / "t.feather", compression="uncompressed")
     streams = [
         th.FeatureStream(x),

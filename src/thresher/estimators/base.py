@@ -40,7 +40,7 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
 
     #: What was learned: it has a ``selection`` and a ``space``.
     _fitted: Any
-    k: int
+    k: int | None
 
     # ── fitting ──────────────────────────────────────────────────────────────────────────────────
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from thresher.errors import DataError, SettingsError
 from thresher.estimators.base import SelectingEstimator, Task
 from thresher.estimators.classifying import Classifying
+from thresher.estimators.regressing import Regressing
 from thresher.losses import get_loss
 from thresher.sources.source import Source
 from thresher.targets import sort_labels
@@ -50,36 +49,7 @@ class BatchClassifier(Classifying, SelectingEstimator):
         return Task(self.loss)
 
 
-class BatchRegressor(RegressorMixin, SelectingEstimator):
+class BatchRegressor(Regressing, SelectingEstimator):
     """A number for each row."""
 
-    loss: str
-
-    def _targets(self, y: Any) -> dict[str, bool]:
-        return {"y_numeric": True}
-
-    def _task(self, source: Source, y: Any) -> Task:
-        if get_loss(self.loss).task != "real":
-            other = type(self).__name__.replace("Regressor", "Classifier")
-            raise SettingsError(f"the {self.loss} loss is for classes: use {other}, or squared")
-        return Task(self.loss)
-
-    @property
-    def coef_(self) -> NDArray[np.float64]:
-        """Weights of the selected features."""
-        return self.selection_.weights
-
-    @property
-    def intercept_(self) -> float:
-        """The constant."""
-        return float(self.selection_.intercept[0])
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """The number of each row."""
-        return self._margins(X)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """R²; against the numbers of the file or source itself where ``y`` is not given."""
-        if y is None:
-            return self._stored_score(X, "r2", sample_weight)
-        return float(super().score(X, y, sample_weight))
+    _own_losses = "squared"

@@ -18,7 +18,7 @@ from thresher.selection import Selection
 from thresher.sources.scan import as_source
 from thresher.sources.source import Source
 from thresher.space import FeatureSpace
-from thresher.working_set.run import RunSettings
+from thresher.working_set.run_settings import RunSettings
 from thresher.working_set.stream_options import stream_of
 from thresher.working_set.stream_run import BrokenStream, StreamRun
 from thresher.working_set.substitution_settings import SubstitutionSettings

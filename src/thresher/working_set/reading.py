@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.batch import Batch, Cursor
 from thresher.errors import DataError, SettingsError
+from thresher.families.rows import RowStore
 from thresher.families.stored import Store
 from thresher.losses import Loss
 from thresher.sources.arrays import DenseSource
@@ -26,13 +27,13 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class Examples:
-    """All rows: their columns (None where they do not fit), targets and weights.
+    """All rows: their columns (None where they do not fit) or the rows themselves, targets and weights.
 
     ``y`` is outputs x rows, as the loss takes them: one output for numbers and for two classes, otherwise one for
     each class against the rest, or for each label.
     """
 
-    store: Store | None
+    store: Store | RowStore | None
     y: NDArray[np.float64]
     weight: NDArray[np.float64]
     classes: list[Label] | None
@@ -45,7 +46,7 @@ class Examples:
 
 
 class Reader:
-    """Reads a source once: labels always, columns while they take at most ``memory`` bytes."""
+    """Reads a source once: labels always, columns while there is ``room`` for those of so many rows, in bytes."""
 
     def __init__(
         self,
@@ -54,15 +55,17 @@ class Reader:
         team: _native.Team,
         *,
         multilabel: bool = False,
-        memory: int | None = None,
+        room: Callable[[int], int] | None = None,
         batch_rows: int = DEFAULT_ROWS,
         tell: Callable[[Batch, Cursor], None] | None = None,
+        rows: bool = False,
     ) -> None:
+        self.rows = rows  # keep rows rather than columns
         self.source = source
         self.loss = loss
         self.team = team
         self.multilabel = multilabel
-        self.memory = memory
+        self.room = room
         self.batch_rows = batch_rows
         self._tell = tell or (lambda batch, cursor: None)
         self._labels: list[NDArray[Any]] = []
@@ -72,7 +75,8 @@ class Reader:
     def read(self, class_weight: Mapping[Any, float] | str | None = None) -> Examples:
         """Go through the data."""
         self._check_classes()
-        unfinished, skipped = self._dense() if type(self.source) is DenseSource else self._sparse()
+        whole = type(self.source) is DenseSource and not self.rows
+        unfinished, skipped = self._dense() if whole else self._sparse()
         if not self._labels or not sum(map(len, self._labels)):
             raise DataError(f"{self.source.describe()}: there is no row to learn from.")
         labels = np.concatenate(self._labels)
@@ -88,17 +92,14 @@ class Reader:
             weight *= _class_factors(class_weight, classes, numbers)
         return Examples(self._finished(unfinished, weight), y, weight, classes, skipped)
 
-    def _finished(self, store: _native.ColumnStore | NDArray[Any] | None, weight: NDArray[np.float64]) -> Store | None:
+    def _finished(
+        self, store: _native.ColumnStore | RowStore | NDArray[Any] | None, weight: NDArray[np.float64]
+    ) -> Store | RowStore | None:
         if isinstance(store, _native.ColumnStore):
             store.finish(self.team, weight)
-        if store is None or isinstance(store, _native.ColumnStore):
+        if store is None or isinstance(store, (_native.ColumnStore, RowStore)):
             return store
-        single = store.dtype == np.float32
-        columns = (_native.DenseColumns32 if single else _native.DenseColumns64)(store, self.team, weight)
-        if not columns.finite:
-            for _ in self.source.batches():  # says where
-                pass
-        return columns
+        return (_native.DenseColumns32 if store.dtype == np.float32 else _native.DenseColumns64)(store, weight)
 
     def _check_classes(self) -> None:
         """Where labels are at hand, say before anything else that there is nothing to tell apart."""
@@ -128,16 +129,17 @@ class Reader:
             x = np.ascontiguousarray(x)
         return x, 0
 
-    def _sparse(self) -> tuple[_native.ColumnStore | None, int]:
+    def _sparse(self) -> tuple[_native.ColumnStore | RowStore | None, int]:
         source = self.source
         if is_file_source(source) and source.rewindable:
             source = ReadAhead(source)
-        store: _native.ColumnStore | None = _native.ColumnStore()
-        skipped = 0
+        store: _native.ColumnStore | RowStore | None = RowStore() if self.rows else _native.ColumnStore()
+        skipped = rows = 0
         for batch, cursor in source.batches(self.batch_rows):
+            rows += len(batch)
             if store is not None:
                 store.add(batch.indptr, batch.keys, batch.values)
-                if self.memory is not None and store.bytes > self.memory:
+                if self.room is not None and store.bytes > self.room(rows):
                     store = None  # from here on only labels are kept
                     if not self.source.rewindable:
                         raise SettingsError(

@@ -32,7 +32,7 @@ from thresher.version import __version__
 from thresher.working_set.answer import names_of
 from thresher.working_set.next_to_arrive import NextToArrive
 from thresher.working_set.reading import Examples, Reader
-from thresher.working_set.run import RunSettings
+from thresher.working_set.run_settings import RunSettings
 from thresher.working_set.streaming import problem_of
 from thresher.working_set.substitution import SubstitutionEngine, Targets
 from thresher.working_set.substitution_settings import SubstitutionSettings
@@ -130,7 +130,7 @@ class StreamRun:
             x = source.x if source.order is None else source.x[source.order]
             return FeatureStream(MatrixColumns(np.asarray(x), None), on_error="skip")
         assert isinstance(store, _native.ColumnStore)
-        family = StoredColumns(store, self.team, unit=False)
+        family = StoredColumns(store, self.team, power=0.0)
         return FeatureStream(FamilyColumns(family, store.keys, source.describe()), on_error="skip")
 
     def _planned(self, rows: int) -> int:
@@ -234,10 +234,10 @@ class StreamRun:
             np.zeros(len(found.keys)),
             found.counts,
             found.shifts + 0.0,
-            get_loss(self.settings.loss),
+            get_loss(f"rest:{self.settings.loss}" if several and not self.how.multilabel else self.settings.loss),
             self.examples.classes,
             self.space,
-            {**self.settings.to_dict(), "one_vs_rest": several and not self.how.multilabel},
+            self.settings.to_dict(),
             {
                 "thresher": __version__,
                 "data": of.describe(),

@@ -12,7 +12,7 @@ from thresher import _native, container
 from thresher.families.family import Floats, Ids
 from thresher.families.stream import Block
 from thresher.losses import get_loss
-from thresher.working_set.fgm import Found
+from thresher.working_set.found import Found
 from thresher.working_set.loop import WorkingSetLoop
 from thresher.working_set.next_to_arrive import NextToArrive
 from thresher.working_set.substitution_settings import SubstitutionSettings
