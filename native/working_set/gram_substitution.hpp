@@ -19,6 +19,9 @@ class GramSubstitution final : public Substitution {
 
  private:
   struct Block;
+  void multiplied(Block& block, const std::vector<const float*>& fresh, std::vector<Change>& changes, Team& team);
+  void screened(Block& block, const std::vector<const float*>& fresh, std::vector<Change>& changes, Team& team);
+  void make_gradient();
   void receive(Block& block, std::size_t j, std::vector<Change>& changes);
   /// f(next) - f(now) for a move of the kept weights, and of the newcomer's that is given too.
   [[nodiscard]] double decrease(const std::vector<double>& move, const double* newcomer, const double* own_gradient,
@@ -29,6 +32,7 @@ class GramSubstitution final : public Substitution {
   double start_ = 0.0;           // f at no weights
   std::vector<double> towards_;  // X'y of the kept, slot after slot
   std::vector<double> gradient_;
+  bool quiet_ = false;  // hardly anything was taken of the last block
 };
 
 }  // namespace thresher::working_set

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace thresher::working_set {
@@ -33,7 +34,7 @@ inline std::size_t eigenvalues_above(const std::vector<double>& diagonal, const 
 /// Lanczos' method from a fixed start, every vector made orthogonal to all before it. What is returned is the largest
 /// value it finds plus the length of what is left over: an eigenvalue lies within that, so this is an upper bound
 /// unless the start had nothing at all of the largest one's direction.
-inline double top_eigenvalue(const double* matrix, std::size_t n, std::size_t stride, std::size_t most = 24) {
+inline double top_eigenvalue(const double* matrix, std::size_t n, std::size_t stride, std::size_t most = 16) {
   if (n == 0) return 0.0;
   std::vector<std::vector<double>> basis;
   std::vector<double> diagonal;

@@ -33,11 +33,12 @@ def test_over_rows(tmp_path: Path) -> None:
 
 def test_over_columns(tmp_path: Path) -> None:
     pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
 
     x, y, _ = data(p=40)
     np.save(tmp_path / "x.npy", x)
     (tmp_path / "y.txt").write_text("\n".join(map(str, y)))
-    pa.parquet.write_table(pa.table({**{f"c{j}": x[:, j] for j in range(40)}, "y": y}), tmp_path / "t.parquet")
+    parquet.write_table(pa.table({**{f"c{j}": x[:, j] for j in range(40)}, "y": y}), tmp_path / "t.parquet")
     shared = ["-k", 5, "--method", "os", "--loss", "squared", "-o", tmp_path / "out.thr"]
     assert run("select", tmp_path / "x.npy", "--labels-file", tmp_path / "y.txt", *shared).exit_code == 0
     by_position = th.load(tmp_path / "out.thr")
