@@ -3,7 +3,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
-#include "base/hash.hpp"
+#include "bind/columns.hpp"
 #include "bind/team.hpp"
 #include "families/column_store.hpp"
 #include "families/dense_columns.hpp"
@@ -14,26 +14,10 @@ namespace thresher::bind {
 namespace {
 
 using namespace thresher::families;
-using Keys = Array<const std::uint64_t>;
 template <class T>
 using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Strided = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
-
-using Weights = std::optional<Array<const double>>;
-
-const double* checked(const Weights& weights, std::size_t rows) {
-  if (weights && weights->shape(0) != rows) throw nb::value_error("one weight a row is needed");
-  return weights ? weights->data() : nullptr;
-}
-
-template <class T>
-nb::object array_of(const std::vector<T>& values) {
-  Buffer<T> out;
-  out.resize(values.size());
-  std::copy(values.begin(), values.end(), out.data());
-  return to_numpy(std::move(out));
-}
 
 /// (keys, scores) of each output, the best first.
 nb::list listed(const std::vector<Best>& best) {
@@ -70,7 +54,7 @@ nb::tuple sums(const Columns& columns, const Array<const double>& residual, cons
 template <class Columns>
 nb::tuple take(const Columns& columns, const Keys& keys) {
   const TakenColumns taken = freely([&] { return columns.take(keys.data(), keys.shape(0)); });
-  return nb::make_tuple(array_of(taken.indptr), array_of(taken.rows), array_of(taken.values), array_of(taken.squares));
+  return taken_columns(taken);
 }
 
 template <class T>

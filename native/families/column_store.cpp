@@ -249,4 +249,16 @@ TakenColumns ColumnStore::take(const std::uint64_t* keys, std::size_t n) const {
   return taken;
 }
 
+std::vector<ColumnView> ColumnStore::views() const {
+  std::vector<ColumnView> all;
+  all.reserve(columns());
+  for (const Part& part : parts_)
+    for (std::size_t c = 0; c < part.keys.size(); ++c) {
+      const std::size_t begin = part.starts[c];
+      all.push_back({part.keys[c], part.rows.get() + begin, part.values == nullptr ? nullptr : part.values.get() + begin,
+                     part.starts[c + 1] - begin});
+    }
+  return all;
+}
+
 }  // namespace thresher::families

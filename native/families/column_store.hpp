@@ -21,6 +21,14 @@ struct TakenColumns {
   std::vector<double> squares;
 };
 
+/// A column where it stands, its rows rising; values == nullptr means that all are one.
+struct ColumnView {
+  std::uint64_t key;
+  const std::uint32_t* rows;
+  const float* values;
+  std::size_t size;
+};
+
 /// Entries go by a hash of their key to one of 256 parts, as they come; each part is then sorted into columns by
 /// itself, near in memory and beside the others. Only features that occur take room, whatever their keys.
 ///
@@ -52,6 +60,9 @@ class ColumnStore {
 
   /// The columns of these keys; an empty one for a key that does not occur.
   [[nodiscard]] TakenColumns take(const std::uint64_t* keys, std::size_t n) const;
+
+  /// Every column, where it stands.
+  [[nodiscard]] std::vector<ColumnView> views() const;
 
  private:
   static constexpr std::size_t parts = 256;

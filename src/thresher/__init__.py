@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from thresher.estimators.fgm import FGMClassifier, FGMRegressor
     from thresher.estimators.regressor import MissionRegressor
     from thresher.families.groups import Groups
+    from thresher.families.polynomial import Polynomial
     from thresher.families.tree import Tree
     from thresher.selecting import Interrupted, select
     from thresher.selection import Selection, load
@@ -55,6 +56,7 @@ _HOMES = {
     "FGMClassifier": "estimators.fgm",
     "FGMRegressor": "estimators.fgm",
     "Groups": "families.groups",
+    "Polynomial": "families.polynomial",
     "Tree": "families.tree",
     "Interrupted": "selecting",
     "select": "selecting",
@@ -85,6 +87,7 @@ __all__ = [
     "MissingExtraError",
     "MissionClassifier",
     "MissionRegressor",
+    "Polynomial",
     "ResumeError",
     "Selection",
     "SettingsError",

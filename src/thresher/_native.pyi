@@ -344,6 +344,33 @@ class KeySums:
     ) -> None: ...
     def top(self, most: int, unit: bool) -> list[tuple[U64, F64]]: ...
 
+class ProductSearch:
+    rows: int
+    bytes: int
+    counts: tuple[int, int, int]
+    def __init__(
+        self,
+        store: ColumnStore | _DenseColumns,
+        weights: F64 | None,
+        only: U64 | None,
+        *,
+        degree: int,
+        powers: bool,
+        linear: bool,
+        unit: bool,
+        gamma: float = 1.0,
+        r: float = 1.0,
+    ) -> None: ...
+    def top(self, residual: F64, most: int, prune: bool, team: Team) -> tuple[U64, F64, I64, U64]: ...
+    def take(self, indptr: I64, keys: U64) -> tuple[I64, NDArray[np.uint32], F32, F64]: ...
+
+class TermFormer:
+    def __init__(
+        self, features: int, indptr: I64, parts: I64, kinds: NDArray[np.uint8], u: F64, v: F64, keys: U64
+    ) -> None: ...
+    def form(self, indptr: I64, features: I64, values: F32 | None) -> tuple[I64, U64, F32]: ...
+
+def product_keys(indptr: I64, parts: U64) -> U64: ...
 def shrink_norms(norms: F64, tau: float) -> F64: ...
 
 class BlockSolver:

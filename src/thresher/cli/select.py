@@ -91,6 +91,9 @@ def select(
         int | None, typer.Option("--B", help="fgm: features proposed at a time; a tenth of k unless given.")
     ] = None,
     C: Annotated[float, typer.Option("--C", help="fgm: weight of the loss.")] = 10.0,
+    family: Annotated[
+        str, typer.Option(help="fgm: where features come from: linear, polynomial:2 and others.")
+    ] = "linear",
     scale: Annotated[str, typer.Option(help="fgm: norm scales columns alike, none takes them as they are.")] = "norm",
     tol: Annotated[float, typer.Option(help="fgm: end once an iteration gains no more than this share.")] = 0.0,
     inner_tol: Annotated[float, typer.Option(help="fgm: how exactly each small problem is solved.")] = 1e-3,
@@ -165,6 +168,7 @@ def select(
                 class_weight=_class_weight(class_weight),
                 B=B,
                 C=C,
+                family=family,
                 scale=None if scale == "none" else scale,
                 tol=tol,
                 inner_tol=inner_tol,

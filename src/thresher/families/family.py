@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from thresher.expansion import Expansion
 
 Ids = NDArray[np.uint64]
 Floats = NDArray[np.float64]
@@ -56,3 +58,18 @@ class Family(ABC):
     def features(self, ids: Ids) -> tuple[NDArray[np.int64], Ids]:
         """Where each element's features begin, and their keys: one each, its id, unless a family has groups."""
         return np.arange(len(ids) + 1, dtype=np.int64), ids
+
+    def expansion(self, keys: Ids) -> Expansion | None:
+        """What the features of these keys are made of; None where they are features of the data."""
+        return None
+
+    def report(self) -> dict[str, Any]:
+        """What the analyses so far looked at, for people; nothing where that is simply everything."""
+        return {}
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What `columns` must know of the ids that were proposed, besides the data."""
+        return {}
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Know again what the family that gave ``state`` knew."""

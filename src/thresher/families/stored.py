@@ -33,14 +33,25 @@ class StoredColumns(Family):
         Scale columns to a root mean square of one.
     total : float, optional
         The rows' weights in all, where they have any: those that the store's squares were made with.
+    weights : array, optional
+        These, for families that form columns of their own.
     """
 
-    def __init__(self, store: Store, team: _native.Team, *, unit: bool = True, total: float | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        team: _native.Team,
+        *,
+        unit: bool = True,
+        total: float | None = None,
+        weights: Floats | None = None,
+    ) -> None:
         self.store = store
         self.team = team
         self.unit = unit
         self.rows = store.rows
         self.total = float(store.rows) if total is None else total
+        self.weights = None if weights is None or (weights == 1).all() else np.ascontiguousarray(weights)
         self.bytes = store.bytes if isinstance(store, _native.ColumnStore) else 0
 
     def top(self, residuals: Floats, most: int) -> list[Proposal]:

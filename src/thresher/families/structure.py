@@ -1,4 +1,4 @@
-"""Features in groups: what groups and trees share."""
+"""What a family is before there is any data: groups and trees of columns, products of them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 
 
 class Structure(ABC):
-    """Which features belong together, before there is any data."""
-
-    #: Where each group's members begin, and the members' keys.
-    indptr: NDArray[np.int64]
-    keys: Ids
+    """Which features there are, or which belong together, before there is any data."""
 
     @abstractmethod
     def check(self, size: int | None, settings: FGMSettings) -> None:
@@ -29,9 +25,20 @@ class Structure(ABC):
 
     @abstractmethod
     def over(self, columns: StoredColumns) -> Family:
-        """The family of these groups of the data's columns."""
+        """The family that this is for the data's columns."""
+
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """What changes when the features do."""
+
+
+class Grouped(Structure):
+    """Which features belong together."""
+
+    #: Where each group's members begin, and the members' keys.
+    indptr: NDArray[np.int64]
+    keys: Ids
 
     def fingerprint(self) -> str:
-        """A hash that changes when the groups do."""
         digest = hashlib.blake2b(self.indptr.tobytes() + self.keys.tobytes(), digest_size=16)
         return f"{type(self).__name__}:{digest.hexdigest()}"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from thresher.expansion import Expansion
 from thresher.families.family import Ids
 from thresher.losses import get_loss
 from thresher.selection import Selection
@@ -22,8 +23,9 @@ def make_selection(
     found = engine.found()
     several = len(found.weights) > 1
     settings = engine.settings
+    expansion = engine.family.expansion(found.keys)
     return Selection(
-        names_of(source, found.keys),
+        names_of(source, found.keys) if expansion is None else names_of_terms(source, expansion),
         found.keys,
         found.weights if several else found.weights[0],
         np.zeros(len(found.keys)),
@@ -31,7 +33,7 @@ def make_selection(
         found.shifts + 0.0,
         get_loss(settings.loss),
         examples.classes,
-        source.space,
+        source.space if expansion is None else source.space.expanded(expansion),
         {"method": "fgm", **settings.to_dict(), "one_vs_rest": several and not source.multilabel},
         {
             "thresher": __version__,
@@ -43,6 +45,13 @@ def make_selection(
             "plan": plan,
         },
     )
+
+
+def names_of_terms(source: Source, expansion: Expansion) -> list[str]:
+    """The names of features by the names of those that they are made of."""
+    keys = np.unique(np.array([part for term in expansion.terms for part in term.parts], np.uint64))
+    names = dict(zip(keys.tolist(), names_of(source, keys), strict=True))
+    return [term.name(names) for term in expansion.terms]
 
 
 def names_of(source: Source, keys: Ids) -> list[str]:

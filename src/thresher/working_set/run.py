@@ -17,6 +17,7 @@ from thresher.checkpoint import Checkpoint
 from thresher.container import check_folder
 from thresher.errors import FileFormatError, SettingsError
 from thresher.families.family import Family
+from thresher.families.named import structure_of
 from thresher.families.stored import StoredColumns
 from thresher.families.streamed import StreamedColumns
 from thresher.families.structure import Structure
@@ -71,10 +72,9 @@ class FGMRun:
     def __init__(
         self, source: Source, settings: FGMSettings, how: RunSettings, family: str | Structure = "linear"
     ) -> None:
-        if isinstance(family, Structure):
-            family.check(source.space.size, settings)
-        elif family != "linear":
-            raise SettingsError(f'family is "linear", thresher.Groups or thresher.Tree, not {family!r}')
+        structure = structure_of(family)
+        if structure is not None:
+            structure.check(source.space.size, settings)
         elif source.space.size is not None and settings.k > source.space.size and not how.lenient:
             raise SettingsError(f"k = {settings.k} of {source.space.size} columns: ask for no more than there are")
         self.source = source
@@ -84,7 +84,7 @@ class FGMRun:
         self.engine: FGMEngine | None = None
         self.examples: Examples | None = None
         self.best: Selection | None = None
-        self._structure = None if isinstance(family, str) else family
+        self._structure = structure
         self._best_score = -np.inf
         self._since_best = 0
         self._scores: list[float] = []
@@ -133,6 +133,8 @@ class FGMRun:
         assert self.engine is not None
         found = self.best if self.best is not None else self._selection()
         found.provenance["path"] = self.path
+        if looked_at := self.engine.family.report():
+            found.provenance["search"] = looked_at
         return found
 
     @property
@@ -166,7 +168,8 @@ class FGMRun:
     def _family(self, examples: Examples) -> Family:
         unit = self.settings.scale == "norm"
         if examples.store is not None:
-            stored = StoredColumns(examples.store, self.team, unit=unit, total=float(examples.weight.sum()))
+            total = float(examples.weight.sum())
+            stored = StoredColumns(examples.store, self.team, unit=unit, total=total, weights=examples.weight)
             return stored if self._structure is None else self._structure.over(stored)
         if self._structure is not None:
             raise SettingsError("this family needs its columns in memory: give more memory")
