@@ -87,7 +87,7 @@ void bind_families(nb::module_& m) {
       .def_prop_ro("threads", [](const ListeningTeam& team) { return team.size(); });
 
   nb::class_<ColumnStore>(m, "ColumnStore")
-      .def(nb::init<>())
+      .def(nb::init<std::uint64_t, std::uint64_t>(), nb::arg("first") = 0, nb::arg("last") = ~std::uint64_t{0})
       .def(
           "add",
           [](ColumnStore& store, const Array<const std::int64_t>& indptr, const Keys& keys,

@@ -1,6 +1,7 @@
-// Families whose columns are never formed: products of columns.
+// Families whose columns are never stored: products of columns, coordinates of kernels' maps.
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
 #include <memory>
 #include <numeric>
 
@@ -9,6 +10,7 @@
 #include "bind/team.hpp"
 #include "families/column_store.hpp"
 #include "families/dense_columns.hpp"
+#include "families/mapped_columns.hpp"
 #include "families/product_search.hpp"
 
 namespace thresher::bind {
@@ -17,11 +19,14 @@ namespace {
 
 using namespace thresher::families;
 
-/// A search, and the columns it looks at where they are not a store's own.
-struct OwningSearch {
+/// A part over columns, and these where they are not a store's own.
+template <class Part>
+struct Owning {
   TakenColumns owned;
-  std::unique_ptr<ProductSearch> search;
+  std::unique_ptr<Part> part;
 };
+using OwningSearch = Owning<ProductSearch>;
+using OwningGroups = Owning<MappedColumns>;
 
 std::vector<ColumnView> views_of(const ColumnStore& store, TakenColumns&) { return store.views(); }
 
@@ -39,8 +44,19 @@ std::vector<ColumnView> views_of(const DenseColumns<T>& dense, TakenColumns& own
   return views;
 }
 
-template <class Store, class Class>
-void bind_search_over(Class& search) {
+/// The columns of a store; with `only`, those of these keys.
+template <class Store>
+std::vector<ColumnView> views_of(const Store& store, TakenColumns& owned, const std::optional<Keys>& only) {
+  std::vector<ColumnView> views = views_of(store, owned);
+  if (only) {
+    const KeyIndex wanted(only->data(), only->shape(0));
+    std::erase_if(views, [&](const ColumnView& view) { return wanted.find(view.key) == KeyIndex::none; });
+  }
+  return views;
+}
+
+template <class Store>
+void bind_search_over(nb::class_<OwningSearch>& search) {
   search.def(
       "__init__",
       [](OwningSearch* self, const Store& store, const Weights& weights, const std::optional<Keys>& only,
@@ -48,20 +64,64 @@ void bind_search_over(Class& search) {
         const double* w = checked(weights, store.rows());
         new (self) OwningSearch();
         freely([&] {
-          std::vector<ColumnView> views = views_of(store, self->owned);
-          if (only) {
-            const KeyIndex wanted(only->data(), only->shape(0));
-            std::erase_if(views, [&](const ColumnView& view) { return wanted.find(view.key) == KeyIndex::none; });
-          }
           const ProductTerms terms{degree, powers, linear, unit, gamma, r};
-          self->search = std::make_unique<ProductSearch>(std::move(views), store.rows(), w, terms);
+          self->part = std::make_unique<ProductSearch>(views_of(store, self->owned, only), store.rows(), w, terms);
         });
       },
-      nb::arg("store"), nb::arg("weights").none(), nb::arg("only").none(), nb::kw_only(), nb::arg("degree"), nb::arg("powers"), nb::arg("linear"),
-      nb::arg("unit"), nb::arg("gamma") = 1.0, nb::arg("r") = 1.0, nb::keep_alive<1, 2>());
+      nb::arg("store"), nb::arg("weights").none(), nb::arg("only").none(), nb::kw_only(), nb::arg("degree"),
+      nb::arg("powers"), nb::arg("linear"), nb::arg("unit"), nb::arg("gamma") = 1.0, nb::arg("r") = 1.0,
+      nb::keep_alive<1, 2>());
 }
 
-/// (ids, scores, indptr, keys of the parts, square of each one's constant), the best first.
+template <class Store>
+void bind_groups_over(nb::class_<OwningGroups>& groups) {
+  groups
+      .def(
+          "__init__",
+          [](OwningGroups* self, const Store& store, const Weights& weights, const std::optional<Keys>& only,
+             std::size_t bins, double power, std::uint64_t salt, bool unit, ListeningTeam& team) {
+            const double* w = checked(weights, store.rows());
+            new (self) OwningGroups();
+            freely([&] {
+              self->part = std::make_unique<MappedColumns>(views_of(store, self->owned, only), store.rows(), w,
+                                                           StepMap{bins, power}, salt, unit, team);
+            });
+          },
+          nb::arg("store"), nb::arg("weights").none(), nb::arg("only").none(), nb::kw_only(), nb::arg("bins"),
+          nb::arg("power"), nb::arg("salt"), nb::arg("unit"), nb::arg("team"), nb::keep_alive<1, 2>())
+      .def(
+          "__init__",
+          [](OwningGroups* self, const Store& store, const Weights& weights, const std::optional<Keys>& only,
+             const Array<const double>& amplitudes, double step, bool homogeneous, std::uint64_t salt, bool unit) {
+            const double* w = checked(weights, store.rows());
+            if (amplitudes.shape(0) == 0) throw nb::value_error("a map of no coordinates");
+            const std::vector<double> sizes(amplitudes.data(), amplitudes.data() + amplitudes.shape(0));
+            new (self) OwningGroups();
+            freely([&] {
+              self->part = std::make_unique<MappedColumns>(views_of(store, self->owned, only), store.rows(), w,
+                                                           WaveMap{homogeneous, step, sizes}, salt, unit);
+            });
+          },
+          nb::arg("store"), nb::arg("weights").none(), nb::arg("only").none(), nb::kw_only(), nb::arg("amplitudes"),
+          nb::arg("step"), nb::arg("homogeneous"), nb::arg("salt"), nb::arg("unit"), nb::keep_alive<1, 2>());
+}
+
+/// The smallest and the largest value, zero included.
+template <class Store>
+nb::tuple value_range(const Store& store) {
+  TakenColumns owned;
+  float least = 0.0F;
+  float most = 0.0F;
+  for (const ColumnView& view : views_of(store, owned))
+    for (std::size_t i = 0; i < view.size; ++i) {
+      const float x = view.values == nullptr ? 1.0F : view.values[i];
+      least = std::min(least, x);
+      most = std::max(most, x);
+    }
+  return nb::make_tuple(least, most);
+}
+
+/// (ids, scores, indptr, keys of the parts), the best first.
 nb::tuple found(const ProductSearch& search, const std::vector<ScoredProduct>& best) {
   Buffer<std::uint64_t> ids;
   Buffer<double> scores;
@@ -85,27 +145,75 @@ void bind_implicit(nb::module_& m) {
   bind_search_over<ColumnStore>(search);
   bind_search_over<DenseColumns<float>>(search);
   bind_search_over<DenseColumns<double>>(search);
-  search.def_prop_ro("rows", [](const OwningSearch& self) { return self.search->rows(); })
-      .def_prop_ro("bytes", [](const OwningSearch& self) { return self.search->bytes(); })
+  search.def_prop_ro("rows", [](const OwningSearch& self) { return self.part->rows(); })
+      .def_prop_ro("bytes", [](const OwningSearch& self) { return self.part->bytes(); })
       .def_prop_ro("counts",
                    [](const OwningSearch& self) {
-                     const SearchCounts& counts = self.search->counts();
+                     const SearchCounts& counts = self.part->counts();
                      return nb::make_tuple(counts.columns, counts.entered, counts.scored);
                    })
       .def(
           "top",
           [](OwningSearch& self, const Array<const double>& residual, std::size_t most, bool prune, ListeningTeam& team) {
-            if (residual.shape(0) != self.search->rows()) throw nb::value_error("one residual a row is needed");
-            return found(*self.search, freely([&] { return self.search->top(residual.data(), most, prune, team); }));
+            if (residual.shape(0) != self.part->rows()) throw nb::value_error("one residual a row is needed");
+            return found(*self.part, freely([&] { return self.part->top(residual.data(), most, prune, team); }));
           },
           nb::arg("residual"), nb::arg("most"), nb::arg("prune"), nb::arg("team"))
+      .def(
+          "look",
+          [](OwningSearch& self, const Array<const double>& residual, std::size_t most, ListeningTeam& team) {
+            if (residual.shape(0) != self.part->rows()) throw nb::value_error("one residual a row is needed");
+            std::vector<double> bounds;
+            const auto best = freely([&] { return self.part->look(residual.data(), most, bounds, team); });
+            std::vector<std::uint64_t> keys;
+            std::vector<std::int64_t> sizes;
+            for (const ColumnView& column : self.part->columns()) {
+              keys.push_back(column.key);
+              sizes.push_back(static_cast<std::int64_t>(column.size));
+            }
+            return nb::make_tuple(found(*self.part, best), array_of(keys), array_of(bounds), array_of(sizes));
+          },
+          nb::arg("residual"), nb::arg("most"), nb::arg("team"))
       .def(
           "take",
           [](const OwningSearch& self, const Array<const std::int64_t>& indptr, const Keys& keys) {
             const Rows products = rows_of(indptr, keys, std::nullopt);
-            return taken_columns(freely([&] { return self.search->take(indptr.data(), keys.data(), products.n); }));
+            return taken_columns(freely([&] { return self.part->take(indptr.data(), keys.data(), products.n); }));
           },
           nb::arg("indptr"), nb::arg("keys"));
+
+  m.def("value_range", &value_range<ColumnStore>, nb::arg("store"));
+  m.def("value_range", &value_range<DenseColumns<float>>, nb::arg("store"));
+  m.def("value_range", &value_range<DenseColumns<double>>, nb::arg("store"));
+
+  nb::class_<OwningGroups> groups(m, "MappedColumns");
+  bind_groups_over<ColumnStore>(groups);
+  bind_groups_over<DenseColumns<float>>(groups);
+  bind_groups_over<DenseColumns<double>>(groups);
+  groups.def_prop_ro("rows", [](const OwningGroups& self) { return self.part->rows(); })
+      .def_prop_ro("width", [](const OwningGroups& self) { return self.part->width(); })
+      .def("largest", [](const OwningGroups& self, std::uint64_t key) { return self.part->largest(key); }, nb::arg("key"))
+      .def(
+          "top",
+          [](const OwningGroups& self, const Array<const double>& residual, std::size_t most, ListeningTeam& team) {
+            if (residual.shape(0) != self.part->rows()) throw nb::value_error("one residual a row is needed");
+            Buffer<std::uint64_t> ids;
+            Buffer<double> scores;
+            Buffer<std::uint64_t> columns;
+            for (const ScoredGroup& one : freely([&] { return self.part->top(residual.data(), most, team); })) {
+              ids.push(one.key);
+              scores.push(one.score);
+              columns.push(one.column);
+            }
+            return nb::make_tuple(to_numpy(std::move(ids)), to_numpy(std::move(scores)), to_numpy(std::move(columns)));
+          },
+          nb::arg("residual"), nb::arg("most"), nb::arg("team"))
+      .def(
+          "take",
+          [](const OwningGroups& self, const Keys& keys) {
+            return taken_columns(freely([&] { return self.part->take(keys.data(), keys.shape(0)); }));
+          },
+          nb::arg("keys"));
 }
 
 }  // namespace thresher::bind

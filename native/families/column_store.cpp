@@ -68,13 +68,15 @@ void ColumnStore::add(const Rows& rows) {
     const auto number = static_cast<std::uint32_t>(rows_ + i);
     for (std::int64_t j = rows.indptr[i]; j < rows.indptr[i + 1]; ++j) {
       const std::uint64_t key = rows.keys[j];
-      Part& part = parts_[part_of(mix_key(key))];
+      const std::uint64_t hash = mix_key(key);
+      if (hash < first_ || hash > last_) continue;
+      ++entries_;
+      Part& part = parts_[part_of(hash)];
       if (part.next == part.end) [[unlikely]] part.add_chunk();
       *part.next++ = {key, number, rows.values == nullptr ? 1.0F : rows.values[j]};
     }
   }
   rows_ += rows.n;
-  entries_ += static_cast<std::size_t>(rows.indptr[rows.n]);
 }
 
 void ColumnStore::finish(const double* weights, Team& team) {

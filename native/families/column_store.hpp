@@ -35,7 +35,9 @@ struct ColumnView {
 /// Within a column, rows rise, and a key that stands twice in a row counts once, with the sum of its values.
 class ColumnStore {
  public:
-  ColumnStore() : parts_(parts) {}
+  /// Keys whose hash (mix_key) lies outside [first, last] are passed over.
+  explicit ColumnStore(std::uint64_t first = 0, std::uint64_t last = ~std::uint64_t{0})
+      : parts_(parts), first_(first), last_(last) {}
   ColumnStore(const ColumnStore&) = delete;
   ColumnStore& operator=(const ColumnStore&) = delete;
 
@@ -102,6 +104,8 @@ class ColumnStore {
   };
 
   std::vector<Part> parts_;
+  std::uint64_t first_;
+  std::uint64_t last_;
   std::size_t rows_ = 0;
   std::size_t entries_ = 0;
   bool finished_ = false;

@@ -204,6 +204,13 @@ void ProductSearch::walk(BestOf<ScoredProduct>& best, std::size_t most, bool pru
   }
 }
 
+std::vector<ScoredProduct> ProductSearch::look(const double* residual, std::size_t most, std::vector<double>& bounds,
+                                               Team& team) {
+  weigh_rows(residual);
+  bounds.resize(columns_.size());
+  return look_at_columns(most, bounds, team).sorted();
+}
+
 std::vector<ScoredProduct> ProductSearch::top(const double* residual, std::size_t most, bool prune, Team& team) {
   weigh_rows(residual);
   std::vector<double> bounds(columns_.size());

@@ -49,6 +49,10 @@ class ProductSearch {
   /// The best `most` products by the residual (of rows() numbers). Without `prune`, every product is looked at.
   [[nodiscard]] std::vector<ScoredProduct> top(const double* residual, std::size_t most, bool prune, Team& team);
 
+  /// The first part of `top` alone: the best columns, and for each column what no product of it can exceed.
+  [[nodiscard]] std::vector<ScoredProduct> look(const double* residual, std::size_t most, std::vector<double>& bounds,
+                                                Team& team);
+
   /// The columns of products, given as the keys of their parts: product j has keys[indptr[j] .. indptr[j + 1]).
   [[nodiscard]] TakenColumns take(const std::int64_t* indptr, const std::uint64_t* keys, std::size_t n) const;
 

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from thresher.estimators.fgm import FGMClassifier, FGMRegressor
     from thresher.estimators.regressor import MissionRegressor
     from thresher.families.groups import Groups
+    from thresher.families.kernels import HIK, Additive
     from thresher.families.polynomial import Polynomial
     from thresher.families.tree import Tree
+    from thresher.families.union import Union
     from thresher.selecting import Interrupted, select
     from thresher.selection import Selection, load
     from thresher.sources.arrow_files import scan_parquet
@@ -56,8 +58,11 @@ _HOMES = {
     "FGMClassifier": "estimators.fgm",
     "FGMRegressor": "estimators.fgm",
     "Groups": "families.groups",
+    "Additive": "families.kernels",
+    "HIK": "families.kernels",
     "Polynomial": "families.polynomial",
     "Tree": "families.tree",
+    "Union": "families.union",
     "Interrupted": "selecting",
     "select": "selecting",
     "Selection": "selection",
@@ -76,6 +81,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "HIK",
+    "Additive",
     "BudgetedClassifier",
     "BudgetedRegressor",
     "DataError",
@@ -95,6 +102,7 @@ __all__ = [
     "SpaceError",
     "ThresherError",
     "Tree",
+    "Union",
     "UnreadableError",
     "__version__",
     "cached",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,14 @@ class Proposal(NamedTuple):
 
     ids: Ids
     scores: Floats
+
+
+def best_of(parts: Sequence[Proposal], most: int) -> Proposal:
+    """The best of several proposals; what is in more than one counts once."""
+    ids, first = np.unique(np.concatenate([part.ids for part in parts]), return_index=True)
+    scores = np.concatenate([part.scores for part in parts])[first]
+    order = np.lexsort((ids, -scores))[:most]
+    return Proposal(ids[order], scores[order])
 
 
 class Columns(NamedTuple):
@@ -73,3 +82,4 @@ class Family(ABC):
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         """Know again what the family that gave ``state`` knew."""
+        return

@@ -1,4 +1,4 @@
-"""Families by name, as they are written on the command line: ``polynomial:2,gamma=4,r=1``."""
+"""Families by name, as they are written on the command line: ``polynomial:2,gamma=4,r=1``, ``linear + hik:100``."""
 
 from __future__ import annotations
 
@@ -7,11 +7,17 @@ from collections.abc import Callable
 from typing import Any
 
 from thresher.errors import SettingsError
+from thresher.families.kernels import HIK, Additive
 from thresher.families.polynomial import Polynomial
 from thresher.families.structure import Structure
+from thresher.families.union import Union
 
 #: The families that can be written, and which of their settings goes without a name.
-NAMED: dict[str, tuple[Callable[..., Structure], str]] = {"polynomial": (Polynomial, "degree")}
+NAMED: dict[str, tuple[Callable[..., Structure], str]] = {
+    "polynomial": (Polynomial, "degree"),
+    "hik": (HIK, "bins"),
+    "additive": (Additive, "kernel"),
+}
 
 
 def structure_of(family: str | Structure) -> Structure | None:
@@ -19,8 +25,11 @@ def structure_of(family: str | Structure) -> Structure | None:
     if isinstance(family, Structure):
         return family
     if not isinstance(family, str):
-        raise SettingsError(f"family is a name or one of thresher.Groups, Tree, Polynomial, not {family!r}")
-    return None if family.strip() == "linear" else _named(family.strip())
+        raise SettingsError(f"family is a name or one of thresher's families, such as thresher.Groups, not {family!r}")
+    names = [name.strip() for name in family.split("+")]
+    if len(names) > 1:
+        return Union(*names)
+    return None if names[0] == "linear" else _named(names[0])
 
 
 def _named(text: str) -> Structure:

@@ -6,17 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from thresher import _native
-from thresher.errors import FileFormatError, SettingsError
-from thresher.expansion import Expansion, Term
-from thresher.families.family import Columns, Family, Floats, Ids, Proposal
-from thresher.families.stored import StoredColumns, scales_of
-from thresher.families.structure import Structure
+from thresher.errors import SettingsError
+from thresher.families.blocked import ColumnBlocks
+from thresher.families.family import Family
+from thresher.families.products import ProductFamily, StreamedProducts
+from thresher.families.stored import StoredColumns
+from thresher.families.structure import Structure, chosen_columns
 
 if TYPE_CHECKING:
     from thresher.working_set.settings import FGMSettings
@@ -79,11 +76,7 @@ class Polynomial(Structure):
             raise SettingsError(f"a polynomial's degree is between 2 and {MOST}, not {self.degree!r}")
         if not (self.gamma > 0 and math.isfinite(self.gamma) and self.r >= 0 and math.isfinite(self.r)):
             raise SettingsError(f"gamma is above 0 and r not below, unlike {self.gamma} and {self.r}")
-        if self.columns is not None:
-            chosen = np.unique(np.asarray(self.columns))
-            if not len(chosen) or chosen.dtype.kind not in "iu" or int(chosen.min()) < 0:
-                raise SettingsError(f"columns are given by position, unlike {self.columns!r}")
-            object.__setattr__(self, "columns", tuple(chosen.tolist()))
+        object.__setattr__(self, "columns", chosen_columns(self.columns))
 
     @property
     def powers(self) -> bool:
@@ -97,6 +90,9 @@ class Polynomial(Structure):
     def over(self, columns: StoredColumns) -> Family:
         return ProductFamily(self, columns)
 
+    def streamed(self, blocks: ColumnBlocks) -> Family:
+        return StreamedProducts(self, blocks)
+
     def fingerprint(self) -> str:
         return f"Polynomial:{asdict(self) | {'prune': None}}"
 
@@ -107,70 +103,3 @@ class Polynomial(Structure):
         for count in Counter(parts).values():
             ways /= math.factorial(count)
         return ways * self.gamma ** len(parts) * self.r**left
-
-
-class ProductFamily(Family):
-    """The products of a data's columns.
-
-    An id is the column's key, or the hash of the keys of the product's parts that it is for `Interactions` too. Which
-    columns it stands for is remembered of those that were proposed.
-    """
-
-    def __init__(self, polynomial: Polynomial, columns: StoredColumns) -> None:
-        self.polynomial = polynomial
-        self.single = columns
-        self.rows = columns.rows
-        self.parts: dict[int, tuple[int, ...]] = {}
-        chosen = polynomial.columns
-        self._search = _native.ProductSearch(
-            columns.store,
-            columns.weights,
-            None if chosen is None else np.array(chosen, np.uint64),
-            degree=polynomial.degree,
-            powers=polynomial.powers,
-            linear=polynomial.linear,
-            unit=columns.unit,
-            gamma=polynomial.gamma,
-            r=polynomial.r,
-        )
-        self.bytes = columns.bytes + self._search.bytes
-
-    def top(self, residuals: Floats, most: int) -> list[Proposal]:
-        return [self._top(np.ascontiguousarray(residual), most) for residual in residuals]
-
-    def _top(self, residual: Floats, most: int) -> Proposal:
-        ids, scores, starts, parts = self._search.top(residual, most, self.polynomial.prune, self.single.team)
-        for i, key in enumerate(ids.tolist()):
-            self.parts[key] = tuple(sorted(parts[starts[i] : starts[i + 1]].tolist()))
-        return Proposal(ids, self.single.total * scores if self.single.unit else scores)
-
-    def columns(self, ids: Ids) -> Columns:
-        products = [self.parts[key] for key in ids.tolist()]
-        starts = np.concatenate([[0], np.cumsum([len(parts) for parts in products])]).astype(np.int64)
-        keys = np.array([key for parts in products for key in parts], np.uint64)
-        indptr, rows, values, squares = self._search.take(starts, keys)
-        if self.single.unit:
-            return Columns(indptr, rows, values, scales_of(squares, self.single.total, unit=True))
-        return Columns(indptr, rows, values, np.sqrt([self.polynomial.factor(parts) for parts in products]))
-
-    def expansion(self, keys: Ids) -> Expansion:
-        return Expansion(tuple(Term(key, self.parts[key]) for key in keys.tolist()))
-
-    def report(self) -> dict[str, Any]:
-        columns, entered, scored = self._search.counts
-        return {"columns": columns, "entered": entered, "scored": scored}
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        return {
-            "ids": np.array(list(self.parts), np.uint64),
-            "sizes": np.array([len(parts) for parts in self.parts.values()], np.int64),
-            "parts": np.array([key for parts in self.parts.values() for key in parts], np.uint64),
-        }
-
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        sizes, parts = state["sizes"], state["parts"].tolist()
-        if len(sizes) != len(state["ids"]) or int(sizes.sum()) != len(parts) or (sizes < 1).any():
-            raise FileFormatError("products that are none")
-        ends = np.cumsum(sizes).tolist()
-        cut = [tuple(parts[end - size : end]) for end, size in zip(ends, sizes.tolist(), strict=True)]
-        self.parts = dict(zip(state["ids"].tolist(), cut, strict=True))

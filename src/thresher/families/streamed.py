@@ -8,7 +8,7 @@ import numpy as np
 
 from thresher import _native
 from thresher.batch import Batch
-from thresher.families.family import Columns, Family, Floats, Ids, Proposal
+from thresher.families.family import Columns, Family, Floats, Ids, Proposal, best_of
 from thresher.families.stored import scales_of
 from thresher.sources.combine import ReadAhead
 from thresher.sources.scan import is_file_source
@@ -73,7 +73,7 @@ class StreamedColumns(Family):
             begin = sums.end + 1
             for part, (ids, scores) in zip(parts, sums.top(most, self.unit), strict=True):
                 part.append(Proposal(ids, (self.total if self.unit else 1.0) * scores))
-        return [_best(part, most) for part in parts]
+        return [best_of(part, most) for part in parts]
 
     def columns(self, ids: Ids) -> Columns:
         index = _native.KeyIndex(np.ascontiguousarray(ids))
@@ -88,13 +88,6 @@ class StreamedColumns(Family):
             self._tell(batch)
         self.passes += 1
         return _compressed(np.concatenate(places), np.concatenate(rows), np.concatenate(values), len(ids), self)
-
-
-def _best(parts: list[Proposal], most: int) -> Proposal:
-    ids = np.concatenate([part.ids for part in parts])
-    scores = np.concatenate([part.scores for part in parts])
-    order = np.lexsort((ids, -scores))[:most]
-    return Proposal(ids[order], scores[order])
 
 
 def _compressed(places: Ids, rows: Ids, values: Ids, columns: int, family: StreamedColumns) -> Columns:

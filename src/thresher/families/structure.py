@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.errors import SettingsError
+from thresher.families.blocked import ColumnBlocks
 from thresher.families.family import Family, Ids
 from thresher.families.stored import StoredColumns
 
@@ -27,9 +30,23 @@ class Structure(ABC):
     def over(self, columns: StoredColumns) -> Family:
         """The family that this is for the data's columns."""
 
+    def streamed(self, blocks: ColumnBlocks) -> Family:
+        """The same where the columns do not fit into memory."""
+        raise SettingsError("this family needs its columns in memory: give more memory")
+
     @abstractmethod
     def fingerprint(self) -> str:
         """What changes when the features do."""
+
+
+def chosen_columns(columns: Sequence[int] | None) -> tuple[int, ...] | None:
+    """Columns by position, each once and rising; None for all."""
+    if columns is None:
+        return None
+    chosen = np.unique(np.asarray(columns))
+    if not len(chosen) or chosen.dtype.kind not in "iu" or int(chosen.min()) < 0:
+        raise SettingsError(f"columns are given by position, unlike {columns!r}")
+    return tuple(chosen.tolist())
 
 
 class Grouped(Structure):

@@ -16,6 +16,7 @@ from thresher.batch import Batch, Cursor
 from thresher.checkpoint import Checkpoint
 from thresher.container import check_folder
 from thresher.errors import FileFormatError, SettingsError
+from thresher.families.blocked import ColumnBlocks
 from thresher.families.family import Family
 from thresher.families.named import structure_of
 from thresher.families.stored import StoredColumns
@@ -171,14 +172,27 @@ class FGMRun:
             total = float(examples.weight.sum())
             stored = StoredColumns(examples.store, self.team, unit=unit, total=total, weights=examples.weight)
             return stored if self._structure is None else self._structure.over(stored)
-        if self._structure is not None:
-            raise SettingsError("this family needs its columns in memory: give more memory")
         assert self._memory is not None
+        if self._structure is not None:
+            return self._structure.streamed(self._blocks(examples))
         return StreamedColumns(
             self.source,
             examples.rows,
             memory=self._memory // 2,
             unit=unit,
+            weights=examples.weight,
+            batch_rows=self.how.batch_rows,
+            tell=lambda batch: self._tell(),
+        )
+
+    def _blocks(self, examples: Examples) -> ColumnBlocks:
+        assert self._memory is not None
+        return ColumnBlocks(
+            self.source,
+            self._features,
+            self.team,
+            memory=self._memory // 2,
+            unit=self.settings.scale == "norm",
             weights=examples.weight,
             batch_rows=self.how.batch_rows,
             tell=lambda batch: self._tell(),
