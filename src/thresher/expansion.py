@@ -39,13 +39,17 @@ class Coordinate(NamedTuple):
         return "cos" if self.kind.endswith("cosine") else "sin"
 
 
+#: A feature as it is.
+PLAIN = Coordinate()
+
+
 @dataclass(frozen=True, slots=True)
 class Term:
     """A feature: the product of some others (given by their keys, rising), or a coordinate of one."""
 
     key: int
     parts: tuple[int, ...]
-    coordinate: Coordinate = Coordinate()
+    coordinate: Coordinate = PLAIN
 
     def name(self, names: Mapping[int, str]) -> str:
         """What it is called, by the names of its parts: ``a² × b``, in their natural order."""
@@ -68,9 +72,8 @@ class Expansion:
 
     def to_list(self) -> list[Any]:
         """As it is written to files."""
-        plain = Coordinate()
         return [
-            [term.key, list(term.parts), *(term.coordinate if term.coordinate != plain else ())] for term in self.terms
+            [term.key, list(term.parts), *(term.coordinate if term.coordinate != PLAIN else ())] for term in self.terms
         ]
 
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -62,7 +63,7 @@ class ColumnBlocks:
         """All columns, split by a hash of their keys."""
         parts = max(1, -(-ENTRY * self.entries // self.memory))
         edges = [_KEYS * part // parts for part in range(parts + 1)]
-        for first, end in zip(edges, edges[1:], strict=False):
+        for first, end in pairwise(edges):
             yield self._read(_native.ColumnStore(first, end - 1), None)
 
     def load(self, keys: Ids) -> StoredColumns:

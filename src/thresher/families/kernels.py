@@ -47,7 +47,7 @@ class KernelFamily(Structure):
         raise NotImplementedError
 
     def scales(self, largest: Floats) -> Floats:
-        """What the coordinates of columns with these largest values are multiplied by, where they are not scaled alike."""
+        """What the coordinates of columns with these largest values count, where they are not scaled alike."""
         return np.ones(len(largest))
 
 
@@ -55,8 +55,8 @@ class KernelFamily(Structure):
 class HIK(KernelFamily):
     """The (general) intersection kernel Σ min(|x|^power, |z|^power): each column a group of unary bins (Wu, 2012).
 
-    Bin b is 1 where |x|^power reaches (b - ½) / bins of the column's largest, so the kernel's value of a column is right to
-    half a bin. Bins are scored from a histogram of the residual; only those of selected columns are formed.
+    Bin b is 1 where |x|^power reaches (b - ½) / bins of the column's largest, so the kernel's value of a column is
+    right to half a bin. Bins are scored from histograms of the residual; only those of selected columns are formed.
 
     Parameters
     ----------
@@ -100,7 +100,8 @@ class HIK(KernelFamily):
         return [Coordinate("step", float(self.power), threshold) for threshold in thresholds]
 
     def scales(self, largest: Floats) -> Floats:
-        return np.sqrt(largest / self.bins)
+        scales: Floats = np.sqrt(largest / self.bins)
+        return scales
 
 
 @dataclass(frozen=True)
@@ -166,8 +167,8 @@ class Additive(KernelFamily):
     """An additive kernel Σ_j k(x_j, z_j) by the sampled spectrum of k (Vedaldi and Zisserman, 2010).
 
     A column is a group of 2·order + 1 coordinates: cosines and sines of the column (of its logarithm, times its square
-    root, for the homogeneous kernels). They are taken less their value at 0, which the model's constant makes up for; so
-    zeros stay zeros.
+    root, for the homogeneous kernels). They are taken less their value at 0, which the model's constant makes up for;
+    so zeros stay zeros.
 
     Parameters
     ----------

@@ -111,8 +111,7 @@ class BlockedGroups(KernelGroups):
             for part, proposal in zip(parts, family.top(residuals, most), strict=True):
                 part.append(proposal)
             self.known |= family.known
-        best = [best_of(part, most) for part in parts]
-        return best
+        return [best_of(part, most) for part in parts]
 
     def columns(self, ids: Ids) -> Columns:
         keys = np.unique(np.array([self.known[key][0] for key in ids.tolist()], np.uint64))

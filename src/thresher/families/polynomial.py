@@ -49,9 +49,9 @@ class Polynomial(Structure):
 
     Notes
     -----
-    What is passed over follows from bounds. Of columns scaled alike, (Σ a x)²/Σ x² ≤ Σ a² over the rows where x ≠ 0 (Cauchy
-    and Schwarz), and a product has no rows that its parts have not; where no value is negative, the larger of the sums
-    over positive and over negative residuals is enough. Of columns as they are, |Σ a x z| ≤ Σ |a x| max |z|.
+    What is passed over follows from bounds. Of columns scaled alike, (Σ a x)²/Σ x² ≤ Σ a² over the rows where x ≠ 0
+    (Cauchy and Schwarz), and a product has no rows that its parts have not; where no value is negative, the larger of
+    the sums over positive and over negative residuals is enough. Of columns as they are, |Σ a x z| ≤ Σ |a x| max |z|.
 
     Examples
     --------

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _native
-from thresher.errors import FileFormatError, SettingsError
+from thresher.errors import FileFormatError
 from thresher.expansion import Expansion, Term
 from thresher.families.blocked import ENTRY, ColumnBlocks
 from thresher.families.family import Columns, Family, Floats, Ids, Proposal, best_of
@@ -101,7 +102,8 @@ class StreamedProducts(KnownProducts):
     """The products of columns that do not fit into memory.
 
     A first reading for each block of columns leaves those whose products may be among the best. Mostly these fit; where
-    they do not, they are loaded two blocks at a time, so that any two columns meet (Algorithm 5 of the paper).
+    they do not, they are loaded two blocks at a time (three, for products of three), so that any two columns meet
+    (Algorithm 5 of the paper).
     """
 
     def __init__(self, polynomial: Polynomial, blocks: ColumnBlocks) -> None:
@@ -137,17 +139,13 @@ class StreamedProducts(KnownProducts):
         return best, keys, bounds, sizes
 
     def _together(self, keys: Ids, sizes: NDArray[np.int64]) -> list[Ids]:
-        """Sets of columns to load: one of all, or as many as it takes for any two to be in one of them."""
+        """Sets of columns to load: one of all, or as many as it takes for those of any product to meet in one."""
         if ENTRY * int(sizes.sum()) <= self.blocks.memory:
             return [keys] if len(keys) else []
-        if self.polynomial.degree > 2:
-            raise SettingsError(
-                f"products of {self.polynomial.degree} columns need those that may be among the best in memory: give "
-                f"about {ENTRY * int(sizes.sum()) * 2 // 2**20 + 1}MB"
-            )
-        half = np.cumsum(sizes) // max(1, self.blocks.memory // (2 * ENTRY))
-        cut = np.split(keys, np.flatnonzero(np.diff(half)) + 1)
-        return [np.concatenate([cut[i], cut[j]]) for i in range(len(cut)) for j in range(i + 1, len(cut))] or [keys]
+        degree = self.polynomial.degree
+        pieces = np.cumsum(sizes) // max(1, self.blocks.memory // (degree * ENTRY))
+        cut = np.split(keys, np.flatnonzero(np.diff(pieces)) + 1)
+        return [np.concatenate(some) for some in combinations(cut, min(degree, len(cut)))]
 
     def columns(self, ids: Ids) -> Columns:
         wanted = np.unique(np.array([key for one in ids.tolist() for key in self.parts[one]], np.uint64))

@@ -29,23 +29,26 @@ class Union(Structure):
     ----------
     *families : Structure or str
         Families, or what they are called: ``"linear"``, ``"polynomial:2"``.
+    by_size : bool
+        Divide a group's score by its number of features, so that groups are not favoured over single features.
 
     Examples
     --------
     >>> import numpy as np, thresher as th
     >>> rng = np.random.default_rng(0)
     >>> X = rng.random((1000, 30))
-    >>> y = (X[:, 3] - 0.5) * (X[:, 17] - 0.5) + 0.1 * (abs(X[:, 8] - 0.5) < 0.25) > 0.05
-    >>> family = th.Union("linear", th.Polynomial(2, columns=range(20)), th.HIK(20, columns=[8]))
+    >>> y = (X[:, 3] - 0.5) * (X[:, 17] - 0.5) + 0.2 * (abs(X[:, 8] - 0.5) < 0.25) > 0.1
+    >>> family = th.Union("linear", th.Polynomial(2, columns=range(20)), th.HIK(20, columns=[8]), by_size=True)
     >>> th.FGMClassifier(k=8, family=family).fit(X, y).score(X, y) > 0.9
     True
     """
 
-    def __init__(self, *families: Structure | str) -> None:
+    def __init__(self, *families: Structure | str, by_size: bool = False) -> None:
         from thresher.families.named import structure_of
 
         if not families:
             raise SettingsError("a union of no families")
+        self.by_size = by_size
         #: None for the columns themselves.
         self.families = [structure_of(family) for family in families]
 
@@ -55,26 +58,30 @@ class Union(Structure):
                 family.check(size, settings)
 
     def over(self, columns: StoredColumns) -> Family:
-        return UnionFamily([columns if family is None else family.over(columns) for family in self.families])
+        members = [columns if family is None else family.over(columns) for family in self.families]
+        return UnionFamily(members, by_size=self.by_size)
 
     def streamed(self, blocks: ColumnBlocks) -> Family:
-        return UnionFamily([_Blocked(blocks) if one is None else one.streamed(blocks) for one in self.families])
+        members = [_Blocked(blocks) if family is None else family.streamed(blocks) for family in self.families]
+        return UnionFamily(members, by_size=self.by_size)
 
     def fingerprint(self) -> str:
-        return " + ".join("linear" if family is None else family.fingerprint() for family in self.families)
+        names = ["linear" if family is None else family.fingerprint() for family in self.families]
+        return " + ".join(names) + (" by size" if self.by_size else "")
 
 
 class UnionFamily(Family):
     """Each proposes its best, and the best of these are taken."""
 
-    def __init__(self, members: Sequence[Family]) -> None:
+    def __init__(self, members: Sequence[Family], *, by_size: bool = False) -> None:
         self.members = members
+        self.by_size = by_size
         self.rows = members[0].rows
         self.bytes = max(member.bytes for member in members)
         self.owner: dict[int, int] = {}
 
     def top(self, residuals: Floats, most: int) -> list[Proposal]:
-        proposed = [member.top(residuals, most) for member in self.members]
+        proposed = [[self._weighed(member, one) for one in member.top(residuals, most)] for member in self.members]
         best = []
         for parts in zip(*proposed, strict=True):
             for number, part in enumerate(parts):
@@ -82,6 +89,11 @@ class UnionFamily(Family):
                     self.owner.setdefault(key, number)
             best.append(best_of(parts, most))
         return best
+
+    def _weighed(self, member: Family, proposal: Proposal) -> Proposal:
+        if not self.by_size:
+            return proposal
+        return Proposal(proposal.ids, proposal.scores / np.diff(member.features(proposal.ids)[0]))
 
     def _runs(self, ids: Ids) -> Iterator[tuple[Family, Ids]]:
         """Stretches of ids of one member."""
