@@ -26,6 +26,8 @@ COMPARISONS = (
     "fgm_synthetic",
     "fgm_real",
     "fgm_groups",
+    "families",
+    "families_kernels",
 )
 OUTPUT = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
