@@ -49,8 +49,8 @@ def compressed(drawn: Any, columns: int) -> Any:
 
 
 def planted(rows: int, columns: int, length: int, count: int, *, parts: int = 2, seed: int = 0) -> Planted:
-    """Products of columns of middle rank, together in some rows and (all but one of them) in others too, so that only the
-    whole product tells the label."""
+    """Products of columns of middle rank, together in some rows and (all but one of them) in others too, so that only
+    the whole product tells the label."""
     rng = np.random.default_rng(seed)
     drawn = zipf(rows, columns, length, rng)
     chosen = rng.choice(np.arange(200, 5000), (count, parts), replace=False)
@@ -205,24 +205,24 @@ def run() -> str:
     return "\n\n".join(
         [
             "## fgm: products of columns",
-            f"Rows shaped like kddb: {rows:,} of {length} ones among {columns:,} Zipf columns, {columns**2 / 2:.0e} pairs; "
-            f"{pairs} pairs decide the label, and each of their columns is as frequent without the other. One exact "
-            "worst-case analysis, the best 10 of all columns, squares and pairs:",
+            f"Rows shaped like kddb: {rows:,} of {length} ones among {columns:,} Zipf columns, {columns**2 / 2:.0e} "
+            f"pairs; {pairs} pairs decide the label, and each of their columns is as frequent without the other. One "
+            "exact worst-case analysis, the best 10 of all columns, squares and pairs:",
             table(["analysis", "seconds"], lines),
-            f"Of {looked['columns']:,} columns that occur, {looked['entered']:,} could have a product among the best, and "
-            f"{looked['scored']:,} products were scored. Formed by hand, {one['strongest']} pairs of the planted columns "
-            f"score above the tenth; {one['missed']} of them were missed.",
-            f"A whole training, k = 100 and B = 10: {whole['iterations']} iterations in {whole['seconds']:.1f} s, memory "
-            f"grown by {whole['grown'] / gb:.2f} GB to {whole['peak'] / gb:.2f} GB (the rows included); "
+            f"Of {looked['columns']:,} columns that occur, {looked['entered']:,} could have a product among the best, "
+            f"and {looked['scored']:,} products were scored. Formed by hand, {one['strongest']} pairs of the planted "
+            f"columns score above the tenth; {one['missed']} of them were missed.",
+            f"A whole training, k = 100 and B = 10: {whole['iterations']} iterations in {whole['seconds']:.1f} s, "
+            f"memory grown by {whole['grown'] / gb:.2f} GB to {whole['peak'] / gb:.2f} GB (the rows included); "
             f"{whole['found']} of {whole['planted']} planted pairs found.",
-            f"Rows shaped like real-sim: {REAL_SIM[0]:,} of {REAL_SIM[2]} numbers among {REAL_SIM[1]:,} columns, labels by "
-            "chance. scipy.sparse forms X'DX and takes the best 10, of products as they are; scaled alike it would "
+            f"Rows shaped like real-sim: {REAL_SIM[0]:,} of {REAL_SIM[2]} numbers among {REAL_SIM[1]:,} columns, "
+            "labels by chance. scipy.sparse forms X'DX and takes the best 10, of products as they are; scaled alike it would "
             "form a second such product.",
             table(["analysis", "seconds", "scipy.sparse takes times as long"], near_lines),
             f"Same answer: {'yes' if near['same'] else 'no'}. Memory of an analysis beyond the columns: "
             f"{memory['ours'] / 2**20:.0f} MB, scipy.sparse {memory['scipy'] / 2**20:.0f} MB.",
-            f"Products of three: 100,000 rows of 30 ones among 100,000 columns, 10 planted triples whose pairs are more "
-            f"frequent than they are. k = 30 and B = 5: {three['found']} of {three['planted']} found in "
+            f"Products of three: 100,000 rows of 30 ones among 100,000 columns, 10 planted triples whose pairs are "
+            f"more frequent than they are. k = 30 and B = 5: {three['found']} of {three['planted']} found in "
             f"{three['iterations']} iterations and {three['seconds']:.1f} s; an iteration scored "
             f"{three['search']['scored'] // three['iterations']:,} products, {visited:.1e} of all.",
         ]

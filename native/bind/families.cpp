@@ -107,6 +107,12 @@ void bind_families(nb::module_& m) {
       .def_prop_ro("rows", &ColumnStore::rows)
       .def_prop_ro("entries", &ColumnStore::entries)
       .def_prop_ro("columns", &ColumnStore::columns)
+      .def_prop_ro("keys",
+                   [](const ColumnStore& store) {
+                     std::vector<std::uint64_t> keys;
+                     for (const ColumnView& view : store.views()) keys.push_back(view.key);
+                     return array_of(keys);
+                   })
       .def_prop_ro("bytes", &ColumnStore::bytes)
       .def("top", &top<ColumnStore>, nb::arg("residuals"), nb::arg("most"), nb::arg("unit"), nb::arg("team"))
       .def("sums", &sums<ColumnStore>, nb::arg("residual"), nb::arg("keys"), nb::arg("team"))

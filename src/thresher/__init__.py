@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from thresher.families.groups import Groups
     from thresher.families.kernels import HIK, Additive
     from thresher.families.polynomial import Polynomial
+    from thresher.families.spectrum import Spectrum
     from thresher.families.tree import Tree
     from thresher.families.union import Union
     from thresher.selecting import Interrupted, select
@@ -61,6 +62,7 @@ _HOMES = {
     "Additive": "families.kernels",
     "HIK": "families.kernels",
     "Polynomial": "families.polynomial",
+    "Spectrum": "families.spectrum",
     "Tree": "families.tree",
     "Union": "families.union",
     "Interrupted": "selecting",
@@ -100,6 +102,7 @@ __all__ = [
     "SettingsError",
     "Source",
     "SpaceError",
+    "Spectrum",
     "ThresherError",
     "Tree",
     "Union",

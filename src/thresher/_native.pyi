@@ -315,6 +315,7 @@ class ColumnStore:
     rows: int
     entries: int
     columns: int
+    keys: U64
     bytes: int
     def __init__(self, first: int = 0, last: int = 2**64 - 1) -> None: ...
     def add(self, indptr: I64, keys: U64, values: F32 | None) -> None: ...

@@ -9,6 +9,7 @@ from typing import Any
 from thresher.errors import SettingsError
 from thresher.families.kernels import HIK, Additive
 from thresher.families.polynomial import Polynomial
+from thresher.families.spectrum import Spectrum
 from thresher.families.structure import Structure
 from thresher.families.union import Union
 
@@ -17,6 +18,7 @@ NAMED: dict[str, tuple[Callable[..., Structure], str]] = {
     "polynomial": (Polynomial, "degree"),
     "hik": (HIK, "bins"),
     "additive": (Additive, "kernel"),
+    "spectrum": (Spectrum, "by"),
 }
 
 

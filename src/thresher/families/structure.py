@@ -14,6 +14,7 @@ from thresher.errors import SettingsError
 from thresher.families.blocked import ColumnBlocks
 from thresher.families.family import Family, Ids
 from thresher.families.stored import StoredColumns
+from thresher.space import FeatureSpace
 
 if TYPE_CHECKING:
     from thresher.working_set.settings import FGMSettings
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 class Structure(ABC):
     """Which features there are, or which belong together, before there is any data."""
+
+    def at(self, space: FeatureSpace) -> Structure:
+        """The same for data of these features; raise unless it goes with them."""
+        return self
 
     @abstractmethod
     def check(self, size: int | None, settings: FGMSettings) -> None:

@@ -15,6 +15,7 @@ from thresher.families.blocked import ColumnBlocks
 from thresher.families.family import Columns, Family, Floats, Ids, Proposal, best_of
 from thresher.families.stored import StoredColumns
 from thresher.families.structure import Structure
+from thresher.space import FeatureSpace
 
 if TYPE_CHECKING:
     from thresher.working_set.settings import FGMSettings
@@ -43,14 +44,19 @@ class Union(Structure):
     True
     """
 
-    def __init__(self, *families: Structure | str, by_size: bool = False) -> None:
+    def __init__(self, *families: Structure | str | None, by_size: bool = False) -> None:
         from thresher.families.named import structure_of
 
         if not families:
             raise SettingsError("a union of no families")
         self.by_size = by_size
         #: None for the columns themselves.
-        self.families = [structure_of(family) for family in families]
+        self.families = [None if family is None else structure_of(family) for family in families]
+
+    def at(self, space: FeatureSpace) -> Union:
+        here = Union(*self.families, by_size=self.by_size)
+        here.families = [None if family is None else family.at(space) for family in self.families]
+        return here
 
     def check(self, size: int | None, settings: FGMSettings) -> None:
         for family in self.families:

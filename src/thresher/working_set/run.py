@@ -75,6 +75,7 @@ class FGMRun:
     ) -> None:
         structure = structure_of(family)
         if structure is not None:
+            structure = structure.at(source.space)
             structure.check(source.space.size, settings)
         elif source.space.size is not None and settings.k > source.space.size and not how.lenient:
             raise SettingsError(f"k = {settings.k} of {source.space.size} columns: ask for no more than there are")
