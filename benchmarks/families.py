@@ -216,8 +216,8 @@ def run() -> str:
             f"memory grown by {whole['grown'] / gb:.2f} GB to {whole['peak'] / gb:.2f} GB (the rows included); "
             f"{whole['found']} of {whole['planted']} planted pairs found.",
             f"Rows shaped like real-sim: {REAL_SIM[0]:,} of {REAL_SIM[2]} numbers among {REAL_SIM[1]:,} columns, "
-            "labels by chance. scipy.sparse forms X'DX and takes the best 10, of products as they are; scaled alike it would "
-            "form a second such product.",
+            "labels by chance. scipy.sparse forms X'DX and takes the best 10, of products as they are; scaled alike it "
+            "would form a second such product.",
             table(["analysis", "seconds", "scipy.sparse takes times as long"], near_lines),
             f"Same answer: {'yes' if near['same'] else 'no'}. Memory of an analysis beyond the columns: "
             f"{memory['ours'] / 2**20:.0f} MB, scipy.sparse {memory['scipy'] / 2**20:.0f} MB.",

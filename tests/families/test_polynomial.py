@@ -185,13 +185,14 @@ def test_streamed_is_in_memory_to_the_bit(tmp_path: Any, classes: int) -> None:
         assert same_model(again, whole)
 
 
-def test_it_resumes_where_it_was_stopped(tmp_path: Any) -> None:
+@pytest.mark.parametrize("family", ["polynomial:2", "linear + polynomial:2 + hik:3"])
+def test_it_resumes_where_it_was_stopped(family: str, tmp_path: Any) -> None:
     path, saved = sparse_file(tmp_path / "rows.svm"), tmp_path / "saved"
-    settings = {"k": 8, "B": 2, "method": "fgm", "family": "polynomial:2"}
+    settings = {"k": 8, "B": 2, "method": "fgm", "family": family}
     whole = th.select(path, **settings)
 
     def stop(progress: Any) -> None:
-        if progress.passes_done == 3:
+        if progress.passes_done == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(th.Interrupted):
@@ -202,6 +203,20 @@ def test_it_resumes_where_it_was_stopped(tmp_path: Any) -> None:
         th.select(path, checkpoint=saved, every=0.0, progress=stop, **settings)
     with pytest.raises(th.ResumeError):
         th.select(path, checkpoint=saved, **settings | {"family": "polynomial:2,gamma=2"})
+
+
+def test_it_predicts_from_a_table(tmp_path: Any) -> None:
+    x, y = nonlinear()
+    x = x[:, :5]
+    path = tmp_path / "rows.csv"
+    lines = [",".join(f"{v:.9g}" for v in (*row, label)) for row, label in zip(x.astype(float), y, strict=True)]
+    path.write_text("\n".join(["a,b,c,d,e,y", *lines]) + "\n")
+    found = th.select(str(path), k=4, method="fgm", family="polynomial:2", target="y")
+    found.save(tmp_path / "out.thr")
+    again = th.load(tmp_path / "out.thr")
+    assert "b²" in again.names
+    assert again.predict(str(path)).tolist() == found.predict(str(path)).tolist()
+    assert (again.predict(str(path)) == y).mean() > 0.6
 
 
 def test_only_some_columns() -> None:

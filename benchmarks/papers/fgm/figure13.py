@@ -74,8 +74,8 @@ def run(few: int = 2000) -> str:
         return f"{title}\n\nNot run: {VARIABLE} names no folder of LIBSVM files."
     parts = [
         title,
-        "The paper (mnist38, real-sim, kddb with O(10^14) products): FGM is much faster than LIBLINEAR on all products, "
-        "which it cannot form for kddb; there FGM trains within 1000 seconds on four cores.",
+        "The paper (mnist38, real-sim, kddb with O(10^14) products): FGM is much faster than LIBLINEAR on all "
+        "products, which it cannot form for kddb; there FGM trains within 1000 seconds on four cores.",
         f"Here mnist38 (pixels in [0, 1]), reuters_acq for real-sim, and rows shaped like kddb. C = 1, columns as they "
         f"are. l1-PSVM is LIBLINEAR on the products formed of the first {few} rows: all of them would not fit.",
     ]

@@ -23,6 +23,7 @@ def make_selection(
     found = engine.found()
     several = len(found.weights) > 1
     settings = engine.settings
+    reading = source.reading()
     expansion = engine.family.expansion(found.keys)
     return Selection(
         names_of(source, found.keys) if expansion is None else names_of_terms(source, expansion),
@@ -43,6 +44,7 @@ def make_selection(
             "iterations": engine.loop.rounds,
             "skipped": examples.skipped,
             "plan": plan,
+            **({} if reading is None else {"reading": reading}),
         },
     )
 
