@@ -127,11 +127,12 @@ def test_a_union_has_the_best_of_all() -> None:
     assert found.scores.tolist() == np.sort(scores)[::-1][:7].tolist()
     starts, keys = family.features(found.ids)
     assert starts[-1] == len(keys) == len(family.columns(found.ids).scales)
-    model = th.FGMClassifier(k=8, family=th.Union(*members, by_size=True)).fit(x, y)
-    kinds = {(len(term.parts), term.coordinate.kind) for term in model.selection_.space.expansion.terms}
+    model = th.select(x, y, k=8, method="fgm", family=th.Union(*members, by_size=True))
+    kinds = {(len(term.parts), term.coordinate.kind) for term in model.space.expansion.terms}
     assert {(2, "itself"), (1, "step")} <= kinds
-    assert model.score(x, y) > th.FGMClassifier(k=8).fit(x, y).score(x, y) + 0.1
-    assert len(model.get_feature_names_out()) == len(set(model.get_feature_names_out()))
+    linear = th.select(x, y, k=8, method="fgm")
+    assert (model.predict(x) == y).mean() > (linear.predict(x) == y).mean() + 0.1
+    assert len(model.names) == len(set(model.names))
 
 
 @pytest.mark.parametrize("family", ["hik:8", "additive:gaussian", "linear + polynomial:2 + hik:5", "linear"])

@@ -147,16 +147,17 @@ def sampled(kernel: str, gamma: float, order: int, span: float) -> tuple[float, 
     """
     spectrum = _spectrum(kernel, gamma)
     unit = math.sqrt(gamma) if kernel == "gaussian" else 1.0
-    differences = np.linspace(0.0, span if kernel == "gaussian" else 30.0, 2000)
+    differences = np.linspace(0.0, span if kernel == "gaussian" else 30.0, 600)
     damped = np.exp(-differences / 2) if spectrum.homogeneous else 1.0
     multiples = np.arange(1, order + 1)
 
     def tried(step: float) -> tuple[float, float]:
         weights = 2 * step * spectrum.density(multiples * step)
-        waves = np.cos(np.outer(differences, multiples * step)) @ weights + step * spectrum.density(np.zeros(1))
+        waves = (np.cos(np.outer(differences, multiples * step)) * weights).sum(axis=1)
+        waves += step * spectrum.density(np.zeros(1))
         return float(np.abs(damped * (spectrum.kernel(differences) - waves)).max()), step
 
-    error, step = min(tried(step) for step in unit * np.linspace(0.02, 3.0, 299))
+    error, step = min(tried(step) for step in unit * np.linspace(0.02, 3.0, 150))
     weights = 2 * step * spectrum.density(multiples * step)
     first = math.sqrt(step * float(spectrum.density(np.zeros(1))[0]))
     return step, (first, *np.sqrt(weights).tolist()), error
