@@ -26,6 +26,7 @@ COMPARISONS = (
     "fgm_synthetic",
     "fgm_real",
     "fgm_groups",
+    "fgm_rivals",
     "families",
     "families_kernels",
 )

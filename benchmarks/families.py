@@ -75,7 +75,7 @@ def stored(x: Any, threads: int = 0, *, unit: bool = True) -> StoredColumns:
     for batch, _ in as_source(x, np.zeros(x.shape[0])).batches():
         store.add(batch.indptr, batch.keys, batch.values)
     store.finish(team, None)
-    return StoredColumns(store, team, unit=unit)
+    return StoredColumns(store, team, power=1.0 if unit else 0.0)
 
 
 def by_hand(x: Any, residual: Any, columns: Any) -> dict[tuple[int, ...], float]:

@@ -28,13 +28,13 @@ struct Owning {
 using OwningSearch = Owning<ProductSearch>;
 using OwningGroups = Owning<MappedColumns>;
 
-std::vector<ColumnView> views_of(const ColumnStore& store, TakenColumns&) { return store.views(); }
+std::vector<ColumnView> views_of(ColumnStore& store, TakenColumns&, Team&) { return store.views(); }
 
 template <class T>
-std::vector<ColumnView> views_of(const DenseColumns<T>& dense, TakenColumns& owned) {
+std::vector<ColumnView> views_of(DenseColumns<T>& dense, TakenColumns& owned, Team& team) {
   std::vector<std::uint64_t> keys(dense.columns());
   std::iota(keys.begin(), keys.end(), std::uint64_t{0});
-  owned = dense.take(keys.data(), keys.size());
+  owned = dense.take(keys.data(), keys.size(), team);
   std::vector<ColumnView> views;
   for (std::size_t j = 0; j < keys.size(); ++j) {
     const std::int64_t begin = owned.indptr[j];
@@ -46,8 +46,8 @@ std::vector<ColumnView> views_of(const DenseColumns<T>& dense, TakenColumns& own
 
 /// The columns of a store; with `only`, those of these keys.
 template <class Store>
-std::vector<ColumnView> views_of(const Store& store, TakenColumns& owned, const std::optional<Keys>& only) {
-  std::vector<ColumnView> views = views_of(store, owned);
+std::vector<ColumnView> views_of(Store& store, TakenColumns& owned, const std::optional<Keys>& only, Team& team) {
+  std::vector<ColumnView> views = views_of(store, owned, team);
   if (only) {
     const KeyIndex wanted(only->data(), only->shape(0));
     std::erase_if(views, [&](const ColumnView& view) { return wanted.find(view.key) == KeyIndex::none; });
@@ -59,17 +59,18 @@ template <class Store>
 void bind_search_over(nb::class_<OwningSearch>& search) {
   search.def(
       "__init__",
-      [](OwningSearch* self, const Store& store, const Weights& weights, const std::optional<Keys>& only,
-         std::size_t degree, bool powers, bool linear, bool unit, double gamma, double r) {
+      [](OwningSearch* self, Store& store, const Weights& weights, const std::optional<Keys>& only,
+         std::size_t degree, bool powers, bool linear, bool unit, double gamma, double r,
+         ListeningTeam& team) {
         const double* w = checked(weights, store.rows());
         new (self) OwningSearch();
         freely([&] {
           const ProductTerms terms{degree, powers, linear, unit, gamma, r};
-          self->part = std::make_unique<ProductSearch>(views_of(store, self->owned, only), store.rows(), w, terms);
+          self->part = std::make_unique<ProductSearch>(views_of(store, self->owned, only, team), store.rows(), w, terms);
         });
       },
       nb::arg("store"), nb::arg("weights").none(), nb::arg("only").none(), nb::kw_only(), nb::arg("degree"),
-      nb::arg("powers"), nb::arg("linear"), nb::arg("unit"), nb::arg("gamma") = 1.0, nb::arg("r") = 1.0,
+      nb::arg("powers"), nb::arg("linear"), nb::arg("unit"), nb::arg("gamma"), nb::arg("r"), nb::arg("team"),
       nb::keep_alive<1, 2>());
 }
 
@@ -78,12 +79,12 @@ void bind_groups_over(nb::class_<OwningGroups>& groups) {
   groups
       .def(
           "__init__",
-          [](OwningGroups* self, const Store& store, const Weights& weights, const std::optional<Keys>& only,
+          [](OwningGroups* self, Store& store, const Weights& weights, const std::optional<Keys>& only,
              std::size_t bins, double power, std::uint64_t salt, bool unit, ListeningTeam& team) {
             const double* w = checked(weights, store.rows());
             new (self) OwningGroups();
             freely([&] {
-              self->part = std::make_unique<MappedColumns>(views_of(store, self->owned, only), store.rows(), w,
+              self->part = std::make_unique<MappedColumns>(views_of(store, self->owned, only, team), store.rows(), w,
                                                            StepMap{bins, power}, salt, unit, team);
             });
           },
@@ -91,28 +92,30 @@ void bind_groups_over(nb::class_<OwningGroups>& groups) {
           nb::arg("power"), nb::arg("salt"), nb::arg("unit"), nb::arg("team"), nb::keep_alive<1, 2>())
       .def(
           "__init__",
-          [](OwningGroups* self, const Store& store, const Weights& weights, const std::optional<Keys>& only,
-             const Array<const double>& amplitudes, double step, bool homogeneous, std::uint64_t salt, bool unit) {
+          [](OwningGroups* self, Store& store, const Weights& weights, const std::optional<Keys>& only,
+             const Array<const double>& amplitudes, double step, bool homogeneous, std::uint64_t salt, bool unit,
+             ListeningTeam& team) {
             const double* w = checked(weights, store.rows());
             if (amplitudes.shape(0) == 0) throw nb::value_error("a map of no coordinates");
             const std::vector<double> sizes(amplitudes.data(), amplitudes.data() + amplitudes.shape(0));
             new (self) OwningGroups();
             freely([&] {
-              self->part = std::make_unique<MappedColumns>(views_of(store, self->owned, only), store.rows(), w,
+              self->part = std::make_unique<MappedColumns>(views_of(store, self->owned, only, team), store.rows(), w,
                                                            WaveMap{homogeneous, step, sizes}, salt, unit);
             });
           },
           nb::arg("store"), nb::arg("weights").none(), nb::arg("only").none(), nb::kw_only(), nb::arg("amplitudes"),
-          nb::arg("step"), nb::arg("homogeneous"), nb::arg("salt"), nb::arg("unit"), nb::keep_alive<1, 2>());
+          nb::arg("step"), nb::arg("homogeneous"), nb::arg("salt"), nb::arg("unit"), nb::arg("team"),
+          nb::keep_alive<1, 2>());
 }
 
 /// The smallest and the largest value, zero included.
 template <class Store>
-nb::tuple value_range(const Store& store) {
+nb::tuple value_range(Store& store, ListeningTeam& team) {
   TakenColumns owned;
   float least = 0.0F;
   float most = 0.0F;
-  for (const ColumnView& view : views_of(store, owned))
+  for (const ColumnView& view : views_of(store, owned, team))
     for (std::size_t i = 0; i < view.size; ++i) {
       const float x = view.values == nullptr ? 1.0F : view.values[i];
       least = std::min(least, x);
@@ -182,9 +185,9 @@ void bind_implicit(nb::module_& m) {
           },
           nb::arg("indptr"), nb::arg("keys"));
 
-  m.def("value_range", &value_range<ColumnStore>, nb::arg("store"));
-  m.def("value_range", &value_range<DenseColumns<float>>, nb::arg("store"));
-  m.def("value_range", &value_range<DenseColumns<double>>, nb::arg("store"));
+  m.def("value_range", &value_range<ColumnStore>, nb::arg("store"), nb::arg("team"));
+  m.def("value_range", &value_range<DenseColumns<float>>, nb::arg("store"), nb::arg("team"));
+  m.def("value_range", &value_range<DenseColumns<double>>, nb::arg("store"), nb::arg("team"));
 
   nb::class_<OwningGroups> groups(m, "MappedColumns");
   bind_groups_over<ColumnStore>(groups);

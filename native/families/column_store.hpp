@@ -61,7 +61,7 @@ class ColumnStore {
             Team& team) const;
 
   /// The columns of these keys; an empty one for a key that does not occur.
-  [[nodiscard]] TakenColumns take(const std::uint64_t* keys, std::size_t n) const;
+  [[nodiscard]] TakenColumns take(const std::uint64_t* keys, std::size_t n, Team&) const;
 
   /// Every column, where it stands.
   [[nodiscard]] std::vector<ColumnView> views() const;

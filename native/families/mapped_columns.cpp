@@ -97,7 +97,7 @@ double MappedColumns::step_score(std::size_t c, const double* residual, Scratch&
     scratch.sums[bin - 1] += residual[column.rows[i]];
     scratch.squares[bin - 1] += weight(column.rows[i]);
   }
-  const ScoreRule rule{unit_};
+  const ScoreRule rule{unit_ ? 1.0 : 0.0};
   const double scale = unit_ ? 1.0 : largest_[c] / static_cast<double>(step_map_.bins);
   double sum = 0.0;
   double square = 0.0;
@@ -125,7 +125,7 @@ double MappedColumns::wave_score(std::size_t c, const double* residual, Scratch&
       scratch.squares[k] += x * x * w;
     }
   }
-  const ScoreRule rule{unit_};
+  const ScoreRule rule{unit_ ? 1.0 : 0.0};
   double score = 0.0;
   for (std::size_t k = 0; k < n; ++k) score += rule(scratch.sums[k], scratch.squares[k]);
   return score;

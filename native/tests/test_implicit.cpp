@@ -43,7 +43,7 @@ TEST(the_best_products_are_those_of_all_products_formed) {
     ColumnStore all;
     all.add({formed.indptr.data(), formed.keys.data(), formed.valued ? formed.values.data() : nullptr, rows.n, {}});
     all.finish(nullptr, team);
-    const std::vector<Scored> expected = all.top(residual.data(), 1, 9, ScoreRule{true}, team)[0].sorted();
+    const std::vector<Scored> expected = all.top(residual.data(), 1, 9, ScoreRule{1.0}, team)[0].sorted();
 
     ColumnStore store;
     store.add(rows);
@@ -79,7 +79,7 @@ TEST(groups_of_steps_are_scored_as_the_steps_are) {
         double sum = 0.0;
         for (auto i = static_cast<std::size_t>(steps.indptr[b]); i < static_cast<std::size_t>(steps.indptr[b + 1]); ++i)
           sum += residual[steps.rows[i]] * steps.values[i];
-        score += ScoreRule{true}(sum, steps.squares[b]);
+        score += ScoreRule{1.0}(sum, steps.squares[b]);
       }
       CHECK(std::fabs(score - one.score) <= 1e-9 * (1.0 + score));
     }

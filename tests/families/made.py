@@ -31,7 +31,7 @@ def stored(source: Source, *, unit: bool = True, weights: Any = None, team: Any 
         store.add(batch.indptr, batch.keys, batch.values)
     store.finish(team, weights)
     total = None if weights is None else float(weights.sum())
-    return StoredColumns(store, team, unit=unit, total=total, weights=weights)
+    return StoredColumns(store, team, power=1.0 if unit else 0.0, total=total, weights=weights)
 
 
 def columns_of(x: Any, **how: Any) -> StoredColumns:

@@ -94,7 +94,9 @@ def select(
     family: Annotated[
         str, typer.Option(help="fgm: where features come from: linear, polynomial:2 and others.")
     ] = "linear",
-    scale: Annotated[str, typer.Option(help="fgm: norm scales columns alike, none takes them as they are.")] = "norm",
+    scale: Annotated[
+        str, typer.Option(help="fgm: norm scales columns alike, none leaves them, root is half way.")
+    ] = "norm",
     tol: Annotated[float, typer.Option(help="fgm: end once an iteration gains no more than this share.")] = 0.0,
     inner_tol: Annotated[float, typer.Option(help="fgm: how exactly each small problem is solved.")] = 1e-3,
     iterations: Annotated[int | None, typer.Option(help="fgm: at most so many.")] = None,

@@ -43,7 +43,7 @@ class ColumnBlocks:
         team: _native.Team,
         *,
         memory: int,
-        unit: bool,
+        power: float,
         weights: Floats,
         batch_rows: int = DEFAULT_ROWS,
         tell: Callable[[Batch], None] | None = None,
@@ -52,7 +52,7 @@ class ColumnBlocks:
         self.rows = len(weights)
         self.entries = entries
         self.memory = memory
-        self.unit = unit
+        self.power = power
         self.weights = weights
         self.team = team
         self.batch_rows = batch_rows
@@ -77,7 +77,7 @@ class ColumnBlocks:
         self.passes += 1
         store.finish(self.team, self.weights)
         total = float(self.weights.sum())
-        return StoredColumns(store, self.team, unit=self.unit, total=total, weights=self.weights)
+        return StoredColumns(store, self.team, power=self.power, total=total, weights=self.weights)
 
     def value_range(self) -> tuple[float, float]:
         """The smallest and the largest value, zero included; a reading."""

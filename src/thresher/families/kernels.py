@@ -17,7 +17,7 @@ from thresher.families.blocked import ColumnBlocks
 from thresher.families.family import Family, Floats
 from thresher.families.mapped import BlockedGroups, MappedFamily
 from thresher.families.stored import StoredColumns
-from thresher.families.structure import Structure, chosen_columns
+from thresher.families.structure import Structure, check_scale, chosen_columns
 
 if TYPE_CHECKING:
     from thresher.working_set.settings import FGMSettings
@@ -29,11 +29,13 @@ class KernelFamily(Structure):
     columns: Sequence[int] | None
 
     def check(self, size: int | None, settings: FGMSettings) -> None:
+        check_scale(settings.power)
         if size is not None and self.columns is not None and max(self.columns) >= size:
             raise SettingsError(f"groups of column {max(self.columns)}, and columns go from 0 to {size - 1}")
 
     def over(self, columns: StoredColumns) -> MappedFamily:
-        return MappedFamily(self, columns, _native.value_range(columns.store))
+        columns.check()
+        return MappedFamily(self, columns, _native.value_range(columns.store, columns.team))
 
     def streamed(self, blocks: ColumnBlocks) -> Family:
         return BlockedGroups(self, blocks)

@@ -69,9 +69,7 @@ class MappedFamily(KernelGroups):
         self.rows = columns.rows
         self.bytes = columns.bytes
         only = None if kernel.columns is None else np.array(kernel.columns, np.uint64)
-        how = kernel.map_of(value_range) | {"salt": self.salt, "unit": columns.unit}
-        if "bins" in how:
-            how["team"] = columns.team
+        how = kernel.map_of(value_range) | {"salt": self.salt, "unit": columns.unit, "team": columns.team}
         self._groups = _native.MappedColumns(columns.store, columns.weights, only, **how)
 
     def top(self, residuals: Floats, most: int) -> list[Proposal]:
@@ -90,7 +88,7 @@ class MappedFamily(KernelGroups):
         known = [self.known[key] for key in ids.tolist()]
         indptr, rows, values, squares = self._groups.take(np.array([column for column, _ in known], np.uint64))
         if self.single.unit:
-            return Columns(indptr, rows, values, scales_of(squares, self.single.total, unit=True))
+            return Columns(indptr, rows, values, scales_of(squares, self.single.total, 1.0))
         scales = self.kernel.scales(np.array([largest for _, largest in known]))
         return Columns(indptr, rows, values, np.repeat(scales, self.width))
 

@@ -13,7 +13,7 @@ from thresher.families.blocked import ColumnBlocks
 from thresher.families.family import Family
 from thresher.families.products import ProductFamily, StreamedProducts
 from thresher.families.stored import StoredColumns
-from thresher.families.structure import Structure, chosen_columns
+from thresher.families.structure import Structure, check_scale, chosen_columns
 
 if TYPE_CHECKING:
     from thresher.working_set.settings import FGMSettings
@@ -84,6 +84,7 @@ class Polynomial(Structure):
         return self.degree == 2 if self.squares is None else self.squares
 
     def check(self, size: int | None, settings: FGMSettings) -> None:
+        check_scale(settings.power)
         if size is not None and self.columns is not None and self.columns[-1] >= size:
             raise SettingsError(f"products of column {self.columns[-1]}, and columns go from 0 to {size - 1}")
 

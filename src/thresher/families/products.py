@@ -65,7 +65,9 @@ class ProductFamily(KnownProducts):
             unit=columns.unit,
             gamma=polynomial.gamma,
             r=polynomial.r,
+            team=columns.team,
         )
+        columns.check()
         self.bytes = columns.bytes + self._search.bytes
 
     def top(self, residuals: Floats, most: int) -> list[Proposal]:
@@ -90,7 +92,7 @@ class ProductFamily(KnownProducts):
         keys = np.array([key for parts in products for key in parts], np.uint64)
         indptr, rows, values, squares = self._search.take(starts, keys)
         if self.single.unit:
-            return Columns(indptr, rows, values, scales_of(squares, self.single.total, unit=True))
+            return Columns(indptr, rows, values, scales_of(squares, self.single.total, 1.0))
         return Columns(indptr, rows, values, np.sqrt([self.polynomial.factor(parts) for parts in products]))
 
     def report(self) -> dict[str, Any]:

@@ -54,6 +54,12 @@ def chosen_columns(columns: Sequence[int] | None) -> tuple[int, ...] | None:
     return tuple(chosen.tolist())
 
 
+def check_scale(power: float) -> None:
+    """Raise where columns are scaled half way: bounds and maps are of columns scaled alike, or as they are."""
+    if power not in (0.0, 1.0):
+        raise SettingsError('this family knows columns scaled alike (scale="norm") and as they are (None), not between')
+
+
 class Grouped(Structure):
     """Which features belong together."""
 

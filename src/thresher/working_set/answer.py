@@ -12,30 +12,36 @@ from thresher.losses import get_loss
 from thresher.selection import Selection
 from thresher.sources.source import Source
 from thresher.version import __version__
-from thresher.working_set.fgm import FGMEngine
+from thresher.working_set.fgm import FGMEngine, Found
 from thresher.working_set.reading import Examples
 
 
 def make_selection(
-    engine: FGMEngine, examples: Examples, source: Source, plan: dict[str, Any], *, fingerprint: bool = True
+    found: Found,
+    engine: FGMEngine,
+    examples: Examples,
+    source: Source,
+    plan: dict[str, Any],
+    *,
+    named: bool = True,
+    fingerprint: bool = True,
 ) -> Selection:
-    """What an engine has found so far, as everybody sees it; a fingerprint of the data takes a reading of it."""
-    found = engine.found()
+    """What an engine has found, as everybody sees it. Names and a fingerprint of the data may take a reading of it."""
     several = len(found.weights) > 1
     settings = engine.settings
     reading = source.reading()
     expansion = engine.family.expansion(found.keys)
     return Selection(
-        names_of(source, found.keys) if expansion is None else names_of_terms(source, expansion),
+        _names(source, found.keys, expansion) if named else [f"#{key}" for key in found.keys.tolist()],
         found.keys,
         found.weights if several else found.weights[0],
         np.zeros(len(found.keys)),
         found.counts,
         found.shifts + 0.0,
-        get_loss(settings.loss),
+        get_loss(f"rest:{settings.loss}" if several and not source.multilabel else settings.loss),
         examples.classes,
         source.space if expansion is None else source.space.expanded(expansion),
-        {"method": "fgm", **settings.to_dict(), "one_vs_rest": several and not source.multilabel},
+        {"method": "fgm", **settings.to_dict()},
         {
             "thresher": __version__,
             "data": source.describe(),
@@ -49,10 +55,12 @@ def make_selection(
     )
 
 
-def names_of_terms(source: Source, expansion: Expansion) -> list[str]:
-    """The names of features by the names of those that they are made of."""
-    keys = np.unique(np.array([part for term in expansion.terms for part in term.parts], np.uint64))
-    names = dict(zip(keys.tolist(), names_of(source, keys), strict=True))
+def _names(source: Source, keys: Ids, expansion: Expansion | None) -> list[str]:
+    """The names of features, by those of others where they are made of these."""
+    if expansion is None:
+        return names_of(source, keys)
+    parts = np.unique(np.array([part for term in expansion.terms for part in term.parts], np.uint64))
+    names = dict(zip(parts.tolist(), names_of(source, parts), strict=True))
     return [term.name(names) for term in expansion.terms]
 
 
