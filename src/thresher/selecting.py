@@ -151,8 +151,9 @@ def select(
         Of fgm: features proposed at a time, weight of the loss, and more, see
         `thresher.working_set.settings.FGMSettings`. Its constant is ``intercept``, its classes are learned each
         against the rest.
-    family : "linear" or Family
-        Of fgm: where features come from, such as `thresher.Groups`; ``linear`` are the features themselves.
+    family : str or family
+        Of fgm: where features come from, such as `thresher.Groups`, or ``"polynomial:2"`` for all products of two;
+        ``linear`` are the features themselves.
     validation : like test, optional
         Of fgm: data to score on after every iteration. The best iteration is the answer.
     threads : int

@@ -92,7 +92,7 @@ def select(
     ] = None,
     C: Annotated[float, typer.Option("--C", help="fgm: weight of the loss.")] = 10.0,
     family: Annotated[
-        str, typer.Option(help="fgm: where features come from: linear, polynomial:2 and others.")
+        str, typer.Option(help="fgm: linear, polynomial:2, hik:100, additive:chi2, spectrum:prefix, or several with +.")
     ] = "linear",
     scale: Annotated[
         str, typer.Option(help="fgm: norm scales columns alike, none leaves them, root is half way.")
