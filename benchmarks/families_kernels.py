@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.fgm_groups import VARIABLE as RIVALS
 from benchmarks.fgm_real import VARIABLE, load
 from benchmarks.harness import table
+from benchmarks.run_rivals import VARIABLE as RIVALS
 from thresher import HIK, Additive, FGMClassifier
 
 #: What is chosen from on rows held out.

@@ -13,9 +13,9 @@ import numpy as np
 
 from benchmarks.families import KDDB, planted
 from benchmarks.families_kernels import scaled
-from benchmarks.fgm_l1 import l1_model
 from benchmarks.fgm_real import VARIABLE
 from benchmarks.harness import table
+from benchmarks.l1_machines import l1_model
 from benchmarks.papers.fgm.sweep import Curves, Point, by_count, draw
 from thresher import FGMClassifier
 
