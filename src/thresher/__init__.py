@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from thresher.estimators.fgm import FGMRegressor
     from thresher.estimators.fgm_classifier import FGMClassifier
     from thresher.estimators.regressor import MissionRegressor
+    from thresher.families.additive import HIK, Additive
     from thresher.families.groups import Groups
-    from thresher.families.kernels import HIK, Additive
     from thresher.families.polynomial import Polynomial
     from thresher.families.spectrum import Spectrum
     from thresher.families.tree import Tree
@@ -60,8 +60,8 @@ _HOMES = {
     "FGMClassifier": "estimators.fgm_classifier",
     "FGMRegressor": "estimators.fgm",
     "Groups": "families.groups",
-    "Additive": "families.kernels",
-    "HIK": "families.kernels",
+    "Additive": "families.additive",
+    "HIK": "families.additive",
     "Polynomial": "families.polynomial",
     "Spectrum": "families.spectrum",
     "Tree": "families.tree",

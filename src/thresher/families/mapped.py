@@ -16,7 +16,7 @@ from thresher.families.family import Columns, Family, Floats, Ids, Proposal, bes
 from thresher.families.stored import StoredColumns, scales_of
 
 if TYPE_CHECKING:
-    from thresher.families.kernels import KernelFamily
+    from thresher.families.additive import KernelFamily
 
 
 class KernelGroups(Family):

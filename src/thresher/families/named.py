@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from thresher.errors import SettingsError
-from thresher.families.kernels import HIK, Additive
+from thresher.families.additive import HIK, Additive
 from thresher.families.polynomial import Polynomial
 from thresher.families.spectrum import Spectrum
 from thresher.families.structure import Structure

@@ -13,7 +13,7 @@ import thresher as th
 from tests.families.made import columns_of, same_model, some_rows
 from tests.reference import families as reference
 from tests.reference import working_set as scoring
-from thresher.families.kernels import KERNELS, KernelFamily
+from thresher.families.additive import KERNELS, KernelFamily
 from thresher.families.union import UnionFamily
 
 KINDS = ["hik:7", "hik:100,power=0.5", "additive:gaussian,gamma=2", "additive:chi2", "additive:js,order=2"]
