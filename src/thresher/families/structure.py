@@ -14,6 +14,7 @@ from thresher.errors import SettingsError
 from thresher.families.blocked import ColumnBlocks
 from thresher.families.family import Family, Ids
 from thresher.families.stored import StoredColumns
+from thresher.sizes import show_size
 from thresher.space import FeatureSpace
 
 if TYPE_CHECKING:
@@ -37,7 +38,10 @@ class Structure(ABC):
 
     def streamed(self, blocks: ColumnBlocks) -> Family:
         """The same where the columns do not fit into memory."""
-        raise SettingsError("this family needs its columns in memory: give more memory")
+        raise SettingsError(
+            f"groups and trees need their columns in memory, and these take more than the {show_size(blocks.memory)} "
+            "that are left for them: give more memory"
+        )
 
     @abstractmethod
     def fingerprint(self) -> str:
