@@ -30,6 +30,8 @@ COMPARISONS = (
     "substitution",
     "sparse_rf_l1",
     "sparse_rf",
+    "families",
+    "families_kernels",
 )
 OUTPUT = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 

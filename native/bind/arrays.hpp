@@ -57,6 +57,8 @@ void bind_kmers(nb::module_& m);
 void bind_stored(nb::module_& m);
 void bind_tables(nb::module_& m);
 void bind_families(nb::module_& m);
+void bind_implicit(nb::module_& m);
+void bind_terms(nb::module_& m);
 void bind_working_set(nb::module_& m);
 void bind_l1(nb::module_& m);
 void bind_substitution(nb::module_& m);

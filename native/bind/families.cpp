@@ -3,7 +3,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
-#include "base/hash.hpp"
+#include "bind/columns.hpp"
 #include "bind/team.hpp"
 #include "families/column_store.hpp"
 #include "families/dense_columns.hpp"
@@ -15,18 +15,10 @@ namespace thresher::bind {
 namespace {
 
 using namespace thresher::families;
-using Keys = Array<const std::uint64_t>;
 template <class T>
 using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Strided = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
-
-using Weights = std::optional<Array<const double>>;
-
-const double* checked(const Weights& weights, std::size_t rows) {
-  if (weights && weights->shape(0) != rows) throw nb::value_error("one weight a row is needed");
-  return weights ? weights->data() : nullptr;
-}
 
 /// The rows of a batch, the first of which has number `first`, where there is a residual for each.
 Rows checked_rows(const Array<const std::int64_t>& indptr, const Keys& keys, const std::optional<Array<const float>>& values,
@@ -34,14 +26,6 @@ Rows checked_rows(const Array<const std::int64_t>& indptr, const Keys& keys, con
   const Rows rows = rows_of(indptr, keys, values);
   if (first + rows.n > residuals.shape(1)) throw nb::value_error("one residual a row is needed");
   return rows;
-}
-
-template <class T>
-nb::object array_of(const std::vector<T>& values) {
-  Buffer<T> out;
-  out.resize(values.size());
-  std::copy(values.begin(), values.end(), out.data());
-  return to_numpy(std::move(out));
 }
 
 /// (keys, scores) of each output, the best first.
@@ -79,7 +63,7 @@ nb::tuple sums(Columns& columns, const Array<const double>& residual, const Keys
 template <class Columns>
 nb::tuple take(Columns& columns, const Keys& keys, ListeningTeam& team) {
   const TakenColumns taken = freely([&] { return columns.take(keys.data(), keys.shape(0), team); });
-  return nb::make_tuple(array_of(taken.indptr), array_of(taken.rows), array_of(taken.values), array_of(taken.squares));
+  return taken_columns(taken);
 }
 
 template <class T>
@@ -113,7 +97,7 @@ void bind_families(nb::module_& m) {
       .def_prop_ro("threads", [](const ListeningTeam& team) { return team.size(); });
 
   nb::class_<ColumnStore>(m, "ColumnStore")
-      .def(nb::init<>())
+      .def(nb::init<std::uint64_t, std::uint64_t>(), nb::arg("first") = 0, nb::arg("last") = ~std::uint64_t{0})
       .def(
           "add",
           [](ColumnStore& store, const Array<const std::int64_t>& indptr, const Keys& keys,

@@ -13,6 +13,8 @@ NB_MODULE(_native, m) {
   thresher::bind::bind_ahead(m);
   thresher::bind::bind_stored(m);
   thresher::bind::bind_families(m);
+  thresher::bind::bind_implicit(m);
+  thresher::bind::bind_terms(m);
   thresher::bind::bind_working_set(m);
   thresher::bind::bind_l1(m);
   thresher::bind::bind_substitution(m);

@@ -19,14 +19,19 @@ struct Scored {
 };
 
 /// A bounded heap: the worst of the kept is on top. What it keeps does not depend on the order of offers.
-class Best {
+template <class One>
+class BestOf {
  public:
-  explicit Best(std::size_t most) : most_(most) {}
+  /// `floor`: scores below it are of no use, since others are known to be enough.
+  explicit BestOf(std::size_t most, double floor = 0.0) : most_(most), floor_(floor), least_(floor) {}
 
-  /// A score of nothing (zero, or no number) is never kept.
-  void offer(double score, std::uint64_t key) {
-    if (!(score > floor_) && !(score == floor_ && kept_.size() == most_ && most_ > 0)) return;
-    const Scored one{score, key};
+  /// Whether a score may be kept. One of nothing (zero, or no number) never is.
+  [[nodiscard]] bool wants(double score) const {
+    return score > floor_ || (score == floor_ && score > 0.0 && most_ > 0 && (kept_.size() == most_ || least_ > 0.0));
+  }
+
+  void offer(const One& one) {
+    if (!wants(one.score)) return;
     if (kept_.size() < most_) {
       kept_.push_back(one);
       std::push_heap(kept_.begin(), kept_.end(), worst_on_top);
@@ -35,28 +40,37 @@ class Best {
       kept_.back() = one;
       std::push_heap(kept_.begin(), kept_.end(), worst_on_top);
     }
-    if (most_ > 0 && kept_.size() == most_) floor_ = kept_.front().score;
+    if (most_ > 0 && kept_.size() == most_) floor_ = std::max(least_, kept_.front().score);
   }
 
-  void take(const Best& other) {
-    for (const Scored& one : other.kept_) offer(one.score, one.key);
+  void take(const BestOf& other) {
+    for (const One& one : other.kept_) offer(one);
   }
 
   /// What a newcomer must reach: 0 while there is room.
   [[nodiscard]] double floor() const { return floor_; }
 
-  [[nodiscard]] std::vector<Scored> sorted() const {
-    std::vector<Scored> all = kept_;
-    std::sort(all.begin(), all.end(), [](const Scored& a, const Scored& b) { return a.before(b); });
+  [[nodiscard]] std::vector<One> sorted() const {
+    std::vector<One> all = kept_;
+    std::sort(all.begin(), all.end(), [](const One& a, const One& b) { return a.before(b); });
     return all;
   }
 
  private:
-  static bool worst_on_top(const Scored& a, const Scored& b) { return a.before(b); }
+  static bool worst_on_top(const One& a, const One& b) { return a.before(b); }
 
   std::size_t most_;
-  double floor_ = 0.0;
-  std::vector<Scored> kept_;
+  double floor_;
+  double least_;
+  std::vector<One> kept_;
+};
+
+/// The best of what is known by a key alone.
+class Best : public BestOf<Scored> {
+ public:
+  using BestOf<Scored>::BestOf;
+
+  void offer(double score, std::uint64_t key) { BestOf<Scored>::offer({score, key}); }
 };
 
 }  // namespace thresher::families

@@ -68,13 +68,15 @@ void ColumnStore::add(const Rows& rows) {
     const auto number = static_cast<std::uint32_t>(rows_ + i);
     for (std::int64_t j = rows.indptr[i]; j < rows.indptr[i + 1]; ++j) {
       const std::uint64_t key = rows.keys[j];
-      Part& part = parts_[part_of(mix_key(key))];
+      const std::uint64_t hash = mix_key(key);
+      if (hash < first_ || hash > last_) continue;
+      ++entries_;
+      Part& part = parts_[part_of(hash)];
       if (part.next == part.end) [[unlikely]] part.add_chunk();
       *part.next++ = {key, number, rows.values == nullptr ? 1.0F : rows.values[j]};
     }
   }
   rows_ += rows.n;
-  entries_ += static_cast<std::size_t>(rows.indptr[rows.n]);
 }
 
 void ColumnStore::finish(const double* weights, Team& team) {
@@ -254,6 +256,18 @@ TakenColumns ColumnStore::take(const std::uint64_t* keys, std::size_t n, Team&) 
     taken.indptr.push_back(static_cast<std::int64_t>(taken.rows.size()));
   }
   return taken;
+}
+
+std::vector<ColumnView> ColumnStore::views() const {
+  std::vector<ColumnView> all;
+  all.reserve(columns());
+  for (const Part& part : parts_)
+    for (std::size_t c = 0; c < part.keys.size(); ++c) {
+      const std::size_t begin = part.starts[c];
+      all.push_back({part.keys[c], part.rows.get() + begin, part.values == nullptr ? nullptr : part.values.get() + begin,
+                     part.starts[c + 1] - begin});
+    }
+  return all;
 }
 
 }  // namespace thresher::families

@@ -21,13 +21,23 @@ struct TakenColumns {
   std::vector<double> squares;
 };
 
+/// A column where it stands, its rows rising; values == nullptr means that all are one.
+struct ColumnView {
+  std::uint64_t key;
+  const std::uint32_t* rows;
+  const float* values;
+  std::size_t size;
+};
+
 /// Entries go by a hash of their key to one of 256 parts, as they come; each part is then sorted into columns by
 /// itself, near in memory and beside the others. Only features that occur take room, whatever their keys.
 ///
 /// Within a column, rows rise, and a key that stands twice in a row counts once, with the sum of its values.
 class ColumnStore {
  public:
-  ColumnStore() : parts_(parts) {}
+  /// Keys whose hash (mix_key) lies outside [first, last] are passed over.
+  explicit ColumnStore(std::uint64_t first = 0, std::uint64_t last = ~std::uint64_t{0})
+      : parts_(parts), first_(first), last_(last) {}
   ColumnStore(const ColumnStore&) = delete;
   ColumnStore& operator=(const ColumnStore&) = delete;
 
@@ -54,6 +64,9 @@ class ColumnStore {
 
   /// The columns of these keys; an empty one for a key that does not occur.
   [[nodiscard]] TakenColumns take(const std::uint64_t* keys, std::size_t n, Team&) const;
+
+  /// Every column, where it stands.
+  [[nodiscard]] std::vector<ColumnView> views() const;
 
  private:
   static constexpr std::size_t parts = 256;
@@ -93,6 +106,8 @@ class ColumnStore {
   };
 
   std::vector<Part> parts_;
+  std::uint64_t first_;
+  std::uint64_t last_;
   std::size_t rows_ = 0;
   std::size_t entries_ = 0;
   bool finished_ = false;

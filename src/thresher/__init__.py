@@ -26,10 +26,14 @@ if TYPE_CHECKING:
     from thresher.estimators.regressor import MissionRegressor
     from thresher.estimators.sparse_rf import SparseRFClassifier, SparseRFRegressor
     from thresher.estimators.substitution import SubstitutionClassifier, SubstitutionRegressor
+    from thresher.families.additive import HIK, Additive
     from thresher.families.drawn import RandomFunctions
     from thresher.families.groups import Groups
+    from thresher.families.polynomial import Polynomial
+    from thresher.families.spectrum import Spectrum
     from thresher.families.stream import FeatureStream
     from thresher.families.tree import Tree
+    from thresher.families.union import Union
     from thresher.selecting import Interrupted, select
     from thresher.selection import Selection, load
     from thresher.sources.arrow_files import scan_parquet
@@ -68,7 +72,12 @@ _HOMES = {
     "SparseRFRegressor": "estimators.sparse_rf",
     "Groups": "families.groups",
     "RandomFunctions": "families.drawn",
+    "Additive": "families.additive",
+    "HIK": "families.additive",
+    "Polynomial": "families.polynomial",
+    "Spectrum": "families.spectrum",
     "Tree": "families.tree",
+    "Union": "families.union",
     "Interrupted": "selecting",
     "select": "selecting",
     "Selection": "selection",
@@ -87,6 +96,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "HIK",
+    "Additive",
     "BrokenStream",
     "BudgetedClassifier",
     "BudgetedRegressor",
@@ -100,6 +111,7 @@ __all__ = [
     "MissingExtraError",
     "MissionClassifier",
     "MissionRegressor",
+    "Polynomial",
     "RandomFunctions",
     "ResumeError",
     "Selection",
@@ -108,10 +120,12 @@ __all__ = [
     "SpaceError",
     "SparseRFClassifier",
     "SparseRFRegressor",
+    "Spectrum",
     "SubstitutionClassifier",
     "SubstitutionRegressor",
     "ThresherError",
     "Tree",
+    "Union",
     "UnreadableError",
     "__version__",
     "cached",

@@ -169,8 +169,9 @@ def select(
         Of sparse-rf, with ``lam`` and ``tol``: whose random functions are drawn (a kernel by name, or
         `thresher.RandomFunctions`), its width, how many at a time and how often, and of how many inputs each, see
         `thresher.working_set.rf_settings.SparseRFSettings`.
-    family : "linear" or Family
-        Of fgm: where features come from, such as `thresher.Groups`; ``linear`` are the features themselves.
+    family : str or family
+        Of fgm: where features come from, such as `thresher.Groups`, or ``"polynomial:2"`` for all products of two;
+        ``linear`` are the features themselves.
     validation : like test, optional
         Of fgm: data to score on after every iteration; of sparse-rf: after every ``lam``. The best is the answer.
     threads : int

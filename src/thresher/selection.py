@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -19,6 +19,7 @@ from thresher.families.kernels import check_kernel
 from thresher.kmers import Kmers
 from thresher.losses import Loss, get_loss
 from thresher.scores import Scores
+from thresher.sources.expanded import Expanded
 from thresher.sources.hashed import Hashed
 from thresher.sources.interactions import Interactions
 from thresher.sources.scan import as_source, is_paths
@@ -129,6 +130,9 @@ class Selection:
 
         Raises `SpaceError` where the features are not those that the model was made from.
         """
+        if self.space.expansion is not None and source.space.expansion is None:
+            base = replace(self, space=self.space.without_expansion()).over(source)
+            return Expanded(base, self.space.expansion)
         wanted = self.space.without_drawn()
         wanted = wanted.without_hashing() if source.space.hashing is None else wanted
         if wanted.products is not None and source.space.products is None:
@@ -290,7 +294,7 @@ class Selection:
             raise ValueError("an unknown feature space")
         if self.space.hashing is not None:
             size = self.space.hashing.width
-        elif self.space.products is not None:
+        elif self.space.products is not None or self.space.expansion is not None:
             size = None
         if self.space.drawn is not None:
             check_kernel(self.space.drawn, self.space.size)

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.errors import SettingsError, SpaceError
+from thresher.expansion import Expansion
 from thresher.kmers import Kmers
 
 Kind = Literal["column", "index", "token", "kmer"]
 #: What stands in place of the kind where products of features are features too, where features are buckets, and where
-#: they are functions drawn at random.
-PRODUCT, HASHED, DRAWN = "product", "hashed", "drawn"
+#: they are functions drawn at random or made of others.
+PRODUCT, HASHED, DRAWN, EXPANDED = "product", "hashed", "drawn", "expanded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +166,8 @@ class FeatureSpace:
         Features are not told apart: keys are the buckets they fall into.
     drawn : Drawn, optional
         Features are functions of these, drawn at random: keys are the numbers of the draws.
+    expansion : Expansion, optional
+        Features are these, made of the others.
     """
 
     kind: Kind
@@ -173,18 +176,18 @@ class FeatureSpace:
     hashing: Hashing | None = None
     kmers: Kmers | None = None
     drawn: Drawn | None = None
+    expansion: Expansion | None = None
 
     @property
     def invertible(self) -> bool:
         """Whether a key alone is enough to know the name."""
-        if self.drawn is not None:
-            return False
-        return self.hashing is not None or (self.kind != "token" and self.products is None)
+        plain = self.kind != "token" and self.products is None and self.expansion is None
+        return self.drawn is None and (self.hashing is not None or plain)
 
     @property
     def by_position(self) -> bool:
         """Whether keys are positions of columns."""
-        return self.kind == "column" and (self.products, self.hashing, self.drawn) == (None, None, None)
+        return self.kind == "column" and (self.products, self.hashing, self.drawn, self.expansion) == (None,) * 4
 
     def decode(self, keys: NDArray[np.uint64]) -> list[str]:
         """The names of ``keys``; only for an invertible space."""
@@ -211,6 +214,16 @@ class FeatureSpace:
     def without_products(self) -> FeatureSpace:
         """The features that the products are of."""
         return replace(self, products=None)
+
+    def expanded(self, expansion: Expansion) -> FeatureSpace:
+        """The space of these features, made of those here."""
+        if self.expansion is not None:
+            raise SettingsError("these features are made of others already")
+        return replace(self, expansion=expansion)
+
+    def without_expansion(self) -> FeatureSpace:
+        """The features that others are made of."""
+        return replace(self, expansion=None)
 
     def hashed(self, hashing: Hashing) -> FeatureSpace:
         """This space with its features in buckets."""
@@ -250,7 +263,7 @@ class FeatureSpace:
             self.kind != other.kind
             or len(sizes) > 1
             or (self.products, self.hashing, self.kmers) != (other.products, other.hashing, other.kmers)
-            or self.drawn != other.drawn
+            or (self.drawn, self.expansion) != (other.drawn, other.expansion)
         ):
             raise SpaceError(
                 f"the model's features are {self}, the data's are {other}: the same key would mean another "
@@ -262,7 +275,8 @@ class FeatureSpace:
         what = plain[self.kind] if self.kmers is None else str(self.kmers)
         sized = what if self.size is None else f"{what} ({self.size} of them)"
         formed = sized if self.products is None else f"{sized} and {self.products}"
-        held = formed if self.hashing is None else f"{formed} in {self.hashing.width} buckets"
+        made = formed if self.expansion is None else f"{self.expansion}: {formed}"
+        held = made if self.hashing is None else f"{made} in {self.hashing.width} buckets"
         return held if self.drawn is None else f"{self.drawn} of {held}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -273,6 +287,8 @@ class FeatureSpace:
         """
         if self.drawn is not None:
             return {"kind": DRAWN, "of": self.without_drawn().to_dict(), **self.drawn.to_dict()}
+        if self.expansion is not None:
+            return {"kind": EXPANDED, "of": self.without_expansion().to_dict(), "terms": self.expansion.to_list()}
         if self.hashing is not None:
             of = self.without_hashing().to_dict()
             return {"kind": HASHED, "of": of, "width": self.hashing.width, "seed": self.hashing.seed}
@@ -285,6 +301,8 @@ class FeatureSpace:
         """The reverse of `to_dict`."""
         if fields["kind"] == DRAWN:
             return cls.from_dict(fields["of"]).with_drawn(Drawn.from_dict(fields))
+        if fields["kind"] == EXPANDED:
+            return cls.from_dict(fields["of"]).expanded(Expansion.from_list(fields["terms"]))
         if fields["kind"] == HASHED:
             if type(fields["width"]) is not int or type(fields["seed"]) is not int or not 1 <= fields["width"] < 2**32:
                 raise SettingsError("buckets of no number")

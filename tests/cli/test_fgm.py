@@ -44,6 +44,22 @@ def test_its_options_and_its_mistakes(tmp_path: Path) -> None:
     assert run("select", path, "-k", 6, "--B", 3).exit_code == 2
 
 
+def test_families_by_name(tmp_path: Path) -> None:
+    path = write_libsvm(tmp_path / "rows.svm", X, Y)
+    out = tmp_path / "out.thr"
+    for family in ("polynomial:2", "linear + hik:10"):
+        shown = run("select", path, "-k", 4, "--method", "fgm", "--family", family, "--test", path, "-o", out)
+        assert shown.exit_code == 0, shown.output
+        saved = th.load(out)
+        assert saved.names == th.select(path, k=4, method="fgm", family=family).names
+        lines = run("predict", out, path).output.split()
+        assert len(lines) == len(Y)
+        assert run("inspect", out, "--format", "json").exit_code == 0
+    wrong = run("select", path, "-k", 4, "--method", "fgm", "--family", "polynomial:x")
+    assert wrong.exit_code == 2
+    assert "degree" in wrong.output
+
+
 def test_plan_knows_it(tmp_path: Path) -> None:
     path = write_libsvm(tmp_path / "rows.svm", X, Y)
     shown = run("plan", path, "-k", 20, "--method", "fgm", "--memory", "8MB", "--B", 4)

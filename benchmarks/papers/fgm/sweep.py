@@ -70,11 +70,12 @@ def l1_points(
     return points
 
 
-def draw(curves: Curves, value: Callable[[Point], float], y: str, title: str, name: str) -> str:
-    """A picture of the curves by the number of features, from ten on: with fewer, all is still to come."""
-    fig, ax = figure("features", y, title)
+def draw(curves: Curves, value: Callable[[Point], float], y: str, title: str, name: str, *, x: str = "features") -> str:
+    """A picture of the curves by the number of features, from ten on (with fewer, all is still to come), or of what
+    else is counted."""
+    fig, ax = figure(x, y, title)
     for label, points in curves.items():
-        ordered = sorted(point for point in points if point.features >= 10)
+        ordered = sorted(point for point in points if point.features >= (10 if x == "features" else 1))
         ax.plot([p.features for p in ordered], [value(p) for p in ordered], marker=".", label=label)
     ax.legend(fontsize=7)
     return save(fig, name)

@@ -102,6 +102,9 @@ def select(
         int | None, typer.Option("--B", help="fgm: features proposed at a time; a tenth of k unless given.")
     ] = None,
     C: Annotated[float, typer.Option("--C", help="fgm: weight of the loss.")] = 10.0,
+    family: Annotated[
+        str, typer.Option(help="fgm: linear, polynomial:2, hik:100, additive:chi2, spectrum:prefix, or several with +.")
+    ] = "linear",
     scale: Annotated[
         str, typer.Option(help="fgm: norm scales columns alike, none leaves them, root is half way.")
     ] = "norm",
@@ -204,6 +207,7 @@ def select(
                 class_weight=_class_weight(class_weight),
                 B=B,
                 C=C,
+                family=family,
                 scale=None if scale == "none" else scale,
                 tol=tol,
                 inner_tol=inner_tol,

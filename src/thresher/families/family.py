@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from thresher.expansion import Expansion
 
 Ids = NDArray[np.uint64]
 Floats = NDArray[np.float64]
@@ -17,6 +20,14 @@ class Proposal(NamedTuple):
 
     ids: Ids
     scores: Floats
+
+
+def best_of(parts: Sequence[Proposal], most: int) -> Proposal:
+    """The best of several proposals; what is in more than one counts once."""
+    ids, first = np.unique(np.concatenate([part.ids for part in parts]), return_index=True)
+    scores = np.concatenate([part.scores for part in parts])[first]
+    order = np.lexsort((ids, -scores))[:most]
+    return Proposal(ids[order], scores[order])
 
 
 class Columns(NamedTuple):
@@ -63,3 +74,19 @@ class Family(ABC):
     def features(self, ids: Ids) -> tuple[NDArray[np.int64], Ids]:
         """Where each element's features begin, and their keys: one each, its id, unless a family has groups."""
         return np.arange(len(ids) + 1, dtype=np.int64), ids
+
+    def expansion(self, keys: Ids) -> Expansion | None:
+        """What the features of these keys are made of; None where they are features of the data."""
+        return None
+
+    def report(self) -> dict[str, Any]:
+        """What the analyses so far looked at, for people; nothing where that is simply everything."""
+        return {}
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What `columns` must know of the ids that were proposed, besides the data."""
+        return {}
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Know again what the family that gave ``state`` knew."""
+        return

@@ -10,13 +10,13 @@ import numpy as np
 from thresher.errors import SettingsError
 from thresher.families.family import Columns, Family, Floats, Ids, Proposal
 from thresher.families.stored import StoredColumns
-from thresher.families.structure import Structure
+from thresher.families.structure import Grouped
 
 if TYPE_CHECKING:
     from thresher.working_set.settings import FGMSettings
 
 
-class Groups(Structure):
+class Groups(Grouped):
     """Features in groups: ``k`` and ``B`` then count groups, and a group is taken or left as a whole.
 
     Parameters

@@ -35,6 +35,8 @@ class StoredColumns(Family):
         Columns are divided by their root mean square to this power: 0, ½ or 1.
     total : float, optional
         The rows' weights in all, where they have any: those that the store's squares were made with.
+    weights : array, optional
+        These, for families that form columns of their own.
     source : Source, optional
         The rows: a matrix that holds what is no number is gone through again, to say where.
     """
@@ -46,6 +48,7 @@ class StoredColumns(Family):
         *,
         power: float = 1.0,
         total: float | None = None,
+        weights: Floats | None = None,
         source: Source | None = None,
     ) -> None:
         self.store = store
@@ -53,13 +56,19 @@ class StoredColumns(Family):
         self.power = power
         self.rows = store.rows
         self.total = float(store.rows) if total is None else total
+        self.weights = None if weights is None or (weights == 1).all() else np.ascontiguousarray(weights)
         self.bytes = store.bytes if isinstance(store, _native.ColumnStore) else 0
         self._unchecked = None if isinstance(store, _native.ColumnStore) else source
+
+    @property
+    def unit(self) -> bool:
+        """Whether columns are scaled alike."""
+        return self.power == 1
 
     def top(self, residuals: Floats, most: int) -> list[Proposal]:
         factor = self.total**self.power
         found = self.store.top(np.ascontiguousarray(residuals), most, self.power, self.team)
-        self._check()
+        self.check()
         return [Proposal(ids, factor * scores) for ids, scores in found]
 
     def columns(self, ids: Ids) -> Columns:
@@ -69,10 +78,10 @@ class StoredColumns(Family):
     def squared_sums(self, residual: NDArray[np.float64], keys: Ids) -> Floats:
         """The scores of single features, for groups of them."""
         sums, squares = self.store.sums(np.ascontiguousarray(residual), np.ascontiguousarray(keys), self.team)
-        self._check()
+        self.check()
         return (sums * scales_of(squares, self.total, self.power)) ** 2
 
-    def _check(self) -> None:
+    def check(self) -> None:
         """After the first analysis, which all numbers went through."""
         source, self._unchecked = self._unchecked, None
         if source is not None and not isinstance(self.store, _native.ColumnStore) and not self.store.finite(self.team):

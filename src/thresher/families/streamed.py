@@ -8,7 +8,7 @@ import numpy as np
 
 from thresher import _native
 from thresher.batch import Batch
-from thresher.families.family import Columns, Family, Floats, Ids, Proposal
+from thresher.families.family import Columns, Family, Floats, Ids, Proposal, best_of
 from thresher.families.stored import scales_of
 from thresher.sources.combine import ReadAhead
 from thresher.sources.scan import is_file_source
@@ -79,7 +79,8 @@ class StreamedColumns(Family):
             self.passes += 1
             self._fits = begin == 0 and sums.end == _LAST
             best = [
-                _best(one, Proposal(*more), most) for one, more in zip(best, sums.top(most, self.power), strict=True)
+                best_of([one, Proposal(*more)], most)
+                for one, more in zip(best, sums.top(most, self.power), strict=True)
             ]
             begin = sums.end + 1
             if bounds is not None:
@@ -99,13 +100,6 @@ class StreamedColumns(Family):
             self._tell(batch)
         self.passes += 1
         return _compressed(np.concatenate(places), np.concatenate(rows), np.concatenate(values), len(ids), self)
-
-
-def _best(one: Proposal, other: Proposal, most: int) -> Proposal:
-    ids = np.concatenate([one.ids, other.ids])
-    scores = np.concatenate([one.scores, other.scores])
-    order = np.lexsort((ids, -scores))[:most]
-    return Proposal(ids[order], scores[order])
 
 
 def _compressed(places: Ids, rows: Ids, values: Ids, columns: int, family: StreamedColumns) -> Columns:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from thresher.expansion import Expansion
 from thresher.families.family import Ids
 from thresher.losses import get_loss
 from thresher.selection import Selection
@@ -34,6 +35,7 @@ def make_selection(
     """
     several = len(found.weights) > 1
     loss = settings["loss"]
+    reading = source.reading()
     return Selection(
         [f"#{key}" for key in found.keys.tolist()] if names is None else names,
         found.keys,
@@ -53,8 +55,18 @@ def make_selection(
             "iterations": rounds,
             "skipped": examples.skipped,
             "plan": plan,
+            **({} if reading is None else {"reading": reading}),
         },
     )
+
+
+def names_made_of(source: Source, keys: Ids, expansion: Expansion | None) -> list[str]:
+    """The names of features, by those of others where they are made of these."""
+    if expansion is None:
+        return names_of(source, keys)
+    parts = np.unique(np.array([part for term in expansion.terms for part in term.parts], np.uint64))
+    names = dict(zip(parts.tolist(), names_of(source, parts), strict=True))
+    return [term.name(names) for term in expansion.terms]
 
 
 def names_of(source: Source, keys: Ids) -> list[str]:

@@ -158,6 +158,7 @@ class FGMEngine:
             **self.proposer.state(),
             "path": np.array([list(entry.values()) for entry in self.path]).reshape(-1, 5),
         }
+        state |= {f"family_{name}": array for name, array in self.family.state().items()}
         for i, problem in enumerate(self.problems):
             state |= {f"{name}_{i}": array for name, array in problem.state().items()}
         return state
@@ -168,5 +169,6 @@ class FGMEngine:
         self.proposer.restore(state)
         names = ("features", "objective", "start", "bound", "steps")
         self.path = [dict(zip(names, entry, strict=True)) for entry in state["path"].tolist()]
+        self.family.restore({name: state[f"family_{name}"] for name in self.family.state()})
         for i, problem in enumerate(self.problems):
             problem.restore({name: state[f"{name}_{i}"] for name in problem.state()}, self.family)

@@ -6,15 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from thresher.errors import SettingsError
+from thresher.families.blocked import ColumnBlocks
 from thresher.families.family import Family
+from thresher.families.named import structure_of
 from thresher.families.rows import RowStore
 from thresher.families.stored import StoredColumns
 from thresher.families.streamed import StreamedColumns
 from thresher.families.structure import Structure
-from thresher.memory import show_size
 from thresher.selection import Selection
 from thresher.sources.source import Source
-from thresher.working_set.answer import make_selection, names_of
+from thresher.working_set.answer import make_selection, names_made_of
 from thresher.working_set.fgm import FGMEngine
 from thresher.working_set.found import Found
 from thresher.working_set.plan import FGMPlan
@@ -32,16 +33,16 @@ class FGMRun(WorkingSetRun[FGMEngine]):
     def __init__(
         self, source: Source, settings: FGMSettings, how: RunSettings, family: str | Structure = "linear"
     ) -> None:
-        if isinstance(family, Structure):
-            family.check(source.space.size, settings)
-        elif family != "linear":
-            raise SettingsError(f'family is "linear", thresher.Groups or thresher.Tree, not {family!r}')
+        structure = structure_of(family)
+        if structure is not None:
+            structure = structure.at(source.space)
+            structure.check(source.space.size, settings)
         elif source.space.size is not None and settings.k > source.space.size and not how.lenient:
             raise SettingsError(f"k = {settings.k} of {source.space.size} columns: ask for no more than there are")
         self.plan = FGMPlan.of(settings, how.memory)
         if source.total_rows is not None:
             self.plan.check(source.total_rows)
-        self._structure = None if isinstance(family, str) else family
+        self._structure = structure
         super().__init__(source.limited(self.plan.limits), settings, how, -(-settings.k // settings.proposed(1)))
 
     def _make_engine(self, examples: Examples) -> FGMEngine:
@@ -53,21 +54,30 @@ class FGMRun(WorkingSetRun[FGMEngine]):
         power = self.settings.power
         if examples.store is not None:
             assert not isinstance(examples.store, RowStore)
+            total = float(examples.weight.sum())
             stored = StoredColumns(
-                examples.store, self.team, power=power, total=float(examples.weight.sum()), source=self.source
+                examples.store, self.team, power=power, total=total, weights=examples.weight, source=self.source
             )
             return stored if self._structure is None else self._structure.over(stored)
         if self._structure is not None:
-            raise SettingsError(
-                f"groups and trees need their columns in memory, and these take more than the "
-                f"{show_size(self.plan.columns(examples.rows))} that memory = {show_size(self.plan.memory)} leaves: "
-                "give more memory"
-            )
+            return self._structure.streamed(self._blocks(examples))
         return StreamedColumns(
             self.source,
             examples.rows,
             memory=self.plan.columns(examples.rows),
             power=power,
+            weights=examples.weight,
+            batch_rows=self.how.batch_rows,
+            tell=lambda batch: self._watch.at(self.rounds),
+        )
+
+    def _blocks(self, examples: Examples) -> ColumnBlocks:
+        return ColumnBlocks(
+            self.source,
+            self._watch.features,
+            self.team,
+            memory=self.plan.columns(examples.rows),
+            power=self.settings.power,
             weights=examples.weight,
             batch_rows=self.how.batch_rows,
             tell=lambda batch: self._watch.at(self.rounds),
@@ -86,16 +96,22 @@ class FGMRun(WorkingSetRun[FGMEngine]):
     def _selection(self, found: Found, *, told: bool = True) -> Selection:
         assert self.engine is not None
         assert self.examples is not None
-        return make_selection(
+        family = self.engine.family
+        expansion = family.expansion(found.keys)
+        selection = make_selection(
             found,
             self.examples,
             self.source,
             {"method": "fgm", **self.settings.to_dict()},
-            names=names_of(self.source, found.keys) if told else None,
+            names=names_made_of(self.source, found.keys, expansion) if told else None,
+            space=None if expansion is None else self.source.space.expanded(expansion),
             rounds=self.rounds,
-            plan=self.plan.to_dict(self.examples.rows, self.engine.family.bytes, self.engine.bytes),
+            plan=self.plan.to_dict(self.examples.rows, family.bytes, self.engine.bytes),
             fingerprint=told and not self.how.lenient,
         )
+        if looked_at := family.report():
+            selection.provenance["search"] = looked_at
+        return selection
 
     def _method(self) -> dict[str, Any]:
         return {"method": "fgm", "family": "linear" if self._structure is None else self._structure.fingerprint()}

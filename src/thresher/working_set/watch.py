@@ -27,14 +27,14 @@ class Watch:
         self.tell: Callable[[Progress], None] = lambda progress: None
         self._source = source
         self._expected = expected
-        self._features = self._read = 0
+        self.features = self._read = 0
         self._started = time.monotonic()
         self._resident = self._most_resident = resident()
 
     def seen(self, batch: Batch, cursor: Cursor) -> None:
         """A batch of the first reading."""
         self.rows += len(batch)
-        self._features += batch.nnz
+        self.features += batch.nnz
         self._read = cursor.read
         self.at(None)
 
@@ -45,7 +45,7 @@ class Watch:
         self.tell(
             Progress(
                 rows=self.rows,
-                features=self._features,
+                features=self.features,
                 passes=max(rounds or 0, self._expected) + 1,
                 passes_done=0 if rounds is None else rounds + 1,
                 read=self._read if reading else 0,

@@ -1,0 +1,62 @@
+"""Families by name, as they are written on the command line: ``polynomial:2,gamma=4,r=1``, ``linear + hik:100``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from thresher.errors import SettingsError
+from thresher.families.additive import HIK, Additive
+from thresher.families.polynomial import Polynomial
+from thresher.families.spectrum import Spectrum
+from thresher.families.structure import Structure
+from thresher.families.union import Union
+
+#: The families that can be written, and which of their settings goes without a name.
+NAMED: dict[str, tuple[Callable[..., Structure], str]] = {
+    "polynomial": (Polynomial, "degree"),
+    "hik": (HIK, "bins"),
+    "additive": (Additive, "kernel"),
+    "spectrum": (Spectrum, "by"),
+}
+
+
+def structure_of(family: str | Structure) -> Structure | None:
+    """The structure that ``family=`` means; None for the columns themselves."""
+    if isinstance(family, Structure):
+        return family
+    if not isinstance(family, str):
+        raise SettingsError(f"family is a name or one of thresher's families, such as thresher.Groups, not {family!r}")
+    names = [name.strip() for name in family.split("+")]
+    if len(names) > 1:
+        return Union(*names)
+    return None if names[0] == "linear" else _named(names[0])
+
+
+def _named(text: str) -> Structure:
+    name, _, rest = text.partition(":")
+    if name not in NAMED:
+        raise SettingsError(f"family is linear, {', '.join(NAMED)} or one of thresher's families, not {text!r}")
+    make, first = NAMED[name]
+    known = inspect.signature(make).parameters
+    given: dict[str, Any] = {}
+    for i, part in enumerate(filter(None, rest.split(","))):
+        key, equals, value = part.partition("=")
+        if not equals:
+            key, value = (first if i == 0 else ""), part
+        if key not in known:
+            raise SettingsError(f"{text!r}: {name} has {', '.join(known)}; {part!r} is none of these")
+        given[key.strip()] = _value(value.strip())
+    return make(**given)
+
+
+def _value(text: str) -> Any:
+    if text in ("true", "false", "none"):
+        return {"true": True, "false": False, "none": None}[text]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -1,0 +1,98 @@
+"""The k-mers of sequences, of all lengths at once, in groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher import _native
+from thresher.errors import SettingsError
+from thresher.families.family import Family, Ids
+from thresher.families.groups import GroupFamily, Groups
+from thresher.families.stored import StoredColumns
+from thresher.families.structure import Structure
+from thresher.kmers import Kmers
+from thresher.space import FeatureSpace
+
+if TYPE_CHECKING:
+    from thresher.working_set.settings import FGMSettings
+
+BY = ("length", "prefix", "position")
+
+
+@dataclass(frozen=True)
+class Spectrum(Structure):
+    """Groups of k-mers, for sequences that are read with several lengths (``kmer=range(1, 7)``).
+
+    The k-mers of one length are the feature map of one spectrum kernel, so groups by ``length`` select among these
+    kernels; the other groups select among k-mers, of all lengths together. Only k-mers that occur are in any.
+
+    Parameters
+    ----------
+    by : {"prefix", "length", "position"}
+        What the k-mers of a group have in common: their first letters, how many these are, or, of positional k-mers,
+        where they stand.
+    letters : int
+        How many first letters; shorter k-mers are groups of their own.
+    by_size : bool
+        Divide a group's score by its number of k-mers.
+    kmers : Kmers, optional
+        What the keys mean; known from the data.
+    """
+
+    by: str = "prefix"
+    letters: int = 3
+    by_size: bool = False
+    kmers: Kmers | None = None
+
+    def __post_init__(self) -> None:
+        if self.by not in BY:
+            raise SettingsError(f"groups of k-mers are by {', '.join(BY)}, not {self.by!r}")
+        if type(self.letters) is not int or self.letters < 1:
+            raise SettingsError(f"k-mers begin with one letter at least, not {self.letters!r}")
+
+    def at(self, space: FeatureSpace) -> Spectrum:
+        if space.kmers is None or space.products is not None or space.hashing is not None:
+            raise SettingsError(f"a spectrum is of k-mers of sequences, not of {space}")
+        if self.by == "position" and not space.kmers.positional:
+            raise SettingsError("k-mers stand at positions only if they are read with positional=True")
+        return replace(self, kmers=space.kmers)
+
+    def check(self, size: int | None, settings: FGMSettings) -> None:
+        return
+
+    def over(self, columns: StoredColumns) -> Family:
+        assert isinstance(columns.store, _native.ColumnStore)
+        keys = np.sort(columns.store.keys)
+        marks, numbers = np.unique(self.marks(keys), return_inverse=True)
+        order = np.argsort(numbers, kind="stable")
+        members = np.split(keys[order], np.cumsum(np.bincount(numbers, minlength=len(marks)))[:-1])
+        return GroupFamily(Groups(members, by_size=self.by_size), columns)
+
+    def marks(self, keys: Ids) -> NDArray[np.uint64]:
+        """A number that k-mers of one group share."""
+        kmers = self.kmers
+        assert kmers is not None
+        if self.by == "position":
+            return keys >> np.uint64(kmers.letter_bits)
+        letters = keys if kmers.letter_bits == 64 else keys & np.uint64((1 << kmers.letter_bits) - 1)
+        marks = np.zeros(len(keys), np.uint64)
+        for k in kmers.lengths:
+            of_length = (
+                letters >> np.uint64(kmers.bits * k) == 1 if len(kmers.lengths) > 1 else np.ones(len(keys), bool)
+            )
+            if self.by == "length":
+                marks[of_length] = k
+                continue
+            begin = min(k, self.letters)
+            first = (letters[of_length] >> np.uint64(kmers.bits * (k - begin))) & np.uint64(
+                (1 << kmers.bits * begin) - 1
+            )
+            marks[of_length] = first | np.uint64(1 << kmers.bits * begin)  # a one above, so that AA and AAA differ
+        return marks
+
+    def fingerprint(self) -> str:
+        return repr(self)

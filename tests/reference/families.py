@@ -1,0 +1,48 @@
+"""Families with all their columns formed, in plain NumPy."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import combinations, combinations_with_replacement
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def products(x: Array, degree: int, *, powers: bool, linear: bool = True) -> tuple[list[tuple[int, ...]], Array]:
+    """The parts of every product, and their columns."""
+    choose = combinations_with_replacement if powers else combinations
+    sizes = range(1 if linear else 2, degree + 1)
+    parts = [part for size in sizes for part in choose(range(x.shape[1]), size)]
+    return parts, np.stack([x[:, list(part)].prod(axis=1) for part in parts], axis=1)
+
+
+def constants(parts: list[tuple[int, ...]], degree: int, gamma: float, r: float) -> Array:
+    """What each product is multiplied by in the map of (γ x'z + r)^degree: the root of its multinomial coefficient."""
+    squares = []
+    for part in parts:
+        left = degree - len(part)
+        ways = math.factorial(degree) / math.factorial(left) / math.prod(map(math.factorial, Counter(part).values()))
+        squares.append(ways * gamma ** len(part) * r**left)
+    return np.sqrt(squares)
+
+
+def steps(x: Array, bins: int, power: float = 1.0) -> Array:
+    """rows x columns x bins: which thresholds |x|^power reaches."""
+    raised = np.abs(x) ** power
+    thresholds = (np.arange(1, bins + 1) - 0.5) / bins * raised.max(axis=0)[:, None]
+    return ((raised[:, :, None] >= thresholds) & (raised[:, :, None] > 0)).astype(float)
+
+
+def waves(x: Array, step: float, amplitudes: Any, *, homogeneous: bool) -> Array:
+    """rows x columns x (2 order + 1): cosines and sines, less their value at 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        angle, size = (step * np.log(x), np.sqrt(x)) if homogeneous else (step * x, np.ones_like(x))
+        made = [amplitudes[0] * size * (1.0 if homogeneous else 0.0)]
+        for j, amplitude in enumerate(amplitudes[1:], 1):
+            made += [amplitude * size * (np.cos(j * angle) - (0.0 if homogeneous else 1.0))]
+            made += [amplitude * size * np.sin(j * angle)]
+    return np.nan_to_num(np.stack(made, axis=2))
