@@ -26,6 +26,8 @@ COMPARISONS = (
     "fgm_synthetic",
     "fgm_real",
     "fgm_groups",
+    "fgm_rivals",
+    "substitution",
     "sparse_rf_l1",
     "sparse_rf",
 )

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from benchmarks.budgeted_l1 import section
 from benchmarks.hard import ROWS, hard_stream
 from benchmarks.harness import interleaved, ratios, spread, table
 from benchmarks.learning_speed import PROGRAM
@@ -22,8 +23,8 @@ _NONZEROS, _SAMPLE = 90, 30_000
 
 
 def run(repeats: int = 3) -> str:
-    """Both comparisons."""
-    return f"## Learning under a budget\n\n{_speed(repeats)}\n\n{_growth(repeats)}"
+    """All comparisons."""
+    return f"## Learning under a budget\n\n{_speed(repeats)}\n\n{_growth(repeats)}\n\n{section(repeats)}"
 
 
 def _speed(repeats: int) -> str:

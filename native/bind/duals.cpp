@@ -54,7 +54,7 @@ void restore_duals(Loop& loop, const Array<const std::uint64_t>& keys, const Arr
     throw nb::value_error("the saved features do not fit");
   for (std::size_t i = 0; i < n; ++i) {
     table.reserve(1);
-    Cell* const cell = table.see(keys.data()[i], mix_key(keys.data()[i]));
+    Cell* const cell = table.add(keys.data()[i], mix_key(keys.data()[i]));
     cell->count = std::max<std::uint32_t>(1, counts.data()[i]);
     std::copy_n(numbers.data() + i * each, each, cell->numbers());
   }

@@ -1,4 +1,4 @@
-// Plain vectors of doubles, in and out.
+// Plain vectors, in and out.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,9 @@ using Floats = Array<const double>;
 
 inline std::vector<double> vector_of(const Floats& values) { return {values.data(), values.data() + values.shape(0)}; }
 
-inline nb::object array_of(const std::vector<double>& values) {
-  Buffer<double> out;
+template <class T>
+nb::object array_of(const std::vector<T>& values) {
+  Buffer<T> out;
   out.resize(values.size());
   std::copy(values.begin(), values.end(), out.data());
   return to_numpy(std::move(out));

@@ -10,6 +10,7 @@
 #include "online/estimate_table.hpp"
 #include "online/hashed_array.hpp"
 #include "online/loop.hpp"
+#include "online/sketched_averaging.hpp"
 #include "online/soft_threshold.hpp"
 #include "online/truncated.hpp"
 
@@ -227,6 +228,10 @@ std::unique_ptr<Store> make_store(const StoreSettings& s) {
   if (s.kind == "ada-fobos") return thresholded(s, Threshold::mirror);
   if (s.kind == "forget") return s.adaptive ? active(s, Nothing<true>()) : active(s, Nothing<false>());
   const Places places(s.rows, s.width, s.seed, s.identity);
+  if (s.kind == "b-arda-sketch") {
+    if (s.rows != 1) throw nb::value_error("the sketch of b-arda has one row");
+    return std::make_unique<SketchedAveraging>(s.k, s.name_cap, s.lanes, s.split, s.budget, places);
+  }
   if (s.kind == "estimates")
     return std::make_unique<EstimateTable>(s.k, s.name_cap, s.lazy, s.lanes, s.split, CountSketch(places, s.lanes));
   if (s.kind == "exact")

@@ -39,6 +39,8 @@ class ColumnStore {
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t entries() const { return entries_; }
   [[nodiscard]] std::size_t columns() const;
+  /// The keys that occur, rising.
+  [[nodiscard]] std::vector<std::uint64_t> keys() const;
   /// Bytes held now; while rows are added, what finishing will hold at most.
   [[nodiscard]] std::size_t bytes() const;
 
@@ -51,7 +53,7 @@ class ColumnStore {
             Team& team) const;
 
   /// The columns of these keys; an empty one for a key that does not occur.
-  [[nodiscard]] TakenColumns take(const std::uint64_t* keys, std::size_t n) const;
+  [[nodiscard]] TakenColumns take(const std::uint64_t* keys, std::size_t n, Team&) const;
 
  private:
   static constexpr std::size_t parts = 256;

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <span>
 
 #include "base/buffer.hpp"
+#include "online/dual_table.hpp"
 
 namespace thresher::online {
 
@@ -15,9 +17,10 @@ namespace thresher::online {
 /// The bench holds `keep` features after it was sorted out, and up to four times as many before.
 class Bench {
  public:
+  using Cell = DualTable::Cell;
   struct Node {
     double bound;
-    std::uint64_t key;
+    Cell* cell;
   };
 
   explicit Bench(std::size_t k) : keep_(std::max<std::size_t>(k, 256)) {}
@@ -27,16 +30,18 @@ class Bench {
   }
 
   /// Whether an outsider of this strength belongs on the bench.
-  [[nodiscard]] bool wants(double strength, std::uint64_t key) const { return weaker(frontier_, {strength, key}); }
+  [[nodiscard]] bool wants(double strength, std::uint64_t key) const {
+    return frontier_ < strength || (frontier_ == strength && frontier_key_ > key);
+  }
   /// Whoever is below this does not.
-  [[nodiscard]] double frontier() const { return frontier_.bound; }
+  [[nodiscard]] double frontier() const { return frontier_; }
   [[nodiscard]] bool empty() const { return nodes_.size() == 0; }
   [[nodiscard]] bool crowded() const { return nodes_.size() >= 4 * keep_; }
   [[nodiscard]] const Node& top() const { return nodes_[0]; }
   [[nodiscard]] std::span<const Node> nodes() const { return {nodes_.data(), nodes_.size()}; }
 
-  void push(double bound, std::uint64_t key) {
-    nodes_.push({bound, key});
+  void push(double bound, Cell& cell) {
+    nodes_.push({bound, &cell});
     std::push_heap(nodes_.data(), nodes_.data() + nodes_.size(), weaker);
   }
   void pop() {
@@ -47,33 +52,36 @@ class Bench {
   /// Nothing is known any more: everybody has to be looked at.
   void forget() {
     nodes_.resize(0);
-    frontier_ = {std::numeric_limits<double>::infinity(), 0};
+    frontier_ = std::numeric_limits<double>::infinity();
+    frontier_key_ = 0;
   }
 
-  /// Fill the bench from all there are: `all` calls back with (strength, key) of every outsider.
+  /// Fill the bench from all there are: `all` calls back with (strength, cell) of every outsider.
   template <class All>
   void refill(All&& all) {
     nodes_.resize(0);
-    frontier_ = nobody;
-    all([this](double strength, std::uint64_t key) {
-      if (!wants(strength, key)) return;
-      nodes_.push({strength, key});
+    frontier_ = 0.0;
+    frontier_key_ = 0;
+    all([this](double strength, Cell& cell) {
+      if (!wants(strength, cell.key)) return;
+      nodes_.push({strength, &cell});
       if (crowded()) cut();
     });
     cut();
     std::make_heap(nodes_.data(), nodes_.data() + nodes_.size(), weaker);
   }
 
-  /// Throw out what is double or weak; `strength_of` a key is its strength now, negative if it is no outsider.
+  /// Throw out what is double or weak; `strength_of` a cell is its strength now, negative if it is no outsider.
   template <class StrengthOf>
   void sort_out(StrengthOf&& strength_of) {
     Node* const begin = nodes_.data();
-    std::sort(begin, begin + nodes_.size(), [](const Node& a, const Node& b) { return a.key < b.key; });
+    std::sort(begin, begin + nodes_.size(), [](const Node& a, const Node& b) { return std::less<>()(a.cell, b.cell); });
     std::size_t n = 0;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      if (i > 0 && begin[i].key == begin[i - 1].key) continue;
-      const double strength = strength_of(begin[i].key);
-      if (wants(strength, begin[i].key)) begin[n++] = {strength, begin[i].key};
+      Cell* const cell = begin[i].cell;
+      if (n > 0 && begin[n - 1].cell == cell) continue;
+      const double strength = strength_of(*cell);
+      if (wants(strength, cell->key)) begin[n++] = {strength, cell};
     }
     nodes_.resize(n);
     cut();
@@ -81,21 +89,24 @@ class Bench {
   }
 
  private:
-  static constexpr Node nobody{0.0, 0};  // no strength above zero is weaker
-
-  static bool weaker(const Node& a, const Node& b) { return a.bound < b.bound || (a.bound == b.bound && a.key > b.key); }
+  static bool weaker(const Node& a, const Node& b) {
+    return a.bound < b.bound || (a.bound == b.bound && a.cell->key > b.cell->key);
+  }
 
   /// Keep the strongest; the frontier goes up to the strongest of those who have to go.
   void cut() {
     if (nodes_.size() <= keep_) return;
     Node* const begin = nodes_.data();
     std::nth_element(begin, begin + keep_, begin + nodes_.size(), [](const Node& a, const Node& b) { return weaker(b, a); });
-    frontier_ = begin[keep_];
+    frontier_ = begin[keep_].bound;
+    frontier_key_ = begin[keep_].cell->key;
     nodes_.resize(keep_);
   }
 
   std::size_t keep_;
-  Node frontier_ = nobody;  // by the order of the heap, so that ties are told apart
+  // By the order of the heap, so that ties are told apart; no strength above zero is weaker than this at first.
+  double frontier_ = 0.0;
+  std::uint64_t frontier_key_ = 0;
   Buffer<Node> nodes_;
 };
 

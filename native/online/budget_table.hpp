@@ -1,6 +1,7 @@
 // What stores with a budget share: at most k features have a weight, at every moment.
 #pragma once
 
+#include <stdexcept>
 #include <vector>
 
 #include "online/asked_row.hpp"
@@ -24,17 +25,14 @@ class BudgetTable : public Store, public Duals {
   BudgetTable(std::size_t k, std::size_t name_cap, std::size_t lanes, bool split, BudgetRule rule, std::size_t numbers,
               std::size_t most_bytes)
       : Store(lanes), rule_(rule), group_(split ? 1 : lanes), duals_(numbers, most_bytes) {
-    for (std::size_t t = 0; t < (split ? lanes : 1); ++t) tables_.emplace_back(k, name_cap, 0.0);
-    kept_.assign(tables_.size() * k * kept_size(), 0.0);
+    for (std::size_t t = 0; t < (split ? lanes : 1); ++t) tables_.emplace_back(k, name_cap, 0.0, header + group_);
     splits_.resize(tables_.size());
   }
 
   void ahead(const Row& row) override { asked_.ask(row, duals_); }
 
   std::vector<TopK>& tables() override { return tables_; }
-  double* kept(std::size_t table, std::uint32_t slot) override {
-    return kept_.data() + (table * tables_[0].capacity() + slot) * kept_size();
-  }
+  double* kept(std::size_t table, std::uint32_t slot) override { return tables_[table].numbers(slot); }
   [[nodiscard]] std::size_t kept_size() const override { return header + group_; }
   void fade(double) override {}
   void rescale(double) override {}
@@ -52,13 +50,20 @@ class BudgetTable : public Store, public Duals {
 
   /// Which features of the row are kept; the cells of all are on their way here.
   void find(const Row& row) {
-    asked_.take(row, duals_, mixed_);
-    for (std::size_t t = 0; t < tables_.size(); ++t)
-      splits_[t].divide(tables_[t], row, mixed_.data(), [&](std::uint32_t slot) { prefetch(kept(t, slot)); });
+    asked_.take_checked(row, duals_);
+    for (std::size_t t = 0; t < tables_.size(); ++t) splits_[t].divide(tables_[t], row, asked_.mixed());
+  }
+
+  /// The cell of a feature that a saved table keeps, which has to have one.
+  Cell& known(std::uint64_t key) {
+    Cell* const cell = duals_.find(key);
+    if (cell->count == 0) throw std::invalid_argument("a feature is kept that was never seen");
+    return *cell;
   }
 
   /// The name of a feature that stands in the row, or an empty one.
   static NameView name_in(const Row& row, std::uint64_t key) {
+    if (row.names == nullptr || !row.names->present()) return {};
     for (std::size_t i = 0; i < row.n; ++i)
       if (row.keys[i] == key) return row.name(i);
     return {};
@@ -78,11 +83,9 @@ class BudgetTable : public Store, public Duals {
   std::uint64_t time_ = 0;
   DualTable duals_;
   std::vector<TopK> tables_;
-  Buffer<double> kept_;
   History history_;
   // Of the row at hand:
   std::vector<RowSplit> splits_;
-  Buffer<std::uint64_t> mixed_;
   AskedRow asked_;  // and of the next
 };
 

@@ -1,8 +1,8 @@
 // B-ARDA: adaptive dual averaging under a budget, at a cost that does not depend on the number of features.
 #pragma once
 
+#include <bit>
 #include <cmath>
-#include <span>
 
 #include "online/bench.hpp"
 #include "online/budget_table.hpp"
@@ -24,6 +24,8 @@ class DualAveraging final : public BudgetTable {
       : BudgetTable(k, name_cap, lanes, split, rule, 2 * lanes + (split ? lanes : 0), most_bytes) {
     for (std::size_t t = 0; t < tables_.size(); ++t) benches_.emplace_back(k);
     own_.assign(tables_.size() * k * 2 * group_, 0.0);
+    cells_.assign(tables_.size() * k, nullptr);
+    duals_.nobody().mark = TopK::none ^ kept_bit;
   }
 
   void predict(const Row& row, double* sums, double /*prior*/) override {
@@ -44,10 +46,21 @@ class DualAveraging final : public BudgetTable {
     duals_.reserve(row.n);
     if (fresh) find(row);
     ++time_;
-    gather(row, gradient);
+    weigh(row, gradient);
     for (std::size_t t = 0; t < tables_.size(); ++t) {
-      for (const Member& member : splits_[t].members()) move_member(t, member.slot, *cells_[member.feature]);
-      for (const std::uint32_t i : splits_[t].others()) consider(t, *cells_[i]);
+      for (const Member& member : splits_[t].members()) {
+        const double* const moved = move(t, row, member.feature);
+        tables_[t].set(member.slot, copy(t, member.slot, moved) * growth());
+      }
+      for (const std::uint32_t i : splits_[t].others()) {
+        move(t, row, i);
+        consider(t, *asked_.cells()[i]);
+      }
+      for (const std::uint32_t i : splits_[t].fresh()) {
+        if (t == 0) asked_.add(row, i, duals_);
+        move(t, row, i);
+        consider(t, *asked_.cells()[i]);
+      }
       exchange(t, row);
     }
     tick();
@@ -58,6 +71,15 @@ class DualAveraging final : public BudgetTable {
     if (rule_.lambda > 0.0)
       for (std::size_t t = 0; t < tables_.size(); ++t) exchange(t, {});
     tick();
+  }
+
+  /// For whoever looks on or saves: ranks are brought up to date first, so that nothing shows who was asked when.
+  std::vector<TopK>& tables() override {
+    if (rule_.lambda > 0.0)
+      for (std::size_t t = 0; t < tables_.size(); ++t)
+        for (std::uint32_t slot = 0; slot < tables_[t].size(); ++slot)
+          if (Cell* const cell = cells_[place(t, slot)]) tables_[t].change(slot, strength(sums(t, *cell)) * growth());
+    return tables_;
   }
 
   double* kept(std::size_t table, std::uint32_t slot) override {
@@ -74,76 +96,111 @@ class DualAveraging final : public BudgetTable {
     time_ = static_cast<std::uint64_t>(singles.at(0));
     for (std::size_t t = 0; t < tables_.size(); ++t) {
       benches_[t].forget();
-      for (std::uint32_t slot = 0; slot < tables_[t].size(); ++slot)
-        if (Cell* const cell = duals_.find(tables_[t].key(slot))) copy(t, slot, *cell);
+      for (std::uint32_t slot = 0; slot < tables_[t].size(); ++slot) settle(t, slot, known(tables_[t].key(slot)));
     }
   }
 
  private:
+  static constexpr std::uint32_t kept_bit = RowSplit::outside;
+
   [[nodiscard]] std::size_t group() const { return one ? 1 : group_; }
+  [[nodiscard]] bool several() const { return !one && tables_.size() > 1; }
   /// What the regulariser adds to every H.
   [[nodiscard]] double shrinkage() const { return rule_.lambda * rule_.eta * static_cast<double>(time_); }
   /// Kept features are ranked by v times this.
   [[nodiscard]] double growth() const {
     return rule_.lambda > 0.0 ? static_cast<double>(time_) * static_cast<double>(time_) : 1.0;
   }
+  [[nodiscard]] std::size_t place(std::size_t t, std::uint32_t slot) const { return t * tables_[0].capacity() + slot; }
   /// (G, H) of a kept feature, lane by lane: a copy near at hand.
-  double* own(std::size_t t, std::uint32_t slot) {
-    return own_.data() + (t * tables_[0].capacity() + slot) * 2 * group();
-  }
+  double* own(std::size_t t, std::uint32_t slot) { return own_.data() + place(t, slot) * 2 * group(); }
   /// (G, sum of squares) of a feature in the lanes of a table.
   double* sums(std::size_t t, Cell& cell) const { return cell.numbers() + 2 * t * group(); }
 
-  void gather(const Row& row, const Gradient& gradient) {
-    cells_.resize(row.n);
-    for (std::size_t i = 0; i < row.n; ++i) {
-      Cell* const cell = cells_[i] = duals_.see(row.keys[i], mixed_[i]);
-      double* const numbers = cell->numbers();
-      for (std::size_t c = 0; c < (one ? 1 : lanes()); ++c) {
-        const double g = gradient.at(row, i, c);
-        numbers[2 * c] += g;
-        numbers[2 * c + 1] += g * g;
-      }
+  // What a cell is marked with, table by table: of a kept feature its slot, of one on the bench at most the bound it
+  // is there under, 0 otherwise. One table has 32 bits in the cell, several have a number each.
+  [[nodiscard]] double mark(std::size_t t, Cell& cell) const {
+    return !several() ? static_cast<double>(std::bit_cast<float>(cell.mark)) : cell.numbers()[2 * lanes() + t];
+  }
+  void set_mark(std::size_t t, Cell& cell, double v) const {
+    if (several()) {
+      cell.numbers()[2 * lanes() + t] = v;
+      return;
     }
+    const auto near = static_cast<float>(v);
+    cell.mark = std::bit_cast<std::uint32_t>(static_cast<double>(near) > v ? std::nextafterf(near, 0.0F) : near);
+  }
+  /// The slot of a feature, or what `RowSplit` wants to hear instead.
+  [[nodiscard]] std::uint32_t slot_of(std::size_t t, Cell& cell) const {
+    if (!several()) return cell.mark ^ kept_bit;
+    if (cell.count == 0) return TopK::none;
+    const double mark = cell.numbers()[2 * lanes() + t];
+    return mark < 0.0 ? static_cast<std::uint32_t>(-mark - 1.0) : RowSplit::outside;
+  }
+  [[nodiscard]] bool is_kept(std::size_t t, Cell& cell) const { return slot_of(t, cell) < kept_bit; }
+  /// A feature is kept in this slot from now on.
+  void settle(std::size_t t, std::uint32_t slot, Cell& cell) {
+    cells_[place(t, slot)] = &cell;
+    copy(t, slot, sums(t, cell));
+    if (several())
+      cell.numbers()[2 * lanes() + t] = -1.0 - slot;
+    else
+      cell.mark = kept_bit | slot;
+  }
+
+  /// Which features of the row are kept: their cells say it.
+  void find(const Row& row) {
+    asked_.take(row, duals_);
+    for (std::size_t t = 0; t < tables_.size(); ++t)
+      splits_[t].divide(row.n, [&](std::size_t i) { return slot_of(t, asked_.checked(row, i, duals_)); });
+  }
+
+  /// The gradient of every feature, lane by lane.
+  void weigh(const Row& row, const Gradient& gradient) {
+    const std::size_t each = one ? 1 : lanes();
+    pulls_.resize(row.n * each);
+    double* const out = pulls_.data();
+    if (one && gradient.each == nullptr && row.values != nullptr)
+      for (std::size_t i = 0; i < row.n; ++i) out[i] = gradient.slopes[0] * static_cast<double>(row.values[i]);
+    else
+      for (std::size_t i = 0; i < row.n; ++i)
+        for (std::size_t c = 0; c < each; ++c) out[i * each + c] = gradient.at(row, i, c);
+  }
+
+  /// The gradient of a feature goes into its sums; it is seen once, whatever the number of tables.
+  double* move(std::size_t t, const Row& row, std::size_t i) {
+    Cell& cell = *asked_.cells()[i];
+    if (one || t == 0) DualTable::see(cell);
+    double* const at = sums(t, cell);
+    const double* const pulls = pulls_.data() + (one ? i : i * lanes() + t * group());
+    for (std::size_t c = 0; c < group(); ++c) {
+      at[2 * c] += pulls[c];
+      at[2 * c + 1] += pulls[c] * pulls[c];
+    }
+    return at;
   }
 
   /// v of a feature as things stand.
   double strength(const double* sums) const {
     double v = 0.0;
-    for (std::size_t c = 0; c < group(); ++c) {
-      const double h = rule_.delta + std::sqrt(sums[2 * c + 1]);
-      const double z = rule_.eta * sums[2 * c] / (shrinkage() + h);
-      v += (rule_.naive ? 1.0 : h) * z * z;
-    }
+    for (std::size_t c = 0; c < group(); ++c) v += strength(sums[2 * c], rule_.delta + std::sqrt(sums[2 * c + 1]));
     return v;
   }
-  double rank(const double* sums) const { return strength(sums) * growth(); }
+  double strength(double g, double h) const {
+    const double z = rule_.eta * g / (shrinkage() + h);
+    return (rule_.naive ? 1.0 : h) * z * z;
+  }
 
-  void copy(std::size_t t, std::uint32_t slot, Cell& cell) {
-    const double* const from = sums(t, cell);
+  /// Keep a copy of a kept feature's sums near at hand; its v.
+  double copy(std::size_t t, std::uint32_t slot, const double* from) {
     double* const to = own(t, slot);
+    double v = 0.0;
     for (std::size_t c = 0; c < group(); ++c) {
       to[2 * c] = from[2 * c];
       to[2 * c + 1] = rule_.delta + std::sqrt(from[2 * c + 1]);
+      v += strength(to[2 * c], to[2 * c + 1]);
     }
-  }
-
-  void move_member(std::size_t t, std::uint32_t slot, Cell& cell) {
-    copy(t, slot, cell);
-    tables_[t].set(slot, rank(sums(t, cell)));
-  }
-
-  // The mark of a feature on a bench is at most the bound it is there under; 0 where it is on none.
-  double mark(std::size_t t, Cell& cell) const {
-    return tables_.size() == 1 ? static_cast<double>(cell.mark) : cell.numbers()[2 * lanes() + t];
-  }
-  void set_mark(std::size_t t, Cell& cell, double v) const {
-    if (tables_.size() > 1) {
-      cell.numbers()[2 * lanes() + t] = v;
-      return;
-    }
-    const auto near = static_cast<float>(v);
-    cell.mark = static_cast<double>(near) > v ? std::nextafterf(near, 0.0F) : near;
+    return v;
   }
 
   /// An outsider was touched: does it belong on the bench?
@@ -159,33 +216,31 @@ class DualAveraging final : public BudgetTable {
     if (v > mark(t, cell) && benches_[t].wants(v, cell.key)) seat(t, cell, v);
   }
   void seat(std::size_t t, Cell& cell, double v) {
-    benches_[t].push(v, cell.key);
+    benches_[t].push(v, cell);
     set_mark(t, cell, v);
     if (benches_[t].crowded()) [[unlikely]] sort_out(t);
   }
 
-  bool is_kept(std::size_t t, std::uint64_t key) const { return tables_[t].find(key) != TopK::none; }
-
   void sort_out(std::size_t t) {
-    benches_[t].sort_out([&](std::uint64_t key) {
-      Cell* const cell = duals_.find(key);
-      set_mark(t, *cell, 0.0);
-      return is_kept(t, key) ? -1.0 : strength(sums(t, *cell));
+    benches_[t].sort_out([&](Cell& cell) {
+      if (is_kept(t, cell)) return -1.0;
+      set_mark(t, cell, 0.0);
+      return strength(sums(t, cell));
     });
     mark_bench(t);
   }
   void refill(std::size_t t) {
     benches_[t].refill([&](auto&& offer) {
       duals_.each([&](Cell& cell) {
+        if (is_kept(t, cell)) return;
         set_mark(t, cell, 0.0);
-        const double v = strength(sums(t, cell));
-        if (v > 0.0 && benches_[t].wants(v, cell.key) && !is_kept(t, cell.key)) offer(v, cell.key);
+        offer(strength(sums(t, cell)), cell);
       });
     });
     mark_bench(t);
   }
   void mark_bench(std::size_t t) {
-    for (const Bench::Node& node : benches_[t].nodes()) set_mark(t, *duals_.find(node.key), node.bound);
+    for (const Bench::Node& node : benches_[t].nodes()) set_mark(t, *node.cell, node.bound);
   }
 
   /// The kept feature that is weakest now.
@@ -193,7 +248,7 @@ class DualAveraging final : public BudgetTable {
     for (;;) {
       const std::uint32_t slot = tables_[t].weakest();
       if (rule_.lambda == 0.0) return slot;
-      const double now = rank(sums(t, *duals_.find(tables_[t].key(slot))));
+      const double now = strength(sums(t, *cells_[place(t, slot)])) * growth();
       if (now == tables_[t].weight(slot)) return slot;
       tables_[t].change(slot, now);
     }
@@ -204,7 +259,8 @@ class DualAveraging final : public BudgetTable {
 
   std::vector<Bench> benches_;
   Buffer<double> own_;
-  Buffer<Cell*> cells_;  // of the row at hand
+  Buffer<Cell*> cells_;   // of kept features
+  Buffer<double> pulls_;  // of the row at hand: gradients
 };
 
 /// Bring in who is stronger than a kept feature, until nobody is.
@@ -228,13 +284,16 @@ void DualAveraging<one>::exchange(std::size_t t, const Row& row) {
     }
     const Bench::Node top = bench.top();
     if (top.bound < low) return;
-    Cell& cell = *duals_.find(top.key);
-    const double v = strength(sums(t, cell));
-    if (v < top.bound || is_kept(t, top.key)) {
+    Cell& cell = *top.cell;
+    if (is_kept(t, cell)) {
       bench.pop();
-      if (is_kept(t, top.key)) continue;
-      if (bench.wants(v, top.key))
-        bench.push(v, top.key), set_mark(t, cell, v);
+      continue;
+    }
+    const double v = strength(sums(t, cell));
+    if (v < top.bound) {
+      bench.pop();
+      if (bench.wants(v, cell.key))
+        bench.push(v, cell), set_mark(t, cell, v);
       else
         set_mark(t, cell, 0.0);
       continue;
@@ -242,7 +301,7 @@ void DualAveraging<one>::exchange(std::size_t t, const Row& row) {
     if (table.full()) {
       const std::uint32_t slot = weakest(t);
       const double theirs = table.weight(slot);
-      if (v * by < theirs || (v * by == theirs && top.key > table.key(slot))) return;
+      if (v * by < theirs || (v * by == theirs && cell.key > table.key(slot))) return;
     }
     bench.pop();
     enter(t, cell, v * by, row);
@@ -253,12 +312,12 @@ template <bool one>
 void DualAveraging<one>::enter(std::size_t t, Cell& cell, double rank, const Row& row) {
   Evicted evicted;
   const std::uint32_t slot = tables_[t].offer(cell.key, rank, name_in(row, cell.key), cell.count, &evicted);
-  copy(t, slot, cell);
+  Cell* const gone = cells_[place(t, slot)];
+  settle(t, slot, cell);
   if (!evicted.happened) return;
-  Cell& gone = *duals_.find(evicted.key);
-  set_mark(t, gone, 0.0);
-  const double v = strength(sums(t, gone));
-  if (benches_[t].wants(v, gone.key)) seat(t, gone, v);
+  set_mark(t, *gone, 0.0);
+  const double v = strength(sums(t, *gone));
+  if (benches_[t].wants(v, gone->key)) seat(t, *gone, v);
 }
 
 }  // namespace thresher::online

@@ -1,109 +1,123 @@
 // What dual methods know of every feature seen: a few numbers each, found by key.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <stdexcept>
+#include <vector>
 
-#include "base/cpu.hpp"
 #include "base/hash.hpp"
+#include "online/seen_index.hpp"
 #include "online/zero_pages.hpp"
 
 namespace thresher::online {
 
-/// Open addressing over cells of one size, each with its key, so that a feature costs one visit to far memory, and that
-/// can be asked for ahead. Grows by doubling up to `most` bytes (0: without end).
+/// Cells in the order in which their features were first seen, in blocks that never move, behind an index. Frequent
+/// features are seen early, so that those that come again and again lie side by side; and a feature that is new is told
+/// so by the index alone, and written at the end. Grows up to `most` bytes (0: without end).
 class DualTable {
  public:
   struct Cell {
     std::uint64_t key;
-    std::uint32_t count;  // sightings; 0 is an empty place
-    float mark;           // for the store to use; not saved
+    std::uint32_t count;  // sightings; 0 of nobody, whom a feature has that was never seen
+    std::uint32_t mark;   // for the store to use; not saved
 
     [[nodiscard]] double* numbers() { return reinterpret_cast<double*>(this + 1); }
   };
 
   DualTable(std::size_t numbers, std::size_t most)
-      : numbers_(numbers), stride_(sizeof(Cell) + numbers * sizeof(double)), most_(most) {
-    open(smallest);
+      : numbers_(numbers), stride_(sizeof(Cell) + numbers * sizeof(double)), most_(most), index_(0) {
+    more_blocks();
+    limit();
   }
 
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::size_t numbers() const { return numbers_; }
-  [[nodiscard]] std::size_t bytes() const { return pages_.size(); }
+  [[nodiscard]] std::size_t bytes() const { return index_.bytes() + size_ * stride_; }
 
-  /// Ask the memory for the place where a key is looked for first, and what lies behind it: many are there.
-  void ask(std::uint64_t mixed) const {
-    const char* const at = pages_.data() + home(mixed) * stride_;
-    prefetch(at);
-    prefetch(at + 64);
-  }
+  /// Ask the memory for what says where a key is.
+  void ask(std::uint64_t mixed) const { index_.ask(mixed); }
 
-  [[nodiscard]] Cell* find(std::uint64_t key, std::uint64_t mixed) {
-    for (std::size_t at = home(mixed);; at = (at + 1) & mask_) {
-      Cell* const cell = cell_at(at);
-      if (cell->count == 0) return nullptr;
-      if (cell->key == key) return cell;
+  /// What finds many cells in a row, until the next feature is added: it has copies of what does not change meanwhile.
+  class Finder {
+   public:
+    explicit Finder(const DualTable& table)
+        : index_(table.index_), blocks_(table.blocks_.data()), stride_(table.stride_) {}
+
+    /// The cell that a key probably has, on its way here; nobody's if the key surely has none.
+    [[nodiscard]] Cell* likely(std::uint64_t mixed) const {
+      const std::uint32_t number = index_.likely(mixed);
+      auto* const cell = reinterpret_cast<Cell*>(blocks_[number / block].data() + number % block * stride_);
+      prefetch(cell);
+      return cell;
     }
+
+   private:
+    SeenIndex::Reader index_;
+    const ZeroPages* blocks_;
+    std::size_t stride_;
+  };
+
+  /// The cell of a key, or nobody's.
+  [[nodiscard]] Cell* find(std::uint64_t key, std::uint64_t mixed) {
+    return cell_at(index_.find(mixed, [&](std::uint32_t at) { return cell_at(at)->key == key; }));
   }
   [[nodiscard]] Cell* find(std::uint64_t key) { return find(key, mix_key(key)); }
 
-  /// Make sure that `more` features can be added without anything moving.
+  /// Make sure that `more` features can be added.
   void reserve(std::size_t more) {
     while (size_ + more > room_) [[unlikely]] grow();
   }
 
-  /// The cell of a key, a new one with all numbers zero if it has none; counts a sighting.
-  Cell* see(std::uint64_t key, std::uint64_t mixed) {
-    for (std::size_t at = home(mixed);; at = (at + 1) & mask_) {
-      Cell* const cell = cell_at(at);
-      if (cell->count == 0) {
-        cell->key = key;
-        cell->count = 1;
-        ++size_;
-        return cell;
-      }
-      if (cell->key == key) {
-        cell->count += static_cast<std::uint32_t>(cell->count != ~std::uint32_t{0});
-        return cell;
-      }
-    }
+  /// The cell of a key; if it has none a new one, with all numbers zero and no sighting yet.
+  Cell* add(std::uint64_t key, std::uint64_t mixed) {
+    const auto fresh = static_cast<std::uint32_t>(size_ + 1);
+    const std::uint32_t number =
+        index_.find_or_add(mixed, fresh, [&](std::uint32_t at) { return cell_at(at)->key == key; });
+    if (number != SeenIndex::none) return cell_at(number);
+    if (fresh % block == 0) [[unlikely]] more_blocks();
+    ++size_;
+    Cell* const cell = cell_at(fresh);
+    cell->key = key;
+    return cell;
   }
+  /// Count a sighting.
+  static Cell& see(Cell& cell) {
+    cell.count += static_cast<std::uint32_t>(cell.count != ~std::uint32_t{0});
+    return cell;
+  }
+  /// What a feature has that was never seen.
+  Cell& nobody() { return *cell_at(SeenIndex::none); }
 
   /// Every feature, in no order that means anything.
   template <class Call>
   void each(Call&& call) {
-    for (std::size_t at = 0; at <= mask_; ++at)
-      if (Cell* const cell = cell_at(at); cell->count != 0) call(*cell);
+    for (std::size_t number = 1; number <= size_; ++number) call(*cell_at(number));
   }
 
  private:
-  static constexpr std::size_t smallest = 1024;
+  static constexpr std::size_t block = std::size_t{1} << 16;  // cells
+  static constexpr std::size_t large = std::size_t{1} << 26;  // above this a huge page more or less does not matter
 
-  [[nodiscard]] std::size_t home(std::uint64_t mixed) const { return mixed >> shift_; }
-  [[nodiscard]] Cell* cell_at(std::size_t at) { return reinterpret_cast<Cell*>(pages_.data() + at * stride_); }
+  [[nodiscard]] Cell* cell_at(std::size_t number) {
+    return reinterpret_cast<Cell*>(blocks_[number / block].data() + number % block * stride_);
+  }
 
-  void open(std::size_t places) {
-    pages_ = ZeroPages(places * stride_);
-    mask_ = places - 1;
-    room_ = places / 5 * 4;
-    shift_ = 64;
-    for (std::size_t n = places; n > 1; n /= 2) --shift_;
+  void more_blocks() {
+    blocks_.emplace_back(block * stride_, !blocks_.empty() && (most_ == 0 || most_ >= large));
+  }
+
+  /// How many features there is room for as things stand.
+  void limit() {
+    room_ = std::min<std::size_t>(index_.room(), 0xffffffffU);
+    if (most_ != 0) room_ = std::min(room_, most_ < index_.bytes() ? 0 : (most_ - index_.bytes()) / stride_);
   }
 
   void grow() {
-    const std::size_t old_places = mask_ + 1;
-    if (most_ != 0 && old_places * 3 * stride_ > most_)
+    if (room_ < index_.room() || (most_ != 0 && index_.bytes_to_grow() + size_ * stride_ > most_))
       throw std::overflow_error("the features seen do not fit into the memory that was allowed");
-    ZeroPages old = std::move(pages_);
-    open(2 * old_places);
-    for (std::size_t i = 0; i < old_places; ++i) {
-      const Cell* const from = reinterpret_cast<const Cell*>(old.data() + i * stride_);
-      if (from->count == 0) continue;
-      std::size_t at = home(mix_key(from->key));
-      while (cell_at(at)->count != 0) at = (at + 1) & mask_;
-      std::memcpy(static_cast<void*>(cell_at(at)), from, stride_);
-    }
+    index_.grow();
+    limit();
   }
 
   std::size_t numbers_;
@@ -111,9 +125,8 @@ class DualTable {
   std::size_t most_;
   std::size_t size_ = 0;
   std::size_t room_ = 0;
-  std::size_t mask_ = 0;
-  unsigned shift_ = 64;
-  ZeroPages pages_;
+  SeenIndex index_;
+  std::vector<ZeroPages> blocks_;
 };
 
 }  // namespace thresher::online

@@ -19,20 +19,23 @@ class RowSplit {
 
   /// `mixed` has mix_key of every key. Most features of a row are not kept, and most of those are told apart by a
   /// screen; whoever passes it is looked for. Both lists are in the row's order.
-  template <class Ask>
-  void divide(const TopK& table, const Row& row, const std::uint64_t* mixed, Ask&& ask) {
+  void divide(const TopK& table, const Row& row, const std::uint64_t* mixed) {
     maybe_.resize(row.n + 1);
     members_.resize(row.n);
     others_.resize(row.n);
     const std::size_t candidates = table.screen(mixed, row.n, maybe_.data());
-    for (std::size_t c = 0; c < candidates; ++c) ask(table.ask(mixed[maybe_[c]]));
+    likely_.resize(candidates);
+    for (std::size_t c = 0; c < candidates; ++c) likely_[c] = table.ask(mixed[maybe_[c]]);
     std::uint32_t* const others = others_.data();
     std::size_t m = 0;
     std::uint32_t next = 0;  // the first feature in neither list yet
     for (std::size_t c = 0; c < candidates; ++c) {
       const std::uint32_t i = maybe_[c];
-      const std::uint32_t slot = table.find(row.keys[i], mixed[i]);
-      if (slot == TopK::none) [[unlikely]] continue;
+      std::uint32_t slot = likely_[c];
+      if (!table.has(slot, row.keys[i])) [[unlikely]] {
+        slot = table.find(row.keys[i], mixed[i]);
+        if (slot == TopK::none) continue;
+      }
       for (; next < i; ++next) others[next - m] = next;
       ++next;
       members_[m++] = {i, slot};
@@ -42,13 +45,42 @@ class RowSplit {
     others_.resize(row.n - m);
   }
 
+  /// The same where somebody knows the slot of every feature: `none` of one that was never seen, `outside` or more of
+  /// one that is not kept. Those that are new have a list of their own.
+  static constexpr std::uint32_t outside = 0x80000000U;
+  template <class SlotOf>
+  void divide(std::size_t n, SlotOf&& slot_of) {
+    members_.resize(n + 1);
+    others_.resize(n + 1);
+    fresh_.resize(n + 1);
+    Member* const members = members_.data();
+    std::uint32_t* const others = others_.data();
+    std::uint32_t* const fresh = fresh_.data();
+    std::size_t m = 0;
+    std::size_t f = 0;
+    for (std::uint32_t i = 0; i < n; ++i) {  // into all lists, of which only one remembers it
+      const std::uint32_t slot = slot_of(i);
+      members[m] = {i, slot};
+      fresh[f] = i;
+      others[i - m - f] = i;
+      m += static_cast<std::size_t>(slot < outside);
+      f += static_cast<std::size_t>(slot == TopK::none);
+    }
+    members_.resize(m);
+    fresh_.resize(f);
+    others_.resize(n - m - f);
+  }
+
   [[nodiscard]] std::span<const Member> members() const { return {members_.data(), members_.size()}; }
   [[nodiscard]] std::span<const std::uint32_t> others() const { return {others_.data(), others_.size()}; }
+  [[nodiscard]] std::span<const std::uint32_t> fresh() const { return {fresh_.data(), fresh_.size()}; }
 
  private:
   Buffer<std::uint32_t> maybe_;
+  Buffer<std::uint32_t> likely_;
   Buffer<Member> members_;
   Buffer<std::uint32_t> others_;
+  Buffer<std::uint32_t> fresh_;
 };
 
 }  // namespace thresher::online

@@ -31,8 +31,8 @@ class SoftThreshold final : public Store, public Duals {
     find(row);
     for (std::size_t c = 0; c < lanes(); ++c) sums[c] = 0.0;
     for (std::size_t i = 0; i < row.n; ++i) {
-      Cell* const cell = duals_.find(row.keys[i], mixed_[i]);
-      if (cell == nullptr || !weights(*cell, weights_.data())) continue;
+      Cell& cell = *asked_.cells()[i];
+      if (cell.count == 0 || !weights(cell, weights_.data())) continue;
       for (std::size_t c = 0; c < lanes(); ++c) sums[c] += weights_[c] * row.value(i);
     }
   }
@@ -41,7 +41,7 @@ class SoftThreshold final : public Store, public Duals {
     duals_.reserve(row.n);
     if (fresh) find(row);
     for (std::size_t i = 0; i < row.n; ++i) {
-      Cell& cell = *duals_.see(row.keys[i], mixed_[i]);
+      Cell& cell = asked_.see(row, i, duals_);
       double* const at = cell.numbers();
       double& last = at[2 * lanes()];
       // A key that stands twice in the row has been there: its second share is moved without a second loss.
@@ -92,7 +92,7 @@ class SoftThreshold final : public Store, public Duals {
  private:
   using Cell = DualTable::Cell;
 
-  void find(const Row& row) { asked_.take(row, duals_, mixed_); }
+  void find(const Row& row) { asked_.take_checked(row, duals_); }
   [[nodiscard]] double height(double squares) const { return rule_.delta + std::sqrt(squares); }
   static double shrunk(double z, double by) { return std::copysign(std::fmax(0.0, std::fabs(z) - by), z); }
 
@@ -102,7 +102,6 @@ class SoftThreshold final : public Store, public Duals {
   DualTable duals_;  // (G or w, sum of squares) a lane, then when Ada-Fobos last moved it
   std::vector<TopK> tables_;
   std::vector<double> weights_;
-  Buffer<std::uint64_t> mixed_;
   AskedRow asked_;
 };
 

@@ -45,7 +45,7 @@ class Store {
 
   [[nodiscard]] std::size_t lanes() const { return lanes_; }
 
-  /// The row that comes after the next: whoever needs far memory may ask for it now.
+  /// The row that comes after the next one to be predicted: whoever needs far memory may ask for it now.
   virtual void ahead(const Row& /*row*/) {}
   /// Sum weight * value in every lane. `prior` is the Move's, for whoever makes weights only now.
   virtual void predict(const Row& row, double* sums, double prior) = 0;

@@ -27,12 +27,9 @@ void Truncated::update(const Row& row, const Gradient& gradient, const Move& mov
   if (fresh) find(row);
   ++time_;
   if (how_ != Truncation::descent) {
-    cells_.resize(row.n);
-    const std::size_t before = duals_.size();
-    for (std::size_t i = 0, known = before; i < row.n; ++i, known = duals_.size()) {
-      cells_[i] = duals_.see(row.keys[i], mixed_[i]);
-      if (how_ == Truncation::confidence && duals_.size() != known)
-        std::fill_n(cells_[i]->numbers(), lanes(), 1.0);
+    for (std::size_t i = 0, known = duals_.size(); i < row.n; ++i, known = duals_.size()) {
+      Cell& cell = asked_.see(row, i, duals_);
+      if (how_ == Truncation::confidence && duals_.size() != known) std::fill_n(cell.numbers(), lanes(), 1.0);
     }
   }
   // Half of what is stable for the average row, or for this one if it is longer: one long row slows down no others.
@@ -117,7 +114,7 @@ void Truncated::move_slot(std::size_t t, std::uint32_t slot, bool touched) {
 }
 
 void Truncated::move_other(std::size_t t, std::uint32_t i, const Row& row, const Gradient& gradient) {
-  Cell* const cell = how_ == Truncation::descent ? nullptr : cells_[i];
+  Cell* const cell = how_ == Truncation::descent ? nullptr : asked_.cells()[i];
   double* const known = cell == nullptr ? nullptr : cell->numbers() + t * group_;
   const double x = row.value(i);
   bool any = false;
@@ -144,7 +141,7 @@ void Truncated::move_other(std::size_t t, std::uint32_t i, const Row& row, const
 }
 
 void Truncated::offer(std::size_t t, std::uint32_t i, const Row& row, Cell* cell, double rank) {
-  if (const std::uint32_t slot = tables_[t].find(row.keys[i], mixed_[i]); slot != TopK::none) {
+  if (const std::uint32_t slot = tables_[t].find(row.keys[i], asked_.mixed()[i]); slot != TopK::none) {
     // The key stands twice in the row and came in a moment ago.
     double* const weights = weights_of(t, slot);
     for (std::size_t c = 0; c < group_; ++c) {
@@ -225,15 +222,15 @@ void Truncated::weigh(const Row& row, const Gradient& gradient, double r) {
 
 double Truncated::variance(const Row& row, std::size_t i, std::size_t lane) {
   const std::size_t t = lane / group_;
-  const std::uint32_t slot = tables_[t].find(row.keys[i], mixed_[i]);
-  return slot == TopK::none ? cells_[i]->numbers()[lane] : own_[at(t, slot) + lane % group_];
+  const std::uint32_t slot = tables_[t].find(row.keys[i], asked_.mixed()[i]);
+  return slot == TopK::none ? asked_.cells()[i]->numbers()[lane] : own_[at(t, slot) + lane % group_];
 }
 
 DualTable& Truncated::seen() {
   if (how_ != Truncation::descent)
     for (std::size_t t = 0; t < tables_.size(); ++t)
       for (std::uint32_t slot = 0; slot < tables_[t].size(); ++slot)
-        if (Cell* const cell = duals_.find(tables_[t].key(slot)))
+        if (Cell* const cell = duals_.find(tables_[t].key(slot)); cell->count != 0)
           std::copy_n(own_.data() + at(t, slot), group_, cell->numbers() + t * group_);
   return duals_;
 }
@@ -245,8 +242,7 @@ void Truncated::resume(const std::vector<double>& singles) {
   if (how_ == Truncation::descent) return;
   for (std::size_t t = 0; t < tables_.size(); ++t)
     for (std::uint32_t slot = 0; slot < tables_[t].size(); ++slot)
-      if (Cell* const cell = duals_.find(tables_[t].key(slot)))
-        std::copy_n(cell->numbers() + t * group_, group_, own_.data() + at(t, slot));
+      std::copy_n(known(tables_[t].key(slot)).numbers() + t * group_, group_, own_.data() + at(t, slot));
 }
 
 }  // namespace thresher::online

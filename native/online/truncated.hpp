@@ -26,7 +26,8 @@ class Truncated final : public BudgetTable {
     came_.resize(group_);
     came_own_.resize(group_);
     betas_.resize(lanes);
-    for (std::size_t i = 0; i < tables_.size() * k; ++i) kept_[i * kept_size()] = 1.0;
+    for (TopK& table : tables_)
+      for (std::uint32_t slot = 0; slot < k; ++slot) *table.numbers(slot) = 1.0;
   }
 
   void predict(const Row& row, double* sums, double prior) override;
@@ -71,7 +72,6 @@ class Truncated final : public BudgetTable {
   std::vector<double> came_;      // weights of a newcomer
   std::vector<double> came_own_;  // and its number in every lane
   std::vector<double> betas_;     // of AROW, a lane each
-  Buffer<Cell*> cells_;           // of the row at hand
 };
 
 }  // namespace thresher::online

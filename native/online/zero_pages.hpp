@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 #include <utility>
@@ -15,16 +16,27 @@ namespace thresher::online {
 class ZeroPages {
  public:
   ZeroPages() = default;
-  explicit ZeroPages(std::size_t bytes) : size_(bytes) {
+  /// Small pages where not all of it may be used, unless `large`.
+  explicit ZeroPages(std::size_t bytes, bool large = true) : size_(bytes) {
 #if defined(__linux__)
-    void* const block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const bool wish = large && bytes >= huge;
+    // A large page lies at a multiple of its size: take more, and give back what is before and behind.
+    const std::size_t whole = wish ? bytes + huge : bytes;
+    void* const block = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (block == MAP_FAILED) throw std::bad_alloc();
-    if (bytes >= huge) madvise(block, bytes, MADV_HUGEPAGE);  // a wish: what comes of it changes no answer
-#else
-    void* const block = std::calloc(bytes, 1);
-    if (block == nullptr) throw std::bad_alloc();
-#endif
     data_ = static_cast<char*>(block);
+    if (!wish) return;
+    const std::size_t before = (huge - reinterpret_cast<std::uintptr_t>(block) % huge) % huge;
+    if (before > 0) munmap(data_, before);
+    data_ += before;
+    const std::size_t end = (bytes + page - 1) / page * page;
+    if (whole - before > end) munmap(data_ + end, whole - before - end);
+    madvise(data_, bytes, MADV_HUGEPAGE);  // a wish: what comes of it changes no answer
+#else
+    (void)large;
+    data_ = static_cast<char*>(std::calloc(bytes, 1));
+    if (data_ == nullptr) throw std::bad_alloc();
+#endif
   }
   ZeroPages(ZeroPages&& other) noexcept { swap(other); }
   ZeroPages& operator=(ZeroPages&& other) noexcept {
@@ -46,7 +58,8 @@ class ZeroPages {
   [[nodiscard]] char* data() const { return data_; }
 
  private:
-  static constexpr std::size_t huge = std::size_t{1} << 22;
+  static constexpr std::size_t huge = std::size_t{1} << 21;
+  static constexpr std::size_t page = 4096;
 
   void swap(ZeroPages& other) noexcept {
     std::swap(data_, other.data_);

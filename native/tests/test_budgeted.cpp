@@ -5,6 +5,7 @@
 
 #include "online/dual_averaging.hpp"
 #include "online/loop.hpp"
+#include "online/sketched_averaging.hpp"
 #include "online/soft_threshold.hpp"
 #include "online/truncated.hpp"
 #include "tests/check.hpp"
@@ -60,6 +61,7 @@ TEST(budgeted_stores_stay_within_their_budget) {
           stores.push_back(std::make_unique<Truncated>(how, k, 16, lanes, apart, rule, 0));
         for (const Threshold how : {Threshold::dual, Threshold::mirror})
           stores.push_back(std::make_unique<SoftThreshold>(how, lanes, rule, 0));
+        stores.push_back(std::make_unique<SketchedAveraging>(k, 16, lanes, apart, rule, Places(1, 37, 5)));
         for (std::unique_ptr<Store>& store : stores) {
           Loop loop = loop_over(std::move(store), lanes);
           learn_some(loop, lanes, split);
@@ -74,7 +76,7 @@ TEST(dual_table_finds_what_it_saw_however_it_grew) {
   for (int i = 0; i < 20000; ++i) {
     const std::uint64_t key = random.below(9000) * 0x10001ULL;
     table.reserve(1);
-    DualTable::Cell* const cell = table.see(key, mix_key(key));
+    DualTable::Cell* const cell = &DualTable::see(*table.add(key, mix_key(key)));
     CHECK_EQ(cell->numbers()[0], keys.count(key) == 0 ? 0.0 : static_cast<double>(key));
     cell->numbers()[0] = static_cast<double>(key);
     keys.insert(key);
@@ -83,7 +85,21 @@ TEST(dual_table_finds_what_it_saw_however_it_grew) {
   std::size_t met = 0;
   table.each([&](DualTable::Cell& cell) { met += keys.count(cell.key); });
   CHECK_EQ(met, keys.size());
-  CHECK(table.find(1, mix_key(1)) == nullptr);
+  CHECK_EQ(table.find(1, mix_key(1)), &table.nobody());
+}
+
+TEST(seen_index_keeps_apart_what_shares_a_mark) {
+  SeenIndex index(0);
+  const auto never = [](std::uint32_t) { return false; };
+  for (std::uint32_t number = 1; number <= 60; ++number) {
+    // All in one group and the next ones, with the same mark: only the numbers tell them apart.
+    CHECK_EQ(index.find_or_add(~std::uint64_t{0}, number, never), SeenIndex::none);
+  }
+  CHECK_EQ(index.find(~std::uint64_t{0}, [](std::uint32_t at) { return at == 60; }), 60U);
+  index.grow();
+  CHECK_EQ(index.find(~std::uint64_t{0}, [](std::uint32_t at) { return at == 1; }), 1U);
+  CHECK_EQ(index.find(~std::uint64_t{0}, never), SeenIndex::none);
+  CHECK_EQ(SeenIndex::Reader(index).likely(1), SeenIndex::none);
 }
 
 TEST(dual_table_says_when_there_is_no_more_room) {
@@ -92,7 +108,7 @@ TEST(dual_table_says_when_there_is_no_more_room) {
   try {
     for (std::uint64_t key = 0; key < 100000; ++key) {
       table.reserve(1);
-      table.see(key, mix_key(key));
+      table.add(key, mix_key(key));
     }
   } catch (const std::overflow_error&) {
     refused = true;

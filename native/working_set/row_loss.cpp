@@ -28,7 +28,9 @@ RowLoss::Sums RowLoss::of_row(double m, double y) const {
     }
     default: {
       const double slope = loss_.derivative(m, y);
-      return {loss_.value(m, y), slope, loss_.curvature(), std::fabs(slope)};
+      const bool near = std::fabs(m - y) <= loss_.delta;
+      const double curvature = near == (loss_.kind == LossKind::huber) ? 1.0 : 0.0;  // of Huber's, or of the other's
+      return {loss_.value(m, y), slope, curvature, std::fabs(slope)};
     }
   }
 }

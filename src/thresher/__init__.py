@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     )
     from thresher.estimators.budgeted import BudgetedClassifier, BudgetedRegressor
     from thresher.estimators.classifier import MissionClassifier
-    from thresher.estimators.fgm import FGMClassifier, FGMRegressor
+    from thresher.estimators.fgm import FGMRegressor
+    from thresher.estimators.fgm_classifier import FGMClassifier
     from thresher.estimators.regressor import MissionRegressor
     from thresher.estimators.sparse_rf import SparseRFClassifier, SparseRFRegressor
+    from thresher.estimators.substitution import SubstitutionClassifier, SubstitutionRegressor
     from thresher.families.drawn import RandomFunctions
     from thresher.families.groups import Groups
+    from thresher.families.stream import FeatureStream
     from thresher.families.tree import Tree
     from thresher.selecting import Interrupted, select
     from thresher.selection import Selection, load
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from thresher.sources.text import scan_text
     from thresher.sources.vw import scan_vw
     from thresher.version import __version__
+    from thresher.working_set.stream_run import BrokenStream
 
 _HOMES = {
     "DataError": "errors",
@@ -54,8 +58,12 @@ _HOMES = {
     "BudgetedRegressor": "estimators.budgeted",
     "MissionClassifier": "estimators.classifier",
     "MissionRegressor": "estimators.regressor",
-    "FGMClassifier": "estimators.fgm",
+    "FGMClassifier": "estimators.fgm_classifier",
     "FGMRegressor": "estimators.fgm",
+    "BrokenStream": "working_set.stream_run",
+    "FeatureStream": "families.stream",
+    "SubstitutionClassifier": "estimators.substitution",
+    "SubstitutionRegressor": "estimators.substitution",
     "SparseRFClassifier": "estimators.sparse_rf",
     "SparseRFRegressor": "estimators.sparse_rf",
     "Groups": "families.groups",
@@ -79,11 +87,13 @@ _HOMES = {
 }
 
 __all__ = [
+    "BrokenStream",
     "BudgetedClassifier",
     "BudgetedRegressor",
     "DataError",
     "FGMClassifier",
     "FGMRegressor",
+    "FeatureStream",
     "FileFormatError",
     "Groups",
     "Interrupted",
@@ -98,6 +108,8 @@ __all__ = [
     "SpaceError",
     "SparseRFClassifier",
     "SparseRFRegressor",
+    "SubstitutionClassifier",
+    "SubstitutionRegressor",
     "ThresherError",
     "Tree",
     "UnreadableError",

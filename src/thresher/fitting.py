@@ -239,6 +239,7 @@ def make_selection(found: OnlineRun | Fitted) -> Selection:
             **({"skipped_files": fitted.skipped_files} if fitted.skipped_files else {}),
             "progressive": engine.progressive(turned=turn < 0),
             "plan": fitted.plan.to_dict(),
+            **({"approximate": True} if engine.settings.approximate else {}),
             **({} if fitted.reading is None else {"reading": fitted.reading}),
         },
     )
@@ -279,7 +280,7 @@ def plan_for(
         cell=cell,
         scores=MB if get_loss(settings.loss).task == "binary" else 0,
         products=products,
-        seen=settings.budgeted and memory is not None,
+        seen=settings.budgeted and not settings.approximate and memory is not None,
     )
     return make_plan(needs, DEFAULT_MEMORY if memory is None else memory, shuffle=shuffle)
 

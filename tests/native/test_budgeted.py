@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from tests.native.loops import PLAIN
 from tests.reference import losses
-from tests.reference.budgeted import FACTORS, TWINS
+from tests.reference.budgeted import FACTORS, TWINS, SketchedBARDA
+from tests.reference.hashing import bucket_sign
 from thresher import _native
 
 METHODS = list(TWINS)
-TABLED = ["b-arda", "b-amd", "ofs", "sofs"]
+TABLED = ["b-arda", "b-amd", "ofs", "sofs", "b-arda-sketch"]
 
 
 def make_loop(method: str, *, lanes: int = 1, **changed):
@@ -60,8 +61,12 @@ def stream(seed, rows, d, lanes, density=0.3):
 def compare(method, *, seed, rows, d, k, lanes=1, split=False, eta=0.5, lam=0.0, naive=False):
     loop = make_loop(method, lanes=lanes, k=k, split=split, eta=eta, lam=lam, naive=naive)
     twin = TWINS[method](d, k, lanes=lanes, eta=eta, lam=lam, split=split, naive=naive)
+    compare_steps(method, loop, twin, stream(seed, rows, d, lanes), d=d, k=k, lanes=lanes, split=split)
+
+
+def compare_steps(method, loop, twin, examples, *, d, k, lanes, split=False):
     factor = FACTORS.get(method, 2.0)
-    for x, y in stream(seed, rows, d, lanes):
+    for x, y in examples:
         margins = twin.w @ x
         np.testing.assert_allclose(learn_row(loop, x, y), margins, rtol=1e-6, atol=1e-9)
         slopes = [factor * losses.derivative("squared_hinge", 1.0, m, t) for m, t in zip(margins, y, strict=True)]
@@ -113,3 +118,14 @@ def test_equal_ranks_go_to_the_smaller_key():
     x = np.ones(6)
     learn_row(loop, x, 1.0)
     assert loop.table(0, 9)[0].tolist() == [13, 13 + 7919]
+
+
+@pytest.mark.parametrize("width", [3, 40, 1000])
+@pytest.mark.parametrize(("lam", "lanes"), [(0.0, 1), (0.02, 1), (0.01, 3)])
+def test_outsiders_that_share_cells_are_those_of_the_twin(width, lam, lanes):
+    d, k, eta = 60, 6, 0.3
+    places = [bucket_sign(j * 7919 + 13, 5, width) for j in range(d)]
+    cells, signs = zip(*places, strict=True)
+    twin = SketchedBARDA(d, k, lanes=lanes, eta=eta, lam=lam, cells=cells, signs=signs, width=width)
+    loop = make_loop("b-arda-sketch", lanes=lanes, k=k, eta=eta, lam=lam, width=width, seed=5)
+    compare_steps("b-arda-sketch", loop, twin, stream(2, 300, d, lanes), d=d, k=k, lanes=lanes)

@@ -21,6 +21,7 @@ METHODS: tuple[dict[str, Any], ...] = (
     {"method": "b-arda"},
     {"method": "b-arda", "eta": 0.3, "lam": 0.01},
     {"method": "b-arda", "eta": 0.3, "truncation": "naive", "minibatch": 3},
+    {"method": "b-arda", "lam": 0.01, "sketch": (1, 40)},
     {"method": "b-amd"},
     {"method": "b-amd", "eta": 0.3, "lam": 0.01},
     {"method": "ofs"},
@@ -180,11 +181,28 @@ def test_features_are_named_by_another_look(method: str, tmp_path: Path) -> None
 
 
 def test_what_is_known_of_the_features_seen_stays_inside_the_memory() -> None:
-    engine = OnlineEngine(OnlineSettings(k=2, method="b-arda", room=1 << 16))
+    engine = OnlineEngine(OnlineSettings(k=2, method="b-arda", room=1 << 15))
     with pytest.raises(SettingsError, match="no longer fits"):
         for i in range(20):
             batch = whole_batch({})
             engine.step(type(batch)(batch.indptr, batch.keys + np.uint64(1000 * i), batch.values, batch.y))
+
+
+def test_a_sketch_keeps_the_memory_and_says_so(tmp_path: Path) -> None:
+    x, y = planted(rows=2500, width=4000, support=(3, 77, 1200, 3999))
+    path = write_vw(tmp_path / "rows.vw", x, y)
+    found = th.select(path, k=8, method="b-arda", sketch=(1, 512), memory="4MB", passes=3)
+    assert found.provenance["approximate"]
+    assert found.provenance["plan"]["sketch"] == 512 * 8
+    assert found.provenance["plan"]["seen"] == 0
+    assert len({f"column-{j}" for j in (3, 77, 1200, 3999)} & set(found.names)) >= 3
+    assert np.all(found.bounds > 0)
+    exact = th.select(path, k=8, method="b-arda", memory="4MB", passes=3)
+    assert "approximate" not in exact.provenance
+    with pytest.raises(SettingsError, match="one row of cells"):
+        th.select(path, k=8, method="b-arda", sketch=(3, 512))
+    model = th.BudgetedClassifier(k=8, sketch=(1, 512), passes=3, memory="4MB").fit(path)
+    np.testing.assert_array_equal(model.selection_.keys, found.keys)
 
 
 def test_checkpoints_resume_to_the_same_bits(tmp_path: Path) -> None:
@@ -209,7 +227,7 @@ def test_checkpoints_resume_to_the_same_bits(tmp_path: Path) -> None:
     [
         ({"method": "b-arda", "step": 0.1}, "give eta"),
         ({"method": "b-arda", "l2": 0.1}, "give lam"),
-        ({"method": "b-arda", "sketch": (1, 10)}, "no sketch"),
+        ({"method": "b-amd", "sketch": (1, 10)}, "no sketch"),
         ({"method": "b-arda", "eta": 0.0}, "eta is a number"),
         ({"method": "b-arda", "lam": -1.0}, "lam is a number"),
         ({"method": "b-arda", "delta": 0.0}, "delta is a number"),

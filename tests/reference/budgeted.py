@@ -144,3 +144,68 @@ class AdaFobos(BAMD):
 TWINS = {"b-arda": BARDA, "b-amd": BAMD, "ofs": OFS, "sofs": SOFS, "l1-arda": L1ARDA, "ada-fobos": AdaFobos}
 #: What the loss of losses.py is multiplied by: the paper's squared hinge has no half before it.
 FACTORS = {"sofs": 1.0}
+
+
+class SketchedBARDA(BARDA):
+    """B-ARDA whose outsiders share cells: ``cells`` and ``signs`` are those of every position. One table.
+
+    The features of a row move one after the other, kept ones first. A newcomer takes its cell's sums along and leaves
+    it empty; who leaves adds its own sums to its cell. Cells are single precision.
+    """
+
+    def __init__(self, *args, cells, signs, width, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.cells, self.signs = cells, np.asarray(signs, np.float32)
+        lanes = len(self.w)
+        self.shared = np.zeros((2, lanes, width), np.float32)
+        self.kept = {}  # position -> (G, squares), lanes each
+
+    def weight(self, sums, squares):
+        """Of one feature, lane by lane."""
+        return -self.eta * sums / (self.lam * self.eta * self.t + self.delta + np.sqrt(squares))
+
+    def rank(self, sums, squares):
+        """What it is kept by."""
+        z = self.weight(sums, squares)
+        return float(((1.0 if self.naive else self.delta + np.sqrt(squares)) * z * z).sum())
+
+    def seen_as(self, j):
+        """The cell of a position as that one sees it."""
+        cell = self.shared[:, :, self.cells[j]]
+        return (self.signs[j] * cell[0]).astype(float), cell[1].astype(float)
+
+    def share(self, j, sums, squares):
+        self.shared[0, :, self.cells[j]] = self.signs[j] * sums.astype(np.float32)
+        self.shared[1, :, self.cells[j]] = squares.astype(np.float32)
+
+    def step(self, x, slopes):
+        """One example."""
+        slopes = np.asarray(slopes, float)
+        self.t += 1
+        if slopes.any():
+            there = np.flatnonzero(x)
+            for j in [j for j in there if j in self.kept]:
+                sums, squares = self.kept[j]
+                self.kept[j] = (sums + slopes * x[j], squares + (slopes * x[j]) ** 2)
+            members = set(self.kept)
+            for j in [j for j in there if j not in members]:
+                self.outsider(j, slopes * x[j])
+        self.w[:] = 0.0
+        for j, sums in self.kept.items():
+            self.w[:, j] = self.weight(*sums)
+
+    def outsider(self, j, g):
+        sums, squares = self.seen_as(j)
+        self.share(j, sums + g, squares + g * g)
+        rank = self.rank(*self.seen_as(j))
+        if rank <= 0:
+            return
+        if len(self.kept) == self.budget:
+            weakest = min(self.kept, key=lambda i: (self.rank(*self.kept[i]), -i))
+            if (rank, -j) <= (self.rank(*self.kept[weakest]), -weakest):
+                return
+            gone = self.kept.pop(weakest)
+            there = self.seen_as(weakest)
+            self.share(weakest, there[0] + gone[0], there[1] + gone[1])
+        self.kept[j] = self.seen_as(j)
+        self.share(j, np.zeros_like(g), np.zeros_like(g))

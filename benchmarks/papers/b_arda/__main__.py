@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.papers.b_arda.experiment import RUNS, THRESHOLDED, TRUNCATED, VARIABLE, run_set
-from benchmarks.papers.b_arda.page import accuracies, claims, draw
+from benchmarks.papers.b_arda.page import accuracies, claims, draw, steps
 
 PAPERS = Path(__file__).parents[3] / "docs" / "papers"
 RESULTS = Path(__file__).parent / "results.json"
@@ -33,6 +33,8 @@ def main() -> None:
         "## Figures 1 and 2: against OFS and SOFS\n\n![accuracy against B](b-arda-figures1-2.png)",
         "## Figure 3: against l1-ARDA and Ada-Fobos\n\n![accuracy against B](b-arda-figure3.png)",
         "## The paper's claims\n\n" + claims(results),
+        "## What the step decides\n\nAccuracy on the training rows / on the test rows at the budget of the search, one "
+        "run with λ = 1e-3.\n\n" + steps(results),
         "## All numbers\n\nMean and standard error over the runs.\n\n" + accuracies(results),
     ]
     (PAPERS / "b-arda.md").write_text("\n\n".join(parts) + "\n")

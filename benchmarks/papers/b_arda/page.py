@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import table
-from benchmarks.papers.b_arda.experiment import BUDGETS, RUNS, THRESHOLDED, TRUNCATED
+from benchmarks.papers.b_arda.experiment import BUDGETS, PROTOCOL, RUNS, THRESHOLDED, TRUNCATED
 
 _MARKS = {"b-arda": "o-", "b-amd": "s-", "ofs": "^--", "sofs": "v--", "l1-arda": "D:", "ada-fobos": "x:"}
 
@@ -49,8 +49,30 @@ def accuracies(results: dict[str, Any]) -> str:
     for name in (name for name in RUNS if name in results):
         for method in (*TRUNCATED, *THRESHOLDED):
             got = results[name]["methods"][method]
-            lines.append([name, method, _settings(got["settings"]), *(_cell(got, str(b)) for b in BUDGETS)])
+            lines.append(
+                [
+                    f"{name}{_before(results[name])}",
+                    method,
+                    _settings(got["settings"]),
+                    *(_cell(got, str(b)) for b in BUDGETS),
+                ]
+            )
     return table(header, lines)
+
+
+def steps(results: dict[str, Any]) -> str:
+    """Accuracy on training and on test rows by the step, where it was measured."""
+    lines: list[list[object]] = []
+    for name in (name for name in RUNS if "steps" in results.get(name, {})):
+        for method, found in results[name]["steps"].items():
+            cells = {eta: f"{training:.3f} / {test:.3f}" for eta, training, test in found}
+            lines.append([name, method, *(cells.get(10.0**-p, "diverges") for p in range(1, 9))])
+    return table(["data", "method", *(f"η = 1e-{p}" for p in range(1, 9))], lines)
+
+
+def _before(result: dict[str, Any]) -> str:
+    """What marks a data set whose settings were chosen in another way."""
+    return "" if result.get("protocol") == PROTOCOL else " (†)"
 
 
 def _settings(settings: dict[str, Any]) -> str:

@@ -10,6 +10,8 @@ Examples:
 
 `thresher select reviews.jsonl --text body --target stars --loss softmax -k 200`
 
+`thresher select columns.parquet --target y --method os -k 100`
+
 `thresher select table.csv --target y --method sparse-rf --kernel laplacian --gamma scale --lam 10`
 
 `thresher select genomes/*.fa.gz --kmer 12 --fragments 200 -k 1000`
@@ -100,14 +102,26 @@ def select(
         int | None, typer.Option("--B", help="fgm: features proposed at a time; a tenth of k unless given.")
     ] = None,
     C: Annotated[float, typer.Option("--C", help="fgm: weight of the loss.")] = 10.0,
-    scale: Annotated[str, typer.Option(help="fgm: norm scales columns alike, none takes them as they are.")] = "norm",
+    scale: Annotated[
+        str, typer.Option(help="fgm: norm scales columns alike, none leaves them, root is half way.")
+    ] = "norm",
     tol: Annotated[
         float,
         typer.Option(help="fgm: end once an iteration gains no more than this share; sparse-rf: solve to this gap."),
     ] = 0.0,
     inner_tol: Annotated[float, typer.Option(help="fgm: how exactly each small problem is solved.")] = 1e-3,
     iterations: Annotated[int | None, typer.Option(help="fgm: at most so many.")] = None,
-    refit: Annotated[bool, typer.Option("--refit", help="fgm: fit what was selected once more, de-biased.")] = False,
+    refit: Annotated[
+        bool | None, typer.Option(help="Fit what was selected once more: fgm if asked, os unless told not to.")
+    ] = None,
+    scans: Annotated[int | None, typer.Option(help="os: how often to go through the features; 3 unless given.")] = None,
+    workers: Annotated[int | None, typer.Option(help="os: threads that share the features (Asy-OS).")] = None,
+    staleness: Annotated[
+        int | None, typer.Option(help="os: simulate workers that see the others' state so many updates late.")
+    ] = None,
+    labels_file: Annotated[
+        str | None, typer.Option(help="os: the labels of a file or folder of columns, one a line.", metavar="PATH")
+    ] = None,
     kernel: Annotated[
         str,
         typer.Option(
@@ -195,6 +209,10 @@ def select(
                 inner_tol=inner_tol,
                 iterations=iterations,
                 refit=refit,
+                scans=scans,
+                workers=workers,
+                staleness=staleness,
+                labels_file=labels_file,
                 kernel=kernel,
                 gamma=_number_or_word(gamma),
                 draws=draws,

@@ -68,6 +68,10 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
         """Learn, and leave what was found in ``_fitted``."""
         raise NotImplementedError
 
+    def _keep(self, run: Any, y: Any) -> None:
+        """Keep what a run has come to, without its data."""
+        raise NotImplementedError
+
     def _targets(self, y: Any) -> dict[str, bool]:
         """What scikit-learn is to allow as targets."""
         raise NotImplementedError

@@ -45,6 +45,8 @@ class BudgetedClassifier(Budgeted, OnlineClassifier):
         Added to the root of every sum of squared gradients.
     memory : str or int, optional
         What may be held. These methods know something of every feature seen; without ``memory`` that may grow.
+    sketch : (1, width), optional
+        For ``b-arda``: features that are not kept share this many cells, so that memory does not grow. Approximate.
     passes : int
         How often `fit` goes through the data.
     tune : bool
@@ -105,6 +107,7 @@ class BudgetedClassifier(Budgeted, OnlineClassifier):
         lam: float | None = None,
         delta: float = 1e-2,
         memory: str | int | None = None,
+        sketch: tuple[int, int] | None = None,
         passes: int = 1,
         tune: bool = False,
         shuffle: str | bool = "auto",
@@ -121,6 +124,7 @@ class BudgetedClassifier(Budgeted, OnlineClassifier):
         self.lam = lam
         self.delta = delta
         self.memory = memory
+        self.sketch = sketch
         self.passes = passes
         self.tune = tune
         self.shuffle = shuffle
@@ -151,6 +155,8 @@ class BudgetedRegressor(Budgeted, OnlineRegressor):
         Added to the root of every sum of squared gradients.
     memory : str or int, optional
         What may be held. These methods know something of every feature seen; without ``memory`` that may grow.
+    sketch : (1, width), optional
+        For ``b-arda``: features that are not kept share this many cells, so that memory does not grow. Approximate.
     passes : int
         How often `fit` goes through the data.
     tune : bool
@@ -189,8 +195,6 @@ class BudgetedRegressor(Budgeted, OnlineRegressor):
     (['x7', 'x31'], True)
     """
 
-    _classifier: ClassVar[str] = "BudgetedClassifier"
-
     def __init__(
         self,
         k: int = 100,
@@ -201,6 +205,7 @@ class BudgetedRegressor(Budgeted, OnlineRegressor):
         lam: float | None = None,
         delta: float = 1e-2,
         memory: str | int | None = None,
+        sketch: tuple[int, int] | None = None,
         passes: int = 1,
         tune: bool = False,
         shuffle: str | bool = "auto",
@@ -215,6 +220,7 @@ class BudgetedRegressor(Budgeted, OnlineRegressor):
         self.lam = lam
         self.delta = delta
         self.memory = memory
+        self.sketch = sketch
         self.passes = passes
         self.tune = tune
         self.shuffle = shuffle

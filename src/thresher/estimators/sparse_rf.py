@@ -11,12 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from thresher.errors import SettingsError
 from thresher.estimators.base import Task
+from thresher.estimators.batch_tasks import BatchClassifier, BatchRegressor
 from thresher.estimators.inputs import checked_rows, seed_of
-from thresher.estimators.working_set import WorkingSetClassifier, WorkingSetEstimator, WorkingSetRegressor
+from thresher.estimators.working_set import WorkingSetEstimator
 from thresher.sources.scan import is_stored
 from thresher.sources.source import Source
 from thresher.working_set.rf_run import SparseRFRun, sparse_rf_run
-from thresher.working_set.run import RunSettings
+from thresher.working_set.run_settings import RunSettings
 
 
 class SparseRFEstimator(WorkingSetEstimator):
@@ -59,7 +60,7 @@ class SparseRFEstimator(WorkingSetEstimator):
         return np.array(self.selection_.names, dtype=object)
 
 
-class SparseRFClassifier(WorkingSetClassifier, SparseRFEstimator):
+class SparseRFClassifier(BatchClassifier, SparseRFEstimator):
     """Classify by a few random functions of the columns, in place of a kernel machine [1]_.
 
     Functions of a kernel are drawn at random, some at a time; a small l1 problem says which of them are worth their
@@ -163,7 +164,7 @@ class SparseRFClassifier(WorkingSetClassifier, SparseRFEstimator):
         self.random_state = random_state
 
 
-class SparseRFRegressor(WorkingSetRegressor, SparseRFEstimator):
+class SparseRFRegressor(BatchRegressor, SparseRFEstimator):
     """Predict a number by a few random functions of the columns [1]_, with the squared loss ½(m - y)².
 
     Parameters

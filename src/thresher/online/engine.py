@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,36 +13,14 @@ from thresher.errors import DataError, SettingsError
 from thresher.losses import get_loss
 from thresher.online.duals import History, dual_arrays, restore_dual_arrays
 from thresher.online.freezing import freeze, thaw
-from thresher.online.settings import THRESHOLDED, OnlineSettings
+from thresher.online.selected import Selected as Selected
+from thresher.online.selected import buckets, joined, strongest
+from thresher.online.settings import THRESHOLDED
+from thresher.online.settings import OnlineSettings as OnlineSettings
 from thresher.online.tables import Kept, pack_tables, unpack_tables
 from thresher.scores import Scores
 
 _FAR = 2**62  # rows that a mini-batch of features only never reaches
-
-
-class Selected(NamedTuple):
-    """The strongest features of an engine, strongest first; ``weights`` is (k,) or (outputs, k)."""
-
-    keys: NDArray[np.uint64]
-    weights: NDArray[np.float64]
-    counts: NDArray[np.uint64]
-    names: list[bytes]
-    bounds: NDArray[np.float64]
-    intercept: NDArray[np.float64]
-
-    def by_weight(self, limit: int) -> Selected:
-        """The ``limit`` largest weights that are not zero, for methods that rank by something else."""
-        strength = np.abs(self.weights) if self.weights.ndim == 1 else np.sqrt((self.weights**2).sum(axis=0))
-        order = np.lexsort((self.keys, -strength))
-        order = order[strength[order] > 0][:limit]
-        return Selected(
-            self.keys[order],
-            np.ascontiguousarray(self.weights[..., order]),
-            self.counts[order],
-            [self.names[i] for i in order.tolist()],
-            self.bounds[order],
-            self.intercept,
-        )
 
 
 class OnlineEngine:
@@ -131,10 +109,11 @@ class OnlineEngine:
                 None if names is None else names.parents,
             )
         except OverflowError:
+            sketched = ", or b-arda with sketch=(1, width), which is approximate"
             raise SettingsError(
                 f"{self.settings.method} keeps what it knows of every feature seen, and after {self.rows} rows that no "
                 f"longer fits into the {self.settings.room} bytes that the memory leaves for it. Give more memory, "
-                "leave memory out, or choose mission, whose memory does not grow."
+                f"leave memory out, or choose what does not grow: mission{sketched}."
             ) from None
         shaped = self._shaped(margins)
         self.scores.add(shaped[:done], y[:done], None if batch.weight is None else batch.weight[:done])
@@ -172,11 +151,12 @@ class OnlineEngine:
         """
         limit = self.settings.k if k is None else k
         if self.settings.method == "hashing":
-            return self._buckets()
+            assert self.sketch is not None
+            return buckets(self.sketch, self.settings.outputs, self._loop)
         unit, lanes = self._loop.unit, self.settings.outputs
         intercept = np.array(self._loop.intercepts)
         if self.settings.method in THRESHOLDED:
-            return _strongest(*_native.dual_weights(self._loop), unit, intercept, limit)
+            return strongest(*_native.dual_weights(self._loop), unit, intercept, limit)
         tables = self.kept(self.settings.k if self.settings.budgeted else limit)
         if len(tables) == 1:
             table = tables[0]
@@ -184,32 +164,7 @@ class OnlineEngine:
             weights = weights[0] if lanes == 1 else np.ascontiguousarray(weights)
             found = Selected(table.keys, weights, table.counts, table.names, self._bounds(table), intercept)
             return found.by_weight(limit) if self.settings.budgeted else found
-        return _joined(tables, [self._bounds(table) for table in tables], unit, intercept)
-
-    def _buckets(self) -> Selected:
-        """Every bucket of the hashing model that holds anything, as its own feature."""
-        sketch, lanes = self.sketch, self.settings.outputs
-        assert sketch is not None
-        cells = sketch.cells
-        if isinstance(sketch, _native.EvidenceSketch):
-            halves = (cells.astype(np.uint32) << 16).view(np.float32).astype(np.float64).reshape(-1, lanes + 1)
-            noise = np.sqrt(halves[:, :1] + self._loop.prior)
-            sums = np.divide(halves[:, 1:], noise, out=np.zeros_like(halves[:, 1:]), where=noise > 0)
-        else:
-            sums = cells.astype(np.float64).reshape(-1, lanes)
-        weights = self._loop.unit * sketch.factor * sums
-        strength = np.sqrt((weights**2).sum(axis=1))
-        order = np.argsort(-strength, kind="stable")[: int((strength > 0).sum())]
-        chosen = np.ascontiguousarray(weights[order].T)
-        nothing = np.zeros(len(order))
-        return Selected(
-            order.astype(np.uint64),
-            chosen[0] if lanes == 1 else chosen,
-            nothing.astype(np.uint64),
-            [b""] * len(order),
-            nothing,
-            np.array(self._loop.intercepts),
-        )
+        return joined(tables, [self._bounds(table) for table in tables], unit, intercept)
 
     def kept(self, limit: int | None = None) -> list[Kept]:
         """The tables of kept features, in the store's own unit."""
@@ -218,7 +173,7 @@ class OnlineEngine:
 
     def _bounds(self, table: Kept) -> NDArray[np.float64]:
         unit = abs(self._loop.unit)
-        if isinstance(self.sketch, _native.EvidenceSketch):
+        if isinstance(self.sketch, _native.EvidenceSketch) or self.settings.approximate:
             return unit * table.noise
         return np.full(len(table.keys), 0.0 if self.sketch is None else unit * self.sketch.bound())
 
@@ -328,49 +283,11 @@ def _outputs(settings: OnlineSettings) -> str:
     return "many" if settings.multilabel else "one"
 
 
-def _strongest(
-    keys: NDArray[np.uint64],
-    counts: NDArray[np.uint64],
-    weights: NDArray[np.float64],
-    unit: float,
-    intercept: NDArray[np.float64],
-    limit: int,
-) -> Selected:
-    """The largest of all weights there are."""
-    weights = unit * weights.reshape(len(keys), -1).T
-    weights = weights[0] if len(weights) == 1 else weights
-    return Selected(keys, weights, counts, [b""] * len(keys), np.zeros(len(keys)), intercept).by_weight(limit)
-
-
 def _store(settings: OnlineSettings) -> str:
     if settings.budgeted:
-        return settings.method
+        return settings.method + ("-sketch" if settings.approximate else "")
     if settings.method == "hashing":
         return "hashed"
     if settings.method != "mission":
         return "forget"
     return "exact" if settings.active == "exact" else "estimates"
-
-
-def _joined(
-    tables: list[Kept], bounds: list[NDArray[np.float64]], unit: float, intercept: NDArray[np.float64]
-) -> Selected:
-    """Tables of single outputs as one: every feature of any of them, zero where an output does not keep it.
-
-    Of no tables at all, as hashing has, no feature.
-    """
-    keys = np.unique(np.concatenate([np.empty(0, np.uint64), *(table.keys for table in tables)]))
-    weights = np.zeros((len(intercept), len(keys)))
-    bound, counts = np.zeros(len(keys)), np.zeros(len(keys), np.uint64)
-    names = [b""] * len(keys)
-    for c, table in enumerate(tables):
-        at = np.searchsorted(keys, table.keys)
-        weights[c, at] = unit * table.weights[:, 0]
-        bound[at] = np.maximum(bound[at], bounds[c])
-        counts[at] = np.maximum(counts[at], table.counts)
-        for i, name in zip(at.tolist(), table.names, strict=True):
-            names[i] = name
-    order = np.lexsort((keys, -np.sqrt((weights**2).sum(axis=0))))
-    named = [names[i] for i in order.tolist()]
-    weights = weights[0] if len(intercept) == 1 else np.ascontiguousarray(weights[:, order])
-    return Selected(keys[order], weights, counts[order], named, bound[order], intercept)

@@ -54,7 +54,8 @@ class OnlineSettings:
     name_cap : int
         Longest name kept, in bytes.
     sketch : (rows, width), optional
-        The shape of the sketch; all methods but ``iht`` need one (`thresher.memory.make_plan` finds one).
+        The shape of the sketch; mission, batch-iht and hashing need one (`thresher.memory.make_plan` finds one).
+        ``b-arda`` takes (1, width): features that are not kept then share cells, and its memory does not grow.
     active : {"exact", "sketch"}
         What the table holds for a kept feature under ``mission``: its exact weight from when it came
         in, or the sketch's estimate, as in the paper.
@@ -165,7 +166,11 @@ class OnlineSettings:
             if self.eta is not None or self.lam is not None:
                 raise SettingsError(f"eta and lam are for {', '.join(BUDGETED)}; {self.method} has step and l2")
             return
-        unused = {"step": "auto", "l2": 0.0, "decay": 1.0, "lazy": 0.0, "sketch": None, "active": "exact"}
+        unused = {"step": "auto", "l2": 0.0, "decay": 1.0, "lazy": 0.0, "active": "exact"}
+        if self.method != "b-arda":
+            unused["sketch"] = None
+        elif self.sketch is not None and self.sketch[0] != 1:
+            raise SettingsError(f"the sketch of b-arda has one row of cells: sketch=(1, {self.sketch[1]})")
         for name, plain in unused.items():
             if getattr(self, name) != plain:
                 instead = {"step": ": give eta", "l2": ": give lam"}.get(name, "")
@@ -179,6 +184,11 @@ class OnlineSettings:
     def budgeted(self) -> bool:
         """Whether this is one of the budgeted methods."""
         return self.method in BUDGETED
+
+    @property
+    def approximate(self) -> bool:
+        """Whether a budgeted method knows the features it does not keep by a sketch only."""
+        return self.budgeted and self.sketch is not None
 
     @property
     def native_eta(self) -> float:
@@ -213,6 +223,8 @@ class OnlineSettings:
     @property
     def cell_bytes(self) -> int:
         """What a cell of the sketch takes: see native/online/evidence_sketch.hpp and count_sketch.hpp."""
+        if self.budgeted:  # a sum of gradients and one of their squares
+            return 8 * self.outputs
         return 2 * (self.outputs + 1) if self.step_rule.rule == "adaptive" else 4 * self.outputs
 
     @property

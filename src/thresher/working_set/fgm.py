@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,19 +10,11 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.families.family import Family, Floats, Ids
 from thresher.working_set.blocks import BlockProblem
+from thresher.working_set.found import Found
 from thresher.working_set.loop import WorkingSetLoop
 from thresher.working_set.mkl import MKLProblem
 from thresher.working_set.settings import FGMSettings
 from thresher.working_set.worst_case import WorstCase
-
-
-class Found(NamedTuple):
-    """The features of an engine, strongest first; ``weights`` is outputs x features."""
-
-    keys: Ids
-    weights: Floats
-    counts: NDArray[np.uint64]
-    shifts: Floats
 
 
 class FGMEngine:
@@ -94,6 +86,11 @@ class FGMEngine:
 
     def _elements(self) -> Ids:
         return np.unique(np.concatenate([problem.elements for problem in self.problems]))
+
+    @property
+    def bytes(self) -> int:
+        """What the solvers' copies of the columns take."""
+        return sum(problem.bytes for problem in self.problems)
 
     def found(self) -> Found:
         """The features so far: at most ``k``, fitted once more where some had to be dropped or a refit is wanted."""

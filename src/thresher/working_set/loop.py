@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from thresher.families.family import Floats, Ids
+from thresher.families.family import Ids
 
 
 class Problem(Protocol):
     """One output's small exact problem over the features that were proposed to it."""
 
     def add(self, ids: Ids, columns: Any) -> None:
-        """Take in a block of proposed features: `Columns`, or what else the family gives and the problem takes."""
+        """Take in a block of proposed features; their columns in the form that proposer and problem agree on."""
 
     def solve(self) -> None:
         """Solve over all that was taken in."""
-
-    @property
-    def residual(self) -> Floats:
-        """The slope of the loss in each row, after the last `solve`."""
 
 
 P = TypeVar("P", bound=Problem)

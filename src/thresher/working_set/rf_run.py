@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,16 @@ from thresher.families.drawn_columns import DrawnColumns
 from thresher.families.family import Ids
 from thresher.families.kernels import check_kernel
 from thresher.families.rows import RowStore
-from thresher.losses import get_loss
-from thresher.memory import show_size
 from thresher.selection import Selection
+from thresher.sizes import parse_size, show_size
 from thresher.sources.source import Source
 from thresher.space import Drawn, FeatureSpace
-from thresher.version import __version__
-from thresher.working_set.answer import names_of
+from thresher.working_set.answer import make_selection, names_of
+from thresher.working_set.found import Found
 from thresher.working_set.reading import Examples
 from thresher.working_set.rf_settings import METHOD, SparseRFSettings
-from thresher.working_set.run import RunSettings, WorkingSetRun
+from thresher.working_set.run import WorkingSetRun
+from thresher.working_set.run_settings import RunSettings
 from thresher.working_set.sparse_rf import SparseRFEngine
 
 log = logging.getLogger(__name__)
@@ -52,7 +53,8 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
         self._functions = functions
         if isinstance(settings.gamma, float | int):
             check_kernel(self._drawn(settings, float(settings.gamma)), source.space.size)
-        super().__init__(source, settings, how)
+        super().__init__(source, settings, how, settings.rounds * len(settings.path))
+        self.memory = None if how.memory is None else parse_size(how.memory)
         self.space = source.space
 
     def _drawn(self, settings: SparseRFSettings, gamma: float) -> Drawn:
@@ -78,42 +80,34 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
 
     def _check_memory(self, examples: Examples, store: RowStore) -> None:
         """At least a round's columns must fit beside the rows."""
-        if self._memory is None:
+        if self.memory is None:
             return
         needed = store.bytes + 4 * examples.rows * self.settings.draws * (1 + len(examples.y))
-        if needed > self._memory:
+        if needed > self.memory:
             raise SettingsError(
                 f"{examples.rows} rows and {self.settings.draws} functions at a time take {show_size(needed)}: give "
                 "more memory, or draw fewer at a time (draws)"
             )
 
-    def _selection(self) -> Selection:
-        assert self.engine is not None
+    def _room(self) -> Callable[[int], int] | None:
+        memory = self.memory
+        return None if memory is None else lambda rows: memory // 2
+
+    def _selection(self, found: Found, *, told: bool = True) -> Selection:
         assert self.examples is not None
-        found, settings = self.engine.found(), self.settings
-        if not len(found.keys):
+        settings = self.settings
+        if told and not len(found.keys):
             log.warning("lam = %s is so large that no function is kept: the model is a constant", settings.lam)
-        several = len(found.weights) > 1
-        return Selection(
-            self._names(found.keys),
-            found.keys,
-            found.weights if several else found.weights[0],
-            np.zeros(len(found.keys)),
-            np.full(len(found.keys), self.examples.rows, np.uint64),
-            found.shifts + 0.0,
-            get_loss(settings.loss),
-            self.examples.classes,
-            self.space,
-            {"method": METHOD, **settings.to_dict(), "one_vs_rest": several and not self.source.multilabel},
-            {
-                "thresher": __version__,
-                "data": self.source.describe(),
-                "fingerprint": None if self.how.lenient else self.source.fingerprint(),
-                "rows": self.examples.rows,
-                "iterations": self.rounds,
-                "skipped": self.examples.skipped,
-                "plan": self.plan(),
-            },
+        return make_selection(
+            found,
+            self.examples,
+            self.source,
+            {"method": METHOD, **settings.to_dict()},
+            names=self._names(found.keys) if told else None,
+            rounds=self.rounds,
+            plan=self.plan(),
+            space=self.space,
+            fingerprint=told and not self.how.lenient,
         )
 
     def _names(self, keys: Ids) -> list[str]:
@@ -137,7 +131,7 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
         rows, outputs = self.engine.targets.shape[1], len(self.engine.targets)
         store = self.examples.store
         parts = {
-            "memory": self._memory or 0,
+            "memory": self.memory or 0,
             "inputs": store.bytes if isinstance(store, RowStore) else 0,
             "rows": 8 * rows * (1 + 6 * outputs),
             "columns": sum(problem.bytes for problem in self.engine.problems),
@@ -146,9 +140,6 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
 
     def _method(self) -> dict[str, Any]:
         return {"method": METHOD, "functions": None if self._functions is None else self._functions.name}
-
-    def _expected(self) -> int:
-        return self.settings.rounds * len(self.settings.path)
 
     def _scored(self) -> bool:
         assert self.engine is not None

@@ -1,4 +1,4 @@
-"""Driving a method of the working-set loop over a source: reading, rounds, checkpoints, validation, progress."""
+"""Driving a working-set method over a source: reading, rounds, checkpoints, validation, progress."""
 
 from __future__ import annotations
 
@@ -7,64 +7,24 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
-
-import numpy as np
 
 from thresher import _native
 from thresher.batch import Batch, Cursor
 from thresher.checkpoint import Checkpoint
 from thresher.container import check_folder
 from thresher.errors import FileFormatError, SettingsError
-from thresher.families.family import Family
-from thresher.families.rows import RowStore
-from thresher.families.stored import StoredColumns
-from thresher.families.streamed import StreamedColumns
-from thresher.families.structure import Structure
 from thresher.losses import get_loss
-from thresher.memory import parse_size, resident, show_size
 from thresher.online.run import Progress
-from thresher.selection import Selection, evaluate
-from thresher.sources.source import DEFAULT_ROWS, Source
-from thresher.working_set.answer import make_selection
-from thresher.working_set.fgm import FGMEngine
+from thresher.selection import Selection
+from thresher.sources.source import Source
+from thresher.working_set.found import Found
 from thresher.working_set.reading import Examples, Reader
-from thresher.working_set.settings import FGMSettings
+from thresher.working_set.run_settings import RunSettings
+from thresher.working_set.validation import Validation
+from thresher.working_set.watch import Watch
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunSettings:
-    """How the data is gone through; nothing here but ``validation`` changes the answer.
-
-    Parameters
-    ----------
-    memory : str or int, optional
-        What the columns may take; where they take more, every analysis is a pass over the data. None: no limit.
-    threads : int
-        0: as many as there are cores.
-    validation : Source, optional
-        Scored after every iteration: the best one is the answer.
-    patience : int
-        End after so many iterations without a better score.
-    checkpoint, restart
-        Written after every iteration that ends ``every`` seconds after the last, and resumed from.
-    """
-
-    memory: str | int | None = None
-    threads: int = 0
-    multilabel: bool = False
-    class_weight: Mapping[Any, float] | str | None = None
-    validation: Source | None = None
-    patience: int = 3
-    checkpoint: str | os.PathLike[str] | None = None
-    every: float = 30.0
-    restart: bool = False
-    batch_rows: int = DEFAULT_ROWS
-    #: As estimators want it: a k above the number of columns means all of them, and the data is not fingerprinted.
-    lenient: bool = False
 
 
 class Engine(Protocol):
@@ -80,6 +40,9 @@ class Engine(Protocol):
     def step(self) -> bool:
         """One round; False at the end."""
 
+    def found(self) -> Found:
+        """The features so far."""
+
     def state(self) -> dict[str, Any]:
         """All that going on needs, as arrays; the data is read again."""
 
@@ -93,26 +56,20 @@ E = TypeVar("E", bound=Engine)
 class WorkingSetRun(ABC, Generic[E]):
     """One fit: made, then `run` to the end or to an interrupt; usable either way once a round is done.
 
-    A subclass says how its engine is made of the examples, and how its answer is made of the engine.
+    A subclass says how its engine is made of the examples, and how its answer is made of what that found.
     """
 
-    def __init__(self, source: Source, settings: Any, how: RunSettings) -> None:
+    def __init__(self, source: Source, settings: Any, how: RunSettings, expected: int) -> None:
         self.source = source
         self.settings = settings
         self.how = how
         self.team = _native.Team(how.threads)
         self.engine: E | None = None
         self.examples: Examples | None = None
-        self.best: Selection | None = None
-        self._best_score = -np.inf
-        self._since_best = 0
-        self._scores: dict[int, float] = {}  # by the number of the iteration, from 0
-        self._progress: Callable[[Progress], None] = lambda progress: None
-        self._memory = None if how.memory is None else parse_size(how.memory)
-        self._read_rows = self._features = self._read = 0
+        self.validation = None if how.validation is None else Validation(how.validation, how.patience)
         self._complete: dict[str, Any] | None = None  # the engine's state after the last whole iteration
-        self._started = self._saved = time.monotonic()
-        self._resident = self._most_resident = resident()
+        self._saved = time.monotonic()
+        self._watch = Watch(source, expected)
         if how.checkpoint is not None:
             check_folder(how.checkpoint)
         if not source.rewindable and (how.checkpoint is not None or not source.space.invertible):
@@ -123,14 +80,15 @@ class WorkingSetRun(ABC, Generic[E]):
 
     def run(self, progress: Callable[[Progress], None] | None = None) -> None:
         """Read, then go round until the end. Ctrl-C saves the checkpoint, if there is one, and comes out again."""
-        self._progress = progress or self._progress
+        self._watch.tell = progress or self._watch.tell
         self._prepare()
         assert self.engine is not None
         try:
             while not self._enough() and self.engine.step():
-                self._complete = self.engine.state()
+                self._check_round()
                 self._validate()
-                self._tell()
+                self._complete = self._state()
+                self._watch.at(self.rounds)
                 if time.monotonic() - self._saved >= self.how.every:
                     self.save()
         except KeyboardInterrupt:
@@ -150,7 +108,8 @@ class WorkingSetRun(ABC, Generic[E]):
     def selection(self) -> Selection:
         """What was found: the best by the validation's score, where there is one."""
         assert self.engine is not None
-        found = self.best if self.best is not None else self._selection()
+        best = None if self.validation is None else self.validation.best
+        found = self._selection(best or self.engine.found())
         found.provenance["path"] = self.path
         return found
 
@@ -158,8 +117,7 @@ class WorkingSetRun(ABC, Generic[E]):
     def path(self) -> list[dict[str, float]]:
         """What each iteration came to."""
         assert self.engine is not None
-        scores = self._scores
-        return [{**entry, "score": scores[i]} if i in scores else entry for i, entry in enumerate(self.engine.path)]
+        return self.engine.path if self.validation is None else self.validation.scored(self.engine.path)
 
     # ── what a method says ───────────────────────────────────────────────────────────────────────
 
@@ -171,16 +129,22 @@ class WorkingSetRun(ABC, Generic[E]):
         """The engine for these examples, if they and their problems fit into the memory."""
 
     @abstractmethod
-    def _selection(self) -> Selection:
-        """What the engine has found so far."""
+    def _selection(self, found: Found, *, told: bool = True) -> Selection:
+        """With its names and where it came from, or only to predict with."""
 
     @abstractmethod
     def _method(self) -> dict[str, Any]:
         """What a checkpoint must agree in, besides data and settings."""
 
-    @abstractmethod
-    def _expected(self) -> int:
-        """Rounds there will be, about."""
+    def _room(self) -> Callable[[int], int] | None:
+        """Bytes that the features of so many rows may take; None: any."""
+        return None
+
+    def _check_rows(self, rows: int) -> None:
+        """Raise where so many rows do not fit."""
+
+    def _check_round(self) -> None:
+        """Raise where what a round came to does not fit."""
 
     def _scored(self) -> bool:
         """Whether the validation is to score what the last round came to."""
@@ -196,7 +160,7 @@ class WorkingSetRun(ABC, Generic[E]):
             get_loss(self.settings.loss),
             self.team,
             multilabel=self.how.multilabel,
-            memory=None if self._memory is None else self._memory // 2,
+            room=self._room(),
             batch_rows=self.how.batch_rows,
             tell=self._seen,
             rows=self._wants_rows,
@@ -206,19 +170,22 @@ class WorkingSetRun(ABC, Generic[E]):
         if self.how.checkpoint is not None and os.path.exists(self.how.checkpoint) and not self.how.restart:
             self._resume(self.how.checkpoint)
 
+    def _seen(self, batch: Batch, cursor: Cursor) -> None:
+        self._watch.seen(batch, cursor)
+        self._check_rows(self._watch.rows)
+
     def _enough(self) -> bool:
-        return self.how.validation is not None and self._since_best > self.how.patience
+        return self.validation is not None and self.validation.enough
 
     def _validate(self) -> None:
-        if self.how.validation is None or not self._scored():
-            return
-        found = self._selection()
-        scores = evaluate(found, self.how.validation)
-        score = float(scores.get("accuracy", scores.get("r2", scores.get("micro_f1", -np.inf))))
-        self._scores[self.rounds - 1] = score
-        self._since_best += 1
-        if score > self._best_score:
-            self.best, self._best_score, self._since_best = found, score, 0
+        if self.validation is not None and self._scored():
+            assert self.engine is not None
+            found = self.engine.found()
+            self.validation.take(self.rounds, found, self._selection(found, told=False))
+
+    def _state(self) -> dict[str, Any]:
+        assert self.engine is not None
+        return {**self.engine.state(), **({} if self.validation is None else self.validation.state())}
 
     def save(self) -> None:
         """Write the checkpoint, if one was asked for: as it was after the last whole iteration."""
@@ -240,123 +207,17 @@ class WorkingSetRun(ABC, Generic[E]):
             **self._method(),
             **self.settings.to_dict(),
             "class_weight": sorted(map(str, weights.items())) if isinstance(weights, Mapping) else weights,
+            "validation": None if self.how.validation is None else self.how.validation.fingerprint(),
         }
 
     def _resume(self, path: str | os.PathLike[str]) -> None:
         assert self.engine is not None
         saved = Checkpoint.load(path, self._identity())
-        if self.how.validation is not None:
-            raise SettingsError("a run with validation cannot be resumed: pass restart=True (--restart)")
         try:
             self.engine.restore(saved.engine)
+            if self.validation is not None:
+                self.validation.restore(saved.engine)
             self._complete = saved.engine
         except (KeyError, ValueError, IndexError) as error:
             raise FileFormatError(f"{os.fspath(path)}: not a checkpoint in order ({error}).") from None
         log.info("resumed from %s after %d iterations", os.fspath(path), self.engine.rounds)
-
-    # ── progress ─────────────────────────────────────────────────────────────────────────────────
-
-    def _seen(self, batch: Batch, cursor: Cursor) -> None:
-        self._read_rows += len(batch)
-        self._features += batch.nnz
-        self._read = cursor.read
-        self._tell()
-
-    def _tell(self) -> None:
-        self._most_resident = max(self._most_resident, resident())
-        rounds = self.rounds
-        expected = max(rounds, self._expected())
-        reading = self.engine is None
-        self._progress(
-            Progress(
-                rows=self._read_rows,
-                features=self._features,
-                passes=expected + 1,
-                passes_done=0 if reading else rounds + 1,
-                read=self._read if reading else 0,
-                total_bytes=self.source.total_bytes,
-                rows_in_pass=self._read_rows if reading else 0,
-                total_rows=self.source.total_rows,
-                seconds=time.monotonic() - self._started,
-                grown=self._most_resident - self._resident,
-            )
-        )
-
-
-class FGMRun(WorkingSetRun[FGMEngine]):
-    """A fit of the Feature Generating Machine."""
-
-    settings: FGMSettings
-
-    def __init__(
-        self, source: Source, settings: FGMSettings, how: RunSettings, family: str | Structure = "linear"
-    ) -> None:
-        if isinstance(family, Structure):
-            family.check(source.space.size, settings)
-        elif family != "linear":
-            raise SettingsError(f'family is "linear", thresher.Groups or thresher.Tree, not {family!r}')
-        elif source.space.size is not None and settings.k > source.space.size and not how.lenient:
-            raise SettingsError(f"k = {settings.k} of {source.space.size} columns: ask for no more than there are")
-        super().__init__(source, settings, how)
-        self._structure = None if isinstance(family, str) else family
-
-    def _make_engine(self, examples: Examples) -> FGMEngine:
-        self._check_memory(examples)
-        return FGMEngine(self._family(examples), self.settings, examples.y, examples.weight, self.team)
-
-    def _family(self, examples: Examples) -> Family:
-        unit = self.settings.scale == "norm"
-        if examples.store is not None:
-            assert not isinstance(examples.store, RowStore)
-            stored = StoredColumns(examples.store, self.team, unit=unit, total=float(examples.weight.sum()))
-            return stored if self._structure is None else self._structure.over(stored)
-        if self._structure is not None:
-            raise SettingsError("this family needs its columns in memory: give more memory")
-        assert self._memory is not None
-        return StreamedColumns(
-            self.source,
-            examples.rows,
-            memory=self._memory // 2,
-            unit=unit,
-            weights=examples.weight,
-            batch_rows=self.how.batch_rows,
-            tell=lambda batch: self._tell(),
-        )
-
-    def _check_memory(self, examples: Examples) -> None:
-        """The part that goes with the rows: residuals, and the solver's products of every block."""
-        if self._memory is None:
-            return
-        outputs = len(examples.y)
-        blocks = -(-self.settings.k // self.settings.proposed(outputs))
-        needed = examples.rows * outputs * (40 + 24 * blocks)
-        if needed > self._memory // 2:
-            raise SettingsError(
-                f"{examples.rows} rows and {blocks} blocks take {show_size(needed)} besides the columns: give about "
-                f"{show_size(2 * needed)} of memory, or propose more features at a time (B)"
-            )
-
-    def _selection(self) -> Selection:
-        assert self.engine is not None
-        assert self.examples is not None
-        return make_selection(self.engine, self.examples, self.source, self.plan(), fingerprint=not self.how.lenient)
-
-    def plan(self) -> dict[str, int]:
-        """Where the memory goes, in bytes."""
-        assert self.engine is not None
-        rows, outputs = self.engine.targets.shape[1], len(self.engine.targets)
-        blocks = sum(len(problem.blocks) for problem in self.engine.problems)
-        parts = {
-            "memory": self._memory or 0,
-            "columns": self.engine.family.bytes,
-            "rows": 8 * rows * (1 + 4 * outputs),
-            "products": 24 * rows * blocks,
-        }
-        return {**parts, "total": sum(parts.values()) - parts["memory"]}
-
-    def _method(self) -> dict[str, Any]:
-        family = "linear" if self._structure is None else self._structure.fingerprint()
-        return {"method": "fgm", "family": family}
-
-    def _expected(self) -> int:
-        return -(-self.settings.k // self.settings.proposed(1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,20 +10,13 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.families.drawn_columns import DrawnColumns
 from thresher.families.family import Floats, Ids
+from thresher.working_set.found import Found
 from thresher.working_set.l1 import L1Problem
 from thresher.working_set.loop import WorkingSetLoop
 from thresher.working_set.random_draw import DropZeros, RandomDraw
 from thresher.working_set.rf_settings import SparseRFSettings
 
 _PATH = ("drawn", "features", "objective", "start", "bound", "lam", "steps")
-
-
-class FoundFunctions(NamedTuple):
-    """The functions of an engine, strongest first; ``weights`` is outputs x functions."""
-
-    keys: Ids
-    weights: Floats
-    shifts: Floats
 
 
 class SparseRFEngine:
@@ -98,7 +91,7 @@ class SparseRFEngine:
     def _kept(self) -> Ids:
         return np.unique(np.concatenate([problem.ids for problem in self.problems]))
 
-    def found(self) -> FoundFunctions:
+    def found(self) -> Found:
         """The functions so far: of several outputs at most ``k`` by the norm across them, fitted once more."""
         k = self.settings.k
         keys, weights = self._merged(self.problems)
@@ -110,7 +103,8 @@ class SparseRFEngine:
             problems = self.problems
         norms = np.sqrt((weights**2).sum(axis=0))
         order = np.lexsort((keys, -norms))
-        return FoundFunctions(keys[order], weights[:, order], np.array([problem.shift for problem in problems]))
+        counts = np.full(len(keys), self.targets.shape[1], np.uint64)  # a function stands in every row
+        return Found(keys[order], weights[:, order], counts, np.array([problem.shift for problem in problems]))
 
     def _again(self, output: int, kept: Ids) -> L1Problem:
         """An output's problem over these functions alone."""
