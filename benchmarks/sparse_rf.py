@@ -142,7 +142,7 @@ def _memory(case: Case, *, classes: bool) -> int:
     code = (
         "import sys; from benchmarks import sparse_rf as b; "
         "case = b.Case(*eval(sys.argv[1])); data = b.load(case.name); "
-        "small = data._replace(x=data.x[:200], y=data.y[:200]); "
+        "few = slice(None, None, len(data.x) // 200); small = data._replace(x=data.x[few], y=data.y[few]); "
         "b.sparse(case._replace(rounds=1), small, classes=eval(sys.argv[2])); before = b.peak(); "
         "b.sparse(case, data, classes=eval(sys.argv[2])); print(b.peak() - before)"
     )

@@ -96,27 +96,32 @@ def kernel_machine(kernel: str, gamma: float, x: Array, y: Array, *, classes: bo
     return Fit(count, predict, time.perf_counter() - started)
 
 
-def boosted(x: Array, y: Array, lam: float, rounds: int, solver: Callable[[], Any]) -> list[tuple[int, float]]:
+def boosted(x: Array, lam: float, rounds: int, solver: Callable[[], Any], *, half: bool) -> list[tuple[int, float]]:
     """Boosting with perceptrons (section 3.3): the greedy step (24) by a logistic fit to the slopes' signs.
 
+    With ``half``, on half of the rows, chosen anew in every round: on all of them the same perceptron comes again once
+    the fit no longer changes, and that is the end.
     Returns (functions, objective) after every round; ``solver`` makes an empty l1 solver.
     """
     from sklearn.linear_model import LogisticRegression
 
+    rng = np.random.default_rng(0)
     team = _native.Team(0)
     machine = solver()
     machine.solve(lam, 1e-6, 200, team)
     path = []
     ones = np.hstack([x, np.ones((len(x), 1))])
     for number in range(1, rounds + 1):
-        slopes = machine.slopes
+        some = rng.permutation(len(x))[: len(x) // 2] if half else np.arange(len(x))
+        slopes = machine.slopes[some]
         wanted = slopes < 0
         if wanted.all() or not wanted.any():
             break
         weak = LogisticRegression(C=1.0, fit_intercept=False, max_iter=50)
-        weak.fit(ones, wanted, sample_weight=np.abs(slopes) / np.abs(slopes).mean())
+        weak.fit(ones[some], wanted, sample_weight=np.abs(slopes) / np.abs(slopes).mean())
         column = np.where(ones @ weak.coef_[0] > 0, math.sqrt(2.0), 0.0).astype(np.float32)
         machine.add(column[None, :], np.ones(1), team)
         solved = machine.solve(lam, 1e-6, 200, team)
+        machine.keep(np.flatnonzero(machine.weights))
         path.append((number, float(solved["objective"])))
     return path

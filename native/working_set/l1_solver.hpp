@@ -89,6 +89,8 @@ class L1Solver {
 
   RowLoss loss_;
   Curvature curvature_;
+  std::vector<double> curvatures_;  // the most there can be, of each row, and in all
+  double total_ = 0.0;
   std::vector<Column> columns_;
   std::vector<double> weights_;
   double shift_ = 0.0;

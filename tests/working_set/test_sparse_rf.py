@@ -94,6 +94,10 @@ def test_saved_and_loaded_it_predicts_the_same(tmp_path: Path) -> None:
         assert again.decision_function(X).tobytes() == found.decision_function(X).tobytes()
         assert (again.transform(X) != found.transform(X)).nnz == 0
         assert again.names == found.names
+    found.export(tmp_path / "model.tsv")
+    assert len((tmp_path / "model.tsv").read_text().splitlines()) == len(found) + 1
+    with pytest.raises(th.SettingsError, match="drawn at random"):
+        found.export(tmp_path / "model.vw")
 
 
 def test_k_functions_at_most_and_almost() -> None:

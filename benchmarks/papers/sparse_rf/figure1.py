@@ -44,7 +44,7 @@ def kernel_bound(x: Array, y: Array, lams: Array, lam: float) -> tuple[float, Ar
     return best, margins
 
 
-def run(rows: int = 2000, rounds: int = 300, lam: float = 1e-3) -> str:
+def run(rows: int = 2000, rounds: int = 1000, lam: float = 1e-3) -> str:
     """Perceptrons on some rows of both sets."""
     parts = [
         "## Figure 1: Sparse RF, boosting and the kernel's bound",
@@ -60,28 +60,36 @@ def run(rows: int = 2000, rounds: int = 300, lam: float = 1e-3) -> str:
 def _shown(name: str, data: Any, rows: int, rounds: int, lam: float) -> str:
     chosen = np.random.default_rng(0).permutation(len(data.x))[:rows]
     x, y = data.x[chosen], np.where(data.y[chosen] > 0, 1.0, -1.0)
-    solver = partial(_native.L1Solver, "squared_hinge", y, np.full(len(y), 2.0), False)
-    greedy = boosted(x, y, lam * rows, rounds, solver)
-    model = th.SparseRFClassifier(
-        kernel="perceptron", lam=lam * rows, draws=20, rounds=rounds // 4, shift=False, tol=1e-6
-    ).fit(x, y)
+    solver = partial(_native.L1Solver, "squared_hinge", y, np.full(len(y), 2.0), True)
+    greedy = {
+        "boosting": boosted(x, lam * rows, rounds, solver, half=False),
+        "boosting, half of the rows": boosted(x, lam * rows, rounds, solver, half=True),
+    }
+    model = th.SparseRFClassifier(kernel="perceptron", lam=lam * rows, draws=20, rounds=rounds // 20, tol=1e-6).fit(
+        x, y
+    )
     drawn = [(int(entry["drawn"]), entry["objective"]) for entry in model.path_]
     bound, _ = kernel_bound(x, y, np.geomspace(1e-6, 1e-1, 6), lam)
-    fig, ax = figure("functions drawn, or boosted", "objective (8), over the rows", f"{name}, {rows} rows, λ = {lam:g}")
+    fig, ax = figure(
+        "functions drawn, or rounds of boosting", "objective (8), over the rows", f"{name}, {rows} rows, λ = {lam:g}"
+    )
     ax.plot(*zip(*[(d, value / rows) for d, value in drawn], strict=True), label="Sparse RF")
-    ax.plot(*zip(*[(d, value / rows) for d, value in greedy], strict=True), label="boosting")
+    for label, path in greedy.items():
+        ax.plot(*zip(*[(d, value / rows) for d, value in path], strict=True), label=label)
     ax.axhline(bound, linestyle="--", color="gray", label="kernel: λ‖w*‖₂ + loss (22)")
     ax.set_xscale("log")
     ax.legend(fontsize=7)
     lines = []
-    for wanted in (20, 100, 300, drawn[-1][0]):
+    for wanted in (20, 100, 300, rounds):
         random = next((value for d, value in drawn if d >= wanted), drawn[-1][1]) / rows
-        by_greed = f"{greedy[min(wanted, len(greedy)) - 1][1] / rows:.4f}" if wanted <= len(greedy) else "-"
-        lines.append([wanted, f"{random:.4f}", by_greed, f"{bound:.4f}"])
-    ends = drawn[-1][1] / rows, greedy[-1][1] / rows
+        by_greed = [f"{path[min(wanted, len(path)) - 1][1] / rows:.4f}" for path in greedy.values()]
+        lines.append([wanted, f"{random:.4f}", *by_greed, f"{bound:.4f}"])
+    ends = [path[-1][1] / rows for path in greedy.values()]
     said = (
-        f"At the end Sparse RF has {ends[0]:.4f} with {len(model.selection_)} functions kept of {drawn[-1][0]} drawn, "
-        f"boosting {ends[1]:.4f} after {len(greedy)} rounds; the kernel's bound is {bound:.4f}."
+        f"At the end Sparse RF has {drawn[-1][1] / rows:.4f} with {len(model.selection_)} functions kept of "
+        f"{drawn[-1][0]} drawn; the kernel's bound is {bound:.4f}. Boosting as the paper has it, with a convex "
+        f"surrogate on all rows, ends at {ends[0]:.4f}: the same perceptron comes again. On half of the rows, "
+        f"chosen anew every time, it goes on, to {ends[1]:.4f}."
     )
-    header = ["functions", "Sparse RF", "boosting", "bound"]
+    header = ["functions", "Sparse RF", *greedy, "bound"]
     return "\n\n".join([f"**{name}**", save(fig, f"sparse-rf-figure1-{name}"), said, table(header, lines)])
