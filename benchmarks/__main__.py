@@ -26,6 +26,7 @@ COMPARISONS = (
     "fgm_synthetic",
     "fgm_real",
     "fgm_groups",
+    "fgm_rivals",
 )
 OUTPUT = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 

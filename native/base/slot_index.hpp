@@ -24,9 +24,10 @@ class SlotIndex {
     shift_ = 64 - static_cast<unsigned>(std::countr_zero(places));
     tags_.assign(places + group, 0);
     slots_.assign(places, 0);
+    away_.assign(places, 0);
   }
 
-  static std::size_t planned_bytes(std::size_t slots) { return capacity(slots) * 5 + group; }
+  static std::size_t planned_bytes(std::size_t slots) { return capacity(slots) * 6 + group; }
 
   /// The slot among those with this hash that `is` says is the one, or `none`. The first place with the tag is asked
   /// (any place, if there is none) and its answer is only used as a number: whether a key is here is what nobody
@@ -66,26 +67,29 @@ class SlotIndex {
 
   void add(std::uint64_t hash, std::uint32_t slot) {
     std::size_t at = hash >> shift_;
-    while (tags_[at] != 0) at = (at + 1) & mask_;
-    set(at, tag(hash), slot);
+    std::size_t away = 0;
+    for (; tags_[at] != 0; at = (at + 1) & mask_) ++away;
+    set(at, tag(hash), slot, away);
   }
 
-  /// Take a slot out; `hash_of` gives the hash of any slot, so that later ones can move up into the gap.
+  /// Take a slot out; later ones move up into the gap. `hash_of` gives the hash of any slot, of one that is far from home.
   template <class HashOf>
   void remove(std::uint64_t hash, std::uint32_t slot, HashOf&& hash_of) {
     std::size_t hole = hash >> shift_;
     while (tags_[hole] == 0 || slots_[hole] != slot) hole = (hole + 1) & mask_;
     for (std::size_t at = (hole + 1) & mask_; tags_[at] != 0; at = (at + 1) & mask_) {
-      const std::size_t home = hash_of(slots_[at]) >> shift_;
-      if (((at - home) & mask_) < ((at - hole) & mask_)) continue;  // would no longer be found
-      set(hole, tags_[at], slots_[at]);
+      const std::size_t away = away_[at] < far ? away_[at] : (at - (hash_of(slots_[at]) >> shift_)) & mask_;
+      const std::size_t gap = (at - hole) & mask_;
+      if (away < gap) continue;  // would no longer be found
+      set(hole, tags_[at], slots_[at], away - gap);
       hole = at;
     }
-    set(hole, 0, 0);
+    set(hole, 0, 0, 0);
   }
 
  private:
   static constexpr std::size_t group = 16;
+  static constexpr std::size_t far = 255;
   struct Seen {
     std::uint32_t same;  // bits of the places with the tag, before the first empty one
     std::uint32_t full;  // zero if there is an empty one
@@ -122,9 +126,10 @@ class SlotIndex {
     return {same & ~(used + 1), (used + 1) >> group};
   }
 
-  void set(std::size_t at, std::uint8_t tag, std::uint32_t slot) {
+  void set(std::size_t at, std::uint8_t tag, std::uint32_t slot, std::size_t away) {
     tags_[at] = tag;
     slots_[at] = slot;
+    away_[at] = static_cast<std::uint8_t>(std::min(away, far));
     if (at < group) tags_[mask_ + 1 + at] = tag;  // a group that starts near the end sees the first ones again
   }
 
@@ -132,6 +137,7 @@ class SlotIndex {
   unsigned shift_;
   Buffer<std::uint8_t> tags_;
   Buffer<std::uint32_t> slots_;
+  Buffer<std::uint8_t> away_;  // how far from home; `far` if it is that or more
 };
 
 }  // namespace thresher

@@ -42,13 +42,14 @@ class Team {
 
   [[nodiscard]] std::size_t size() const { return others_.size() + 1; }
 
-  /// Do body(0) ... body(parts - 1), and come back when all are done. What a part throws comes out here.
-  void run(std::size_t parts, const std::function<void(std::size_t)>& body) {
+  /// Do body(0) ... body(parts - 1), and come back when all are done. What a part throws comes out here. `shared`
+  /// false: on this thread alone, for work that takes less than waking the others.
+  void run(std::size_t parts, const std::function<void(std::size_t)>& body, bool shared = true) {
     next_ = 0;
     parts_ = parts;
     body_ = &body;
     failure_ = nullptr;
-    const bool together = !others_.empty() && parts > 1;
+    const bool together = shared && !others_.empty() && parts > 1;
     if (together) {
       {
         const std::lock_guard lock(mutex_);

@@ -18,14 +18,20 @@ std::size_t checked(std::size_t k) {
 
 }  // namespace
 
-TopK::TopK(std::size_t k, std::size_t name_cap, double lazy)
-    : k_(checked(k)), name_cap_(name_cap), slack_(1.0 + lazy), index_(k), weak_(k, lazy > 0.0) {
-  slots_.assign(k, {});
+TopK::TopK(std::size_t k, std::size_t name_cap, double lazy, std::size_t numbers)
+    : k_(checked(k)),
+      name_cap_(name_cap),
+      slack_(1.0 + lazy),
+      index_(k),
+      slot_bytes_(slot_bytes(numbers)),
+      weak_(k, lazy > 0.0) {
+  slots_.assign(k * slot_bytes_ + line, 0);
+  first_ = slots_.data() + (line - reinterpret_cast<std::uintptr_t>(slots_.data()) % line) % line;
   name_.resize(k);
 }
 
-std::size_t TopK::planned_bytes(std::size_t k, std::size_t name_cap) {
-  const std::size_t slot = sizeof(Slot) + sizeof(std::string) + (name_cap > 15 ? name_cap + 17 : 0);
+std::size_t TopK::planned_bytes(std::size_t k, std::size_t name_cap, std::size_t numbers) {
+  const std::size_t slot = slot_bytes(numbers) + sizeof(std::string) + (name_cap > 15 ? name_cap + 17 : 0);
   return SlotIndex::planned_bytes(k) + Weakest::planned_bytes(k) + k * slot;
 }
 
@@ -41,12 +47,12 @@ std::uint32_t TopK::offer(std::uint64_t key, double weight, NameView name, std::
     find_weakest();
     slot = weak_.top().slot;
     const double smallest = weak_.top().bound * slack_;
-    if (magnitude < smallest || (magnitude == smallest && key > slots_[slot].key)) return none;
-    if (evicted != nullptr) *evicted = {slots_[slot].key, slots_[slot].weight, true};
-    index_.remove(mix_key(slots_[slot].key), slot, [&](std::uint32_t other) { return mix_key(slots_[other].key); });
+    if (magnitude < smallest || (magnitude == smallest && key > at(slot).key)) return none;
+    if (evicted != nullptr) *evicted = {at(slot).key, at(slot).weight, true};
+    index_.remove(mix_key(at(slot).key), slot, [&](std::uint32_t other) { return mix_key(at(other).key); });
     weak_.replace_top(slot, key, magnitude);
   }
-  slots_[slot] = {key, weight, count};
+  at(slot) = {key, weight, count};
   if (named_ || !name.empty()) {
     named_ = true;
     name_[slot] = spelled(name, name_cap_);
@@ -57,11 +63,11 @@ std::uint32_t TopK::offer(std::uint64_t key, double weight, NameView name, std::
 }
 
 void TopK::set_bound(std::uint32_t slot, double bound) {
-  if (slack_ > 1.0) weak_.put(slot, slots_[slot].key, bound);
+  if (slack_ > 1.0) weak_.put(slot, at(slot).key, bound);
 }
 
 void TopK::scale(double power_of_two) {
-  for (std::size_t i = 0; i < size_; ++i) slots_[i].weight *= power_of_two;
+  for (std::size_t i = 0; i < size_; ++i) at(i).weight *= power_of_two;
   weak_.scale(power_of_two);
 }
 
@@ -69,9 +75,9 @@ std::vector<std::uint32_t> TopK::ordered(std::size_t limit) const {
   std::vector<std::uint32_t> slots(size_);
   std::iota(slots.begin(), slots.end(), 0U);
   const auto stronger = [this](std::uint32_t a, std::uint32_t b) {
-    const double x = magnitude_of(slots_[a].weight);
-    const double y = magnitude_of(slots_[b].weight);
-    return x > y || (x == y && slots_[a].key < slots_[b].key);
+    const double x = magnitude_of(at(a).weight);
+    const double y = magnitude_of(at(b).weight);
+    return x > y || (x == y && at(a).key < at(b).key);
   };
   limit = std::min(limit, slots.size());
   std::partial_sort(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(limit), slots.end(), stronger);
@@ -81,7 +87,7 @@ std::vector<std::uint32_t> TopK::ordered(std::size_t limit) const {
 
 /// Bring a node on top that counts.
 void TopK::drop_old_nodes() {
-  while (!weak_.current(weak_.top()) || slots_[weak_.top().slot].key != weak_.top().key) {
+  while (!weak_.current(weak_.top()) || at(weak_.top().slot).key != weak_.top().key) {
     weak_.pop();
     if (weak_.empty()) refill();
   }
@@ -91,7 +97,7 @@ void TopK::drop_old_nodes() {
 void TopK::find_weakest() {
   for (;;) {
     const Weakest::Node top = weak_.top();
-    const double magnitude = magnitude_of(slots_[top.slot].weight);
+    const double magnitude = magnitude_of(at(top.slot).weight);
     if (top.bound == magnitude) return;
     weak_.replace_top(top.slot, top.key, magnitude);
     if (weak_.empty()) refill();
@@ -101,8 +107,8 @@ void TopK::find_weakest() {
 
 void TopK::refill() {
   weak_.refill(
-      size_, [this](std::uint32_t slot) { return magnitude_of(slots_[slot].weight); },
-      [this](std::uint32_t slot) { return slots_[slot].key; });
+      size_, [this](std::uint32_t slot) { return magnitude_of(at(slot).weight); },
+      [this](std::uint32_t slot) { return at(slot).key; });
 }
 
 }  // namespace thresher

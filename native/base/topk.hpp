@@ -27,14 +27,15 @@ class TopK {
   static constexpr std::uint32_t none = SlotIndex::none;
   static constexpr std::size_t default_name_cap = 256;
 
-  explicit TopK(std::size_t k, std::size_t name_cap = default_name_cap, double lazy = 0.0);
+  /// Each slot has room for some `numbers` of its owner's, beside its key and weight: whoever needs one needs the other.
+  explicit TopK(std::size_t k, std::size_t name_cap = default_name_cap, double lazy = 0.0, std::size_t numbers = 0);
 
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::size_t capacity() const { return k_; }
 
   /// The slot of `key`, or `none`; `mixed` is mix_key(key), for whoever has it already.
   [[nodiscard]] std::uint32_t find(std::uint64_t key, std::uint64_t mixed) const {
-    return index_.find(mixed, [&](std::uint32_t slot) { return slots_[slot].key == key; });
+    return index_.find(mixed, [&](std::uint32_t slot) { return at(slot).key == key; });
   }
   [[nodiscard]] std::uint32_t find(std::uint64_t key) const { return find(key, mix_key(key)); }
 
@@ -46,24 +47,29 @@ class TopK {
   /// Ask the memory for the slot that a key is probably in, and return it.
   std::uint32_t ask(std::uint64_t mixed) const {
     const std::uint32_t slot = index_.likely(mixed);
-    prefetch(&slots_[slot]);
+    prefetch(&at(slot));
     return slot;
   }
 
-  [[nodiscard]] double weight(std::uint32_t slot) const { return slots_[slot].weight; }
-  [[nodiscard]] std::uint64_t key(std::uint32_t slot) const { return slots_[slot].key; }
-  [[nodiscard]] std::uint64_t count(std::uint32_t slot) const { return slots_[slot].count; }
+  /// Whether a slot is in use, by this key.
+  [[nodiscard]] bool has(std::uint32_t slot, std::uint64_t key) const { return slot < size_ && at(slot).key == key; }
+
+  [[nodiscard]] double weight(std::uint32_t slot) const { return at(slot).weight; }
+  [[nodiscard]] std::uint64_t key(std::uint32_t slot) const { return at(slot).key; }
+  [[nodiscard]] std::uint64_t count(std::uint32_t slot) const { return at(slot).count; }
+  /// The owner's numbers of a slot; whoever gets the slot next finds them as they were.
+  [[nodiscard]] double* numbers(std::uint32_t slot) { return reinterpret_cast<double*>(&at(slot) + 1); }
   [[nodiscard]] const std::string& name(std::uint32_t slot) const { return name_[slot]; }
   /// What a slot's |weight| is taken to be; another number than that only where the table is lazy.
   [[nodiscard]] double bound(std::uint32_t slot) const {
-    return slack_ > 1.0 ? weak_.bound(slot) : magnitude_of(slots_[slot].weight);
+    return slack_ > 1.0 ? weak_.bound(slot) : magnitude_of(at(slot).weight);
   }
 
   /// Give a kept feature a new weight, and count one more sighting of it.
   void set(std::uint32_t slot, double weight) {
-    Slot& at = slots_[slot];
-    at.weight = weight;
-    ++at.count;
+    Slot& mine = at(slot);
+    mine.weight = weight;
+    ++mine.count;
     const double magnitude = magnitude_of(weight);
     if (magnitude * slack_ <= weak_.frontier()) fell(slot, magnitude);
   }
@@ -82,7 +88,7 @@ class TopK {
   /// Give a kept feature another rank without having seen it.
   void change(std::uint32_t slot, double weight) {
     set(slot, weight);
-    --slots_[slot].count;
+    --at(slot).count;
   }
   /// The slot that would have to leave first; only of a full table.
   std::uint32_t weakest() {
@@ -91,6 +97,13 @@ class TopK {
     return weak_.top().slot;
   }
   [[nodiscard]] bool full() const { return size_ == k_; }
+
+  /// Ask the memory for the slot that will probably have to leave next, and return its key; only of a full table.
+  std::uint64_t ask_for_weakest() const {
+    const Weakest::Node& next = weak_.top();
+    prefetch(&at(next.slot));
+    return next.key;
+  }
 
   /// Put back what `bound` gave of a slot.
   void set_bound(std::uint32_t slot, double bound);
@@ -102,7 +115,7 @@ class TopK {
   [[nodiscard]] std::vector<std::uint32_t> ordered(std::size_t limit) const;
 
   /// The most bytes a table of this size can come to, names at their cap included.
-  static std::size_t planned_bytes(std::size_t k, std::size_t name_cap);
+  static std::size_t planned_bytes(std::size_t k, std::size_t name_cap, std::size_t numbers = 0);
 
  private:
   struct Slot {
@@ -110,6 +123,17 @@ class TopK {
     double weight;
     std::uint64_t count;
   };
+  static constexpr std::size_t line = 64;  // bytes of memory that come together
+
+  /// From one slot to the next; a line where that is enough.
+  static std::size_t slot_bytes(std::size_t numbers) {
+    const std::size_t needed = sizeof(Slot) + numbers * sizeof(double);
+    return numbers > 0 && needed <= line ? line : needed;
+  }
+  Slot& at(std::uint32_t slot) { return *reinterpret_cast<Slot*>(first_ + slot * slot_bytes_); }
+  [[nodiscard]] const Slot& at(std::uint32_t slot) const {
+    return *reinterpret_cast<const Slot*>(first_ + slot * slot_bytes_);
+  }
 
   /// What the table ranks by. What is no number counts as infinite: a comparison with it would hold for
   /// nothing, and neither the heap nor a sort would end well.
@@ -119,7 +143,7 @@ class TopK {
   }
   void fell(std::uint32_t slot, double magnitude) {
     const double bound = weak_.bound(slot);
-    if (bound < 0.0 || magnitude * slack_ < bound) weak_.put(slot, slots_[slot].key, magnitude);
+    if (bound < 0.0 || magnitude * slack_ < bound) weak_.put(slot, at(slot).key, magnitude);
   }
   void drop_old_nodes();
   void find_weakest();
@@ -130,7 +154,9 @@ class TopK {
   double slack_;
   std::size_t size_ = 0;
   SlotIndex index_;
-  Buffer<Slot> slots_;
+  std::size_t slot_bytes_;
+  Buffer<char> slots_;
+  char* first_;  // the first slot, at the beginning of a line
   Weakest weak_;
   std::vector<std::string> name_;
   bool named_ = false;  // as long as nobody has a name, none is looked at

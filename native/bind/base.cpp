@@ -183,7 +183,7 @@ void bind_base(nb::module_& m) {
           },
           nb::arg("key"), nb::arg("weight"), nb::arg("name") = "")
       .def("rows", &table_rows, nb::arg("limit"))
-      .def_static("planned_bytes", &TopK::planned_bytes, nb::arg("k"), nb::arg("name_cap"));
+      .def_static("planned_bytes", &TopK::planned_bytes, nb::arg("k"), nb::arg("name_cap"), nb::arg("numbers") = 0);
 }
 
 }  // namespace thresher::bind

@@ -7,6 +7,7 @@
 #include "bind/team.hpp"
 #include "families/column_store.hpp"
 #include "families/dense_columns.hpp"
+#include "families/key_bounds.hpp"
 #include "families/key_sums.hpp"
 
 namespace thresher::bind {
@@ -51,13 +52,13 @@ nb::list listed(const std::vector<Best>& best) {
 }
 
 template <class Columns>
-nb::list top(const Columns& columns, const Matrix<double>& residuals, std::size_t most, bool unit, ListeningTeam& team) {
+nb::list top(Columns& columns, const Matrix<double>& residuals, std::size_t most, double power, ListeningTeam& team) {
   if (residuals.shape(1) != columns.rows()) throw nb::value_error("one residual a row is needed");
-  return listed(freely([&] { return columns.top(residuals.data(), residuals.shape(0), most, ScoreRule{unit}, team); }));
+  return listed(freely([&] { return columns.top(residuals.data(), residuals.shape(0), most, ScoreRule{power}, team); }));
 }
 
 template <class Columns>
-nb::tuple sums(const Columns& columns, const Array<const double>& residual, const Keys& keys, ListeningTeam& team) {
+nb::tuple sums(Columns& columns, const Array<const double>& residual, const Keys& keys, ListeningTeam& team) {
   if (residual.shape(0) != columns.rows()) throw nb::value_error("one residual a row is needed");
   Buffer<double> sums;
   Buffer<double> squares;
@@ -68,8 +69,8 @@ nb::tuple sums(const Columns& columns, const Array<const double>& residual, cons
 }
 
 template <class Columns>
-nb::tuple take(const Columns& columns, const Keys& keys) {
-  const TakenColumns taken = freely([&] { return columns.take(keys.data(), keys.shape(0)); });
+nb::tuple take(Columns& columns, const Keys& keys, ListeningTeam& team) {
+  const TakenColumns taken = freely([&] { return columns.take(keys.data(), keys.shape(0), team); });
   return nb::make_tuple(array_of(taken.indptr), array_of(taken.rows), array_of(taken.values), array_of(taken.squares));
 }
 
@@ -79,20 +80,21 @@ void bind_dense(nb::module_& m, const char* name) {
   nb::class_<Columns>(m, name)
       .def(
           "__init__",
-          [](Columns* self, const Strided<T>& x, ListeningTeam& team, const Weights& weights) {
+          [](Columns* self, const Strided<T>& x, const Weights& weights) {
             const auto row_step = static_cast<std::size_t>(x.stride(0));
             const auto column_step = static_cast<std::size_t>(x.stride(1));
             if (row_step != 1 && column_step != 1) throw nb::value_error("rows or columns must be contiguous");
             const double* w = checked(weights, x.shape(0));
-            freely([&] { new (self) Columns(x.data(), x.shape(0), x.shape(1), row_step, column_step, w, team); });
+            new (self) Columns(x.data(), x.shape(0), x.shape(1), row_step, column_step, w);
           },
-          nb::arg("x"), nb::arg("team"), nb::arg("weights") = nb::none(), nb::keep_alive<1, 2>())
+          nb::arg("x"), nb::arg("weights") = nb::none(), nb::keep_alive<1, 2>())
       .def_prop_ro("rows", &Columns::rows)
       .def_prop_ro("columns", &Columns::columns)
-      .def_prop_ro("finite", &Columns::finite)
-      .def("top", &top<Columns>, nb::arg("residuals"), nb::arg("most"), nb::arg("unit"), nb::arg("team"))
+      .def("finite", [](Columns& columns, ListeningTeam& team) { return freely([&] { return columns.finite(team); }); },
+           nb::arg("team"))
+      .def("top", &top<Columns>, nb::arg("residuals"), nb::arg("most"), nb::arg("power"), nb::arg("team"))
       .def("sums", &sums<Columns>, nb::arg("residual"), nb::arg("keys"), nb::arg("team"))
-      .def("take", &take<Columns>, nb::arg("keys"));
+      .def("take", &take<Columns>, nb::arg("keys"), nb::arg("team"));
 }
 
 }  // namespace
@@ -124,12 +126,34 @@ void bind_families(nb::module_& m) {
       .def_prop_ro("entries", &ColumnStore::entries)
       .def_prop_ro("columns", &ColumnStore::columns)
       .def_prop_ro("bytes", &ColumnStore::bytes)
-      .def("top", &top<ColumnStore>, nb::arg("residuals"), nb::arg("most"), nb::arg("unit"), nb::arg("team"))
+      .def("top", &top<ColumnStore>, nb::arg("residuals"), nb::arg("most"), nb::arg("power"), nb::arg("team"))
       .def("sums", &sums<ColumnStore>, nb::arg("residual"), nb::arg("keys"), nb::arg("team"))
-      .def("take", &take<ColumnStore>, nb::arg("keys"));
+      .def("take", &take<ColumnStore>, nb::arg("keys"), nb::arg("team"));
 
   bind_dense<float>(m, "DenseColumns32");
   bind_dense<double>(m, "DenseColumns64");
+
+  nb::class_<KeyBounds>(m, "KeyBounds")
+      .def(
+          "__init__",
+          [](KeyBounds* self, std::size_t outputs, std::size_t most_bytes, double power) {
+            new (self) KeyBounds(outputs, most_bytes, ScoreRule{power});
+          },
+          nb::arg("outputs"), nb::arg("most_bytes"), nb::arg("power"))
+      .def(
+          "add",
+          [](KeyBounds& bounds, const Array<const std::int64_t>& indptr, const Keys& keys,
+             const std::optional<Array<const float>>& values, const Matrix<double>& residuals, std::size_t first,
+             const Weights& weights) {
+            const Rows rows = rows_of(indptr, keys, values);
+            if (first + rows.n > residuals.shape(1)) throw nb::value_error("one residual a row is needed");
+            const double* w = checked(weights, residuals.shape(1));
+            const nb::gil_scoped_release nogil;
+            bounds.add(rows, residuals.data(), residuals.shape(1), first, w);
+          },
+          nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("residuals"), nb::arg("first"),
+          nb::arg("weights") = nb::none())
+      .def("set_floors", &KeyBounds::set_floors, nb::arg("floors"));
 
   nb::class_<KeySums>(m, "KeySums")
       .def(nb::init<std::size_t, std::size_t, std::uint64_t, std::uint64_t>(), nb::arg("outputs"), nb::arg("most_bytes"),
@@ -138,20 +162,20 @@ void bind_families(nb::module_& m) {
           "add",
           [](KeySums& sums, const Array<const std::int64_t>& indptr, const Keys& keys,
              const std::optional<Array<const float>>& values, const Matrix<double>& residuals, std::size_t first,
-             const Weights& weights) {
+             const Weights& weights, const KeyBounds* bounds) {
             const Rows rows = rows_of(indptr, keys, values);
             if (first + rows.n > residuals.shape(1)) throw nb::value_error("one residual a row is needed");
             const double* w = checked(weights, residuals.shape(1));
             const nb::gil_scoped_release nogil;
-            sums.add(rows, residuals.data(), residuals.shape(1), w);
+            sums.add(rows, residuals.data(), residuals.shape(1), w, bounds);
           },
           nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("residuals"), nb::arg("first"),
-          nb::arg("weights") = nb::none())
+          nb::arg("weights") = nb::none(), nb::arg("bounds") = nb::none())
       .def_prop_ro("end", &KeySums::end)
       .def_prop_ro("keys", &KeySums::keys)
       .def(
-          "top", [](KeySums& sums, std::size_t most, bool unit) { return listed(sums.top(most, ScoreRule{unit})); },
-          nb::arg("most"), nb::arg("unit"));
+          "top", [](KeySums& sums, std::size_t most, double power) { return listed(sums.top(most, ScoreRule{power})); },
+          nb::arg("most"), nb::arg("power"));
 }
 
 }  // namespace thresher::bind

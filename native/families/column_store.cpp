@@ -231,7 +231,7 @@ void ColumnStore::sums(const double* residual, const std::uint64_t* keys, std::s
   });
 }
 
-TakenColumns ColumnStore::take(const std::uint64_t* keys, std::size_t n) const {
+TakenColumns ColumnStore::take(const std::uint64_t* keys, std::size_t n, Team&) const {
   TakenColumns taken;
   for (std::size_t i = 0; i < n; ++i) {
     const Part& part = parts_[part_of(mix_key(keys[i]))];

@@ -51,7 +51,7 @@ class ColumnStore {
             Team& team) const;
 
   /// The columns of these keys; an empty one for a key that does not occur.
-  [[nodiscard]] TakenColumns take(const std::uint64_t* keys, std::size_t n) const;
+  [[nodiscard]] TakenColumns take(const std::uint64_t* keys, std::size_t n, Team&) const;
 
  private:
   static constexpr std::size_t parts = 256;

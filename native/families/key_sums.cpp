@@ -66,7 +66,8 @@ void KeySums::settle(std::size_t slot) {
   for (std::size_t o = 0; o < outputs_; ++o) sums_[slot * outputs_ + o] += residuals_[o * stride_ + mine.row] * x;
 }
 
-void KeySums::add(const Rows& rows, const double* residuals, std::size_t stride, const double* weights) {
+void KeySums::add(const Rows& rows, const double* residuals, std::size_t stride, const double* weights,
+                  const KeyBounds* bounds) {
   if (row_ + rows.n >= nowhere) throw std::length_error("more than 2^32 rows");
   residuals_ = residuals;
   stride_ = stride;
@@ -74,7 +75,7 @@ void KeySums::add(const Rows& rows, const double* residuals, std::size_t stride,
   for (std::size_t i = 0; i < rows.n; ++i, ++row_) {
     for (std::int64_t j = rows.indptr[i]; j < rows.indptr[i + 1]; ++j) {
       const std::uint64_t hash = mix_key(rows.keys[j]);
-      if (hash < begin_ || hash > end_) continue;
+      if (hash < begin_ || hash > end_ || (bounds != nullptr && !bounds->open(hash))) continue;
       const float value = rows.values == nullptr ? 1.0F : rows.values[j];
       const std::size_t slot = slot_of(rows.keys[j], hash);
       Slot& mine = slots_[slot];

@@ -7,6 +7,7 @@
 
 #include "base/rows.hpp"
 #include "families/best.hpp"
+#include "families/key_bounds.hpp"
 #include "families/scores.hpp"
 
 namespace thresher::families {
@@ -20,8 +21,10 @@ class KeySums {
   KeySums(std::size_t outputs, std::size_t most_bytes, std::uint64_t begin, std::uint64_t end);
 
   /// The next rows; `residuals` holds `outputs` numbers for each row of the data, output after output, `stride` apart,
-  /// and `weights` (or none) the importance of each in the squares.
-  void add(const Rows& rows, const double* residuals, std::size_t stride, const double* weights);
+  /// and `weights` (or none) the importance of each in the squares. Keys that the bounds (or none) rule out are left
+  /// out.
+  void add(const Rows& rows, const double* residuals, std::size_t stride, const double* weights,
+           const KeyBounds* bounds = nullptr);
 
   [[nodiscard]] std::uint64_t end() const { return end_; }
   [[nodiscard]] std::size_t keys() const { return used_; }

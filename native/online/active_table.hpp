@@ -1,6 +1,7 @@
 // A store that keeps the k strongest features exactly and everything else in a sketch.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <type_traits>
 #include <vector>
@@ -16,6 +17,10 @@ namespace thresher::online {
 template <class Cells>
 struct NoHands {
   NoHands(Cells&, double) {}
+  template <std::uint32_t>
+  std::size_t absorb(const Place*, const double*, std::size_t from, std::size_t, std::size_t, double, double, double) {
+    return from;
+  }
   void pause() {}
   void go_on() {}
 };
@@ -34,8 +39,7 @@ class ActiveTable final : public Store {
  public:
   ActiveTable(std::size_t k, std::size_t name_cap, double lazy, std::size_t lanes, bool split, Cells cells)
       : Store(lanes), group_(split ? 1 : lanes), cells_(std::move(cells)) {
-    for (std::size_t t = 0; t < (split ? lanes : 1); ++t) tables_.emplace_back(k, name_cap, lazy);
-    kept_.assign(tables_.size() * k * kept_size(), 0.0);
+    for (std::size_t t = 0; t < (split ? lanes : 1); ++t) tables_.emplace_back(k, name_cap, lazy, kept_size());
     splits_.resize(tables_.size());
     places_.resize(tables_.size());
     sums_.resize(group_);
@@ -44,9 +48,7 @@ class ActiveTable final : public Store {
   }
 
   std::vector<TopK>& tables() override { return tables_; }
-  double* kept(std::size_t table, std::uint32_t slot) override {
-    return kept_.data() + (table * tables_[0].capacity() + slot) * kept_size();
-  }
+  double* kept(std::size_t table, std::uint32_t slot) override { return tables_[table].numbers(slot); }
   [[nodiscard]] std::size_t kept_size() const override { return header + group(); }
   CountSketch* count_sketch() override {
     if constexpr (std::is_same_v<Cells, CountSketch>) return &cells_;
@@ -76,11 +78,6 @@ class ActiveTable final : public Store {
 
   void update(const Row& row, const Gradient& gradient, const Move& move, bool fresh) override {
     if (fresh) find(row);
-    distinct_ = fresh;  // a mini-batch has every key once
-    if constexpr (one) {
-      gradients_.resize(row.n);
-      for (std::size_t i = 0; i < row.n; ++i) gradients_[i] = gradient.at(row, i, 0);
-    }
     for (std::size_t t = 0; t < tables(one); ++t) {
       // Kept features move first, so that a newcomer competes with where they are going.
       for (const Member& member : splits_[t].members()) move_member(t, member, row, gradient, move);
@@ -120,6 +117,9 @@ class ActiveTable final : public Store {
     }
   }
 
+  /// From a feature's place in one row of cells to that in the next.
+  static std::size_t stride(std::size_t others) { return others + absorbed - 1; }
+
   /// Which features of the row are kept, in which slot; the places of the others, on their way here.
   void find(const Row& row);
   void move_member(std::size_t t, const Member& member, const Row& row, const Gradient& gradient, const Move& move);
@@ -135,14 +135,12 @@ class ActiveTable final : public Store {
   std::size_t group_;  // lanes of one table
   Cells cells_;
   std::vector<TopK> tables_;
-  Buffer<double> kept_;
   // Of the row at hand:
   std::vector<RowSplit> splits_;
   std::vector<Buffer<Place>> places_;  // of the features that are not kept
   Buffer<std::uint64_t> mixed_;
-  Buffer<double> gradients_;  // of one lane
-  std::vector<std::uint64_t> entered_;  // keys that got into a table
-  bool distinct_ = false;               // whether no key stands twice
+  Buffer<double> gradients_;            // of the features that are not kept, where there is one lane
+  std::vector<std::uint64_t> entered_;  // keys that got into a table and stand in the row again
   std::vector<double> sums_;
   std::vector<double> moves_;
   std::vector<double> newcomer_;
@@ -153,12 +151,13 @@ void ActiveTable<Cells, one>::find(const Row& row) {
   mixed_.resize(row.n);
   for (std::size_t i = 0; i < row.n; ++i) mixed_[i] = mix_key(row.keys[i]);
   for (std::size_t t = 0; t < tables(one); ++t) {
-    splits_[t].divide(tables_[t], row, mixed_.data(), [&](std::uint32_t slot) { prefetch(kept(t, slot)); });
+    splits_[t].divide(tables_[t], row, mixed_.data());
     const std::span<const std::uint32_t> others = splits_[t].others();
-    places_[t].resize(others.size() * cells_.places().rows());
+    places_[t].resize(stride(others.size()) * cells_.places().rows());
     if constexpr (!std::is_same_v<Cells, Nothing<Cells::adaptive>>)
       by_rows([&](auto rows) {
-        cells_.places().template locate<rows>(row.keys, mixed_.data(), others.data(), others.size(), cells_.memory(),
+        cells_.places().template locate<rows>(row.keys, mixed_.data(), others.data(), others.size(),
+                                              stride(others.size()), cells_.memory(),
                                               one ? Cells::one_lane_bytes : cells_.cell_bytes(), places_[t].data());
       });
   }
@@ -188,8 +187,15 @@ void ActiveTable<Cells, one>::move_member(std::size_t t, const Member& member, c
 template <class Cells, bool one>
 template <std::uint32_t rows>
 void ActiveTable<Cells, one>::move_others(std::size_t t, const Row& row, const Gradient& gradient, const Move& move) {
+  const std::span<const std::uint32_t> others = splits_[t].others();
   const std::size_t lane = t * group();
   const std::size_t each = rows > 0 ? rows : cells_.places().rows();
+  const std::size_t next_row = stride(others.size());
+  if constexpr (one) {
+    gradients_.resize(next_row);
+    for (std::size_t j = 0; j < others.size(); ++j) gradients_[j] = gradient.at(row, others[j], 0);
+    for (std::size_t j = others.size(); j < next_row; ++j) gradients_[j] = 0.0;
+  }
   double local[2];
   double* const sums = one ? local : sums_.data();
   double* const moves = one ? local + 1 : moves_.data();
@@ -198,18 +204,18 @@ void ActiveTable<Cells, one>::move_others(std::size_t t, const Row& row, const G
   CellWords<words ? rows : 1> seen;
   std::conditional_t<words, EvidenceSketch::Hands, NoHands<Cells>> hands(cells_, move.prior);
   entered_.clear();
-  std::uint64_t marks = 0;  // a bit for some of 64 kinds of keys that entered: a filter before the list
   double enough = squared_threshold(t);
-  const Place* at = places_[t].data();
-  const double* const gradients = one ? gradients_.data() : nullptr;
-  for (const std::uint32_t i : splits_[t].others()) {
-    const Place* const places = at;
-    at += each;
-    if (marks != 0 && (marks >> (mixed_[i] & 63) & 1) != 0) [[unlikely]]
-      if (entered_before(t, i, row, gradient, move)) {
-        enough = squared_threshold(t);
-        continue;
-      }
+  for (std::size_t j = 0; j < others.size(); ++j) {
+    if (entered_.empty()) [[likely]] {
+      j = hands.template absorb<rows>(places_[t].data(), gradients_.data(), j, others.size(), next_row, move.rate,
+                                      move.prior, enough);
+      if (j == others.size()) break;
+    } else if (entered_before(t, others[j], row, gradient, move)) {
+      enough = squared_threshold(t);
+      continue;
+    }
+    Place places[words ? rows : Places::most_rows];
+    for (std::size_t r = 0; r < each; ++r) places[r] = places_[t][r * next_row + j];
     double found;
     if constexpr (words)
       found = hands.read(places, seen, sums[0]);
@@ -218,7 +224,7 @@ void ActiveTable<Cells, one>::move_others(std::size_t t, const Row& row, const G
     double squares = 0.0;
     double gathered = 0.0;
     for (std::size_t c = 0; c < group(); ++c) {
-      const double g = one ? gradients[i] : gradient.at(row, i, lane + c);
+      const double g = one ? gradients_[j] : gradient.at(row, others[j], lane + c);
       moves[c] = -move.rate * g;
       gathered += g * g;
       sums[c] += moves[c];
@@ -229,13 +235,10 @@ void ActiveTable<Cells, one>::move_others(std::size_t t, const Row& row, const G
     // Most are too weak, which shows without a root or a division.
     if (squares > enough * (Cells::adaptive ? found + move.prior : 1.0)) [[unlikely]] {
       hands.pause();
-      const bool entered = enter(t, i, row, move, sums, found);
+      const bool entered = enter(t, others[j], row, move, sums, found);
       hands.go_on();
       enough = squared_threshold(t);
-      if (entered) {
-        if (!distinct_) marks |= std::uint64_t{1} << (mixed_[i] & 63);
-        continue;
-      }
+      if (entered) continue;
     }
     if constexpr (words)
       hands.add(places, seen, moves[0], gathered);
@@ -276,13 +279,17 @@ bool ActiveTable<Cells, one>::enter(std::size_t t, std::uint32_t i, const Row& r
   const std::uint32_t slot = tables_[t].offer(row.keys[i], rank, row.name(i), 1, &evicted);
   if (slot == TopK::none) return false;
   double* const at = kept(t, slot);
+  Place back[Places::most_rows];
   if (evicted.happened) {
-    Place back[Places::most_rows];
     cells_.places().locate(evicted.key, back);
     cells_.put(back, t * group(), group(), at + header, at[energy]);
   }
   for (std::size_t c = 0; c < kept_size(); ++c) at[c] = newcomer_[c];
-  entered_.push_back(row.keys[i]);
+  if (tables_[t].full()) {
+    cells_.places().locate(tables_[t].ask_for_weakest(), back);  // that is who leaves next, as a rule
+    cells_.ask(back);
+  }
+  if (std::find(row.keys + i + 1, row.keys + row.n, row.keys[i]) != row.keys + row.n) entered_.push_back(row.keys[i]);
   return true;
 }
 

@@ -25,17 +25,14 @@ class BudgetTable : public Store, public Duals {
   BudgetTable(std::size_t k, std::size_t name_cap, std::size_t lanes, bool split, BudgetRule rule, std::size_t numbers,
               std::size_t most_bytes)
       : Store(lanes), rule_(rule), group_(split ? 1 : lanes), duals_(numbers, most_bytes) {
-    for (std::size_t t = 0; t < (split ? lanes : 1); ++t) tables_.emplace_back(k, name_cap, 0.0);
-    kept_.assign(tables_.size() * k * kept_size(), 0.0);
+    for (std::size_t t = 0; t < (split ? lanes : 1); ++t) tables_.emplace_back(k, name_cap, 0.0, header + group_);
     splits_.resize(tables_.size());
   }
 
   void ahead(const Row& row) override { asked_.ask(row, duals_); }
 
   std::vector<TopK>& tables() override { return tables_; }
-  double* kept(std::size_t table, std::uint32_t slot) override {
-    return kept_.data() + (table * tables_[0].capacity() + slot) * kept_size();
-  }
+  double* kept(std::size_t table, std::uint32_t slot) override { return tables_[table].numbers(slot); }
   [[nodiscard]] std::size_t kept_size() const override { return header + group_; }
   void fade(double) override {}
   void rescale(double) override {}
@@ -55,7 +52,7 @@ class BudgetTable : public Store, public Duals {
   void find(const Row& row) {
     asked_.take_checked(row, duals_);
     for (std::size_t t = 0; t < tables_.size(); ++t)
-      splits_[t].divide(tables_[t], row, asked_.mixed(), [&](std::uint32_t slot) { prefetch(BudgetTable::kept(t, slot)); });
+      splits_[t].divide(tables_[t], row, asked_.mixed());
   }
 
   /// The cell of a feature that a saved table keeps, which has to have one.
@@ -87,7 +84,6 @@ class BudgetTable : public Store, public Duals {
   std::uint64_t time_ = 0;
   DualTable duals_;
   std::vector<TopK> tables_;
-  Buffer<double> kept_;
   History history_;
   // Of the row at hand:
   std::vector<RowSplit> splits_;

@@ -8,6 +8,7 @@
 
 #include "base/buffer.hpp"
 #include "base/cpu.hpp"
+#include "online/absorb.hpp"
 #include "online/cell_words.hpp"
 #include "online/count_sketch.hpp"
 #include "online/places.hpp"
@@ -33,7 +34,7 @@ class EvidenceSketch {
   [[nodiscard]] std::size_t cell_bytes() const { return stride_ * sizeof(std::uint16_t); }
 
   void ask(const Place* places) const {
-    for (std::uint32_t r = 0; r < places_.rows(); ++r) prefetch(cells_.data() + places[r].cell * stride_);
+    for (std::uint32_t r = 0; r < places_.rows(); ++r) prefetch(cell(places[r]));
   }
 
   /// Add to `n` lanes from `lane` on, and to the energy.
@@ -98,6 +99,21 @@ class EvidenceSketch {
       random_ = next(random_);
       words.store(cells_, places, static_cast<float>(delta * in_), static_cast<float>(energy), dither(random_));
     }
+    /// Take many features in, from the one at `from` on, as far as the processor can do that at once and nothing about them
+    /// is special; returns the first that is left. `places` and `gradients` go on to `stride`.
+    template <std::uint32_t rows>
+    std::size_t absorb([[maybe_unused]] const Place* places, [[maybe_unused]] const double* gradients, std::size_t from,
+                       [[maybe_unused]] std::size_t n, [[maybe_unused]] std::size_t stride,
+                       [[maybe_unused]] double rate, [[maybe_unused]] double prior, [[maybe_unused]] double enough) {
+#if defined(THRESHER_AVX2)
+      static_assert(sizeof(Place) == 2 * sizeof(std::uint32_t));
+      if (!has_avx2()) return from;
+      Absorbing all{cells_, &places->cell, gradients, n, stride, rate, scale_, in_, prior, prior_, enough, random_};
+      from = absorb_avx2<rows>(all, from);
+      random_ = all.random;
+#endif
+      return from;
+    }
     /// The sketch has changed in other hands, or is about to.
     void pause() { sketch_.random_ = random_; }
     void go_on() { random_ = sketch_.random_; }
@@ -142,7 +158,7 @@ class EvidenceSketch {
     half = static_cast<std::uint16_t>(HalfFloat::close(number, random16));
   }
   /// Random bits from a sequence that goes on where a saved sketch stopped.
-  static std::uint64_t next(std::uint64_t random) { return random * 6364136223846793005ULL + 1442695040888963407ULL; }
+  static std::uint64_t next(std::uint64_t random) { return random * random_factor + random_step; }
   static Dither dither(std::uint64_t random) { return {random ^ random >> 32}; }
   Dither draw() {
     random_ = next(random_);

@@ -14,6 +14,7 @@ class Nothing {
  public:
   static constexpr bool adaptive = with_energy;
 
+  void ask(const Place*) const {}
   void add(const Place*, std::size_t, std::size_t, const double*, double) {}
   double read(const Place*, std::size_t, std::size_t n, double* out, double /*prior*/) const {
     std::fill(out, out + n, 0.0);

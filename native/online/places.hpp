@@ -51,26 +51,29 @@ class Places {
   }
   void locate(std::uint64_t key, Place* out) const { locate(key, mix_key(key), out); }
 
-  /// The places of `n` keys of a row, those at `which`, one key's after the other's. The memory is asked for the
-  /// cells, each `stride` bytes long. `fixed` is the number of rows, or 0 if it is known only now.
+  /// The places of `n` keys of a row, those at `which`: all of them in the first row of cells, `stride` later in the next.
+  /// In between lie places of no key. The memory is asked for the cells, each `bytes` long. `fixed` is the number of
+  /// rows, or 0 if it is known only now.
   template <std::uint32_t fixed>
   void locate(const std::uint64_t* keys, const std::uint64_t* mixed, const std::uint32_t* which, std::size_t n,
-              const char* cells, std::size_t stride, Place* out) const {
+              std::size_t stride, const char* cells, std::size_t bytes, Place* out) const {
     // Copies, so that nothing is read again for fear that `out` changed it.
     const std::uint32_t rows = fixed > 0 ? fixed : rows_;
     const std::uint32_t width = width_;
     SpreadSeed seeds[fixed > 0 ? fixed : most_rows];
     for (std::uint32_t r = 0; r < rows; ++r) seeds[r] = row_seed_[r];
-    for (std::size_t j = 0; j < n; ++j, out += rows) {
+    for (std::size_t j = 0; j < n; ++j) {
       if (identity_) [[unlikely]]
-        locate(keys[which[j]], mixed[which[j]], out);
+        locate(keys[which[j]], mixed[which[j]], out + j);
       else
         for (std::uint32_t r = 0; r < rows; ++r) {
           const BucketSign at = bucket_sign(mixed[which[j]], seeds[r], width);
-          out[r] = {r * width + at.bucket, at.turn};
+          out[r * stride + j] = {r * width + at.bucket, at.turn};
         }
-      for (std::uint32_t r = 0; r < rows; ++r) prefetch(cells + out[r].cell * stride);
+      for (std::uint32_t r = 0; r < rows; ++r) prefetch(cells + out[r * stride + j].cell * bytes);
     }
+    for (std::uint32_t r = 0; r < rows; ++r)
+      for (std::size_t j = n; j < stride; ++j) out[r * stride + j] = {static_cast<std::uint32_t>((j - n) % width), 0};
   }
 
  private:

@@ -19,20 +19,23 @@ class RowSplit {
 
   /// `mixed` has mix_key of every key. Most features of a row are not kept, and most of those are told apart by a
   /// screen; whoever passes it is looked for. Both lists are in the row's order.
-  template <class Ask>
-  void divide(const TopK& table, const Row& row, const std::uint64_t* mixed, Ask&& ask) {
+  void divide(const TopK& table, const Row& row, const std::uint64_t* mixed) {
     maybe_.resize(row.n + 1);
     members_.resize(row.n);
     others_.resize(row.n);
     const std::size_t candidates = table.screen(mixed, row.n, maybe_.data());
-    for (std::size_t c = 0; c < candidates; ++c) ask(table.ask(mixed[maybe_[c]]));
+    likely_.resize(candidates);
+    for (std::size_t c = 0; c < candidates; ++c) likely_[c] = table.ask(mixed[maybe_[c]]);
     std::uint32_t* const others = others_.data();
     std::size_t m = 0;
     std::uint32_t next = 0;  // the first feature in neither list yet
     for (std::size_t c = 0; c < candidates; ++c) {
       const std::uint32_t i = maybe_[c];
-      const std::uint32_t slot = table.find(row.keys[i], mixed[i]);
-      if (slot == TopK::none) [[unlikely]] continue;
+      std::uint32_t slot = likely_[c];
+      if (!table.has(slot, row.keys[i])) [[unlikely]] {
+        slot = table.find(row.keys[i], mixed[i]);
+        if (slot == TopK::none) continue;
+      }
       for (; next < i; ++next) others[next - m] = next;
       ++next;
       members_[m++] = {i, slot};
@@ -74,6 +77,7 @@ class RowSplit {
 
  private:
   Buffer<std::uint32_t> maybe_;
+  Buffer<std::uint32_t> likely_;
   Buffer<Member> members_;
   Buffer<std::uint32_t> others_;
   Buffer<std::uint32_t> fresh_;

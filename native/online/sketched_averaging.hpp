@@ -124,7 +124,7 @@ class SketchedAveraging final : public BudgetTable {
       sketch_.ask(&places_[i]);
     }
     for (std::size_t t = 0; t < tables_.size(); ++t)
-      splits_[t].divide(tables_[t], row, mixed_.data(), [](std::uint32_t) {});
+      splits_[t].divide(tables_[t], row, mixed_.data());
   }
 
   void add(double* sums, std::size_t t, const Row& row, std::size_t i, const Gradient& gradient) const {

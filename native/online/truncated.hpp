@@ -26,7 +26,8 @@ class Truncated final : public BudgetTable {
     came_.resize(group_);
     came_own_.resize(group_);
     betas_.resize(lanes);
-    for (std::size_t i = 0; i < tables_.size() * k; ++i) kept_[i * kept_size()] = 1.0;
+    for (TopK& table : tables_)
+      for (std::uint32_t slot = 0; slot < k; ++slot) *table.numbers(slot) = 1.0;
   }
 
   void predict(const Row& row, double* sums, double prior) override;

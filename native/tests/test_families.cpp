@@ -53,11 +53,11 @@ TEST(columns_and_streamed_sums_are_those_of_a_map) {
         sum += residual[row] * value;
         square += static_cast<double>(value) * value;
       }
-      expected.offer(ScoreRule{true}(sum, square), key);
+      expected.offer(ScoreRule{1.0}(sum, square), key);
     }
     KeySums sums(1, 0, 0, ~std::uint64_t{0});
     sums.add(rows, residual.data(), rows.n, nullptr);
-    for (const Best& best : {store.top(residual.data(), 1, 7, ScoreRule{true}, team)[0], sums.top(7, ScoreRule{true})[0]}) {
+    for (const Best& best : {store.top(residual.data(), 1, 7, ScoreRule{1.0}, team)[0], sums.top(7, ScoreRule{1.0})[0]}) {
       const std::vector<Scored> found = best.sorted();
       const std::vector<Scored> wanted = expected.sorted();
       if (!CHECK_EQ(found.size(), wanted.size())) return;

@@ -15,6 +15,9 @@ inline constexpr std::size_t panel = 8192;
 
 inline std::size_t panels(std::size_t rows) { return (rows + panel - 1) / panel; }
 
+/// Rows a part of products with columns, of which each row has many.
+inline constexpr std::size_t stripe = 1024;
+
 /// One column: compressed, or whole where most of it is not zero. Its numbers count times `scale`.
 class Column {
  public:
@@ -22,8 +25,9 @@ class Column {
 
   /// scale · Σ r·x.
   [[nodiscard]] double dot(const double* r) const;
-  /// out[i] += w · scale · x_i for the rows of a panel.
-  void add(double w, std::size_t panel_number, double* out) const;
+  /// out[i] += w · scale · x_i for the rows of a stripe.
+  void add(double w, std::size_t number, double* out) const;
+  [[nodiscard]] std::size_t entries() const { return values_.size(); }
   [[nodiscard]] std::size_t bytes() const { return values_.size() * sizeof(float) + at_.size() * sizeof(std::uint32_t); }
 
  private:
@@ -31,7 +35,7 @@ class Column {
   double scale_;
   std::vector<std::uint32_t> at_;  // empty: all rows
   std::vector<float> values_;
-  std::vector<std::uint32_t> starts_;  // of each panel
+  std::vector<std::uint32_t> starts_;  // of each stripe
 };
 
 /// Blocks of columns: all columns are numbered through, block h has [starts[h], starts[h + 1]).
@@ -56,7 +60,12 @@ class Design {
   void by_block(const double* w, double* out, Team& team) const;
 
  private:
+  /// Whether products are worth more than one thread.
+  [[nodiscard]] bool large() const { return entries_ >= std::size_t{1} << 19; }
+  [[nodiscard]] std::size_t stripes() const { return (rows_ + stripe - 1) / stripe; }
+
   std::size_t rows_;
+  std::size_t entries_ = 0;
   std::vector<Column> columns_;
   std::vector<std::size_t> starts_{0};
 };

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     )
     from thresher.estimators.budgeted import BudgetedClassifier, BudgetedRegressor
     from thresher.estimators.classifier import MissionClassifier
-    from thresher.estimators.fgm import FGMClassifier, FGMRegressor
+    from thresher.estimators.fgm import FGMRegressor
+    from thresher.estimators.fgm_classifier import FGMClassifier
     from thresher.estimators.regressor import MissionRegressor
     from thresher.families.groups import Groups
     from thresher.families.tree import Tree
@@ -52,7 +53,7 @@ _HOMES = {
     "BudgetedRegressor": "estimators.budgeted",
     "MissionClassifier": "estimators.classifier",
     "MissionRegressor": "estimators.regressor",
-    "FGMClassifier": "estimators.fgm",
+    "FGMClassifier": "estimators.fgm_classifier",
     "FGMRegressor": "estimators.fgm",
     "Groups": "families.groups",
     "Tree": "families.tree",

@@ -123,7 +123,7 @@ class Needs:
 
     def table(self, name_cap: int) -> int:
         """Bytes of all tables, with names of up to ``name_cap`` bytes."""
-        return self.tables * (_native.TopK.planned_bytes(self.k, name_cap) + 8 * self.numbers * self.k)
+        return self.tables * _native.TopK.planned_bytes(self.k, name_cap, self.numbers)
 
 
 def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool = True) -> Plan:

@@ -39,20 +39,17 @@ class Scores:
     loss : Loss
     classes : int
         Number of classes, for softmax and for one against rest.
-    one_vs_rest : bool
-        Margins are those of each class against the rest, and targets the numbers of classes.
     """
 
-    def __init__(self, loss: Loss, classes: int = 2, *, one_vs_rest: bool = False) -> None:
+    def __init__(self, loss: Loss, classes: int = 2) -> None:
         self.loss = loss
         self.classes = classes
-        self.one_vs_rest = one_vs_rest
         self.rows = 0
         self._weight = self._loss = 0.0
         self._part = self._fresh()
 
     def _fresh(self) -> Sums:
-        if self.loss.task == "classes" or self.one_vs_rest:
+        if self.loss.task == "classes":
             return ClassSums(self.classes)
         return BinarySums() if self.loss.task == "binary" else RealSums()
 
@@ -72,7 +69,7 @@ class Scores:
             return
         if np.isnan(margins).any():
             raise ValueError("margins that are not numbers cannot be scored")
-        if self.loss.task == "binary" and margins.ndim == 2 and self.rows == 0 and not self.one_vs_rest:
+        if self.loss.task == "binary" and margins.ndim == 2 and self.rows == 0:
             self._part = LabelSums(margins.shape[1])
         weight = np.ones(len(margins)) if weight is None else np.asarray(weight, dtype=np.float64)
         with np.errstate(over="ignore", invalid="ignore"):  # hopeless predictions may score infinitely badly
@@ -82,10 +79,8 @@ class Scores:
         self.rows += len(margins)
 
     def _values(self, margins: Floats, y: NDArray[Any]) -> Floats:
-        """The loss of each row; of several labels or classes against the rest, their mean."""
-        if self.one_vs_rest:
-            y = np.where(np.arange(margins.shape[1]) == np.asarray(y)[:, None], 1.0, -1.0)
-        if isinstance(self._part, LabelSums) or self.one_vs_rest:
+        """The loss of each row; of several labels, their mean."""
+        if isinstance(self._part, LabelSums):
             values = self.loss.value(margins.ravel(), y.ravel()).reshape(margins.shape)
             mean: Floats = np.add.accumulate(values, axis=1)[:, -1] / margins.shape[1]
             return mean
@@ -108,7 +103,7 @@ class Scores:
 
     def merge(self, other: Scores) -> None:
         """Take in the rows of another, scored by the same loss."""
-        if (other.loss, other.classes, other.one_vs_rest) != (self.loss, self.classes, self.one_vs_rest):
+        if (other.loss, other.classes) != (self.loss, self.classes):
             raise SettingsError("scores of different losses or classes cannot be merged")
         if self.rows == 0 or other.rows == 0:
             if other.rows:
@@ -136,7 +131,7 @@ class Scores:
         if sums.dtype != np.float64 or sums.shape != (3,) or not (sums[:2] >= 0).all():
             raise ValueError("score_sums that are none")
         fresh = self._fresh()
-        if self.loss.task == "binary" and table.ndim == 2 and not self.one_vs_rest:
+        if self.loss.task == "binary" and table.ndim == 2:
             fresh = LabelSums(table.shape[1])
         fresh.restore(state)
         rows, self._weight, self._loss = sums.tolist()

@@ -20,7 +20,7 @@ from thresher.sources.source import DEFAULT_ROWS, Source
 from thresher.space import Products
 from thresher.targets import Label, label_classes, sort_labels
 from thresher.working_set.run import FGMRun
-from thresher.working_set.run import RunSettings as WorkingSetRun
+from thresher.working_set.run_settings import RunSettings as WorkingSetRun
 from thresher.working_set.settings import METHODS as WORKING_SET
 from thresher.working_set.settings import FGMSettings
 

@@ -83,12 +83,7 @@ class Selection:
     @property
     def multilabel(self) -> bool:
         """Whether the classes are yes-or-no questions, each with an answer of its own."""
-        return self.loss.task == "binary" and self.weights.ndim == 2 and not self.one_vs_rest
-
-    @property
-    def one_vs_rest(self) -> bool:
-        """Whether the classes were each learned against all others: of several, the largest margin decides."""
-        return self.settings.get("one_vs_rest") is True
+        return self.loss.task == "binary" and self.weights.ndim == 2
 
     def __repr__(self) -> str:
         shown = ", ".join(self.names[:3]) + (", …" if len(self) > 3 else "")
@@ -156,7 +151,7 @@ class Selection:
 
     def predict_proba(self, data: Any, **reading: Any) -> NDArray[np.float64]:
         """Probabilities, rows x classes; for the logistic and softmax losses."""
-        if self.loss.name not in ("logistic", "softmax"):
+        if self.loss.part not in ("logistic", "softmax"):
             raise DataError(f"the {self.loss} loss gives no probabilities: use decision_function.")
         return self.probabilities(self.decision_function(data, **reading))
 
@@ -350,12 +345,10 @@ def load(path: str | os.PathLike[str]) -> Selection:
 def evaluate(selection: Selection, source: Source) -> dict[str, float]:
     """Score a selection on labelled data by what fits its task, see `thresher.scores.Scores`."""
     source = selection.over(source)
-    several = selection.one_vs_rest
-    scores = Scores(selection.loss, len(selection.classes or ()), one_vs_rest=several)
-    known = get_loss("softmax") if several else selection.loss  # its targets are numbers of classes
+    scores = Scores(selection.loss, len(selection.classes or ()))
     for batch, cursor in source.batches(keys=selection.keys):
         where = partial(source.where, cursor, batch)
-        y = known_targets(batch, selection.classes, known, where, multilabel=selection.multilabel)
+        y = known_targets(batch, selection.classes, selection.loss, where, multilabel=selection.multilabel)
         margins = selection.margins(batch)
         if not np.isfinite(margins).all():
             row = int(np.argwhere(~np.isfinite(margins))[0, 0])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks import fgm_groups, fgm_synthetic
-from benchmarks.fgm_l1 import l1_search
+from benchmarks.l1_machines import l1_search
+from benchmarks.run_rivals import rival, stored
 
 
 def test_synthetic_data_and_both_contenders() -> None:
@@ -22,9 +23,15 @@ def test_synthetic_data_and_both_contenders() -> None:
 
 def test_groups_of_synthetic_data() -> None:
     data, true = fgm_groups.made(500, 30, 4, 3)
-    found, accuracy, _ = fgm_groups.ours(data, np.arange(120) // 4, 4, 3)
-    assert found == true
-    assert accuracy > 0.9
+    mine = fgm_groups.ours(data, 4, 3, 1)
+    assert set(mine.found) == true
+    assert mine.accuracy > 0.9
+    with stored(data) as folder:
+        for name in ("FISTA", "BCD", "UFO-MKL"):
+            (theirs,) = rival(name, folder, [3], 4)
+            assert set(theirs.found) & true
+            assert theirs.accuracy > 0.6
+        assert "not run" in rival("no such", folder, [3], 4)
 
 
 def test_the_density_table_has_a_line_a_density() -> None:

@@ -88,7 +88,7 @@ def test_descent_and_least_squares_are_those_of_the_scaled_columns() -> None:
         columns = x * scales[i] / np.sqrt(N)
         y = columns @ truth
         np.testing.assert_allclose(down[i], columns.T @ (y - columns[:, support[i]] @ weights[i]), atol=1e-12)
-        np.testing.assert_allclose(best[i], np.linalg.lstsq(columns[:, support[i]], y)[0], rtol=1e-9)
+        np.testing.assert_allclose(best[i], np.linalg.lstsq(columns[:, support[i]], y, rcond=None)[0], rtol=1e-9)
 
 
 def test_an_exchange_lets_so_many_in_and_no_more() -> None:

@@ -42,3 +42,14 @@ def test_its_options_and_its_mistakes(tmp_path: Path) -> None:
     for wrong in (["--C", 0], ["--B", 0], ["--scale", "unit"], ["--step", 0.5], ["--loss", "softmax"]):
         assert run("select", path, "-k", 6, "--method", "fgm", *wrong).exit_code == 2
     assert run("select", path, "-k", 6, "--B", 3).exit_code == 2
+
+
+def test_plan_knows_it(tmp_path: Path) -> None:
+    path = write_libsvm(tmp_path / "rows.svm", X, Y)
+    shown = run("plan", path, "-k", 20, "--method", "fgm", "--memory", "8MB", "--B", 4)
+    assert shown.exit_code == 0, shown.output
+    for told in ("products", "5 blocks", "columns", "selected", "8.0 MB"):
+        assert told in shown.output
+    assert "no memory is given" in run("plan", path, "-k", 20, "--method", "fgm").output
+    for wrong in (["--method", "fgm", "--sketch", "3x64"], ["--B", 4], ["--method", "fgm", "--B", 0]):
+        assert run("plan", path, "-k", 20, *wrong).exit_code == 2

@@ -17,8 +17,8 @@ from thresher.families.stored import StoredColumns
 TEAM = _native.Team(2)
 
 
-def columns(x: Any, unit: bool = True) -> StoredColumns:
-    return StoredColumns(_native.DenseColumns64(np.ascontiguousarray(x), TEAM), TEAM, unit=unit)
+def columns(x: Any, power: float = 1.0) -> StoredColumns:
+    return StoredColumns(_native.DenseColumns64(np.ascontiguousarray(x)), TEAM, power=power)
 
 
 def test_group_scores_are_sums_of_squares() -> None:
@@ -26,10 +26,10 @@ def test_group_scores_are_sums_of_squares() -> None:
     x, residual = rng.normal(size=(50, 12)), rng.normal(size=50)
     x = x.astype(np.float32).astype(np.float64)
     for groups in ([[0, 1, 2], [5], [7, 8], [3, 4, 6]], [[0, 1], [1, 2, 3], [3]]):
-        single = reference.scores(x, residual, unit=False)
+        single = reference.scores(x, residual, power=0.0)
         expected = np.array([single[group].sum() for group in groups])
         for by_size in (False, True):
-            family = th.Groups(groups, overlap=True, by_size=by_size).over(columns(x, unit=False))
+            family = th.Groups(groups, overlap=True, by_size=by_size).over(columns(x, power=0.0))
             scores = expected / [len(group) for group in groups] if by_size else expected
             (found,) = family.top(residual[None, :], 2)
             assert found.ids.tolist() == reference.best(scores, 2)

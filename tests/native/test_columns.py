@@ -42,8 +42,8 @@ def matrices(draw: Any) -> tuple[Any, Any, bool]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(matrices(), st.integers(1, 20), st.booleans(), st.integers(0, 1000))
-def test_top_is_the_best_scores(data: Any, most: int, unit: bool, seed: int) -> None:
+@given(matrices(), st.integers(1, 20), st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 1000))
+def test_top_is_the_best_scores(data: Any, most: int, power: float, seed: int) -> None:
     x, keys, ones = data
     rng = np.random.default_rng(seed)
     residuals = rng.integers(-3, 4, size=(2, len(x))).astype(float)
@@ -52,34 +52,34 @@ def test_top_is_the_best_scores(data: Any, most: int, unit: bool, seed: int) -> 
     store = store_of([compressed(part, keys, ones) for part in (x[:half], x[half:])], weights)
     assert store.columns == np.count_nonzero((x != 0).any(axis=0))
     order = np.argsort(keys)
-    for residual, (found, scores) in zip(residuals, store.top(residuals, most, unit, TEAM), strict=True):
-        expected = reference.scores(x[:, order].astype(float), residual, unit=unit, weights=weights)
+    for residual, (found, scores) in zip(residuals, store.top(residuals, most, power, TEAM), strict=True):
+        expected = reference.scores(x[:, order].astype(float), residual, power=power, weights=weights)
         chosen = reference.best(expected.round(9), most)
-        assert np.allclose(scores * (weights.sum() if unit else 1.0), expected[chosen])
+        assert np.allclose(scores * weights.sum() ** power, expected[chosen])
         if len(set(expected.round(6))) == len(expected):  # exact ties aside, where rounding decides
             assert keys[order][chosen].tolist() == found.tolist()
 
 
 @settings(max_examples=40, deadline=None)
-@given(matrices(), st.booleans(), st.integers(0, 1000))
-def test_dense_stored_and_streamed_agree_to_the_bit(data: Any, unit: bool, seed: int) -> None:
+@given(matrices(), st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 1000))
+def test_dense_stored_and_streamed_agree_to_the_bit(data: Any, power: float, seed: int) -> None:
     x, _, ones = data
     keys = np.arange(x.shape[1], dtype=np.uint64)
     rng = np.random.default_rng(seed)
     residuals = rng.normal(size=(2, len(x)))
     weights = rng.random(len(x))
     row_parts = [compressed(row[None, :], keys, ones) for row in x]
-    expected = store_of([compressed(x, keys, ones)], weights).top(residuals, 5, unit, TEAM)
-    answers = [store_of(row_parts, weights, _native.Team(1)).top(residuals, 5, unit, _native.Team(3))]
+    expected = store_of([compressed(x, keys, ones)], weights).top(residuals, 5, power, TEAM)
+    answers = [store_of(row_parts, weights, _native.Team(1)).top(residuals, 5, power, _native.Team(3))]
     for dtype, kind in ((np.float32, _native.DenseColumns32), (np.float64, _native.DenseColumns64)):
         for layout in (np.ascontiguousarray, np.asfortranarray):
-            dense = kind(layout(x.astype(dtype)), TEAM, weights)
-            assert dense.finite
-            answers.append(dense.top(residuals, 5, unit, TEAM))
+            dense = kind(layout(x.astype(dtype)), weights)
+            answers.append(dense.top(residuals, 5, power, TEAM))
+            assert dense.finite(TEAM)
     sums = _native.KeySums(2, 1 << 20, 0, 2**64 - 1)
     for i, part in enumerate(row_parts):
         sums.add(*part, residuals, i, weights)
-    answers.append(sums.top(5, unit))
+    answers.append(sums.top(5, power))
     for answer in answers:
         for (ids, scores), (their_ids, their_scores) in zip(answer, expected, strict=True):
             assert ids.tolist() == their_ids.tolist()
@@ -91,7 +91,7 @@ def test_a_key_twice_in_a_row_counts_once_with_the_sum() -> None:
     keys = np.array([7, 9, 7, 7], np.uint64)
     residuals = np.array([[1.0, 10.0]])
     store = store_of([(indptr, keys, None)])
-    taken_indptr, rows, values, squares = store.take(np.array([7, 8, 9], np.uint64))
+    taken_indptr, rows, values, squares = store.take(np.array([7, 8, 9], np.uint64), TEAM)
     assert taken_indptr.tolist() == [0, 2, 2, 3]
     assert rows.tolist() == [0, 1, 0]
     assert values.tolist() == [2.0, 1.0, 1.0]
@@ -137,7 +137,7 @@ def test_sums_of_wanted_keys() -> None:
     wide = x.astype(float)
     assert np.allclose(sums, [residual @ wide[:, 3], 0.0, residual @ wide[:, 0], residual @ wide[:, 3]])
     assert np.allclose(squares, [(wide[:, 3] ** 2).sum(), 0.0, (wide[:, 0] ** 2).sum(), (wide[:, 3] ** 2).sum()])
-    dense = _native.DenseColumns32(x, TEAM)
+    dense = _native.DenseColumns32(x)
     assert np.allclose(dense.sums(residual, np.array([3, 99], np.uint64), TEAM)[0], [residual @ wide[:, 3], 0.0])
 
 
@@ -146,7 +146,40 @@ def test_bad_arguments_are_refused() -> None:
     with pytest.raises(ValueError, match="one residual a row"):
         store.top(np.zeros((1, 2)), 1, True, TEAM)
     with pytest.raises(ValueError, match="one weight a row"):
-        _native.DenseColumns64(np.zeros((2, 2)), TEAM, np.zeros(3))
+        _native.DenseColumns64(np.zeros((2, 2)), np.zeros(3))
     with pytest.raises(ValueError, match="contiguous"):
-        _native.DenseColumns64(np.zeros((4, 4))[::2, ::2], TEAM)
-    assert not _native.DenseColumns64(np.array([[np.inf, 1.0]]), TEAM).finite
+        _native.DenseColumns64(np.zeros((4, 4))[::2, ::2])
+    assert not _native.DenseColumns64(np.array([[np.inf, 1.0]])).finite(TEAM)
+
+
+@settings(max_examples=40, deadline=None)
+@given(matrices(), st.sampled_from([0.0, 0.5, 1.0]), st.integers(1, 6), st.integers(0, 1000))
+def test_bounds_rule_out_nothing_that_is_among_the_best(data: Any, power: float, most: int, seed: int) -> None:
+    x, keys, ones = data
+    rng = np.random.default_rng(seed)
+    rows = compressed(x, keys, ones)
+    residuals, weights = rng.normal(size=(2, len(x))), rng.random(len(x)) + 0.1
+    whole = _native.KeySums(2, 1 << 20, 0, 2**64 - 1)
+    whole.add(*rows, residuals, 0, weights)
+    expected = whole.top(most, power)
+    bounds = _native.KeyBounds(2, 0, power)
+    bounds.add(*rows, residuals, 0, weights)
+    bounds.set_floors([scores[-1] if len(scores) else 0.0 for _, scores in expected])
+    fewer = _native.KeySums(2, 1 << 20, 0, 2**64 - 1)
+    fewer.add(*rows, residuals, 0, weights, bounds)
+    for (ids, scores), (their_ids, their_scores) in zip(fewer.top(most, power), expected, strict=True):
+        assert ids.tolist() == their_ids.tolist()
+        assert scores.tolist() == their_scores.tolist()
+
+
+def test_bounds_rule_out_what_is_rare() -> None:
+    indptr = np.arange(0, 2001, 2, dtype=np.int64)  # a key of every row, and one of that row alone
+    keys = np.stack([np.zeros(1000), np.arange(1, 1001)], axis=1).astype(np.uint64).ravel()
+    residuals = np.ones((1, 1000))
+    bounds = _native.KeyBounds(1, 1 << 20, 1.0)
+    bounds.add(indptr, keys, None, residuals, 0)
+    bounds.set_floors([1000.0])
+    sums = _native.KeySums(1, 1 << 20, 0, 2**64 - 1)
+    sums.add(indptr, keys, None, residuals, 0, None, bounds)
+    assert sums.keys < 10
+    assert sums.top(1, 1.0)[0][0].tolist() == [0]

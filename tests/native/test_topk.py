@@ -98,3 +98,5 @@ def test_planned_bytes_cover_the_names_and_grow_with_the_table():
     """The plan counts every name at its cap, and the table besides."""
     assert _native.TopK.planned_bytes(1000, 256) > 1000 * 256
     assert _native.TopK.planned_bytes(2000, 256) > 1.9 * _native.TopK.planned_bytes(1000, 256)
+    # A slot with numbers of its own takes a line of memory.
+    assert _native.TopK.planned_bytes(1000, 256, 3) == _native.TopK.planned_bytes(1000, 256) + 1000 * (64 - 24)

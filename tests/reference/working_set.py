@@ -9,14 +9,12 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 
-def scores(x: Array, residual: Array, *, unit: bool, weights: Array | None = None) -> Array:
-    """(Σ r x)² of every column, of columns of root mean square one with ``unit``."""
+def scores(x: Array, residual: Array, *, power: float, weights: Array | None = None) -> Array:
+    """(Σ r x)² of every column, of columns divided by their root mean square to this power."""
     w = np.ones(len(x)) if weights is None else weights
     sums = residual @ x
-    if not unit:
-        return sums**2
-    squares = w @ (x * x)
-    return np.divide(w.sum() * sums**2, squares, out=np.zeros_like(sums), where=squares > 0)
+    squares = w @ (x * x) / w.sum()
+    return np.where(squares > 0, sums**2 / np.where(squares > 0, squares, 1.0) ** power, 0.0)
 
 
 def best(values: Array, most: int) -> list[int]:

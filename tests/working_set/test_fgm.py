@@ -21,7 +21,8 @@ from thresher.families.stored import StoredColumns
 from thresher.sources.scan import as_source
 from thresher.working_set.blocks import BlockProblem
 from thresher.working_set.fgm import FGMEngine
-from thresher.working_set.run import FGMRun, RunSettings
+from thresher.working_set.run import FGMRun
+from thresher.working_set.run_settings import RunSettings
 from thresher.working_set.settings import FGMSettings
 
 TEAM = _native.Team(2)
@@ -36,7 +37,7 @@ def data(n: int = 300, p: int = 60, seed: int = 0, noise: float = 0.3) -> tuple[
 
 def engine_of(x: Any, y: Any, **settings: Any) -> FGMEngine:
     how = FGMSettings(**settings)
-    family = StoredColumns(_native.DenseColumns32(x, TEAM), TEAM, unit=how.scale == "norm")
+    family = StoredColumns(_native.DenseColumns32(x), TEAM, power=how.power)
     return FGMEngine(family, how, y, np.ones(len(y)), TEAM)
 
 
@@ -82,10 +83,10 @@ def test_the_first_proposal_is_the_best_scores_at_the_best_shift() -> None:
     engine.step()
     shift = y.mean()  # of the squared hinge
     residual = 10.0 * reference.slope("squared_hinge", np.full(len(y), shift), y)
-    for scale in ("norm", None):
+    for scale, power in (("norm", 1.0), ("root", 0.5), (None, 0.0)):
         engine = engine_of(x, y, k=10, B=5, scale=scale)
         engine.step()
-        chosen = reference.best(reference.scores(x.astype(float), residual, unit=scale == "norm"), 5)
+        chosen = reference.best(reference.scores(x.astype(float), residual, power=power), 5)
         assert engine.problems[0].blocks[0].tolist() == chosen
 
 
@@ -182,8 +183,8 @@ def test_streamed_blocked_and_in_memory_are_the_same(tmp_path: Path) -> None:
     for how in (
         RunSettings(threads=1),
         RunSettings(threads=3, batch_rows=7),
-        RunSettings(memory="250KB"),
-        RunSettings(memory="250KB", batch_rows=13, threads=1),
+        RunSettings(memory="400KB"),
+        RunSettings(memory="400KB", batch_rows=13, threads=1),
     ):
         again, made = run(th.scan(path), how, k=12, B=4)
         assert same(again, whole), how
@@ -227,7 +228,7 @@ def test_names_of_hashed_features(tmp_path: Path) -> None:
     found.save(tmp_path / "a.thr")
     again = th.load(tmp_path / "a.thr")
     assert (again.predict(path) == found.predict(path)).all()
-    streamed = th.select(path, k=2, method="fgm", memory="60KB")
+    streamed = th.select(path, k=2, method="fgm", memory="400KB")
     assert same(streamed, found)
 
 
@@ -270,6 +271,26 @@ def test_validation_keeps_the_best_iteration() -> None:
     assert len(found) < 100
     assert (found.predict(valid) == truth).mean() == pytest.approx(best)
     assert len(found) == next(entry["features"] for entry in path if entry["score"] == best)
+
+
+@pytest.mark.parametrize("after", [1, 4])
+def test_a_run_with_validation_goes_on(tmp_path: Path, after: int) -> None:
+    x, y = data(n=200, p=100, noise=2.0)
+    valid, other = data(n=500, p=100, seed=1, noise=2.0), data(n=500, p=100, seed=2, noise=2.0)
+    options = {"k": 40, "B": 4, "method": "fgm", "checkpoint": tmp_path / "run.ckpt"}
+    whole = th.select(x, y, validation=valid, **options)
+
+    def stop(progress: Any) -> None:
+        if progress.passes_done == after + 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(th.Interrupted):
+        th.select(x, y, validation=valid, progress=stop, **options)
+    with pytest.raises(th.ResumeError, match="validation:"):
+        th.select(x, y, validation=other, **options)
+    again = th.select(x, y, validation=valid, **options)
+    assert same(again, whole)
+    assert again.provenance["path"] == whole.provenance["path"]
 
 
 @pytest.mark.parametrize("after", [1, 2, 4])
@@ -416,5 +437,18 @@ def test_no_rows_and_no_numbers_are_told(tmp_path: Path) -> None:
 
 
 def test_too_little_memory_is_told(tmp_path: Path) -> None:
+    path = sparse_file(tmp_path)
     with pytest.raises(th.SettingsError, match="besides the columns"):
-        th.select(sparse_file(tmp_path), k=12, B=1, method="fgm", memory="64KB")
+        th.select(path, k=12, B=1, method="fgm", memory="64KB")
+    with pytest.raises(th.SettingsError, match="groups and trees need their columns in memory"):
+        th.select(path, k=2, method="fgm", memory="400KB", family=th.Groups(np.arange(3000) // 10))
+    x, y = data(n=3000)
+    with pytest.raises(th.SettingsError, match="the columns proposed so far take"):
+        th.select(x, y, k=30, method="fgm", memory="2MB")
+
+
+def test_memory_is_refused_before_the_first_row_where_the_rows_are_known() -> None:
+    source = as_source(*data(n=50))
+    source.total_rows = 10**6
+    with pytest.raises(th.SettingsError, match="1000000 rows and 10 blocks"):
+        FGMRun(source, FGMSettings(k=60), RunSettings(memory="64MB"))

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.svm import l1_min_c
 
-from benchmarks.fgm_real import SETS, VARIABLE, load
+from benchmarks.fgm_real import PREDICTING, SETS, VARIABLE, load
 from benchmarks.harness import table
 from benchmarks.papers.fgm.sweep import by_count, draw, fgm_points, l1_points
 
@@ -34,7 +34,7 @@ def run(sets: tuple[str, ...] = SETS) -> str:
             "PROX-FGM": fgm_points(data, [{"k": k} for k in asked]),
             "PROX-SLR": fgm_points(data, [{"k": k, "loss": "logistic"} for k in asked]),
             "norm": fgm_points(data, [{"k": k, "scale": "norm"} for k in asked]),
-            "norm, C = 0.01": fgm_points(data, [{"k": k, "scale": "norm", "C": 0.01} for k in asked]),
+            "root, C = 0.1": fgm_points(data, [{"k": k, **PREDICTING} for k in asked]),
             "l1-SVM": l1_points("l1-SVM", data, smallest * np.geomspace(1.5, 5000.0, 12)),
         }
         head = ["method", *map(str, COUNTS)]

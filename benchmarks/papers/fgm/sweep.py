@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.fgm_l1 import debiased, l1_model
+from benchmarks.l1_machines import debiased, l1_model
 from benchmarks.papers.fgm.figures import figure, save
 from thresher import FGMClassifier
 
@@ -71,10 +71,10 @@ def l1_points(
 
 
 def draw(curves: Curves, value: Callable[[Point], float], y: str, title: str, name: str) -> str:
-    """A picture of the curves by the number of features."""
+    """A picture of the curves by the number of features, from ten on: with fewer, all is still to come."""
     fig, ax = figure("features", y, title)
     for label, points in curves.items():
-        ordered = sorted(point for point in points if point.features)
+        ordered = sorted(point for point in points if point.features >= 10)
         ax.plot([p.features for p in ordered], [value(p) for p in ordered], marker=".", label=label)
     ax.legend(fontsize=7)
     return save(fig, name)

@@ -91,7 +91,9 @@ def select(
         int | None, typer.Option("--B", help="fgm: features proposed at a time; a tenth of k unless given.")
     ] = None,
     C: Annotated[float, typer.Option("--C", help="fgm: weight of the loss.")] = 10.0,
-    scale: Annotated[str, typer.Option(help="fgm: norm scales columns alike, none takes them as they are.")] = "norm",
+    scale: Annotated[
+        str, typer.Option(help="fgm: norm scales columns alike, none leaves them, root is half way.")
+    ] = "norm",
     tol: Annotated[float, typer.Option(help="fgm: end once an iteration gains no more than this share.")] = 0.0,
     inner_tol: Annotated[float, typer.Option(help="fgm: how exactly each small problem is solved.")] = 1e-3,
     iterations: Annotated[int | None, typer.Option(help="fgm: at most so many.")] = None,

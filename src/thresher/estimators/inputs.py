@@ -32,7 +32,8 @@ def training_data(
         # A frame may hold words and gaps, which is no matter for scikit-learn: it checks y against one column of zeros.
         _, y = check_X_y(np.zeros((len(X), 1)), y, estimator=estimator, **targets)
     else:
-        X, y = validate_data(estimator, X, y, accept_sparse="csr", reset=reset, **targets)
+        # What is no number is found, and its place told, when the rows are gone through.
+        X, y = validate_data(estimator, X, y, accept_sparse="csr", reset=reset, ensure_all_finite=False, **targets)
     return as_source(X, y, weight=sample_weight), y
 
 

@@ -7,18 +7,20 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.families.family import Columns, Family, Floats, Ids, Proposal
+from thresher.sources.source import Source
 
 Store = _native.ColumnStore | _native.DenseColumns32 | _native.DenseColumns64
 
 
-def scales_of(squares: Floats, total: float, *, unit: bool) -> Floats:
-    """What brings columns to a (weighted) root mean square of one, norm √n; columns of nothing stay as they are.
+def scales_of(squares: Floats, total: float, power: float) -> Floats:
+    """What divides columns by their (weighted) root mean square to a power; columns of nothing stay as they are.
 
-    Scores then are n c²/‖x‖²: of the same order as those of columns of unit norm, with a C that means what it means
-    for standardised data.
+    With a power of 1 their norm is √n then, and scores are n c²/‖x‖²: of the same order as those of columns of unit
+    norm, with a C that means what it means for standardised data.
     """
     ones = np.ones(len(squares))
-    return np.sqrt(np.divide(total, squares, out=ones, where=squares > 0)) if unit else ones
+    scales: Floats = np.divide(total, squares, out=ones, where=squares > 0) ** (0.5 * power)
+    return scales
 
 
 class StoredColumns(Family):
@@ -29,30 +31,50 @@ class StoredColumns(Family):
     store : the columns, sparse or dense
     team : Team
         The threads that work on it; their number changes no bit.
-    unit : bool
-        Scale columns to a root mean square of one.
+    power : float
+        Columns are divided by their root mean square to this power: 0, ½ or 1.
     total : float, optional
         The rows' weights in all, where they have any: those that the store's squares were made with.
+    source : Source, optional
+        The rows: a matrix that holds what is no number is gone through again, to say where.
     """
 
-    def __init__(self, store: Store, team: _native.Team, *, unit: bool = True, total: float | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        team: _native.Team,
+        *,
+        power: float = 1.0,
+        total: float | None = None,
+        source: Source | None = None,
+    ) -> None:
         self.store = store
         self.team = team
-        self.unit = unit
+        self.power = power
         self.rows = store.rows
         self.total = float(store.rows) if total is None else total
         self.bytes = store.bytes if isinstance(store, _native.ColumnStore) else 0
+        self._unchecked = None if isinstance(store, _native.ColumnStore) else source
 
     def top(self, residuals: Floats, most: int) -> list[Proposal]:
-        factor = self.total if self.unit else 1.0
-        found = self.store.top(np.ascontiguousarray(residuals), most, self.unit, self.team)
+        factor = self.total**self.power
+        found = self.store.top(np.ascontiguousarray(residuals), most, self.power, self.team)
+        self._check()
         return [Proposal(ids, factor * scores) for ids, scores in found]
 
     def columns(self, ids: Ids) -> Columns:
-        indptr, rows, values, squares = self.store.take(np.ascontiguousarray(ids))
-        return Columns(indptr, rows, values, scales_of(squares, self.total, unit=self.unit))
+        indptr, rows, values, squares = self.store.take(np.ascontiguousarray(ids), self.team)
+        return Columns(indptr, rows, values, scales_of(squares, self.total, self.power))
 
     def squared_sums(self, residual: NDArray[np.float64], keys: Ids) -> Floats:
         """The scores of single features, for groups of them."""
         sums, squares = self.store.sums(np.ascontiguousarray(residual), np.ascontiguousarray(keys), self.team)
-        return (sums * scales_of(squares, self.total, unit=self.unit)) ** 2
+        self._check()
+        return (sums * scales_of(squares, self.total, self.power)) ** 2
+
+    def _check(self) -> None:
+        """After the first analysis, which all numbers went through."""
+        source, self._unchecked = self._unchecked, None
+        if source is not None and not isinstance(self.store, _native.ColumnStore) and not self.store.finite(self.team):
+            for _ in source.batches():  # raises, and says where
+                pass

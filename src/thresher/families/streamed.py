@@ -21,7 +21,8 @@ class StreamedColumns(Family):
     """The same scores and columns, to the bit, as `StoredColumns` has, without holding the data.
 
     Sums of all keys are kept while they fit into ``memory``; where they do not, only those of a range of (hashed)
-    keys, and further passes do the other ranges.
+    keys, and further passes do the other ranges. The first pass also bounds what the keys of the other ranges can
+    score, so that these passes leave out all but the few that may be among the best.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ class StreamedColumns(Family):
         rows: int,
         *,
         memory: int,
-        unit: bool = True,
+        power: float = 1.0,
         weights: Floats | None = None,
         batch_rows: int = DEFAULT_ROWS,
         tell: Callable[[Batch], None] | None = None,
@@ -50,30 +51,40 @@ class StreamedColumns(Family):
         self.source = source
         self.rows = rows
         self.bytes = memory
-        self.unit = unit
+        self.power = power
         self.weights = weights
         self.total = float(rows) if weights is None else float(weights.sum())
         self.batch_rows = batch_rows
         self.passes = 0
+        self._fits = False  # whether the sums of all keys are known to fit
         self._tell = tell or (lambda batch: None)
 
     def top(self, residuals: Floats, most: int) -> list[Proposal]:
         residuals = np.ascontiguousarray(residuals)
         source = ReadAhead(self.source) if is_file_source(self.source) else self.source
-        parts: list[list[Proposal]] = [[] for _ in residuals]
+        best = [Proposal(np.empty(0, np.uint64), np.empty(0)) for _ in residuals]
+        share = 0 if self._fits else self.bytes // 4
+        bounds = _native.KeyBounds(len(residuals), share, self.power) if share else None
         begin = 0
         while begin <= _LAST:
-            sums = _native.KeySums(len(residuals), self.bytes, begin, _LAST)
+            sums = _native.KeySums(len(residuals), self.bytes - share, begin, _LAST)
             row = 0
             for batch, _ in source.batches(self.batch_rows):
-                sums.add(batch.indptr, batch.keys, batch.values, residuals, row, self.weights)
+                given = (batch.indptr, batch.keys, batch.values, residuals, row, self.weights)
+                sums.add(*given, None if begin == 0 else bounds)
+                if bounds is not None and begin == 0:
+                    bounds.add(*given)
                 row += len(batch)
                 self._tell(batch)
             self.passes += 1
+            self._fits = begin == 0 and sums.end == _LAST
+            best = [
+                _best(one, Proposal(*more), most) for one, more in zip(best, sums.top(most, self.power), strict=True)
+            ]
             begin = sums.end + 1
-            for part, (ids, scores) in zip(parts, sums.top(most, self.unit), strict=True):
-                part.append(Proposal(ids, (self.total if self.unit else 1.0) * scores))
-        return [_best(part, most) for part in parts]
+            if bounds is not None:
+                bounds.set_floors([one.scores[-1] if len(one.ids) == most else 0.0 for one in best])
+        return [Proposal(one.ids, self.total**self.power * one.scores) for one in best]
 
     def columns(self, ids: Ids) -> Columns:
         index = _native.KeyIndex(np.ascontiguousarray(ids))
@@ -90,9 +101,9 @@ class StreamedColumns(Family):
         return _compressed(np.concatenate(places), np.concatenate(rows), np.concatenate(values), len(ids), self)
 
 
-def _best(parts: list[Proposal], most: int) -> Proposal:
-    ids = np.concatenate([part.ids for part in parts])
-    scores = np.concatenate([part.scores for part in parts])
+def _best(one: Proposal, other: Proposal, most: int) -> Proposal:
+    ids = np.concatenate([one.ids, other.ids])
+    scores = np.concatenate([one.scores, other.scores])
     order = np.lexsort((ids, -scores))[:most]
     return Proposal(ids[order], scores[order])
 
@@ -112,5 +123,5 @@ def _compressed(places: Ids, rows: Ids, values: Ids, columns: int, family: Strea
     wide = merged.astype(np.float64)
     np.add.at(squares, places, wide * wide * (1.0 if family.weights is None else family.weights[rows[kept]]))
     indptr = np.concatenate([[0], np.cumsum(np.bincount(places, minlength=columns))]).astype(np.int64)
-    scales = scales_of(squares, family.total, unit=family.unit)
+    scales = scales_of(squares, family.total, family.power)
     return Columns(indptr, rows[kept].astype(np.uint32), merged, scales)

@@ -14,6 +14,7 @@ from thresher.sources.source import Source
 
 if TYPE_CHECKING:
     from thresher.selection import Selection
+    from thresher.working_set.plan import FGMPlan
 
 
 def print_selection(
@@ -73,10 +74,6 @@ def show_scores(scores: dict[str, float | None]) -> str:
 def print_plan(plan: Plan, k: int, source: Source) -> None:
     """Where the memory would go."""
     console = Console()
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("part")
-    table.add_column("memory", justify="right")
-    table.add_column("what it is")
     mixed = plan.shuffle_features(not source.space.invertible)
     parts = [
         ("table", plan.table, f"{k} features, names of up to {plan.name_cap} bytes"),
@@ -92,15 +89,7 @@ def print_plan(plan: Plan, k: int, source: Source) -> None:
         ),
         ("total", plan.total, f"of {show_size(plan.memory)} allowed"),
     ]
-    for name, size, what in parts:
-        if size == 0:
-            continue
-        table.add_row(name, show_size(size), what)
-    console.print(table)
-    stored = source.total_bytes
-    console.print()
-    console.print(f"data         {escape(source.describe())}" + (f", {show_size(stored)} stored" if stored else ""))
-    console.print(f"features     {source.space}")
+    _print_parts(console, parts, source)
     if source.held_bytes:
         console.print(
             f"held         {show_size(source.held_bytes)} of sequences to draw fragments from, out of what is left"
@@ -112,6 +101,45 @@ def print_plan(plan: Plan, k: int, source: Source) -> None:
         console.print(f"error        about {plan.sketch_width**-0.5:.2g} of the norm of the weights left in the sketch")
     else:
         console.print("error        none: weights are exact")
+
+
+def print_fgm_plan(plan: FGMPlan, k: int, source: Source) -> None:
+    """Where the memory of the Feature Generating Machine would go, as far as the data says how many rows there are."""
+    console = Console()
+    rows = source.total_rows
+    told = "a row, of an unknown number" if rows is None else f"for {rows} rows"
+    count = 1 if rows is None else rows
+    parts = [
+        ("rows", count * (plan.row_bytes - plan.product_bytes), f"weights, targets and slopes {told}"),
+        ("products", count * plan.product_bytes, f"of {plan.blocks} blocks {told}"),
+        ("buffers", plan.buffers, f"blocks of {show_size(plan.block)} and their batches"),
+    ]
+    if plan.memory:
+        plan.check(count)
+        parts += [
+            ("columns", plan.columns(count), "at most; where they take more, every iteration goes through the data"),
+            ("selected", plan.selected(count), f"at most, for the {k} features that are found"),
+            ("total", plan.memory, "allowed"),
+        ]
+    _print_parts(console, parts, source)
+    if not plan.memory:
+        console.print("columns      what they take, since no memory is given")
+
+
+def _print_parts(console: Console, parts: list[tuple[str, int, str]], source: Source) -> None:
+    """The parts that take anything, and what the data is."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("part")
+    table.add_column("memory", justify="right")
+    table.add_column("what it is")
+    for name, size, what in parts:
+        if size:
+            table.add_row(name, show_size(size), what)
+    console.print(table)
+    stored = source.total_bytes
+    console.print()
+    console.print(f"data         {escape(source.describe())}" + (f", {show_size(stored)} stored" if stored else ""))
+    console.print(f"features     {source.space}")
 
 
 def _cell(column: str, value: object) -> str:

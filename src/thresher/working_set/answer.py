@@ -11,28 +11,34 @@ from thresher.losses import get_loss
 from thresher.selection import Selection
 from thresher.sources.source import Source
 from thresher.version import __version__
-from thresher.working_set.fgm import FGMEngine
+from thresher.working_set.fgm import FGMEngine, Found
 from thresher.working_set.reading import Examples
 
 
 def make_selection(
-    engine: FGMEngine, examples: Examples, source: Source, plan: dict[str, Any], *, fingerprint: bool = True
+    found: Found,
+    engine: FGMEngine,
+    examples: Examples,
+    source: Source,
+    plan: dict[str, Any],
+    *,
+    named: bool = True,
+    fingerprint: bool = True,
 ) -> Selection:
-    """What an engine has found so far, as everybody sees it; a fingerprint of the data takes a reading of it."""
-    found = engine.found()
+    """What an engine has found, as everybody sees it. Names and a fingerprint of the data may take a reading of it."""
     several = len(found.weights) > 1
     settings = engine.settings
     return Selection(
-        names_of(source, found.keys),
+        names_of(source, found.keys) if named else [f"#{key}" for key in found.keys.tolist()],
         found.keys,
         found.weights if several else found.weights[0],
         np.zeros(len(found.keys)),
         found.counts,
         found.shifts + 0.0,
-        get_loss(settings.loss),
+        get_loss(f"rest:{settings.loss}" if several and not source.multilabel else settings.loss),
         examples.classes,
         source.space,
-        {"method": "fgm", **settings.to_dict(), "one_vs_rest": several and not source.multilabel},
+        {"method": "fgm", **settings.to_dict()},
         {
             "thresher": __version__,
             "data": source.describe(),

@@ -15,6 +15,8 @@ from thresher.losses import get_loss
 
 #: Steps of an inner problem at most; it ends long before.
 _MOST_STEPS = 10_000
+#: The tolerance of an inner problem that counts as solved exactly, the paper's "exact" setting.
+_EXACT = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +93,22 @@ class BlockProblem:
     def _solve(self) -> Solved:
         return Solved(**_without(self._solver.solve(self._tolerance, _MOST_STEPS, self._team), "shift"))
 
+    def sharpen(self) -> bool:
+        """Solve again, ten times as exactly; False, and nothing done, where it is exact already."""
+        if self._tolerance <= _EXACT:
+            return False
+        self._tolerance = max(_EXACT, 0.1 * self._tolerance)
+        self.solve()
+        return True
+
     @property
     def residual(self) -> Floats:
         return self._solver.slopes
+
+    @property
+    def bytes(self) -> int:
+        """What the columns take in the solver."""
+        return self._solver.bytes
 
     @property
     def margins(self) -> Floats:
@@ -124,7 +139,7 @@ class BlockProblem:
             "ids": np.concatenate(self.blocks) if self.blocks else np.empty(0, np.uint64),
             "sizes": np.array([len(ids) for ids in self.blocks], np.int64),
             "weights": self._answer.weights,
-            "numbers": np.array([self._answer.shift, self._answer.tau, self.start]),
+            "numbers": np.array([self._answer.shift, self._answer.tau, self.start, self._tolerance]),
             "solved": np.array([self.solved.objective, self.solved.dual, self.solved.bound, self.solved.steps]),
         }
 
@@ -134,7 +149,7 @@ class BlockProblem:
             raise FileFormatError("blocks that are none")
         for ids in np.split(state["ids"], np.cumsum(state["sizes"])[:-1]) if len(state["sizes"]) else []:
             self.add(ids, family.columns(ids))
-        shift, tau, self.start = state["numbers"].tolist()
+        shift, tau, self.start, self._tolerance = state["numbers"].tolist()
         self._solver.restore(state["weights"], shift, tau, self._team)
         self._answer = _Answer(len(self.blocks), state["weights"], shift, tau)
         objective, dual, bound, steps = state["solved"].tolist()

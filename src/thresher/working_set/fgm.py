@@ -90,6 +90,11 @@ class FGMEngine:
     def _elements(self) -> Ids:
         return np.unique(np.concatenate([problem.elements for problem in self.problems]))
 
+    @property
+    def bytes(self) -> int:
+        """What the solvers' copies of the columns take."""
+        return sum(problem.bytes for problem in self.problems)
+
     def found(self) -> Found:
         """The features so far: at most ``k``, fitted once more where some had to be dropped or a refit is wanted."""
         problems = self.problems

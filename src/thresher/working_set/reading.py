@@ -45,7 +45,7 @@ class Examples:
 
 
 class Reader:
-    """Reads a source once: labels always, columns while they take at most ``memory`` bytes."""
+    """Reads a source once: labels always, columns while there is ``room`` for those of so many rows, in bytes."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Reader:
         team: _native.Team,
         *,
         multilabel: bool = False,
-        memory: int | None = None,
+        room: Callable[[int], int] | None = None,
         batch_rows: int = DEFAULT_ROWS,
         tell: Callable[[Batch, Cursor], None] | None = None,
     ) -> None:
@@ -62,7 +62,7 @@ class Reader:
         self.loss = loss
         self.team = team
         self.multilabel = multilabel
-        self.memory = memory
+        self.room = room
         self.batch_rows = batch_rows
         self._tell = tell or (lambda batch, cursor: None)
         self._labels: list[NDArray[Any]] = []
@@ -93,12 +93,7 @@ class Reader:
             store.finish(self.team, weight)
         if store is None or isinstance(store, _native.ColumnStore):
             return store
-        single = store.dtype == np.float32
-        columns = (_native.DenseColumns32 if single else _native.DenseColumns64)(store, self.team, weight)
-        if not columns.finite:
-            for _ in self.source.batches():  # says where
-                pass
-        return columns
+        return (_native.DenseColumns32 if store.dtype == np.float32 else _native.DenseColumns64)(store, weight)
 
     def _check_classes(self) -> None:
         """Where labels are at hand, say before anything else that there is nothing to tell apart."""
@@ -133,11 +128,12 @@ class Reader:
         if is_file_source(source) and source.rewindable:
             source = ReadAhead(source)
         store: _native.ColumnStore | None = _native.ColumnStore()
-        skipped = 0
+        skipped = rows = 0
         for batch, cursor in source.batches(self.batch_rows):
+            rows += len(batch)
             if store is not None:
                 store.add(batch.indptr, batch.keys, batch.values)
-                if self.memory is not None and store.bytes > self.memory:
+                if self.room is not None and store.bytes > self.room(rows):
                     store = None  # from here on only labels are kept
                     if not self.source.rewindable:
                         raise SettingsError(

@@ -6,10 +6,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from thresher import _native
 from thresher.batch import Batch, Cursor
@@ -21,48 +18,20 @@ from thresher.families.stored import StoredColumns
 from thresher.families.streamed import StreamedColumns
 from thresher.families.structure import Structure
 from thresher.losses import get_loss
-from thresher.memory import parse_size, resident, show_size
+from thresher.memory import show_size
 from thresher.online.run import Progress
-from thresher.selection import Selection, evaluate
-from thresher.sources.source import DEFAULT_ROWS, Source
+from thresher.selection import Selection
+from thresher.sources.source import Source
 from thresher.working_set.answer import make_selection
-from thresher.working_set.fgm import FGMEngine
+from thresher.working_set.fgm import FGMEngine, Found
+from thresher.working_set.plan import FGMPlan
 from thresher.working_set.reading import Examples, Reader
+from thresher.working_set.run_settings import RunSettings
 from thresher.working_set.settings import FGMSettings
+from thresher.working_set.validation import Validation
+from thresher.working_set.watch import Watch
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunSettings:
-    """How the data is gone through; nothing here but ``validation`` changes the answer.
-
-    Parameters
-    ----------
-    memory : str or int, optional
-        What the columns may take; where they take more, every analysis is a pass over the data. None: no limit.
-    threads : int
-        0: as many as there are cores.
-    validation : Source, optional
-        Scored after every iteration: the best one is the answer.
-    patience : int
-        End after so many iterations without a better score.
-    checkpoint, restart
-        Written after every iteration that ends ``every`` seconds after the last, and resumed from.
-    """
-
-    memory: str | int | None = None
-    threads: int = 0
-    multilabel: bool = False
-    class_weight: Mapping[Any, float] | str | None = None
-    validation: Source | None = None
-    patience: int = 3
-    checkpoint: str | os.PathLike[str] | None = None
-    every: float = 30.0
-    restart: bool = False
-    batch_rows: int = DEFAULT_ROWS
-    #: As estimators want it: a k above the number of columns means all of them, and the data is not fingerprinted.
-    lenient: bool = False
 
 
 class FGMRun:
@@ -77,23 +46,20 @@ class FGMRun:
             raise SettingsError(f'family is "linear", thresher.Groups or thresher.Tree, not {family!r}')
         elif source.space.size is not None and settings.k > source.space.size and not how.lenient:
             raise SettingsError(f"k = {settings.k} of {source.space.size} columns: ask for no more than there are")
-        self.source = source
         self.settings = settings
         self.how = how
         self.team = _native.Team(how.threads)
         self.engine: FGMEngine | None = None
         self.examples: Examples | None = None
-        self.best: Selection | None = None
+        self.validation = None if how.validation is None else Validation(how.validation, how.patience)
         self._structure = None if isinstance(family, str) else family
-        self._best_score = -np.inf
-        self._since_best = 0
-        self._scores: list[float] = []
-        self._progress: Callable[[Progress], None] = lambda progress: None
-        self._memory = None if how.memory is None else parse_size(how.memory)
-        self._read_rows = self._features = self._read = 0
+        self.plan = FGMPlan.of(settings, how.memory)
+        if source.total_rows is not None:
+            self.plan.check(source.total_rows)
+        self.source = source.limited(self.plan.limits)
         self._complete: dict[str, Any] | None = None  # the engine's state after the last whole iteration
-        self._started = self._saved = time.monotonic()
-        self._resident = self._most_resident = resident()
+        self._saved = time.monotonic()
+        self._watch = Watch(source, -(-settings.k // settings.proposed(1)))
         if how.checkpoint is not None:
             check_folder(how.checkpoint)
         if not source.rewindable and (how.checkpoint is not None or not source.space.invertible):
@@ -104,14 +70,15 @@ class FGMRun:
 
     def run(self, progress: Callable[[Progress], None] | None = None) -> None:
         """Read, then go round until the end. Ctrl-C saves the checkpoint, if there is one, and comes out again."""
-        self._progress = progress or self._progress
+        self._watch.tell = progress or self._watch.tell
         self._prepare()
         assert self.engine is not None
         try:
             while not self._enough() and self.engine.step():
-                self._complete = self.engine.state()
+                self._check_selected()
                 self._validate()
-                self._tell()
+                self._complete = self._state()
+                self._watch.at(self.rounds)
                 if time.monotonic() - self._saved >= self.how.every:
                     self.save()
         except KeyboardInterrupt:
@@ -131,7 +98,8 @@ class FGMRun:
     def selection(self) -> Selection:
         """What was found: the best by the validation's score, where there is one."""
         assert self.engine is not None
-        found = self.best if self.best is not None else self._selection()
+        best = None if self.validation is None else self.validation.best
+        found = self._selection(best or self.engine.found())
         found.provenance["path"] = self.path
         return found
 
@@ -139,9 +107,12 @@ class FGMRun:
     def path(self) -> list[dict[str, float]]:
         """What each iteration came to."""
         assert self.engine is not None
-        if not self._scores:
+        if self.validation is None:
             return self.engine.path
-        return [{**entry, "score": score} for entry, score in zip(self.engine.path, self._scores, strict=True)]
+        # An interrupt may have come between an iteration and its score.
+        return [
+            {**entry, "score": score} for entry, score in zip(self.engine.path, self.validation.scores, strict=False)
+        ]
 
     # ── on the way ───────────────────────────────────────────────────────────────────────────────
 
@@ -153,78 +124,69 @@ class FGMRun:
             get_loss(self.settings.loss),
             self.team,
             multilabel=self.how.multilabel,
-            memory=None if self._memory is None else self._memory // 2,
+            room=self.plan.columns if self.plan.memory else None,
             batch_rows=self.how.batch_rows,
             tell=self._seen,
         )
         self.examples = examples = reader.read(self.how.class_weight)
-        self._check_memory(examples)
+        self.plan = FGMPlan.of(self.settings, self.how.memory, len(examples.y))
+        self.plan.check(examples.rows)
         self.engine = FGMEngine(self._family(examples), self.settings, examples.y, examples.weight, self.team)
         if self.how.checkpoint is not None and os.path.exists(self.how.checkpoint) and not self.how.restart:
             self._resume(self.how.checkpoint)
 
     def _family(self, examples: Examples) -> Family:
-        unit = self.settings.scale == "norm"
+        power = self.settings.power
         if examples.store is not None:
-            stored = StoredColumns(examples.store, self.team, unit=unit, total=float(examples.weight.sum()))
+            stored = StoredColumns(
+                examples.store, self.team, power=power, total=float(examples.weight.sum()), source=self.source
+            )
             return stored if self._structure is None else self._structure.over(stored)
         if self._structure is not None:
-            raise SettingsError("this family needs its columns in memory: give more memory")
-        assert self._memory is not None
+            raise SettingsError(
+                f"groups and trees need their columns in memory, and these take more than the "
+                f"{show_size(self.plan.columns(examples.rows))} that memory = {show_size(self.plan.memory)} leaves: "
+                "give more memory"
+            )
         return StreamedColumns(
             self.source,
             examples.rows,
-            memory=self._memory // 2,
-            unit=unit,
+            memory=self.plan.columns(examples.rows),
+            power=power,
             weights=examples.weight,
             batch_rows=self.how.batch_rows,
-            tell=lambda batch: self._tell(),
+            tell=lambda batch: self._watch.at(self.rounds),
         )
 
-    def _check_memory(self, examples: Examples) -> None:
-        """The part that goes with the rows: residuals, and the solver's products of every block."""
-        if self._memory is None:
-            return
-        outputs = len(examples.y)
-        blocks = -(-self.settings.k // self.settings.proposed(outputs))
-        needed = examples.rows * outputs * (40 + 24 * blocks)
-        if needed > self._memory // 2:
-            raise SettingsError(
-                f"{examples.rows} rows and {blocks} blocks take {show_size(needed)} besides the columns: give about "
-                f"{show_size(2 * needed)} of memory, or propose more features at a time (B)"
-            )
+    def _check_selected(self) -> None:
+        assert self.engine is not None
+        self.plan.check_selected(self.engine.targets.shape[1], self.engine.bytes)
 
     def _enough(self) -> bool:
-        return self.how.validation is not None and self._since_best > self.how.patience
+        return self.validation is not None and self.validation.enough
 
     def _validate(self) -> None:
-        if self.how.validation is None:
-            return
-        found = self._selection()
-        scores = evaluate(found, self.how.validation)
-        score = float(scores.get("accuracy", scores.get("r2", scores.get("micro_f1", -np.inf))))
-        self._scores.append(score)
-        self._since_best += 1
-        if score > self._best_score:
-            self.best, self._best_score, self._since_best = found, score, 0
+        if self.validation is not None:
+            assert self.engine is not None
+            found = self.engine.found()
+            self.validation.take(found, self._selection(found, told=False))
 
-    def _selection(self) -> Selection:
+    def _selection(self, found: Found, *, told: bool = True) -> Selection:
+        """With its names and where it came from, or only to predict with."""
         assert self.engine is not None
         assert self.examples is not None
-        return make_selection(self.engine, self.examples, self.source, self.plan(), fingerprint=not self.how.lenient)
+        engine = self.engine
+        plan = self.plan.to_dict(self.examples.rows, engine.family.bytes, engine.bytes)
+        fingerprint = told and not self.how.lenient
+        return make_selection(found, engine, self.examples, self.source, plan, named=told, fingerprint=fingerprint)
 
-    def plan(self) -> dict[str, int]:
-        """Where the memory goes, in bytes."""
+    def _state(self) -> dict[str, Any]:
         assert self.engine is not None
-        rows, outputs = self.engine.targets.shape[1], len(self.engine.targets)
-        blocks = sum(len(problem.blocks) for problem in self.engine.problems)
-        parts = {
-            "memory": self._memory or 0,
-            "columns": self.engine.family.bytes,
-            "rows": 8 * rows * (1 + 4 * outputs),
-            "products": 24 * rows * blocks,
-        }
-        return {**parts, "total": sum(parts.values()) - parts["memory"]}
+        return {**self.engine.state(), **({} if self.validation is None else self.validation.state())}
+
+    def _seen(self, batch: Batch, cursor: Cursor) -> None:
+        self._watch.seen(batch, cursor)
+        self.plan.check(self._watch.rows)  # of one output at least; of all of them once they are known
 
     def save(self) -> None:
         """Write the checkpoint, if one was asked for: as it was after the last whole iteration."""
@@ -247,44 +209,17 @@ class FGMRun:
             **self.settings.to_dict(),
             "family": "linear" if self._structure is None else self._structure.fingerprint(),
             "class_weight": sorted(map(str, weights.items())) if isinstance(weights, Mapping) else weights,
+            "validation": None if self.how.validation is None else self.how.validation.fingerprint(),
         }
 
     def _resume(self, path: str | os.PathLike[str]) -> None:
         assert self.engine is not None
         saved = Checkpoint.load(path, self._identity())
-        if self.how.validation is not None:
-            raise SettingsError("a run with validation cannot be resumed: pass restart=True (--restart)")
         try:
             self.engine.restore(saved.engine)
+            if self.validation is not None:
+                self.validation.restore(saved.engine)
             self._complete = saved.engine
         except (KeyError, ValueError, IndexError) as error:
             raise FileFormatError(f"{os.fspath(path)}: not a checkpoint in order ({error}).") from None
         log.info("resumed from %s after %d iterations", os.fspath(path), self.engine.loop.rounds)
-
-    # ── progress ─────────────────────────────────────────────────────────────────────────────────
-
-    def _seen(self, batch: Batch, cursor: Cursor) -> None:
-        self._read_rows += len(batch)
-        self._features += batch.nnz
-        self._read = cursor.read
-        self._tell()
-
-    def _tell(self) -> None:
-        self._most_resident = max(self._most_resident, resident())
-        rounds = self.rounds
-        expected = max(rounds, -(-self.settings.k // self.settings.proposed(1)))
-        reading = self.engine is None
-        self._progress(
-            Progress(
-                rows=self._read_rows,
-                features=self._features,
-                passes=expected + 1,
-                passes_done=0 if reading else rounds + 1,
-                read=self._read if reading else 0,
-                total_bytes=self.source.total_bytes,
-                rows_in_pass=self._read_rows if reading else 0,
-                total_rows=self.source.total_rows,
-                seconds=time.monotonic() - self._started,
-                grown=self._most_resident - self._resident,
-            )
-        )

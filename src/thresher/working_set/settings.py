@@ -11,6 +11,8 @@ from thresher.losses import get_loss
 
 LOSSES = ("squared_hinge", "logistic", "squared")
 SOLVERS = ("apg", "mkl")
+#: What power of its root mean square each column is divided by.
+POWERS = {"norm": 1.0, "root": 0.5, None: 0.0}
 #: The methods of the working-set loop.
 METHODS = ("fgm",)
 
@@ -29,9 +31,11 @@ class FGMSettings:
     C : float
         Weight of the loss: C Σ loss, against half the squared sum of block norms.
     loss : {"squared_hinge", "logistic", "squared"}
-    scale : {"norm", None}
+    scale : {"norm", "root", None}
         ``norm``: every column is scaled to a root mean square of one, in the scores and in the inner problem, and
-        the weights are mapped back. None: columns as they are, the paper's form.
+        the weights are mapped back. None: columns as they are, the paper's form. ``root`` is half way between:
+        columns are divided by the square root of that, so that neither the rarest nor the most frequent features
+        are favoured, as is good for words.
     shift : bool
         Learn a constant too (the paper's FGM-SHIFT).
     tol : float
@@ -73,8 +77,8 @@ class FGMSettings:
             raise SettingsError(f"C weighs the loss: above 0, not {self.C}")
         if get_loss(self.loss).name not in LOSSES:
             raise SettingsError(f"fgm takes the losses {', '.join(LOSSES)}, not {self.loss}")
-        if self.scale not in ("norm", None):
-            raise SettingsError(f'scale is "norm" or None, not {self.scale!r}')
+        if self.scale not in POWERS:
+            raise SettingsError(f'scale is "norm", "root" or None, not {self.scale!r}')
         if not (self.tol >= 0 and self.inner_tol >= 0):
             raise SettingsError("tol and inner_tol are not negative")
         if self.iterations is not None and self.iterations < 1:
@@ -85,6 +89,11 @@ class FGMSettings:
             raise SettingsError(f"solver is one of {', '.join(SOLVERS)}, not {self.solver!r}")
         if self.solver == "mkl" and self.loss != "squared_hinge":
             raise SettingsError("the mkl solver takes the squared hinge loss only")
+
+    @property
+    def power(self) -> float:
+        """What power of its root mean square each column is divided by."""
+        return POWERS[self.scale]
 
     def proposed(self, outputs: int) -> int:
         """Features that an iteration proposes to each output."""

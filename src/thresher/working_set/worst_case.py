@@ -48,14 +48,20 @@ class WorstCase:
         offers: list[tuple[Ids, Columns] | None] = [None] * len(problems)
         if not going:
             return offers
-        proposals = self.family.top(np.stack([problems[i].residual for i in going]), self.B)
-        for i, proposal in zip(going, proposals, strict=True):
-            problem = problems[i]
-            self.bounds[i] = max(self.bounds[i], problem.solved.dual - 0.5 * float(proposal.scores.sum()))
-            ids = _block(problem, proposal, room[i])
-            if len(ids) and not _has(problem, ids):
-                offers[i] = ids, self.family.columns(ids)
-            self._last[i], self._had[i] = problem.solved.objective, len(problem.elements)
+        while going:
+            proposals = self.family.top(np.stack([problems[i].residual for i in going]), self.B)
+            again = []
+            for i, proposal in zip(going, proposals, strict=True):
+                problem = problems[i]
+                self.bounds[i] = max(self.bounds[i], problem.solved.dual - 0.5 * float(proposal.scores.sum()))
+                ids = _block(problem, proposal, room[i])
+                if not _fresh(problem, ids).any() and problem.sharpen():
+                    again.append(i)  # that nothing new would help is believed of an exact solution only
+                    continue
+                if len(ids) and not _has(problem, ids):
+                    offers[i] = ids, self.family.columns(ids)
+                self._last[i], self._had[i] = problem.solved.objective, len(problem.elements)
+            going = again
         return offers
 
     def _room(self, problems: Sequence[BlockProblem]) -> list[int]:
@@ -84,8 +90,13 @@ class WorstCase:
 
 def _block(problem: BlockProblem, proposal: Proposal, room: int) -> Ids:
     """What is proposed, less the new elements for which there is no room."""
-    fresh = ~np.isin(proposal.ids, problem.elements)
+    fresh = _fresh(problem, proposal.ids)
     return proposal.ids[~fresh | (np.cumsum(fresh) <= room)]
+
+
+def _fresh(problem: BlockProblem, ids: Ids) -> NDArray[np.bool_]:
+    """Which of these the problem has not."""
+    return ~np.isin(ids, problem.elements)
 
 
 def _has(problem: BlockProblem, ids: Ids) -> bool:
