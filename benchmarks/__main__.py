@@ -27,6 +27,9 @@ COMPARISONS = (
     "fgm_real",
     "fgm_groups",
     "fgm_rivals",
+    "substitution",
+    "sparse_rf_l1",
+    "sparse_rf",
 )
 OUTPUT = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 

@@ -45,7 +45,9 @@ def against(
         ("fgm" if b > 1 else "fgm, B = 1 (active set)"): [ours(data, size, count, b) for count in counts] for b in B
     }
     with stored(data) as folder:
-        results |= {name: rival(name, folder, counts, size) for name in rivals}
+        results |= {
+            name: rival(name, folder, counts, size, limit=90.0 if len(rivals) == 1 else 30.0) for name in rivals
+        }
     lines = [line for name, result in results.items() for line in lines_of(name, result, truth)]
     mine = results["fgm"]
     theirs = [result for name, result in results.items() if name in rivals and not isinstance(result, str)]

@@ -21,7 +21,7 @@ def compare(data: Any, true: set[int], count: int, **settings: Any) -> str:
     lines = lines_of("fgm", [Result(mine.features.tolist(), mine.accuracy, mine.seconds, 1)], true)
     with stored({"x": x, "y": y, "test": test, "truth": truth}) as folder:
         for name in RIVALS:
-            lines += lines_of(name, rival(name, folder, [count]), true)
+            lines += lines_of(name, rival(name, folder, [count], limit=25.0), true)
     known = bool(true)
     head = ["method", "features", "of them true", "test accuracy", "seconds", "fits"]
     return table(head if known else [*head[:2], *head[3:]], [row if known else [*row[:2], *row[3:]] for row in lines])

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -111,8 +112,7 @@ def test_the_plan_of_every_method() -> None:
 _CHILD = """
 import json, sys, thresher as th
 from thresher.memory import peak_resident, resident
-small, large, memory, degree, cache, passes = sys.argv[1:]
-options = dict(k=2000, memory=memory, interactions=int(degree), cache=cache or None, passes=int(passes))
+small, large, options = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
 th.select(small, **options)
 before = resident()
 selection = th.select(large, **options)
@@ -134,9 +134,9 @@ def _write_wide(path: Path, rows: int) -> Path:
     return path
 
 
-def _growth(small: Path, large: Path, memory: str, degree: int, cache: str = "", passes: int = 1) -> list[int]:
+def _growth(small: Path, large: Path, **options: Any) -> list[int]:
     """What a fit grew by in a process of its own, what was planned, and the features found."""
-    arguments = [str(small), str(large), memory, str(degree), cache, str(passes)]
+    arguments = [str(small), str(large), json.dumps(options)]
     # What two threads hold at once varies a little from run to run: the leaner of two counts.
     runs: list[list[int]] = []
     while len(runs) < 2 and not (runs and runs[0][0] <= 1.1 * runs[0][1]):
@@ -154,9 +154,20 @@ def test_a_stream_of_2_to_62_possible_features_stays_within_the_plan(tmp_path: P
     """
     small = _write_wide(tmp_path / f"small.{form}", 10)
     large = _write_wide(tmp_path / f"large.{form}", {1: 20_000, 2: 5_000, 3: 500}[degree])
-    grown, planned, found = _growth(small, large, "32MB", degree)
+    grown, planned, found = _growth(small, large, k=2000, memory="32MB", interactions=degree)
     assert found == 2000
     assert grown <= 1.1 * planned
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
+@pytest.mark.parametrize("memory", [16, 48])
+def test_fgm_stays_within_the_plan(tmp_path: Path, memory: int) -> None:
+    """Streamed in the one, with columns in memory in the other."""
+    small, large = _write_wide(tmp_path / "small.svm", 10), _write_wide(tmp_path / "large.svm", 20_000)
+    grown, planned, found = _growth(small, large, k=20, B=5, method="fgm", memory=memory * MB)
+    assert found == 20
+    assert planned <= memory * MB
+    assert grown <= 1.1 * memory * MB
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
@@ -168,7 +179,7 @@ def test_rows_from_the_cache_stay_within_the_plan(tmp_path: Path, form: str) -> 
     for rows in (10_000, 60_000):
         large, cache = _write_wide(tmp_path / f"{rows}.{form}", rows), str(tmp_path / "cache")
         for run in ("written", "read"):
-            grown[run, rows], planned, found = _growth(small, large, "32MB", 1, cache, passes=2)
+            grown[run, rows], planned, found = _growth(small, large, k=2000, memory="32MB", cache=cache, passes=2)
             assert found == 2000
             assert grown[run, rows] <= 1.1 * planned
     files = [path.stat().st_size for path in (tmp_path / "cache").iterdir()]

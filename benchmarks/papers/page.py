@@ -13,8 +13,8 @@ FOLDER = Path(__file__).parents[2] / "docs" / "papers"
 
 
 def make_page(paper: str, parts: Sequence[str]) -> None:
-    """Run the parts named on the command line, or all, and write docs/papers/PAPER.md."""
-    page = FOLDER / f"{paper}.md"
+    """Run the parts named on the command line, or all, and write its page in docs/papers."""
+    page = FOLDER / f"{paper.replace('_', '-')}.md"
     written = page.read_text() if page.exists() else ""
     found = re.findall(r"<!-- (\w+) -->\n(.*?)(?=\n*<!-- \w+ -->|\Z)", written, re.DOTALL)
     sections = {name: text.strip() for name, text in found}

@@ -32,6 +32,23 @@ inline bool has_avx2() {
 #endif
 }
 
+/// AVX2 with fused multiply-add, which all processors but a few of the first have together.
+inline bool has_fma() {
+#if !defined(THRESHER_AVX2)
+  return false;
+#elif defined(_MSC_VER) && !defined(__clang__)
+  static const bool answer = [] {
+    int id[4];
+    __cpuid(id, 1);
+    return has_avx2() && (id[2] & (1 << 12)) != 0;
+  }();
+  return answer;
+#else
+  static const bool answer = has_avx2() && __builtin_cpu_supports("fma") != 0;
+  return answer;
+#endif
+}
+
 /// The number of the lowest bit that is set; `x` is not zero. (std::countr_zero must also answer for zero,
 /// with a branch on processors before BMI.)
 inline unsigned lowest_bit(std::uint64_t x) {

@@ -10,7 +10,7 @@
 
 namespace thresher {
 
-enum class LossKind { squared, logistic, hinge, squared_hinge, huber };
+enum class LossKind { squared, logistic, hinge, squared_hinge, huber, squared_epsilon };
 
 inline LossKind loss_kind(std::string_view name) {
   if (name == "squared") return LossKind::squared;
@@ -18,12 +18,13 @@ inline LossKind loss_kind(std::string_view name) {
   if (name == "hinge") return LossKind::hinge;
   if (name == "squared_hinge") return LossKind::squared_hinge;
   if (name == "huber") return LossKind::huber;
+  if (name == "squared_epsilon") return LossKind::squared_epsilon;
   throw std::invalid_argument("unknown loss");
 }
 
 struct Loss {
   LossKind kind = LossKind::logistic;
-  double delta = 1.0;  // where Huber's loss turns from quadratic to linear
+  double delta = 1.0;  // where Huber's loss turns from quadratic to linear, and the other's from nothing to quadratic
 
   [[nodiscard]] double value(double m, double y) const {
     switch (kind) {
@@ -42,6 +43,10 @@ struct Loss {
         const double r = std::fabs(m - y);
         return r <= delta ? 0.5 * r * r : delta * (r - 0.5 * delta);
       }
+      case LossKind::squared_epsilon: {
+        const double gap = std::max(0.0, std::fabs(m - y) - delta);
+        return 0.5 * gap * gap;
+      }
     }
     return 0.0;
   }
@@ -53,8 +58,14 @@ struct Loss {
       case LossKind::hinge: return y * m < 1.0 ? -y : 0.0;
       case LossKind::squared_hinge: return -y * std::max(0.0, 1.0 - y * m);
       case LossKind::huber: return std::clamp(m - y, -delta, delta);
+      case LossKind::squared_epsilon: return (m - y) - std::clamp(m - y, -delta, delta);
     }
     return 0.0;
+  }
+
+  /// Whether targets are numbers rather than classes.
+  [[nodiscard]] bool real() const {
+    return kind == LossKind::squared || kind == LossKind::huber || kind == LossKind::squared_epsilon;
   }
 
   /// The largest second derivative anywhere (where it exists).

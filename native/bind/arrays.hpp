@@ -58,5 +58,8 @@ void bind_stored(nb::module_& m);
 void bind_tables(nb::module_& m);
 void bind_families(nb::module_& m);
 void bind_working_set(nb::module_& m);
+void bind_l1(nb::module_& m);
+void bind_substitution(nb::module_& m);
+void bind_drawn(nb::module_& m);
 
 }  // namespace thresher::bind

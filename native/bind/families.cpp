@@ -28,6 +28,14 @@ const double* checked(const Weights& weights, std::size_t rows) {
   return weights ? weights->data() : nullptr;
 }
 
+/// The rows of a batch, the first of which has number `first`, where there is a residual for each.
+Rows checked_rows(const Array<const std::int64_t>& indptr, const Keys& keys, const std::optional<Array<const float>>& values,
+                  const Matrix<double>& residuals, std::size_t first) {
+  const Rows rows = rows_of(indptr, keys, values);
+  if (first + rows.n > residuals.shape(1)) throw nb::value_error("one residual a row is needed");
+  return rows;
+}
+
 template <class T>
 nb::object array_of(const std::vector<T>& values) {
   Buffer<T> out;
@@ -124,6 +132,7 @@ void bind_families(nb::module_& m) {
           nb::arg("team"), nb::arg("weights") = nb::none())
       .def_prop_ro("rows", &ColumnStore::rows)
       .def_prop_ro("entries", &ColumnStore::entries)
+      .def_prop_ro("keys", [](const ColumnStore& store) { return array_of(store.keys()); })
       .def_prop_ro("columns", &ColumnStore::columns)
       .def_prop_ro("bytes", &ColumnStore::bytes)
       .def("top", &top<ColumnStore>, nb::arg("residuals"), nb::arg("most"), nb::arg("power"), nb::arg("team"))
@@ -145,8 +154,7 @@ void bind_families(nb::module_& m) {
           [](KeyBounds& bounds, const Array<const std::int64_t>& indptr, const Keys& keys,
              const std::optional<Array<const float>>& values, const Matrix<double>& residuals, std::size_t first,
              const Weights& weights) {
-            const Rows rows = rows_of(indptr, keys, values);
-            if (first + rows.n > residuals.shape(1)) throw nb::value_error("one residual a row is needed");
+            const Rows rows = checked_rows(indptr, keys, values, residuals, first);
             const double* w = checked(weights, residuals.shape(1));
             const nb::gil_scoped_release nogil;
             bounds.add(rows, residuals.data(), residuals.shape(1), first, w);
@@ -163,8 +171,7 @@ void bind_families(nb::module_& m) {
           [](KeySums& sums, const Array<const std::int64_t>& indptr, const Keys& keys,
              const std::optional<Array<const float>>& values, const Matrix<double>& residuals, std::size_t first,
              const Weights& weights, const KeyBounds* bounds) {
-            const Rows rows = rows_of(indptr, keys, values);
-            if (first + rows.n > residuals.shape(1)) throw nb::value_error("one residual a row is needed");
+            const Rows rows = checked_rows(indptr, keys, values, residuals, first);
             const double* w = checked(weights, residuals.shape(1));
             const nb::gil_scoped_release nogil;
             sums.add(rows, residuals.data(), residuals.shape(1), w, bounds);

@@ -14,4 +14,7 @@ NB_MODULE(_native, m) {
   thresher::bind::bind_stored(m);
   thresher::bind::bind_families(m);
   thresher::bind::bind_working_set(m);
+  thresher::bind::bind_l1(m);
+  thresher::bind::bind_substitution(m);
+  thresher::bind::bind_drawn(m);
 }

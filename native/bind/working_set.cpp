@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "bind/floats.hpp"
 #include "bind/team.hpp"
 #include "working_set/block_prox.hpp"
 #include "working_set/block_solver.hpp"
@@ -13,31 +14,12 @@ namespace thresher::bind {
 namespace {
 
 using namespace thresher::working_set;
-using Floats = Array<const double>;
-
-std::vector<double> vector_of(const Floats& values) { return {values.data(), values.data() + values.shape(0)}; }
-
-nb::object array_of(const std::vector<double>& values) {
-  Buffer<double> out;
-  out.resize(values.size());
-  std::copy(values.begin(), values.end(), out.data());
-  return to_numpy(std::move(out));
-}
 
 void add_block(BlockSolver& solver, const Array<const std::int64_t>& indptr, const Array<const std::uint32_t>& rows,
                const Array<const float>& values, const Floats& scales) {
   const std::size_t columns = scales.shape(0);
-  const std::int64_t* p = indptr.data();
-  if (indptr.shape(0) != columns + 1 || p[0] != 0) throw nb::value_error("indptr must start at 0 and fit the scales");
-  for (std::size_t j = 0; j < columns; ++j)
-    if (p[j + 1] < p[j]) throw nb::value_error("indptr must not fall");
-  const auto n = static_cast<std::size_t>(p[columns]);
-  if (rows.shape(0) != n || values.shape(0) != n) throw nb::value_error("rows and values must be as many as indptr says");
-  for (std::size_t j = 0; j < columns; ++j)
-    for (std::int64_t i = p[j]; i < p[j + 1]; ++i)
-      if (rows.data()[i] >= solver.design().rows() || (i > p[j] && rows.data()[i] <= rows.data()[i - 1]))
-        throw nb::value_error("the rows of a column must rise and be there");
-  solver.design().add_block(p, rows.data(), values.data(), scales.data(), columns);
+  check_columns(indptr, rows, values, columns, solver.design().rows());
+  solver.design().add_block(indptr.data(), rows.data(), values.data(), scales.data(), columns);
 }
 
 nb::dict solve(BlockSolver& solver, double tolerance, int most, ListeningTeam& team) {

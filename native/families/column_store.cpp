@@ -184,6 +184,13 @@ double ColumnStore::Part::sum(std::size_t column, const double* residual) const 
   return sum;
 }
 
+std::vector<std::uint64_t> ColumnStore::keys() const {
+  std::vector<std::uint64_t> all;
+  for (const Part& part : parts_) all.insert(all.end(), part.keys.begin(), part.keys.end());
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
 std::size_t ColumnStore::columns() const {
   std::size_t all = 0;
   for (const Part& part : parts_) all += part.keys.size();

@@ -39,6 +39,8 @@ class ColumnStore {
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t entries() const { return entries_; }
   [[nodiscard]] std::size_t columns() const;
+  /// The keys that occur, rising.
+  [[nodiscard]] std::vector<std::uint64_t> keys() const;
   /// Bytes held now; while rows are added, what finishing will hold at most.
   [[nodiscard]] std::size_t bytes() const;
 

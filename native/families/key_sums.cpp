@@ -52,7 +52,7 @@ void KeySums::make_room() {
     return;
   }
   // The upper half of the hashes is left to a later pass.
-  while (2 * used_ > slots_.size()) {
+  while (4 * used_ > 3 * slots_.size()) {
     if (end_ == begin_) throw std::length_error("no room for the sums of a single key");
     end_ = begin_ + (end_ - begin_) / 2;
     resize(slots_.size());
@@ -87,7 +87,7 @@ void KeySums::add(const Rows& rows, const double* residuals, std::size_t stride,
       if (!fresh) settle(slot);
       mine.row = row_;
       mine.value = value;
-      if (fresh && 2 * used_ > slots_.size()) make_room();
+      if (fresh && 4 * used_ > 3 * slots_.size()) make_room();
     }
   }
 }

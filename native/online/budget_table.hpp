@@ -51,8 +51,7 @@ class BudgetTable : public Store, public Duals {
   /// Which features of the row are kept; the cells of all are on their way here.
   void find(const Row& row) {
     asked_.take_checked(row, duals_);
-    for (std::size_t t = 0; t < tables_.size(); ++t)
-      splits_[t].divide(tables_[t], row, asked_.mixed());
+    for (std::size_t t = 0; t < tables_.size(); ++t) splits_[t].divide(tables_[t], row, asked_.mixed());
   }
 
   /// The cell of a feature that a saved table keeps, which has to have one.

@@ -24,7 +24,7 @@ struct Outputs {
   [[nodiscard]] std::size_t targets() const { return kind == OutputKind::many ? lanes : 1; }
   [[nodiscard]] bool classes() const { return kind == OutputKind::softmax || kind == OutputKind::rest; }
   [[nodiscard]] bool numbers() const {
-    return !classes() && (loss.kind == LossKind::squared || loss.kind == LossKind::huber);
+    return !classes() && loss.real();
   }
 
   /// Write the slope of the loss in every margin, times the row's importance; returns the sum of their squares.

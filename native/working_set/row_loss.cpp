@@ -28,7 +28,9 @@ RowLoss::Sums RowLoss::of_row(double m, double y) const {
     }
     default: {
       const double slope = loss_.derivative(m, y);
-      return {loss_.value(m, y), slope, loss_.curvature(), std::fabs(slope)};
+      const bool near = std::fabs(m - y) <= loss_.delta;
+      const double curvature = near == (loss_.kind == LossKind::huber) ? 1.0 : 0.0;  // of Huber's, or of the other's
+      return {loss_.value(m, y), slope, curvature, std::fabs(slope)};
     }
   }
 }
@@ -87,6 +89,40 @@ double RowLoss::at_best_shift(const double* margins, double& shift, Team& team) 
   }
   shift = best;
   return value;
+}
+
+void RowLoss::curvatures(const double* margins, double shift, double* out, Team& team) const {
+  team.run(panels(rows()), [&](std::size_t p) {
+    const std::size_t end = std::min((p + 1) * panel, rows());
+    for (std::size_t i = p * panel; i < end; ++i) out[i] = weights_[i] * of_row(margins[i] + shift, y_[i]).curvature;
+  });
+}
+
+double RowLoss::conjugate_of_row(double slope, double y, double c) const {
+  if (c == 0.0) return 0.0;
+  switch (loss_.kind) {
+    case LossKind::squared: return slope * (0.5 * slope / c + y);
+    case LossKind::squared_hinge: return slope * (0.5 * slope / c + y);  // y is -1 or +1
+    case LossKind::logistic: {
+      const double p = std::clamp(-y * slope / c, 0.0, 1.0);
+      const auto term = [](double q) { return q > 0.0 ? q * std::log(q) : 0.0; };
+      return c * (term(p) + term(1.0 - p));
+    }
+    default: return std::numeric_limits<double>::infinity();
+  }
+}
+
+double RowLoss::conjugate(const double* slopes, double factor, Team& team) const {
+  std::vector<double> parts(panels(rows()));
+  team.run(parts.size(), [&](std::size_t p) {
+    double sum = 0.0;
+    const std::size_t end = std::min((p + 1) * panel, rows());
+    for (std::size_t i = p * panel; i < end; ++i) sum += conjugate_of_row(factor * slopes[i], y_[i], weights_[i]);
+    parts[p] = sum;
+  });
+  double all = 0.0;
+  for (const double part : parts) all += part;
+  return all;
 }
 
 double RowLoss::slopes(const double* margins, double shift, double* out, Team& team) const {

@@ -25,6 +25,15 @@ class RowLoss {
   /// The slopes c_i · loss'(m_i + b), and what a dual bound needs: Σ slope · (m_i + b).
   [[nodiscard]] double slopes(const double* margins, double shift, double* out, Team& team) const;
 
+  [[nodiscard]] bool has_shift() const { return shift_; }
+
+  /// The second derivatives c_i · loss''(m_i + b).
+  void curvatures(const double* margins, double shift, double* out, Team& team) const;
+
+  /// Σ of the conjugates of c_i · loss at `factor` times these slopes: less this is a dual value, for slopes that sum to
+  /// zero where there is a shift. For the squared, squared hinge and logistic losses.
+  [[nodiscard]] double conjugate(const double* slopes, double factor, Team& team) const;
+
   /// Σ c_i · (largest second derivative) is what a shift's curvature cannot exceed; each row's part of it.
   [[nodiscard]] double curvature(std::size_t i) const { return weights_[i] * loss_.curvature(); }
 
@@ -38,6 +47,7 @@ class RowLoss {
 
   [[nodiscard]] Sums sums(const double* margins, double shift, Team& team) const;
   [[nodiscard]] Sums of_row(double m, double y) const;
+  [[nodiscard]] double conjugate_of_row(double slope, double y, double c) const;
 
   Loss loss_;
   std::vector<double> y_;

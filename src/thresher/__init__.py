@@ -24,7 +24,11 @@ if TYPE_CHECKING:
     from thresher.estimators.fgm import FGMRegressor
     from thresher.estimators.fgm_classifier import FGMClassifier
     from thresher.estimators.regressor import MissionRegressor
+    from thresher.estimators.sparse_rf import SparseRFClassifier, SparseRFRegressor
+    from thresher.estimators.substitution import SubstitutionClassifier, SubstitutionRegressor
+    from thresher.families.drawn import RandomFunctions
     from thresher.families.groups import Groups
+    from thresher.families.stream import FeatureStream
     from thresher.families.tree import Tree
     from thresher.selecting import Interrupted, select
     from thresher.selection import Selection, load
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
     from thresher.sources.text import scan_text
     from thresher.sources.vw import scan_vw
     from thresher.version import __version__
+    from thresher.working_set.stream_run import BrokenStream
 
 _HOMES = {
     "DataError": "errors",
@@ -55,7 +60,14 @@ _HOMES = {
     "MissionRegressor": "estimators.regressor",
     "FGMClassifier": "estimators.fgm_classifier",
     "FGMRegressor": "estimators.fgm",
+    "BrokenStream": "working_set.stream_run",
+    "FeatureStream": "families.stream",
+    "SubstitutionClassifier": "estimators.substitution",
+    "SubstitutionRegressor": "estimators.substitution",
+    "SparseRFClassifier": "estimators.sparse_rf",
+    "SparseRFRegressor": "estimators.sparse_rf",
     "Groups": "families.groups",
+    "RandomFunctions": "families.drawn",
     "Tree": "families.tree",
     "Interrupted": "selecting",
     "select": "selecting",
@@ -75,22 +87,29 @@ _HOMES = {
 }
 
 __all__ = [
+    "BrokenStream",
     "BudgetedClassifier",
     "BudgetedRegressor",
     "DataError",
     "FGMClassifier",
     "FGMRegressor",
+    "FeatureStream",
     "FileFormatError",
     "Groups",
     "Interrupted",
     "MissingExtraError",
     "MissionClassifier",
     "MissionRegressor",
+    "RandomFunctions",
     "ResumeError",
     "Selection",
     "SettingsError",
     "Source",
     "SpaceError",
+    "SparseRFClassifier",
+    "SparseRFRegressor",
+    "SubstitutionClassifier",
+    "SubstitutionRegressor",
     "ThresherError",
     "Tree",
     "UnreadableError",

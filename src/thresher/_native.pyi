@@ -313,6 +313,7 @@ class Team:
 
 class ColumnStore:
     rows: int
+    keys: U64
     entries: int
     columns: int
     bytes: int
@@ -371,3 +372,120 @@ class BlockSolver:
     def add_block(self, indptr: I64, rows: NDArray[np.uint32], values: F32, scales: F64) -> None: ...
     def solve(self, tolerance: float, most: int, team: Team) -> dict[str, Any]: ...
     def restore(self, weights: F64, shift: float, tau: float, team: Team) -> None: ...
+
+class L1Solver:
+    weights: F64
+    shift: float
+    slopes: F64
+    margins: F64
+    columns: int
+    bytes: int
+    def __init__(self, loss: str, y: F64, weights: F64, shift: bool) -> None: ...
+    def add(self, values: F32, factors: F64, team: Team) -> None: ...
+    def add_sparse(self, indptr: I64, rows: NDArray[np.uint32], values: F32, factors: F64, team: Team) -> None: ...
+    def keep(self, columns: I64) -> None: ...
+    def solve(self, lam: float, tolerance: float, most: int, team: Team) -> dict[str, Any]: ...
+    def restore(self, weights: F64, shift: float, team: Team) -> None: ...
+    def gradient(self, team: Team) -> F64: ...
+
+class Substitution:
+    done: int
+    size: int
+    ids: U64
+    weights: F64
+    eta: float
+    lipschitz: float
+    @staticmethod
+    def make(
+        loss: str,
+        delta: float,
+        y: F64,
+        weights: F64,
+        shift: bool,
+        room: int,
+        eta: float,
+        rate: float,
+        m: float,
+        c: float,
+        check: bool = True,
+        by_rows: bool = False,
+    ) -> Substitution: ...
+    def arrive(self, columns: F32, ids: U64, team: Team) -> tuple[U64, U64]: ...
+    def state(self) -> dict[str, NDArray[Any]]: ...
+    def restore(
+        self,
+        ids: U64,
+        weights: F64,
+        scalings: F64,
+        gram: F64,
+        columns: F32,
+        more: F64,
+        step: F64,
+        counts: U64,
+        team: Team,
+    ) -> None: ...
+    def objective(self, team: Team) -> float: ...
+
+class Central:
+    updates: int
+    stalest: int
+    lately: int
+    def __init__(self, size: int) -> None: ...
+    def read(self) -> tuple[F64, int]: ...
+    def push(self, change: F64, seen: int) -> None: ...
+
+class Worker:
+    pushed: F64
+    ids: U64
+    room: int
+    lambda_: float
+    eta: float
+    def __init__(
+        self,
+        loss: str,
+        delta: float,
+        y: F64,
+        weights: F64,
+        shift: bool,
+        room: int,
+        eta: float,
+        rate: float,
+        m: float,
+        workers: float,
+        others: float,
+    ) -> None: ...
+    def work(self, central: Central, columns: F32, ids: U64, all: float) -> int: ...
+    def receive(self, column: F32, id: int, central: F64, all: float, tau: float) -> F64 | None: ...
+    def grow(self, room: int) -> None: ...
+    def state(self) -> dict[str, NDArray[Any]]: ...
+    def restore(self, ids: U64, weights: F64, scalings: F64, gram: F64, columns: F32, more: F64, step: F64) -> None: ...
+
+def refit(
+    loss: str,
+    delta: float,
+    y: F64,
+    row_weights: F64,
+    shift: bool,
+    columns: F32,
+    scales: F64,
+    start: F64,
+    ridge: float,
+    most: int,
+    team: Team,
+) -> tuple[F64, float, float, int]: ...
+def column_products(left: F32, right: F32, weights: F64, team: Team) -> F64: ...
+
+class Drawn:
+    starts: I64
+    coefficients: F64
+    offsets: F64
+    factors: F64
+
+def draw(rule: dict[str, Any], seed: int, numbers: U64, inputs: U64) -> Drawn: ...
+def drawn_values(
+    drawn: Drawn, shape: str, indptr: I64, keys: U64, values: F32 | None, at: NDArray[np.uint32], team: Team
+) -> F32: ...
+def binned_values(
+    gamma: float, seed: int, numbers: U64, indptr: I64, keys: U64, values: F32 | None, team: Team
+) -> F32: ...
+def weighted_sum(columns: F32, weights: F64, start: float) -> F64: ...

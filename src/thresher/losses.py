@@ -20,6 +20,7 @@ Task = Literal["binary", "real", "classes"]
 _TASKS: dict[str, Task] = {
     "squared": "real",
     "huber": "real",
+    "squared_epsilon": "real",
     "logistic": "binary",
     "hinge": "binary",
     "squared_hinge": "binary",
@@ -29,6 +30,8 @@ _TASKS: dict[str, Task] = {
     "rest:squared_hinge": "classes",
 }
 _REST = "rest:"
+#: What the delta is of those losses that have one, unless it is given.
+_WITH_DELTA = {"huber": 1.0, "squared_epsilon": 0.1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class Loss:
     ========================  =========================================  ==============
     ``squared``               (m - y)² / 2                               1
     ``huber:delta``           (m - y)² / 2 within delta, linear outside  1
+    ``squared_epsilon:delta`` max(0, |m - y| - delta)² / 2               1
     ``logistic``              log(1 + exp(-ym))                          1/4
     ``hinge``                 max(0, 1 - ym)                             0 (kinked)
     ``squared_hinge``         max(0, 1 - ym)² / 2                        1
@@ -102,24 +106,25 @@ class Loss:
         return flat.reshape(np.shape(m))
 
     def __str__(self) -> str:
-        return f"huber:{repr(self.delta).removesuffix('.0')}" if self.name == "huber" else self.name
+        return f"{self.name}:{repr(self.delta).removesuffix('.0')}" if self.name in _WITH_DELTA else self.name
 
 
 def get_loss(spec: str | Loss) -> Loss:
-    """A loss by its name, ``"huber:1.35"`` with Huber's delta."""
+    """A loss by its name, ``"huber:1.35"`` with its delta."""
     if isinstance(spec, Loss):
         return spec
     if str(spec) in _TASKS:
-        return Loss(str(spec))
+        return Loss(str(spec), _WITH_DELTA.get(str(spec), 1.0))
     name, _, parameter = str(spec).partition(":")
     try:
-        if name not in _TASKS or (parameter and name != "huber"):
+        if name not in _TASKS or (parameter and name not in _WITH_DELTA):
             raise ValueError
         loss = Loss(name, float(parameter) if parameter else 1.0)
         if not 0 < loss.delta < np.inf:
             raise ValueError
     except ValueError:
-        raise SettingsError(f"unknown loss {spec!r}: one of {', '.join(_TASKS)} (huber:delta sets its delta)") from None
+        told = f"one of {', '.join(_TASKS)} (huber:delta and squared_epsilon:delta set their delta)"
+        raise SettingsError(f"unknown loss {spec!r}: {told}") from None
     return loss
 
 

@@ -19,10 +19,15 @@ from thresher.sources.scan import as_source, is_paths
 from thresher.sources.source import DEFAULT_ROWS, Source
 from thresher.space import Products
 from thresher.targets import Label, label_classes, sort_labels
-from thresher.working_set.run import FGMRun
+from thresher.working_set.fgm_run import FGMRun
+from thresher.working_set.rf_run import SparseRFRun, sparse_rf_run
+from thresher.working_set.rf_settings import METHOD as SPARSE_RF
 from thresher.working_set.run_settings import RunSettings as WorkingSetRun
 from thresher.working_set.settings import METHODS as WORKING_SET
 from thresher.working_set.settings import FGMSettings
+from thresher.working_set.stream_options import stream_of, streaming_settings, take_own
+from thresher.working_set.stream_run import StreamRun
+from thresher.working_set.substitution_settings import STREAMING
 
 
 class Interrupted(KeyboardInterrupt):
@@ -35,7 +40,7 @@ def select(
     data: Any,
     y: Any = None,
     *,
-    k: int,
+    k: int | None = None,
     method: str = "mission",
     loss: str | None = None,
     step: str | float = "auto",
@@ -57,7 +62,7 @@ def select(
     sample_weight: Any = None,
     class_weight: Mapping[Any, float] | str | None = None,
     eta: float | None = None,
-    lam: float | None = None,
+    lam: float | Sequence[float] | None = None,
     delta: float = 1e-2,
     truncation: str = "adaptive",
     tune: bool = False,
@@ -68,8 +73,13 @@ def select(
     tol: float = 0.0,
     inner_tol: float = 1e-3,
     iterations: int | None = None,
-    refit: bool | float = False,
+    refit: bool | float | None = None,
     solver: str = "apg",
+    kernel: Any = "gaussian",
+    gamma: float | str = 1.0,
+    draws: int = 100,
+    rounds: int = 20,
+    q: int | None = None,
     validation: Any = None,
     threads: int = 0,
     target: str | int | None = None,
@@ -90,16 +100,20 @@ def select(
 
     Parameters
     ----------
-    data : path, Source, ndarray, SciPy matrix or DataFrame
-        The examples. Paths may be globs, folders, compressed, several, or ``"-"``.
+    data : path, Source, ndarray, SciPy matrix, DataFrame or FeatureStream
+        The examples. Paths may be globs, folders, compressed, several, or ``"-"``. For ``os`` and its rivals also a
+        `thresher.FeatureStream`, or what makes one: a ``.npy`` or Parquet file, read column by column.
     y : array-like, optional
         Labels, for data in memory; files bring their own.
     k : int
-        Features to keep. Fewer are returned where fewer are found.
+        Features to keep. Fewer are returned where fewer are found. ``sparse-rf`` does without.
     method : str
         ``mission``, ``iht``, ``batch-iht``, ``hashing``; under a budget ``b-arda``, ``b-amd``, ``ofs``, ``sofs``,
-        ``l1-arda``, ``ada-fobos`` (see `thresher.online.settings.OnlineSettings`); or ``fgm``, the Feature Generating
-        Machine (see `thresher.working_set.settings.FGMSettings`).
+        ``l1-arda``, ``ada-fobos`` (see `thresher.online.settings.OnlineSettings`); ``fgm``, the Feature Generating
+        Machine (see `thresher.working_set.settings.FGMSettings`); ``sparse-rf``, functions of the features drawn at
+        random (see `thresher.working_set.rf_settings.SparseRFSettings`); or for features that arrive one by one
+        ``os``, Online Substitution, and its rivals ``grafting``, ``grafting-light``, ``naive-l0``, ``naive-l1`` and
+        ``alpha-investing`` (see `thresher.working_set.substitution_settings.SubstitutionSettings`).
     loss : str, optional
         Unasked ``logistic``, and ``squared_hinge`` for fgm and the budgeted methods. ``logistic``, ``hinge``,
         ``squared_hinge`` for two classes, ``softmax`` for several (or ``rest:squared_hinge``, each against the rest),
@@ -151,12 +165,16 @@ def select(
         Of fgm: features proposed at a time, weight of the loss, and more, see
         `thresher.working_set.settings.FGMSettings`. Its constant is ``intercept``, its classes are learned each
         against the rest.
+    kernel, gamma, draws, rounds, q
+        Of sparse-rf, with ``lam`` and ``tol``: whose random functions are drawn (a kernel by name, or
+        `thresher.RandomFunctions`), its width, how many at a time and how often, and of how many inputs each, see
+        `thresher.working_set.rf_settings.SparseRFSettings`.
     family : "linear" or Family
         Of fgm: where features come from, such as `thresher.Groups`; ``linear`` are the features themselves.
     validation : like test, optional
-        Of fgm: data to score on after every iteration. The best iteration is the answer.
+        Of fgm: data to score on after every iteration; of sparse-rf: after every ``lam``. The best is the answer.
     threads : int
-        Of fgm: 0 takes all cores. The answer does not depend on it.
+        Of fgm and sparse-rf: 0 takes all cores. The answer does not depend on it.
     target : str or int, optional
         The column of a DataFrame or of a table in a file that holds the labels.
     test : like data (or a pair X, y), optional
@@ -182,7 +200,8 @@ def select(
     sequences
         ``kmer``, ``canonical``, ``fragments`` and the other options of `thresher.scan_fasta`, for FASTA and FASTQ;
         ``numeric``, ``schema`` and the others of `thresher.scan_csv`, for tables; ``text``, ``words`` and the
-        others of `thresher.scan_text`, for texts.
+        others of `thresher.scan_text`, for texts. ``scans``, ``rate``, ``m``, ``c``, ``workers``, ``staleness`` and
+        ``order`` of ``os`` and its rivals go here too, and ``labels_file``, a file of labels for a stream of features.
 
     Returns
     -------
@@ -197,22 +216,32 @@ def select(
     >>> sorted(th.select(X, y, k=2).names)
     ['x31', 'x7']
     """
+    own = take_own(method, sequences)
     reading: dict[str, Any] = {"format": format, "on_error": on_error, **sequences}
     if is_paths(data):
         reading["multilabel"] = multilabel
-    working_set = method in WORKING_SET
-    _check_own(
-        method,
-        {"step": step, "sketch": sketch, "active": active, "passes": passes, "minibatch": minibatch}
-        | {"l2": l2, "decay": decay, "lazy": lazy}
-        | {"eta": eta, "lam": lam, "delta": delta, "truncation": truncation, "tune": tune}
-        if working_set
-        else {"B": B, "C": C, "family": family, "scale": scale, "tol": tol, "inner_tol": inner_tol}
-        | {"iterations": iterations, "refit": refit, "solver": solver, "validation": validation, "threads": threads},
-    )
+    streaming = method in STREAMING
+    working_set = method in WORKING_SET or method == SPARSE_RF or streaming
+    given: dict[str, Any] = {
+        "step": step,
+        "sketch": sketch,
+        "active": active,
+        "passes": passes,
+        "minibatch": minibatch,
+        "l2": l2,
+    }
+    given |= {"decay": decay, "lazy": lazy, "eta": eta, "lam": lam, "delta": delta, "truncation": truncation}
+    given |= {"tune": tune, "B": B, "C": C, "family": family, "scale": scale, "tol": tol, "inner_tol": inner_tol}
+    given |= {"iterations": iterations, "refit": refit, "solver": solver, "validation": validation}
+    given |= {"threads": threads, "kernel": kernel, "gamma": gamma, "draws": draws, "rounds": rounds, "q": q}
+    _check_own(method, given)
+    if k is None and method != SPARSE_RF:
+        raise SettingsError("k is the number of features to keep: give one")
+    if isinstance(lam, Sequence) and method != SPARSE_RF:
+        raise SettingsError(f"{method} has one lam, not several")
     loss = loss or ("squared_hinge" if working_set or method in BUDGETED else "logistic")
     options = Options(
-        k=k,
+        k=k or 1,
         method="mission" if working_set else method,
         loss=loss,
         step=step,
@@ -232,7 +261,7 @@ def select(
         seed=int(random_state),
         class_weight=class_weight,
         eta=eta,
-        lam=lam,
+        lam=None if isinstance(lam, Sequence) else lam,
         delta=delta,
         truncation=truncation,
         tune=tune,
@@ -243,11 +272,43 @@ def select(
         reading.setdefault("seed", int(random_state))
     if sample_weight is not None:  # for a table in a file it is a column, which may be called weight too
         reading["weight"] = sample_weight
+    held: Source | None
+    if streaming:
+        streamed = stream_of(data, target=target, on_error=on_error)
+        how = WorkingSetRun(
+            memory=memory,
+            threads=threads,
+            multilabel=multilabel,
+            class_weight=class_weight,
+            checkpoint=checkpoint,
+            every=every,
+            restart=restart,
+            batch_rows=batch_rows,
+        )
+        arriving = streaming_settings(
+            own,
+            k=k,
+            method=method,
+            loss=loss,
+            eta=eta,
+            lam=lam,
+            intercept=intercept,
+            refit=True if refit is None else refit,
+            per_class=per_class,
+            seed=int(random_state),
+        )
+        if streamed is not None:
+            if holdout is not None:
+                raise SettingsError("rows are held out of examples, not of features that arrive: pass test")
+            y = own.get("labels_file") if y is None else y
+            pair = test if isinstance(test, tuple) else (test,)
+            held = None if test is None else as_source(*pair, target=target)
+            return _streamed(StreamRun(streamed, arriving, how, y, sample_weight), held, progress, checkpoint)
     source = as_source(data, y, target=target, **reading)
     if cache is not None and cache is not False:
         source = cached(source, cache, size=cache_size)
     labels = None if working_set else _classes_of(source, loss, classes, multilabel=multilabel)
-    held: Source | None = None
+    held = None
     if holdout is not None:
         if test is not None:
             raise SettingsError("pass test or holdout, not both")
@@ -259,20 +320,8 @@ def select(
     if working_set:
         products = Products.of(interactions)
         source = source if products is None else Interactions.over(source, products)
-        fgm = FGMSettings(
-            k=k,
-            B=B,
-            C=C,
-            loss=loss,
-            scale=scale,
-            shift=intercept,
-            tol=tol,
-            inner_tol=inner_tol,
-            iterations=iterations,
-            refit=refit,
-            solver=solver,
-            per_class=per_class,
-        )
+        if streaming:
+            return _streamed(StreamRun(source, arriving, how), held, progress, checkpoint)
         scored = None
         if validation is not None:
             scored = _test_source(validation, source, target, reading)
@@ -287,7 +336,41 @@ def select(
             restart=restart,
             batch_rows=batch_rows,
         )
-        machine = FGMRun(source, fgm, how, family)
+        machine: FGMRun | SparseRFRun
+        if method == SPARSE_RF:
+            machine = sparse_rf_run(
+                source,
+                how,
+                kernel,
+                k=k,
+                gamma=gamma,
+                lam=1.0 if lam is None else lam,
+                draws=draws,
+                rounds=rounds,
+                loss=loss,
+                shift=intercept,
+                q=q,
+                seed=options.seed,
+                per_class=per_class,
+                **({"tol": tol} if tol else {}),
+            )
+        else:
+            assert k is not None
+            fgm = FGMSettings(
+                k=k,
+                B=B,
+                C=C,
+                loss=loss,
+                scale=scale,
+                shift=intercept,
+                tol=tol,
+                inner_tol=inner_tol,
+                iterations=iterations,
+                refit=False if refit is None else refit,
+                solver=solver,
+                per_class=per_class,
+            )
+            machine = FGMRun(source, fgm, how, family)
         work = _Work(machine.run, lambda: machine.usable, machine.selection, lambda: f"{machine.rounds} iterations")
         return _finished(work, held, progress, checkpoint)
     run = make_run(source, options, labels, checkpoint=checkpoint, every=every, restart=restart, batch_rows=batch_rows)
@@ -300,6 +383,17 @@ def select(
     return _finished(work, None if held is None else held.limited(run.plan.limits), progress, checkpoint)
 
 
+def _streamed(
+    run: StreamRun,
+    held: Source | None,
+    progress: Callable[[Progress], None] | None,
+    checkpoint: str | os.PathLike[str] | None,
+) -> Selection:
+    """A run over features that arrive, to its end."""
+    work = _Work(run.run, lambda: run.usable, run.selection, lambda: f"{run.arrived} features")
+    return _finished(work, held, progress, checkpoint)
+
+
 def _named_selection(run: OnlineRun) -> Selection:
     """What a run has found; names that are not at hand are looked for in the data."""
     fitted = Fitted.of(run)
@@ -307,7 +401,7 @@ def _named_selection(run: OnlineRun) -> Selection:
     return fitted.selection
 
 
-#: What the settings are that only one of the two loops has, unless they are given.
+#: What the settings are that only some methods have, unless they are given.
 _UNLESS_GIVEN: dict[str, Any] = {
     "step": "auto",
     "active": "exact",
@@ -324,16 +418,37 @@ _UNLESS_GIVEN: dict[str, Any] = {
     "scale": "norm",
     "tol": 0.0,
     "inner_tol": 1e-3,
-    "refit": False,
     "solver": "apg",
     "threads": 0,
+    "kernel": "gaussian",
+    "gamma": 1.0,
+    "draws": 100,
+    "rounds": 20,
 }
 
 
-def _check_own(method: str, others: dict[str, Any]) -> None:
-    """Raise if a setting of the other loop was given: it would do nothing."""
-    for name, value in others.items():
-        if value is not _UNLESS_GIVEN.get(name) and (isinstance(value, tuple) or value != _UNLESS_GIVEN.get(name)):
+#: Which of them each kind of method has.
+_FGM = {"B", "C", "family", "scale", "tol", "inner_tol", "iterations", "refit", "solver", "validation", "threads"}
+_DRAWN = {"lam", "kernel", "gamma", "draws", "rounds", "q", "tol", "validation", "threads"}
+_STREAMED = {"eta", "lam", "refit", "threads"}
+_WORKING_SET_ONLY = (_FGM | _DRAWN) - {"lam"}
+
+
+def _has(method: str, name: str) -> bool:
+    """Whether a method has a setting."""
+    if method in STREAMING:
+        return name in _STREAMED
+    if method == SPARSE_RF:
+        return name in _DRAWN
+    return name in _FGM if method in WORKING_SET else name not in _WORKING_SET_ONLY
+
+
+def _check_own(method: str, given: dict[str, Any]) -> None:
+    """Raise if a setting of other methods was given: it would do nothing."""
+    for name, value in given.items():
+        if _has(method, name) or value is _UNLESS_GIVEN.get(name):
+            continue
+        if isinstance(value, tuple) or value != _UNLESS_GIVEN.get(name):
             raise SettingsError(f"{method} has no {name}: leave it out, or choose another method")
 
 

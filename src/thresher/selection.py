@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from thresher import _native, container
 from thresher.batch import Batch
 from thresher.errors import DataError, FileFormatError
+from thresher.families.drawn import DrawnFunctions
+from thresher.families.kernels import check_kernel
 from thresher.kmers import Kmers
 from thresher.losses import Loss, get_loss
 from thresher.scores import Scores
@@ -95,15 +97,25 @@ class Selection:
     def _index(self) -> _native.KeyIndex:
         return _native.KeyIndex(np.ascontiguousarray(self.keys))
 
+    @cached_property
+    def _functions(self) -> DrawnFunctions:
+        return DrawnFunctions(self.space, self.keys, _native.Team(0))
+
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_index"}  # made again when needed
+        # The others are made again when needed.
+        return {name: value for name, value in self.__dict__.items() if name not in ("_index", "_functions")}
+
+    @property
+    def inputs(self) -> NDArray[np.uint64] | None:
+        """The keys that the model needs of a row; None: all, where its features are functions of them."""
+        return self.keys if self.space.drawn is None else None
 
     def batches(self, data: Any, reading: dict[str, Any]) -> Iterator[Batch]:
-        """The rows of any data, with the selected features only."""
+        """The rows of any data, with the features only that the model needs."""
         if self.multilabel and self.space.kind == "index" and is_paths(data):  # LIBSVM, whose rows may have several
             reading = {"multilabel": True, **reading}
         source = self.over(as_source(data, like=self.like, **reading))
-        for batch, _ in source.batches(keys=self.keys, want_labels=False):
+        for batch, _ in source.batches(keys=self.inputs, want_labels=False):
             if len(batch):
                 yield batch
 
@@ -117,18 +129,31 @@ class Selection:
 
         Raises `SpaceError` where the features are not those that the model was made from.
         """
-        wanted = self.space.without_hashing() if source.space.hashing is None else self.space
+        wanted = self.space.without_drawn()
+        wanted = wanted.without_hashing() if source.space.hashing is None else wanted
         if wanted.products is not None and source.space.products is None:
             wanted.without_products().check_same(source.space)
             source = Interactions.over(source, wanted.products)
         wanted.check_same(source.space)
-        return source if wanted == self.space or self.space.hashing is None else Hashed(source, self.space.hashing)
+        hashing = self.space.hashing
+        return source if hashing is None or wanted.hashing is not None else Hashed(source, hashing)
 
     def margins(self, batch: Batch) -> NDArray[np.float64]:
         """w'x + b of each row of a batch: (rows,), or (rows, n_classes) for several outputs."""
+        if self.space.drawn is not None:
+            return self._drawn_margins(batch)
         weights = np.ascontiguousarray(self.weights, dtype=np.float64).ravel()
         flat = self._index.margins(batch.indptr, batch.keys, batch.values, weights, self.intercept)
         return flat if len(self.intercept) == 1 else flat.reshape(-1, len(self.intercept))
+
+    def _drawn_margins(self, batch: Batch) -> NDArray[np.float64]:
+        values = self._functions.values(batch)
+        weights = np.atleast_2d(self.weights)
+        margins = [
+            _native.weighted_sum(values, np.ascontiguousarray(row), float(start))
+            for row, start in zip(weights, self.intercept, strict=True)
+        ]
+        return margins[0] if len(margins) == 1 else np.stack(margins, axis=1)
 
     def decision_function(self, data: Any, **reading: Any) -> NDArray[np.float64]:
         """The margins of all rows of anything that holds rows: a path, a Source, a matrix, a frame."""
@@ -174,6 +199,9 @@ class Selection:
         import scipy.sparse as sp
 
         rows, columns, values = [np.zeros(1, np.int64)], [], []
+        if self.space.drawn is not None:
+            blocks = [self._functions.values(batch).T for batch in self.batches(data, reading)]
+            return sp.csr_matrix(np.concatenate(blocks) if blocks else np.empty((0, len(self)), np.float32))
         for batch in self.batches(data, reading):
             indptr, positions, where = self._index.keep(batch.indptr, batch.keys)
             rows.append(indptr[1:] + rows[-1][-1])
@@ -264,6 +292,9 @@ class Selection:
             size = self.space.hashing.width
         elif self.space.products is not None:
             size = None
+        if self.space.drawn is not None:
+            check_kernel(self.space.drawn, self.space.size)
+            size = None
         if size is not None and k and int(self.keys.max()) >= size:
             raise ValueError(f"feature {self.keys.max()} of {size}")
         if not (isinstance(self.settings, dict) and isinstance(self.provenance, dict)):
@@ -346,7 +377,7 @@ def evaluate(selection: Selection, source: Source) -> dict[str, float]:
     """Score a selection on labelled data by what fits its task, see `thresher.scores.Scores`."""
     source = selection.over(source)
     scores = Scores(selection.loss, len(selection.classes or ()))
-    for batch, cursor in source.batches(keys=selection.keys):
+    for batch, cursor in source.batches(keys=selection.inputs):
         where = partial(source.where, cursor, batch)
         y = known_targets(batch, selection.classes, selection.loss, where, multilabel=selection.multilabel)
         margins = selection.margins(batch)

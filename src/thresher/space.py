@@ -13,8 +13,9 @@ from thresher.errors import SettingsError, SpaceError
 from thresher.kmers import Kmers
 
 Kind = Literal["column", "index", "token", "kmer"]
-#: What stands in place of the kind where products of features are features too, and where features are buckets.
-PRODUCT, HASHED = "product", "hashed"
+#: What stands in place of the kind where products of features are features too, where features are buckets, and where
+#: they are functions drawn at random.
+PRODUCT, HASHED, DRAWN = "product", "hashed", "drawn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,50 @@ class Hashing:
     seed: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Features that are functions of the others, drawn at random: the key is the number of a draw.
+
+    Parameters
+    ----------
+    kernel : str
+        Whose random features they are, see `thresher.families.kernels`.
+    gamma : float
+        Its width.
+    seed : int
+        With the number of a draw, all that a function is made of.
+    few : int, optional
+        A function looks at so many inputs only, chosen at random.
+    function : callable, optional
+        In place of a kernel: what `thresher.RandomFunctions` was given.
+    """
+
+    kernel: str
+    gamma: float = 1.0
+    seed: int = 0
+    few: int | None = None
+    function: Any = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it is written to files."""
+        if self.function is not None:
+            raise SettingsError("a function of your own cannot be written to a file: pickle the model instead")
+        return {"kernel": self.kernel, "gamma": self.gamma, "seed": self.seed, "few": self.few}
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> Drawn:
+        """The reverse of `to_dict`."""
+        kernel, gamma, seed, few = (fields[name] for name in ("kernel", "gamma", "seed", "few"))
+        whole = type(seed) is int and 0 <= seed < 2**64 and (few is None or (type(few) is int and few > 0))
+        if not (isinstance(kernel, str) and isinstance(gamma, float) and gamma > 0 and whole):
+            raise SettingsError("functions drawn by no rule")
+        return cls(kernel, gamma, seed, few)
+
+    def __str__(self) -> str:
+        few = "" if self.few is None else f" of {self.few} inputs each"
+        return f"{self.kernel} functions{few} (gamma {self.gamma:g}, seed {self.seed})"
+
+
 def _is_group(group: Any) -> bool:
     """Whether this is two or three names or numbers."""
     return (
@@ -118,6 +163,8 @@ class FeatureSpace:
         Products of these features are features too. Their keys are hashes.
     hashing : Hashing, optional
         Features are not told apart: keys are the buckets they fall into.
+    drawn : Drawn, optional
+        Features are functions of these, drawn at random: keys are the numbers of the draws.
     """
 
     kind: Kind
@@ -125,16 +172,19 @@ class FeatureSpace:
     products: Products | None = None
     hashing: Hashing | None = None
     kmers: Kmers | None = None
+    drawn: Drawn | None = None
 
     @property
     def invertible(self) -> bool:
         """Whether a key alone is enough to know the name."""
+        if self.drawn is not None:
+            return False
         return self.hashing is not None or (self.kind != "token" and self.products is None)
 
     @property
     def by_position(self) -> bool:
         """Whether keys are positions of columns."""
-        return self.kind == "column" and self.products is None and self.hashing is None
+        return self.kind == "column" and (self.products, self.hashing, self.drawn) == (None, None, None)
 
     def decode(self, keys: NDArray[np.uint64]) -> list[str]:
         """The names of ``keys``; only for an invertible space."""
@@ -172,6 +222,16 @@ class FeatureSpace:
         """The features that fell into the buckets."""
         return replace(self, hashing=None)
 
+    def with_drawn(self, drawn: Drawn) -> FeatureSpace:
+        """Functions of these features, drawn at random."""
+        if self.drawn is not None:
+            raise SettingsError("these features are drawn at random already")
+        return replace(self, drawn=drawn)
+
+    def without_drawn(self) -> FeatureSpace:
+        """The features that the functions are of."""
+        return replace(self, drawn=None)
+
     def _group(self, name: str | int) -> str | int:
         if self.kind == "token":
             if isinstance(name, str):
@@ -190,6 +250,7 @@ class FeatureSpace:
             self.kind != other.kind
             or len(sizes) > 1
             or (self.products, self.hashing, self.kmers) != (other.products, other.hashing, other.kmers)
+            or self.drawn != other.drawn
         ):
             raise SpaceError(
                 f"the model's features are {self}, the data's are {other}: the same key would mean another "
@@ -201,14 +262,17 @@ class FeatureSpace:
         what = plain[self.kind] if self.kmers is None else str(self.kmers)
         sized = what if self.size is None else f"{what} ({self.size} of them)"
         formed = sized if self.products is None else f"{sized} and {self.products}"
-        return formed if self.hashing is None else f"{formed} in {self.hashing.width} buckets"
+        held = formed if self.hashing is None else f"{formed} in {self.hashing.width} buckets"
+        return held if self.drawn is None else f"{self.drawn} of {held}"
 
     def to_dict(self) -> dict[str, Any]:
         """As it is written to files.
 
-        With products or buckets the kind is another one, so that a reader who does not know of these refuses the
-        file instead of predicting without them.
+        With products, buckets or functions the kind is another one, so that a reader who does not know of these refuses
+        the file instead of predicting without them.
         """
+        if self.drawn is not None:
+            return {"kind": DRAWN, "of": self.without_drawn().to_dict(), **self.drawn.to_dict()}
         if self.hashing is not None:
             of = self.without_hashing().to_dict()
             return {"kind": HASHED, "of": of, "width": self.hashing.width, "seed": self.hashing.seed}
@@ -219,6 +283,8 @@ class FeatureSpace:
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> FeatureSpace:
         """The reverse of `to_dict`."""
+        if fields["kind"] == DRAWN:
+            return cls.from_dict(fields["of"]).with_drawn(Drawn.from_dict(fields))
         if fields["kind"] == HASHED:
             if type(fields["width"]) is not int or type(fields["seed"]) is not int or not 1 <= fields["width"] < 2**32:
                 raise SettingsError("buckets of no number")

@@ -21,7 +21,7 @@ from thresher.families.stored import StoredColumns
 from thresher.sources.scan import as_source
 from thresher.working_set.blocks import BlockProblem
 from thresher.working_set.fgm import FGMEngine
-from thresher.working_set.run import FGMRun
+from thresher.working_set.fgm_run import FGMRun
 from thresher.working_set.run_settings import RunSettings
 from thresher.working_set.settings import FGMSettings
 

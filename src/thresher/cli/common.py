@@ -28,8 +28,9 @@ Memory = Annotated[
 Method = Annotated[
     str,
     typer.Option(
-        help="How to find them: mission, iht, batch-iht, fgm, hashing (which selects nothing); or under a budget "
-        "b-arda, b-amd, ofs, sofs, l1-arda, ada-fobos."
+        help="How to find them: mission, iht, batch-iht, fgm, sparse-rf (functions drawn at random), hashing (which "
+        "selects nothing); or under a budget b-arda, b-amd, ofs, sofs, l1-arda, ada-fobos; or as columns arrive os, "
+        "grafting, grafting-light, naive-l0, naive-l1, alpha-investing."
     ),
 ]
 Sketch = Annotated[

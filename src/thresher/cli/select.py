@@ -10,6 +10,10 @@ Examples:
 
 `thresher select reviews.jsonl --text body --target stars --loss softmax -k 200`
 
+`thresher select columns.parquet --target y --method os -k 100`
+
+`thresher select table.csv --target y --method sparse-rf --kernel laplacian --gamma scale --lam 10`
+
 `thresher select genomes/*.fa.gz --kmer 12 --fragments 200 -k 1000`
 """
 
@@ -23,7 +27,6 @@ from thresher.cli.common import (
     INTERRUPTED,
     Active,
     Data,
-    Features,
     Format,
     Interactions,
     Memory,
@@ -43,7 +46,9 @@ from thresher.cli.sequences import with_sequences
 @with_sequences
 def select(
     data: Data,
-    k: Features,
+    k: Annotated[
+        int | None, typer.Option("-k", "--features", help="How many features to keep; sparse-rf does without.")
+    ] = None,
     method: Method = "mission",
     loss: Annotated[
         str | None,
@@ -67,7 +72,13 @@ def select(
     eta: Annotated[
         float | None, typer.Option(help="Step of a budgeted method; by the scale of the data if not given.")
     ] = None,
-    lam: Annotated[float | None, typer.Option(help="Regulariser of a budgeted method.")] = None,
+    lam: Annotated[
+        str | None,
+        typer.Option(
+            help="Regulariser of a budgeted method; of sparse-rf what a weight pays (1 unless given), several as "
+            "100,10,1 with --validation."
+        ),
+    ] = None,
     delta: Annotated[float, typer.Option(help="Smoothing of a budgeted method's evidence.")] = 1e-2,
     tune: Annotated[bool, typer.Option("--tune", help="Try several eta and lam of a budgeted method at once.")] = False,
     truncation: Annotated[
@@ -94,15 +105,41 @@ def select(
     scale: Annotated[
         str, typer.Option(help="fgm: norm scales columns alike, none leaves them, root is half way.")
     ] = "norm",
-    tol: Annotated[float, typer.Option(help="fgm: end once an iteration gains no more than this share.")] = 0.0,
+    tol: Annotated[
+        float,
+        typer.Option(help="fgm: end once an iteration gains no more than this share; sparse-rf: solve to this gap."),
+    ] = 0.0,
     inner_tol: Annotated[float, typer.Option(help="fgm: how exactly each small problem is solved.")] = 1e-3,
     iterations: Annotated[int | None, typer.Option(help="fgm: at most so many.")] = None,
-    refit: Annotated[bool, typer.Option("--refit", help="fgm: fit what was selected once more, de-biased.")] = False,
+    refit: Annotated[
+        bool | None, typer.Option(help="Fit what was selected once more: fgm if asked, os unless told not to.")
+    ] = None,
+    scans: Annotated[int | None, typer.Option(help="os: how often to go through the features; 3 unless given.")] = None,
+    workers: Annotated[int | None, typer.Option(help="os: threads that share the features (Asy-OS).")] = None,
+    staleness: Annotated[
+        int | None, typer.Option(help="os: simulate workers that see the others' state so many updates late.")
+    ] = None,
+    labels_file: Annotated[
+        str | None, typer.Option(help="os: the labels of a file or folder of columns, one a line.", metavar="PATH")
+    ] = None,
+    kernel: Annotated[
+        str,
+        typer.Option(
+            help="sparse-rf: gaussian, laplacian, perceptron, matern:1.5, arc-cosine, maclaurin, polynomial:2, binning."
+        ),
+    ] = "gaussian",
+    gamma: Annotated[str, typer.Option(help="sparse-rf: width of the kernel; a number, or scale.")] = "1.0",
+    draws: Annotated[int, typer.Option(help="sparse-rf: functions drawn at a time.")] = 100,
+    rounds: Annotated[int, typer.Option(help="sparse-rf: how often they are drawn.")] = 20,
+    q: Annotated[int | None, typer.Option(help="sparse-rf: inputs that a function looks at; all unless given.")] = None,
     validation: Annotated[
         str | None,
-        typer.Option(help="fgm: labelled data; the iteration that scores best on it is kept.", metavar="DATA"),
+        typer.Option(
+            help="Labelled data; the iteration of fgm, or lam of sparse-rf, that scores best on it is kept.",
+            metavar="DATA",
+        ),
     ] = None,
-    threads: Annotated[int, typer.Option(help="fgm: threads; 0 is all cores. The answer is the same.")] = 0,
+    threads: Annotated[int, typer.Option(help="fgm, sparse-rf: threads; 0 is all cores. The answer is the same.")] = 0,
     test: Annotated[str | None, typer.Option(help="Labelled data to score on at the end.", metavar="DATA")] = None,
     holdout: Annotated[
         float | None, typer.Option(help="Instead: hold out this fraction of the rows, by a hash of their content.")
@@ -154,7 +191,7 @@ def select(
                 decay=decay,
                 lazy=lazy,
                 eta=eta,
-                lam=lam,
+                lam=_numbers(lam),
                 delta=delta,
                 truncation=truncation,
                 tune=tune,
@@ -172,6 +209,15 @@ def select(
                 inner_tol=inner_tol,
                 iterations=iterations,
                 refit=refit,
+                scans=scans,
+                workers=workers,
+                staleness=staleness,
+                labels_file=labels_file,
+                kernel=kernel,
+                gamma=_number_or_word(gamma),
+                draws=draws,
+                rounds=rounds,
+                q=q,
                 validation=validation,
                 threads=threads,
                 test=test,
@@ -203,6 +249,19 @@ def _number_or_word(step: str) -> str | float:
         return float(step)
     except ValueError:
         return step
+
+
+def _numbers(text: str | None) -> float | list[float] | None:
+    """``10`` to a number, ``100,10,1`` to several."""
+    if text is None:
+        return None
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        from thresher.errors import SettingsError
+
+        raise SettingsError(f"lam is a number, or several as 100,10,1, not {text!r}") from None
+    return numbers[0] if len(numbers) == 1 else numbers
 
 
 def _class_weight(text: str | None) -> dict[object, float] | str | None:

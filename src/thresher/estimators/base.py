@@ -40,7 +40,7 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
 
     #: What was learned: it has a ``selection`` and a ``space``.
     _fitted: Any
-    k: int
+    k: int | None
 
     # ── fitting ──────────────────────────────────────────────────────────────────────────────────
 
@@ -66,6 +66,10 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
 
     def _fit(self, source: Source, task: Task, y: Any) -> None:
         """Learn, and leave what was found in ``_fitted``."""
+        raise NotImplementedError
+
+    def _keep(self, run: Any, y: Any) -> None:
+        """Keep what a run has come to, without its data."""
         raise NotImplementedError
 
     def _targets(self, y: Any) -> dict[str, bool]:

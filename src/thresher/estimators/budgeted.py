@@ -195,8 +195,6 @@ class BudgetedRegressor(Budgeted, OnlineRegressor):
     (['x7', 'x31'], True)
     """
 
-    _classifier: ClassVar[str] = "BudgetedClassifier"
-
     def __init__(
         self,
         k: int = 100,

@@ -5,20 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
-
-from thresher.errors import DataError, SettingsError
-from thresher.estimators.base import Task
-from thresher.estimators.classifying import Classifying
+from thresher.estimators.batch_tasks import BatchClassifier
 from thresher.estimators.fgm import FGMEstimator
-from thresher.losses import get_loss
-from thresher.sources.source import Source
-from thresher.targets import sort_labels
-from thresher.working_set.run import FGMRun
 
 
-class FGMClassifier(Classifying, FGMEstimator):
+class FGMClassifier(BatchClassifier, FGMEstimator):
     """Classify by at most k features, found by the Feature Generating Machine [1]_.
 
     Every iteration proposes the B features that the model so far misses most, over all columns, and then solves a
@@ -122,32 +113,3 @@ class FGMClassifier(Classifying, FGMEstimator):
         self.per_class = per_class
         self.class_weight = class_weight
         self.threads = threads
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags
-
-    def _keep(self, run: FGMRun, y: Any) -> None:
-        super()._keep(run, y)
-        if y is None:
-            self.classes_ = np.array(self.selection_.labels)
-
-    def _targets(self, y: Any) -> dict[str, bool]:
-        shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
-        return {"multi_output": len(shape) == 2 and (shape[1] > 1 or hasattr(y, "tocsr"))}
-
-    def _task(self, source: Source, y: Any) -> Task:
-        if get_loss(self.loss).task != "binary":
-            raise SettingsError(f"the {self.loss} loss is not one of two classes: squared_hinge or logistic")
-        if source.multilabel:
-            if y is not None:
-                self.classes_ = np.arange(y.shape[1])
-            return Task(self.loss, multilabel=True)
-        if y is not None:
-            check_classification_targets(y)
-            order = getattr(source, "order", None)  # without the rows of weight 0
-            self.classes_ = np.unique(y if order is None else y[order])
-            if len(sort_labels(self.classes_)) != len(self.classes_):
-                raise DataError("some labels are the same number in double precision: write them as text.")
-        return Task(self.loss)

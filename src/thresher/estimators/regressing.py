@@ -19,8 +19,7 @@ from thresher.sources.source import Source
 class Regressing(RegressorMixin):
     """The model of a number, for an estimator that has a ``selection_``."""
 
-    #: Who predicts classes by the same method, and the losses of this one: for whoever chose a wrong one.
-    _classifier: ClassVar[str]
+    #: The losses there are: for whoever chose a wrong one.
     _own_losses: ClassVar[str] = "squared or huber"
 
     loss: str
@@ -33,7 +32,8 @@ class Regressing(RegressorMixin):
 
     def _task(self, source: Source, y: Any) -> Task:
         if get_loss(self.loss).task != "real":
-            raise SettingsError(f"the {self.loss} loss is for classes: use {self._classifier}, or {self._own_losses}")
+            classifier = type(self).__name__.replace("Regressor", "Classifier")
+            raise SettingsError(f"the {self.loss} loss is for classes: use {classifier}, or {self._own_losses}")
         return Task(self.loss)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from thresher.estimators.online_regressor import OnlineRegressor
 from thresher.memory import DEFAULT_MEMORY
@@ -52,8 +52,6 @@ decay, lazy
     >>> list(model.get_feature_names_out()), model.score(X, y) > 0.85
     (['x7', 'x31'], True)
     """
-
-    _classifier: ClassVar[str] = "MissionClassifier"
 
     def __init__(
         self,

@@ -33,6 +33,13 @@ class Columns(NamedTuple):
         return np.diff(self.indptr).astype(np.uint64)
 
 
+class WholeColumns(NamedTuple):
+    """Columns for a solver, without zeros to leave out: columns x rows, each times its scale."""
+
+    values: NDArray[np.float32]
+    scales: Floats
+
+
 class Family(ABC):
     """Features as elements with 64-bit ids: single features by their keys, groups by their numbers.
 

@@ -63,7 +63,7 @@ class StreamedColumns(Family):
         residuals = np.ascontiguousarray(residuals)
         source = ReadAhead(self.source) if is_file_source(self.source) else self.source
         best = [Proposal(np.empty(0, np.uint64), np.empty(0)) for _ in residuals]
-        share = 0 if self._fits else self.bytes // 4
+        share = 0 if self._fits else self.bytes // 2
         bounds = _native.KeyBounds(len(residuals), share, self.power) if share else None
         begin = 0
         while begin <= _LAST:

@@ -10,41 +10,47 @@ from thresher.families.family import Ids
 from thresher.losses import get_loss
 from thresher.selection import Selection
 from thresher.sources.source import Source
+from thresher.space import FeatureSpace
 from thresher.version import __version__
-from thresher.working_set.fgm import FGMEngine, Found
+from thresher.working_set.found import Found
 from thresher.working_set.reading import Examples
 
 
 def make_selection(
     found: Found,
-    engine: FGMEngine,
     examples: Examples,
     source: Source,
-    plan: dict[str, Any],
+    settings: dict[str, Any],
     *,
-    named: bool = True,
+    rounds: int,
+    plan: dict[str, Any],
+    names: list[str] | None = None,
+    space: FeatureSpace | None = None,
     fingerprint: bool = True,
 ) -> Selection:
-    """What an engine has found, as everybody sees it. Names and a fingerprint of the data may take a reading of it."""
+    """What a method has found, as everybody sees it; a fingerprint of the data may take a reading of it.
+
+    ``space`` says what the keys mean, where that is not what the source's keys do.
+    """
     several = len(found.weights) > 1
-    settings = engine.settings
+    loss = settings["loss"]
     return Selection(
-        names_of(source, found.keys) if named else [f"#{key}" for key in found.keys.tolist()],
+        [f"#{key}" for key in found.keys.tolist()] if names is None else names,
         found.keys,
         found.weights if several else found.weights[0],
         np.zeros(len(found.keys)),
         found.counts,
         found.shifts + 0.0,
-        get_loss(f"rest:{settings.loss}" if several and not source.multilabel else settings.loss),
+        get_loss(f"rest:{loss}" if several and not source.multilabel else loss),
         examples.classes,
-        source.space,
-        {"method": "fgm", **settings.to_dict()},
+        source.space if space is None else space,
+        settings,
         {
             "thresher": __version__,
             "data": source.describe(),
             "fingerprint": source.fingerprint() if fingerprint else None,
             "rows": examples.rows,
-            "iterations": engine.loop.rounds,
+            "iterations": rounds,
             "skipped": examples.skipped,
             "plan": plan,
         },

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,19 +10,11 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.families.family import Family, Floats, Ids
 from thresher.working_set.blocks import BlockProblem
+from thresher.working_set.found import Found
 from thresher.working_set.loop import WorkingSetLoop
 from thresher.working_set.mkl import MKLProblem
 from thresher.working_set.settings import FGMSettings
 from thresher.working_set.worst_case import WorstCase
-
-
-class Found(NamedTuple):
-    """The features of an engine, strongest first; ``weights`` is outputs x features."""
-
-    keys: Ids
-    weights: Floats
-    counts: NDArray[np.uint64]
-    shifts: Floats
 
 
 class FGMEngine:
@@ -69,6 +61,11 @@ class FGMEngine:
             tolerance=self.settings.inner_tol,
             team=self.team,
         )
+
+    @property
+    def rounds(self) -> int:
+        """Iterations done."""
+        return self.loop.rounds
 
     def step(self) -> bool:
         """One iteration of Algorithm 1; False at the end."""

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from thresher.families.family import Columns, Floats, Ids
+from thresher.families.family import Ids
 
 
 class Problem(Protocol):
     """One output's small exact problem over the features that were proposed to it."""
 
-    def add(self, ids: Ids, columns: Columns) -> None:
-        """Take in a block of proposed features."""
+    def add(self, ids: Ids, columns: Any) -> None:
+        """Take in a block of proposed features; their columns in the form that proposer and problem agree on."""
 
     def solve(self) -> None:
         """Solve over all that was taken in."""
-
-    @property
-    def residual(self) -> Floats:
-        """The slope of the loss in each row, after the last `solve`."""
 
 
 P = TypeVar("P", bound=Problem)
@@ -29,7 +25,7 @@ P_contra = TypeVar("P_contra", bound=Problem, contravariant=True)
 class Proposer(Protocol[P_contra]):
     """Says which features come next."""
 
-    def propose(self, problems: Sequence[P_contra]) -> list[tuple[Ids, Columns] | None]:
+    def propose(self, problems: Sequence[P_contra]) -> Sequence[tuple[Ids, Any] | None]:
         """A block for each problem, or None for one that is done."""
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.batch import Batch, Cursor
 from thresher.errors import DataError, SettingsError
+from thresher.families.rows import RowStore
 from thresher.families.stored import Store
 from thresher.losses import Loss
 from thresher.sources.arrays import DenseSource
@@ -26,13 +27,13 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class Examples:
-    """All rows: their columns (None where they do not fit), targets and weights.
+    """All rows: their columns (None where they do not fit) or the rows themselves, targets and weights.
 
     ``y`` is outputs x rows, as the loss takes them: one output for numbers and for two classes, otherwise one for
     each class against the rest, or for each label.
     """
 
-    store: Store | None
+    store: Store | RowStore | None
     y: NDArray[np.float64]
     weight: NDArray[np.float64]
     classes: list[Label] | None
@@ -57,7 +58,9 @@ class Reader:
         room: Callable[[int], int] | None = None,
         batch_rows: int = DEFAULT_ROWS,
         tell: Callable[[Batch, Cursor], None] | None = None,
+        rows: bool = False,
     ) -> None:
+        self.rows = rows  # keep rows rather than columns
         self.source = source
         self.loss = loss
         self.team = team
@@ -72,7 +75,8 @@ class Reader:
     def read(self, class_weight: Mapping[Any, float] | str | None = None) -> Examples:
         """Go through the data."""
         self._check_classes()
-        unfinished, skipped = self._dense() if type(self.source) is DenseSource else self._sparse()
+        whole = type(self.source) is DenseSource and not self.rows
+        unfinished, skipped = self._dense() if whole else self._sparse()
         if not self._labels or not sum(map(len, self._labels)):
             raise DataError(f"{self.source.describe()}: there is no row to learn from.")
         labels = np.concatenate(self._labels)
@@ -88,10 +92,12 @@ class Reader:
             weight *= _class_factors(class_weight, classes, numbers)
         return Examples(self._finished(unfinished, weight), y, weight, classes, skipped)
 
-    def _finished(self, store: _native.ColumnStore | NDArray[Any] | None, weight: NDArray[np.float64]) -> Store | None:
+    def _finished(
+        self, store: _native.ColumnStore | RowStore | NDArray[Any] | None, weight: NDArray[np.float64]
+    ) -> Store | RowStore | None:
         if isinstance(store, _native.ColumnStore):
             store.finish(self.team, weight)
-        if store is None or isinstance(store, _native.ColumnStore):
+        if store is None or isinstance(store, (_native.ColumnStore, RowStore)):
             return store
         return (_native.DenseColumns32 if store.dtype == np.float32 else _native.DenseColumns64)(store, weight)
 
@@ -123,11 +129,11 @@ class Reader:
             x = np.ascontiguousarray(x)
         return x, 0
 
-    def _sparse(self) -> tuple[_native.ColumnStore | None, int]:
+    def _sparse(self) -> tuple[_native.ColumnStore | RowStore | None, int]:
         source = self.source
         if is_file_source(source) and source.rewindable:
             source = ReadAhead(source)
-        store: _native.ColumnStore | None = _native.ColumnStore()
+        store: _native.ColumnStore | RowStore | None = RowStore() if self.rows else _native.ColumnStore()
         skipped = rows = 0
         for batch, cursor in source.batches(self.batch_rows):
             rows += len(batch)

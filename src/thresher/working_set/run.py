@@ -1,65 +1,75 @@
-"""Driving the Feature Generating Machine over a source: reading, rounds, checkpoints, validation, progress."""
+"""Driving a working-set method over a source: reading, rounds, checkpoints, validation, progress."""
 
 from __future__ import annotations
 
 import logging
 import os
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from thresher import _native
 from thresher.batch import Batch, Cursor
 from thresher.checkpoint import Checkpoint
 from thresher.container import check_folder
 from thresher.errors import FileFormatError, SettingsError
-from thresher.families.family import Family
-from thresher.families.stored import StoredColumns
-from thresher.families.streamed import StreamedColumns
-from thresher.families.structure import Structure
 from thresher.losses import get_loss
-from thresher.memory import show_size
 from thresher.online.run import Progress
 from thresher.selection import Selection
 from thresher.sources.source import Source
-from thresher.working_set.answer import make_selection
-from thresher.working_set.fgm import FGMEngine, Found
-from thresher.working_set.plan import FGMPlan
+from thresher.working_set.found import Found
 from thresher.working_set.reading import Examples, Reader
 from thresher.working_set.run_settings import RunSettings
-from thresher.working_set.settings import FGMSettings
 from thresher.working_set.validation import Validation
 from thresher.working_set.watch import Watch
 
 log = logging.getLogger(__name__)
 
 
-class FGMRun:
-    """One fit: made, then `run` to the end or to an interrupt; usable either way once a round is done."""
+class Engine(Protocol):
+    """What a run drives: a method's loop, a round a `step`."""
 
-    def __init__(
-        self, source: Source, settings: FGMSettings, how: RunSettings, family: str | Structure = "linear"
-    ) -> None:
-        if isinstance(family, Structure):
-            family.check(source.space.size, settings)
-        elif family != "linear":
-            raise SettingsError(f'family is "linear", thresher.Groups or thresher.Tree, not {family!r}')
-        elif source.space.size is not None and settings.k > source.space.size and not how.lenient:
-            raise SettingsError(f"k = {settings.k} of {source.space.size} columns: ask for no more than there are")
+    #: What each round came to.
+    path: list[dict[str, float]]
+
+    @property
+    def rounds(self) -> int:
+        """How many are done."""
+
+    def step(self) -> bool:
+        """One round; False at the end."""
+
+    def found(self) -> Found:
+        """The features so far."""
+
+    def state(self) -> dict[str, Any]:
+        """All that going on needs, as arrays; the data is read again."""
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on where the engine that gave ``state`` stood; KeyError or ValueError unless it fits."""
+
+
+E = TypeVar("E", bound=Engine)
+
+
+class WorkingSetRun(ABC, Generic[E]):
+    """One fit: made, then `run` to the end or to an interrupt; usable either way once a round is done.
+
+    A subclass says how its engine is made of the examples, and how its answer is made of what that found.
+    """
+
+    def __init__(self, source: Source, settings: Any, how: RunSettings, expected: int) -> None:
+        self.source = source
         self.settings = settings
         self.how = how
         self.team = _native.Team(how.threads)
-        self.engine: FGMEngine | None = None
+        self.engine: E | None = None
         self.examples: Examples | None = None
         self.validation = None if how.validation is None else Validation(how.validation, how.patience)
-        self._structure = None if isinstance(family, str) else family
-        self.plan = FGMPlan.of(settings, how.memory)
-        if source.total_rows is not None:
-            self.plan.check(source.total_rows)
-        self.source = source.limited(self.plan.limits)
         self._complete: dict[str, Any] | None = None  # the engine's state after the last whole iteration
         self._saved = time.monotonic()
-        self._watch = Watch(source, -(-settings.k // settings.proposed(1)))
+        self._watch = Watch(source, expected)
         if how.checkpoint is not None:
             check_folder(how.checkpoint)
         if not source.rewindable and (how.checkpoint is not None or not source.space.invertible):
@@ -75,7 +85,7 @@ class FGMRun:
         assert self.engine is not None
         try:
             while not self._enough() and self.engine.step():
-                self._check_selected()
+                self._check_round()
                 self._validate()
                 self._complete = self._state()
                 self._watch.at(self.rounds)
@@ -88,7 +98,7 @@ class FGMRun:
     @property
     def rounds(self) -> int:
         """Iterations done."""
-        return 0 if self.engine is None else self.engine.loop.rounds
+        return 0 if self.engine is None else self.engine.rounds
 
     @property
     def usable(self) -> bool:
@@ -107,12 +117,38 @@ class FGMRun:
     def path(self) -> list[dict[str, float]]:
         """What each iteration came to."""
         assert self.engine is not None
-        if self.validation is None:
-            return self.engine.path
-        # An interrupt may have come between an iteration and its score.
-        return [
-            {**entry, "score": score} for entry, score in zip(self.engine.path, self.validation.scores, strict=False)
-        ]
+        return self.engine.path if self.validation is None else self.validation.scored(self.engine.path)
+
+    # ── what a method says ───────────────────────────────────────────────────────────────────────
+
+    #: Whether the examples are to be kept as rows rather than as columns.
+    _wants_rows = False
+
+    @abstractmethod
+    def _make_engine(self, examples: Examples) -> E:
+        """The engine for these examples, if they and their problems fit into the memory."""
+
+    @abstractmethod
+    def _selection(self, found: Found, *, told: bool = True) -> Selection:
+        """With its names and where it came from, or only to predict with."""
+
+    @abstractmethod
+    def _method(self) -> dict[str, Any]:
+        """What a checkpoint must agree in, besides data and settings."""
+
+    def _room(self) -> Callable[[int], int] | None:
+        """Bytes that the features of so many rows may take; None: any."""
+        return None
+
+    def _check_rows(self, rows: int) -> None:
+        """Raise where so many rows do not fit."""
+
+    def _check_round(self) -> None:
+        """Raise where what a round came to does not fit."""
+
+    def _scored(self) -> bool:
+        """Whether the validation is to score what the last round came to."""
+        return True
 
     # ── on the way ───────────────────────────────────────────────────────────────────────────────
 
@@ -124,69 +160,32 @@ class FGMRun:
             get_loss(self.settings.loss),
             self.team,
             multilabel=self.how.multilabel,
-            room=self.plan.columns if self.plan.memory else None,
+            room=self._room(),
             batch_rows=self.how.batch_rows,
             tell=self._seen,
+            rows=self._wants_rows,
         )
         self.examples = examples = reader.read(self.how.class_weight)
-        self.plan = FGMPlan.of(self.settings, self.how.memory, len(examples.y))
-        self.plan.check(examples.rows)
-        self.engine = FGMEngine(self._family(examples), self.settings, examples.y, examples.weight, self.team)
+        self.engine = self._make_engine(examples)
         if self.how.checkpoint is not None and os.path.exists(self.how.checkpoint) and not self.how.restart:
             self._resume(self.how.checkpoint)
 
-    def _family(self, examples: Examples) -> Family:
-        power = self.settings.power
-        if examples.store is not None:
-            stored = StoredColumns(
-                examples.store, self.team, power=power, total=float(examples.weight.sum()), source=self.source
-            )
-            return stored if self._structure is None else self._structure.over(stored)
-        if self._structure is not None:
-            raise SettingsError(
-                f"groups and trees need their columns in memory, and these take more than the "
-                f"{show_size(self.plan.columns(examples.rows))} that memory = {show_size(self.plan.memory)} leaves: "
-                "give more memory"
-            )
-        return StreamedColumns(
-            self.source,
-            examples.rows,
-            memory=self.plan.columns(examples.rows),
-            power=power,
-            weights=examples.weight,
-            batch_rows=self.how.batch_rows,
-            tell=lambda batch: self._watch.at(self.rounds),
-        )
-
-    def _check_selected(self) -> None:
-        assert self.engine is not None
-        self.plan.check_selected(self.engine.targets.shape[1], self.engine.bytes)
+    def _seen(self, batch: Batch, cursor: Cursor) -> None:
+        self._watch.seen(batch, cursor)
+        self._check_rows(self._watch.rows)
 
     def _enough(self) -> bool:
         return self.validation is not None and self.validation.enough
 
     def _validate(self) -> None:
-        if self.validation is not None:
+        if self.validation is not None and self._scored():
             assert self.engine is not None
             found = self.engine.found()
-            self.validation.take(found, self._selection(found, told=False))
-
-    def _selection(self, found: Found, *, told: bool = True) -> Selection:
-        """With its names and where it came from, or only to predict with."""
-        assert self.engine is not None
-        assert self.examples is not None
-        engine = self.engine
-        plan = self.plan.to_dict(self.examples.rows, engine.family.bytes, engine.bytes)
-        fingerprint = told and not self.how.lenient
-        return make_selection(found, engine, self.examples, self.source, plan, named=told, fingerprint=fingerprint)
+            self.validation.take(self.rounds, found, self._selection(found, told=False))
 
     def _state(self) -> dict[str, Any]:
         assert self.engine is not None
         return {**self.engine.state(), **({} if self.validation is None else self.validation.state())}
-
-    def _seen(self, batch: Batch, cursor: Cursor) -> None:
-        self._watch.seen(batch, cursor)
-        self.plan.check(self._watch.rows)  # of one output at least; of all of them once they are known
 
     def save(self) -> None:
         """Write the checkpoint, if one was asked for: as it was after the last whole iteration."""
@@ -205,9 +204,8 @@ class FGMRun:
         weights = self.how.class_weight
         return {
             "data": self.source.fingerprint(),
-            "method": "fgm",
+            **self._method(),
             **self.settings.to_dict(),
-            "family": "linear" if self._structure is None else self._structure.fingerprint(),
             "class_weight": sorted(map(str, weights.items())) if isinstance(weights, Mapping) else weights,
             "validation": None if self.how.validation is None else self.how.validation.fingerprint(),
         }
@@ -222,4 +220,4 @@ class FGMRun:
             self._complete = saved.engine
         except (KeyError, ValueError, IndexError) as error:
             raise FileFormatError(f"{os.fspath(path)}: not a checkpoint in order ({error}).") from None
-        log.info("resumed from %s after %d iterations", os.fspath(path), self.engine.loop.rounds)
+        log.info("resumed from %s after %d iterations", os.fspath(path), self.engine.rounds)

@@ -9,48 +9,57 @@ from numpy.typing import NDArray
 
 from thresher.selection import Selection, evaluate
 from thresher.sources.source import Source
-from thresher.working_set.fgm import Found
+from thresher.working_set.found import Found
 
 
 class Validation:
-    """Scores every iteration, and keeps what the best one had found.
+    """Scores iterations, and keeps what the best one had found.
 
     Parameters
     ----------
     source : Source
         Rows with their targets.
     patience : int
-        Iterations without a better score after which it is enough.
+        Scores without a better one after which it is enough.
     """
 
     def __init__(self, source: Source, patience: int) -> None:
         self.source = source
         self.patience = patience
-        self.scores: list[float] = []
+        self.scores: dict[int, float] = {}  # by the number of the iteration, from 1
         self.best: Found | None = None
 
-    def take(self, found: Found, selection: Selection) -> None:
+    def take(self, iteration: int, found: Found, selection: Selection) -> None:
         """An iteration: what it found, and the same as a model."""
         told = evaluate(selection, self.source)
         score = float(told.get("accuracy", told.get("r2", told.get("micro_f1", -np.inf))))
-        if self.best is None or score > max(self.scores):
+        if self.best is None or score > max(self.scores.values()):
             self.best = found
-        self.scores.append(score)
+        self.scores[iteration] = score
 
     @property
     def enough(self) -> bool:
         """Whether it has got no better for too long."""
-        return bool(self.scores) and len(self.scores) - 1 - int(np.argmax(self.scores)) > self.patience
+        scores = list(self.scores.values())
+        return bool(scores) and len(scores) - 1 - int(np.argmax(scores)) > self.patience
+
+    def scored(self, path: list[dict[str, float]]) -> list[dict[str, float]]:
+        """What each iteration came to, with its score. (An interrupt may have come between the two.)"""
+        scores = self.scores
+        return [{**entry, "score": scores[i]} if i in scores else entry for i, entry in enumerate(path, 1)]
 
     def state(self) -> dict[str, NDArray[Any]]:
         """What going on needs."""
-        state: dict[str, NDArray[Any]] = {"scores": np.array(self.scores)}
+        state: dict[str, NDArray[Any]] = {
+            "scores": np.array(list(self.scores.values())),
+            "scored": np.array(list(self.scores), np.int64),
+        }
         if self.best is not None:
             state |= {f"best_{name}": values for name, values in self.best._asdict().items()}
         return state
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         """Go on where the one that gave ``state`` stood."""
-        self.scores = state["scores"].tolist()
+        self.scores = dict(zip(state["scored"].tolist(), state["scores"].tolist(), strict=True))
         if self.scores:
             self.best = Found(*(state[f"best_{name}"] for name in Found._fields))

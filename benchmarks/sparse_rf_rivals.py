@@ -1,0 +1,122 @@
+"""What Sparse Random Features are compared with: kernel machines, all random features, Nyström, boosting."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thresher import _native
+from thresher.batch import Batch
+from thresher.families.drawn import DrawnFunctions
+from thresher.space import Drawn, FeatureSpace
+
+Array = np.ndarray[Any, Any]
+#: Rows whose random features are made at a time.
+BLOCK = 4096
+
+
+class Fit(NamedTuple):
+    """A model as the tables show it."""
+
+    functions: int
+    predict: Callable[[Array], Array]
+    seconds: float
+
+
+def batch_of(x: Array) -> Batch:
+    """Dense rows as functions take them."""
+    rows, columns = x.shape
+    keys = np.tile(np.arange(columns, dtype=np.uint64), rows)
+    return Batch(np.arange(rows + 1, dtype=np.int64) * columns, keys, np.ascontiguousarray(x, np.float32).ravel())
+
+
+def functions_of(kernel: str, gamma: float, count: int, inputs: int, seed: int = 0) -> DrawnFunctions:
+    """The first so many random functions of a kernel."""
+    space = FeatureSpace("column", inputs).with_drawn(Drawn(kernel, gamma, seed))
+    return DrawnFunctions(space, np.arange(count, dtype=np.uint64), _native.Team(0))
+
+
+def all_random_features(kernel: str, gamma: float, x: Array, y: Array, count: int) -> Fit:
+    """Ridge on all of them (6), λ_N = 1 and features over √D: normal equations, summed up block by block.
+
+    Of two classes the targets are -1 and +1. Single precision, which halves the time of what is all matrix products.
+    """
+    started = time.perf_counter()
+    functions = functions_of(kernel, gamma, count, x.shape[1])
+    scale = np.float32(1.0 / math.sqrt(count))
+    shift = float(y.mean())
+    products, sums = np.eye(count, dtype=np.float32), np.zeros(count)
+    for begin in range(0, len(x), BLOCK):
+        z = functions.values(batch_of(x[begin : begin + BLOCK])) * scale
+        products += z @ z.T
+        sums += z @ (y[begin : begin + BLOCK] - shift)
+    import scipy.linalg
+
+    w = scipy.linalg.solve(products, sums.astype(np.float32), assume_a="pos", overwrite_a=True)
+
+    def predict(rows: Array) -> Array:
+        parts = [rows[i : i + BLOCK] for i in range(0, len(rows), BLOCK)]
+        return np.concatenate([w @ (functions.values(batch_of(part)) * scale) for part in parts]) + shift
+
+    return Fit(count, predict, time.perf_counter() - started)
+
+
+def kernel_machine(kernel: str, gamma: float, x: Array, y: Array, *, classes: bool) -> Fit:
+    """SVC at C = 1, or kernel ridge at α = 1; of any kernel by its formula."""
+    from sklearn.kernel_ridge import KernelRidge
+    from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
+    from sklearn.svm import SVC
+
+    def gram(a: Array, b: Array) -> Array:
+        if kernel == "perceptron":
+            u, v = (np.hstack([math.sqrt(gamma) * z, np.ones((len(z), 1))]) for z in (a, b))
+            u /= np.linalg.norm(u, axis=1, keepdims=True)
+            v /= np.linalg.norm(v, axis=1, keepdims=True)
+            return 1.0 - np.arccos(np.clip(u @ v.T, -1.0, 1.0)) / np.pi
+        return (rbf_kernel if kernel == "gaussian" else laplacian_kernel)(a, b, gamma=gamma)
+
+    started = time.perf_counter()
+    if classes:
+        how: dict[str, Any] = {"kernel": "rbf", "gamma": gamma} if kernel == "gaussian" else {"kernel": gram}
+        machine = SVC(C=1.0, cache_size=1000, **how).fit(x, y)
+        count = int(machine.n_support_.sum())
+        predict: Callable[[Array], Array] = machine.decision_function
+    else:
+        mean = float(y.mean())
+        machine = KernelRidge(alpha=1.0, kernel="precomputed").fit(gram(x, x), y - mean)
+        count = len(x)
+
+        def predict(rows: Array) -> Array:
+            return np.asarray(machine.predict(gram(rows, x)) + mean)
+
+    return Fit(count, predict, time.perf_counter() - started)
+
+
+def boosted(x: Array, y: Array, lam: float, rounds: int, solver: Callable[[], Any]) -> list[tuple[int, float]]:
+    """Boosting with perceptrons (section 3.3): the greedy step (24) by a logistic fit to the slopes' signs.
+
+    Returns (functions, objective) after every round; ``solver`` makes an empty l1 solver.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    team = _native.Team(0)
+    machine = solver()
+    machine.solve(lam, 1e-6, 200, team)
+    path = []
+    ones = np.hstack([x, np.ones((len(x), 1))])
+    for number in range(1, rounds + 1):
+        slopes = machine.slopes
+        wanted = slopes < 0
+        if wanted.all() or not wanted.any():
+            break
+        weak = LogisticRegression(C=1.0, fit_intercept=False, max_iter=50)
+        weak.fit(ones, wanted, sample_weight=np.abs(slopes) / np.abs(slopes).mean())
+        column = np.where(ones @ weak.coef_[0] > 0, math.sqrt(2.0), 0.0).astype(np.float32)
+        machine.add(column[None, :], np.ones(1), team)
+        solved = machine.solve(lam, 1e-6, 200, team)
+        path.append((number, float(solved["objective"])))
+    return path

@@ -1,0 +1,96 @@
+// The l1 solver.
+#include <nanobind/stl/string.h>
+
+#include "bind/floats.hpp"
+#include "bind/team.hpp"
+#include "working_set/l1_solver.hpp"
+
+namespace thresher::bind {
+
+namespace {
+
+using namespace thresher::working_set;
+using Block = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void check_factors(const Floats& factors) {
+  for (std::size_t j = 0; j < factors.shape(0); ++j)
+    if (!(factors.data()[j] > 0.0)) throw nb::value_error("the factors of the penalty must be above zero");
+}
+
+void add(L1Solver& solver, const Block& values, const Floats& factors, ListeningTeam& team) {
+  if (values.shape(1) != solver.rows()) throw nb::value_error("a column is as long as there are rows");
+  if (factors.shape(0) != values.shape(0)) throw nb::value_error("one factor a column is needed");
+  check_factors(factors);
+  freely([&] { solver.add(values.data(), values.shape(0), factors.data(), team); });
+}
+
+void add_sparse(L1Solver& solver, const Array<const std::int64_t>& indptr, const Array<const std::uint32_t>& rows,
+                const Array<const float>& values, const Floats& factors, ListeningTeam& team) {
+  check_columns(indptr, rows, values, factors.shape(0), solver.rows());
+  check_factors(factors);
+  freely([&] { solver.add_sparse(indptr.data(), rows.data(), values.data(), factors.shape(0), factors.data(), team); });
+}
+
+void keep(L1Solver& solver, const Array<const std::int64_t>& columns) {
+  std::vector<std::size_t> kept;
+  std::vector<bool> seen(solver.columns());
+  for (std::size_t i = 0; i < columns.shape(0); ++i) {
+    const std::int64_t j = columns.data()[i];
+    if (j < 0 || static_cast<std::size_t>(j) >= solver.columns() || seen[static_cast<std::size_t>(j)])
+      throw nb::value_error("columns to keep must be there, each once");
+    seen[static_cast<std::size_t>(j)] = true;
+    kept.push_back(static_cast<std::size_t>(j));
+  }
+  solver.keep(kept);
+}
+
+nb::dict solve(L1Solver& solver, double lambda, double tolerance, int most, ListeningTeam& team) {
+  if (!(lambda > 0.0)) throw nb::value_error("lambda must be above zero");
+  const L1Solved solved = freely([&] { return solver.solve(lambda, tolerance, most, team); });
+  nb::dict out;
+  out["objective"] = solved.objective;
+  out["penalty"] = solved.penalty;
+  out["bound"] = solved.bound;
+  out["steps"] = solved.steps;
+  out["sweeps"] = solved.sweeps;
+  return out;
+}
+
+}  // namespace
+
+void bind_l1(nb::module_& m) {
+  nb::class_<L1Solver>(m, "L1Solver")
+      .def(
+          "__init__",
+          [](L1Solver* self, const std::string& loss, const Floats& y, const Floats& weights, bool shift) {
+            if (weights.shape(0) != y.shape(0)) throw nb::value_error("one weight a row is needed");
+            const LossKind kind = loss_kind(loss);
+            if (kind == LossKind::hinge || kind == LossKind::huber)
+              throw nb::value_error("the l1 solver takes the losses squared, squared_hinge and logistic");
+            new (self) L1Solver(RowLoss(Loss{kind, 1.0}, vector_of(y), vector_of(weights), shift));
+          },
+          nb::arg("loss"), nb::arg("y"), nb::arg("weights"), nb::arg("shift"))
+      .def("add", &add, nb::arg("values"), nb::arg("factors"), nb::arg("team"))
+      .def("add_sparse", &add_sparse, nb::arg("indptr"), nb::arg("rows"), nb::arg("values"), nb::arg("factors"), nb::arg("team"))
+      .def("keep", &keep, nb::arg("columns"))
+      .def("solve", &solve, nb::arg("lam"), nb::arg("tolerance"), nb::arg("most"), nb::arg("team"))
+      .def(
+          "restore",
+          [](L1Solver& solver, const Floats& weights, double shift, ListeningTeam& team) {
+            if (weights.shape(0) != solver.columns()) throw nb::value_error("one weight a column is needed");
+            freely([&] { solver.restore(vector_of(weights), shift, team); });
+          },
+          nb::arg("weights"), nb::arg("shift"), nb::arg("team"))
+      .def(
+          "gradient",
+          [](L1Solver& solver, ListeningTeam& team) { return array_of(freely([&] { return solver.gradient(team); })); },
+          nb::arg("team"))
+      .def_prop_ro("weights", [](L1Solver& solver) { return array_of(solver.weights()); })
+      .def_prop_ro("shift", [](L1Solver& solver) { return solver.shift(); })
+      .def_prop_ro("slopes", [](L1Solver& solver) { return array_of(solver.slopes()); })
+      .def_prop_ro("margins", [](L1Solver& solver) { return array_of(solver.margins()); })
+      .def_prop_ro("columns", [](L1Solver& solver) { return solver.columns(); })
+      .def_prop_ro("bytes", [](L1Solver& solver) { return solver.bytes(); });
+}
+
+}  // namespace thresher::bind

@@ -1,0 +1,75 @@
+// Random numbers that are a function of where they stand: seed, function, input and turn.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "base/hash.hpp"
+
+namespace thresher::families {
+
+/// The natural logarithm of a number above zero, by operations that are the same on every machine.
+inline double plain_log(double x) {
+  int exponent = 0;
+  double m = std::frexp(x, &exponent);  // in [½, 1)
+  if (m < 0.70710678118654752440) {
+    m *= 2.0;
+    --exponent;
+  }
+  // 2 artanh z with z = (m - 1) / (m + 1), |z| < 0.172: a short series.
+  const double z = (m - 1.0) / (m + 1.0);
+  const double square = z * z;
+  double series = 0.0;
+  for (int k = 21; k >= 1; k -= 2) series = series * square + 1.0 / static_cast<double>(k);
+  return 2.0 * z * series + static_cast<double>(exponent) * 0.69314718055994530942;
+}
+
+/// The numbers of one random function. `input` is a key; each has any number of turns, and the function has turns of
+/// its own besides.
+class RandomStream {
+ public:
+  RandomStream(std::uint64_t seed, std::uint64_t function)
+      : inputs_(hash_key(function, SpreadSeed(seed))), own_(hash_key(function, SpreadSeed(~seed))) {}
+
+  [[nodiscard]] std::uint64_t bits(std::uint64_t input, std::uint64_t turn) const {
+    return hash_key(hash_key(input, inputs_) + turn, inputs_);
+  }
+  [[nodiscard]] std::uint64_t own_bits(std::uint64_t turn) const { return hash_key(turn, own_); }
+
+  /// Strictly between 0 and 1.
+  [[nodiscard]] static double uniform(std::uint64_t bits) {
+    return (static_cast<double>(bits >> 11) + 0.5) * 0x1.0p-53;
+  }
+  [[nodiscard]] double uniform(std::uint64_t input, std::uint64_t turn) const { return uniform(bits(input, turn)); }
+  [[nodiscard]] double own_uniform(std::uint64_t turn) const { return uniform(own_bits(turn)); }
+
+  /// A pair of independent normal numbers; their turns are 2^16 apart, which no rejection uses up.
+  struct Pair {
+    double first, second;
+  };
+  [[nodiscard]] Pair normals(std::uint64_t input, std::uint64_t turn) const {
+    return polar([&](std::uint64_t t) { return uniform(input, (turn << 16) + t); });
+  }
+  [[nodiscard]] Pair own_normals(std::uint64_t turn) const {
+    return polar([&](std::uint64_t t) { return own_uniform((turn << 16) + t); });
+  }
+
+ private:
+  /// A point of the unit disc, stretched: Marsaglia's polar method.
+  template <class Uniform>
+  static Pair polar(Uniform&& uniform) {
+    for (std::uint64_t t = 0;; t += 2) {
+      const double a = 2.0 * uniform(t) - 1.0;
+      const double b = 2.0 * uniform(t + 1) - 1.0;
+      const double square = a * a + b * b;
+      if (!(square < 1.0 && square > 0.0)) continue;
+      const double stretch = std::sqrt(-2.0 * plain_log(square) / square);
+      return {a * stretch, b * stretch};
+    }
+  }
+
+  SpreadSeed inputs_;
+  SpreadSeed own_;
+};
+
+}  // namespace thresher::families

@@ -1,0 +1,26 @@
+// Compiled with AVX2 switched on; called only after the processor was asked.
+#include "working_set/dense_kernels.hpp"
+
+#if defined(THRESHER_AVX2)
+
+namespace thresher::working_set {
+
+struct Avx2Processor;
+
+void dots_avx2(const float* const* x, const double* r, std::size_t n, double* out) { dots<Avx2Processor>(x, r, n, out); }
+
+void add_columns_avx2(const float* const* x, const double* w, std::size_t n, double* out) {
+  add_columns<Avx2Processor>(x, w, n, out);
+}
+
+void tile_avx2(const float* const* p, const float* const* z, std::size_t n, double (*out)[tile_columns]) {
+  tile<Avx2Processor>(p, z, n, out);
+}
+
+void tile_avx2(const double* const* p, const double* const* z, std::size_t n, double (*out)[tile_columns]) {
+  tile<Avx2Processor>(p, z, n, out);
+}
+
+}  // namespace thresher::working_set
+
+#endif

@@ -1,0 +1,93 @@
+// The columns that Online Substitution keeps, and their weights: the whole state of the method.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "base/team.hpp"
+#include "working_set/step_length.hpp"
+
+namespace thresher::working_set {
+
+/// One feature that came in, and the one that left for it (or none).
+struct Change {
+  static constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t entered;
+  std::uint64_t left;
+};
+
+/// Mean and scale of a column: x stands for (x - mean) · scale. Without a constant in the model the mean counts as 0.
+struct Scaling {
+  double mean = 0.0;
+  double scale = 0.0;
+};
+
+/// What a feature that arrives has come to.
+struct Weakest {
+  std::size_t slot;  // of the kept one that is weakest; `size` is the newcomer
+  double norm;
+};
+
+/// At most `room` columns of `rows` floats with `outputs` weights each, and their Gram matrix (of scaled columns).
+class KeptColumns {
+ public:
+  KeptColumns(std::size_t rows, std::size_t room, std::size_t outputs)
+      : rows_(rows), room_(room), outputs_(outputs), gram_(room * room) {
+    columns_.reserve(room * rows);
+  }
+
+  [[nodiscard]] std::size_t rows() const { return rows_; }
+  [[nodiscard]] std::size_t room() const { return room_; }
+  [[nodiscard]] std::size_t outputs() const { return outputs_; }
+  [[nodiscard]] std::size_t size() const { return ids_.size(); }
+  [[nodiscard]] bool full() const { return size() == room_; }
+  [[nodiscard]] bool has(std::uint64_t id) const;
+  [[nodiscard]] const float* column(std::size_t slot) const { return columns_.data() + slot * rows_; }
+  [[nodiscard]] std::vector<const float*> pointers() const;
+  [[nodiscard]] double* gram(std::size_t slot) { return gram_.data() + slot * room_; }
+  [[nodiscard]] const std::vector<double>& gram() const { return gram_; }
+
+  /// The next slot, its column still to be set.
+  std::size_t append();
+  void set(std::size_t slot, std::uint64_t id, Scaling scaling, const double* weights);
+  void set_column(std::size_t slot, const float* column);
+  /// Products of the column in a slot with all others; its own with itself is one.
+  void set_gram(std::size_t slot, const double* products);
+  /// More slots.
+  void grow(std::size_t room);
+
+  /// Of all rows of weights and the newcomer's, the one of the smallest norm. The newcomer loses ties, and then the larger id.
+  [[nodiscard]] Weakest weakest(const std::vector<double>& weights, const double* newcomer) const;
+
+  /// out[slot * outputs + o] = scale · Σ_r slopes[o * rows + r] · x[r].
+  void dots(const double* slopes, double* out, Team& team) const;
+  /// out[o * rows + r] = Σ weights · scale · x, over all slots in their order (means are left to the constant).
+  void margins(const std::vector<double>& weights, double* out, Team& team) const;
+
+  std::vector<std::uint64_t> ids_;
+  std::vector<Scaling> scalings_;
+  std::vector<double> weights_;  // slot after slot
+
+ private:
+  std::size_t rows_;
+  std::size_t room_;
+  std::size_t outputs_;
+  std::vector<float> columns_;
+  std::vector<double> gram_;  // rows are `room` apart
+};
+
+/// The same sums for columns that are not kept: out[j * outputs + o].
+void dots_of(const std::vector<const float*>& columns, const std::vector<Scaling>& scalings, std::size_t rows,
+             const double* slopes, std::size_t outputs, double* out, Team& team);
+
+/// Mean and scale of each column, by the rows' weights (which sum to one; none: all alike).
+std::vector<Scaling> scalings_of(const std::vector<const float*>& columns, std::size_t rows, const double* weights,
+                                 bool centred, Team& team);
+
+/// Products of one column with others, scaled: what its row of a Gram matrix is.
+void gram_row(const std::vector<const float*>& columns, const std::vector<Scaling>& scalings, const float* column,
+              Scaling scaling, std::size_t rows, const double* weights, std::vector<double>& out, Team& team);
+
+}  // namespace thresher::working_set

@@ -1,0 +1,101 @@
+"""A fit of the Feature Generating Machine: from a source to the features that are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from thresher.errors import SettingsError
+from thresher.families.family import Family
+from thresher.families.rows import RowStore
+from thresher.families.stored import StoredColumns
+from thresher.families.streamed import StreamedColumns
+from thresher.families.structure import Structure
+from thresher.memory import show_size
+from thresher.selection import Selection
+from thresher.sources.source import Source
+from thresher.working_set.answer import make_selection, names_of
+from thresher.working_set.fgm import FGMEngine
+from thresher.working_set.found import Found
+from thresher.working_set.plan import FGMPlan
+from thresher.working_set.reading import Examples
+from thresher.working_set.run import WorkingSetRun
+from thresher.working_set.run_settings import RunSettings
+from thresher.working_set.settings import FGMSettings
+
+
+class FGMRun(WorkingSetRun[FGMEngine]):
+    """A fit of the Feature Generating Machine, over a family of features."""
+
+    settings: FGMSettings
+
+    def __init__(
+        self, source: Source, settings: FGMSettings, how: RunSettings, family: str | Structure = "linear"
+    ) -> None:
+        if isinstance(family, Structure):
+            family.check(source.space.size, settings)
+        elif family != "linear":
+            raise SettingsError(f'family is "linear", thresher.Groups or thresher.Tree, not {family!r}')
+        elif source.space.size is not None and settings.k > source.space.size and not how.lenient:
+            raise SettingsError(f"k = {settings.k} of {source.space.size} columns: ask for no more than there are")
+        self.plan = FGMPlan.of(settings, how.memory)
+        if source.total_rows is not None:
+            self.plan.check(source.total_rows)
+        self._structure = None if isinstance(family, str) else family
+        super().__init__(source.limited(self.plan.limits), settings, how, -(-settings.k // settings.proposed(1)))
+
+    def _make_engine(self, examples: Examples) -> FGMEngine:
+        self.plan = FGMPlan.of(self.settings, self.how.memory, len(examples.y))
+        self.plan.check(examples.rows)
+        return FGMEngine(self._family(examples), self.settings, examples.y, examples.weight, self.team)
+
+    def _family(self, examples: Examples) -> Family:
+        power = self.settings.power
+        if examples.store is not None:
+            assert not isinstance(examples.store, RowStore)
+            stored = StoredColumns(
+                examples.store, self.team, power=power, total=float(examples.weight.sum()), source=self.source
+            )
+            return stored if self._structure is None else self._structure.over(stored)
+        if self._structure is not None:
+            raise SettingsError(
+                f"groups and trees need their columns in memory, and these take more than the "
+                f"{show_size(self.plan.columns(examples.rows))} that memory = {show_size(self.plan.memory)} leaves: "
+                "give more memory"
+            )
+        return StreamedColumns(
+            self.source,
+            examples.rows,
+            memory=self.plan.columns(examples.rows),
+            power=power,
+            weights=examples.weight,
+            batch_rows=self.how.batch_rows,
+            tell=lambda batch: self._watch.at(self.rounds),
+        )
+
+    def _room(self) -> Callable[[int], int] | None:
+        return self.plan.columns if self.plan.memory else None
+
+    def _check_rows(self, rows: int) -> None:
+        self.plan.check(rows)  # of one output at least; of all of them once they are known
+
+    def _check_round(self) -> None:
+        assert self.engine is not None
+        self.plan.check_selected(self.engine.targets.shape[1], self.engine.bytes)
+
+    def _selection(self, found: Found, *, told: bool = True) -> Selection:
+        assert self.engine is not None
+        assert self.examples is not None
+        return make_selection(
+            found,
+            self.examples,
+            self.source,
+            {"method": "fgm", **self.settings.to_dict()},
+            names=names_of(self.source, found.keys) if told else None,
+            rounds=self.rounds,
+            plan=self.plan.to_dict(self.examples.rows, self.engine.family.bytes, self.engine.bytes),
+            fingerprint=told and not self.how.lenient,
+        )
+
+    def _method(self) -> dict[str, Any]:
+        return {"method": "fgm", "family": "linear" if self._structure is None else self._structure.fingerprint()}

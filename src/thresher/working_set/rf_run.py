@@ -1,0 +1,155 @@
+"""A fit of Sparse Random Features: from a source to the functions that are kept."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from thresher.errors import SettingsError
+from thresher.families.drawn import DrawnFunctions, RandomFunctions
+from thresher.families.drawn_columns import DrawnColumns
+from thresher.families.family import Ids
+from thresher.families.kernels import check_kernel
+from thresher.families.rows import RowStore
+from thresher.selection import Selection
+from thresher.sizes import parse_size, show_size
+from thresher.sources.source import Source
+from thresher.space import Drawn, FeatureSpace
+from thresher.working_set.answer import make_selection, names_of
+from thresher.working_set.found import Found
+from thresher.working_set.reading import Examples
+from thresher.working_set.rf_settings import METHOD, SparseRFSettings
+from thresher.working_set.run import WorkingSetRun
+from thresher.working_set.run_settings import RunSettings
+from thresher.working_set.sparse_rf import SparseRFEngine
+
+log = logging.getLogger(__name__)
+
+#: Inputs up to which the names of functions are spelled out: beyond, naming would draw a coefficient for each.
+_NAMED_INPUTS = 4096
+
+
+class SparseRFRun(WorkingSetRun[SparseRFEngine]):
+    """A fit of Sparse Random Features.
+
+    ``functions`` are drawn in place of a kernel's, where given.
+    """
+
+    settings: SparseRFSettings
+    _wants_rows = True
+
+    def __init__(
+        self,
+        source: Source,
+        settings: SparseRFSettings,
+        how: RunSettings,
+        functions: RandomFunctions | None = None,
+    ) -> None:
+        if len(settings.path) > 1 and how.validation is None:
+            raise SettingsError("several lam need a validation to choose by: give validation, or one lam")
+        self._functions = functions
+        if isinstance(settings.gamma, float | int):
+            check_kernel(self._drawn(settings, float(settings.gamma)), source.space.size)
+        super().__init__(source, settings, how, settings.rounds * len(settings.path))
+        self.memory = None if how.memory is None else parse_size(how.memory)
+        self.space = source.space
+
+    def _drawn(self, settings: SparseRFSettings, gamma: float) -> Drawn:
+        if self._functions is not None:
+            return self._functions.drawn(settings.seed)
+        return Drawn(settings.kernel, gamma, settings.seed, settings.q)
+
+    def _make_engine(self, examples: Examples) -> SparseRFEngine:
+        store = examples.store
+        if not isinstance(store, RowStore):
+            raise SettingsError("sparse-rf keeps the rows in memory, and they do not fit: give more memory")
+        self._check_memory(examples, store)
+        self.space = self._drawn_space(store)
+        family = DrawnColumns(self.space, store, self.team)
+        return SparseRFEngine(family, self.settings, examples.y, examples.weight, self.team)
+
+    def _drawn_space(self, store: RowStore) -> FeatureSpace:
+        gamma = self.settings.gamma
+        if isinstance(gamma, str):
+            inputs = self.source.space.size or len(store.inputs())
+            gamma = 1.0 / max(inputs * store.variance(), 1e-300)
+        return self.source.space.with_drawn(self._drawn(self.settings, float(gamma)))
+
+    def _check_memory(self, examples: Examples, store: RowStore) -> None:
+        """At least a round's columns must fit beside the rows."""
+        if self.memory is None:
+            return
+        needed = store.bytes + 4 * examples.rows * self.settings.draws * (1 + len(examples.y))
+        if needed > self.memory:
+            raise SettingsError(
+                f"{examples.rows} rows and {self.settings.draws} functions at a time take {show_size(needed)}: give "
+                "more memory, or draw fewer at a time (draws)"
+            )
+
+    def _room(self) -> Callable[[int], int] | None:
+        memory = self.memory
+        return None if memory is None else lambda rows: memory // 2
+
+    def _selection(self, found: Found, *, told: bool = True) -> Selection:
+        assert self.examples is not None
+        settings = self.settings
+        if told and not len(found.keys):
+            log.warning("lam = %s is so large that no function is kept: the model is a constant", settings.lam)
+        return make_selection(
+            found,
+            self.examples,
+            self.source,
+            {"method": METHOD, **settings.to_dict()},
+            names=self._names(found.keys) if told else None,
+            rounds=self.rounds,
+            plan=self.plan(),
+            space=self.space,
+            fingerprint=told and not self.how.lenient,
+        )
+
+    def _names(self, keys: Ids) -> list[str]:
+        assert self.examples is not None
+        store = self.examples.store
+        assert isinstance(store, RowStore)
+        inputs = np.arange(self.space.size, dtype=np.uint64) if self._small else store.inputs()
+        functions = DrawnFunctions(self.space, keys, self.team)
+        if len(inputs) > _NAMED_INPUTS:
+            return [f"{self.space.drawn.kernel} {key}" for key in keys.tolist()] if self.space.drawn else []
+        return functions.names(inputs, names_of(self.source, inputs))
+
+    @property
+    def _small(self) -> bool:
+        return self.space.kind == "column" and 0 < (self.space.size or 0) <= _NAMED_INPUTS
+
+    def plan(self) -> dict[str, int]:
+        """Where the memory goes, in bytes."""
+        assert self.engine is not None
+        assert self.examples is not None
+        rows, outputs = self.engine.targets.shape[1], len(self.engine.targets)
+        store = self.examples.store
+        parts = {
+            "memory": self.memory or 0,
+            "inputs": store.bytes if isinstance(store, RowStore) else 0,
+            "rows": 8 * rows * (1 + 6 * outputs),
+            "columns": sum(problem.bytes for problem in self.engine.problems),
+        }
+        return {**parts, "total": sum(parts.values()) - parts["memory"]}
+
+    def _method(self) -> dict[str, Any]:
+        return {"method": METHOD, "functions": None if self._functions is None else self._functions.name}
+
+    def _scored(self) -> bool:
+        assert self.engine is not None
+        return self.engine.stage_done
+
+
+def sparse_rf_run(source: Source, how: RunSettings, kernel: str | RandomFunctions, **settings: Any) -> SparseRFRun:
+    """A run with the functions of a kernel, or with functions of the user's own."""
+    if isinstance(kernel, RandomFunctions):
+        return SparseRFRun(source, SparseRFSettings(kernel=kernel.name, **settings), how, kernel)
+    if not isinstance(kernel, str):
+        raise SettingsError(f"kernel is the name of one, or thresher.RandomFunctions, not {kernel!r}")
+    return SparseRFRun(source, SparseRFSettings(kernel=kernel, **settings), how)

@@ -1,0 +1,302 @@
+"""Driving a method over features that arrive: labels, memory, checkpoints, progress, and the answer."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher import _native
+from thresher.batch import Cursor
+from thresher.checkpoint import Checkpoint
+from thresher.container import check_folder
+from thresher.errors import DataError, FileFormatError, SettingsError
+from thresher.families.arrivals import FamilyColumns, MatrixColumns, Numbered
+from thresher.families.stored import StoredColumns
+from thresher.families.stream import FeatureStream
+from thresher.losses import get_loss
+from thresher.memory import parse_size, resident, show_size
+from thresher.online.run import Progress
+from thresher.selection import Selection
+from thresher.sources.arrays import DenseSource
+from thresher.sources.scan import as_source
+from thresher.sources.source import Source
+from thresher.space import FeatureSpace
+from thresher.version import __version__
+from thresher.working_set.answer import names_of
+from thresher.working_set.next_to_arrive import NextToArrive
+from thresher.working_set.reading import Examples, Reader
+from thresher.working_set.run_settings import RunSettings
+from thresher.working_set.streaming import problem_of
+from thresher.working_set.substitution import SubstitutionEngine, Targets
+from thresher.working_set.substitution_settings import SubstitutionSettings
+
+log = logging.getLogger(__name__)
+
+
+class BrokenStream(DataError):
+    """A stream that failed midway; ``selection`` is what had been found by then (None before the first block)."""
+
+    selection: Selection | None = None
+
+
+class StreamRun:
+    """One fit: made, then `run` to the end or to an interrupt; usable either way once a block has arrived.
+
+    Parameters
+    ----------
+    data : FeatureStream or Source
+        A source's rows are read first; its columns then arrive in the order of their keys.
+    y, sample_weight : array-like, optional
+        Labels and importance of the rows, for a stream. (A source brings its own.)
+    """
+
+    def __init__(
+        self,
+        data: FeatureStream | Source,
+        settings: SubstitutionSettings,
+        how: RunSettings,
+        y: Any = None,
+        sample_weight: Any = None,
+    ) -> None:
+        self.settings = settings
+        self.how = how
+        self.team = _native.Team(how.threads)
+        self.source = data if isinstance(data, Source) else None
+        self._given = None if isinstance(data, Source) else data
+        self.examples = self._read(y, sample_weight)
+        self.stream = self._given if self._given is not None else self._stream_of(self.examples)
+        self._before = 0  # features of streams before this one
+        self._memory = None if how.memory is None else parse_size(how.memory)
+        rows = self.examples.rows
+        self.block = self._planned(rows)
+        self.proposer = NextToArrive(
+            self.stream,
+            self._long,
+            scans=settings.scans,
+            order=settings.order,
+            seed=settings.seed,
+            keep=self._keep,
+            block=self.block,
+        )
+        even = bool((self.examples.weight == self.examples.weight[0]).all())
+        targets = Targets(np.ascontiguousarray(self.examples.y), None if even else self.examples.weight)
+        self.engine = SubstitutionEngine(
+            self.proposer, settings, targets, self.team, lambda part: problem_of(settings, part, self.stream, self.team)
+        )
+        self._started = self._saved = time.monotonic()
+        self._resident = self._most_resident = resident()
+        if how.checkpoint is not None:
+            check_folder(how.checkpoint)
+            if os.path.exists(how.checkpoint) and not how.restart:
+                self._resume(how.checkpoint)
+
+    # ── before the first feature ─────────────────────────────────────────────────────────────────
+
+    def _read(self, y: Any, sample_weight: Any) -> Examples:
+        """Labels, and of a source the columns too."""
+        source = self.source
+        self._keep: NDArray[np.int64] | None = None
+        if source is None:
+            assert self._given is not None
+            y = self._given.labels if y is None else y
+            if y is None:
+                raise DataError("a stream of features has no labels: pass y.")
+            rows = y.shape[0] if hasattr(y, "shape") else len(y)
+            if self._given.rows is not None and self._given.rows != rows:
+                raise DataError(f"y has {rows} entries, and columns {self._given.rows}: they must be as many.")
+            source = as_source(np.zeros((rows, 1), np.float32), y, weight=sample_weight)
+            assert isinstance(source, DenseSource)
+            self._keep = source.order
+            self._long = rows
+        loss = get_loss(self.settings.loss)
+        reader = Reader(source, loss, self.team, multilabel=self.how.multilabel, batch_rows=self.how.batch_rows)
+        examples = reader.read(self.how.class_weight)
+        if self.source is not None:
+            self._long = examples.rows
+        return examples
+
+    def _stream_of(self, examples: Examples) -> FeatureStream:
+        """The columns of a source. Rows may leave one constant by no mistake: it is passed over."""
+        source, store = self.source, examples.store
+        assert source is not None
+        if isinstance(source, DenseSource):
+            x = source.x if source.order is None else source.x[source.order]
+            return FeatureStream(MatrixColumns(np.asarray(x), None), on_error="skip")
+        assert isinstance(store, _native.ColumnStore)
+        family = StoredColumns(store, self.team, power=0.0)
+        return FeatureStream(FamilyColumns(family, store.keys, source.describe()), on_error="skip")
+
+    def _planned(self, rows: int) -> int:
+        """Columns of a block: what memory is left for, besides the k that are kept."""
+        kept = self._kept_bytes(rows)
+        if self._memory is None:
+            return self.stream.block_for(rows)
+        left = self._memory - kept
+        each = 8 * rows + 16 * self.settings.k  # a block as it is read, and as it is used; its products
+        if left < each:
+            raise SettingsError(
+                f"{self.settings.k} columns of {rows} rows take {show_size(kept)}: give at least "
+                f"{show_size(kept + each)} of memory, or keep fewer features"
+            )
+        return min(self.stream.block_for(rows), left // each)
+
+    def _kept_bytes(self, rows: int) -> int:
+        outputs = len(self.examples.y)
+        sets = outputs if self.settings.per_class else 1
+        return sets * (4 * rows * self.settings.k + 8 * self.settings.k**2) + 8 * rows * (2 + 4 * outputs)
+
+    @property
+    def space(self) -> FeatureSpace:
+        """What the keys mean."""
+        if self.source is not None:
+            return self.source.space
+        space = self.stream.space
+        return space if space.size is None else replace(space, size=self._before + space.size)
+
+    # ── on the way ───────────────────────────────────────────────────────────────────────────────
+
+    def run(self, progress: Callable[[Progress], None] | None = None) -> None:
+        """Take what arrives until the end. Ctrl-C saves the checkpoint, if there is one, and comes out again."""
+        try:
+            while self.engine.step():
+                self._most_resident = max(self._most_resident, resident())
+                if progress is not None:
+                    progress(self.progress())
+                if self.how.checkpoint is not None and time.monotonic() - self._saved >= self.how.every:
+                    self.save()
+        except KeyboardInterrupt:
+            self.save()
+            raise
+        except Exception as error:
+            broken = BrokenStream(str(error) if isinstance(error, DataError) else f"the stream failed: {error!r}")
+            broken.selection = self.selection() if self.usable else None
+            self.save()
+            raise broken from error
+        if self.stream.skipped.counts:
+            told = "; ".join(f"{count} {fault}" for fault, count in self.stream.skipped.counts.items())
+            log.warning("%s: columns were passed over: %s", self.stream.describe(), told)
+
+    @property
+    def usable(self) -> bool:
+        """Whether there is something to select from."""
+        return any(len(problem.kept_ids()) for problem in self.engine.problems)
+
+    @property
+    def arrived(self) -> int:
+        """Features so far, of all scans."""
+        return self.proposer.arrived
+
+    def progress(self) -> Progress:
+        """How far it has come: the rows of a run of features are its features."""
+        return Progress(
+            rows=self.arrived,
+            features=self.arrived,
+            passes=self.settings.scans,
+            passes_done=min(self.proposer.scan, self.settings.scans - 1),
+            read=0,
+            total_bytes=None,
+            rows_in_pass=self.proposer.reached,
+            total_rows=self.stream.size,
+            seconds=time.monotonic() - self._started,
+            grown=self._most_resident - self._resident,
+        )
+
+    def plan(self) -> dict[str, int]:
+        """Where the memory goes, in bytes."""
+        rows = self.examples.rows
+        parts = {"kept": self._kept_bytes(rows), "block": self.block * (8 * rows + 16 * self.settings.k)}
+        return {"memory": self._memory or 0, **parts, "total": sum(parts.values())}
+
+    def selection(self) -> Selection:
+        """What was found."""
+        engine = self.engine
+        found = engine.found()
+        several = len(found.weights) > 1
+        known = engine.names
+        if self.source is not None:
+            names = names_of(self.source, found.keys)
+        elif self.space.invertible:
+            names = self.space.decode(found.keys)
+        else:
+            names = [known.get(key) or f"#{key}" for key in found.keys.tolist()]
+        of = self.stream if self.source is None else self.source
+        return Selection(
+            names,
+            found.keys,
+            found.weights if several else found.weights[0],
+            np.zeros(len(found.keys)),
+            found.counts,
+            found.shifts + 0.0,
+            get_loss(f"rest:{self.settings.loss}" if several and not self.how.multilabel else self.settings.loss),
+            self.examples.classes,
+            self.space,
+            self.settings.to_dict(),
+            {
+                "thresher": __version__,
+                "data": of.describe(),
+                "fingerprint": None if self.how.lenient else of.fingerprint(),
+                "rows": self.examples.rows,
+                "arrived": self.arrived,
+                "skipped": self.examples.skipped,
+                "skipped_columns": dict(self.stream.skipped.counts),
+                "found_by": [problem.facts() for problem in engine.problems],
+                "plan": self.plan(),
+                **({} if self.source is None or self.source.reading() is None else {"reading": self.source.reading()}),
+            },
+        )
+
+    # ── put aside ────────────────────────────────────────────────────────────────────────────────
+
+    def save(self) -> None:
+        """Write the checkpoint, if one was asked for."""
+        if self.how.checkpoint is None:
+            return
+        Checkpoint(
+            identity=self._identity(),
+            passes_done=self.proposer.scan,
+            cursor=Cursor(),
+            labels=list(self.examples.classes or []),
+            engine=self.engine.state(),
+        ).save(self.how.checkpoint)
+        self._saved = time.monotonic()
+
+    def _identity(self) -> dict[str, Any]:
+        weights = self.how.class_weight
+        of = self.stream if self.source is None else self.source
+        return {
+            "data": of.fingerprint(),
+            "labels": _native.hash_bytes(self.examples.y.tobytes() + self.examples.weight.tobytes()),
+            **self.settings.to_dict(),
+            "class_weight": sorted(map(str, weights.items())) if isinstance(weights, Mapping) else weights,
+        }
+
+    def _resume(self, path: str | os.PathLike[str]) -> None:
+        saved = Checkpoint.load(path, self._identity())
+        if not self.stream.rewindable:
+            raise SettingsError(f"{self.stream.describe()} cannot be gone through again to where the checkpoint stands")
+        try:
+            self.engine.restore(saved.engine)
+        except (KeyError, ValueError, IndexError) as error:
+            raise FileFormatError(f"{os.fspath(path)}: not a checkpoint in order ({error}).") from None
+        log.info("resumed from %s after %d features", os.fspath(path), self.arrived)
+
+    def go_on(self, stream: FeatureStream) -> None:
+        """Let further features arrive after those so far, once. Those of a matrix are numbered on."""
+        if stream.space.kind != self.space.kind:
+            raise DataError("features with names after such without, or the reverse: they would not be told apart.")
+        self._before += self.stream.size or 0
+        if isinstance(stream.arrivals, Numbered):
+            stream.arrivals.first = self._before
+        self.stream = stream
+        last = self.proposer
+        self.proposer = NextToArrive(stream, self._long, scans=1, keep=self._keep, block=self.block)
+        self.proposer.arrived = last.arrived
+        self.engine.proposer = self.engine.loop.proposer = self.proposer
+        self.settings = replace(self.settings, scans=1)

@@ -1,0 +1,148 @@
+"""Sparse Random Features: the loop over random draws, its bound, resuming, and the same bits."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import thresher as th
+from tests.reference.kernels import exact
+from thresher.sources.scan import as_source
+from thresher.working_set.rf_run import sparse_rf_run
+from thresher.working_set.run import RunSettings
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(-1, 1, size=(300, 3)).astype(np.float32)
+REAL = (np.sin(3 * X[:, 0]) * X[:, 1] + 0.1 * RNG.normal(size=300)).astype(np.float64)
+SIGNS = np.where(REAL > 0, 1.0, -1.0)
+SMALL: dict[str, Any] = {"method": "sparse-rf", "draws": 20, "rounds": 4}
+
+
+def made(y: Any, how: Any = None, kernel: str = "gaussian", **rest: Any) -> Any:
+    return sparse_rf_run(as_source(X, y), how or RunSettings(threads=1), kernel, **rest)
+
+
+@pytest.mark.parametrize("loss", ["squared", "squared_hinge", "logistic"])
+def test_the_objective_never_rises_and_what_is_dropped_is_gone(loss: str) -> None:
+    run = made(REAL if loss == "squared" else SIGNS, loss=loss, lam=0.5, draws=15, rounds=8)
+    run.run()
+    path = run.path
+    objectives = [entry["objective"] for entry in path]
+    assert all(b <= a * (1 + 1e-12) for a, b in itertools.pairwise(objectives))
+    assert all(entry["bound"] <= entry["objective"] for entry in path)
+    assert [entry["drawn"] for entry in path] == list(range(15, 121, 15))
+    (problem,) = run.engine.problems
+    assert len(problem.ids) == np.count_nonzero(problem.weights) == path[-1]["features"]
+    # The paper's objective (8), from the functions themselves.
+    found = run.selection()
+    margins = found.decision_function(X)
+    y = REAL if loss == "squared" else SIGNS
+    losses = {
+        "squared": lambda: 0.5 * (margins - y) ** 2,
+        "squared_hinge": lambda: np.maximum(0.0, 1.0 - y * margins) ** 2,
+        "logistic": lambda: np.logaddexp(0.0, -y * margins),
+    }[loss]()
+    assert np.isclose(losses.sum() + 0.5 * np.abs(found.weights).sum(), objectives[-1], rtol=1e-6)
+
+
+def test_the_bound_of_corollary_1_holds_on_the_mean_of_twenty_seeds() -> None:
+    """λ‖w‖₁ + Loss of Sparse RF against λ‖w*‖₂ + Loss of kernel ridge, plus 2γ‖w*‖²/D'."""
+    n, kernel_lam = len(X), 1e-2
+    kernel = exact("gaussian", 1.0, X.astype(np.float64), X.astype(np.float64))
+    alpha = np.linalg.solve(kernel + n * kernel_lam * np.eye(n), REAL)
+    norm = float(np.sqrt(alpha @ kernel @ alpha))
+    loss = 0.5 * float(np.mean((kernel @ alpha - REAL) ** 2))
+    lam, smooth = 1e-2, 2.0  # |φ| ≤ √2, so B² = 2; the squared loss has β = 1
+    reference = lam * norm + loss
+    start = 0.5 * float(np.mean(REAL**2))
+    c = np.ceil(2 * (start - reference) / (smooth * norm**2))
+    draws, rounds = 10, 6
+    mean = np.zeros(rounds)
+    for seed in range(20):
+        run = made(REAL, loss="squared", lam=n * lam, draws=draws, rounds=rounds, shift=False, seed=seed)
+        run.run()
+        mean += np.array([entry["objective"] for entry in run.path]) / (20 * n)
+    drawn = draws * np.arange(1, rounds + 1)
+    bound = reference + 2 * smooth * norm**2 / np.maximum(drawn - c, 1e-9)
+    assert (mean <= bound).all()
+    assert mean[-1] <= reference  # the l1 optimum is lower still
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.sampled_from(["gaussian", "perceptron", "binning"]), st.integers(1, 300), st.integers(1, 3))
+def test_the_same_bits_for_any_batch_size_and_threads(kernel: str, batch_rows: int, threads: int) -> None:
+    plain = th.select(X, SIGNS, kernel=kernel, threads=1, **SMALL)
+    other = th.select(sp.csr_matrix(X), SIGNS, kernel=kernel, threads=threads, batch_rows=batch_rows, **SMALL)
+    assert other.keys.tolist() == plain.keys.tolist()
+    assert other.weights.tobytes() == plain.weights.tobytes()
+    assert other.decision_function(X).tobytes() == plain.decision_function(X).tobytes()
+
+
+def test_saved_and_loaded_it_predicts_the_same(tmp_path: Path) -> None:
+    for kernel in ("laplacian", "matern:2.5", "polynomial:2", "binning"):
+        found = th.select(X, SIGNS, kernel=kernel, gamma="scale", random_state=7, **SMALL)
+        found.save(tmp_path / "model.thr")
+        again = th.load(tmp_path / "model.thr")
+        assert again.space == found.space
+        assert again.decision_function(X).tobytes() == found.decision_function(X).tobytes()
+        assert (again.transform(X) != found.transform(X)).nnz == 0
+        assert again.names == found.names
+
+
+def test_k_functions_at_most_and_almost() -> None:
+    for k in (1, 5, 17):
+        found = th.select(X, REAL, loss="squared", lam=1e-3, k=k, **SMALL)
+        assert 0 < len(found) <= k
+    plenty = th.select(X, REAL, loss="squared", lam=1.0, k=500, **SMALL)
+    assert plenty.weights.tolist() == th.select(X, REAL, loss="squared", lam=1.0, **SMALL).weights.tolist()
+
+
+def test_stopped_and_resumed_it_ends_the_same(tmp_path: Path) -> None:
+    how = RunSettings(threads=1, checkpoint=tmp_path / "stand", every=0.0)
+    whole = made(SIGNS, lam=0.5, draws=20, rounds=5)
+    whole.run()
+    stopped = made(SIGNS, how, lam=0.5, draws=20, rounds=5)
+
+    def stop(progress: Any) -> None:
+        if stopped.rounds == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped.run(stop)
+    again = made(SIGNS, how, lam=0.5, draws=20, rounds=5)
+    again.run()
+    assert again.rounds == 5
+    one, other = whole.selection(), again.selection()
+    assert one.keys.tolist() == other.keys.tolist()
+    assert np.allclose(one.weights, other.weights, rtol=1e-3, atol=1e-4)
+    with pytest.raises(th.ResumeError):
+        made(SIGNS, how, lam=0.7, draws=20, rounds=5).run()
+
+
+def test_memory_that_does_not_do() -> None:
+    with pytest.raises(th.SettingsError, match="memory"):
+        th.select(X, SIGNS, memory="4kB", **SMALL)
+
+
+@pytest.mark.parametrize(
+    ("given_", "message"),
+    [
+        ({"method": "fgm", "k": 2, "kernel": "laplacian"}, "fgm has no kernel"),
+        ({"method": "fgm", "k": 2, "lam": 1.0}, "fgm has no lam"),
+        ({"method": "sparse-rf", "B": 3}, "sparse-rf has no B"),
+        ({"method": "sparse-rf", "passes": 3}, "sparse-rf has no passes"),
+        ({"method": "mission", "k": 2, "draws": 5}, "mission has no draws"),
+        ({"method": "b-arda", "k": 2, "lam": [1.0, 2.0]}, "one lam"),
+        ({"method": "mission"}, "k is the number"),
+    ],
+)
+def test_settings_of_other_methods(given_: dict[str, Any], message: str) -> None:
+    with pytest.raises(th.SettingsError, match=message):
+        th.select(X, SIGNS, **given_)
