@@ -49,16 +49,16 @@ class DualAveraging final : public BudgetTable {
     weigh(row, gradient);
     for (std::size_t t = 0; t < tables_.size(); ++t) {
       for (const Member& member : splits_[t].members()) {
-        const double* const moved = move(t, row, member.feature);
+        const double* const moved = move(t, member.feature);
         tables_[t].set(member.slot, copy(t, member.slot, moved) * growth());
       }
       for (const std::uint32_t i : splits_[t].others()) {
-        move(t, row, i);
+        move(t, i);
         consider(t, *asked_.cells()[i]);
       }
       for (const std::uint32_t i : splits_[t].fresh()) {
         if (t == 0) asked_.add(row, i, duals_);
-        move(t, row, i);
+        move(t, i);
         consider(t, *asked_.cells()[i]);
       }
       exchange(t, row);
@@ -168,7 +168,7 @@ class DualAveraging final : public BudgetTable {
   }
 
   /// The gradient of a feature goes into its sums; it is seen once, whatever the number of tables.
-  double* move(std::size_t t, const Row& row, std::size_t i) {
+  double* move(std::size_t t, std::size_t i) {
     Cell& cell = *asked_.cells()[i];
     if (one || t == 0) DualTable::see(cell);
     double* const at = sums(t, cell);
