@@ -31,17 +31,36 @@ void add_sparse(L1Solver& solver, const Array<const std::int64_t>& indptr, const
   freely([&] { solver.add_sparse(indptr.data(), rows.data(), values.data(), factors.shape(0), factors.data(), team); });
 }
 
-void keep(L1Solver& solver, const Array<const std::int64_t>& columns) {
-  std::vector<std::size_t> kept;
+/// Columns that are there, each once.
+std::vector<std::size_t> checked_columns(const L1Solver& solver, const Array<const std::int64_t>& columns) {
+  std::vector<std::size_t> some;
   std::vector<bool> seen(solver.columns());
   for (std::size_t i = 0; i < columns.shape(0); ++i) {
     const std::int64_t j = columns.data()[i];
     if (j < 0 || static_cast<std::size_t>(j) >= solver.columns() || seen[static_cast<std::size_t>(j)])
-      throw nb::value_error("columns to keep must be there, each once");
+      throw nb::value_error("columns must be there, each once");
     seen[static_cast<std::size_t>(j)] = true;
-    kept.push_back(static_cast<std::size_t>(j));
+    some.push_back(static_cast<std::size_t>(j));
   }
-  solver.keep(kept);
+  return some;
+}
+
+void keep(L1Solver& solver, const Array<const std::int64_t>& columns) { solver.keep(checked_columns(solver, columns)); }
+
+/// (members, matrix, shares, added, fine)
+nb::tuple curvature(const L1Solver& solver) {
+  const std::vector<std::size_t> members = solver.members();
+  const Curvature::Saved saved = solver.curvature();
+  return nb::make_tuple(array_of(std::vector<std::int64_t>(members.begin(), members.end())), array_of(saved.matrix),
+                        array_of(saved.shares), saved.added, saved.fine);
+}
+
+void resume(L1Solver& solver, const Array<const std::int64_t>& members, const Floats& matrix, const Floats& shares,
+            double added, bool fine) {
+  const std::size_t n = members.shape(0) + 1;
+  if (matrix.shape(0) != n * (n + 1) / 2 || shares.shape(0) != solver.rows())
+    throw nb::value_error("a curvature of other columns or rows");
+  solver.resume(checked_columns(solver, members), {vector_of(matrix), vector_of(shares), added, fine});
 }
 
 nb::dict solve(L1Solver& solver, double lambda, double tolerance, int most, ListeningTeam& team) {
@@ -81,6 +100,8 @@ void bind_l1(nb::module_& m) {
             freely([&] { solver.restore(vector_of(weights), shift, team); });
           },
           nb::arg("weights"), nb::arg("shift"), nb::arg("team"))
+      .def("curvature", &curvature)
+      .def("resume", &resume, nb::arg("members"), nb::arg("matrix"), nb::arg("shares"), nb::arg("added"), nb::arg("fine"))
       .def(
           "gradient",
           [](L1Solver& solver, ListeningTeam& team) { return array_of(freely([&] { return solver.gradient(team); })); },

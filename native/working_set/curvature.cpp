@@ -97,6 +97,25 @@ void Curvature::keep(const std::vector<std::size_t>& members) {
   stride_ = members_.size();
 }
 
+Curvature::Saved Curvature::save() const {
+  Saved saved{{}, share_, added_, fine_};
+  for (std::size_t a = 0; a < members_.size(); ++a)
+    for (std::size_t b = 0; b <= a; ++b) saved.matrix.push_back(stride_ == 0 ? 0.0 : at(a, b));
+  return saved;
+}
+
+void Curvature::resume(const std::vector<const float*>& columns, const Saved& saved) {
+  clear();
+  members_.insert(members_.end(), columns.begin(), columns.end());
+  resize(members_.size());
+  std::size_t next = 0;
+  for (std::size_t a = 0; a < members_.size(); ++a)
+    for (std::size_t b = 0; b <= a; ++b) matrix_[a * stride_ + b] = saved.matrix[next++];
+  share_ = saved.shares;
+  added_ = saved.added;
+  fine_ = saved.fine;
+}
+
 void Curvature::accumulate(const std::vector<std::uint32_t>& at, const std::vector<double>& weights, std::size_t first,
                            Team& team) {
   if (fine_) accumulate_in<double>(at, weights, first, team);

@@ -30,6 +30,17 @@ class Curvature {
   [[nodiscard]] double at(std::size_t a, std::size_t b) const { return a < b ? matrix_[b * stride_ + a] : matrix_[a * stride_ + b]; }
   [[nodiscard]] std::size_t bytes() const { return matrix_.size() * sizeof(double) + rows_ * (sizeof(float) + sizeof(double)); }
 
+  /// What going on to the same bits needs, besides the members.
+  struct Saved {
+    std::vector<double> matrix;  // its lower half, row after row
+    std::vector<double> shares;
+    double added = 0.0;
+    bool fine = false;
+  };
+  [[nodiscard]] Saved save() const;
+  /// Stand where another one stood; `columns` are its members but the constant.
+  void resume(const std::vector<const float*>& columns, const Saved& saved);
+
   /// Bring the rows' shares up to date where they are off by more than `slack` of the largest; over the members.
   void update(const std::vector<double>& h, double slack, Team& team);
   /// More members, with the rows' shares as they stand.

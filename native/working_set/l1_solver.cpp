@@ -264,6 +264,23 @@ void L1Solver::restore(std::vector<double> weights, double shift, Team& team) {
   (void)loss_.slopes(margins_.data(), shift_, slopes_.data(), team);
 }
 
+std::vector<std::size_t> L1Solver::members() const {
+  std::vector<std::size_t> members(curvature_.members() - 1);
+  for (std::size_t j = 0; j < columns_.size(); ++j)
+    if (columns_[j].member > 0) members[static_cast<std::size_t>(columns_[j].member) - 1] = j;
+  return members;
+}
+
+void L1Solver::resume(const std::vector<std::size_t>& members, const Curvature::Saved& saved) {
+  for (Column& column : columns_) column.member = -1;
+  std::vector<const float*> values;
+  for (const std::size_t j : members) {
+    values.push_back(columns_[j].values.get());
+    columns_[j].member = static_cast<std::ptrdiff_t>(values.size());
+  }
+  curvature_.resume(values, saved);
+}
+
 L1Solved L1Solver::solve(double lambda, double tolerance, int most, Team& team) {
   std::vector<std::size_t> some(columns_.size());
   for (std::size_t j = 0; j < some.size(); ++j) some[j] = j;

@@ -48,8 +48,12 @@ class L1Solver {
   /// What stops it half way leaves weights of the way.
   L1Solved solve(double lambda, double tolerance, int most, Team& team);
 
-  /// Stand where another solver stood.
+  /// Stand at these weights.
   void restore(std::vector<double> weights, double shift, Team& team);
+  /// The columns in the curvature, in its order, and the curvature: what going on to the same bits needs besides.
+  [[nodiscard]] std::vector<std::size_t> members() const;
+  [[nodiscard]] Curvature::Saved curvature() const { return curvature_.save(); }
+  void resume(const std::vector<std::size_t>& members, const Curvature::Saved& saved);
 
   /// The slope of the loss in every weight, at the weights that are there.
   [[nodiscard]] std::vector<double> gradient(Team& team) const;

@@ -151,7 +151,7 @@ def sampled(kernel: str, gamma: float, order: int, span: float) -> tuple[float, 
     unit = math.sqrt(gamma) if kernel == "gaussian" else 1.0
     differences = np.linspace(0.0, span if kernel == "gaussian" else 30.0, 600)
     damped = np.exp(-differences / 2) if spectrum.homogeneous else 1.0
-    multiples = np.arange(1, order + 1)
+    multiples: Floats = np.arange(1, order + 1, dtype=np.float64)
 
     def tried(step: float) -> tuple[float, float]:
         weights = 2 * step * spectrum.density(multiples * step)

@@ -146,10 +146,14 @@ class L1Problem:
 
     def state(self) -> dict[str, NDArray[Any]]:
         """What going on needs, besides the data."""
+        members, matrix, shares, added, fine = self._solver.curvature()
         return {
             "ids": self.ids,
             "weights": self.weights,
-            "numbers": np.array([self.shift, self.lam, self.lam_now, self.start]),
+            "members": members,
+            "matrix": matrix,
+            "shares": shares,
+            "numbers": np.array([self.shift, self.lam, self.lam_now, self.start, added, float(fine)]),
             "solved": np.array([getattr(self.solved, name) for name in Solved.__slots__], np.float64),
         }
 
@@ -159,7 +163,8 @@ class L1Problem:
             raise FileFormatError("weights of no functions")
         if len(state["ids"]):
             self.add(state["ids"], family.columns(state["ids"]))
-        shift, self.lam, self.lam_now, self.start = state["numbers"].tolist()
+        shift, self.lam, self.lam_now, self.start, added, fine = state["numbers"].tolist()
         self._solver.restore(state["weights"], shift, self._team)
+        self._solver.resume(state["members"], state["matrix"], state["shares"], added, bool(fine))
         objective, penalty, bound, steps, sweeps = state["solved"].tolist()
         self.solved = Solved(objective, penalty, bound, int(steps), int(sweeps))

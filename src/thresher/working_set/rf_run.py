@@ -114,7 +114,7 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
         assert self.examples is not None
         store = self.examples.store
         assert isinstance(store, RowStore)
-        inputs = np.arange(self.space.size, dtype=np.uint64) if self._small else store.inputs()
+        inputs = np.arange(self.space.size or 0, dtype=np.uint64) if self._small else store.inputs()
         functions = DrawnFunctions(self.space, keys, self.team)
         if len(inputs) > _NAMED_INPUTS:
             return [f"{self.space.drawn.kernel} {key}" for key in keys.tolist()] if self.space.drawn else []
