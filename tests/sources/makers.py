@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from tests.reference import products
 from tests.reference.hashing import bucket_sign
 from tests.sources import (  # noqa: F401 - they register their kinds
@@ -16,7 +18,9 @@ from tests.sources import (  # noqa: F401 - they register their kinds
     table_makers,
 )
 from tests.sources.rows import KINDS, Expected, Kind
+from thresher.expansion import Coordinate, Expansion, Term
 from thresher.sources.combine import HeldOut, ReadAhead, Weighted, hold_out
+from thresher.sources.expanded import Expanded
 from thresher.sources.hashed import Hashed
 from thresher.sources.interactions import Interactions
 from thresher.sources.source import Source
@@ -37,6 +41,23 @@ def in_buckets(expected: list[Expected]) -> list[Expected]:
         keys = tuple(bucket for bucket, _ in places)
         values = tuple(sign * value for (_, sign), value in zip(places, row.values, strict=True))
         out.append(replace(row, names=tuple(f"bucket {key}" for key in keys), keys=keys, values=values))
+    return out
+
+
+#: Features made of the second, third and fifth column of a matrix.
+_TERMS = (Term(70, (1,)), Term(71, (1, 4)), Term(72, (2, 2, 4)), Term(73, (4,), Coordinate("step", 1.0, 2.0)))
+
+
+def made_of_others(expected: list[Expected]) -> list[Expected]:
+    """The rows with these features instead of their own, those that are zero left out."""
+    out = []
+    for row in expected:
+        x = dict(zip(row.keys, row.values, strict=True))
+        values = {70: x.get(1, 0.0), 71: x.get(1, 0.0) * x.get(4, 0.0), 72: x.get(2, 0.0) ** 2 * x.get(4, 0.0)}
+        values[73] = float(abs(x.get(4, 0.0)) >= 2.0)
+        kept = {key: float(np.float32(value)) for key, value in values.items() if value}
+        names = tuple(f"#{key}" for key in kept)
+        out.append(replace(row, names=names, keys=tuple(kept), values=tuple(kept.values())))
     return out
 
 
@@ -128,6 +149,10 @@ KINDS.update(
         ),
         "shuffled(parquet-files)": _over("parquet-files", _shuffled, "permuted"),
     }
+)
+
+KINDS["expanded(csr-i32)"] = _over(
+    "csr-i32", lambda s: Expanded(s, Expansion(_TERMS)), expect=made_of_others, shards=KINDS["csr-i32"].shards
 )
 
 _PAIRS, _TRIPLES = [[0, 0]], [[0, 0], [0, 0, 0]]

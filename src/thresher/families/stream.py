@@ -45,6 +45,9 @@ class Skipped:
             self.names.append(name)
 
 
+_CONSTANT = "is constant"
+
+
 class FeatureStream:
     """Columns that arrive one by one: a family of features of which only a block is ever held.
 
@@ -61,9 +64,9 @@ class FeatureStream:
         are. Columns of a matrix are otherwise known by their position.
     target : str, optional
         The column of a table that holds the labels.
-    on_error : {"stop", "skip"}
+    on_error : {"stop", "skip", "constant"}
         What to do about a column of another length, with missing or infinite numbers, or all constant: refuse it,
-        or pass over it and count it.
+        or pass over it and count it; ``constant`` passes over constant ones only.
     block : int, optional
         Columns to hold at a time; the answer does not depend on it.
 
@@ -90,8 +93,8 @@ class FeatureStream:
         on_error: str = "stop",
         block: int | None = None,
     ) -> None:
-        if on_error not in ("stop", "skip"):
-            raise SettingsError(f'on_error is "stop" or "skip", not {on_error!r}')
+        if on_error not in ("stop", "skip", "constant"):
+            raise SettingsError(f'on_error is "stop", "skip" or "constant", not {on_error!r}')
         if block is not None and block < 1:
             raise SettingsError(f"block is a number of columns, at least 1, not {block}")
         self.arrivals: Arrivals = open_arrivals(data, names, target)
@@ -171,7 +174,7 @@ class FeatureStream:
                 held[len(ids)] = _checked(column, rows, keep)
             except Faulty as fault:
                 told = f"the column {name or f'x{number}'}"
-                if self.on_error == "stop":
+                if self.on_error == "stop" or (self.on_error == "constant" and str(fault) != _CONSTANT):
                     raise DataError(
                         f'{told} {fault}. Mend it, or pass over such columns with on_error="skip".'
                     ) from None
@@ -208,5 +211,5 @@ def _checked(column: Any, rows: int, keep: NDArray[np.int64] | None) -> NDArray[
     if not np.isfinite(values).all():
         raise Faulty("has a missing or infinite number (in single precision)")
     if len(values) and values.min() == values.max():
-        raise Faulty("is constant")
+        raise Faulty(_CONSTANT)
     return values

@@ -196,6 +196,7 @@ class AsynchronousProblem(SharedFeatures):
                 if not self._queues[t]:
                     return
                 ids, columns = self._queues[t].popleft()
+                self._held[t] = self._held[t] | set(ids.tolist())  # in work, and in no queue any more
                 more, self._more[t] = self._more[t], 0
             try:
                 if more:

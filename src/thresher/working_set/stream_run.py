@@ -128,10 +128,10 @@ class StreamRun:
         assert source is not None
         if isinstance(source, DenseSource):
             x = source.x if source.order is None else source.x[source.order]
-            return FeatureStream(MatrixColumns(np.asarray(x), None), on_error="skip")
+            return FeatureStream(MatrixColumns(np.asarray(x), None), on_error="constant")
         assert isinstance(store, _native.ColumnStore)
         family = StoredColumns(store, self.team, power=0.0)
-        return FeatureStream(FamilyColumns(family, store.keys, source.describe()), on_error="skip")
+        return FeatureStream(FamilyColumns(family, store.keys, source.describe()), on_error="constant")
 
     def _planned(self, rows: int) -> int:
         """Columns of a block: what memory is left for, besides the k that are kept."""
