@@ -56,7 +56,7 @@ def made_of_others(expected: list[Expected]) -> list[Expected]:
         values = {70: x.get(1, 0.0), 71: x.get(1, 0.0) * x.get(4, 0.0), 72: x.get(2, 0.0) ** 2 * x.get(4, 0.0)}
         values[73] = float(abs(x.get(4, 0.0)) >= 2.0)
         kept = {key: float(np.float32(value)) for key, value in values.items() if value}
-        names = tuple(f"#{key}" for key in kept)
+        names = tuple({70: "x1", 71: "x1 × x4", 72: "x2² × x4", 73: "x4 ≥ 2"}[key] for key in kept)
         out.append(replace(row, names=names, keys=tuple(kept), values=tuple(kept.values())))
     return out
 

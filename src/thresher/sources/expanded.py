@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thresher import _native
-from thresher.batch import Batch, Cursor
+from thresher.batch import Batch, Cursor, Names
 from thresher.expansion import MAPS, Expansion
 from thresher.sources.combine import Wrapped
 from thresher.sources.source import Source
@@ -44,9 +45,18 @@ class Expanded(Wrapped):
     def _read(
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
     ) -> Iterator[tuple[Batch, Cursor]]:
-        for batch, cursor in self.source._read(rows, start, self._index, False, want_labels):
+        for batch, cursor in self.source._read(rows, start, self._index, want_names, want_labels):
             indptr, features, where = self._index.keep(batch.indptr, batch.keys)
             values = None if batch.values is None else np.ascontiguousarray(batch.values[where])
             indptr, keys, values = self._former.form(indptr, features, values)
-            made = replace(batch, indptr=indptr, keys=keys, values=values, names=None)
+            names = self._names(batch, keys) if want_names else None
+            made = replace(batch, indptr=indptr, keys=keys, values=values, names=names)
             yield (made if only is None else made.keep(only)), cursor
+
+    def _names(self, batch: Batch, keys: NDArray[np.uint64]) -> Names:
+        """By the names that the parts have in this batch."""
+        space = self.source.space
+        spelled = space.decode(batch.keys) if batch.names is None else batch.names.decode()
+        parts = dict(zip(batch.keys.tolist(), spelled, strict=True))
+        terms = {term.key: term for term in self.expansion.terms}
+        return Names.of_bytes([terms[key].name(parts).encode("utf-8", "surrogateescape") for key in keys.tolist()])
