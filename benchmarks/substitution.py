@@ -40,7 +40,7 @@ def run(repeats: int = 3) -> str:
     return "\n\n".join(["## Online Substitution", _recall(), _speed(repeats), _memory(), _workers()])
 
 
-def _recall(repeats: int = 5) -> str:
+def _recall(repeats: int = 2) -> str:
     lines = []
     for p in (2000, 4000, 6000):
         found: dict[str, list[float]] = {}
