@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from thresher.errors import SettingsError
@@ -274,18 +275,18 @@ def select(
     if sample_weight is not None:  # for a table in a file it is a column, which may be called weight too
         reading["weight"] = sample_weight
     held: Source | None
+    how = WorkingSetRun(
+        memory=memory,
+        threads=threads,
+        multilabel=multilabel,
+        class_weight=class_weight,
+        checkpoint=checkpoint,
+        every=every,
+        restart=restart,
+        batch_rows=batch_rows,
+    )
     if streaming:
         streamed = stream_of(data, target=target, on_error=on_error)
-        how = WorkingSetRun(
-            memory=memory,
-            threads=threads,
-            multilabel=multilabel,
-            class_weight=class_weight,
-            checkpoint=checkpoint,
-            every=every,
-            restart=restart,
-            batch_rows=batch_rows,
-        )
         arriving = streaming_settings(
             own,
             k=k,
@@ -323,20 +324,8 @@ def select(
         source = source if products is None else Interactions.over(source, products)
         if streaming:
             return _streamed(StreamRun(source, arriving, how), held, progress, checkpoint)
-        scored = None
         if validation is not None:
-            scored = _test_source(validation, source, target, reading)
-        how = WorkingSetRun(
-            memory=memory,
-            threads=threads,
-            multilabel=multilabel,
-            class_weight=class_weight,
-            validation=scored,
-            checkpoint=checkpoint,
-            every=every,
-            restart=restart,
-            batch_rows=batch_rows,
-        )
+            how = replace(how, validation=_test_source(validation, source, target, reading))
         machine: FGMRun | SparseRFRun
         if method == SPARSE_RF:
             machine = sparse_rf_run(
