@@ -67,6 +67,7 @@ def select(
     delta: float = 1e-2,
     truncation: str = "adaptive",
     tune: bool = False,
+    groups: Any = None,
     B: int | None = None,
     C: float = 10.0,
     family: Any = "linear",
@@ -162,6 +163,10 @@ def select(
         ``ada-fobos`` the ``lam`` is searched that leaves about ``k`` features.
     tune : bool
         Let several ``eta`` and ``lam`` of a budgeted method learn side by side; the worse half leaves again and again.
+    groups : Groups, sequence, array, path or "source", optional
+        Of ``b-arda`` and ``b-amd``: features that are kept or left together, and ``k`` counts groups. `thresher.Groups`
+        or what it is made of; a file with the indices of a group on each line; or ``"source"``, the namespaces of VW
+        text and the columns of a table. A feature in no group is left out.
     B, C, scale, tol, inner_tol, iterations, refit, solver
         Of fgm: features proposed at a time, weight of the loss, and more, see
         `thresher.working_set.settings.FGMSettings`. Its constant is ``intercept``, its classes are learned each
@@ -237,6 +242,9 @@ def select(
     given |= {"iterations": iterations, "refit": refit, "solver": solver, "validation": validation}
     given |= {"threads": threads, "kernel": kernel, "gamma": gamma, "draws": draws, "rounds": rounds, "q": q}
     _check_own(method, given)
+    if groups is not None and working_set:
+        instead = ": its groups are its family, family=th.Groups(…)" if method in WORKING_SET else ""
+        raise SettingsError(f"{method} has no groups{instead}")
     if k is None and method != SPARSE_RF:
         raise SettingsError("k is the number of features to keep: give one")
     if isinstance(lam, Sequence) and method != SPARSE_RF:
@@ -267,6 +275,7 @@ def select(
         delta=delta,
         truncation=truncation,
         tune=tune,
+        groups=groups,
     )
     if sequences and isinstance(data, Source):
         raise SettingsError(f"a source says itself how it is read: leave out {', '.join(sequences)}")

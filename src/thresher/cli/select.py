@@ -84,6 +84,14 @@ def select(
     truncation: Annotated[
         str, typer.Option(help="b-arda and b-amd: rank by weight and evidence (adaptive) or by weight (naive).")
     ] = "adaptive",
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            help="b-arda, b-amd: keep whole groups, which k then counts: source (namespaces, columns), or a file with "
+            "the indices of a group on each line.",
+            metavar="source|PATH",
+        ),
+    ] = None,
     per_class: Annotated[bool, typer.Option("--per-class", help="With several classes, k features for each.")] = False,
     multilabel: Annotated[bool, typer.Option("--multilabel", help="Rows have any number of labels.")] = False,
     classes: Annotated[
@@ -198,6 +206,7 @@ def select(
                 delta=delta,
                 truncation=truncation,
                 tune=tune,
+                groups=groups,
                 per_class=per_class,
                 multilabel=multilabel,
                 classes=None if classes is None else [_number_or_word(label) for label in classes.split(",")],
