@@ -102,7 +102,9 @@ class OnlineSettings:
     groups : Groups or "source", optional
         Of ``b-arda`` and ``b-amd``: features that are kept or left together; ``k`` then counts groups. A group is
         ranked by the sum of its features' ranks (their mean, with ``by_size``). `thresher.Groups` lists them, and a
-        feature in none is left out; ``"source"`` takes the namespaces of VW text and the columns of a table.
+        feature in none is left out; ``"source"`` takes the namespaces of VW text and the columns of a table. In
+        `thresher.select` and the estimators also what `thresher.Groups` is made of, or a file with the indices of a
+        group on each line.
     room : int
         The most bytes for what is known of every feature seen; 0 for no end. ``b-arda`` goes over to a sketch when they
         are full, the other budgeted methods end with an error.
