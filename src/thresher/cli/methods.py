@@ -74,8 +74,8 @@ def _budgeted(
     groups: Annotated[
         str | None,
         typer.Option(
-            help="b-arda and b-amd: keep whole groups, which k then counts: source (namespaces, columns), or a file with "
-            "the indices of a group on each line.",
+            help="b-arda and b-amd: keep whole groups, which k then counts: source (namespaces, columns), or a file "
+            "with the indices of a group on each line.",
             metavar="source|PATH",
             rich_help_panel=_BUDGET,
         ),
