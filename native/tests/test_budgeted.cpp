@@ -4,9 +4,11 @@
 #include <set>
 
 #include "online/dual_averaging.hpp"
+#include "online/grouped_averaging.hpp"
+#include "online/grouped_mirror.hpp"
 #include "online/loop.hpp"
-#include "online/sketched_averaging.hpp"
 #include "online/soft_threshold.hpp"
+#include "online/spilling.hpp"
 #include "online/truncated.hpp"
 #include "tests/check.hpp"
 #include "tests/rows_of_data.hpp"
@@ -25,6 +27,18 @@ Loop loop_over(std::unique_ptr<Store> store, std::size_t lanes) {
   step.rate = 0.5;
   const OutputKind kind = lanes == 1 ? OutputKind::one : OutputKind::rest;
   return {std::move(store), {kind, {thresher::LossKind::squared_hinge, 1.0}, lanes, 2.0}, step, {}};
+}
+
+/// Of every four keys the first three are in a group, and keys above 300 in none.
+GroupRule some_groups() {
+  std::vector<std::uint64_t> keys;
+  std::vector<std::uint32_t> groups;
+  for (std::uint64_t key = 0; key < 300; ++key)
+    if (key % 4 != 3) {
+      keys.push_back(key);
+      groups.push_back(static_cast<std::uint32_t>(key / 4));
+    }
+  return {keys.data(), groups.data(), keys.size(), std::vector<double>(75, 0.5)};
 }
 
 void learn_some(Loop& loop, std::size_t lanes, bool names) {
@@ -62,6 +76,10 @@ TEST(budgeted_stores_stay_within_their_budget) {
         for (const Threshold how : {Threshold::dual, Threshold::mirror})
           stores.push_back(std::make_unique<SoftThreshold>(how, lanes, rule, 0));
         stores.push_back(std::make_unique<SketchedAveraging>(k, 16, lanes, apart, rule, Places(1, 37, 5)));
+        stores.push_back(std::make_unique<Spilling>(k, 16, lanes, apart, rule, std::size_t{1} << 13, Places(1, 37, 5)));
+        stores.push_back(std::make_unique<GroupedAveraging>(k, 16, lanes, rule, some_groups(), 0));
+        stores.push_back(std::make_unique<GroupedMirror>(k, 16, lanes, rule, some_groups(), 0));
+        stores.push_back(std::make_unique<GroupedAveraging>(k, 16, lanes, rule, GroupRule(), 0));
         for (std::unique_ptr<Store>& store : stores) {
           Loop loop = loop_over(std::move(store), lanes);
           learn_some(loop, lanes, split);
@@ -115,4 +133,31 @@ TEST(dual_table_says_when_there_is_no_more_room) {
   }
   CHECK(refused);
   CHECK(table.bytes() <= (1 << 16));
+}
+
+TEST(spilling_begins_when_the_features_no_longer_fit) {
+  for (const std::size_t lanes : {1, 3}) {
+    auto owned = std::make_unique<Spilling>(k, 16, lanes, false, BudgetRule{0.5, 0.01, 1e-2, false}, std::size_t{1} << 13,
+                                            Places(1, 37, 5));
+    Spilling& store = *owned;
+    Loop loop = loop_over(std::move(owned), lanes);
+    CHECK(store.count_sketch() == nullptr);
+    learn_some(loop, lanes, false);
+    CHECK(store.spilled_at() > 0);
+    CHECK(store.count_sketch() != nullptr);
+    CHECK(store.seen().size() <= k * lanes);
+  }
+}
+
+TEST(as_many_features_fit_as_the_table_says) {
+  for (const std::size_t bytes : {std::size_t{1} << 12, std::size_t{1} << 16, std::size_t{100000}}) {
+    DualTable table(2, bytes);
+    const std::size_t most = table.most();
+    for (std::uint64_t key = 0; key < most; ++key) {
+      table.reserve(1);
+      DualTable::see(*table.add(key, mix_key(key)));
+    }
+    CHECK_EQ(table.size(), most);
+    CHECK(table.bytes() <= bytes || most == 0);
+  }
 }
