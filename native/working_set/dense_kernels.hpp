@@ -55,6 +55,27 @@ void add_columns(const float* const* x, const double* w, std::size_t n, double* 
   }
 }
 
+/// Σ_i x_i of a column, and Σ_i (x_i - mean)²; each in eight sums.
+template <class Processor>
+double sum_column(const float* x, std::size_t n) {
+  double sums[8] = {};
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    for (std::size_t k = 0; k < 8; ++k) sums[k] += x[i + k];
+  for (std::size_t k = 0; i + k < n; ++k) sums[k] += x[i + k];
+  return sum_of<Processor>(sums);
+}
+
+template <class Processor>
+double squares(const float* x, double mean, std::size_t n) {
+  double sums[8] = {};
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    for (std::size_t k = 0; k < 8; ++k) sums[k] += (x[i + k] - mean) * (x[i + k] - mean);
+  for (std::size_t k = 0; i + k < n; ++k) sums[k] += (x[i + k] - mean) * (x[i + k] - mean);
+  return sum_of<Processor>(sums);
+}
+
 /// out[a][b] += Σ_i p_ai z_bi of four by two packed columns, in single or double precision; `n` is a multiple of eight.
 template <class Processor, class T>
 void tile(const T* const* p, const T* const* z, std::size_t n, double (*out)[tile_columns]) {
@@ -83,6 +104,8 @@ struct AnyProcessor;
 // take their code in.
 void dots_avx2(const float* const* x, const double* r, std::size_t n, double* out);
 void add_columns_avx2(const float* const* x, const double* w, std::size_t n, double* out);
+double sum_column_avx2(const float* x, std::size_t n);
+double squares_avx2(const float* x, double mean, std::size_t n);
 void tile_avx2(const float* const* p, const float* const* z, std::size_t n, double (*out)[tile_columns]);
 void tile_avx2(const double* const* p, const double* const* z, std::size_t n, double (*out)[tile_columns]);
 
@@ -90,6 +113,8 @@ void tile_avx2(const double* const* p, const double* const* z, std::size_t n, do
 struct DenseKernels {
   void (*dots)(const float* const*, const double*, std::size_t, double*);
   void (*add_columns)(const float* const*, const double*, std::size_t, double*);
+  double (*sum)(const float*, std::size_t);
+  double (*squares)(const float*, double, std::size_t);
   void (*tile)(const float* const*, const float* const*, std::size_t, double (*)[tile_columns]);
   void (*fine_tile)(const double* const*, const double* const*, std::size_t, double (*)[tile_columns]);
 };

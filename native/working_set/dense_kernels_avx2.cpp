@@ -13,6 +13,10 @@ void add_columns_avx2(const float* const* x, const double* w, std::size_t n, dou
   add_columns<Avx2Processor>(x, w, n, out);
 }
 
+double sum_column_avx2(const float* x, std::size_t n) { return sum_column<Avx2Processor>(x, n); }
+
+double squares_avx2(const float* x, double mean, std::size_t n) { return squares<Avx2Processor>(x, mean, n); }
+
 void tile_avx2(const float* const* p, const float* const* z, std::size_t n, double (*out)[tile_columns]) {
   tile<Avx2Processor>(p, z, n, out);
 }

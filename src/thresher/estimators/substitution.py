@@ -170,8 +170,10 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         How often `fit` goes through the features.
     eta : float, optional
         The step, for columns scaled alike; unasked as long as is safe.
-    m, c : float
-        Kept features move by ``eta / m``; c says how much the loss must fall for a newcomer to be taken.
+    m : float, optional
+        Kept features move by ``eta / m``. Unasked the square root of k for numbers, three times k for classes.
+    c : float
+        How much the loss must fall for a newcomer to be taken, between 0 (not rise) and 1.
     workers : int
         Asy-OS: so many threads share the features, without waiting for each other. The answer then depends on chance.
     staleness : int, optional
@@ -228,7 +230,7 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         loss: str = "squared_hinge",
         scans: int = 3,
         eta: float | None = None,
-        m: float = 1.0,
+        m: float | None = None,
         c: float = 0.0,
         workers: int = 1,
         staleness: int | None = None,
@@ -304,7 +306,7 @@ class SubstitutionRegressor(BatchRegressor, SubstitutionEstimator):
         loss: str = "squared",
         scans: int = 3,
         eta: float | None = None,
-        m: float = 1.0,
+        m: float | None = None,
         c: float = 0.0,
         workers: int = 1,
         staleness: int | None = None,

@@ -52,7 +52,7 @@ class SharedFeatures:
                 room,
                 settings.eta or 0.0,
                 settings.rate,
-                settings.m,
+                settings.slowness,
                 settings.workers,
                 others,
             )

@@ -97,7 +97,7 @@ class SubstitutionProblem:
             settings.k,
             settings.eta or 0.0,
             settings.rate,
-            settings.m,
+            settings.slowness,
             settings.c,
         )
         self._outputs, self._rows = targets.y.shape
