@@ -311,6 +311,8 @@ class Team:
     threads: int
     def __init__(self, threads: int = 0) -> None: ...
 
+def mix_keys(keys: U64) -> U64: ...
+
 class ColumnStore:
     rows: int
     keys: U64
@@ -367,19 +369,15 @@ class ProductSearch:
         self,
         store: ColumnStore | _DenseColumns,
         weights: F64 | None,
-        only: U64 | None,
+        factors: list[tuple[U64 | None, int, int, bool, float, float]],
         *,
-        degree: int,
-        powers: bool,
-        linear: bool,
-        unit: bool,
-        gamma: float,
-        r: float,
+        power: float,
         team: Team,
     ) -> None: ...
     def top(self, residual: F64, most: int, prune: bool, team: Team) -> tuple[U64, F64, I64, U64]: ...
     def look(self, residual: F64, most: int, team: Team) -> tuple[tuple[U64, F64, I64, U64], U64, F64, I64]: ...
     def take(self, indptr: I64, keys: U64) -> tuple[I64, NDArray[np.uint32], F32, F64]: ...
+    def constants(self, indptr: I64, keys: U64) -> F64: ...
 
 def value_range(store: ColumnStore | _DenseColumns, team: Team) -> tuple[float, float]: ...
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thresher.errors import SettingsError
+from thresher.families.blocked import BlockedColumns, ColumnBlocks
 from thresher.families.family import Columns, Family, Floats, Ids, Proposal
 from thresher.families.stored import StoredColumns
 from thresher.families.structure import Grouped
@@ -72,24 +73,28 @@ class Groups(Grouped):
         if settings.k > len(self):
             raise SettingsError(f"k = {settings.k} groups of {len(self)}: ask for no more than there are")
 
-    def over(self, columns: StoredColumns) -> Family:
+    def over(self, columns: StoredColumns | BlockedColumns) -> Family:
         return GroupFamily(self, columns)
+
+    def streamed(self, blocks: ColumnBlocks) -> Family:
+        return self.over(BlockedColumns(blocks))
 
 
 class GroupFamily(Family):
     """The groups of a data's columns: scores are sums over their features."""
 
-    def __init__(self, groups: Groups, columns: StoredColumns) -> None:
+    def __init__(self, groups: Groups, columns: StoredColumns | BlockedColumns) -> None:
         self.groups = groups
         self.single = columns
         self.rows = columns.rows
         self.bytes = columns.bytes
 
     def top(self, residuals: Floats, most: int) -> list[Proposal]:
-        return [self._top(residual, most) for residual in residuals]
+        return [self._top(squares, most) for squares in self.single.squared_sums(residuals, self.groups.keys)]
 
-    def _top(self, residual: Floats, most: int) -> Proposal:
-        scores = np.add.reduceat(self.single.squared_sums(residual, self.groups.keys), self.groups.indptr[:-1])
+    def _top(self, squares: Floats, most: int) -> Proposal:
+        """The best groups by the scores of their members."""
+        scores = np.add.reduceat(squares, self.groups.indptr[:-1])
         if self.groups.by_size:
             scores = scores / np.diff(self.groups.indptr)
         order = np.argsort(-scores, kind="stable")[:most]  # ties to the smaller number

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from thresher.families.family import show_search
 from thresher.memory import Plan, show_size
 from thresher.online.run import Progress
 from thresher.sources.source import Source
@@ -47,6 +48,8 @@ def facts(selection: Selection, run: Progress | None, saved: str | None) -> list
         told.append(("classes", f"a positive weight speaks for {labels[-1]}, not {labels[0]}"))
     if "rows" in provenance:
         told.append(("learned", f"{provenance['rows']:,} rows of {provenance.get('data')}{_skipped(provenance)}"))
+    if "search" in provenance:
+        told.append(("searched", show_search(provenance["search"])))
     for name, key in (("progressive", "progressive"), ("held out", "test")):
         if provenance.get(key):
             told.append((name, show_scores(provenance[key])))
