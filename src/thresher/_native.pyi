@@ -285,6 +285,7 @@ class OnlineLoop:
         naive: bool = False,
         factor: float = 1.0,
         most_bytes: int = 0,
+        groups: tuple[U64, NDArray[np.uint32], list[float]] | bool | None = None,
     ) -> None: ...
     def learn(
         self,

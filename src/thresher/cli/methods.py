@@ -78,6 +78,15 @@ def _budgeted(
             rich_help_panel=_BUDGET,
         ),
     ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            help="b-arda, b-amd: keep whole groups, which k then counts: source (namespaces, columns), or a file with "
+            "the indices of a group on each line.",
+            metavar="source|PATH",
+            rich_help_panel=_BUDGET,
+        ),
+    ] = None,
 ) -> None:
     """Their names are those of `thresher.online.settings.OnlineSettings`."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,12 +68,19 @@ class Groups(Grouped):
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
+    def fingerprint(self) -> str:
+        return f"{super().fingerprint()}{':by_size' * self.by_size}"
+
     def check(self, size: int | None, settings: FGMSettings) -> None:
+        self.check_fit(size, settings.k)
+
+    def check_fit(self, size: int | None, k: int) -> None:
+        """Raise unless these are groups of ``size`` columns (None: unknown), and at least ``k``."""
         if size is not None and int(self.keys.max()) >= size:
             group = int(np.searchsorted(self.indptr, int(self.keys.argmax()), side="right")) - 1
             raise SettingsError(f"group {group} holds column {self.keys.max()}, and columns go from 0 to {size - 1}")
-        if settings.k > len(self):
-            raise SettingsError(f"k = {settings.k} groups of {len(self)}: ask for no more than there are")
+        if k > len(self):
+            raise SettingsError(f"k = {k} groups of {len(self)}: ask for no more than there are")
 
     def over(self, columns: StoredColumns | BlockedColumns) -> Family:
         return GroupFamily(self, columns)
@@ -109,6 +118,32 @@ class GroupFamily(Family):
         parts = [keys[indptr[g] : indptr[g + 1]] for g in ids.astype(np.int64).tolist()]
         starts = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
         return starts, np.concatenate(parts) if parts else np.empty(0, np.uint64)
+
+
+def read_groups(path: str | os.PathLike[str]) -> Groups:
+    """Groups from a file: a line each, with the indices of its columns, apart by blanks or commas.
+
+    Empty lines and lines that begin with ``#`` are passed over.
+    """
+    groups: list[list[int]] = []
+    for number, line in enumerate(Path(path).read_text().splitlines(), start=1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        try:
+            groups.append([int(member) for member in line.replace(",", " ").split()])
+        except ValueError:
+            raise SettingsError(
+                f"{os.fspath(path)}, line {number}: a group is written as the indices of its columns, such as 3 4 17, "
+                f"not {line.strip()!r}"
+            ) from None
+    return Groups(groups)
+
+
+def as_groups(told: Any) -> Groups:
+    """Groups as a user says them: `Groups`, what these are made of, or a file with a line each."""
+    if isinstance(told, Groups):
+        return told
+    return read_groups(told) if isinstance(told, (str, os.PathLike)) else Groups(told)
 
 
 def _members(groups: Any) -> tuple[np.ndarray[Any, np.dtype[np.int64]], Ids]:

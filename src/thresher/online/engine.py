@@ -66,6 +66,7 @@ class OnlineEngine:
             naive=settings.truncation == "naive",
             factor=settings.loss_factor,
             most_bytes=settings.room,
+            groups=settings.native_groups,
         )
         self.sketch: _native.CountSketch | _native.EvidenceSketch | None
         self.sketch = self._loop.count_sketch or self._loop.evidence_sketch
@@ -155,6 +156,8 @@ class OnlineEngine:
             return buckets(self.sketch, self.settings.outputs, self._loop)
         unit, lanes = self._loop.unit, self.settings.outputs
         intercept = np.array(self._loop.intercepts)
+        if self.settings.groups is not None:
+            return strongest(*_native.dual_weights(self._loop), unit, intercept, None)
         if self.settings.method in THRESHOLDED:
             return strongest(*_native.dual_weights(self._loop), unit, intercept, limit)
         tables = self.kept(self.settings.k if self.settings.budgeted else limit)
@@ -165,6 +168,14 @@ class OnlineEngine:
             found = Selected(table.keys, weights, table.counts, table.names, self._bounds(table), intercept)
             return found.by_weight(limit) if self.settings.budgeted else found
         return joined(tables, [self._bounds(table) for table in tables], unit, intercept)
+
+    @property
+    def groups(self) -> list[tuple[int, bytes]]:
+        """The groups kept, strongest first: key (the number of a group that was listed) and name."""
+        if self.settings.groups is None:
+            return []
+        (table,) = self.kept()
+        return list(zip(table.keys.tolist(), table.names, strict=True))
 
     def kept(self, limit: int | None = None) -> list[Kept]:
         """The tables of kept features, in the store's own unit."""

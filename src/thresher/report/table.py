@@ -43,6 +43,13 @@ def facts(selection: Selection, run: Progress | None, saved: str | None) -> list
     provenance, plan = selection.provenance, selection.provenance.get("plan", {})
     asked = selection.settings.get("k", len(selection))
     told = [("features", f"{len(selection)} of {asked} asked for, {selection.named} of {len(selection)} named")]
+    if "groups" in provenance:
+        kept = provenance["groups"]
+        found = f"{len(selection)} in {len(kept)} of {asked} groups asked for"
+        told = [
+            ("features", f"{found}, {selection.named} of {len(selection)} named"),
+            ("groups", ", ".join(map(str, kept[:_GROUPS_SHOWN])) + (" …" if len(kept) > _GROUPS_SHOWN else "")),
+        ]
     if selection.classes is not None:
         labels = [f"{label:g}" if isinstance(label, float) else label for label in selection.classes]
         told.append(("classes", f"a positive weight speaks for {labels[-1]}, not {labels[0]}"))
@@ -62,6 +69,8 @@ def facts(selection: Selection, run: Progress | None, saved: str | None) -> list
     return told
 
 
+#: Groups that are named.
+_GROUPS_SHOWN = 20
 #: Scores whose names people write otherwise.
 _WRITTEN = {"auc": "AUC", "rmse": "RMSE", "r2": "R²", "micro_f1": "micro F1", "macro_f1": "macro F1"}
 
