@@ -20,6 +20,7 @@ COMPARISONS = (
     "learning_speed",
     "learner_alone",
     "budgeted",
+    "budgeted_l1",
     "recall",
     "memory_growth",
     "fgm",

@@ -15,6 +15,7 @@
 #include "online/loop.hpp"
 #include "online/sketched_averaging.hpp"
 #include "online/soft_threshold.hpp"
+#include "online/spilling.hpp"
 #include "online/truncated.hpp"
 
 namespace thresher::bind {
@@ -253,6 +254,10 @@ std::unique_ptr<Store> make_store(StoreSettings s) {
   if (s.kind == "ada-fobos") return thresholded(s, Threshold::mirror);
   if (s.kind == "forget") return s.adaptive ? active(s, Nothing<true>()) : active(s, Nothing<false>());
   const Places places(s.rows, s.width, s.seed, s.identity);
+  if (s.kind == "b-arda-spill") {
+    if (s.rows != 1 || s.most_bytes == 0) throw nb::value_error("the sketch of b-arda has one row, and a time to begin");
+    return std::make_unique<Spilling>(s.k, s.name_cap, s.lanes, s.split, s.budget, s.most_bytes, places);
+  }
   if (s.kind == "b-arda-sketch") {
     if (s.rows != 1) throw nb::value_error("the sketch of b-arda has one row");
     return std::make_unique<SketchedAveraging>(s.k, s.name_cap, s.lanes, s.split, s.budget, places);

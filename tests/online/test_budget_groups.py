@@ -104,7 +104,7 @@ def test_groups_that_do_not_go_with_the_data(tmp_path: Path) -> None:
         ({"groups": [[0], [1]], "k": 3}, "ask for no more than there are"),
         ({"groups": "source"}, "this data has none"),
         ({"groups": [[0]], "interactions": 2}, "leave out interactions"),
-        ({"groups": [[0]], "method": "fgm"}, "family=th.Groups"),
+        ({"groups": [[0]], "method": "fgm"}, "fgm has no groups"),
     ):
         with pytest.raises(SettingsError, match=told):
             th.select(x, y, **{"k": 1, "method": "b-arda", **options})

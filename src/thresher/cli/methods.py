@@ -71,6 +71,15 @@ def _budgeted(
     tune: Annotated[
         bool, typer.Option("--tune", help="Try several eta and lam at once.", rich_help_panel=_BUDGET)
     ] = False,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            help="b-arda and b-amd: keep whole groups, which k then counts: source (namespaces, columns), or a file "
+            "with the indices of a group on each line.",
+            metavar="source|PATH",
+            rich_help_panel=_BUDGET,
+        ),
+    ] = None,
     truncation: Annotated[
         str | None,
         typer.Option(

@@ -102,9 +102,12 @@ class OnlineSettings:
     groups : Groups or "source", optional
         Of ``b-arda`` and ``b-amd``: features that are kept or left together; ``k`` then counts groups. A group is
         ranked by the sum of its features' ranks (their mean, with ``by_size``). `thresher.Groups` lists them, and a
-        feature in none is left out; ``"source"`` takes the namespaces of VW text and the columns of a table.
+        feature in none is left out; ``"source"`` takes the namespaces of VW text and the columns of a table. In
+        `thresher.select` and the estimators also what `thresher.Groups` is made of, or a file with the indices of a
+        group on each line.
     room : int
-        The most bytes for what is known of every feature seen; 0 for no end.
+        The most bytes for what is known of every feature seen; 0 for no end. ``b-arda`` goes over to a sketch when they
+        are full, the other budgeted methods end with an error.
     """
 
     k: int
@@ -233,6 +236,16 @@ class OnlineSettings:
     def approximate(self) -> bool:
         """Whether a budgeted method knows the features it does not keep by a sketch only."""
         return self.budgeted and self.sketch is not None
+
+    @property
+    def spills(self) -> bool:
+        """Whether it goes over to a sketch of its own accord once the features seen no longer fit."""
+        return self.method == "b-arda" and self.room > 0 and self.sketch is None and self.groups is None
+
+    @property
+    def spill_width(self) -> int:
+        """The cells of that sketch: a quarter of the room."""
+        return min(max(1, self.room // 4 // self.cell_bytes), 2**31)
 
     @property
     def native_eta(self) -> float:

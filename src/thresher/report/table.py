@@ -50,6 +50,15 @@ def facts(selection: Selection, run: Progress | None, saved: str | None) -> list
             ("features", f"{found}, {selection.named} of {len(selection)} named"),
             ("groups", ", ".join(map(str, kept[:_GROUPS_SHOWN])) + (" …" if len(kept) > _GROUPS_SHOWN else "")),
         ]
+    if provenance.get("approximate"):
+        since = provenance.get("exact_steps")
+        told.append(
+            (
+                "approximate",
+                "features that are not kept share cells of a sketch"
+                + (f" since {since:,} steps, when the memory was full: more memory keeps it exact" if since else ""),
+            )
+        )
     if selection.classes is not None:
         labels = [f"{label:g}" if isinstance(label, float) else label for label in selection.classes]
         told.append(("classes", f"a positive weight speaks for {labels[-1]}, not {labels[0]}"))
@@ -90,7 +99,11 @@ def print_plan(plan: Plan, k: int, source: Source) -> None:
     parts = [
         ("table", plan.table, f"{k} features, names of up to {plan.name_cap} bytes"),
         ("sketch", plan.sketch, f"{plan.sketch_rows} x {plan.sketch_width} cells for everything else"),
-        ("seen", plan.seen, "what a budgeted method knows of every feature seen, at most"),
+        (
+            "seen",
+            plan.seen,
+            "what a budgeted method knows of every feature seen, at most; b-arda then goes over to a sketch",
+        ),
         ("scores", plan.scores, "the histogram behind AUC and average precision"),
         ("buffers", plan.buffers, f"blocks of {show_size(plan.block)} and their batches, on two threads"),
         ("shuffle", plan.shuffle, f"up to {plan.shuffle_rows} rows or {mixed} features to mix"),
