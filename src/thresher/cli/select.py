@@ -103,7 +103,11 @@ def select(
     ] = None,
     C: Annotated[float, typer.Option("--C", help="fgm: weight of the loss.")] = 10.0,
     family: Annotated[
-        str, typer.Option(help="fgm: linear, polynomial:2, hik:100, additive:chi2, spectrum:prefix, or several with +.")
+        str,
+        typer.Option(
+            help="fgm: linear, groups:FILE or tree:FILE (a line of columns a group), polynomial:2, hik:100, "
+            "additive:chi2, spectrum:prefix, or several with +."
+        ),
     ] = "linear",
     scale: Annotated[
         str, typer.Option(help="fgm: norm scales columns alike, none leaves them, root is half way.")
@@ -116,6 +120,9 @@ def select(
     iterations: Annotated[int | None, typer.Option(help="fgm: at most so many.")] = None,
     refit: Annotated[
         bool | None, typer.Option(help="Fit what was selected once more: fgm if asked, os unless told not to.")
+    ] = None,
+    refit_C: Annotated[
+        float | None, typer.Option("--refit-C", help="fgm: the same with a weight of the loss of its own.")
     ] = None,
     scans: Annotated[int | None, typer.Option(help="os: how often to go through the features; 3 unless given.")] = None,
     workers: Annotated[int | None, typer.Option(help="os: threads that share the features (Asy-OS).")] = None,
@@ -212,7 +219,7 @@ def select(
                 tol=tol,
                 inner_tol=inner_tol,
                 iterations=iterations,
-                refit=refit,
+                refit=refit if refit_C is None else refit_C,
                 scans=scans,
                 workers=workers,
                 staleness=staleness,

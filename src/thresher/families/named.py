@@ -1,4 +1,4 @@
-"""Families by name, as they are written on the command line: ``polynomial:2,gamma=4,r=1``, ``linear + hik:100``."""
+"""Families by name, as on the command line: ``polynomial:2,gamma=4,r=1``, ``linear + hik:100``, ``groups:FILE``."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 
 from thresher.errors import SettingsError
 from thresher.families.additive import HIK, Additive
+from thresher.families.groups import Groups
 from thresher.families.polynomial import Polynomial
 from thresher.families.spectrum import Spectrum
 from thresher.families.structure import Structure
+from thresher.families.tree import Tree
 from thresher.families.union import Union
 
 #: The families that can be written, and which of their settings goes without a name.
@@ -19,6 +21,8 @@ NAMED: dict[str, tuple[Callable[..., Structure], str]] = {
     "hik": (HIK, "bins"),
     "additive": (Additive, "kernel"),
     "spectrum": (Spectrum, "by"),
+    "groups": (Groups, "groups"),
+    "tree": (Tree, "groups"),
 }
 
 
@@ -47,7 +51,9 @@ def _named(text: str) -> Structure:
             key, value = (first if i == 0 else ""), part
         if key not in known:
             raise SettingsError(f"{text!r}: {name} has {', '.join(known)}; {part!r} is none of these")
-        given[key.strip()] = _value(value.strip())
+        given[key.strip()] = _value(value.strip()) if key != "groups" else value.strip()
+    if first not in given and known[first].default is inspect.Parameter.empty:
+        raise SettingsError(f"{text!r}: give its {first}, as in {name}:groups.txt")
     return make(**given)
 
 
