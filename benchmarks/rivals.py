@@ -139,7 +139,7 @@ SEARCHED: dict[str, tuple[Fit, bool]] = {
 }
 
 
-def searched(name: str, x: Any, y: Floats, size: int, count: int, most: int = 12) -> tuple[Floats, int]:
+def searched(name: str, x: Any, y: Floats, size: int, count: int, most: int = 14) -> tuple[Floats, int]:
     """Down from the strength that leaves nothing, each fit from the one before, until there are enough; then halve the
     range (in its logarithm) until the count is met within 4 %."""
     fit, _ = SEARCHED[name]
@@ -147,7 +147,7 @@ def searched(name: str, x: Any, y: Floats, size: int, count: int, most: int = 12
     low, best, w, fits = 0.0, None, np.zeros(x.shape[1]), 0
     while fits < most:
         fits += 1
-        lam = float(np.sqrt(low * high)) if low else 0.7 * high
+        lam = float(np.sqrt(low * high)) if low else 0.5 * high
         w = fit(x, y, size, lam, w)
         found = int(np.count_nonzero(norms(w, size)))
         if best is None or abs(found - count) < abs(best[0] - count):
