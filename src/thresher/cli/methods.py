@@ -71,15 +71,6 @@ def _budgeted(
     tune: Annotated[
         bool, typer.Option("--tune", help="Try several eta and lam at once.", rich_help_panel=_BUDGET)
     ] = False,
-    groups: Annotated[
-        str | None,
-        typer.Option(
-            help="b-arda and b-amd: keep whole groups, which k then counts: source (namespaces, columns), or a file "
-            "with the indices of a group on each line.",
-            metavar="source|PATH",
-            rich_help_panel=_BUDGET,
-        ),
-    ] = None,
     truncation: Annotated[
         str | None,
         typer.Option(
@@ -159,7 +150,8 @@ def _fgm(
     family: Annotated[
         str | None,
         typer.Option(
-            help="linear, polynomial:2, hik:100, additive:chi2, spectrum:prefix, or several with +.",
+            help="linear, groups:FILE or tree:FILE (a line of columns a group), polynomial:2, hik:100, additive:chi2, "
+            "spectrum:prefix; several with + (beside each other) or * (times each other).",
             rich_help_panel=_FGM,
         ),
     ] = None,
@@ -173,6 +165,9 @@ def _fgm(
         float | None, typer.Option(help="How exactly each small problem is solved.", rich_help_panel=_FGM)
     ] = None,
     iterations: Annotated[int | None, typer.Option(help="At most so many.", rich_help_panel=_FGM)] = None,
+    refit_C: Annotated[
+        float | None, typer.Option("--refit-C", help="Refit, with this weight of the loss.", rich_help_panel=_FGM)
+    ] = None,
     solver: Annotated[
         str | None, typer.Option(help="apg (unasked), or mkl: in the dual, for few rows.", rich_help_panel=_FGM)
     ] = None,
@@ -249,6 +244,8 @@ def _as_settings(used: dict[str, Any]) -> dict[str, Any]:
             out[name] = number_or_word(out[name])
     if "lam" in out:
         out["lam"] = _numbers(out["lam"])
+    if "refit_C" in out:
+        out["refit"] = out.pop("refit_C")
     if "scale" in out:
         out["scale"] = None if out["scale"] == "none" else out["scale"]
     return out

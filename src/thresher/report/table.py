@@ -42,7 +42,8 @@ def facts(selection: Selection, run: Progress | None, saved: str | None) -> list
     """What is said below the table: (what, value)."""
     provenance, plan = selection.provenance, selection.provenance.get("plan", {})
     asked = selection.settings.get("k", len(selection))
-    told = [("features", f"{len(selection)} of {asked} asked for, {selection.named} of {len(selection)} named")]
+    wanted = f"of {asked} asked for" if len(selection) <= asked else f"in the {asked} groups asked for"
+    told = [("features", f"{len(selection)} {wanted}, {selection.named} of {len(selection)} named")]
     if "groups" in provenance:
         kept = provenance["groups"]
         found = f"{len(selection)} in {len(kept)} of {asked} groups asked for"
