@@ -60,7 +60,7 @@ def test_groups_are_those_of_the_names(by: str, kept: Any, options: Any, tmp_pat
 
 
 @pytest.mark.parametrize(
-    "by", ["prefix,letters=1", "prefix,letters=2,by_size=true", "linear + spectrum:prefix,letters=3"]
+    "by", ["prefix,letters=2", "prefix,letters=2,by_size=true", "linear + spectrum:prefix,letters=3"]
 )
 def test_streamed_is_in_memory_to_the_bit(by: str, tmp_path: Path) -> None:
     path = sequences(tmp_path, 500)

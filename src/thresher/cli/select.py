@@ -103,7 +103,11 @@ def select(
     ] = None,
     C: Annotated[float, typer.Option("--C", help="fgm: weight of the loss.")] = 10.0,
     family: Annotated[
-        str, typer.Option(help="fgm: linear, polynomial:2, hik:100, additive:chi2, spectrum:prefix, or several with +.")
+        str,
+        typer.Option(
+            help="fgm: linear, polynomial:2, hik:100, additive:chi2, spectrum:prefix; several beside each other with +"
+            ", or times each other with *, as in 'linear:columns=0-9 * linear:columns=age|bmi'."
+        ),
     ] = "linear",
     scale: Annotated[
         str, typer.Option(help="fgm: norm scales columns alike, none leaves them, root is half way.")

@@ -42,7 +42,8 @@ def facts(selection: Selection, run: Progress | None, saved: str | None) -> list
     """What is said below the table: (what, value)."""
     provenance, plan = selection.provenance, selection.provenance.get("plan", {})
     asked = selection.settings.get("k", len(selection))
-    told = [("features", f"{len(selection)} of {asked} asked for, {selection.named} of {len(selection)} named")]
+    found = f"{len(selection)} of {asked} asked for" if len(selection) <= asked else _in_groups(selection, asked)
+    told = [("features", f"{found}, {selection.named} of {len(selection)} named")]
     if selection.classes is not None:
         labels = [f"{label:g}" if isinstance(label, float) else label for label in selection.classes]
         told.append(("classes", f"a positive weight speaks for {labels[-1]}, not {labels[0]}"))
@@ -60,6 +61,11 @@ def facts(selection: Selection, run: Progress | None, saved: str | None) -> list
     if saved is not None:
         told.append(("saved", saved))
     return told
+
+
+def _in_groups(selection: Selection, asked: int) -> str:
+    several = "for each class" if selection.settings.get("per_class") else "taken whole, where they are groups"
+    return f"{len(selection)}: {asked} asked for, {several}"
 
 
 #: Scores whose names people write otherwise.
