@@ -13,7 +13,9 @@ namespace thresher::families {
 
 namespace {
 
-constexpr std::size_t columns_a_part = 256;
+/// Columns a part: of few and long ones, one. It does not depend on the threads.
+std::size_t columns_a_part(std::size_t columns) { return std::clamp<std::size_t>(columns / 64, 1, 256); }
+
 constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
 
 std::vector<ColumnView> by_key(std::vector<ColumnView> columns) {
@@ -62,9 +64,10 @@ MappedColumns::MappedColumns(std::vector<ColumnView> columns, std::size_t rows, 
                              std::uint64_t salt, double power, Team& team)
     : columns_(by_key(std::move(columns))), rows_(rows), steps_(true), step_map_(map), salt_(salt), power_(power), largest_(columns_.size()) {
   if (weights != nullptr) weights_.assign(weights, weights + rows);
-  team.run((columns_.size() + columns_a_part - 1) / columns_a_part, [this](std::size_t part) {
-    const std::size_t end = std::min(columns_.size(), (part + 1) * columns_a_part);
-    for (std::size_t c = part * columns_a_part; c < end; ++c)
+  const std::size_t few = columns_a_part(columns_.size());
+  team.run((columns_.size() + few - 1) / few, [this, few](std::size_t part) {
+    const std::size_t end = std::min(columns_.size(), (part + 1) * few);
+    for (std::size_t c = part * few; c < end; ++c)
       for (std::size_t i = 0; i < columns_[c].size; ++i)
         largest_[c] = std::max(largest_[c], KernelMap::raised(value_of(columns_[c], i), step_map_.exponent));
   });
@@ -145,13 +148,14 @@ double MappedColumns::wave_score(std::size_t c, const double* residual, Scratch&
 }
 
 std::vector<ScoredGroup> MappedColumns::top(const double* residual, std::size_t most, Team& team) const {
-  const std::size_t parts = (columns_.size() + columns_a_part - 1) / columns_a_part;
+  const std::size_t few = columns_a_part(columns_.size());
+  const std::size_t parts = (columns_.size() + few - 1) / few;
   std::vector<BestOf<ScoredGroup>> found(parts, BestOf<ScoredGroup>(most));
   const SpreadSeed seed(salt_);
   team.run(parts, [&](std::size_t part) {
     Scratch scratch{std::vector<double>(width()), std::vector<double>(width()), Coordinates(wave_map_)};
-    const std::size_t end = std::min(columns_.size(), (part + 1) * columns_a_part);
-    for (std::size_t c = part * columns_a_part; c < end; ++c) {
+    const std::size_t end = std::min(columns_.size(), (part + 1) * few);
+    for (std::size_t c = part * few; c < end; ++c) {
       const double score = steps_ ? step_score(c, residual, scratch) : wave_score(c, residual, scratch);
       if (found[part].wants(score)) found[part].offer({score, hash_key(columns_[c].key, seed), columns_[c].key});
     }

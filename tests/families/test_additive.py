@@ -138,9 +138,22 @@ def test_a_union_has_the_best_of_all() -> None:
     assert len(model.names) == len(set(model.names))
 
 
-@pytest.mark.parametrize("family", ["hik:8", "additive:gaussian", "linear + polynomial:2 + hik:5", "linear"])
-def test_streamed_is_in_memory_to_the_bit(family: str, tmp_path: Any) -> None:
+@pytest.mark.parametrize("scale", ["norm", "root"])
+@pytest.mark.parametrize(
+    "family",
+    [
+        "hik:8",
+        "hik:8,power=0.5",
+        "additive:gaussian",
+        "additive:chi2",
+        "linear + polynomial:2 + hik:5",
+        "linear:columns=a1|a2 * linear:columns=a2|a3|a7 + linear:columns=a5 + hik:5,columns=a6|a8",
+        "linear",
+    ],
+)
+def test_streamed_is_in_memory_to_the_bit(family: str, scale: str, tmp_path: Any) -> None:
     x, y = bumps(300, 120)
+    y = y + (x[:, 7] > 0.8)  # weights, and more than two classes
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
     x[np.random.default_rng(2).random(x.shape) < 0.5] = 0
     path = tmp_path / "rows.vw"
@@ -148,9 +161,10 @@ def test_streamed_is_in_memory_to_the_bit(family: str, tmp_path: Any) -> None:
     path.write_text(
         "\n".join(f"{label:g} {w:.6g} | {row}" for label, w, row in zip(y, weight, rows, strict=True)) + "\n"
     )
-    settings = {"k": 4, "B": 2, "method": "fgm", "family": family}
+    settings = {"k": 4, "B": 2, "method": "fgm", "family": family, "scale": scale}
     whole = th.select(str(path), **settings)
-    again = th.select(str(path), memory="500KB", batch_rows=23, threads=1, **settings)
+    assert len(whole.classes) > 2
+    again = th.select(str(path), memory="700KB", batch_rows=23, threads=1, **settings)
     assert same_model(again, whole)
 
 

@@ -15,7 +15,7 @@ from tests.families.made import columns_of, same_model, some_rows, stored
 from tests.reference import families as reference
 from tests.reference import working_set as scoring
 from thresher import _native
-from thresher.families.family import Family
+from thresher.families.family import Family, show_search
 from thresher.families.products import ProductFamily
 from thresher.sources.interactions import Interactions
 from thresher.sources.scan import as_source
@@ -172,6 +172,7 @@ def test_most_is_passed_over() -> None:
     looked = family.report()
     assert looked["entered"] < looked["columns"] / 4
     assert looked["scored"] < 2 * looked["columns"]
+    assert "columns entered (" in show_search(looked)
 
 
 def nonlinear(rows: int = 400, columns: int = 15, seed: int = 0) -> tuple[Any, Any]:
@@ -246,7 +247,8 @@ def sparse_file(path: Any, rows: int = 300, classes: int = 2) -> str:
 def test_streamed_is_in_memory_to_the_bit(tmp_path: Any, classes: int) -> None:
     path = sparse_file(tmp_path / "rows.svm", classes=classes)
     settings = {"k": 8, "B": 4, "method": "fgm", "class_weight": {0: 0.5}}
-    for family in (th.Polynomial(2), th.Polynomial(2, prune=False), th.Polynomial(3)):
+    product = th.Product(th.Columns(range(20)), th.Polynomial(2, columns=range(8, 40), squares=False))
+    for family in (th.Polynomial(2), th.Polynomial(2, prune=False), th.Polynomial(3), product):
         whole = th.select(path, family=family, **settings)
         assert whole.provenance["plan"]["columns"] > 60_000
         memory = "250KB" if classes == 2 else "500KB"
@@ -288,6 +290,25 @@ def test_it_predicts_from_a_table(tmp_path: Any) -> None:
     assert (again.predict(str(path)) == y).mean() > 0.6
 
 
+def test_columns_are_chosen_by_name(tmp_path: Any) -> None:
+    path = tmp_path / "rows.csv"
+    rng = np.random.default_rng(0)
+    age, weight = rng.normal(size=(2, 300))
+    city = rng.choice(["Rome", "Oslo"], 300)
+    y = (age * weight + 2 * (city == "Rome") * age > 0).astype(int)
+    rows = [f"{a:.6g},{w:.6g},{c},{label}" for a, w, c, label in zip(age, weight, city, y, strict=True)]
+    path.write_text("\n".join(["age,weight,city,y", *rows]) + "\n")
+    given = {"k": 2, "B": 1, "method": "fgm", "target": "y"}
+    found = th.select(path, family="linear:columns=age * linear:columns=weight|city=Rome", **given)
+    assert sorted(found.names) == ["age × city=Rome", "age × weight"]
+    same = th.select(path, family=th.Product(th.Columns(["age"]), th.Columns(["city=Rome", "weight"])), **given)
+    assert same_model(same, found)
+    with pytest.raises(th.DataError, match="no row has a feature 'wieght'"):
+        th.select(path, family="linear + polynomial:2,columns=age|wieght", **given)
+    with pytest.raises(th.SettingsError, match="there is no column 'age'"):
+        th.select(np.eye(4), [0, 1, 0, 1], k=1, method="fgm", family=th.HIK(columns=["age"]))
+
+
 def test_only_some_columns() -> None:
     x, y = nonlinear()
     found = th.select(x, y, k=5, B=5, method="fgm", family=th.Polynomial(2, columns=[3, 1, 4], linear=False))
@@ -302,6 +323,8 @@ def test_only_some_columns() -> None:
         ("polynomial:2,gamma=-1", "above 0"),
         ("polynomial:2,delta=1", "none of these"),
         ("quadratic", "family is linear"),
+        ("linear * hik:20", "not of HIK"),
+        ("polynomial:5 * polynomial:4", "8 at most"),
         (3, "thresher's families"),
     ],
 )

@@ -151,7 +151,8 @@ def _fgm(
         str | None,
         typer.Option(
             help="linear, groups:FILE or tree:FILE (a line of columns a group), polynomial:2, hik:100, additive:chi2, "
-            "spectrum:prefix; several with + (beside each other) or * (times each other).",
+            "spectrum:prefix; several beside each other with +, or times each other with *, as in 'linear:columns=0-9 * "
+            "linear:columns=age|bmi'.",
             rich_help_panel=_FGM,
         ),
     ] = None,

@@ -42,8 +42,8 @@ def facts(selection: Selection, run: Progress | None, saved: str | None) -> list
     """What is said below the table: (what, value)."""
     provenance, plan = selection.provenance, selection.provenance.get("plan", {})
     asked = selection.settings.get("k", len(selection))
-    wanted = f"of {asked} asked for" if len(selection) <= asked else f"in the {asked} groups asked for"
-    told = [("features", f"{len(selection)} {wanted}, {selection.named} of {len(selection)} named")]
+    found = f"{len(selection)} of {asked} asked for" if len(selection) <= asked else _in_groups(selection, asked)
+    told = [("features", f"{found}, {selection.named} of {len(selection)} named")]
     if "groups" in provenance:
         kept = provenance["groups"]
         found = f"{len(selection)} in {len(kept)} of {asked} groups asked for"
@@ -81,6 +81,13 @@ def facts(selection: Selection, run: Progress | None, saved: str | None) -> list
 
 #: Groups that are named.
 _GROUPS_SHOWN = 20
+
+
+def _in_groups(selection: Selection, asked: int) -> str:
+    several = "for each class" if selection.settings.get("per_class") else "taken whole, where they are groups"
+    return f"{len(selection)}: {asked} asked for, {several}"
+
+
 #: Scores whose names people write otherwise.
 _WRITTEN = {"auc": "AUC", "rmse": "RMSE", "r2": "R²", "micro_f1": "micro F1", "macro_f1": "macro F1"}
 
