@@ -122,9 +122,9 @@ def select(
     step : "auto", float, "adaptive:RATE" or "RATE/sqrt"
         The step along each example's gradient. ``auto`` adapts to every feature.
     memory : str or int
-        What may be held, planned before the first row and kept: ``"64MB"``. Unasked 64 MB, and for fgm as much as
-        the columns take; with less, fgm goes through the data again and again. The budgeted methods (``b-arda`` and
-        after it) keep something of every feature seen: that comes on top unless memory is given.
+        What may be held, planned before the first row and kept: ``"64MB"``. Unasked 64 MB, and for fgm and sparse-rf
+        as much as their columns take; with less, these go through the data again and again. The budgeted methods
+        (``b-arda`` and after it) keep something of every feature seen: that comes on top unless memory is given.
     sketch : (rows, width), optional
         The shape of mission's count-sketch, instead of what the memory leaves for it.
     active : {"exact", "sketch"}

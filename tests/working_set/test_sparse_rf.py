@@ -200,9 +200,9 @@ def test_a_file_larger_than_memory_is_read_again_to_the_same_bits(tmp_path: Path
 
 
 def test_memory_that_does_not_do(tmp_path: Path) -> None:
-    with pytest.raises(th.SettingsError, match="300 rows take .* give about .* of memory"):
+    with pytest.raises(th.SettingsError, match=r"300 rows take .* give about .* of memory"):
         th.select(X, SIGNS, memory="4kB", **SMALL)
-    with pytest.raises(th.SettingsError, match="functions kept so far .* larger lam"):
+    with pytest.raises(th.SettingsError, match=r"functions kept so far .* larger lam"):
         th.select(X, SIGNS, memory="1.6MB", method="sparse-rf", draws=20, rounds=20, lam=1e-3)
     rows = [f"1 1:{i}" for i in range(20_000)]
     (tmp_path / "long.svm").write_text("\n".join(rows))
