@@ -202,8 +202,9 @@ def select(
     sequences
         ``kmer``, ``canonical``, ``fragments`` and the other options of `thresher.scan_fasta`, for FASTA and FASTQ;
         ``numeric``, ``schema`` and the others of `thresher.scan_csv`, for tables; ``text``, ``words`` and the
-        others of `thresher.scan_text`, for texts. ``scans``, ``rate``, ``m``, ``c``, ``workers``, ``staleness`` and
-        ``order`` of ``os`` and its rivals go here too, and ``labels_file``, a file of labels for a stream of features.
+        others of `thresher.scan_text`, for texts. ``scans``, ``rate``, ``m``, ``c``, ``check``, ``workers``,
+        ``staleness`` and ``order`` of ``os`` and its rivals go here too, and ``labels_file``, a file of labels for a
+        stream of features.
 
     Returns
     -------

@@ -118,6 +118,15 @@ def select(
         bool | None, typer.Option(help="Fit what was selected once more: fgm if asked, os unless told not to.")
     ] = None,
     scans: Annotated[int | None, typer.Option(help="os: how often to go through the features; 3 unless given.")] = None,
+    rate: Annotated[
+        float | None, typer.Option(help="os: the share of the longest safe step; 0.95 unless given.")
+    ] = None,
+    m: Annotated[float | None, typer.Option("--m", help="os: kept features move by the m-th part of a step.")] = None,
+    c: Annotated[float | None, typer.Option("--c", help="os: how much the loss must fall for a newcomer.")] = None,
+    check: Annotated[
+        bool | None, typer.Option("--check/--no-check", help="os: refuse newcomers for which the loss would rise.")
+    ] = None,
+    order: Annotated[str | None, typer.Option(help="os: features come as given, or in random order.")] = None,
     workers: Annotated[int | None, typer.Option(help="os: threads that share the features (Asy-OS).")] = None,
     staleness: Annotated[
         int | None, typer.Option(help="os: simulate workers that see the others' state so many updates late.")
@@ -214,6 +223,11 @@ def select(
                 iterations=iterations,
                 refit=refit,
                 scans=scans,
+                rate=rate,
+                m=m,
+                c=c,
+                check=check,
+                order=order,
                 workers=workers,
                 staleness=staleness,
                 labels_file=labels_file,

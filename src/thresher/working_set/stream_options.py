@@ -12,7 +12,7 @@ from thresher.families.stream import FeatureStream
 from thresher.working_set.substitution_settings import STREAMING, SubstitutionSettings
 
 #: Options that only these methods have.
-OWN = ("scans", "rate", "m", "c", "workers", "staleness", "order", "labels_file")
+OWN = ("scans", "rate", "m", "c", "check", "workers", "staleness", "order", "labels_file")
 
 
 def take_own(method: str, options: dict[str, Any]) -> dict[str, Any]:
