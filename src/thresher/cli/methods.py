@@ -151,8 +151,8 @@ def _fgm(
         str | None,
         typer.Option(
             help="linear, groups:FILE or tree:FILE (a line of columns a group), polynomial:2, hik:100, additive:chi2, "
-            "spectrum:prefix; several beside each other with +, or times each other with *, as in 'linear:columns=0-9 * "
-            "linear:columns=age|bmi'.",
+            "spectrum:prefix; several beside each other with +, or times each other with *, as in "
+            "'linear:columns=0-9 * linear:columns=age|bmi'.",
             rich_help_panel=_FGM,
         ),
     ] = None,
@@ -189,6 +189,12 @@ def _streaming(
     c: Annotated[
         float | None,
         typer.Option("--c", help="How much the objective must fall for a newcomer: 0 to 1.", rich_help_panel=_OS),
+    ] = None,
+    check: Annotated[
+        bool | None,
+        typer.Option(
+            "--check/--no-check", help="Refuse newcomers for which the objective would rise.", rich_help_panel=_OS
+        ),
     ] = None,
     order: Annotated[
         str | None, typer.Option(help="Features come as given (unasked), or random.", rich_help_panel=_OS)

@@ -99,6 +99,7 @@ class SubstitutionProblem:
             settings.rate,
             settings.slowness,
             settings.c,
+            settings.checked,
         )
         self._outputs, self._rows = targets.y.shape
         self._team = team

@@ -41,6 +41,9 @@ class SubstitutionSettings:
         times ``k`` for classes, where weights that settle at once leave newcomers no chance.
     c : float
         How much the objective must fall for a newcomer to be taken, between 0 (not rise) and 1.
+    check : bool, optional
+        Whether the objective must fall for a newcomer to be taken. Unasked yes, but of Asy-OS no, as in the paper:
+        there it costs each worker another look at the central state, and two at the objective.
     workers : int
         Asy-OS: so many threads, each with its share of ``k`` (the first ``k % workers`` one more).
     staleness : int, optional
@@ -66,6 +69,7 @@ class SubstitutionSettings:
     rate: float = 0.95
     m: float | None = None
     c: float = 0.0
+    check: bool | None = None
     workers: int = 1
     staleness: int | None = None
     intercept: bool = True
@@ -119,6 +123,11 @@ class SubstitutionSettings:
     def asynchronous(self) -> bool:
         """Whether workers share the features."""
         return self.workers > 1 or self.staleness is not None
+
+    @property
+    def checked(self) -> bool:
+        """Whether a newcomer is refused for which the objective would not fall."""
+        return not self.asynchronous if self.check is None else self.check
 
     @property
     def slowness(self) -> float:
