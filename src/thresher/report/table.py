@@ -84,8 +84,13 @@ _GROUPS_SHOWN = 20
 
 
 def _in_groups(selection: Selection, asked: int) -> str:
-    several = "for each class" if selection.settings.get("per_class") else "taken whole, where they are groups"
-    return f"{len(selection)}: {asked} asked for, {several}"
+    """What is said where there are more features than k: that counted something else."""
+    each = selection.settings.get("per_class")
+    return (
+        f"{len(selection)}, {asked} asked for each class"
+        if each
+        else f"{len(selection)} in the {asked} groups asked for"
+    )
 
 
 #: Scores whose names people write otherwise.
