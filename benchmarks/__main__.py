@@ -31,6 +31,7 @@ COMPARISONS = (
     "substitution",
     "sparse_rf_l1",
     "sparse_rf",
+    "sparse_rf_memory",
     "families",
     "families_kernels",
 )

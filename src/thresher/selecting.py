@@ -75,9 +75,9 @@ def select(
         ``squared_hinge`` for two classes, ``softmax`` for several (or ``rest:squared_hinge``, each against the rest),
         ``squared``, ``huber:delta`` for numbers.
     memory : str or int
-        What may be held, planned before the first row and kept: ``"64MB"``. Unasked 64 MB, and for fgm as much as
-        the columns take; with less, fgm goes through the data again and again. The budgeted methods (``b-arda`` and
-        after it) keep something of every feature seen: that comes on top unless memory is given.
+        What may be held, planned before the first row and kept: ``"64MB"``. Unasked 64 MB, and for fgm and sparse-rf
+        as much as their columns take; with less, these go through the data again and again. The budgeted methods
+        (``b-arda`` and after it) keep something of every feature seen: that comes on top unless memory is given.
     interactions : {1, 2, 3} or list of tuples
         2: products of two features of a row are features too; 3: also of three. ``[("user", "ad")]``: only
         products of a feature of one of these groups and one of the other, see

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from thresher.families.family import show_search
 from thresher.memory import Plan, show_size
 from thresher.online.run import Progress
 from thresher.sources.source import Source
@@ -41,7 +42,8 @@ def facts(selection: Selection, run: Progress | None, saved: str | None) -> list
     """What is said below the table: (what, value)."""
     provenance, plan = selection.provenance, selection.provenance.get("plan", {})
     asked = selection.settings.get("k", len(selection))
-    told = [("features", f"{len(selection)} of {asked} asked for, {selection.named} of {len(selection)} named")]
+    found = f"{len(selection)} of {asked} asked for" if len(selection) <= asked else _in_groups(selection, asked)
+    told = [("features", f"{found}, {selection.named} of {len(selection)} named")]
     if "groups" in provenance:
         kept = provenance["groups"]
         found = f"{len(selection)} in {len(kept)} of {asked} groups asked for"
@@ -63,6 +65,8 @@ def facts(selection: Selection, run: Progress | None, saved: str | None) -> list
         told.append(("classes", f"a positive weight speaks for {labels[-1]}, not {labels[0]}"))
     if "rows" in provenance:
         told.append(("learned", f"{provenance['rows']:,} rows of {provenance.get('data')}{_skipped(provenance)}"))
+    if "search" in provenance:
+        told.append(("searched", show_search(provenance["search"])))
     for name, key in (("progressive", "progressive"), ("held out", "test")):
         if provenance.get(key):
             told.append((name, show_scores(provenance[key])))
@@ -77,6 +81,18 @@ def facts(selection: Selection, run: Progress | None, saved: str | None) -> list
 
 #: Groups that are named.
 _GROUPS_SHOWN = 20
+
+
+def _in_groups(selection: Selection, asked: int) -> str:
+    """What is said where there are more features than k: that counted something else."""
+    each = selection.settings.get("per_class")
+    return (
+        f"{len(selection)}, {asked} asked for each class"
+        if each
+        else f"{len(selection)} in the {asked} groups asked for"
+    )
+
+
 #: Scores whose names people write otherwise.
 _WRITTEN = {"auc": "AUC", "rmse": "RMSE", "r2": "R²", "micro_f1": "micro F1", "macro_f1": "macro F1"}
 
