@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from pathlib import Path
 
 from benchmarks.hard import ROWS, hard_stream
 from benchmarks.harness import spread, table
@@ -13,7 +14,7 @@ from thresher import scan_libsvm, select
 PUBLIC = 107.0
 
 
-def little(path: str, folder: str, memory: str = "150MB") -> str:
+def little(path: Path, folder: str, memory: str = "150MB") -> str:
     """The same where the columns do not fit into the memory, from text and from the cache."""
     told = []
     for name, cache in (("from text", None), ("written to the cache first", folder), ("from the cache", folder)):
