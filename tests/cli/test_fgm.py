@@ -47,9 +47,10 @@ def test_its_options_and_its_mistakes(tmp_path: Path) -> None:
 def test_families_by_name(tmp_path: Path) -> None:
     path = write_libsvm(tmp_path / "rows.svm", X, Y)
     out = tmp_path / "out.thr"
-    for family in ("polynomial:2", "linear + hik:10"):
+    for family in ("polynomial:2", "linear + hik:10", "linear:columns=0-4 * linear:columns=3|7"):
         shown = run("select", path, "-k", 4, "--method", "fgm", "--family", family, "--test", path, "-o", out)
         assert shown.exit_code == 0, shown.output
+        assert ("passed over" in shown.output) == ("hik" not in family)
         saved = th.load(out)
         assert saved.names == th.select(path, k=4, method="fgm", family=family).names
         lines = run("predict", out, path).output.split()

@@ -92,8 +92,6 @@ def test_too_little_memory_is_told(tmp_path: Path) -> None:
     path = sparse_file(tmp_path)
     with pytest.raises(th.SettingsError, match="besides the columns"):
         th.select(path, k=12, B=1, method="fgm", memory="64KB")
-    with pytest.raises(th.SettingsError, match="groups and trees need their columns in memory"):
-        th.select(path, k=2, method="fgm", memory="400KB", family=th.Groups(np.arange(3000) // 10))
     x, y = data(n=3000)
     with pytest.raises(th.SettingsError, match="the columns proposed so far take"):
         th.select(x, y, k=30, method="fgm", memory="2MB")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thresher.errors import SettingsError
+from thresher.families.blocked import BlockedColumns, ColumnBlocks
 from thresher.families.family import Columns, Family, Floats, Ids, Proposal
 from thresher.families.group_file import read_groups
 from thresher.families.stored import StoredColumns
@@ -68,31 +69,42 @@ class Groups(Grouped):
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
+    def fingerprint(self) -> str:
+        return f"{super().fingerprint()}{':by_size' * self.by_size}"
+
     def check(self, size: int | None, settings: FGMSettings) -> None:
+        self.check_fit(size, settings.k)
+
+    def check_fit(self, size: int | None, k: int) -> None:
+        """Raise unless these are groups of ``size`` columns (None: unknown), and at least ``k``."""
         if size is not None and int(self.keys.max()) >= size:
             group = int(np.searchsorted(self.indptr, int(self.keys.argmax()), side="right")) - 1
             raise SettingsError(f"group {group} holds column {self.keys.max()}, and columns go from 0 to {size - 1}")
-        if settings.k > len(self):
-            raise SettingsError(f"k = {settings.k} groups of {len(self)}: ask for no more than there are")
+        if k > len(self):
+            raise SettingsError(f"k = {k} groups of {len(self)}: ask for no more than there are")
 
-    def over(self, columns: StoredColumns) -> Family:
+    def over(self, columns: StoredColumns | BlockedColumns) -> Family:
         return GroupFamily(self, columns)
+
+    def streamed(self, blocks: ColumnBlocks) -> Family:
+        return self.over(BlockedColumns(blocks))
 
 
 class GroupFamily(Family):
     """The groups of a data's columns: scores are sums over their features."""
 
-    def __init__(self, groups: Groups, columns: StoredColumns) -> None:
+    def __init__(self, groups: Groups, columns: StoredColumns | BlockedColumns) -> None:
         self.groups = groups
         self.single = columns
         self.rows = columns.rows
         self.bytes = columns.bytes
 
     def top(self, residuals: Floats, most: int) -> list[Proposal]:
-        return [self._top(residual, most) for residual in residuals]
+        return [self._top(squares, most) for squares in self.single.squared_sums(residuals, self.groups.keys)]
 
-    def _top(self, residual: Floats, most: int) -> Proposal:
-        scores = np.add.reduceat(self.single.squared_sums(residual, self.groups.keys), self.groups.indptr[:-1])
+    def _top(self, squares: Floats, most: int) -> Proposal:
+        """The best groups by the scores of their members."""
+        scores = np.add.reduceat(squares, self.groups.indptr[:-1])
         if self.groups.by_size:
             scores = scores / np.diff(self.groups.indptr)
         order = np.argsort(-scores, kind="stable")[:most]  # ties to the smaller number
@@ -107,6 +119,13 @@ class GroupFamily(Family):
         parts = [keys[indptr[g] : indptr[g + 1]] for g in ids.astype(np.int64).tolist()]
         starts = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
         return starts, np.concatenate(parts) if parts else np.empty(0, np.uint64)
+
+
+def as_groups(told: Any) -> Groups:
+    """Groups as a user says them: `Groups`, what these are made of, or a file with a line each."""
+    if isinstance(told, Groups):
+        return told
+    return Groups(told)
 
 
 def _members(groups: Any) -> tuple[np.ndarray[Any, np.dtype[np.int64]], Ids]:

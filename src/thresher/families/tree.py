@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from thresher.errors import SettingsError
+from thresher.families.blocked import BlockedColumns
 from thresher.families.family import Floats, Proposal
 from thresher.families.groups import GroupFamily, Groups
 from thresher.families.stored import StoredColumns
@@ -58,14 +59,14 @@ class Tree(Groups):
             inner.update(dict.fromkeys(members, group))
         return parent
 
-    def over(self, columns: StoredColumns) -> TreeFamily:
+    def over(self, columns: StoredColumns | BlockedColumns) -> TreeFamily:
         return TreeFamily(self, columns)
 
 
 class TreeFamily(GroupFamily):
     """The groups of a tree. ``visited`` counts groups whose score was formed, in all analyses."""
 
-    def __init__(self, tree: Tree, columns: StoredColumns) -> None:
+    def __init__(self, tree: Tree, columns: StoredColumns | BlockedColumns) -> None:
         super().__init__(tree, columns)
         children: list[list[int]] = [[] for _ in range(len(tree))]
         self.roots: list[int] = []
@@ -76,8 +77,10 @@ class TreeFamily(GroupFamily):
         self._every = np.unique(tree.keys)
         self._at = np.searchsorted(self._every, tree.keys)
 
-    def _top(self, residual: Floats, most: int) -> Proposal:
-        squares = self.single.squared_sums(residual, self._every)[self._at]
+    def top(self, residuals: Floats, most: int) -> list[Proposal]:
+        return [self._top(squares[self._at], most) for squares in self.single.squared_sums(residuals, self._every)]
+
+    def _top(self, squares: Floats, most: int) -> Proposal:
         best: list[tuple[float, int]] = []  # a heap of (score, -group): the worst of the kept first
         waiting = list(self.roots)
         while waiting:

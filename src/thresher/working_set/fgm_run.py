@@ -8,7 +8,8 @@ from typing import Any
 
 from thresher.errors import SettingsError
 from thresher.families.blocked import ColumnBlocks
-from thresher.families.family import Family
+from thresher.families.chosen import check_names
+from thresher.families.family import Family, show_search
 from thresher.families.named import structure_of
 from thresher.families.rows import RowStore
 from thresher.families.stored import StoredColumns
@@ -39,6 +40,8 @@ class FGMRun(WorkingSetRun[FGMEngine]):
         self, source: Source, settings: FGMSettings, how: RunSettings, family: str | Structure = "linear"
     ) -> None:
         structure = structure_of(family)
+        self._names = () if structure is None else structure.names()
+        self._looked_at: dict[str, int] = {}
         if structure is not None:
             structure = structure.at(source.space)
             structure.check(source.space.size, settings)
@@ -53,6 +56,7 @@ class FGMRun(WorkingSetRun[FGMEngine]):
     def _make_engine(self, examples: Examples) -> FGMEngine:
         self.plan = FGMPlan.of(self.settings, self.how.memory, len(examples.y))
         self.plan.check(examples.rows)
+        check_names(self._names, self.source)
         return FGMEngine(self._family(examples), self.settings, examples.y, examples.weight, self.team)
 
     def _family(self, examples: Examples) -> Family:
@@ -103,6 +107,14 @@ class FGMRun(WorkingSetRun[FGMEngine]):
     def _check_round(self) -> None:
         assert self.engine is not None
         self.plan.check_selected(self.engine.targets.shape[1], self.engine.bytes)
+        self._log_search(self.engine.family.report())
+
+    def _log_search(self, looked_at: dict[str, int]) -> None:
+        """How much of a family an iteration could pass over."""
+        if looked_at:
+            before, self._looked_at = self._looked_at, looked_at
+            new = {name: count - before.get(name, 0) for name, count in looked_at.items()}
+            log.info("iteration %d: %s", self.rounds, show_search(new))
 
     def _selection(self, found: Found, *, told: bool = True) -> Selection:
         assert self.engine is not None
