@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from pathlib import Path
 
 from benchmarks.hard import ROWS, hard_stream
 from benchmarks.harness import spread, table
@@ -11,6 +12,19 @@ from thresher import scan_libsvm, select
 
 #: Seconds that the authors' public C++ program (version 1) took on a sister draw of 200,000 rows, one core.
 PUBLIC = 107.0
+
+
+def little(path: Path, folder: str, memory: str = "150MB") -> str:
+    """The same where the columns do not fit into the memory, from text and from the cache."""
+    told = []
+    for name, cache in (("from text", None), ("written to the cache first", folder), ("from the cache", folder)):
+        started = time.perf_counter()
+        found = select(path, k=80, B=20, method="fgm", memory=memory, cache=cache)
+        told.append(f"{time.perf_counter() - started:.1f} s {name}")
+    return (
+        f"Within {memory}, where the columns do not fit and every analysis goes through the rows twice: "
+        f"{', '.join(told)}; {len(found)} features, one run each."
+    )
 
 
 def run(rows: int = ROWS, repeats: int = 3) -> str:
@@ -38,6 +52,7 @@ def run(rows: int = ROWS, repeats: int = 3) -> str:
                         f"{PUBLIC / sorted(seconds)[len(seconds) // 2]:.0f}" if rows == ROWS else "-",
                     ]
                 )
+        streamed = little(stream.path("train", "svm"), folder)
     return "\n".join(
         [
             "## fgm: the hard stream, exactly",
@@ -47,5 +62,7 @@ def run(rows: int = ROWS, repeats: int = 3) -> str:
             "public C++ program took on a sister draw on one core of a like machine (measured once, elsewhere).",
             "",
             table(["scale", "features", "of them true", "test accuracy", "seconds", "times faster"], lines),
+            "",
+            streamed,
         ]
     )
