@@ -129,17 +129,22 @@ std::vector<double> restore(Method& self, const Keys& ids, const Floats& weights
 }
 
 /// The whole share of a worker in a block: each feature reads u_C, moves, and pushes.
-std::size_t work(Worker& worker, Central& central, const Columns& columns, const Keys& ids, double all) {
+std::size_t work(Worker& worker, Central& central, const Columns& columns, const Keys& ids, double all, bool check) {
   check_columns(worker.kept(), columns, ids);
   if (central.size() != worker.pushed().size()) throw nb::value_error("the central state is of another size");
   const nb::gil_scoped_release nogil;
   std::vector<double> state(central.size());
   std::vector<double> change(central.size());
+  std::vector<double> now(check ? central.size() : 0);
+  const Fresh fresh = [&] {
+    (void)central.read(now.data());
+    return now.data();
+  };
   std::size_t received = 0;
   for (std::size_t j = 0; j < ids.shape(0); ++j) {
     const std::uint64_t seen = central.read(state.data());
     if (!worker.receive(columns.data() + j * columns.shape(1), ids.data()[j], state.data(), all,
-                        static_cast<double>(central.lately()), change.data()))
+                        static_cast<double>(central.lately()), change.data(), check ? fresh : Fresh{}))
       continue;
     central.push(change.data(), seen);
     ++received;
@@ -209,30 +214,34 @@ void bind_substitution(nb::module_& m) {
       .def(
           "__init__",
           [](Worker* self, const std::string& loss, double delta, const Matrix& y, const Floats& weights, bool shift,
-             std::size_t room, double eta, double rate, double step_m, double workers, double others) {
+             std::size_t room, double eta, double rate, double step_m, double c, double workers, double others) {
             Made made(loss, delta, y, weights, shift);
-            new (self) Worker(KeptColumns(y.shape(1), room, y.shape(0)), StepRule{eta, rate, step_m, 0.0, false},
+            new (self) Worker(KeptColumns(y.shape(1), room, y.shape(0)), StepRule{eta, rate, step_m, c, false},
                               made.curvature, std::move(made.losses), std::move(made.weights), shift,
                               Theorem2{workers, others, 1.0});
           },
           nb::arg("loss"), nb::arg("delta"), nb::arg("y"), nb::arg("weights"), nb::arg("shift"), nb::arg("room"),
-          nb::arg("eta"), nb::arg("rate"), nb::arg("m"), nb::arg("workers"), nb::arg("others"))
-      .def("work", &work, nb::arg("central"), nb::arg("columns"), nb::arg("ids"), nb::arg("all"))
+          nb::arg("eta"), nb::arg("rate"), nb::arg("m"), nb::arg("c"), nb::arg("workers"), nb::arg("others"))
+      .def("work", &work, nb::arg("central"), nb::arg("columns"), nb::arg("ids"), nb::arg("all"), nb::arg("check"))
       .def(
           "receive",
           [](Worker& self, const Array<const float>& column, std::uint64_t id, const Floats& central, double all,
-             double tau) -> nb::object {
-            if (column.shape(0) != self.kept().rows() || central.shape(0) != self.pushed().size())
+             double tau, const Floats& now) -> nb::object {
+            if (column.shape(0) != self.kept().rows() || central.shape(0) != self.pushed().size() ||
+                (now.shape(0) != 0 && now.shape(0) != central.shape(0)))
               throw nb::value_error("columns and state must be as long as the targets");
             std::vector<double> change(self.pushed().size());
             bool received = false;
             {
               const nb::gil_scoped_release nogil;
-              received = self.receive(column.data(), id, central.data(), all, tau, change.data());
+              const double* state = now.data();
+              const Fresh fresh = [state] { return state; };
+              received = self.receive(column.data(), id, central.data(), all, tau, change.data(),
+                                      now.shape(0) == 0 ? Fresh{} : fresh);
             }
             return received ? array_of(change) : nb::none();
           },
-          nb::arg("column"), nb::arg("id"), nb::arg("central"), nb::arg("all"), nb::arg("tau"))
+          nb::arg("column"), nb::arg("id"), nb::arg("central"), nb::arg("all"), nb::arg("tau"), nb::arg("now"))
       .def("grow", [](Worker& self, std::size_t room) { self.kept().grow(room); }, nb::arg("room"))
       .def("state", &state<Worker>)
       .def(
@@ -246,6 +255,7 @@ void bind_substitution(nb::module_& m) {
       .def_prop_ro("pushed", [](Worker& self) { return array_of(self.pushed()); })
       .def_prop_ro("ids", [](Worker& self) { return array_of(self.kept().ids_); })
       .def_prop_ro("room", [](Worker& self) { return self.kept().room(); })
+      .def_prop_ro("refused", &Worker::refused)
       .def_prop_ro("lambda_", &Worker::lambda)
       .def_prop_ro("eta", &Worker::eta);
 

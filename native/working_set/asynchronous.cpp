@@ -27,7 +27,44 @@ void Worker::restore(const std::vector<double>& more) {
   pushed_.assign(split, more.end());
 }
 
-bool Worker::receive(const float* column, std::uint64_t id, const double* central, double all, double tau, double* change) {
+/// What a feature's arrival makes of the weights.
+struct Worker::Step {
+  std::vector<double> moved;     // of the kept
+  std::vector<double> newcomer;
+  Weakest weakest;
+};
+
+double Worker::objective(const double* margins) {
+  double value = 0.0;
+  for (std::size_t o = 0; o < losses_.size(); ++o) {
+    double shift = shifts_[o];
+    value += losses_[o].at_best_shift(margins + o * kept_.rows(), shift, alone_);
+  }
+  return value;
+}
+
+/// (15) of the appendix: whether the objective falls enough if the newcomer takes the weakest one's place.
+bool Worker::passes(const Step& step, const float* column, Scaling scaling, const double* now) {
+  const std::size_t rows = kept_.rows();
+  const std::size_t outputs = kept_.outputs();
+  std::vector<double> next = step.moved;
+  std::fill_n(next.begin() + static_cast<std::ptrdiff_t>(step.weakest.slot * outputs), outputs, 0.0);
+  std::vector<double> margins(pushed_.size());
+  kept_.margins(next, margins.data(), alone_);
+  for (std::size_t o = 0; o < outputs; ++o) {
+    const double factor = step.newcomer[o] * scaling.scale;
+    for (std::size_t r = 0; r < rows; ++r) margins[o * rows + r] += factor * column[r];
+  }
+  for (std::size_t i = 0; i < margins.size(); ++i) margins[i] += now[i] - pushed_[i];
+  double square = 0.0;
+  for (std::size_t i = 0; i < next.size(); ++i) square += (next[i] - kept_.weights_[i]) * (next[i] - kept_.weights_[i]);
+  for (const double w : step.newcomer) square += w * w;
+  const double margin = std::max(0.0, 0.5 / eta_ - step_.lipschitz());
+  return objective(margins.data()) - objective(now) <= -step_.rule().c * margin * square;
+}
+
+bool Worker::receive(const float* column, std::uint64_t id, const double* central, double all, double tau, double* change,
+                     const Fresh& fresh) {
   if (kept_.has(id)) return false;
   const std::size_t rows = kept_.rows();
   const std::size_t outputs = kept_.outputs();
@@ -43,10 +80,11 @@ bool Worker::receive(const float* column, std::uint64_t id, const double* centra
   std::vector<double> own(outputs);
   dots_of({column}, {scaling}, rows, slopes_.data(), outputs, own.data(), alone_);
 
-  std::vector<double> moved(size * outputs);
-  std::vector<double> newcomer(outputs);
+  Step step{std::vector<double>(size * outputs), std::vector<double>(outputs), {size, 0.0}};
+  std::vector<double>& moved = step.moved;
+  std::vector<double>& newcomer = step.newcomer;
+  Weakest& weakest = step.weakest;
   std::vector<double> q;
-  Weakest weakest{size, 0.0};
   bool taken = true;
   for (;;) {
     const double bound = std::max(all, step_.lipschitz());
@@ -61,6 +99,10 @@ bool Worker::receive(const float* column, std::uint64_t id, const double* centra
     if (given_ > 0.0) break;
     if (q.empty()) gram_row(kept_.pointers(), kept_.scalings_, column, scaling, rows, row_weights, q, alone_);
     if (step_.allow(kept_.gram().data(), size, kept_.room(), q.data())) break;
+  }
+  if (taken && fresh && kept_.full() && !passes(step, column, scaling, fresh())) {
+    ++refused_;
+    taken = false;
   }
   if (taken) {
     std::size_t slot = weakest.slot;

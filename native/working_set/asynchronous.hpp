@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -72,6 +73,9 @@ struct Theorem2 {
   }
 };
 
+/// The central state at this moment.
+using Fresh = std::function<const double*()>;
+
 /// The part of one worker: its columns, their weights, and what it has pushed so far.
 class Worker {
  public:
@@ -79,8 +83,11 @@ class Worker {
          bool centred, Theorem2 theorem);
 
   /// One feature (Algorithm 3) at the state `central` (u_C, outputs x rows); `change` is what to push. `all` bounds L_f
-  /// of everything that is kept, `tau` the staleness; false if the feature is kept already.
-  bool receive(const float* column, std::uint64_t id, const double* central, double all, double tau, double* change);
+  /// of everything that is kept, `tau` the staleness; false if the feature is kept already. `fresh` gives u_C as it is
+  /// by the time of the push: where there is one, a newcomer is refused for which the objective there would fall by
+  /// less than (15) asks, c (1/(2η) - L_F) times the squared move.
+  bool receive(const float* column, std::uint64_t id, const double* central, double all, double tau, double* change,
+               const Fresh& fresh = {});
 
   [[nodiscard]] KeptColumns& kept() { return kept_; }
   [[nodiscard]] StepLength& step() { return step_; }
@@ -90,8 +97,14 @@ class Worker {
   [[nodiscard]] const std::vector<double>& pushed() const { return pushed_; }
   [[nodiscard]] double lambda() const { return step_.lambda(); }
   [[nodiscard]] double eta() const { return eta_; }
+  /// Newcomers that the check refused.
+  [[nodiscard]] std::uint64_t refused() const { return refused_; }
 
  private:
+  struct Step;
+  [[nodiscard]] bool passes(const Step& step, const float* column, Scaling scaling, const double* now);
+  [[nodiscard]] double objective(const double* margins);
+
   KeptColumns kept_;
   StepLength step_;
   std::vector<RowLoss> losses_;
@@ -100,6 +113,7 @@ class Worker {
   Theorem2 theorem_;
   double given_;
   double eta_ = 0.0;
+  std::uint64_t refused_ = 0;
   Team alone_{1};
   std::vector<double> shifts_;
   std::vector<double> pushed_;  // u(t)

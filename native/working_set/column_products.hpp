@@ -12,11 +12,12 @@ namespace thresher::working_set {
 ///
 /// Rows are cut into a number of parts that depends on their number alone; within a part sums run in the order of the
 /// rows, and the parts are added in order. So a product is the same bits whatever columns it is made with, and for any
-/// number of threads and any processor.
+/// number of threads and any processor. `among`: left ends in the columns of right, whose products among themselves are
+/// then made once for each pair.
 void column_products(const std::vector<const float*>& left, const std::vector<const float*>& right, std::size_t rows,
-                     const double* weights, double* out, Team& team);
+                     const double* weights, double* out, Team& team, bool among = false);
 
-/// out[t * columns.size() + j] = Σ_r targets[t * rows + r] · columns_j[r], each in the order of the rows.
+/// out[t * columns.size() + j] = Σ_r targets[t * rows + r] · columns_j[r], whatever other columns there are.
 void target_products(const double* targets, std::size_t count, const std::vector<const float*>& columns, std::size_t rows,
                      double* out, Team& team);
 

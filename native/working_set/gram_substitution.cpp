@@ -68,7 +68,7 @@ void GramSubstitution::multiplied(Block& block, const std::vector<const float*>&
   block.kept = all.size();
   all.insert(all.end(), left.begin(), left.end());
   std::vector<double> products(all.size() * left.size());
-  column_products(all, left, kept_.rows(), row_weights(), products.data(), team);
+  column_products(all, left, kept_.rows(), row_weights(), products.data(), team, true);
   const double share = weights_.empty() ? static_cast<double>(kept_.rows()) : 1.0;
   block.products.assign((block.kept + block.n) * block.n, 0.0);
   for (std::size_t i = 0; i < all.size(); ++i)

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "working_set/column_products.hpp"
-#include "working_set/design.hpp"
+#include "working_set/dense_kernels.hpp"
 
 namespace thresher::working_set {
 
@@ -66,82 +66,77 @@ Weakest KeptColumns::weakest(const std::vector<double>& weights, const double* n
 
 namespace {
 
-/// Eight sums, so that additions need not wait for each other; always the same eight.
-double dot(const double* r, const float* x, std::size_t n) {
-  double sums[8] = {};
-  std::size_t i = 0;
-  for (; i + 8 <= n; i += 8)
-    for (std::size_t k = 0; k < 8; ++k) sums[k] += r[i + k] * x[i + k];
-  for (; i < n; ++i) sums[0] += r[i] * x[i];
-  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
-}
+constexpr std::size_t stretch = 2048;                 // rows of a part
+constexpr std::size_t little = std::size_t{1} << 17;  // numbers: waking another thread takes as long as these
 
 /// Parts are columns, unless there is so little work that waking others costs more.
 template <class Body>
 void for_columns(std::size_t columns, std::size_t rows, Team& team, const Body& body) {
-  if (columns * rows < (std::size_t{1} << 17)) {
-    for (std::size_t j = 0; j < columns; ++j) body(j);
-    return;
-  }
   constexpr std::size_t group = 4;
-  team.run((columns + group - 1) / group, [&](std::size_t g) {
+  const auto part = [&](std::size_t g) {
     for (std::size_t j = g * group; j < std::min((g + 1) * group, columns); ++j) body(j);
-  });
+  };
+  team.run((columns + group - 1) / group, part, columns * rows >= little);
 }
 
 }  // namespace
 
 void KeptColumns::dots(const double* slopes, double* out, Team& team) const {
-  for_columns(size(), rows_ * outputs_, team, [&](std::size_t slot) {
-    for (std::size_t o = 0; o < outputs_; ++o)
-      out[slot * outputs_ + o] = scalings_[slot].scale * dot(slopes + o * rows_, column(slot), rows_);
-  });
+  dots_of(pointers(), scalings_, rows_, slopes, outputs_, out, team);
 }
 
 void dots_of(const std::vector<const float*>& columns, const std::vector<Scaling>& scalings, std::size_t rows,
              const double* slopes, std::size_t outputs, double* out, Team& team) {
-  for_columns(columns.size(), rows * outputs, team, [&](std::size_t j) {
+  std::vector<double> sums(outputs * columns.size());
+  target_products(slopes, outputs, columns, rows, sums.data(), team);
+  for (std::size_t j = 0; j < columns.size(); ++j)
     for (std::size_t o = 0; o < outputs; ++o)
-      out[j * outputs + o] = scalings[j].scale * dot(slopes + o * rows, columns[j], rows);
-  });
+      out[j * outputs + o] = scalings[j].scale * sums[o * columns.size() + j];
 }
 
 void KeptColumns::margins(const std::vector<double>& weights, double* out, Team& team) const {
-  team.run(panels(rows_) * outputs_, [&](std::size_t part) {
-    const std::size_t o = part % outputs_;
-    const std::size_t begin = part / outputs_ * panel;
-    const std::size_t n = std::min(panel, rows_ - begin);
+  const DenseKernels& kernels = dense_kernels();
+  const auto part = [&](std::size_t number) {
+    const std::size_t o = number % outputs_;
+    const std::size_t begin = number / outputs_ * stretch;
+    const std::size_t n = std::min(stretch, rows_ - begin);
     double* mine = out + o * rows_ + begin;
     std::fill_n(mine, n, 0.0);
-    for (std::size_t slot = 0; slot < size(); ++slot) {
-      const double factor = weights[slot * outputs_ + o] * scalings_[slot].scale;
-      const float* x = column(slot) + begin;
-      for (std::size_t i = 0; i < n; ++i) mine[i] += factor * x[i];
+    const auto factor = [&](std::size_t slot) { return weights[slot * outputs_ + o] * scalings_[slot].scale; };
+    std::size_t slot = 0;
+    for (; slot + 4 <= size(); slot += 4) {
+      const float* const x[4] = {column(slot) + begin, column(slot + 1) + begin, column(slot + 2) + begin,
+                                 column(slot + 3) + begin};
+      const double w[4] = {factor(slot), factor(slot + 1), factor(slot + 2), factor(slot + 3)};
+      kernels.add_columns(x, w, n, mine);
     }
-  });
+    for (; slot < size(); ++slot) {
+      const float* x = column(slot) + begin;
+      for (std::size_t i = 0; i < n; ++i) mine[i] += factor(slot) * x[i];
+    }
+  };
+  team.run((rows_ + stretch - 1) / stretch * outputs_, part, size() * rows_ * outputs_ >= little);
 }
 
 std::vector<Scaling> scalings_of(const std::vector<const float*>& columns, std::size_t rows, const double* weights,
                                  bool centred, Team& team) {
+  const DenseKernels& kernels = dense_kernels();
   std::vector<Scaling> scalings(columns.size());
   for_columns(columns.size(), rows, team, [&](std::size_t j) {
     const float* x = columns[j];
-    const auto sum = [&](auto&& term) {
-      // Eight sums, as above.
-      double sums[8] = {};
-      std::size_t i = 0;
-      for (; i + 8 <= rows; i += 8)
-        for (std::size_t k = 0; k < 8; ++k) sums[k] += term(i + k);
-      for (; i < rows; ++i) sums[0] += term(i);
-      return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
-    };
-    const auto mean_of = [&](auto&& value) {
-      return weights == nullptr ? sum(value) / static_cast<double>(rows)
-                                : sum([&](std::size_t i) { return weights[i] * value(i); });
-    };
-    const double mean = centred ? mean_of([&](std::size_t i) { return static_cast<double>(x[i]); }) : 0.0;
-    const double square = mean_of([&](std::size_t i) { return (x[i] - mean) * (x[i] - mean); });
-    scalings[j] = {mean, square > 0.0 ? 1.0 / std::sqrt(square) : 0.0};
+    double all = 1.0;  // what the weights sum to
+    double mean = 0.0;
+    double square = 0.0;
+    if (weights == nullptr) {
+      all = static_cast<double>(rows);
+      if (centred) mean = kernels.sum(x, rows) / all;
+      square = kernels.squares(x, mean, rows);
+    } else {
+      if (centred)
+        for (std::size_t i = 0; i < rows; ++i) mean += weights[i] * x[i];
+      for (std::size_t i = 0; i < rows; ++i) square += weights[i] * ((x[i] - mean) * (x[i] - mean));
+    }
+    scalings[j] = {mean, square > 0.0 ? 1.0 / std::sqrt(square / all) : 0.0};
   });
   return scalings;
 }

@@ -74,7 +74,7 @@ class Newton {
     target_products(slopes_.data(), 1, columns_, loss_.rows(), gradient.data(), team_);
     target_products(curvatures_.data(), 1, columns_, loss_.rows(), along.data(), team_);
     std::vector<double> hessian(n * n);
-    column_products(columns_, columns_, loss_.rows(), curvatures_.data(), hessian.data(), team_);
+    column_products(columns_, columns_, loss_.rows(), curvatures_.data(), hessian.data(), team_, true);
     const bool shifted = loss_.has_shift() && curvature > 0.0;  // the shift goes along: its part is taken out
     double largest = 0.0;
     for (std::size_t i = 0; i < n; ++i) {

@@ -21,6 +21,9 @@ struct StepRule {
 /// L_F ≥ (curvature of the loss) · λ_max of the Gram matrix of the kept columns and the newcomer, which are scaled to
 /// a mean square of one. It only ever rises. A newcomer with products q raises λ_max at most to that of [[λ, |q|], [|q|, 1]],
 /// which costs nothing to know; only where that is not enough is λ estimated anew.
+///
+/// Kept columns move by η/m only. In the measure of such steps (a kept column counts as 1/√m of itself) it is λ_max of
+/// [[λ/m, |q|/√m], [|q|/√m, 1]] that bounds the loss, which for large m is hardly above the newcomer's own 1.
 class StepLength {
  public:
   StepLength(const StepRule& rule, double curvature) : rule_(rule), curvature_(curvature) {}
@@ -38,12 +41,14 @@ class StepLength {
   bool allow(const double* gram, std::size_t n, std::size_t stride, const double* q) {
     double square = 0.0;
     for (std::size_t i = 0; i < n; ++i) square += q[i] * q[i];
-    joined_ = with(square);
-    if (joined_ <= largest_) return true;
-    lambda_ = top_eigenvalue(gram, n, stride);
-    joined_ = with(square);
-    if (joined_ <= largest_) return true;
-    largest_ = joined_;
+    double needed = with(square, rule_.m);
+    if (needed > largest_) {
+      lambda_ = top_eigenvalue(gram, n, stride);
+      needed = with(square, rule_.m);
+    }
+    joined_ = with(square, 1.0);
+    if (needed <= largest_) return true;
+    largest_ = needed;
     return rule_.eta > 0.0;
   }
   /// The column of the last `allow` was taken; one that left may only have lowered λ.
@@ -57,16 +62,16 @@ class StepLength {
   void set_eta(double eta) { rule_.eta = eta; }
 
  private:
-  [[nodiscard]] double with(double square) const {
-    const double half = 0.5 * (lambda_ - 1.0);
-    return 0.5 * (lambda_ + 1.0) + std::sqrt(half * half + square);
+  [[nodiscard]] double with(double square, double m) const {
+    const double half = 0.5 * (lambda_ / m - 1.0);
+    return 0.5 * (lambda_ / m + 1.0) + std::sqrt(half * half + square / m);
   }
 
   StepRule rule_;
   double curvature_;
   double lambda_ = 0.0;   // at least λ_max of the kept columns
   double joined_ = 0.0;   // and of these with the newcomer
-  double largest_ = 1.0;  // that was ever needed
+  double largest_ = 1.0;  // that was ever needed, in the measure of the steps
 };
 
 }  // namespace thresher::working_set

@@ -105,7 +105,7 @@ def divided(method: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], d
     others = frozenset().union(*(other.own for other in KINDS)) - kind.own
     for name in settings:
         if name in others and settings[name] is not None:
-            raise SettingsError(f"{method} has no {name}: leave it out, or choose another method")
+            raise SettingsError(f"{method} has no {name}: {_INSTEAD.get((method, name), _ELSE)}")
     own = {name: value for name, value in settings.items() if name in kind.own and (value is not None or name in _NONE)}
     if isinstance(own.get("lam"), Sequence) and method != SPARSE_RF:
         raise SettingsError(f"{method} has one lam, not several")
@@ -232,6 +232,9 @@ def _streaming(job: Job) -> Callable[[Given], Work]:
 #: What all methods are told, under whatever name.
 _SHARED = {"k", "method", "loss", "memory", "interactions", "intercept", "shift", "per_class", "multilabel", "seed"}
 _SHARED |= {"class_weight"}
+#: What to do about a setting that a method has not got.
+_ELSE = "leave it out, or choose another method"
+_INSTEAD = {("fgm", "groups"): "its groups are its family, family=th.Groups(…)"}
 #: Settings of which None is a value.
 _NONE = {"scale"}
 

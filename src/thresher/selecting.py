@@ -75,9 +75,9 @@ def select(
         ``squared_hinge`` for two classes, ``softmax`` for several (or ``rest:squared_hinge``, each against the rest),
         ``squared``, ``huber:delta`` for numbers.
     memory : str or int
-        What may be held, planned before the first row and kept: ``"64MB"``. Unasked 64 MB, and for fgm as much as
-        the columns take; with less, fgm goes through the data again and again. The budgeted methods (``b-arda`` and
-        after it) keep something of every feature seen: that comes on top unless memory is given.
+        What may be held, planned before the first row and kept: ``"64MB"``. Unasked 64 MB, and for fgm and sparse-rf
+        as much as their columns take; with less, these go through the data again and again. The budgeted methods
+        (``b-arda`` and after it) keep something of every feature seen: that comes on top unless memory is given.
     interactions : {1, 2, 3} or list of tuples
         2: products of two features of a row are features too; 3: also of three. ``[("user", "ad")]``: only
         products of a feature of one of these groups and one of the other, see
@@ -121,8 +121,8 @@ def select(
     settings
         The method's own settings. Of mission, its rivals and the budgeted methods ``step``, ``sketch``, ``active``,
         ``passes``, ``minibatch``, ``shuffle``, ``l2``, ``decay``, ``lazy``, ``eta``, ``lam``, ``delta``,
-        ``truncation``, ``tune``: see `thresher.online.settings.OnlineSettings` (``shuffle``: mix the rows, those in
-        memory all, those of files through a buffer; unasked it does).
+        ``truncation``, ``tune``, ``groups``: see `thresher.online.settings.OnlineSettings` (``shuffle``: mix the rows,
+        those in memory all, those of files through a buffer; unasked it does).
         Of fgm `thresher.working_set.settings.FGMSettings`; of sparse-rf
         `thresher.working_set.rf_settings.SparseRFSettings`; of os and its rivals
         `thresher.working_set.substitution_settings.SubstitutionSettings`. These three also take ``threads`` (0 is all

@@ -22,11 +22,14 @@ def run(*args: object) -> Result:
 
 def test_over_rows(tmp_path: Path) -> None:
     path, out = write_libsvm(tmp_path / "rows.svm", X, Y), tmp_path / "out.thr"
-    shown = run("select", path, "-k", 12, "--method", "os", "--scans", 2, "--test", path, "-o", out)
+    own = ["--m", 4, "--c", 0.1, "--rate", 0.5, "--check", "--order", "random"]
+    shown = run("select", path, "-k", 12, "--method", "os", "--scans", 2, "--test", path, "-o", out, *own)
     assert shown.exit_code == 0, shown.output
     assert "accuracy" in shown.output
     saved = th.load(out)
-    assert saved.weights.tolist() == th.select(path, k=12, method="os", scans=2).weights.tolist()
+    given = {"m": 4.0, "c": 0.1, "rate": 0.5, "check": True, "order": "random"}
+    same = th.select(path, k=12, method="os", scans=2, random_state=0, **given)
+    assert saved.weights.tolist() == same.weights.tolist()
     assert run("predict", out, path).exit_code == 0
     assert run("inspect", out).exit_code == 0
 

@@ -113,7 +113,7 @@ def test_a_tree_s_analysis_leaves_out_most_of_it() -> None:
         (lambda: th.Groups([[0.5]]), "group 0 is no list"),
         (lambda: th.Groups(np.array([0, 1, -1])), "negative"),
         (lambda: th.Groups({"a": [1]}), "no mapping"),
-        (lambda: th.Groups("abc"), "not str"),
+        (lambda: th.Groups("abc"), "cannot be read"),
         (lambda: th.Tree([[0, 1, 2], [2, 3]]), "neither holds the other"),
         (lambda: th.Tree([[0, 1], [1, 0]]), "are the same"),
         (lambda: th.Tree([[0, 1], [0]], by_size=True), "by size"),

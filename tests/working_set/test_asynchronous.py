@@ -71,7 +71,7 @@ def test_u_is_x_w_under_any_interleaving(turns: list[tuple[int, int, bool]], los
             made.central.push(pending.pop(t), 0)
         seen, _ = made.central.read()
         id = 3 * j + t  # no two workers have the same
-        change = made.workers[t].receive(np.ascontiguousarray(x[:, j]), id, seen, 1.0, 3.0)
+        change = made.workers[t].receive(np.ascontiguousarray(x[:, j]), id, seen, 1.0, 3.0, EVEN)
         if change is not None:
             pending[t] = change
         if at_once and t in pending:
@@ -151,12 +151,36 @@ def test_theorem_2_shortens_the_step() -> None:
     x, y, _ = data(n=50, p=20)
     etas = []
     for tau in (0.0, 1.0, 8.0):
-        worker = _native.Worker("squared", 1.0, y[None], EVEN, False, 5, 0.0, 0.95, 1.0, 4.0, 1000.0)
-        worker.receive(np.ascontiguousarray(x[:, 0]), 0, np.zeros(50), 1.0, tau)
+        worker = _native.Worker("squared", 1.0, y[None], EVEN, False, 5, 0.0, 0.95, 1.0, 0.0, 4.0, 1000.0)
+        worker.receive(np.ascontiguousarray(x[:, 0]), 0, np.zeros(50), 1.0, tau, EVEN)
         share = 0.5 / 4 + 0.5 / 1000
         assert np.isclose(worker.eta, 0.95 / (2 * (1.0 + share * tau**2)))
         etas.append(worker.eta)
     assert etas == sorted(etas, reverse=True)
+
+
+@pytest.mark.parametrize("loss", ["squared", "squared_hinge"])
+def test_with_the_check_newcomers_never_raise_the_objective(loss: str) -> None:
+    """(15) with c = 0, at states that are late and with steps that are too long: what is kept changes only downhill."""
+    x, y, _ = data(n=80, p=60)
+    y = targets(loss, y)
+    made = problem(SimulatedProblem, y, loss=loss, workers=3, staleness=4, eta=2.5, m=50.0, check=True)
+    loose = problem(SimulatedProblem, y, loss=loss, workers=3, staleness=4, eta=2.5, m=50.0)
+    owners, changed, rises = made.owners(np.arange(60, dtype=np.uint64)), 0, 0
+    for j in [*range(60)] * 2:
+        t = int(owners[j])
+        for one in (made, loose):
+            before, full = set(one.kept_ids().tolist()), len(one.workers[t].ids) == one.workers[t].room
+            value = reference.loss(loss, one.central.read()[0], y)
+            one.receive(t, j, x[:, j])
+            if full and set(one.kept_ids().tolist()) != before:
+                rose = reference.loss(loss, one.central.read()[0], y) > value * (1 + 1e-12)
+                assert not (rose and one is made)
+                changed, rises = changed + (one is made), rises + rose
+    assert changed > 2
+    assert rises > 0  # without it there are some
+    assert made.facts()["refused"] > 0
+    assert np.allclose(made.central.read()[0], margins(made), rtol=1e-6, atol=1e-9)
 
 
 def test_the_front_door() -> None:
@@ -166,8 +190,8 @@ def test_the_front_door() -> None:
     assert same(found, th.select(th.FeatureStream(x, block=7), y, **late))
     assert found.provenance["found_by"][0]["staleness"] == 4
     assert len(true & set(found.keys.tolist())) >= 5
-    threads = th.SubstitutionRegressor(k=10, workers=2).fit(x, y)
-    assert threads.score(x, y) > 0.6
+    for check in (None, True):
+        assert th.SubstitutionRegressor(k=10, workers=2, check=check).fit(x, y).score(x, y) > 0.6
     names = [f"c{j}" for j in range(200)]
     named = th.select(th.FeatureStream(x, names=names), y, k=10, method="os", loss="squared", workers=2)
     assert set(named.names) <= set(names)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,6 @@ import numpy as np
 from benchmarks.papers.os.made import TEAM, Made
 from thresher import FeatureStream, _native, select
 from thresher.losses import get_loss
-
-#: Settings of OS by loss that measured best.
-OWN: dict[str, dict[str, Any]] = {"squared": {}, "squared_hinge": {"m": 100.0}}
 
 
 def streamed(data: Made, method: str, k: int, **given: Any) -> Any:
@@ -32,25 +30,27 @@ def streamed(data: Made, method: str, k: int, **given: Any) -> Any:
 
 
 def proj_gd(data: Made, k: int, steps: int = 300) -> Any:
-    """Projected gradient descent on the L0 ball, with the step of the largest singular value among the kept."""
+    """Projected gradient descent on the L0 ball; a step is as long as the loss allows, tried anew each time."""
     loss = get_loss(data.loss)
     n, p = data.x.shape
     w = np.zeros(p, np.float32)
     margins = np.zeros(n)
-    eta = 0.5
+    eta = 1.0
     for _ in range(steps):
         slopes = (loss.derivative(margins, data.y) / n).astype(np.float32)
         value = loss.value(margins, data.y).mean()
         gradient = slopes @ data.x
-        while True:  # the longest step that goes down, halved
+        eta *= 1.5
+        while True:
             trial = w - eta * gradient
             kept = np.argpartition(-np.abs(trial), k - 1)[:k]
+            moved = np.zeros(p, np.float32)
+            moved[kept] = trial[kept]
             after = data.x[:, kept] @ trial[kept].astype(np.float64)
-            if loss.value(after, data.y).mean() <= value or eta < 1e-4:
+            fall = 1e-4 / eta * float(((moved - w) ** 2).sum())
+            if loss.value(after, data.y).mean() <= value - fall or eta < 1e-4:
                 break
-            eta *= 0.7
-        moved = np.zeros(p, np.float32)
-        moved[kept] = trial[kept]
+            eta *= 0.5
         still = set(np.flatnonzero(w).tolist()) == set(kept.tolist())
         done = still and np.abs(moved - w).max() <= 1e-5 * np.abs(moved).max()
         w, margins = moved, after
@@ -116,17 +116,18 @@ def strongest(weights: Any, k: int) -> Any:
     return order[weights[order] != 0]
 
 
-def contenders(data: Made, k: int, scans: int = 2) -> dict[str, Callable[[], Any]]:
-    """All of them, as the paper's first column has them; l1 methods share one penalty."""
+def contenders(data: Made, k: int, scans: Sequence[int] = (2, 3)) -> dict[str, Callable[[], Any]]:
+    """All of them, as the paper's first column has them, OS by scans; l1 methods share one penalty."""
     lam, _ = penalty(data, k)
     batch = {"LASSO": lambda: proximal_gradient(data, lam, k)}
     if data.test is not None:
         batch = {"l1 hinge (LIBLINEAR)": lambda: liblinear(data, lam, k)}
     return {
-        "OS": lambda: streamed(data, "os", k, scans=scans, **OWN[data.loss]),
+        **{f"OS, {many} scans": partial(streamed, data, "os", k, scans=many) for many in scans},
         "Proj-GD (batch)": lambda: proj_gd(data, k),
         **{f"{name} (batch)": run for name, run in batch.items()},
-        "grafting": lambda: streamed(data, "grafting", k, scans=scans, lam=lam),
-        "naive L0": lambda: streamed(data, "naive-l0", k, scans=scans),
-        "naive L1": lambda: streamed(data, "naive-l1", k, scans=scans, lam=lam),
+        "grafting": lambda: streamed(data, "grafting", k, scans=2, lam=lam),
+        "naive L0": lambda: streamed(data, "naive-l0", k, scans=2),
+        "naive L1": lambda: streamed(data, "naive-l1", k, scans=2, lam=lam),
+        "alpha-investing": lambda: streamed(data, "alpha-investing", k, scans=2),
     }

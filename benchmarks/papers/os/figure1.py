@@ -2,6 +2,8 @@
 
 from benchmarks.papers.os.synthetic import columns
 
+PS = (2000, 3000, 4000, 5000, 6000)
+
 
 def run() -> str:
     """p from 2,000 to 6,000."""
@@ -9,4 +11,4 @@ def run() -> str:
         "The paper: OS has almost the recall of the batch method Proj-GD, above the l1 methods; 2 or 3 scans are "
         "enough; recall falls with the number of workers."
     )
-    return columns(1, (2000, 3000, 4000, 5000, 6000), claim, classes=False)
+    return columns(1, PS, claim, classes=False)

@@ -78,6 +78,15 @@ def _budgeted(
             rich_help_panel=_BUDGET,
         ),
     ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            help="b-arda, b-amd: keep whole groups, which k then counts: source (namespaces, columns), or a file with "
+            "the indices of a group on each line.",
+            metavar="source|PATH",
+            rich_help_panel=_BUDGET,
+        ),
+    ] = None,
 ) -> None:
     """Their names are those of `thresher.online.settings.OnlineSettings`."""
 
@@ -141,8 +150,9 @@ def _fgm(
     family: Annotated[
         str | None,
         typer.Option(
-            help="linear, polynomial:2, hik:100, additive:chi2, spectrum:prefix; several beside each other with +, or "
-            "times each other with *, as in 'linear:columns=0-9 * linear:columns=age|bmi'.",
+            help="linear, groups:FILE or tree:FILE (a line of columns a group), polynomial:2, hik:100, additive:chi2, "
+            "spectrum:prefix; several beside each other with +, or times each other with *, as in "
+            "'linear:columns=0-9 * linear:columns=age|bmi'.",
             rich_help_panel=_FGM,
         ),
     ] = None,
@@ -156,6 +166,9 @@ def _fgm(
         float | None, typer.Option(help="How exactly each small problem is solved.", rich_help_panel=_FGM)
     ] = None,
     iterations: Annotated[int | None, typer.Option(help="At most so many.", rich_help_panel=_FGM)] = None,
+    refit_C: Annotated[
+        float | None, typer.Option("--refit-C", help="Refit, with this weight of the loss.", rich_help_panel=_FGM)
+    ] = None,
     solver: Annotated[
         str | None, typer.Option(help="apg (unasked), or mkl: in the dual, for few rows.", rich_help_panel=_FGM)
     ] = None,
@@ -176,6 +189,12 @@ def _streaming(
     c: Annotated[
         float | None,
         typer.Option("--c", help="How much the objective must fall for a newcomer: 0 to 1.", rich_help_panel=_OS),
+    ] = None,
+    check: Annotated[
+        bool | None,
+        typer.Option(
+            "--check/--no-check", help="Refuse newcomers for which the objective would rise.", rich_help_panel=_OS
+        ),
     ] = None,
     order: Annotated[
         str | None, typer.Option(help="Features come as given (unasked), or random.", rich_help_panel=_OS)
@@ -232,6 +251,8 @@ def _as_settings(used: dict[str, Any]) -> dict[str, Any]:
             out[name] = number_or_word(out[name])
     if "lam" in out:
         out["lam"] = _numbers(out["lam"])
+    if "refit_C" in out:
+        out["refit"] = out.pop("refit_C")
     if "scale" in out:
         out["scale"] = None if out["scale"] == "none" else out["scale"]
     return out

@@ -124,7 +124,21 @@ class SubstitutionEstimator(SelectingEstimator):
 
     def _settings(self, task: Task, scans: int) -> SubstitutionSettings:
         given = self.get_params(deep=False)
-        names = ("k", "method", "eta", "m", "c", "workers", "staleness", "refit", "lam", "order", "intercept")
+        names = (
+            "k",
+            "method",
+            "eta",
+            "rate",
+            "m",
+            "c",
+            "check",
+            "workers",
+            "staleness",
+            "refit",
+            "lam",
+            "order",
+            "intercept",
+        )
         return SubstitutionSettings(
             **{name: given[name] for name in names},
             scans=scans,
@@ -170,8 +184,14 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         How often `fit` goes through the features.
     eta : float, optional
         The step, for columns scaled alike; unasked as long as is safe.
-    m, c : float
-        Kept features move by ``eta / m``; c says how much the loss must fall for a newcomer to be taken.
+    m : float, optional
+        Kept features move by ``eta / m``. Unasked the square root of k for numbers, three times k for classes.
+    c : float
+        How much the loss must fall for a newcomer to be taken, between 0 (not rise) and 1.
+    rate : float
+        Of the longest safe step, the share that is taken where ``eta`` is not given.
+    check : bool, optional
+        Whether the loss must not rise for a newcomer to be taken; unasked yes, but not by several workers.
     workers : int
         Asy-OS: so many threads share the features, without waiting for each other. The answer then depends on chance.
     staleness : int, optional
@@ -228,8 +248,10 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         loss: str = "squared_hinge",
         scans: int = 3,
         eta: float | None = None,
-        m: float = 1.0,
+        rate: float = 0.95,
+        m: float | None = None,
         c: float = 0.0,
+        check: bool | None = None,
         workers: int = 1,
         staleness: int | None = None,
         refit: bool | float = True,
@@ -247,8 +269,10 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         self.loss = loss
         self.scans = scans
         self.eta = eta
+        self.rate = rate
         self.m = m
         self.c = c
+        self.check = check
         self.workers = workers
         self.staleness = staleness
         self.refit = refit
@@ -272,7 +296,9 @@ class SubstitutionRegressor(BatchRegressor, SubstitutionEstimator):
     loss : str
         ``squared``, ``huber:delta``, which outliers do not carry away, or ``squared_epsilon:delta``, which passes over
         residuals up to delta.
-    k, method, scans, eta, m, c, workers, staleness, refit, memory, order, lam, intercept, threads, random_state
+    k, method, scans, eta, rate, m, c, check, workers, staleness, refit, memory, order, lam, intercept, threads
+        As for `SubstitutionClassifier`.
+    random_state
         As for `SubstitutionClassifier`.
 
     Attributes
@@ -304,8 +330,10 @@ class SubstitutionRegressor(BatchRegressor, SubstitutionEstimator):
         loss: str = "squared",
         scans: int = 3,
         eta: float | None = None,
-        m: float = 1.0,
+        rate: float = 0.95,
+        m: float | None = None,
         c: float = 0.0,
+        check: bool | None = None,
         workers: int = 1,
         staleness: int | None = None,
         refit: bool | float = True,
@@ -321,8 +349,10 @@ class SubstitutionRegressor(BatchRegressor, SubstitutionEstimator):
         self.loss = loss
         self.scans = scans
         self.eta = eta
+        self.rate = rate
         self.m = m
         self.c = c
+        self.check = check
         self.workers = workers
         self.staleness = staleness
         self.refit = refit

@@ -51,6 +51,12 @@ class WholeColumns(NamedTuple):
     scales: Floats
 
 
+class MadeColumns(NamedTuple):
+    """Columns for a solver that are not in memory: it has them made whenever it looks at them."""
+
+    scales: Floats
+
+
 class Family(ABC):
     """Features as elements with 64-bit ids: single features by their keys, groups by their numbers.
 

@@ -1,5 +1,5 @@
 """Families by name, as they are written on the command line: ``polynomial:2,gamma=4,r=1``, ``linear + hik:100``,
-``linear:columns=0-9 * linear:columns=age|bmi``."""
+``groups:FILE``, ``linear:columns=0-9 * linear:columns=age|bmi``."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import Any
 from thresher.errors import SettingsError
 from thresher.families.additive import HIK, Additive
 from thresher.families.columns import Columns
+from thresher.families.groups import Groups
 from thresher.families.polynomial import Polynomial
 from thresher.families.product import Product
 from thresher.families.spectrum import Spectrum
 from thresher.families.structure import Structure
+from thresher.families.tree import Tree
 from thresher.families.union import Union
 
 #: The families that can be written, and which of their settings goes without a name.
@@ -23,6 +25,8 @@ NAMED: dict[str, tuple[Callable[..., Structure], str]] = {
     "hik": (HIK, "bins"),
     "additive": (Additive, "kernel"),
     "spectrum": (Spectrum, "by"),
+    "groups": (Groups, "groups"),
+    "tree": (Tree, "groups"),
 }
 
 
@@ -57,7 +61,9 @@ def _named(text: str) -> Structure:
             key, value = (first if i == 0 else ""), part
         if key.strip() not in known:
             raise SettingsError(f"{text!r}: {name} has {', '.join(known)}; {part!r} is none of these")
-        given[key.strip()] = _columns(value.strip()) if key.strip() == "columns" else _value(value.strip())
+        given[key.strip()] = _AS_WRITTEN.get(key.strip(), _value)(value.strip())
+    if first not in given and known[first].default is inspect.Parameter.empty:
+        raise SettingsError(f"{text!r}: give its {first}, as in {name}:groups.txt")
     return make(**given)
 
 
@@ -84,3 +90,7 @@ def _value(text: str) -> Any:
         except ValueError:
             continue
     return text
+
+
+#: Settings that are not a number or a word: lists of columns, and the name of a file.
+_AS_WRITTEN: dict[str, Callable[[str], Any]] = {"columns": _columns, "groups": str}

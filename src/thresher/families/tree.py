@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +19,9 @@ class Tree(Groups):
 
     Parameters
     ----------
-    groups : sequence of sequences of int
-        The members of each group, as columns by position. Which group is under which follows from that.
+    groups : sequence of sequences of int, or path
+        The members of each group, as columns by position, or a file with a line of them for each group. Which group is
+        under which follows from that.
 
     Notes
     -----
@@ -29,7 +30,7 @@ class Tree(Groups):
     the group do not have that property, so there is no ``by_size`` here.
     """
 
-    def __init__(self, groups: Sequence[Sequence[int]], *, by_size: bool = False) -> None:
+    def __init__(self, groups: Any, *, by_size: bool = False) -> None:
         if by_size:
             raise SettingsError(
                 "scores by size may be larger further down a tree, so nothing could be left out: use Groups("

@@ -52,7 +52,8 @@ class SharedFeatures:
                 room,
                 settings.eta or 0.0,
                 settings.rate,
-                settings.m,
+                settings.slowness,
+                settings.c,
                 settings.workers,
                 others,
             )
@@ -101,6 +102,7 @@ class SharedFeatures:
             "updates": self.central.updates,
             "staleness": self.central.stalest,
             "shares": self.settings.shares,
+            "refused": sum(self.workers[t].refused for t in self.alive),
             "dead": sorted(set(range(len(self.workers))) - set(self.alive)),
             "eta": max(self.workers[t].eta for t in self.alive),
         }
@@ -201,7 +203,7 @@ class AsynchronousProblem(SharedFeatures):
             try:
                 if more:
                     self.workers[t].grow(self.workers[t].room + more)
-                self.workers[t].work(self.central, columns, ids, self.bound())
+                self.workers[t].work(self.central, columns, ids, self.bound(), self.settings.checked)
                 held = set(self.workers[t].ids.tolist())
             except BaseException as error:  # whatever it was: the others go on without it
                 self._bury(t, ids, columns, error)
@@ -255,11 +257,14 @@ class SimulatedProblem(SharedFeatures):
 
     def receive(self, t: int, id: int, column: NDArray[np.float32]) -> None:
         """A worker's turn."""
-        seen, updates = self.central.read()
+        now, updates = self.central.read()
+        seen = now.copy()
         for who, change in self._recent:
             if who != t:
                 seen -= change
-        change = self.workers[t].receive(np.ascontiguousarray(column), id, seen, self.bound(), float(self.staleness))
+        fresh = now if self.settings.checked else np.empty(0)
+        late = float(self.staleness)
+        change = self.workers[t].receive(np.ascontiguousarray(column), id, seen, self.bound(), late, fresh)
         if change is not None:
             self.central.push(change, max(0, updates - self.staleness))
             self._recent.append((t, change))

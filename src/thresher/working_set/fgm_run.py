@@ -16,6 +16,8 @@ from thresher.families.stored import StoredColumns
 from thresher.families.streamed import StreamedColumns
 from thresher.families.structure import Structure
 from thresher.selection import Selection
+from thresher.sources.cache import Cached
+from thresher.sources.scan import is_file_source
 from thresher.sources.source import Source
 from thresher.working_set.answer import make_selection, names_made_of
 from thresher.working_set.fgm import FGMEngine
@@ -66,6 +68,12 @@ class FGMRun(WorkingSetRun[FGMEngine]):
                 examples.store, self.team, power=power, total=total, weights=examples.weight, source=self.source
             )
             return stored if self._structure is None else self._structure.over(stored)
+        if _parsed_again(self.source):
+            log.warning(
+                "the columns do not fit into the memory: every analysis parses %s again. cache=True (--cache) parses "
+                "it once and keeps the rows",
+                self.source.describe(),
+            )
         if self._structure is not None:
             return self._structure.streamed(self._blocks(examples))
         return StreamedColumns(
@@ -130,3 +138,11 @@ class FGMRun(WorkingSetRun[FGMEngine]):
 
     def _method(self) -> dict[str, Any]:
         return {"method": "fgm", "family": "linear" if self._structure is None else self._structure.fingerprint()}
+
+
+def _parsed_again(source: Source) -> bool:
+    """Whether every pass over the source parses it, so that a cache would pay."""
+    inner: Any = source
+    while not isinstance(inner, Cached) and hasattr(inner, "source"):
+        inner = inner.source
+    return not isinstance(inner, Cached) and is_file_source(source)

@@ -97,8 +97,9 @@ class SubstitutionProblem:
             settings.k,
             settings.eta or 0.0,
             settings.rate,
-            settings.m,
+            settings.slowness,
             settings.c,
+            settings.checked,
         )
         self._outputs, self._rows = targets.y.shape
         self._team = team

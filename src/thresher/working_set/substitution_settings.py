@@ -36,10 +36,14 @@ class SubstitutionSettings:
         estimated from above as the set of features changes.
     rate : float
         Below 1, for the objective never to rise; the paper's best by theory is 0.5, by experiment longer steps are.
-    m : float
-        Features that are kept move by ``eta / m``; at least 1.
+    m : float, optional
+        Features that are kept move by ``eta / m``; at least 1. Unasked the square root of ``k`` for numbers and three
+        times ``k`` for classes, where weights that settle at once leave newcomers no chance.
     c : float
         How much the objective must fall for a newcomer to be taken, between 0 (not rise) and 1.
+    check : bool, optional
+        Whether the objective must fall for a newcomer to be taken. Unasked yes, but of Asy-OS no, as in the paper:
+        there it costs each worker another look at the central state, and two at the objective.
     workers : int
         Asy-OS: so many threads, each with its share of ``k`` (the first ``k % workers`` one more).
     staleness : int, optional
@@ -63,8 +67,9 @@ class SubstitutionSettings:
     scans: int = 3
     eta: float | None = None
     rate: float = 0.95
-    m: float = 1.0
+    m: float | None = None
     c: float = 0.0
+    check: bool | None = None
     workers: int = 1
     staleness: int | None = None
     intercept: bool = True
@@ -92,7 +97,7 @@ class SubstitutionSettings:
             raise SettingsError(f"eta is a step, above 0, not {self.eta}")
         if not 0 < self.rate < 1:
             raise SettingsError(f"rate is between 0 and 1, not {self.rate}")
-        if not (self.m >= 1 and math.isfinite(self.m)):
+        if self.m is not None and not (self.m >= 1 and math.isfinite(self.m)):
             raise SettingsError(f"m is at least 1, not {self.m}")
         if not 0 <= self.c <= 1:
             raise SettingsError(f"c is between 0 and 1, not {self.c}")
@@ -118,6 +123,19 @@ class SubstitutionSettings:
     def asynchronous(self) -> bool:
         """Whether workers share the features."""
         return self.workers > 1 or self.staleness is not None
+
+    @property
+    def checked(self) -> bool:
+        """Whether a newcomer is refused for which the objective would not fall."""
+        return not self.asynchronous if self.check is None else self.check
+
+    @property
+    def slowness(self) -> float:
+        """The paper's m. Of several workers each moves what it keeps so much more seldom."""
+        if self.m is not None:
+            return self.m
+        held = self.k / self.workers
+        return max(1.0, math.sqrt(held) if get_loss(self.loss).task == "real" else 3.0 * held)
 
     @property
     def shares(self) -> list[int]:
