@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 
+import thresher as th
 from thresher import _native
 from thresher.families.stored import StoredColumns
 from thresher.sources.scan import as_source
@@ -36,6 +38,18 @@ def stored(source: Source, *, power: float = 1.0, weights: Any = None, team: Any
 
 def columns_of(x: Any, **how: Any) -> StoredColumns:
     return stored(as_source(x, np.zeros(x.shape[0])), **how)
+
+
+def stopped(path: Any, saved: Any, settings: dict[str, Any]) -> None:
+    """A fit that is stopped after its first iteration, and leaves a checkpoint."""
+
+    def stop(progress: Any) -> None:
+        if progress.passes_done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(th.Interrupted):
+        th.select(path, checkpoint=saved, every=0.0, progress=stop, **settings)
+    assert saved.exists()
 
 
 def same_model(one: Any, other: Any) -> bool:

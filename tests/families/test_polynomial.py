@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import thresher as th
-from tests.families.made import columns_of, same_model, some_rows, stored
+from tests.families.made import columns_of, same_model, some_rows, stopped, stored
 from tests.reference import families as reference
 from tests.reference import working_set as scoring
 from thresher import _native
@@ -261,17 +261,9 @@ def test_it_resumes_where_it_was_stopped(family: str, tmp_path: Any) -> None:
     path, saved = sparse_file(tmp_path / "rows.svm"), tmp_path / "saved"
     settings = {"k": 8, "B": 2, "method": "fgm", "family": family}
     whole = th.select(path, **settings)
-
-    def stop(progress: Any) -> None:
-        if progress.passes_done == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(th.Interrupted):
-        th.select(path, checkpoint=saved, every=0.0, progress=stop, **settings)
-    assert saved.exists()
+    stopped(path, saved, settings)
     assert same_model(th.select(path, checkpoint=saved, **settings), whole)
-    with pytest.raises(th.Interrupted):
-        th.select(path, checkpoint=saved, every=0.0, progress=stop, **settings)
+    stopped(path, saved, settings)
     with pytest.raises(th.ResumeError):
         th.select(path, checkpoint=saved, **settings | {"family": "polynomial:2,gamma=2"})
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import thresher as th
-from tests.families.made import same_model
+from tests.families.made import same_model, stopped
 from thresher.families.spectrum import Spectrum
 
 
@@ -81,13 +81,7 @@ def test_it_resumes_where_it_was_stopped(tmp_path: Path) -> None:
     reading = {"kmer": [1, 2, 4], "labels": str(tmp_path / "labels.tsv")}
     given = {"k": 3, "B": 1, "method": "fgm", "family": "spectrum:prefix,letters=2", **reading}
     whole = th.select(path, **given)
-
-    def stop(progress: Any) -> None:
-        if progress.passes_done == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(th.Interrupted):
-        th.select(path, checkpoint=saved, every=0.0, progress=stop, **given)
+    stopped(path, saved, given)
     assert same_model(th.select(path, checkpoint=saved, **given), whole)
 
 
