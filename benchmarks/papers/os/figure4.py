@@ -58,8 +58,17 @@ def run() -> str:
             "The paper's images of private and public scenes are not at hand; here threes and eights (mnist38), with "
             "the same protocol. The paper: the l1 batch method has the higher error where s is small, the others "
             "hardly depend on s; 2 or 3 scans are enough. (What counts as recall here is the share of all columns.)",
-            shown(averaged(COUNTS, by_s), COUNTS, "s", "test error", "os-figure4-s", "Features"),
-            shown(averaged(SCANS, by_scans), SCANS, "scans", "test error", "os-figure4-scans", "Scans"),
-            shown(averaged(WORKERS, by_workers), WORKERS, "workers", "test error", "os-figure4-workers", "Staleness"),
+            shown(averaged("os-figure4-s", COUNTS, by_s), COUNTS, "s", "test error", "os-figure4-s", "Features"),
+            shown(
+                averaged("os-figure4-scans", SCANS, by_scans), SCANS, "scans", "test error", "os-figure4-scans", "Scans"
+            ),
+            shown(
+                averaged("os-figure4-workers", WORKERS, by_workers),
+                WORKERS,
+                "workers",
+                "test error",
+                "os-figure4-workers",
+                "Staleness",
+            ),
         ]
     )
