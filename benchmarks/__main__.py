@@ -28,6 +28,7 @@ COMPARISONS = (
     "fgm_groups",
     "fgm_rivals",
     "substitution",
+    "substitution_memory",
     "sparse_rf_l1",
     "sparse_rf",
     "families",

@@ -1,4 +1,4 @@
-"""Online Substitution: recall beside batch and online rivals, features a second, memory, and Asy-OS on threads."""
+"""Online Substitution: recall beside batch and online rivals, features a second, and Asy-OS on threads."""
 
 from __future__ import annotations
 
@@ -6,41 +6,20 @@ import statistics
 
 import numpy as np
 
-from benchmarks.harness import interleaved, python, ratios, spread, table
+from benchmarks.harness import interleaved, ratios, spread, table
 from benchmarks.papers.os.asynchronous import curve, data_of, time_to
 from benchmarks.papers.os.contenders import proj_gd, streamed
 from benchmarks.papers.os.made import S, made, measured
 
 ROWS, KEPT, ARRIVED, SCANS = 20_000, 100, 1000, 3
-GENERATED = """
-import sys, numpy as np
-from thresher import FeatureStream, select
-from thresher.memory import resident
-rows, p = int(sys.argv[1]), int(sys.argv[2])
-y = np.random.default_rng(0).normal(size=rows)
-base = np.random.default_rng(1).standard_normal((rows, 64), dtype=np.float32)
-def columns():
-    rng = np.random.default_rng(2)
-    for j in range(p):
-        column = base[:, j % 64] * np.float32(rng.random()) + base[:, (7 * j + 1) % 64]
-        yield column + y.astype(np.float32) if j % 1000 == 5 else column
-def fit(count):
-    import itertools
-    select(FeatureStream(lambda: itertools.islice(columns(), count)), y, k=100, method="os", loss="squared", scans=1)
-fit(10)
-before, most = resident(), [0]
-found = select(FeatureStream(columns), y, k=100, method="os", loss="squared", scans=1,
-               progress=lambda told: most.__setitem__(0, max(most[0], resident())))
-print(most[0] - before, found.provenance["plan"]["total"])
-"""
 
 
 def run(repeats: int = 3) -> str:
-    """All four."""
-    return "\n\n".join(["## Online Substitution", _recall(), _speed(repeats), _memory(), _workers()])
+    """All three."""
+    return "\n\n".join(["## Online Substitution", _recall(), _speed(repeats), _workers()])
 
 
-def _recall(repeats: int = 2) -> str:
+def _recall(repeats: int = 1) -> str:
     lines = []
     for p in (2000, 4000, 6000):
         found: dict[str, list[float]] = {}
@@ -53,8 +32,8 @@ def _recall(repeats: int = 2) -> str:
         lines.append([f"{p:,}", *(f"{np.mean(values):.3f}" for values in found.values())])
         head = ["p", *found]
     return (
-        f"The paper's synthetic regression (s = {S}, n = 1.2 s log2 p, noise 0.1): recall, means of {repeats} data "
-        "sets. More of them, grafting and the other rivals, classes, and errors after a refit are among "
+        f"The paper's synthetic regression (s = {S}, n = 1.2 s log2 p, noise 0.1): recall on {repeats} data "
+        "set each. More of them, grafting and the other rivals, classes, and errors after a refit are among "
         "[the paper's figures](papers/os.md).\n\n" + table(head, lines)
     )
 
@@ -120,17 +99,6 @@ def _speed(repeats: int) -> str:
     return (
         f"Squared loss, {ROWS:,} rows of float32, {KEPT} features kept of {ARRIVED} that arrive, {SCANS} scans; both "
         f"keep {same} features.\n\n" + table(["Algorithm 1", "seconds", "features/s at best", "times as fast"], lines)
-    )
-
-
-def _memory(rows: int = 1000) -> str:
-    lines = []
-    for p in (10**4, 10**5, 10**6):
-        grown, planned = python(GENERATED, str(rows), str(p)).split()
-        lines.append([f"{p:,}", f"{int(grown) / 2**20:.1f} MB", f"{int(planned) / 2**20:.1f} MB"])
-    return (
-        f"Generated columns of {rows:,} rows, 100 kept: growth of the process over one that has seen 10 columns, and "
-        "the plan (100 columns and a block, their products).\n\n" + table(["features", "grown", "planned"], lines)
     )
 
 

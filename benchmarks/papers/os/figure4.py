@@ -13,9 +13,9 @@ from benchmarks.papers.os.contenders import contenders, streamed
 from benchmarks.papers.os.made import Made, Measured, measured
 from benchmarks.papers.os.repeated import REPEATS, averaged, shown
 
-COUNTS = (20, 40, 60, 80, 100)
-SCANS = (1, 2, 3, 4, 5)
-WORKERS = (1, 2, 4, 6, 8, 10)
+COUNTS = (20, 40, 60, 80)
+SCANS = (1, 2, 3, 4)
+WORKERS = (1, 2, 4, 8)
 
 
 def sampled(folder: Path, seed: int) -> Made:
