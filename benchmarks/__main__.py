@@ -20,6 +20,7 @@ COMPARISONS = (
     "learning_speed",
     "learner_alone",
     "budgeted",
+    "budgeted_l1",
     "recall",
     "memory_growth",
     "fgm",
@@ -31,6 +32,7 @@ COMPARISONS = (
     "substitution_memory",
     "sparse_rf_l1",
     "sparse_rf",
+    "sparse_rf_memory",
     "families",
     "families_kernels",
 )

@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks.budgeted_l1 import section
 from benchmarks.hard import ROWS, hard_stream
 from benchmarks.harness import interleaved, ratios, spread, table
 from benchmarks.learning_speed import PROGRAM
@@ -24,7 +23,7 @@ _NONZEROS, _SAMPLE = 90, 30_000
 
 def run(repeats: int = 3) -> str:
     """All comparisons."""
-    return f"## Learning under a budget\n\n{_speed(repeats)}\n\n{_growth(repeats)}\n\n{section(repeats)}"
+    return f"## Learning under a budget\n\n{_speed(repeats)}\n\n{_growth(repeats)}"
 
 
 def _speed(repeats: int) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,8 +28,9 @@ CHOICES: tuple[dict[str, Any], ...] = (
 FAMILIES = {"HIK": HIK(100), "Gaussian": Additive("gaussian", gamma=4.0), "chi2": Additive("chi2")}
 COUNTS = {"reuters_acq": (10, 25, 50), "cod_rna": (2, 4, 6)}
 
-#: Follows adelie's path of the group lasso (logistic) until there are enough groups or time is over; prints for each
-#: count asked for groups, test accuracy and seconds.
+#: Follows adelie's path of the group lasso (logistic) until there are enough groups or time is over, and where it steps
+#: over a count goes once more, in small steps, through what lies between, which is not timed; prints for each count
+#: asked for groups, test accuracy and seconds.
 RIVAL = """
 import json, sys, time
 import adelie as ad
@@ -41,24 +43,36 @@ groups, y, truth = labels["groups"], (labels["y"] > 0).astype(np.float64), label
 dense = x.shape[1] < 2000
 matrix = np.asfortranarray(x.toarray()) if dense else ad.matrix.sparse(x.tocsc(), method="naive", n_threads=2)
 owner = np.repeat(np.arange(len(groups)), np.diff(np.append(groups, x.shape[1])))
-started, reached = time.perf_counter(), {}
-def enough(state):
-    passed, active = time.perf_counter() - started, int(state.active_set_size)
-    for count in counts:
-        if active >= count:
-            reached.setdefault(count, passed)
-    return active >= max(counts) or passed > most_seconds
-state = ad.grpnet(X=matrix, glm=ad.glm.binomial(y=y), groups=groups, alpha=1.0, exit_cond=enough, min_ratio=1e-3,
-                  lmda_path_size=100, early_exit=False, n_threads=2, progress_bar=False)
-seconds, out = time.perf_counter() - started, []
-for count in counts:
-    best = None
-    for beta, shift in zip(state.betas, state.intercepts):
+settings = dict(X=matrix, glm=ad.glm.binomial(y=y), groups=groups, alpha=1.0, early_exit=False, n_threads=2,
+                progress_bar=False)
+def models(state):
+    for lmda, beta, shift in zip(state.lmdas, state.betas, state.intercepts):
         beta = np.asarray(beta.todense()).ravel()
         active = len(np.unique(owner[np.flatnonzero(beta)]))
-        if best is None or abs(active - count) < abs(best[0] - count):
-            best = (active, float(np.mean((test @ beta + shift > 0) == truth)))
-    out.append([*best, reached.get(count, seconds)])
+        yield active, float(np.mean((test @ beta + shift > 0) == truth)), float(lmda)
+def path():
+    started, reached = time.perf_counter(), {}
+    def enough(state):
+        passed, active = time.perf_counter() - started, int(state.active_set_size)
+        for count in counts:
+            if active >= count:
+                reached.setdefault(count, passed)
+        return active >= max(counts) or passed > most_seconds
+    state = ad.grpnet(exit_cond=enough, min_ratio=1e-3, lmda_path_size=100, **settings)
+    return state, reached, time.perf_counter() - started
+runs = [path()]
+while len(runs) < 3 and runs[-1][2] < 3.0:  # the first one also warms up
+    runs.append(path())
+state, found, out = runs[-1][0], list(models(runs[-1][0])), []
+for count in counts:
+    seconds = float(np.median([reached.get(count, whole) for _, reached, whole in runs]))
+    below = [lmda for active, _, lmda in found if active < count]
+    above = [lmda for active, _, lmda in found if active > count]
+    close = list(found)
+    if not any(active == count for active, _, _ in found) and below and above and len(runs) > 1:
+        close += models(ad.grpnet(lmda_path=np.geomspace(min(below), max(above), 40), **settings))
+    best = min(close, key=lambda one: abs(one[0] - count))
+    out.append([best[0], best[1], seconds])
 print(json.dumps(out))
 """
 
@@ -115,17 +129,26 @@ def formed(family: Any, x: Any, largest: Any) -> Any:
     return sp.csr_matrix(entries, shape=(x.shape[0], x.shape[1] * width), dtype=np.float32)
 
 
-def group_lasso(family: Any, data: Any, counts: tuple[int, ...], seconds: float) -> tuple[list[Any] | None, int]:
-    """adelie on the coordinates formed: groups, accuracy and seconds for each count; and the bytes these take."""
+class Formed(NamedTuple):
+    """What forming all coordinates takes."""
+
+    bytes: int
+    seconds: float
+
+
+def group_lasso(family: Any, data: Any, counts: tuple[int, ...], seconds: float) -> tuple[list[Any] | None, Formed]:
+    """adelie on the coordinates formed: groups, accuracy and seconds for each count; and what these take."""
     import scipy.sparse as sp
 
     x, y, test, truth = data
     largest = np.maximum(np.asarray(x.max(axis=0).todense()).ravel(), 1e-9)
+    started = time.perf_counter()
     expanded = formed(family, x, largest)
+    forming = time.perf_counter() - started
     width = expanded.shape[1] // x.shape[1]
     there = np.flatnonzero(np.diff(x.tocsc().indptr))  # a column of nothing is no group
     columns = (there[:, None] * width + np.arange(width)).ravel()
-    taken = expanded.data.nbytes + expanded.indices.nbytes + expanded.indptr.nbytes
+    taken = Formed(expanded.data.nbytes + expanded.indices.nbytes + expanded.indptr.nbytes, forming)
     with tempfile.TemporaryDirectory() as folder:
         sp.save_npz(f"{folder}/x.npz", expanded.tocsc()[:, columns], compressed=False)
         sp.save_npz(f"{folder}/test.npz", formed(family, test, largest).tocsc()[:, columns], compressed=False)
@@ -145,9 +168,12 @@ def ours(family: Any, data: Any, counts: tuple[int, ...], **more: Any) -> list[t
     settings = chosen(x, y, counts[-1], family) | more
     out = []
     for count in counts:
-        started = time.perf_counter()
-        model = FGMClassifier(k=count, family=family, **settings).fit(x, y)
-        seconds = time.perf_counter() - started
+        fits = []
+        for _ in range(3):
+            started = time.perf_counter()
+            model = FGMClassifier(k=count, family=family, **settings).fit(x, y)
+            fits.append(time.perf_counter() - started)
+        seconds = statistics.median(fits)
         columns = {term.parts for term in model.selection_.space.expansion.terms}
         out.append((len(columns), float(model.score(test, truth)), seconds))
     return out
@@ -155,7 +181,7 @@ def ours(family: Any, data: Any, counts: tuple[int, ...], **more: Any) -> list[t
 
 def kernels(folder: Path, seconds: float = 40.0) -> str:
     """Additive kernels against the group lasso, at equal numbers of groups."""
-    lines = []
+    lines, ahead = [], np.zeros(4, int)  # rows with a rival; of these more accurate, faster, faster with forming
     for name, counts in COUNTS.items():
         data = scaled(name, folder)
         for title, family in FAMILIES.items():
@@ -166,12 +192,19 @@ def kernels(folder: Path, seconds: float = 40.0) -> str:
                 rival = (
                     ["not run", "", ""]
                     if theirs is None
-                    else [theirs[i][0], f"{theirs[i][1]:.4f}", f"{theirs[i][2]:.1f}"]
+                    else [theirs[i][0], f"{theirs[i][1]:.4f}", f"{theirs[i][2]:.3f}"]
                 )
-                memory = f"{held / 2**20:.0f} / {taken / 2**20:.0f}"
-                lines.append([name, title, mine[i][0], f"{mine[i][1]:.4f}", f"{mine[i][2]:.1f}", *rival, memory])
-    header = ["data", "family", "groups", "fgm", "seconds", "groups", "adelie", "seconds", "MB: data / expanded"]
-    return table(header, lines)
+                if theirs is not None:
+                    (_, score, mine_took), (_, rival_score, took) = mine[i], theirs[i]
+                    ahead += [1, score >= rival_score, mine_took < took, mine_took < took + taken.seconds]
+                memory = [f"{taken.seconds:.3f}", f"{held / 2**20:.1f} / {taken.bytes / 2**20:.1f}"]
+                lines.append([name, title, mine[i][0], f"{mine[i][1]:.4f}", f"{mine[i][2]:.3f}", *rival, *memory])
+    header = ["data", "family", "groups", "fgm", "seconds", "groups", "adelie", "seconds", "seconds to form"]
+    told = (
+        f"Of {ahead[0]} rows with both, fgm is at least as accurate in {ahead[1]}; it is faster in {ahead[2]} where "
+        f"adelie finds its coordinates formed, and in {ahead[3]} where their forming counts."
+    )
+    return f"{table([*header, 'MB: data / formed'], lines)}\n\n{told}"
 
 
 def polynomial(folder: Path, few: int = 3000) -> str:
@@ -209,7 +242,15 @@ def polynomial(folder: Path, few: int = 3000) -> str:
     memory = (wide.data.nbytes + wide.indices.nbytes) / 2**20
     kept = int(np.count_nonzero(rival.coef_))
     lines.append(["LIBLINEAR, l1, all products formed", few, kept, f"{score:.4f}", f"{seconds:.1f}", f"{memory:.0f}"])
-    return table(["method", "rows", "features", "test accuracy", "seconds", "MB of rows"], lines)
+    lengths = np.diff(x.indptr).astype(np.float64)
+    all_rows = 12.0 * float((lengths * (lengths + 3) / 2).sum()) / 2**30
+    return "\n\n".join(
+        [
+            table(["method", "rows", "features", "test accuracy", "seconds", "MB of rows"], lines),
+            f"LIBLINEAR has the first {few} rows only: of all {len(y):,} the products take {all_rows:.1f} GB, and it "
+            "makes a copy of its own of 16 bytes each beside them.",
+        ]
+    )
 
 
 def run() -> str:
@@ -225,8 +266,10 @@ def run() -> str:
             polynomial(folder),
             "Additive kernels: a group for each column, 100 bins (HIK) or 11 coordinates; reuters_acq has the "
             "logarithms of counts, cod_rna (every fifth row) its columns by range, both in [0, 1]. adelie follows "
-            "its path of the group lasso on all coordinates formed (their making is not in its seconds) until there "
-            "are as many groups, 40 s at the most.",
+            "its path of the group lasso on all coordinates formed (their making, by NumPy, has its own column and is "
+            "not in its seconds) until there are as many groups, 40 s at the most. Seconds are medians of three fits "
+            "(of adelie's, where one takes less than 3 s). Where its path steps over a number of groups, "
+            "accuracy is that of a finer path between, which is not in its seconds either.",
             kernels(folder),
         ]
     )

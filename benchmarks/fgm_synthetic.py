@@ -99,6 +99,7 @@ def by_density(n: int, m: int, densities: tuple[float, ...] = (0.08, 0.1, 0.3, 0
     for density in densities:
         x, test = of_density(n, m, density, 1), of_density(1024, m, density, 2)
         data = (x, np.sign(x @ w), test, np.sign(test @ w))
+        first = fgm(data, 300, "logistic", iterations=1)
         got = fgm(data, 300, "logistic")
         nonzeros = int(x.nnz) if hasattr(x, "nnz") else x.size
         theirs = ["-", "-"]
@@ -109,8 +110,10 @@ def by_density(n: int, m: int, densities: tuple[float, ...] = (0.08, 0.1, 0.3, 0
                 model = l1_model("l1-LR", 0.03, False).fit(x.astype(np.float64), data[1])
             seconds = time.perf_counter() - started
             theirs = [f"{model.score(test, data[3]):.4f} ({np.count_nonzero(model.coef_)})", f"{seconds:.2f}"]
-        lines.append([density, f"{nonzeros / 1e6:.0f} M", f"{got.accuracy:.4f}", f"{got.seconds:.2f}", *theirs])
-    head = ["density", "non-zeros", "fgm, test accuracy", "seconds", "one fit of l1-LR (features)", "seconds"]
+        mine = [f"{got.accuracy:.4f}", f"{first.seconds:.2f}", f"{got.seconds:.2f}"]
+        lines.append([density, f"{nonzeros / 1e6:.0f} M", *mine, *theirs])
+    head = ["density", "non-zeros", "fgm, test accuracy", "seconds of one iteration", "of all ten"]
+    head += ["one fit of l1-LR (features)", "seconds"]
     return table(head, lines)
 
 
@@ -127,7 +130,9 @@ def run(n: int = 4096, m: int = 4096, wide: tuple[int, int] = (4096, 32768)) -> 
             by_count(n, m),
             "",
             f"{wide[0]} x {wide[1]} (half of the paper's on both sides, so that LIBLINEAR fits), entries kept at "
-            "random; 300 features, logistic loss.",
+            "random; 300 features, logistic loss. One iteration reads the data and makes columns of sparse rows; the "
+            "nine that follow cost a look at the non-zeros each. A matrix that is mostly full stays as it is, with its "
+            "zeros.",
             "",
             by_density(*wide),
         ]

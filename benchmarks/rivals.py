@@ -99,7 +99,7 @@ def skglm_groups(x: Any, y: Floats, size: int, lam: float, w: Floats) -> Floats:
     from skglm.solvers import GroupProxNewton
     from skglm.utils.data import grp_converter
 
-    starts, members = grp_converter(size, x.shape[1])
+    members, starts = grp_converter(size, x.shape[1])
     penalty = WeightedGroupL2(lam, np.ones(len(starts) - 1), starts, members)
     solver = GroupProxNewton(fit_intercept=False, tol=1e-4, warm_start=True)
     return np.asarray(solver.solve(x, y, LogisticGroup(starts, members), penalty, w.copy(), x @ w)[0])
@@ -139,14 +139,15 @@ SEARCHED: dict[str, tuple[Fit, bool]] = {
 }
 
 
-def searched(name: str, x: Any, y: Floats, size: int, count: int, most: int = 8) -> tuple[Floats, int]:
-    """Halve the range of λ (in its logarithm) until the count is met within 4 %."""
+def searched(name: str, x: Any, y: Floats, size: int, count: int, most: int = 14) -> tuple[Floats, int]:
+    """Down from the strength that leaves nothing, each fit from the one before, until there are enough; then halve the
+    range (in its logarithm) until the count is met within 4 %."""
     fit, _ = SEARCHED[name]
-    top = float(norms(slopes(x, y, np.zeros(x.shape[1])), size).max())
-    low, high, best, w, fits = 0.002 * top, top, None, np.zeros(x.shape[1]), 0
+    high = float(norms(slopes(x, y, np.zeros(x.shape[1])), size).max())
+    low, best, w, fits = 0.0, None, np.zeros(x.shape[1]), 0
     while fits < most:
         fits += 1
-        lam = float(np.sqrt(low * high))
+        lam = float(np.sqrt(low * high)) if low else 0.5 * high
         w = fit(x, y, size, lam, w)
         found = int(np.count_nonzero(norms(w, size)))
         if best is None or abs(found - count) < abs(best[0] - count):
@@ -159,15 +160,15 @@ def searched(name: str, x: Any, y: Floats, size: int, count: int, most: int = 8)
 
 
 def adelie(x: Any, y: Floats, size: int, counts: list[int]) -> Iterator[tuple[Floats, float, int]]:
-    """adelie's group lasso: one path up to the largest count; the seconds are those until it had so many groups."""
+    """adelie's group lasso: one path up to the largest count; of each, the model on it that comes nearest, and the
+    seconds until the path was there."""
     import adelie as ad
 
-    started, reached = time.perf_counter(), {}
+    started, seconds = time.perf_counter(), list[float]()
 
-    def enough(state: Any) -> bool:
-        active = int(state.active_set_size)
-        reached.update({c: time.perf_counter() - started for c in counts if active >= c and c not in reached})
-        return active >= max(counts)
+    def enough(state: Any) -> bool:  # asked after every strength
+        seconds.append(time.perf_counter() - started)
+        return int(state.active_set_size) >= max(counts)
 
     state = ad.grpnet(
         X=x,
@@ -182,11 +183,11 @@ def adelie(x: Any, y: Floats, size: int, counts: list[int]) -> Iterator[tuple[Fl
         n_threads=2,
         progress_bar=False,
     )
-    seconds = time.perf_counter() - started
-    found = [int(np.count_nonzero(norms(row.toarray().ravel(), size))) for row in state.betas]
+    found = np.array([np.count_nonzero(norms(row.toarray().ravel(), size)) for row in state.betas])
+    assert len(found) == len(seconds)
     for count in counts:
-        nearest = int(np.argmin(np.abs(np.array(found) - count)))
-        yield state.betas[[nearest]].toarray().ravel(), reached.get(count, seconds), len(found)
+        nearest = int(np.argmin(np.abs(found - count)))
+        yield state.betas[[nearest]].toarray().ravel(), seconds[nearest], nearest + 1
 
 
 def whole(name: str, x: Any, y: Floats, count: int) -> tuple[Floats, int]:

@@ -19,21 +19,22 @@ Duals& duals_of(Loop& loop) {
   return *duals;
 }
 
-std::vector<Cell*> by_key(DualTable& table) {
+/// Every feature, by key or in the order in which they were first seen.
+std::vector<Cell*> listed(DualTable& table, bool by_key) {
   std::vector<Cell*> cells;
   cells.reserve(table.size());
   table.each([&](Cell& cell) { cells.push_back(&cell); });
-  std::sort(cells.begin(), cells.end(), [](const Cell* a, const Cell* b) { return a->key < b->key; });
+  if (by_key) std::sort(cells.begin(), cells.end(), [](const Cell* a, const Cell* b) { return a->key < b->key; });
   return cells;
 }
 
-/// Everything but the tables: (keys, sightings, numbers, single numbers), by key.
+/// Everything but the tables: (keys, sightings, numbers, single numbers).
 nb::tuple dual_state(Loop& loop) {
   Duals& duals = duals_of(loop);
   Buffer<std::uint64_t> keys;
   Buffer<std::uint32_t> counts;
   Buffer<double> numbers;
-  for (Cell* const cell : by_key(duals.seen())) {
+  for (Cell* const cell : listed(duals.seen(), !duals.in_order())) {
     keys.push(cell->key);
     counts.push(cell->count);
     for (std::size_t i = 0; i < duals.saved(); ++i) numbers.push(cell->numbers()[i]);
@@ -118,6 +119,8 @@ void restore_history(Loop& loop, const Array<const std::uint64_t>& times, const 
 }  // namespace
 
 void bind_duals(nb::module_& m) {
+  m.def("dual_spill", [](Loop& loop) { duals_of(loop).spill(); }, nb::arg("loop"));
+  m.def("dual_spilled_at", [](Loop& loop) { return duals_of(loop).spilled_at(); }, nb::arg("loop"));
   m.def("dual_state", &dual_state, nb::arg("loop"));
   m.def("restore_duals", &restore_duals, nb::arg("loop"), nb::arg("keys"), nb::arg("counts"), nb::arg("numbers"),
         nb::arg("singles"));

@@ -3,6 +3,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
+#include "base/hash.hpp"
 #include "bind/columns.hpp"
 #include "bind/team.hpp"
 #include "families/column_store.hpp"
@@ -95,6 +96,15 @@ void bind_families(nb::module_& m) {
   nb::class_<ListeningTeam>(m, "Team")
       .def(nb::init<unsigned>(), nb::arg("threads") = 0)
       .def_prop_ro("threads", [](const ListeningTeam& team) { return team.size(); });
+
+  m.def(
+      "mix_keys",
+      [](const Keys& keys) {
+        Buffer<std::uint64_t> mixed;
+        for (std::size_t i = 0; i < keys.shape(0); ++i) mixed.push(mix_key(keys.data()[i]));
+        return to_numpy(std::move(mixed));
+      },
+      nb::arg("keys"), "The hashes by which columns are divided into blocks.");
 
   nb::class_<ColumnStore>(m, "ColumnStore")
       .def(nb::init<std::uint64_t, std::uint64_t>(), nb::arg("first") = 0, nb::arg("last") = ~std::uint64_t{0})

@@ -1,5 +1,7 @@
 // Families whose columns are never stored: products of columns, coordinates of kernels' maps.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <memory>
@@ -55,22 +57,39 @@ std::vector<ColumnView> views_of(Store& store, TakenColumns& owned, const std::o
   return views;
 }
 
+/// A factor of products: its columns (none: all), how few and how many of them, whether one may stand twice, γ and r.
+using GivenFactor = std::tuple<std::optional<Keys>, std::size_t, std::size_t, bool, double, double>;
+
+/// The columns of a store with the factors that may have them.
+std::vector<ProductSearch::Sided> sided(const std::vector<ColumnView>& views, const std::vector<GivenFactor>& factors) {
+  std::vector<ProductSearch::Sided> columns;
+  for (const ColumnView& view : views) columns.push_back({view, 0});
+  for (std::size_t f = 0; f < factors.size(); ++f) {
+    const std::optional<Keys>& keys = std::get<0>(factors[f]);
+    const std::optional<KeyIndex> wanted = keys ? std::optional<KeyIndex>(std::in_place, keys->data(), keys->shape(0)) : std::nullopt;
+    for (ProductSearch::Sided& one : columns)
+      if (!wanted || wanted->find(one.column.key) != KeyIndex::none)
+        one.sides = static_cast<ProductTerms::Sides>(one.sides | 1U << f);
+  }
+  return columns;
+}
+
 template <class Store>
 void bind_search_over(nb::class_<OwningSearch>& search) {
   search.def(
       "__init__",
-      [](OwningSearch* self, Store& store, const Weights& weights, const std::optional<Keys>& only,
-         std::size_t degree, bool powers, bool linear, bool unit, double gamma, double r,
+      [](OwningSearch* self, Store& store, const Weights& weights, const std::vector<GivenFactor>& factors, double power,
          ListeningTeam& team) {
         const double* w = checked(weights, store.rows());
+        ProductTerms terms{{}, power};
+        for (const auto& [keys, least, most, powers, gamma, r] : factors) terms.factors.push_back({least, most, powers, gamma, r});
+        if (factors.empty() || terms.degree() > Parts::most) throw nb::value_error("products of 1 to 8 columns");
         new (self) OwningSearch();
         freely([&] {
-          const ProductTerms terms{degree, powers, linear, unit, gamma, r};
-          self->part = std::make_unique<ProductSearch>(views_of(store, self->owned, only, team), store.rows(), w, terms);
+          self->part = std::make_unique<ProductSearch>(sided(views_of(store, self->owned, team), factors), store.rows(), w, terms);
         });
       },
-      nb::arg("store"), nb::arg("weights").none(), nb::arg("only").none(), nb::kw_only(), nb::arg("degree"),
-      nb::arg("powers"), nb::arg("linear"), nb::arg("unit"), nb::arg("gamma"), nb::arg("r"), nb::arg("team"),
+      nb::arg("store"), nb::arg("weights").none(), nb::arg("factors"), nb::kw_only(), nb::arg("power"), nb::arg("team"),
       nb::keep_alive<1, 2>());
 }
 
@@ -80,20 +99,20 @@ void bind_groups_over(nb::class_<OwningGroups>& groups) {
       .def(
           "__init__",
           [](OwningGroups* self, Store& store, const Weights& weights, const std::optional<Keys>& only,
-             std::size_t bins, double power, std::uint64_t salt, bool unit, ListeningTeam& team) {
+             std::size_t bins, double exponent, std::uint64_t salt, double power, ListeningTeam& team) {
             const double* w = checked(weights, store.rows());
             new (self) OwningGroups();
             freely([&] {
               self->part = std::make_unique<MappedColumns>(views_of(store, self->owned, only, team), store.rows(), w,
-                                                           StepMap{bins, power}, salt, unit, team);
+                                                           StepMap{bins, exponent}, salt, power, team);
             });
           },
           nb::arg("store"), nb::arg("weights").none(), nb::arg("only").none(), nb::kw_only(), nb::arg("bins"),
-          nb::arg("power"), nb::arg("salt"), nb::arg("unit"), nb::arg("team"), nb::keep_alive<1, 2>())
+          nb::arg("exponent"), nb::arg("salt"), nb::arg("power"), nb::arg("team"), nb::keep_alive<1, 2>())
       .def(
           "__init__",
           [](OwningGroups* self, Store& store, const Weights& weights, const std::optional<Keys>& only,
-             const Array<const double>& amplitudes, double step, bool homogeneous, std::uint64_t salt, bool unit,
+             const Array<const double>& amplitudes, double step, bool homogeneous, std::uint64_t salt, double power,
              ListeningTeam& team) {
             const double* w = checked(weights, store.rows());
             if (amplitudes.shape(0) == 0) throw nb::value_error("a map of no coordinates");
@@ -101,11 +120,11 @@ void bind_groups_over(nb::class_<OwningGroups>& groups) {
             new (self) OwningGroups();
             freely([&] {
               self->part = std::make_unique<MappedColumns>(views_of(store, self->owned, only, team), store.rows(), w,
-                                                           WaveMap{homogeneous, step, sizes}, salt, unit);
+                                                           WaveMap{homogeneous, step, sizes}, salt, power);
             });
           },
           nb::arg("store"), nb::arg("weights").none(), nb::arg("only").none(), nb::kw_only(), nb::arg("amplitudes"),
-          nb::arg("step"), nb::arg("homogeneous"), nb::arg("salt"), nb::arg("unit"), nb::arg("team"),
+          nb::arg("step"), nb::arg("homogeneous"), nb::arg("salt"), nb::arg("power"), nb::arg("team"),
           nb::keep_alive<1, 2>());
 }
 
@@ -182,6 +201,13 @@ void bind_implicit(nb::module_& m) {
           [](const OwningSearch& self, const Array<const std::int64_t>& indptr, const Keys& keys) {
             const Rows products = rows_of(indptr, keys, std::nullopt);
             return taken_columns(freely([&] { return self.part->take(indptr.data(), keys.data(), products.n); }));
+          },
+          nb::arg("indptr"), nb::arg("keys"))
+      .def(
+          "constants",
+          [](const OwningSearch& self, const Array<const std::int64_t>& indptr, const Keys& keys) {
+            const Rows products = rows_of(indptr, keys, std::nullopt);
+            return array_of(self.part->constants(indptr.data(), keys.data(), products.n));
           },
           nb::arg("indptr"), nb::arg("keys"));
 

@@ -1,5 +1,9 @@
 // The l1 solver.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+
+#include <memory>
+#include <optional>
 
 #include "bind/floats.hpp"
 #include "bind/team.hpp"
@@ -17,11 +21,55 @@ void check_factors(const Floats& factors) {
     if (!(factors.data()[j] > 0.0)) throw nb::value_error("the factors of the penalty must be above zero");
 }
 
-void add(L1Solver& solver, const Block& values, const Floats& factors, ListeningTeam& team) {
+using Ids = Array<const std::uint64_t>;
+
+const std::uint64_t* checked_ids(const std::optional<Ids>& ids, const Floats& factors) {
+  if (ids && ids->shape(0) != factors.shape(0)) throw nb::value_error("one id a column is needed");
+  return ids ? ids->data() : nullptr;
+}
+
+/// The array itself is kept, not a copy, for as long as the solver looks at it.
+void add(L1Solver& solver, const Block& values, const Floats& factors, ListeningTeam& team, const std::optional<Ids>& ids) {
   if (values.shape(1) != solver.rows()) throw nb::value_error("a column is as long as there are rows");
   if (factors.shape(0) != values.shape(0)) throw nb::value_error("one factor a column is needed");
   check_factors(factors);
-  freely([&] { solver.add(values.data(), values.shape(0), factors.data(), team); });
+  const std::uint64_t* numbers = checked_ids(ids, factors);
+  std::shared_ptr<const void> owner(new Block(values), [](const void* p) {
+    const nb::gil_scoped_acquire gil;
+    delete static_cast<const Block*>(p);
+  });
+  freely([&] { solver.add(values.data(), values.shape(0), factors.data(), numbers, std::move(owner), team); });
+}
+
+void add_made(L1Solver& solver, const Ids& ids, const Floats& factors, ListeningTeam& team) {
+  if (ids.shape(0) != factors.shape(0)) throw nb::value_error("one factor a column is needed");
+  check_factors(factors);
+  freely([&] { solver.add_made(ids.data(), ids.shape(0), factors.data(), team); });
+}
+
+/// `maker(ids, rows)` is an iterator over blocks of columns x rows; rows None: of all rows.
+void make_by(L1Solver& solver, const nb::callable& maker, std::size_t held) {
+  const std::size_t all = solver.rows();
+  std::shared_ptr<nb::callable> kept(new nb::callable(maker), [](nb::callable* p) {
+    const nb::gil_scoped_acquire gil;
+    delete p;
+  });
+  solver.make_by(
+      [kept, all](const std::vector<std::uint64_t>& ids, const std::vector<std::uint32_t>* rows, const ColumnParts::Take& take) {
+        const nb::gil_scoped_acquire gil;
+        const nb::object blocks = (*kept)(array_of(ids), rows == nullptr ? nb::none() : array_of(*rows));
+        std::size_t first = 0;
+        for (nb::handle item : nb::iter(blocks)) {
+          const auto block = nb::cast<nb::ndarray<const float, nb::ndim<2>, nb::device::cpu>>(item);
+          if (block.shape(0) != ids.size() || block.stride(1) != 1 || block.stride(0) < 0 ||
+              first + block.shape(1) > (rows == nullptr ? all : rows->size()))
+            throw nb::value_error("a block of the columns asked for is needed");
+          const nb::gil_scoped_release nogil;
+          take(first, block.data(), block.shape(1), static_cast<std::size_t>(block.stride(0)));
+          first += block.shape(1);
+        }
+      },
+      held);
 }
 
 void add_sparse(L1Solver& solver, const Array<const std::int64_t>& indptr, const Array<const std::uint32_t>& rows,
@@ -89,7 +137,9 @@ void bind_l1(nb::module_& m) {
             new (self) L1Solver(RowLoss(Loss{kind, 1.0}, vector_of(y), vector_of(weights), shift));
           },
           nb::arg("loss"), nb::arg("y"), nb::arg("weights"), nb::arg("shift"))
-      .def("add", &add, nb::arg("values"), nb::arg("factors"), nb::arg("team"))
+      .def("make_by", &make_by, nb::arg("maker"), nb::arg("held"))
+      .def("add", &add, nb::arg("values"), nb::arg("factors"), nb::arg("team"), nb::arg("ids").none() = nb::none())
+      .def("add_made", &add_made, nb::arg("ids"), nb::arg("factors"), nb::arg("team"))
       .def("add_sparse", &add_sparse, nb::arg("indptr"), nb::arg("rows"), nb::arg("values"), nb::arg("factors"), nb::arg("team"))
       .def("keep", &keep, nb::arg("columns"))
       .def("solve", &solve, nb::arg("lam"), nb::arg("tolerance"), nb::arg("most"), nb::arg("team"))
@@ -111,7 +161,8 @@ void bind_l1(nb::module_& m) {
       .def_prop_ro("slopes", [](L1Solver& solver) { return array_of(solver.slopes()); })
       .def_prop_ro("margins", [](L1Solver& solver) { return array_of(solver.margins()); })
       .def_prop_ro("columns", [](L1Solver& solver) { return solver.columns(); })
-      .def_prop_ro("bytes", [](L1Solver& solver) { return solver.bytes(); });
+      .def_prop_ro("column_bytes", [](L1Solver& solver) { return solver.column_bytes(); })
+      .def_prop_ro("product_bytes", [](L1Solver& solver) { return solver.product_bytes(); });
 }
 
 }  // namespace thresher::bind

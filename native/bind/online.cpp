@@ -1,6 +1,7 @@
 // The online loop and its state.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "bind/arrays.hpp"
@@ -8,10 +9,13 @@
 #include "online/active_table.hpp"
 #include "online/dual_averaging.hpp"
 #include "online/estimate_table.hpp"
+#include "online/grouped_averaging.hpp"
+#include "online/grouped_mirror.hpp"
 #include "online/hashed_array.hpp"
 #include "online/loop.hpp"
 #include "online/sketched_averaging.hpp"
 #include "online/soft_threshold.hpp"
+#include "online/spilling.hpp"
 #include "online/truncated.hpp"
 
 namespace thresher::bind {
@@ -199,6 +203,7 @@ struct StoreSettings {
   bool adaptive;
   BudgetRule budget;
   std::size_t most_bytes;
+  std::optional<GroupRule> groups;
 };
 
 template <class Cells>
@@ -216,7 +221,28 @@ std::unique_ptr<Store> thresholded(const StoreSettings& s, Threshold how) {
   return std::make_unique<SoftThreshold>(how, s.lanes, s.budget, s.most_bytes);
 }
 
-std::unique_ptr<Store> make_store(const StoreSettings& s) {
+std::unique_ptr<Store> grouped(StoreSettings& s) {
+  if (s.split) throw nb::value_error("groups are kept for all lanes together");
+  GroupRule rule = std::move(*s.groups);
+  if (s.kind == "b-arda")
+    return std::make_unique<GroupedAveraging>(s.k, s.name_cap, s.lanes, s.budget, std::move(rule), s.most_bytes);
+  if (s.kind == "b-amd")
+    return std::make_unique<GroupedMirror>(s.k, s.name_cap, s.lanes, s.budget, std::move(rule), s.most_bytes);
+  throw nb::value_error("this store knows no groups");
+}
+
+/// What a loop is told of groups: nothing, `True` for the prefixes of names, or (keys, numbers of groups, shares).
+std::optional<GroupRule> group_rule(const nb::object& told) {
+  if (told.is_none()) return std::nullopt;
+  if (nb::isinstance<nb::bool_>(told)) return GroupRule();
+  const auto [keys, groups, shares] =
+      nb::cast<std::tuple<Array<const std::uint64_t>, Array<const std::uint32_t>, std::vector<double>>>(told);
+  if (groups.shape(0) != keys.shape(0)) throw nb::value_error("one group a key is needed");
+  return GroupRule(keys.data(), groups.data(), keys.shape(0), shares);
+}
+
+std::unique_ptr<Store> make_store(StoreSettings s) {
+  if (s.groups) return grouped(s);
   if (s.kind == "b-arda" && s.lanes == 1)
     return std::make_unique<DualAveraging<true>>(s.k, s.name_cap, 1, false, s.budget, s.most_bytes);
   if (s.kind == "b-arda")
@@ -228,6 +254,10 @@ std::unique_ptr<Store> make_store(const StoreSettings& s) {
   if (s.kind == "ada-fobos") return thresholded(s, Threshold::mirror);
   if (s.kind == "forget") return s.adaptive ? active(s, Nothing<true>()) : active(s, Nothing<false>());
   const Places places(s.rows, s.width, s.seed, s.identity);
+  if (s.kind == "b-arda-spill") {
+    if (s.rows != 1 || s.most_bytes == 0) throw nb::value_error("the sketch of b-arda has one row, and a time to begin");
+    return std::make_unique<Spilling>(s.k, s.name_cap, s.lanes, s.split, s.budget, s.most_bytes, places);
+  }
   if (s.kind == "b-arda-sketch") {
     if (s.rows != 1) throw nb::value_error("the sketch of b-arda has one row");
     return std::make_unique<SketchedAveraging>(s.k, s.name_cap, s.lanes, s.split, s.budget, places);
@@ -265,14 +295,15 @@ void make_loop(Loop* self, const std::string& store, std::size_t k, std::size_t 
                const std::string& rule, double rate, bool intercept, std::size_t minibatch,
                std::size_t gather, double l2, double fade,
                std::uint32_t rows, std::uint32_t width, std::uint64_t seed, bool identity,
-               double eta, double lam, double smoothing, bool naive, double factor, std::size_t most_bytes) {
+               double eta, double lam, double smoothing, bool naive, double factor, std::size_t most_bytes,
+               const nb::object& groups) {
   if (lanes < 1 || (outputs == "one" && lanes != 1)) throw nb::value_error("a loop of such outputs has other lanes");
   Step step;
   step.rule = step_rule(rule);
   step.rate = rate;
   const OutputKind kind = output_kind(outputs);
   new (self) Loop(make_store({store, k, name_cap, lazy, lanes, split, rows, width, seed, identity, step.adaptive(),
-                              {eta, lam, smoothing, naive}, most_bytes}),
+                              {eta, lam, smoothing, naive}, most_bytes, group_rule(groups)}),
                   {kind, {kind == OutputKind::softmax ? LossKind::logistic : loss_kind(loss), delta}, lanes, factor},
                   step, {intercept, minibatch, gather, l2, fade});
 }
@@ -286,7 +317,7 @@ void bind_online(nb::module_& m) {
            nb::arg("rate"), nb::arg("intercept"), nb::arg("minibatch"), nb::arg("gather"), nb::arg("l2"), nb::arg("fade"),
            nb::arg("rows"), nb::arg("width"), nb::arg("seed"), nb::arg("identity"),
            nb::arg("eta") = 1.0, nb::arg("lam") = 0.0, nb::arg("smoothing") = 1e-2, nb::arg("naive") = false,
-           nb::arg("factor") = 1.0, nb::arg("most_bytes") = 0)
+           nb::arg("factor") = 1.0, nb::arg("most_bytes") = 0, nb::arg("groups").none() = nb::none())
       .def("learn", &learn, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("y"),
            nb::arg("weight").none(), nb::arg("names").none(), nb::arg("text").none(), nb::arg("prefixes"),
            nb::arg("parents").none() = nb::none())

@@ -4,12 +4,14 @@
 #include <bit>
 #include <cmath>
 
+#include "base/cpu.hpp"
 #include "base/hash.hpp"
 
 namespace thresher::families {
 
 namespace {
 
+constexpr std::int64_t ahead = 16;    // entries whose buckets are asked for before they are needed
 constexpr double slack = 1.0 + 1e-9;  // above what rounding can take away from a sum of positive terms
 
 }  // namespace
@@ -25,9 +27,11 @@ KeyBounds::KeyBounds(std::size_t outputs, std::size_t most_bytes, ScoreRule rule
 
 void KeyBounds::add(const Rows& rows, const double* residuals, std::size_t stride, std::size_t first,
                     const double* weights) {
+  const std::int64_t entries = rows.indptr[rows.n];
   for (std::size_t i = 0; i < rows.n; ++i) {
     const double weight = weights == nullptr ? 1.0 : weights[first + i];
     for (std::int64_t j = rows.indptr[i]; j < rows.indptr[i + 1]; ++j) {
+      if (j + ahead < entries) ask(mix_key(rows.keys[j + ahead]));
       const std::size_t at = (mix_key(rows.keys[j]) & mask_) * outputs_;
       const double x = rows.values == nullptr ? 1.0 : static_cast<double>(rows.values[j]);
       for (std::size_t o = 0; o < outputs_; ++o) {
@@ -37,6 +41,12 @@ void KeyBounds::add(const Rows& rows, const double* residuals, std::size_t strid
       }
     }
   }
+}
+
+void KeyBounds::ask(std::uint64_t hash) const {
+  const std::size_t at = (hash & mask_) * outputs_;
+  if (!linear_.empty()) prefetch(linear_.data() + at);
+  if (!squared_.empty()) prefetch(squared_.data() + at);
 }
 
 void KeyBounds::set_floors(const std::vector<double>& floors) {

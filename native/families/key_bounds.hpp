@@ -27,6 +27,9 @@ class KeyBounds {
   [[nodiscard]] bool open(std::uint64_t hash) const { return open_[hash & mask_]; }
 
  private:
+  /// Have the bucket of this hash fetched.
+  void ask(std::uint64_t hash) const;
+
   std::size_t outputs_;
   ScoreRule rule_;
   std::size_t mask_;

@@ -4,9 +4,16 @@
 #include <bit>
 #include <stdexcept>
 
+#include "base/cpu.hpp"
 #include "base/hash.hpp"
 
 namespace thresher::families {
+
+namespace {
+
+constexpr std::int64_t ahead = 16;  // entries whose slots are asked for before they are needed
+
+}  // namespace
 
 KeySums::KeySums(std::size_t outputs, std::size_t most_bytes, std::uint64_t begin, std::uint64_t end)
     : outputs_(outputs),
@@ -72,10 +79,12 @@ void KeySums::add(const Rows& rows, const double* residuals, std::size_t stride,
   residuals_ = residuals;
   stride_ = stride;
   weights_ = weights;
+  const std::int64_t entries = rows.indptr[rows.n];
   for (std::size_t i = 0; i < rows.n; ++i, ++row_) {
     for (std::int64_t j = rows.indptr[i]; j < rows.indptr[i + 1]; ++j) {
+      if (j + ahead < entries) ask(mix_key(rows.keys[j + ahead]), bounds);
       const std::uint64_t hash = mix_key(rows.keys[j]);
-      if (hash < begin_ || hash > end_ || (bounds != nullptr && !bounds->open(hash))) continue;
+      if (!wanted(hash, bounds)) continue;
       const float value = rows.values == nullptr ? 1.0F : rows.values[j];
       const std::size_t slot = slot_of(rows.keys[j], hash);
       Slot& mine = slots_[slot];
@@ -90,6 +99,17 @@ void KeySums::add(const Rows& rows, const double* residuals, std::size_t stride,
       if (fresh && 4 * used_ > 3 * slots_.size()) make_room();
     }
   }
+}
+
+bool KeySums::wanted(std::uint64_t hash, const KeyBounds* bounds) const {
+  return hash >= begin_ && hash <= end_ && (bounds == nullptr || bounds->open(hash));
+}
+
+void KeySums::ask(std::uint64_t hash, const KeyBounds* bounds) const {
+  if (!wanted(hash, bounds)) return;
+  const std::size_t at = hash & (slots_.size() - 1);
+  prefetch(slots_.data() + at);
+  prefetch(sums_.data() + at * outputs_);
 }
 
 std::vector<Best> KeySums::top(std::size_t most, ScoreRule rule) {

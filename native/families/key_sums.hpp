@@ -41,6 +41,9 @@ class KeySums {
   };
   static constexpr std::uint32_t nowhere = 0xffffffffU;
 
+  [[nodiscard]] bool wanted(std::uint64_t hash, const KeyBounds* bounds) const;
+  /// Have the slot of this hash fetched, if it is wanted.
+  void ask(std::uint64_t hash, const KeyBounds* bounds) const;
   void settle(std::size_t slot);
   std::size_t slot_of(std::uint64_t key, std::uint64_t hash);
   void resize(std::size_t slots);

@@ -1,6 +1,7 @@
 #include "families/mapped_columns.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -12,7 +13,9 @@ namespace thresher::families {
 
 namespace {
 
-constexpr std::size_t columns_a_part = 256;
+/// Columns a part: of few and long ones, one. It does not depend on the threads.
+std::size_t columns_a_part(std::size_t columns) { return std::clamp<std::size_t>(columns / 64, 1, 256); }
+
 constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
 
 std::vector<ColumnView> by_key(std::vector<ColumnView> columns) {
@@ -20,46 +23,59 @@ std::vector<ColumnView> by_key(std::vector<ColumnView> columns) {
   return columns;
 }
 
-double value_of(const ColumnView& column, std::size_t i) {
-  return column.values == nullptr ? 1.0 : static_cast<double>(column.values[i]);
-}
-
-/// As a column would hold it.
-double rounded(double x) { return static_cast<double>(static_cast<float>(x)); }
+float value_of(const ColumnView& column, std::size_t i) { return column.values == nullptr ? 1.0F : column.values[i]; }
 
 }  // namespace
 
-void WaveMap::fill(double x, double* out) const {
+void WaveMap::fill(double x, float* out) const {
   if (homogeneous && !(x > 0.0)) {
-    std::fill_n(out, width(), 0.0);
+    std::fill_n(out, width(), 0.0F);
     return;
   }
   const double factor = homogeneous ? std::sqrt(x) : 1.0;
   const double angle = step * (homogeneous ? std::log(x) : x);
   const double shift = homogeneous ? 0.0 : 1.0;  // what a cosine is at 0
-  out[0] = amplitudes[0] * factor * (1.0 - shift);
+  out[0] = static_cast<float>(amplitudes[0] * factor * (1.0 - shift));
+  // Turn by turn: the wave of j times the angle from that of j - 1.
+  const double cosine = std::cos(angle);
+  const double sine = std::sin(angle);
+  double c = 1.0;
+  double s = 0.0;
   for (std::size_t j = 1; j < amplitudes.size(); ++j) {
-    const double turned = static_cast<double>(j) * angle;
-    out[2 * j - 1] = amplitudes[j] * factor * (std::cos(turned) - shift);
-    out[2 * j] = amplitudes[j] * factor * std::sin(turned);
+    const double turned = c * cosine - s * sine;
+    s = s * cosine + c * sine;
+    c = turned;
+    out[2 * j - 1] = static_cast<float>(amplitudes[j] * factor * (c - shift));
+    out[2 * j] = static_cast<float>(amplitudes[j] * factor * s);
   }
 }
 
+const float* Coordinates::operator()(float x) {
+  const std::size_t place = mix_key(std::bit_cast<std::uint32_t>(x)) % places;
+  float* mine = values_.data() + place * map_.width();
+  if (numbers_[place] != x) {
+    map_.fill(static_cast<double>(x), mine);
+    numbers_[place] = x;
+  }
+  return mine;
+}
+
 MappedColumns::MappedColumns(std::vector<ColumnView> columns, std::size_t rows, const double* weights, StepMap map,
-                             std::uint64_t salt, bool unit, Team& team)
-    : columns_(by_key(std::move(columns))), rows_(rows), steps_(true), step_map_(map), salt_(salt), unit_(unit), largest_(columns_.size()) {
+                             std::uint64_t salt, double power, Team& team)
+    : columns_(by_key(std::move(columns))), rows_(rows), steps_(true), step_map_(map), salt_(salt), power_(power), largest_(columns_.size()) {
   if (weights != nullptr) weights_.assign(weights, weights + rows);
-  team.run((columns_.size() + columns_a_part - 1) / columns_a_part, [this](std::size_t part) {
-    const std::size_t end = std::min(columns_.size(), (part + 1) * columns_a_part);
-    for (std::size_t c = part * columns_a_part; c < end; ++c)
+  const std::size_t few = columns_a_part(columns_.size());
+  team.run((columns_.size() + few - 1) / few, [this, few](std::size_t part) {
+    const std::size_t end = std::min(columns_.size(), (part + 1) * few);
+    for (std::size_t c = part * few; c < end; ++c)
       for (std::size_t i = 0; i < columns_[c].size; ++i)
-        largest_[c] = std::max(largest_[c], KernelMap::raised(value_of(columns_[c], i), step_map_.power));
+        largest_[c] = std::max(largest_[c], KernelMap::raised(value_of(columns_[c], i), step_map_.exponent));
   });
 }
 
 MappedColumns::MappedColumns(std::vector<ColumnView> columns, std::size_t rows, const double* weights, WaveMap map,
-                             std::uint64_t salt, bool unit)
-    : columns_(by_key(std::move(columns))), rows_(rows), steps_(false), wave_map_(std::move(map)), salt_(salt), unit_(unit) {
+                             std::uint64_t salt, double power)
+    : columns_(by_key(std::move(columns))), rows_(rows), steps_(false), wave_map_(std::move(map)), salt_(salt), power_(power) {
   if (weights != nullptr) weights_.assign(weights, weights + rows);
 }
 
@@ -76,7 +92,7 @@ double MappedColumns::largest(std::uint64_t key) const {
 
 /// How many steps are 1 at x: those whose threshold is not above it, by the very comparison that forming them makes.
 std::size_t MappedColumns::bins_below(double x, double largest) const {
-  const double raised = KernelMap::raised(x, step_map_.power);
+  const double raised = KernelMap::raised(x, step_map_.exponent);
   const auto bins = static_cast<double>(step_map_.bins);
   const auto threshold = [&](std::size_t b) { return (static_cast<double>(b) - 0.5) / bins * largest; };
   auto below = static_cast<std::size_t>(std::min(bins, std::floor(raised / largest * bins + 0.5)));
@@ -97,8 +113,8 @@ double MappedColumns::step_score(std::size_t c, const double* residual, Scratch&
     scratch.sums[bin - 1] += residual[column.rows[i]];
     scratch.squares[bin - 1] += weight(column.rows[i]);
   }
-  const ScoreRule rule{unit_ ? 1.0 : 0.0};
-  const double scale = unit_ ? 1.0 : largest_[c] / static_cast<double>(step_map_.bins);
+  const ScoreRule rule{power_};
+  const double scale = std::pow(largest_[c] / static_cast<double>(step_map_.bins), 1.0 - power_);
   double sum = 0.0;
   double square = 0.0;
   double score = 0.0;
@@ -116,29 +132,30 @@ double MappedColumns::wave_score(std::size_t c, const double* residual, Scratch&
   std::fill(scratch.sums.begin(), scratch.sums.end(), 0.0);
   std::fill(scratch.squares.begin(), scratch.squares.end(), 0.0);
   for (std::size_t i = 0; i < column.size; ++i) {
-    wave_map_.fill(value_of(column, i), scratch.values.data());
+    const float* values = scratch.coordinates(value_of(column, i));
     const double a = residual[column.rows[i]];
     const double w = weight(column.rows[i]);
     for (std::size_t k = 0; k < n; ++k) {
-      const double x = rounded(scratch.values[k]);
+      const auto x = static_cast<double>(values[k]);
       scratch.sums[k] += a * x;
       scratch.squares[k] += x * x * w;
     }
   }
-  const ScoreRule rule{unit_ ? 1.0 : 0.0};
+  const ScoreRule rule{power_};
   double score = 0.0;
   for (std::size_t k = 0; k < n; ++k) score += rule(scratch.sums[k], scratch.squares[k]);
   return score;
 }
 
 std::vector<ScoredGroup> MappedColumns::top(const double* residual, std::size_t most, Team& team) const {
-  const std::size_t parts = (columns_.size() + columns_a_part - 1) / columns_a_part;
+  const std::size_t few = columns_a_part(columns_.size());
+  const std::size_t parts = (columns_.size() + few - 1) / few;
   std::vector<BestOf<ScoredGroup>> found(parts, BestOf<ScoredGroup>(most));
   const SpreadSeed seed(salt_);
   team.run(parts, [&](std::size_t part) {
-    Scratch scratch{std::vector<double>(width()), std::vector<double>(width()), std::vector<double>(width())};
-    const std::size_t end = std::min(columns_.size(), (part + 1) * columns_a_part);
-    for (std::size_t c = part * columns_a_part; c < end; ++c) {
+    Scratch scratch{std::vector<double>(width()), std::vector<double>(width()), Coordinates(wave_map_)};
+    const std::size_t end = std::min(columns_.size(), (part + 1) * few);
+    for (std::size_t c = part * few; c < end; ++c) {
       const double score = steps_ ? step_score(c, residual, scratch) : wave_score(c, residual, scratch);
       if (found[part].wants(score)) found[part].offer({score, hash_key(columns_[c].key, seed), columns_[c].key});
     }
@@ -150,7 +167,7 @@ std::vector<ScoredGroup> MappedColumns::top(const double* residual, std::size_t 
 
 TakenColumns MappedColumns::take(const std::uint64_t* keys, std::size_t n) const {
   TakenColumns taken;
-  std::vector<double> values(width());
+  Coordinates of(wave_map_);
   for (std::size_t k = 0; k < n; ++k) {
     const std::size_t c = find(keys[k]);
     std::vector<std::vector<std::uint32_t>> rows(width());
@@ -158,9 +175,9 @@ TakenColumns MappedColumns::take(const std::uint64_t* keys, std::size_t n) const
     for (std::size_t i = 0; c != nowhere && i < columns_[c].size; ++i) {
       const ColumnView& column = columns_[c];
       const std::size_t below = steps_ && largest_[c] > 0.0 ? bins_below(value_of(column, i), largest_[c]) : 0;
-      if (!steps_) wave_map_.fill(value_of(column, i), values.data());
+      const float* values = steps_ ? nullptr : of(value_of(column, i));
       for (std::size_t b = 0; b < width(); ++b) {
-        const float x = steps_ ? (b < below ? 1.0F : 0.0F) : static_cast<float>(values[b]);
+        const float x = steps_ ? (b < below ? 1.0F : 0.0F) : values[b];
         if (x == 0.0F) continue;
         rows[b].push_back(column.rows[i]);
         coordinates[b].push_back(x);

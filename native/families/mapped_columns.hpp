@@ -12,11 +12,11 @@
 
 namespace thresher::families {
 
-/// The intersection kernel Σ min(|x|^power, |z|^power): a column is `bins` steps, of which step b (from 1) is 1 where
-/// |x|^power >= (b - ½) / bins · the column's largest. Their scores come from a histogram of the residual.
+/// The intersection kernel Σ min(|x|^e, |z|^e): a column is `bins` steps, of which step b (from 1) is 1 where |x|^e >=
+/// (b - ½) / bins · the column's largest. Their scores come from a histogram of the residual.
 struct StepMap {
   std::size_t bins = 100;
-  double power = 1.0;
+  double exponent = 1.0;
 };
 
 /// An additive kernel by its sampled spectrum: coordinate 0 is amplitudes[0], and j = 1 … order gives a cosine and a sine of
@@ -27,9 +27,9 @@ struct WaveMap {
   double step = 1.0;
   std::vector<double> amplitudes;  // order + 1
 
-  [[nodiscard]] std::size_t width() const { return 2 * amplitudes.size() - 1; }
-  /// All coordinates of x.
-  void fill(double x, double* out) const;
+  [[nodiscard]] std::size_t width() const { return amplitudes.empty() ? 0 : 2 * amplitudes.size() - 1; }
+  /// All coordinates of x, as a column holds them.
+  void fill(double x, float* out) const;
 };
 
 /// A group, known by its id, and the column that it is of.
@@ -43,13 +43,30 @@ struct ScoredGroup {
   }
 };
 
-/// Groups of coordinates, one group a column. A group's id is a hash of its column's key and `salt`.
+/// Coordinates of numbers that came before: counts and the like are few, and cosines are dear.
+class Coordinates {
+ public:
+  explicit Coordinates(const WaveMap& map) : map_(map), values_(places * map.width()), numbers_(places) {}
+
+  /// All coordinates of x, until the next call.
+  const float* operator()(float x);
+
+ private:
+  static constexpr std::size_t places = 64;
+
+  const WaveMap& map_;
+  std::vector<float> values_;
+  std::vector<float> numbers_;  // whose coordinates are there; those of 0 are zeros
+};
+
+/// Groups of coordinates, one group a column. A group's id is a hash of its column's key and `salt`; coordinates are divided by
+/// their norm to a `power`.
 class MappedColumns {
  public:
   MappedColumns(std::vector<ColumnView> columns, std::size_t rows, const double* weights, StepMap map, std::uint64_t salt,
-                bool unit, Team& team);
+                double power, Team& team);
   MappedColumns(std::vector<ColumnView> columns, std::size_t rows, const double* weights, WaveMap map, std::uint64_t salt,
-                bool unit);
+                double power);
 
   /// The groups of the largest sums of scores.
   [[nodiscard]] std::vector<ScoredGroup> top(const double* residual, std::size_t most, Team& team) const;
@@ -59,14 +76,14 @@ class MappedColumns {
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t width() const { return steps_ ? step_map_.bins : wave_map_.width(); }
-  /// The largest |x|^power of a column; 0 where it is not there.
+  /// The largest |x|^exponent of a column; 0 where it is not there.
   [[nodiscard]] double largest(std::uint64_t key) const;
 
  private:
   struct Scratch {
     std::vector<double> sums;
     std::vector<double> squares;
-    std::vector<double> values;
+    Coordinates coordinates;
   };
 
   [[nodiscard]] double step_score(std::size_t column, const double* residual, Scratch& scratch) const;
@@ -82,7 +99,7 @@ class MappedColumns {
   StepMap step_map_;
   WaveMap wave_map_;
   std::uint64_t salt_;
-  bool unit_;
+  double power_;
   std::vector<double> largest_;
 };
 

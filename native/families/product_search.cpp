@@ -1,6 +1,7 @@
 #include "families/product_search.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -20,12 +21,22 @@ constexpr double slack = 1.0 + 1e-9;
 
 }  // namespace
 
-ProductSearch::ProductSearch(std::vector<ColumnView> columns, std::size_t rows, const double* weights, ProductTerms terms)
-    : columns_(std::move(columns)), rows_(rows), terms_(terms), largest_(rows), starts_(rows + 1) {
-  if (terms.degree < 1 || terms.degree > Parts::most) throw std::invalid_argument("products of 1 to 8 columns");
-  std::erase_if(columns_, [](const ColumnView& column) { return column.size == 0; });
-  std::sort(columns_.begin(), columns_.end(), [](const ColumnView& a, const ColumnView& b) { return a.key < b.key; });
-  if (columns_.size() >= std::numeric_limits<std::uint32_t>::max()) throw std::length_error("more than 2^32 columns");
+ProductSearch::ProductSearch(std::vector<Sided> columns, std::size_t rows, const double* weights, ProductTerms terms)
+    : rows_(rows), terms_(std::move(terms)), degree_(terms_.degree()), largest_(rows), starts_(rows + 1) {
+  if (terms_.factors.empty() || degree_ < 1 || degree_ > Parts::most) throw std::invalid_argument("products of 1 to 8 columns");
+  std::erase_if(columns, [](const Sided& one) { return one.column.size == 0 || one.sides == 0; });
+  std::sort(columns.begin(), columns.end(), [](const Sided& a, const Sided& b) { return a.column.key < b.column.key; });
+  if (columns.size() >= std::numeric_limits<std::uint32_t>::max()) throw std::length_error("more than 2^32 columns");
+  columns_.reserve(columns.size());
+  sides_.reserve(columns.size());
+  for (const Sided& one : columns) {
+    columns_.push_back(one.column);
+    sides_.push_back(one.sides);
+    repeats_ = repeats_ || std::popcount(one.sides) > 1;
+    if (std::find(kinds_.begin(), kinds_.end(), one.sides) == kinds_.end()) kinds_.push_back(one.sides);
+  }
+  for (const Factor& factor : terms_.factors) repeats_ = repeats_ || (factor.powers && factor.most > 1);
+  for (std::size_t parts = 0; parts < degree_; ++parts) largest_weight_.push_back(terms_.largest_weight(parts));
   if (weights != nullptr) weights_.assign(weights, weights + rows);
   for (const ColumnView& column : columns_)
     for (std::size_t i = 0; i < column.size; ++i) {
@@ -42,7 +53,7 @@ ProductSearch::ProductSearch(std::vector<ColumnView> columns, std::size_t rows, 
 std::size_t ProductSearch::bytes() const {
   return columns_.size() * (sizeof(ColumnView) + sizeof(Position) + sizeof(double)) +
          starts_.back() * (valued_ ? sizeof(Valued) : sizeof(std::uint32_t)) +
-         rows_ * (sizeof(std::uint64_t) + sizeof(float) + sizeof(OfRow) + (terms_.degree + 1) * sizeof(Reach));
+         rows_ * (sizeof(std::uint64_t) + sizeof(float) + sizeof(OfRow) + (degree_ + 1) * sizeof(Reach));
 }
 
 template <>
@@ -62,27 +73,38 @@ std::uint64_t ProductSearch::key_of(const Parts& parts) const {
   return hash_.whole(sum);
 }
 
-/// What no product of more than `parts` columns can exceed, by what its rows reach.
-double ProductSearch::bound(double up, double down, std::size_t parts) const {
-  const double most = std::max(up, down) * slack;
-  return terms_.unit ? most : most * most * terms_.largest_factor(parts);
+/// What no product of more than `parts` columns can exceed, by what its rows reach. For S = Σ |a x| max |z| and A = Σ a²/w, a
+/// score |Σ a x|² / (Σ w x²)^power is at most S^(2 - 2 power) A^power.
+double ProductSearch::bound(const Reach& sizes, const Reach& squares, std::size_t parts) const {
+  if (terms_.unit()) return std::max(squares.up, squares.down) * slack;
+  const double weight = largest_weight_[parts];
+  if (!terms_.mixed()) {
+    const double most = std::max(sizes.up, sizes.down) * slack;
+    return most * most * weight;
+  }
+  const double p = terms_.power;
+  const auto either = [p](double size, double square) { return std::pow(size, 2.0 - 2.0 * p) * std::pow(square, p); };
+  return std::max(either(sizes.up, squares.up), either(sizes.down, squares.down)) * weight * slack;
 }
 
 /// Unit columns: (Σ a x)² ≤ Σ a²/w · Σ w x², over the rows where x ≠ 0. Otherwise |Σ a x z| ≤ Σ |a x| max |z|. Where no value is
 /// negative, rows of a positive and of a negative residual work against each other, and the larger of both sums is enough.
 void ProductSearch::weigh_rows(const double* residual) {
   of_rows_.resize(rows_);
-  reach_.resize(terms_.degree);
-  for (auto& reach : reach_) reach.resize(&reach == &reach_[0] ? 0 : rows_);
+  sizes_.resize(degree_);
+  for (std::size_t parts = 1; parts < degree_; ++parts) sizes_[parts].resize(terms_.unit() ? 0 : rows_);
+  squares_.resize(terms_.power > 0.0 && degree_ > 1 ? rows_ : 0);
   for (std::size_t i = 0; i < rows_; ++i) {
     const double a = residual[i];
     const double w = weights_.empty() ? 1.0 : weights_[i];
     of_rows_[i] = {a, w};
+    const auto reach = [&](double size) { return negative_ || a > 0.0 ? Reach{size, 0.0} : Reach{0.0, size}; };
+    if (!squares_.empty()) squares_[i] = reach(a == 0.0 ? 0.0 : a * a / w);
+    if (terms_.unit()) continue;
     const double largest = largest_[i];
-    for (std::size_t parts = 1; parts < terms_.degree; ++parts) {
-      const double others = std::max(largest, std::pow(largest, static_cast<double>(terms_.degree - parts)));
-      const double size = a == 0.0 ? 0.0 : terms_.unit ? a * a / w : std::fabs(a) * others;
-      reach_[parts][i] = negative_ || a > 0.0 ? Reach{size, 0.0} : Reach{0.0, size};
+    for (std::size_t parts = 1; parts < degree_; ++parts) {
+      const double others = std::max(largest, std::pow(largest, static_cast<double>(degree_ - parts)));
+      sizes_[parts][i] = reach(std::fabs(a) * others);
     }
   }
 }
@@ -91,30 +113,27 @@ void ProductSearch::weigh_rows(const double* residual) {
 BestOf<ScoredProduct> ProductSearch::look_at_columns(std::size_t most, std::vector<double>& bounds, Team& team) const {
   const std::size_t parts = (columns_.size() + columns_a_part - 1) / columns_a_part;
   std::vector<BestOf<ScoredProduct>> found(parts, BestOf<ScoredProduct>(most));
+  const double weight = terms_.linear() ? terms_.weight(terms_.factors[0].constant(1)) : 0.0;
   team.run(parts, [&](std::size_t part) {
     const std::size_t end = std::min(columns_.size(), (part + 1) * columns_a_part);
     for (std::size_t c = part * columns_a_part; c < end; ++c) {
       const ColumnView& column = columns_[c];
       double sum = 0.0;
       double square = 0.0;
-      double up = 0.0;
-      double down = 0.0;
+      Reach sizes;
+      Reach squares;
       for (std::size_t j = 0; j < column.size; ++j) {
         const OfRow& row = of_rows_[column.rows[j]];
         const double x = column.values == nullptr ? 1.0 : static_cast<double>(column.values[j]);
         sum += row.residual * x;
         square += x * x * row.weight;
-        if (terms_.degree > 1) {
-          const Reach& reach = reach_[1][column.rows[j]];
-          const double size = terms_.unit ? 1.0 : std::fabs(x);
-          up += reach.up * size;
-          down += reach.down * size;
-        }
+        if (!squares_.empty()) squares.add(squares_[column.rows[j]], 1.0);
+        if (degree_ > 1 && !terms_.unit()) sizes.add(sizes_[1][column.rows[j]], std::fabs(x));
       }
-      bounds[c] = bound(up, down, 1);
-      if (!terms_.linear) continue;
+      bounds[c] = degree_ > 1 ? bound(sizes, squares, 1) : 0.0;
+      if (!terms_.linear()) continue;
       const Parts alone = Parts{}.with(static_cast<std::uint32_t>(c));
-      const double score = terms_.unit ? (square > 0.0 ? sum * sum / square : 0.0) : sum * sum * terms_.factor(alone);
+      const double score = ScoreRule{terms_.power}(sum, square) * weight;
       if (found[part].wants(score)) found[part].offer({score, column.key, alone});
     }
   });
@@ -163,7 +182,7 @@ template <class Entry>
 void ProductSearch::walk(BestOf<ScoredProduct>& best, std::size_t most, bool prune, Team& team) {
   std::mutex mutex;
   std::vector<std::unique_ptr<Walk<Entry>>> idle;
-  const std::size_t work_a_part = terms_.degree > 2 ? 1 << 18 : 1 << 21;
+  const std::size_t work_a_part = degree_ > 2 ? 1 << 18 : 1 << 21;
   std::size_t most_parts = 2;
   for (std::size_t at = 0; at < order_.size();) {
     const double floor = prune ? best.floor() : 0.0;
@@ -216,8 +235,8 @@ std::vector<ScoredProduct> ProductSearch::top(const double* residual, std::size_
   std::vector<double> bounds(columns_.size());
   BestOf<ScoredProduct> best = look_at_columns(most, bounds, team);
   counts_.columns += columns_.size();
-  counts_.scored += columns_.size();
-  if (terms_.degree > 1 && most > 0) {
+  if (terms_.linear()) counts_.scored += columns_.size();
+  if (degree_ > 1 && most > 0) {
     put_in_order(bounds, prune ? best.floor() : 0.0, team);
     valued_ ? walk<Valued>(best, most, prune, team) : walk<std::uint32_t>(best, most, prune, team);
   }
@@ -228,6 +247,21 @@ const ColumnView* ProductSearch::find(std::uint64_t key) const {
   const auto at = std::lower_bound(columns_.begin(), columns_.end(), key,
                                    [](const ColumnView& column, std::uint64_t wanted) { return column.key < wanted; });
   return at == columns_.end() || at->key != key ? nullptr : &*at;
+}
+
+std::vector<double> ProductSearch::constants(const std::int64_t* indptr, const std::uint64_t* keys, std::size_t n) const {
+  std::vector<double> all;
+  for (std::size_t product = 0; product < n; ++product) {
+    std::vector<std::uint64_t> mine(keys + indptr[product], keys + indptr[product + 1]);
+    std::sort(mine.begin(), mine.end());
+    Parts parts;
+    for (const std::uint64_t key : mine) {
+      const ColumnView* column = find(key);
+      if (column != nullptr && parts.size < Parts::most) parts = parts.with(static_cast<std::uint32_t>(column - columns_.data()));
+    }
+    all.push_back(parts.size == mine.size() ? terms_.constant(parts, sides_.data()) : 0.0);
+  }
+  return all;
 }
 
 TakenColumns ProductSearch::take(const std::int64_t* indptr, const std::uint64_t* keys, std::size_t n) const {

@@ -43,8 +43,14 @@ struct SearchCounts {
 /// column of the product would give. Work is cut in parts that do not depend on the threads.
 class ProductSearch {
  public:
+  /// A column, and the factors that may have it.
+  struct Sided {
+    ColumnView column;
+    ProductTerms::Sides sides;
+  };
+
   /// The views must stay valid. `weights` (or none): importance of each row, in the squares.
-  ProductSearch(std::vector<ColumnView> columns, std::size_t rows, const double* weights, ProductTerms terms);
+  ProductSearch(std::vector<Sided> columns, std::size_t rows, const double* weights, ProductTerms terms);
 
   /// The best `most` products by the residual (of rows() numbers). Without `prune`, every product is looked at.
   [[nodiscard]] std::vector<ScoredProduct> top(const double* residual, std::size_t most, bool prune, Team& team);
@@ -55,6 +61,9 @@ class ProductSearch {
 
   /// The columns of products, given as the keys of their parts: product j has keys[indptr[j] .. indptr[j + 1]).
   [[nodiscard]] TakenColumns take(const std::int64_t* indptr, const std::uint64_t* keys, std::size_t n) const;
+
+  /// The squares of the constants of such products.
+  [[nodiscard]] std::vector<double> constants(const std::int64_t* indptr, const std::uint64_t* keys, std::size_t n) const;
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] const std::vector<ColumnView>& columns() const { return columns_; }
@@ -68,8 +77,13 @@ class ProductSearch {
   };
   /// What lies below a product adds up to at most this: where the residual is positive, and where it is negative.
   struct Reach {
-    double up;
-    double down;
+    double up = 0.0;
+    double down = 0.0;
+
+    void add(const Reach& row, double size) {
+      up += row.up * size;
+      down += row.down * size;
+    }
   };
   struct Position {
     std::uint32_t column;
@@ -95,12 +109,17 @@ class ProductSearch {
   template <class Entry>
   [[nodiscard]] std::vector<Entry>& entries();
   [[nodiscard]] std::uint64_t key_of(const Parts& parts) const;
-  [[nodiscard]] double bound(double up, double down, std::size_t parts) const;
+  [[nodiscard]] double bound(const Reach& sizes, const Reach& squares, std::size_t parts) const;
 
   std::vector<ColumnView> columns_;  // by key
   std::size_t rows_;
   std::vector<double> weights_;  // none: all one
   ProductTerms terms_;
+  std::size_t degree_;
+  std::vector<ProductTerms::Sides> sides_;  // of each column
+  std::vector<ProductTerms::Sides> kinds_;  // those that there are
+  bool repeats_ = false;                    // a column may stand twice in a product
+  std::vector<double> largest_weight_;      // of products of more than so many columns
   bool valued_ = false;
   bool negative_ = false;           // some value is
   std::vector<float> largest_;      // of each row, by size
@@ -110,7 +129,8 @@ class ProductSearch {
 
   // Of one search:
   std::vector<OfRow> of_rows_;
-  std::vector<std::vector<Reach>> reach_;  // by the number of parts that a product has so far
+  std::vector<std::vector<Reach>> sizes_;  // Σ |a x| max |z|, by the number of parts that a product has so far
+  std::vector<Reach> squares_;             // Σ a²/w
   std::vector<Position> order_;
   std::vector<Valued> valued_entries_;
   std::vector<std::uint32_t> plain_entries_;

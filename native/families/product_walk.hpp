@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -18,12 +19,11 @@ class ProductSearch::Walk {
  public:
   explicit Walk(ProductSearch& search)
       : search_(search), terms_(search.terms_), entries_(search.entries<Entry>().data()), sums_(search.order_.size()) {
-    if (terms_.degree > 2) levels_.resize(terms_.degree - 1);
+    if (search.degree_ > 2) levels_.resize(search.degree_ - 1);
     for (Level& level : levels_) {
       level.sums.resize(search.order_.size());
       level.slots.assign(search.order_.size(), nowhere);
     }
-    for (std::size_t parts = 0; parts < terms_.degree; ++parts) factors_.push_back(terms_.largest_factor(parts));
   }
 
   /// All products whose column of the smallest bound stands at [begin, end) of the order.
@@ -59,8 +59,8 @@ class ProductSearch::Walk {
     double square = 0.0;
   };
   struct WideSum : Sum {
-    double up = 0.0;
-    double down = 0.0;
+    Reach sizes;
+    Reach squares;
     std::size_t rows = 0;
   };
   struct Level {
@@ -89,13 +89,34 @@ class ProductSearch::Walk {
 
   template <class Value>
   void extend(const Parts& parts, const Support<Value>& support, std::uint32_t last) {
-    if (parts.size + 1 < terms_.degree) {
+    open_to(parts);
+    if (parts.size + 1 < search_.degree_) {
       branch(parts, support, last);
       return;
     }
     // Where most places will be met, it is quicker not to note down which.
     const std::size_t expected = support.size * std::min<std::size_t>(last + 1, search_.mean_length_);
     expected > last ? leaves<false>(parts, support, last) : leaves<true>(parts, support, last);
+  }
+
+  /// Which columns may come next, by their sides: where there are several factors, not all go together.
+  void open_to(const Parts& parts) {
+    if (terms_.factors.size() == 1) return;
+    std::array<ProductTerms::Sides, Parts::most> sides{};
+    Parts places;
+    for (std::size_t i = 0; i < parts.size; ++i) {
+      sides[i] = search_.sides_[parts.columns[i]];
+      const bool again = i > 0 && parts.columns[i] == parts.columns[i - 1];
+      places = places.with(again ? places.columns[i - 1] : static_cast<std::uint32_t>(i));
+    }
+    const Parts more = places.with(static_cast<std::uint32_t>(parts.size));
+    for (const ProductTerms::Sides kind : search_.kinds_) {
+      sides[parts.size] = kind;
+      open_[kind] = terms_.constant(more, sides.data()) > 0.0;
+    }
+  }
+  [[nodiscard]] bool is_open(std::uint32_t q) const {
+    return terms_.factors.size() == 1 || open_[search_.sides_[search_.order_[q].column]];
   }
 
   /// Call use(j, factors of the row, entry) for all that stands in the support's rows before `last`, and for `last`
@@ -115,7 +136,7 @@ class ProductSearch::Walk {
       const OfRow of_row = of_rows[row];
       const Entry* entry = entries_ + starts[row];
       for (; position(*entry) != last; ++entry) use(j, of_row, *entry);
-      if (terms_.powers) use(j, of_row, *entry);
+      if (search_.repeats_) use(j, of_row, *entry);
     }
   }
 
@@ -130,11 +151,12 @@ class ProductSearch::Walk {
       sum.sum += of_row.residual * x;
       sum.square += x * x * of_row.weight;
     });
-    const double factor = factors_[parts.size];
     const auto settle = [&](std::uint32_t q) {
       Sum& sum = sums[q];
-      if (sum.sum != 0.0) consider(parts, sum, q, factor);
-      if (sum.square != 0.0 || sum.sum != 0.0) ++counts_->scored;
+      if ((sum.square != 0.0 || sum.sum != 0.0) && is_open(q)) {
+        if (sum.sum != 0.0) consider(parts, sum, q);
+        ++counts_->scored;
+      }
       sum = Sum{};
     };
     if (listed) std::for_each(touched_.begin(), touched_.end(), settle);
@@ -143,19 +165,26 @@ class ProductSearch::Walk {
   }
 
   /// Offer a product; most are far below the floor, which is told without a division.
-  void consider(const Parts& parts, const Sum& sum, std::uint32_t q, double largest_factor) {
-    const double floor = best_->floor();
-    const double squared = sum.sum * sum.sum;
-    if (terms_.unit ? squared < floor * sum.square * (1.0 - 1e-12) : squared * largest_factor < floor * (1.0 - 1e-12)) return;
+  void consider(const Parts& parts, const Sum& sum, std::uint32_t q) {
+    const double floor = best_->floor() * (1.0 - 1e-12);
+    const double most = sum.sum * sum.sum * (terms_.unit() ? 1.0 : search_.largest_weight_[parts.size]);
+    if (terms_.mixed() ? ScoreRule{terms_.power}(sum.sum, sum.square) * search_.largest_weight_[parts.size] < floor
+                       : most < (terms_.unit() ? floor * sum.square : floor))
+      return;
     const Parts more = parts.with(search_.order_[q].column);
-    const double score = terms_.unit ? (sum.square > 0.0 ? squared / sum.square : 0.0) : squared * terms_.factor(more);
+    const double constant = terms_.constant(more, search_.sides_.data());
+    if (constant == 0.0) return;
+    const double score = ScoreRule{terms_.power}(sum.sum, sum.square) * terms_.weight(constant);
     if (best_->wants(score)) best_->offer({score, search_.key_of(more), more});
   }
 
   template <class Value>
   void branch(const Parts& parts, const Support<Value>& support, std::uint32_t last) {
     Level& level = levels_[parts.size - 1];
-    const Reach* reach = search_.reach_[parts.size].data();
+    const Reach* sizes = search_.sizes_[parts.size + 1].data();
+    const Reach* squares = search_.squares_.data();
+    const bool by_size = !terms_.unit();
+    const bool by_square = terms_.power > 0.0;
     std::vector<std::uint32_t> touched;
     go_through(support, last, [&](std::size_t j, const OfRow& of_row, const Entry& entry) {
       WideSum& sum = level.sums[position(entry)];
@@ -163,18 +192,19 @@ class ProductSearch::Walk {
       const double x = valued ? rounded(support.value(j) * value(entry)) : 1.0;
       sum.sum += of_row.residual * x;
       sum.square += x * x * of_row.weight;
-      const Reach& below = reach[support.rows[j]];
-      const double size = terms_.unit ? 1.0 : std::fabs(x);
-      sum.up += below.up * size;
-      sum.down += below.down * size;
+      if (by_square) sum.squares.add(squares[support.rows[j]], 1.0);
+      if (by_size) sum.sizes.add(sizes[support.rows[j]], std::fabs(x));
     });
     std::vector<Child> children;
     for (const std::uint32_t q : touched) {
       WideSum& sum = level.sums[q];
-      consider(parts, sum, q, factors_[parts.size]);
-      ++counts_->scored;
-      const double bound = search_.bound(sum.up, sum.down, parts.size + 1);
-      if (!prune_ || bound >= best_->floor()) children.push_back({q, bound, sum.rows});
+      if (is_open(q)) {
+        consider(parts, sum, q);
+        ++counts_->scored;
+      }
+      const double bound = search_.bound(sum.sizes, sum.squares, parts.size + 1);
+      const bool reaches = !prune_ || bound >= best_->floor();
+      if (reaches && goes_on(parts, q)) children.push_back({q, bound, sum.rows});
       sum = WideSum{};
     }
     std::sort(children.begin(), children.end(), [](const Child& a, const Child& b) {
@@ -191,6 +221,10 @@ class ProductSearch::Walk {
       descend(parts, support, last, children.data() + begin, end - begin, rows);
       begin = end;
     }
+  }
+
+  [[nodiscard]] bool goes_on(const Parts& parts, std::uint32_t q) const {
+    return terms_.factors.size() == 1 || terms_.goes_on(parts.with(search_.order_[q].column), search_.sides_.data());
   }
 
   /// Go on with these children: their rows are gathered in one more walk, whatever their number.
@@ -227,7 +261,7 @@ class ProductSearch::Walk {
   std::vector<Sum> sums_;
   std::vector<std::uint32_t> touched_;
   std::vector<Level> levels_;
-  std::vector<double> factors_;
+  std::array<bool, 256> open_{};
   BestOf<ScoredProduct>* best_ = nullptr;
   SearchCounts* counts_ = nullptr;
   bool prune_ = true;

@@ -8,26 +8,21 @@
 #include <span>
 
 #include "base/buffer.hpp"
-#include "online/dual_table.hpp"
 
 namespace thresher::online {
 
-/// A heap of the strong outsiders only, by upper bounds of their strength. Whoever is not on the bench is not stronger than
+/// A heap of the strong outsiders only (features, or groups of them: whatever has a key), by upper bounds of their strength. Whoever is not on the bench is not stronger than
 /// the frontier, so the weak majority, which may be millions, is not looked at until a kept feature falls that far.
 /// The bench holds `keep` features after it was sorted out, and up to four times as many before.
+template <class Entity>
 class Bench {
  public:
-  using Cell = DualTable::Cell;
   struct Node {
     double bound;
-    Cell* cell;
+    Entity* entity;
   };
 
   explicit Bench(std::size_t k) : keep_(std::max<std::size_t>(k, 256)) {}
-
-  static std::size_t planned_bytes(std::size_t k) {
-    return 8 * std::max<std::size_t>(k, 256) * sizeof(Node);
-  }
 
   /// Whether an outsider of this strength belongs on the bench.
   [[nodiscard]] bool wants(double strength, std::uint64_t key) const {
@@ -40,8 +35,8 @@ class Bench {
   [[nodiscard]] const Node& top() const { return nodes_[0]; }
   [[nodiscard]] std::span<const Node> nodes() const { return {nodes_.data(), nodes_.size()}; }
 
-  void push(double bound, Cell& cell) {
-    nodes_.push({bound, &cell});
+  void push(double bound, Entity& entity) {
+    nodes_.push({bound, &entity});
     std::push_heap(nodes_.data(), nodes_.data() + nodes_.size(), weaker);
   }
   void pop() {
@@ -56,32 +51,32 @@ class Bench {
     frontier_key_ = 0;
   }
 
-  /// Fill the bench from all there are: `all` calls back with (strength, cell) of every outsider.
+  /// Fill the bench from all there are: `all` calls back with (strength, entity) of every outsider.
   template <class All>
   void refill(All&& all) {
     nodes_.resize(0);
     frontier_ = 0.0;
     frontier_key_ = 0;
-    all([this](double strength, Cell& cell) {
-      if (!wants(strength, cell.key)) return;
-      nodes_.push({strength, &cell});
+    all([this](double strength, Entity& entity) {
+      if (!wants(strength, entity.key)) return;
+      nodes_.push({strength, &entity});
       if (crowded()) cut();
     });
     cut();
     std::make_heap(nodes_.data(), nodes_.data() + nodes_.size(), weaker);
   }
 
-  /// Throw out what is double or weak; `strength_of` a cell is its strength now, negative if it is no outsider.
+  /// Throw out what is double or weak; `strength_of` somebody is the strength now, negative of no outsider.
   template <class StrengthOf>
   void sort_out(StrengthOf&& strength_of) {
     Node* const begin = nodes_.data();
-    std::sort(begin, begin + nodes_.size(), [](const Node& a, const Node& b) { return std::less<>()(a.cell, b.cell); });
+    std::sort(begin, begin + nodes_.size(), [](const Node& a, const Node& b) { return std::less<>()(a.entity, b.entity); });
     std::size_t n = 0;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      Cell* const cell = begin[i].cell;
-      if (n > 0 && begin[n - 1].cell == cell) continue;
-      const double strength = strength_of(*cell);
-      if (wants(strength, cell->key)) begin[n++] = {strength, cell};
+      Entity* const entity = begin[i].entity;
+      if (n > 0 && begin[n - 1].entity == entity) continue;
+      const double strength = strength_of(*entity);
+      if (wants(strength, entity->key)) begin[n++] = {strength, entity};
     }
     nodes_.resize(n);
     cut();
@@ -90,7 +85,7 @@ class Bench {
 
  private:
   static bool weaker(const Node& a, const Node& b) {
-    return a.bound < b.bound || (a.bound == b.bound && a.cell->key > b.cell->key);
+    return a.bound < b.bound || (a.bound == b.bound && a.entity->key > b.entity->key);
   }
 
   /// Keep the strongest; the frontier goes up to the strongest of those who have to go.
@@ -99,7 +94,7 @@ class Bench {
     Node* const begin = nodes_.data();
     std::nth_element(begin, begin + keep_, begin + nodes_.size(), [](const Node& a, const Node& b) { return weaker(b, a); });
     frontier_ = begin[keep_].bound;
-    frontier_key_ = begin[keep_].cell->key;
+    frontier_key_ = begin[keep_].entity->key;
     nodes_.resize(keep_);
   }
 

@@ -42,11 +42,23 @@ class BudgetTable : public Store, public Duals {
   bool weights(DualTable::Cell&, double*) override { return false; }
   [[nodiscard]] History* history() override { return &history_; }
 
+  [[nodiscard]] std::uint64_t time() const { return time_; }
+  /// Nothing is looked up any more; `each` still goes through all features seen.
+  void drop_index() { duals_.drop_index(); }
+
  protected:
   // Of a kept feature: what its weights are multiplied by, a number nobody uses, the weights. As in other stores.
   static constexpr std::size_t header = 2;
   using Member = RowSplit::Member;
   using Cell = DualTable::Cell;
+
+  /// The tables, the clock and the history of a store of the same shape, which is no longer needed.
+  void inherit(BudgetTable& from) {
+    tables_ = std::move(from.tables_);
+    history_ = std::move(from.history_);
+    time_ = from.time_;
+  }
+  static DualTable& seen_by(BudgetTable& other) { return other.duals_; }
 
   /// Which features of the row are kept; the cells of all are on their way here.
   void find(const Row& row) {

@@ -4,8 +4,8 @@
 #include <bit>
 #include <cmath>
 
-#include "online/bench.hpp"
 #include "online/budget_table.hpp"
+#include "online/contest.hpp"
 
 namespace thresher::online {
 
@@ -13,16 +13,17 @@ namespace thresher::online {
 /// G and of their squares; z = -eta G / (lambda eta t + H) with H = delta + sqrt(sum g^2); the k features of the
 /// largest v = H z^2 have a weight.
 ///
-/// With lambda > 0 the order of features that nobody touches changes with t. But v then only falls, and v t^2 only rises:
-/// so outsiders are held by the v they once had, an upper bound, and kept features by the v t^2 they once
-/// had, a lower bound. Whoever comes up is brought up to date, and the answer is exact.
+/// With lambda > 0 the order of features that nobody touches changes with t: `Contest` sees to it.
 template <bool one>
-class DualAveraging final : public BudgetTable {
+class DualAveraging final : public BudgetTable, private Contest<DualAveraging<one>, DualTable::Cell> {
+  using Arena = Contest<DualAveraging<one>, DualTable::Cell>;
+  friend Arena;
+
  public:
   DualAveraging(std::size_t k, std::size_t name_cap, std::size_t lanes, bool split, BudgetRule rule,
                 std::size_t most_bytes)
       : BudgetTable(k, name_cap, lanes, split, rule, 2 * lanes + (split ? lanes : 0), most_bytes) {
-    for (std::size_t t = 0; t < tables_.size(); ++t) benches_.emplace_back(k);
+    Arena::open(tables_.size(), k);
     own_.assign(tables_.size() * k * 2 * group_, 0.0);
     cells_.assign(tables_.size() * k, nullptr);
     duals_.nobody().mark = TopK::none ^ kept_bit;
@@ -54,14 +55,14 @@ class DualAveraging final : public BudgetTable {
       }
       for (const std::uint32_t i : splits_[t].others()) {
         move(t, i);
-        consider(t, *asked_.cells()[i]);
+        touched(t, *asked_.cells()[i]);
       }
       for (const std::uint32_t i : splits_[t].fresh()) {
         if (t == 0) asked_.add(row, i, duals_);
         move(t, i);
-        consider(t, *asked_.cells()[i]);
+        touched(t, *asked_.cells()[i]);
       }
-      exchange(t, row);
+      Arena::exchange(t, row);
     }
     tick();
   }
@@ -69,16 +70,12 @@ class DualAveraging final : public BudgetTable {
   void rest() override {
     ++time_;
     if (rule_.lambda > 0.0)
-      for (std::size_t t = 0; t < tables_.size(); ++t) exchange(t, {});
+      for (std::size_t t = 0; t < tables_.size(); ++t) Arena::exchange(t, {});
     tick();
   }
 
-  /// For whoever looks on or saves: ranks are brought up to date first, so that nothing shows who was asked when.
   std::vector<TopK>& tables() override {
-    if (rule_.lambda > 0.0)
-      for (std::size_t t = 0; t < tables_.size(); ++t)
-        for (std::uint32_t slot = 0; slot < tables_[t].size(); ++slot)
-          if (Cell* const cell = cells_[place(t, slot)]) tables_[t].change(slot, strength(sums(t, *cell)) * growth());
+    Arena::refresh();
     return tables_;
   }
 
@@ -109,7 +106,7 @@ class DualAveraging final : public BudgetTable {
   [[nodiscard]] double shrinkage() const { return rule_.lambda * rule_.eta * static_cast<double>(time_); }
   /// Kept features are ranked by v times this.
   [[nodiscard]] double growth() const {
-    return rule_.lambda > 0.0 ? static_cast<double>(time_) * static_cast<double>(time_) : 1.0;
+    return drifts() ? static_cast<double>(time_) * static_cast<double>(time_) : 1.0;
   }
   [[nodiscard]] std::size_t place(std::size_t t, std::uint32_t slot) const { return t * tables_[0].capacity() + slot; }
   /// (G, H) of a kept feature, lane by lane: a copy near at hand.
@@ -203,121 +200,33 @@ class DualAveraging final : public BudgetTable {
     return v;
   }
 
-  /// An outsider was touched: does it belong on the bench?
-  void consider(std::size_t t, Cell& cell) {
+  /// An outsider was touched.
+  void touched(std::size_t t, Cell& cell) {
     if constexpr (one) {
-      // Most do not, which shows without a root: H is more than sqrt(S), and so v less than eta^2 G^2 / sqrt(S).
+      // Most do not belong on the bench, which shows without a root: H is more than sqrt(S), and so v less than
+      // eta^2 G^2 / sqrt(S).
       const double* const at = cell.numbers();
       const double square = rule_.eta * rule_.eta * at[0] * at[0];
       const double low = benches_[t].frontier();
       if (rule_.naive ? square < low * at[1] : square * square < low * low * at[1]) return;
     }
-    const double v = strength(sums(t, cell));
-    if (v > mark(t, cell) && benches_[t].wants(v, cell.key)) seat(t, cell, v);
-  }
-  void seat(std::size_t t, Cell& cell, double v) {
-    benches_[t].push(v, cell);
-    set_mark(t, cell, v);
-    if (benches_[t].crowded()) [[unlikely]] sort_out(t);
+    Arena::consider(t, cell, strength_of(t, cell));
   }
 
-  void sort_out(std::size_t t) {
-    benches_[t].sort_out([&](Cell& cell) {
-      if (is_kept(t, cell)) return -1.0;
-      set_mark(t, cell, 0.0);
-      return strength(sums(t, cell));
-    });
-    mark_bench(t);
-  }
-  void refill(std::size_t t) {
-    benches_[t].refill([&](auto&& offer) {
-      duals_.each([&](Cell& cell) {
-        if (is_kept(t, cell)) return;
-        set_mark(t, cell, 0.0);
-        offer(strength(sums(t, cell)), cell);
-      });
-    });
-    mark_bench(t);
-  }
-  void mark_bench(std::size_t t) {
-    for (const Bench::Node& node : benches_[t].nodes()) set_mark(t, *node.cell, node.bound);
+  // For the contest:
+  [[nodiscard]] bool drifts() const { return rule_.lambda > 0.0; }
+  [[nodiscard]] double strength_of(std::size_t t, Cell& cell) const { return strength(sums(t, cell)); }
+  [[nodiscard]] Cell* held(std::size_t t, std::uint32_t slot) { return cells_[place(t, slot)]; }
+  [[nodiscard]] NameView name_of(const Row& row, const Cell& cell) const { return name_in(row, cell.key); }
+  template <class Call>
+  void each(Call&& call) {
+    duals_.each(call);
   }
 
-  /// The kept feature that is weakest now.
-  std::uint32_t weakest(std::size_t t) {
-    for (;;) {
-      const std::uint32_t slot = tables_[t].weakest();
-      if (rule_.lambda == 0.0) return slot;
-      const double now = strength(sums(t, *cells_[place(t, slot)])) * growth();
-      if (now == tables_[t].weight(slot)) return slot;
-      tables_[t].change(slot, now);
-    }
-  }
-
-  void exchange(std::size_t t, const Row& row);
-  void enter(std::size_t t, Cell& cell, double rank, const Row& row);
-
-  std::vector<Bench> benches_;
+  using Arena::benches_;
   Buffer<double> own_;
   Buffer<Cell*> cells_;   // of kept features
   Buffer<double> pulls_;  // of the row at hand: gradients
 };
-
-/// Bring in who is stronger than a kept feature, until nobody is.
-template <bool one>
-void DualAveraging<one>::exchange(std::size_t t, const Row& row) {
-  Bench& bench = benches_[t];
-  TopK& table = tables_[t];
-  const double by = growth();
-  for (;;) {
-    // A little less than the least that any kept feature can have: what is below needs no closer look.
-    const double low = table.full() ? table.threshold() / by * (1.0 - 1e-9) : 0.0;
-    if (bench.empty()) {
-      if (bench.frontier() == 0.0 || bench.frontier() < low) return;
-      if (table.full()) {
-        const std::uint32_t slot = weakest(t);
-        if (bench.frontier() < table.weight(slot) / by * (1.0 - 1e-9)) return;
-      }
-      refill(t);
-      if (bench.empty()) return;
-      continue;
-    }
-    const Bench::Node top = bench.top();
-    if (top.bound < low) return;
-    Cell& cell = *top.cell;
-    if (is_kept(t, cell)) {
-      bench.pop();
-      continue;
-    }
-    const double v = strength(sums(t, cell));
-    if (v < top.bound) {
-      bench.pop();
-      if (bench.wants(v, cell.key))
-        bench.push(v, cell), set_mark(t, cell, v);
-      else
-        set_mark(t, cell, 0.0);
-      continue;
-    }
-    if (table.full()) {
-      const std::uint32_t slot = weakest(t);
-      const double theirs = table.weight(slot);
-      if (v * by < theirs || (v * by == theirs && cell.key > table.key(slot))) return;
-    }
-    bench.pop();
-    enter(t, cell, v * by, row);
-  }
-}
-
-template <bool one>
-void DualAveraging<one>::enter(std::size_t t, Cell& cell, double rank, const Row& row) {
-  Evicted evicted;
-  const std::uint32_t slot = tables_[t].offer(cell.key, rank, name_in(row, cell.key), cell.count, &evicted);
-  Cell* const gone = cells_[place(t, slot)];
-  settle(t, slot, cell);
-  if (!evicted.happened) return;
-  set_mark(t, *gone, 0.0);
-  const double v = strength(sums(t, *gone));
-  if (benches_[t].wants(v, gone->key)) seat(t, *gone, v);
-}
 
 }  // namespace thresher::online

@@ -32,6 +32,14 @@ class DualTable {
   }
 
   [[nodiscard]] std::size_t size() const { return size_; }
+  /// How many features fit into the bytes allowed, whatever the order in which the index grows.
+  [[nodiscard]] std::size_t most() const {
+    if (most_ == 0) return ~std::size_t{0} / 2;
+    SeenIndex::Size index;
+    while (index.bytes_to_grow() + index.room() * stride_ <= most_) index.grow();
+    return most_ < index.bytes() ? 0 : std::min(index.room(), (most_ - index.bytes()) / stride_);
+  }
+  void drop_index() { index_ = SeenIndex(0); }
   [[nodiscard]] std::size_t numbers() const { return numbers_; }
   [[nodiscard]] std::size_t bytes() const { return index_.bytes() + size_ * stride_; }
 

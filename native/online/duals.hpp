@@ -23,6 +23,11 @@ class Duals {
   /// The weights of a feature as they stand, one a lane; false if all are zero. For methods without a table.
   virtual bool weights(DualTable::Cell& cell, double* out) = 0;
   [[nodiscard]] virtual History* history() { return nullptr; }
+  /// Whether it matters in which order features were first seen: then they are saved in that order.
+  [[nodiscard]] virtual bool in_order() const { return false; }
+  /// After how many steps features went over into a sketch, for methods that do that; 0 if they have not.
+  [[nodiscard]] virtual std::uint64_t spilled_at() const { return 0; }
+  virtual void spill() {}
 };
 
 }  // namespace thresher::online

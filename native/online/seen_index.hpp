@@ -16,14 +16,27 @@ namespace thresher::online {
 class SeenIndex {
  public:
   static constexpr std::uint32_t none = 0;
+  // Five in eight at most: then seven groups in eight have a gap, and a key that is not there is told so by its home.
+  static constexpr std::size_t group_room = 5;
+  static constexpr std::size_t least_groups = 32;
 
   explicit SeenIndex(std::size_t features) { open(groups_for(features)); }
 
+  /// What an index of so many groups takes and holds, from the smallest on.
+  struct Size {
+    std::size_t groups = least_groups;
+
+    [[nodiscard]] std::size_t bytes() const { return groups * 64; }
+    [[nodiscard]] std::size_t room() const { return groups * group_room; }
+    [[nodiscard]] std::size_t bytes_to_grow() const { return 3 * bytes(); }
+    void grow() { groups *= 2; }
+  };
+
   [[nodiscard]] std::size_t bytes() const { return pages_.size(); }
   /// How many features it takes before it has to grow.
-  [[nodiscard]] std::size_t room() const { return groups_ * group_room; }
+  [[nodiscard]] std::size_t room() const { return Size{groups_}.room(); }
   /// What `grow` takes, while the old places are there too.
-  [[nodiscard]] std::size_t bytes_to_grow() const { return 3 * bytes(); }
+  [[nodiscard]] std::size_t bytes_to_grow() const { return Size{groups_}.bytes_to_grow(); }
 
   /// Ask the memory for the home of a key.
   void ask(std::uint64_t mixed) const { prefetch(&group_at(home(mark_of(mixed)))); }
@@ -68,9 +81,6 @@ class SeenIndex {
 
  private:
   static constexpr std::size_t width = 8;
-  // Five in eight at most: then seven groups in eight have a gap, and a key that is not there is told so by its home.
-  static constexpr std::size_t group_room = 5;
-  static constexpr std::size_t least_groups = 32;
   struct Group {
     std::uint32_t marks[width];
     std::uint32_t numbers[width];

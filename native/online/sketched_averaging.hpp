@@ -93,6 +93,21 @@ class SketchedAveraging final : public BudgetTable {
         std::copy_n(known(tables_[t].key(slot)).numbers() + 2 * t * group_, 2 * group_, own(t, slot));
   }
 
+  /// Go on from where exact sums stood: those of features that are not kept go into the cells.
+  void take_over(BudgetTable& from) {
+    inherit(from);
+    seen_by(from).each([&](Cell& cell) {
+      for (std::size_t t = 0; t < tables_.size(); ++t) {
+        const double* const sums = cell.numbers() + 2 * t * group_;
+        const std::uint32_t slot = tables_[t].find(cell.key);
+        if (slot == TopK::none)
+          give_back(t, cell.key, sums);
+        else
+          std::copy_n(sums, 2 * group_, own(t, slot));
+      }
+    });
+  }
+
  private:
   [[nodiscard]] double shrinkage() const { return rule_.lambda * rule_.eta * static_cast<double>(time_); }
   [[nodiscard]] double growth() const {
@@ -179,10 +194,10 @@ class SketchedAveraging final : public BudgetTable {
   void give_back(std::size_t t, std::uint64_t key, const double* sums) {
     Place place;
     sketch_.places().locate(key, &place);
-    std::vector<double> there(2 * group_);
-    read(t, place, there.data());
+    double* const there = asked_sums_.data();
+    read(t, place, there);
     for (std::size_t c = 0; c < 2 * group_; ++c) there[c] += sums[c];
-    write(t, place, there.data());
+    write(t, place, there);
   }
 
   /// A cell as one of its features sees it: gradients by its sign, squares as they are.

@@ -24,6 +24,13 @@ std::vector<double> some_residual(Random& random, std::size_t rows) {
   return residual;
 }
 
+/// Columns that every factor may have.
+std::vector<ProductSearch::Sided> for_all(const std::vector<ColumnView>& views, ProductTerms::Sides sides = 1) {
+  std::vector<ProductSearch::Sided> columns;
+  for (const ColumnView& view : views) columns.push_back({view, sides});
+  return columns;
+}
+
 }  // namespace
 
 TEST(the_best_products_are_those_of_all_products_formed) {
@@ -49,7 +56,7 @@ TEST(the_best_products_are_those_of_all_products_formed) {
     store.add(rows);
     store.finish(nullptr, team);
     for (const bool prune : {true, false}) {
-      ProductSearch search(store.views(), rows.n, nullptr, ProductTerms{degree, squares, true, true});
+      ProductSearch search(for_all(store.views()), rows.n, nullptr, ProductTerms{{Factor{1, degree, squares}}, 1.0});
       const std::vector<ScoredProduct> found = search.top(residual.data(), 9, prune, team);
       CHECK_EQ(found.size(), expected.size());
       for (std::size_t i = 0; i < std::min(found.size(), expected.size()); ++i) {
@@ -70,7 +77,7 @@ TEST(groups_of_steps_are_scored_as_the_steps_are) {
     ColumnStore store;
     store.add(rows);
     store.finish(nullptr, team);
-    const MappedColumns groups(store.views(), rows.n, nullptr, StepMap{6, 1.0}, 5, true, team);
+    const MappedColumns groups(store.views(), rows.n, nullptr, StepMap{6, 1.0}, 5, 1.0, team);
     for (const ScoredGroup& one : groups.top(residual.data(), 5, team)) {
       const TakenColumns steps = groups.take(&one.column, 1);
       CHECK_EQ(steps.squares.size(), groups.width());

@@ -26,7 +26,7 @@ void BlockSolver::products(const std::vector<double>& w, std::vector<double>& ou
 
 void BlockSolver::add_up(const std::vector<double>& products, std::vector<double>& margins, Team& team) const {
   const std::size_t rows = loss_.rows();
-  team.run(panels(rows), [&](std::size_t p) {
+  const auto body = [&](std::size_t p) {
     const std::size_t begin = p * panel;
     const std::size_t end = std::min(begin + panel, rows);
     std::fill(margins.begin() + static_cast<std::ptrdiff_t>(begin), margins.begin() + static_cast<std::ptrdiff_t>(end), 0.0);
@@ -34,7 +34,8 @@ void BlockSolver::add_up(const std::vector<double>& products, std::vector<double
       const double* mine = products.data() + h * rows;
       for (std::size_t i = begin; i < end; ++i) margins[i] += mine[i];
     }
-  });
+  };
+  team.run(panels(rows), body, worth_sharing(rows * design_.blocks()));
 }
 
 double BlockSolver::penalty(const std::vector<double>& w) const {
@@ -118,7 +119,7 @@ Solved BlockSolver::solve(double tolerance, int most, Team& team) {
         }
       }
       moved_penalty = 0.5 * sum * sum;
-      team.run(panels(rows), [&](std::size_t p) {
+      const auto try_out = [&](std::size_t p) {
         const std::size_t begin = p * panel;
         const std::size_t end = std::min(begin + panel, rows);
         for (std::size_t i = begin; i < end; ++i) trial_[i] = 0.0;
@@ -128,7 +129,8 @@ Solved BlockSolver::solve(double tolerance, int most, Team& team) {
           const double* along = at_gradient_.data() + h * rows;
           for (std::size_t i = begin; i < end; ++i) trial_[i] += factors[h] * (at[i] - along[i] / tau_);
         }
-      });
+      };
+      team.run(panels(rows), try_out, worth_sharing(rows * blocks));
       value = loss_.at_best_shift(trial_.data(), shift, team);
       const double model = at_point + linear + 0.5 * tau_ * square;
       if (value <= model + 1e-13 * std::fabs(at_point) || tries == 100) break;
@@ -158,7 +160,7 @@ Solved BlockSolver::solve(double tolerance, int most, Team& team) {
       weights_[j] = moved[j];
     }
     // The products follow without a look at the columns.
-    team.run(panels(rows), [&](std::size_t p) {
+    const auto move_on = [&](std::size_t p) {
       const std::size_t begin = p * panel;
       const std::size_t end = std::min(begin + panel, rows);
       for (std::size_t h = 0; h < blocks; ++h) {
@@ -171,7 +173,8 @@ Solved BlockSolver::solve(double tolerance, int most, Team& team) {
           mine[i] = fresh;
         }
       }
-    });
+    };
+    team.run(panels(rows), move_on, worth_sharing(rows * blocks));
     if (gained <= tolerance * objective) break;
   }
 

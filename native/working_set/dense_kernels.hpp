@@ -1,7 +1,9 @@
 // Sums over whole columns, and products of packed ones; compiled twice, once for AVX2.
 #pragma once
 
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 
 #include "working_set/lanes.hpp"
 
@@ -10,7 +12,7 @@ namespace thresher::working_set {
 /// Columns that `dots` takes at a time, and the shape of a `tile`.
 inline constexpr std::size_t dots_width = 4;
 inline constexpr std::size_t tile_rows = 4;
-inline constexpr std::size_t tile_columns = 2;
+inline constexpr std::size_t tile_columns = 3;
 
 /// All eight, in a fixed order.
 template <class Processor, class T>
@@ -76,7 +78,28 @@ double squares(const float* x, double mean, std::size_t n) {
   return sum_of<Processor>(sums);
 }
 
-/// out[a][b] += Σ_i p_ai z_bi of four by two packed columns, in single or double precision; `n` is a multiple of eight.
+/// To twelve binary digits: the product of two such numbers is exact in single precision, so that adding it in one
+/// fused operation or in two gives the same bits. What is too small for that is zero.
+template <class Processor>
+float twelve_digits(float x) {
+  const std::uint32_t bits = (std::bit_cast<std::uint32_t>(x) + 0x800U) & 0xFFFFF000U;
+  return (bits & 0x7F800000U) < (64U << 23) ? 0.0F : std::bit_cast<float>(bits);
+}
+
+/// out[r] = roots[r] · x[at[r]], in single precision to twelve digits. `at` null: one after the other; `x` null: ones.
+template <class Processor, class T>
+void pack(const float* x, const std::uint32_t* at, const T* roots, std::size_t n, T* out) {
+  if (x == nullptr)
+    for (std::size_t r = 0; r < n; ++r) out[r] = roots[r];
+  else if (at == nullptr)
+    for (std::size_t r = 0; r < n; ++r) out[r] = roots[r] * static_cast<T>(x[r]);
+  else
+    for (std::size_t r = 0; r < n; ++r) out[r] = roots[r] * static_cast<T>(x[at[r]]);
+  if constexpr (sizeof(T) == sizeof(float))
+    for (std::size_t r = 0; r < n; ++r) out[r] = twelve_digits<Processor>(out[r]);
+}
+
+/// out[a][b] += Σ_i p_ai z_bi of four by three packed columns, in single or double precision; `n` is a multiple of eight.
 template <class Processor, class T>
 void tile(const T* const* p, const T* const* z, std::size_t n, double (*out)[tile_columns]) {
   constexpr std::size_t width = 32 / sizeof(T);
@@ -98,6 +121,12 @@ void tile(const T* const* p, const T* const* z, std::size_t n, double (*out)[til
     }
 }
 
+/// out[k] += by · row[k].
+template <class Processor>
+void add_row(double by, const double* row, std::size_t n, double* out) {
+  for (std::size_t k = 0; k < n; ++k) out[k] += by * row[k];
+}
+
 struct AnyProcessor;
 
 // The same, compiled for AVX2: to be called only where the processor has it. Defined elsewhere, so that no caller can
@@ -106,8 +135,13 @@ void dots_avx2(const float* const* x, const double* r, std::size_t n, double* ou
 void add_columns_avx2(const float* const* x, const double* w, std::size_t n, double* out);
 double sum_column_avx2(const float* x, std::size_t n);
 double squares_avx2(const float* x, double mean, std::size_t n);
+void pack_avx2(const float* x, const std::uint32_t* at, const float* roots, std::size_t n, float* out);
+void pack_avx2(const float* x, const std::uint32_t* at, const double* roots, std::size_t n, double* out);
 void tile_avx2(const float* const* p, const float* const* z, std::size_t n, double (*out)[tile_columns]);
 void tile_avx2(const double* const* p, const double* const* z, std::size_t n, double (*out)[tile_columns]);
+void add_row_avx2(double by, const double* row, std::size_t n, double* out);
+/// For packed columns in single precision, whose products are exact; where the processor has AVX2 and FMA.
+void tile_fma(const float* const* p, const float* const* z, std::size_t n, double (*out)[tile_columns]);
 
 /// All of them, as this processor does them best.
 struct DenseKernels {
@@ -115,8 +149,11 @@ struct DenseKernels {
   void (*add_columns)(const float* const*, const double*, std::size_t, double*);
   double (*sum)(const float*, std::size_t);
   double (*squares)(const float*, double, std::size_t);
+  void (*pack)(const float*, const std::uint32_t*, const float*, std::size_t, float*);
+  void (*fine_pack)(const float*, const std::uint32_t*, const double*, std::size_t, double*);
   void (*tile)(const float* const*, const float* const*, std::size_t, double (*)[tile_columns]);
   void (*fine_tile)(const double* const*, const double* const*, std::size_t, double (*)[tile_columns]);
+  void (*add_row)(double, const double*, std::size_t, double*);
 };
 
 const DenseKernels& dense_kernels();

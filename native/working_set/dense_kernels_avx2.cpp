@@ -17,6 +17,16 @@ double sum_column_avx2(const float* x, std::size_t n) { return sum_column<Avx2Pr
 
 double squares_avx2(const float* x, double mean, std::size_t n) { return squares<Avx2Processor>(x, mean, n); }
 
+void pack_avx2(const float* x, const std::uint32_t* at, const float* roots, std::size_t n, float* out) {
+  pack<Avx2Processor>(x, at, roots, n, out);
+}
+
+void pack_avx2(const float* x, const std::uint32_t* at, const double* roots, std::size_t n, double* out) {
+  pack<Avx2Processor>(x, at, roots, n, out);
+}
+
+void add_row_avx2(double by, const double* row, std::size_t n, double* out) { add_row<Avx2Processor>(by, row, n, out); }
+
 void tile_avx2(const float* const* p, const float* const* z, std::size_t n, double (*out)[tile_columns]) {
   tile<Avx2Processor>(p, z, n, out);
 }

@@ -15,6 +15,9 @@ inline constexpr std::size_t panel = 8192;
 
 inline std::size_t panels(std::size_t rows) { return (rows + panel - 1) / panel; }
 
+/// Whether so many numbers are worth more than one thread: below, waking it takes as long as the work.
+inline bool worth_sharing(std::size_t numbers) { return numbers >= std::size_t{1} << 16; }
+
 /// Rows a part of products with columns, of which each row has many.
 inline constexpr std::size_t stripe = 1024;
 

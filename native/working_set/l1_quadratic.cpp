@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "working_set/dense_kernels.hpp"
+
 namespace thresher::working_set {
 
 namespace {
@@ -29,8 +31,7 @@ L1Quadratic::L1Quadratic(std::vector<double> matrix, std::vector<double> gradien
 
 void L1Quadratic::move(std::size_t j, double by) {
   point_[j] += by;
-  const double* row = matrix_.data() + j * n_;
-  for (std::size_t k = 0; k < n_; ++k) slopes_[k] += by * row[k];
+  dense_kernels().add_row(by, matrix_.data() + j * n_, n_, slopes_.data());
 }
 
 double L1Quadratic::sweep() {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/team.hpp"
+#include "working_set/column_parts.hpp"
 #include "working_set/curvature.hpp"
 #include "working_set/row_loss.hpp"
 
@@ -34,13 +35,23 @@ class L1Solver {
   [[nodiscard]] std::size_t rows() const { return loss_.rows(); }
   [[nodiscard]] std::size_t columns() const { return columns_.size(); }
 
-  /// More columns, each `rows` numbers in a row; their weights are zero. λ_j is λ times the column's factor.
-  void add(const float* values, std::size_t columns, const double* factors, Team& team);
+  /// Who makes columns again that are not in memory, of which at most `held` stay there from one round to the next.
+  void make_by(ColumnParts::Maker maker, std::size_t held) {
+    parts_.make_by(std::move(maker));
+    most_held_ = held;
+  }
+
+  /// More columns, each `rows` numbers in a row; their weights are zero. λ_j is λ times the column's factor. They are
+  /// looked at where they are: `owner` keeps them there. `ids` are for the maker, and may be null.
+  void add(const float* values, std::size_t columns, const double* factors, const std::uint64_t* ids,
+           std::shared_ptr<const void> owner, Team& team);
   /// The same, compressed.
   void add_sparse(const std::int64_t* indptr, const std::uint32_t* at, const float* values, std::size_t columns,
                   const double* factors, Team& team);
-  /// Only these columns stay, numbered anew in this order. What leaves must have weight zero, or the next solve starts
-  /// from a point that was never one.
+  /// More columns that are not in memory.
+  void add_made(const std::uint64_t* ids, std::size_t columns, const double* factors, Team& team);
+  /// Only these columns stay, numbered anew in this order, in memory of the solver's own or out of it. What leaves must
+  /// have weight zero, or the next solve starts from a point that was never one.
   void keep(const std::vector<std::size_t>& columns);
 
   /// Until the objective is known to be within `tolerance` of itself above the least one, `most` models at the longest.
@@ -62,16 +73,14 @@ class L1Solver {
   [[nodiscard]] double shift() const { return shift_; }
   [[nodiscard]] const std::vector<double>& slopes() const { return slopes_; }
   [[nodiscard]] const std::vector<double>& margins() const { return margins_; }
-  [[nodiscard]] std::size_t bytes() const { return columns_.size() * rows() * sizeof(float) + curvature_.bytes(); }
+  /// Of the columns in memory, and of their products: the curvature, a model's copy of it and its factor.
+  [[nodiscard]] std::size_t column_bytes() const;
+  [[nodiscard]] std::size_t product_bytes() const { return curvature_.bytes() * 5 / 2; }
 
  private:
-  struct Column {
-    std::unique_ptr<float[]> values;
-    double factor = 1.0;
-    double spread = 0.0;         // Σ c (x - mean)²: how far the slope can be from that at another dual point
-    std::ptrdiff_t member = -1;  // its place in the curvature
-  };
+  using Some = std::vector<std::size_t>;
 
+  [[nodiscard]] std::vector<const SolverColumn*> columns_of(const Some& some) const;
   void measure(std::size_t first, Team& team);
   [[nodiscard]] double penalty(double lambda, const std::vector<double>& w) const;
   void add_up(const std::vector<double>& w, std::vector<double>& margins, Team& team) const;
@@ -93,9 +102,10 @@ class L1Solver {
 
   RowLoss loss_;
   Curvature curvature_;
-  std::vector<double> curvatures_;  // the most there can be, of each row, and in all
-  double total_ = 0.0;
-  std::vector<Column> columns_;
+  ColumnParts parts_;
+  std::size_t most_held_;
+  double total_ = -1.0;  // of the most curvature that there can be of the rows; not known yet
+  std::vector<std::unique_ptr<SolverColumn>> columns_;
   std::vector<double> weights_;
   double shift_ = 0.0;
   double damping_ = 0.0;  // more curvature than there is, in shares of the most there can be

@@ -8,47 +8,64 @@
 
 namespace thresher::working_set {
 
-RowLoss::Sums RowLoss::of_row(double m, double y) const {
-  switch (loss_.kind) {
-    case LossKind::logistic: {
-      // One exponential gives the value, the slope and the curvature.
-      const double z = y * m;
-      const double e = std::exp(-std::fabs(z));
-      const double large = 1.0 / (1.0 + e);
-      const double p = z > 0.0 ? e * large : large;  // 1 / (1 + exp(z))
-      return {std::max(-z, 0.0) + std::log1p(e), -y * p, e * large * large, p};
-    }
-    case LossKind::squared_hinge: {
-      const double gap = std::max(0.0, 1.0 - y * m);
-      return {0.5 * gap * gap, -y * gap, gap > 0.0 ? 1.0 : 0.0, gap};
-    }
-    case LossKind::squared: {
-      const double r = m - y;
-      return {0.5 * r * r, r, 1.0, std::fabs(r)};
-    }
-    default: {
-      const double slope = loss_.derivative(m, y);
-      const bool near = std::fabs(m - y) <= loss_.delta;
-      const double curvature = near == (loss_.kind == LossKind::huber) ? 1.0 : 0.0;  // of Huber's, or of the other's
-      return {loss_.value(m, y), slope, curvature, std::fabs(slope)};
-    }
+template <LossKind kind>
+RowLoss::Sums RowLoss::of_row_as(double m, double y) const {
+  if constexpr (kind == LossKind::logistic) {
+    // One exponential gives the value, the slope and the curvature.
+    const double z = y * m;
+    const double e = std::exp(-std::fabs(z));
+    const double large = 1.0 / (1.0 + e);
+    const double p = z > 0.0 ? e * large : large;  // 1 / (1 + exp(z))
+    return {std::max(-z, 0.0) + std::log1p(e), -y * p, e * large * large, p};
+  } else if constexpr (kind == LossKind::squared_hinge) {
+    const double gap = std::max(0.0, 1.0 - y * m);
+    return {0.5 * gap * gap, -y * gap, gap > 0.0 ? 1.0 : 0.0, gap};
+  } else if constexpr (kind == LossKind::squared) {
+    const double r = m - y;
+    return {0.5 * r * r, r, 1.0, std::fabs(r)};
+  } else {
+    const double slope = loss_.derivative(m, y);
+    const bool near = std::fabs(m - y) <= loss_.delta;
+    const double curvature = near == (loss_.kind == LossKind::huber) ? 1.0 : 0.0;  // of Huber's, or of the other's
+    return {loss_.value(m, y), slope, curvature, std::fabs(slope)};
   }
+}
+
+/// Asked once rather than for every row, so that a loop over rows is one over numbers.
+template <class Use>
+auto RowLoss::by_kind(Use&& use) const {
+  switch (loss_.kind) {
+    case LossKind::logistic: return use([this](double m, double y) { return of_row_as<LossKind::logistic>(m, y); });
+    case LossKind::squared_hinge: return use([this](double m, double y) { return of_row_as<LossKind::squared_hinge>(m, y); });
+    case LossKind::squared: return use([this](double m, double y) { return of_row_as<LossKind::squared>(m, y); });
+    default: return use([this](double m, double y) { return of_row_as<LossKind::huber>(m, y); });
+  }
+}
+
+RowLoss::Sums RowLoss::of_row(double m, double y) const {
+  return by_kind([=](const auto& of) { return of(m, y); });
 }
 
 RowLoss::Sums RowLoss::sums(const double* margins, double shift, Team& team) const {
   std::vector<Sums> parts(panels(rows()));
-  team.run(parts.size(), [&](std::size_t p) {
-    Sums sum;
-    const std::size_t end = std::min((p + 1) * panel, rows());
-    for (std::size_t i = p * panel; i < end; ++i) {
-      const Sums one = of_row(margins[i] + shift, y_[i]);
-      const double c = weights_[i];
-      sum.value += c * one.value;
-      sum.slope += c * one.slope;
-      sum.curvature += c * one.curvature;
-      sum.size += c * one.size;
-    }
-    parts[p] = sum;
+  by_kind([&](const auto& of) {
+    team.run(
+        parts.size(),
+        [&](std::size_t p) {
+          Sums sum;
+          const std::size_t end = std::min((p + 1) * panel, rows());
+          for (std::size_t i = p * panel; i < end; ++i) {
+            const Sums one = of(margins[i] + shift, y_[i]);
+            const double c = weights_[i];
+            sum.value += c * one.value;
+            sum.slope += c * one.slope;
+            sum.curvature += c * one.curvature;
+            sum.size += c * one.size;
+          }
+          parts[p] = sum;
+        },
+        worth_sharing(rows()));
+    return 0;
   });
   Sums all;
   for (const Sums& part : parts) {
@@ -127,7 +144,7 @@ double RowLoss::conjugate(const double* slopes, double factor, Team& team) const
 
 double RowLoss::slopes(const double* margins, double shift, double* out, Team& team) const {
   std::vector<double> parts(panels(rows()));
-  team.run(parts.size(), [&](std::size_t p) {
+  const auto body = [&](std::size_t p) {
     double sum = 0.0;
     const std::size_t end = std::min((p + 1) * panel, rows());
     for (std::size_t i = p * panel; i < end; ++i) {
@@ -136,7 +153,8 @@ double RowLoss::slopes(const double* margins, double shift, double* out, Team& t
       sum += out[i] * m;
     }
     parts[p] = sum;
-  });
+  };
+  team.run(parts.size(), body, worth_sharing(rows()));
   double all = 0.0;
   for (const double part : parts) all += part;
   return all;

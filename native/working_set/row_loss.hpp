@@ -46,6 +46,10 @@ class RowLoss {
   };
 
   [[nodiscard]] Sums sums(const double* margins, double shift, Team& team) const;
+  template <LossKind kind>
+  [[nodiscard]] Sums of_row_as(double m, double y) const;
+  template <class Use>
+  auto by_kind(Use&& use) const;
   [[nodiscard]] Sums of_row(double m, double y) const;
   [[nodiscard]] double conjugate_of_row(double slope, double y, double c) const;
 

@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from thresher.estimators.sparse_rf import SparseRFClassifier, SparseRFRegressor
     from thresher.estimators.substitution import SubstitutionClassifier, SubstitutionRegressor
     from thresher.families.additive import HIK, Additive
+    from thresher.families.columns import Columns
     from thresher.families.drawn import RandomFunctions
     from thresher.families.groups import Groups
     from thresher.families.polynomial import Polynomial
+    from thresher.families.product import Product
     from thresher.families.spectrum import Spectrum
     from thresher.families.stream import FeatureStream
     from thresher.families.tree import Tree
@@ -70,11 +72,13 @@ _HOMES = {
     "SubstitutionRegressor": "estimators.substitution",
     "SparseRFClassifier": "estimators.sparse_rf",
     "SparseRFRegressor": "estimators.sparse_rf",
+    "Columns": "families.columns",
     "Groups": "families.groups",
     "RandomFunctions": "families.drawn",
     "Additive": "families.additive",
     "HIK": "families.additive",
     "Polynomial": "families.polynomial",
+    "Product": "families.product",
     "Spectrum": "families.spectrum",
     "Tree": "families.tree",
     "Union": "families.union",
@@ -101,6 +105,7 @@ __all__ = [
     "BrokenStream",
     "BudgetedClassifier",
     "BudgetedRegressor",
+    "Columns",
     "DataError",
     "FGMClassifier",
     "FGMRegressor",
@@ -112,6 +117,7 @@ __all__ = [
     "MissionClassifier",
     "MissionRegressor",
     "Polynomial",
+    "Product",
     "RandomFunctions",
     "ResumeError",
     "Selection",

@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from thresher.naming import find_names
 from thresher.online.engine import OnlineEngine
 from thresher.online.race import Race
 from thresher.online.run import OnlineRun, RunSettings
-from thresher.online.settings import THRESHOLDED, OnlineSettings
+from thresher.online.settings import BY_SOURCE, THRESHOLDED, OnlineSettings
 from thresher.selection import Selection
 from thresher.sources.combine import Weighted, balanced_weights
 from thresher.sources.interactions import Interactions
@@ -28,6 +28,9 @@ from thresher.sources.source import DEFAULT_ROWS, MB, Source
 from thresher.space import FeatureSpace, Hashing, Products
 from thresher.targets import Label, Targets
 from thresher.version import __version__
+
+if TYPE_CHECKING:
+    from thresher.families.groups import Groups
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +61,7 @@ class Options:
     delta: float = 1e-2
     truncation: str = "adaptive"
     tune: bool = False
+    groups: Any = None
 
     def settings(self, outputs: int = 1) -> OnlineSettings:
         """The engine's part of them, before the memory is planned."""
@@ -82,6 +86,7 @@ class Options:
             delta=self.delta,
             truncation=self.truncation,
             tune=self.tune,
+            groups=None if self.groups is None else _groups(self.groups),
         )
 
     @property
@@ -116,6 +121,8 @@ def make_run(
     plan = plan_for(settings, options.memory, shuffle=options.mixes, products=formed)
     shape = (plan.sketch_rows, plan.sketch_width) if plan.sketch else None
     settings = replace(settings, name_cap=plan.name_cap, sketch=shape, room=plan.seen)
+    if settings.groups is not None:
+        _check_groups(settings, source.space, formed)
     source = source.limited(plan.limits)
     if options.class_weight is not None:
         source = Weighted(source, _class_weights(options.class_weight, source))
@@ -239,7 +246,9 @@ def make_selection(found: OnlineRun | Fitted) -> Selection:
             **({"skipped_files": fitted.skipped_files} if fitted.skipped_files else {}),
             "progressive": engine.progressive(turned=turn < 0),
             "plan": fitted.plan.to_dict(),
-            **({"approximate": True} if engine.settings.approximate else {}),
+            **({"approximate": True} if engine.approximate else {}),
+            **({"exact_steps": engine.spilled_at} if engine.spilled_at else {}),
+            **({"groups": _group_names(engine)} if engine.settings.groups is not None else {}),
             **({} if fitted.reading is None else {"reading": fitted.reading}),
         },
     )
@@ -289,6 +298,39 @@ def _numbers(settings: OnlineSettings) -> int:
     """Numbers that a kept feature has besides its rank: weights, a copy of what they are made of, bench and history."""
     lanes = settings.outputs // settings.tables
     return 2 + lanes + (2 * lanes + _BENCH + _MOMENTS if settings.budgeted else 0)
+
+
+def _groups(told: Any) -> Groups | str:
+    """Groups as the engine takes them."""
+    from thresher.families.groups import as_groups
+
+    return BY_SOURCE if isinstance(told, str) and told == BY_SOURCE else as_groups(told)
+
+
+def _check_groups(settings: OnlineSettings, space: FeatureSpace, products: bool) -> None:
+    """Raise unless these groups go with the features there are."""
+    if settings.groups is None:
+        return
+    if products:
+        raise SettingsError("products of features are in no group: leave out interactions, or groups")
+    if not isinstance(settings.groups, str):
+        if not space.invertible:
+            raise SettingsError(
+                f"groups are listed by position, and the features of this data are known by name: {space}. Pass "
+                f'groups="{BY_SOURCE}" for its namespaces or columns.'
+            )
+        settings.groups.check_fit(space.size, settings.k)
+    elif space.invertible:
+        raise SettingsError(
+            f'groups="{BY_SOURCE}" are the namespaces of VW text or the columns of a table, and this data has none: '
+            f"{space}. List the groups: th.Groups(…), or a file with a line each."
+        )
+
+
+def _group_names(engine: OnlineEngine) -> list[int | str]:
+    """The groups kept, strongest first: numbers of those that were listed, names of those of the data."""
+    listed = not isinstance(engine.settings.groups, str)
+    return [key if listed else name.decode("utf-8", "surrogateescape") or f"#{key}" for key, name in engine.groups]
 
 
 def _class_weights(class_weight: Mapping[Any, float] | str, source: Source) -> Mapping[Any, float]:

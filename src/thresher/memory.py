@@ -39,7 +39,8 @@ class Plan:
     products : int
         Batches with products of features.
     seen : int
-        What a budgeted method may know of every feature seen; 0 where it has no end, or the method no such.
+        What a budgeted method may know of every feature seen, or the sketch that ``b-arda`` goes over to then; 0 where
+        it has no end, or the method no such.
     """
 
     memory: int

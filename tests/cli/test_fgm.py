@@ -36,7 +36,7 @@ def test_the_command_line_is_select(write: object, tmp_path: Path) -> None:
 
 def test_its_options_and_its_mistakes(tmp_path: Path) -> None:
     path = write_libsvm(tmp_path / "rows.svm", X, Y)
-    options = ["--C", 1, "--scale", "none", "--tol", 0.001, "--inner-tol", 1e-5, "--iterations", 2, "--refit"]
+    options = ["--C", 1, "--scale", "none", "--tol", 0.001, "--inner-tol", 1e-5, "--iterations", 2, "--refit-C", 5]
     assert run("select", path, "-k", 6, "--method", "fgm", "--validation", path, *options).exit_code == 0
     assert run("select", path, "-k", 6, "--method", "fgm", "--memory", "1MB", "--threads", 1).exit_code == 0
     for wrong in (["--C", 0], ["--B", 0], ["--scale", "unit"], ["--step", 0.5], ["--loss", "softmax"]):
@@ -47,9 +47,10 @@ def test_its_options_and_its_mistakes(tmp_path: Path) -> None:
 def test_families_by_name(tmp_path: Path) -> None:
     path = write_libsvm(tmp_path / "rows.svm", X, Y)
     out = tmp_path / "out.thr"
-    for family in ("polynomial:2", "linear + hik:10"):
+    for family in ("polynomial:2", "linear + hik:10", "linear:columns=0-4 * linear:columns=3|7"):
         shown = run("select", path, "-k", 4, "--method", "fgm", "--family", family, "--test", path, "-o", out)
         assert shown.exit_code == 0, shown.output
+        assert ("passed over" in shown.output) == ("hik" not in family)
         saved = th.load(out)
         assert saved.names == th.select(path, k=4, method="fgm", family=family).names
         lines = run("predict", out, path).output.split()
@@ -58,6 +59,29 @@ def test_families_by_name(tmp_path: Path) -> None:
     wrong = run("select", path, "-k", 4, "--method", "fgm", "--family", "polynomial:x")
     assert wrong.exit_code == 2
     assert "degree" in wrong.output
+
+
+def test_groups_and_trees_in_a_file(tmp_path: Path) -> None:
+    path = write_libsvm(tmp_path / "rows.svm", X, Y)
+    groups = tmp_path / "groups.txt"
+    groups.write_text("# two by two\n" + "".join(f"{g} {g + 1}\n" for g in range(0, 12, 2)))
+    out = tmp_path / "out.thr"
+    for kind, structure in (("groups", th.Groups), ("tree", th.Tree)):
+        shown = run("select", path, "-k", 2, "--method", "fgm", "--family", f"{kind}:{groups}", "-o", out)
+        assert shown.exit_code == 0, shown.output
+        assert "in the 2 groups" in shown.output
+        pairs = [[g, g + 1] for g in range(0, 12, 2)]
+        assert th.load(out).names == th.select(path, k=2, method="fgm", family=structure(pairs)).names
+    groups.write_text("0, 1\n1, two\n")
+    for family, told in ((f"groups:{groups}", "line 2: 'two'"), ("groups", "give its groups"), ("tree:none", "none:")):
+        wrong = run("select", path, "-k", 1, "--method", "fgm", "--family", family)
+        assert wrong.exit_code == 2
+        assert told in wrong.output
+    groups.write_text("0 1\n1 2\n")
+    wrong = run("select", path, "-k", 1, "--method", "fgm", "--family", f"groups:{groups}")
+    assert wrong.exit_code == 2
+    assert "overlap" in wrong.output
+    assert run("select", path, "-k", 1, "--method", "fgm", "--family", f"groups:{groups},overlap=true").exit_code == 0
 
 
 def test_plan_knows_it(tmp_path: Path) -> None:

@@ -25,13 +25,13 @@ def some_rows(seed: int, kind: str, rows: int = 60, columns: int = 12) -> Any:
     return x
 
 
-def stored(source: Source, *, unit: bool = True, weights: Any = None, team: Any = TEAM) -> StoredColumns:
+def stored(source: Source, *, power: float = 1.0, weights: Any = None, team: Any = TEAM) -> StoredColumns:
     store = _native.ColumnStore()
     for batch, _ in source.batches(want_labels=False):
         store.add(batch.indptr, batch.keys, batch.values)
     store.finish(team, weights)
     total = None if weights is None else float(weights.sum())
-    return StoredColumns(store, team, power=1.0 if unit else 0.0, total=total, weights=weights)
+    return StoredColumns(store, team, power=power, total=total, weights=weights)
 
 
 def columns_of(x: Any, **how: Any) -> StoredColumns:

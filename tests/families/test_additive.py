@@ -17,6 +17,7 @@ from thresher.families.additive import KERNELS, KernelFamily
 from thresher.families.union import UnionFamily
 
 KINDS = ["hik:7", "hik:100,power=0.5", "additive:gaussian,gamma=2", "additive:chi2", "additive:js,order=2"]
+POWERS = st.sampled_from([0.0, 0.5, 1.0])
 
 
 def made(name: str) -> KernelFamily:
@@ -35,17 +36,17 @@ def expanded(family: KernelFamily, x: Any) -> Any:
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10_000), st.sampled_from(KINDS), st.booleans(), st.booleans(), st.integers(1, 9))
-def test_groups_are_scored_as_if_they_were_formed(seed: int, name: str, unit: bool, weighted: bool, most: int) -> None:
+@given(st.integers(0, 10_000), st.sampled_from(KINDS), POWERS, st.booleans(), st.integers(1, 9))
+def test_groups_are_scored_as_if_they_were_formed(
+    seed: int, name: str, power: float, weighted: bool, most: int
+) -> None:
     family, rng = made(name), np.random.default_rng(seed)
     x = some_rows(seed, "any" if "gaussian" in name or "hik" in name else "shares")
     weights = rng.uniform(0.5, 2.0, x.shape[0]) if weighted else None
     residual = rng.normal(size=x.shape[0])
     formed = expanded(family, x.toarray().astype(float))
-    scores = np.array(
-        [scoring.scores(formed[:, j], residual, power=float(unit), weights=weights).sum() for j in range(12)]
-    )
-    groups = family.over(columns_of(x, unit=unit, weights=weights))
+    scores = np.array([scoring.scores(formed[:, j], residual, power=power, weights=weights).sum() for j in range(12)])
+    groups = family.over(columns_of(x, power=power, weights=weights))
     (found,) = groups.top(residual[None, :], most)
     expected = np.sort(scores)[::-1][:most]
     assert np.allclose(found.scores, expected[expected > 0], rtol=1e-4, atol=1e-9)
@@ -98,7 +99,7 @@ def bumps(rows: int = 500, columns: int = 10) -> tuple[Any, Any]:
     return x, np.where(0.6 * (abs(x[:, 3] - 0.5) < 0.25) + 2 * (x[:, 6] - 0.5) * (x[:, 7] - 0.5) > 0.3, 1.0, -1.0)
 
 
-@pytest.mark.parametrize("scale", ["norm", None])
+@pytest.mark.parametrize("scale", ["norm", "root", None])
 @pytest.mark.parametrize("name", ["hik:8", "additive:gaussian,gamma=9", "additive:chi2"])
 def test_the_model_is_that_of_groups_formed(name: str, scale: str | None, tmp_path: Any) -> None:
     x, y = bumps()
@@ -137,9 +138,22 @@ def test_a_union_has_the_best_of_all() -> None:
     assert len(model.names) == len(set(model.names))
 
 
-@pytest.mark.parametrize("family", ["hik:8", "additive:gaussian", "linear + polynomial:2 + hik:5", "linear"])
-def test_streamed_is_in_memory_to_the_bit(family: str, tmp_path: Any) -> None:
+@pytest.mark.parametrize("scale", ["norm", "root"])
+@pytest.mark.parametrize(
+    "family",
+    [
+        "hik:8",
+        "hik:8,power=0.5",
+        "additive:gaussian",
+        "additive:chi2",
+        "linear + polynomial:2 + hik:5",
+        "linear:columns=a1|a2 * linear:columns=a2|a3|a7 + linear:columns=a5 + hik:5,columns=a6|a8",
+        "linear",
+    ],
+)
+def test_streamed_is_in_memory_to_the_bit(family: str, scale: str, tmp_path: Any) -> None:
     x, y = bumps(300, 120)
+    y = y + (x[:, 7] > 0.8)  # weights, and more than two classes
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
     x[np.random.default_rng(2).random(x.shape) < 0.5] = 0
     path = tmp_path / "rows.vw"
@@ -147,9 +161,10 @@ def test_streamed_is_in_memory_to_the_bit(family: str, tmp_path: Any) -> None:
     path.write_text(
         "\n".join(f"{label:g} {w:.6g} | {row}" for label, w, row in zip(y, weight, rows, strict=True)) + "\n"
     )
-    settings = {"k": 4, "B": 2, "method": "fgm", "family": family}
+    settings = {"k": 4, "B": 2, "method": "fgm", "family": family, "scale": scale}
     whole = th.select(str(path), **settings)
-    again = th.select(str(path), memory="500KB", batch_rows=23, threads=1, **settings)
+    assert len(whole.classes) > 2
+    again = th.select(str(path), memory="700KB", batch_rows=23, threads=1, **settings)
     assert same_model(again, whole)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import thresher as th
+from tests.families.made import same_model
 from tests.reference import working_set as reference
 from thresher import _native
 from thresher.families.stored import StoredColumns
@@ -111,7 +113,7 @@ def test_a_tree_s_analysis_leaves_out_most_of_it() -> None:
         (lambda: th.Groups([[0.5]]), "group 0 is no list"),
         (lambda: th.Groups(np.array([0, 1, -1])), "negative"),
         (lambda: th.Groups({"a": [1]}), "no mapping"),
-        (lambda: th.Groups("abc"), "not str"),
+        (lambda: th.Groups("abc"), "cannot be read"),
         (lambda: th.Tree([[0, 1, 2], [2, 3]]), "neither holds the other"),
         (lambda: th.Tree([[0, 1], [1, 0]]), "are the same"),
         (lambda: th.Tree([[0, 1], [0]], by_size=True), "by size"),
@@ -128,3 +130,20 @@ def test_groups_are_checked_against_the_data_first() -> None:
         th.select(x, y, k=1, method="fgm", family=th.Groups([[0], [3]]))
     with pytest.raises(th.SettingsError, match="k = 3 groups of 2"):
         th.select(x, y, k=3, method="fgm", family=th.Groups([[0], [1]]))
+
+
+@pytest.mark.parametrize("make", [th.Groups, th.Tree])
+def test_streamed_is_in_memory_to_the_bit(make: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    lines = []
+    for i in range(400):
+        keys = np.unique(rng.integers(0, 300, 40))
+        row = " ".join(f"{key}:{1 + key % 4}" for key in keys)
+        lines.append(f"{i % 3 if set(range(40, 44)) & set(keys.tolist()) else 0} {row}")
+    path = tmp_path / "rows.svm"
+    path.write_text("\n".join(lines) + "\n")
+    given = {"k": 3, "B": 1, "method": "fgm", "family": make(np.arange(300).reshape(-1, 4).tolist())}
+    whole = th.select(path, class_weight={1: 2.0}, **given)
+    again = th.select(path, class_weight={1: 2.0}, memory="600KB", batch_rows=17, threads=1, **given)
+    assert again.provenance["plan"]["columns"] != whole.provenance["plan"]["columns"]  # streamed: the room there is
+    assert same_model(again, whole)

@@ -15,11 +15,13 @@ from tests.families.made import columns_of, same_model, some_rows, stored
 from tests.reference import families as reference
 from tests.reference import working_set as scoring
 from thresher import _native
+from thresher.families.family import Family, show_search
 from thresher.families.products import ProductFamily
 from thresher.sources.interactions import Interactions
 from thresher.sources.scan import as_source
 
 KINDS = st.sampled_from(["ones", "shares", "any"])
+POWERS = st.sampled_from([0.0, 0.5, 1.0])
 
 
 @settings(max_examples=60, deadline=None)
@@ -53,7 +55,7 @@ def test_columns_as_they_are_have_the_kernel_s_constants(
     residual = rng.normal(size=x.shape[0])
     parts, formed = reference.products(x.toarray().astype(float), degree, powers=powers)
     scores = scoring.scores(formed * reference.constants(parts, degree, gamma, r), residual, power=0.0)
-    family = th.Polynomial(degree, gamma, r, squares=powers).over(columns_of(x, unit=False))
+    family = th.Polynomial(degree, gamma, r, squares=powers).over(columns_of(x, power=0.0))
     (found,) = family.top(residual[None, :], 9)
     best = np.sort(scores)[::-1][:9]
     assert np.allclose(found.scores, best[best > 0][: len(found.scores)], rtol=1e-5)
@@ -69,25 +71,92 @@ def test_columns_as_they_are_have_the_kernel_s_constants(
 
 
 def test_the_map_s_products_are_the_kernel() -> None:
-    x = np.random.default_rng(0).normal(size=(6, 4))
-    for degree in (2, 3):
-        parts, formed = reference.products(x, degree, powers=True)
-        mapped = formed * np.sqrt([th.Polynomial(degree, 0.7, 1.3).factor(part) for part in parts])
-        assert np.allclose(mapped @ mapped.T + 1.3**degree, (0.7 * x @ x.T + 1.3) ** degree)
+    x = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
+    wide = x.astype(float)
+    kernels = {
+        th.Polynomial(2, 0.7, 1.3): (0.7 * wide @ wide.T + 1.3) ** 2 - 1.3**2,
+        th.Polynomial(3, 0.7, 1.3, squares=True): (0.7 * wide @ wide.T + 1.3) ** 3 - 1.3**3,
+        th.Columns([1, 3]): wide[:, [1, 3]] @ wide[:, [1, 3]].T,
+        th.Product("linear", th.Columns([0, 2])): (wide @ wide.T) * (wide[:, [0, 2]] @ wide[:, [0, 2]].T),
+        th.Product("linear", th.Polynomial(2, 0.7, 1.3)): (wide @ wide.T) * ((0.7 * wide @ wide.T + 1.3) ** 2 - 1.3**2),
+    }
+    for structure, kernel in kernels.items():
+        family = structure.over(columns_of(x, power=0.0))
+        every = np.unique(np.concatenate([found.ids for found in family.top(np.eye(6), 999)]))
+        assert np.allclose(_dense(family, every) @ _dense(family, every).T, kernel, rtol=1e-5, atol=1e-5)
+
+
+def _dense(family: Family, ids: Any) -> Any:
+    indptr, rows, values, scales = family.columns(ids)
+    return sp.csc_matrix((values, rows, indptr), (family.rows, len(ids))).toarray() * scales
+
+
+#: A few columns, by themselves and in products of up to so many.
+FACTORS = st.sampled_from(
+    [
+        (None, 1, 1, False, 1.0, 1.0),
+        ([0, 2, 5], 1, 1, False, 1.0, 1.0),
+        ([2, 4, 6], 1, 1, False, 1.0, 1.0),
+        ([1, 2, 3], 1, 2, True, 0.7, 1.3),
+        (None, 2, 2, False, 2.0, 0.5),
+    ]
+)
+
+
+def product_of(factors: Any, prune: bool) -> th.Product:
+    return th.Product(
+        *(
+            th.Columns(columns)
+            if most == 1
+            else th.Polynomial(most, gamma, r, squares=powers, linear=least == 1, columns=columns)
+            for columns, least, most, powers, gamma, r in factors
+        ),
+        prune=prune,
+    )
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 10_000), KINDS, st.lists(FACTORS, min_size=2, max_size=3), POWERS, st.booleans())
+def test_products_of_families_are_all_of_them_formed(
+    seed: int, kind: str, factors: Any, power: float, weighted: bool
+) -> None:
+    x, rng = some_rows(seed, kind, rows=40, columns=7), np.random.default_rng(seed)
+    weights = rng.uniform(0.5, 2.0, x.shape[0]) if weighted else None
+    residual = rng.normal(size=x.shape[0])
+    parts, formed, squares = reference.factored(x.toarray().astype(float), factors)
+    formed = formed * (1.0 if power == 1 else np.sqrt(squares))
+    scores = dict(zip(parts, scoring.scores(formed, residual, power=power, weights=weights), strict=True))
+    best = np.sort(list(scores.values()))[::-1][:9]
+    answers = []
+    for prune in (True, False):
+        family = product_of(factors, prune).over(columns_of(x, power=power, weights=weights))
+        (found,) = family.top(residual[None, :], 9)
+        assert np.allclose(found.scores, best[: len(found.scores)], rtol=1e-5)
+        assert len(found.scores) >= (best > 1e-9 * best[0]).sum()
+        mine = [term.parts for term in family.expansion(found.ids).terms]
+        assert np.allclose([scores[part] for part in mine], found.scores, rtol=1e-5)
+        assert np.allclose((residual @ _dense(family, found.ids)) ** 2, found.scores, rtol=1e-5)
+        answers.append((found.ids.tolist(), found.scores.tolist()))
+    assert answers[0] == answers[1]
+    assert isinstance(family, ProductFamily)
+    _, keys, bounds, _ = family.look(residual, 3)
+    bound = dict(zip(keys.tolist(), bounds.tolist(), strict=True))
+    for part, score in scores.items():
+        assert all(score <= bound.get(column, 0.0) * (1 + 1e-5) for column in part)
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10_000), KINDS, st.sampled_from([2, 3]), st.booleans(), st.booleans())
-def test_bounds_are_never_below_a_score(seed: int, kind: str, degree: int, unit: bool, weighted: bool) -> None:
+@given(st.integers(0, 10_000), KINDS, st.sampled_from([2, 3]), POWERS, st.booleans())
+def test_bounds_are_never_below_a_score(seed: int, kind: str, degree: int, power: float, weighted: bool) -> None:
     x, rng = some_rows(seed, kind, rows=30, columns=7), np.random.default_rng(seed)
     weights = rng.uniform(0.5, 2.0, x.shape[0]) if weighted else None
     residual = rng.normal(size=x.shape[0])
-    family = th.Polynomial(degree, 0.8, 1.2).over(columns_of(x, unit=unit, weights=weights))
+    family = th.Polynomial(degree, 0.8, 1.2).over(columns_of(x, power=power, weights=weights))
     assert isinstance(family, ProductFamily)
     _, keys, bounds, _ = family.look(residual, 3)
     parts, formed = reference.products(x.toarray().astype(float), degree, powers=degree == 2, linear=False)
-    factors = np.ones(len(parts)) if unit else reference.constants(parts, degree, 0.8, 1.2)
-    scores = scoring.scores(formed * factors, residual, power=float(unit), weights=weights)
+    factors = np.ones(len(parts)) if power == 1 else reference.constants(parts, degree, 0.8, 1.2)
+    scores = scoring.scores(formed * factors, residual, power=power, weights=weights)
     bound = dict(zip(keys.tolist(), bounds.tolist(), strict=True))
     for part, score in zip(parts, scores.tolist(), strict=True):
         assert all(score <= bound.get(column, 0.0) * (1 + 1e-9) for column in part)
@@ -103,6 +172,7 @@ def test_most_is_passed_over() -> None:
     looked = family.report()
     assert looked["entered"] < looked["columns"] / 4
     assert looked["scored"] < 2 * looked["columns"]
+    assert "columns entered (" in show_search(looked)
 
 
 def nonlinear(rows: int = 400, columns: int = 15, seed: int = 0) -> tuple[Any, Any]:
@@ -112,13 +182,13 @@ def nonlinear(rows: int = 400, columns: int = 15, seed: int = 0) -> tuple[Any, A
     return x, np.where(2 * x[:, 3] * x[:, 7] - x[:, 1] ** 2 + x[:, 4] + 0.5 > 0, 1.0, -1.0)
 
 
-@pytest.mark.parametrize("scale", ["norm", None])
+@pytest.mark.parametrize("scale", ["norm", "root", None])
 def test_the_model_is_that_of_all_products_formed(scale: str | None) -> None:
     x, y = nonlinear()
     family = th.Polynomial(2, gamma=0.5, r=2.0)
     found = th.select(x, y, k=12, B=3, method="fgm", family=family, scale=scale, inner_tol=1e-9)
     parts, formed = reference.products(x.astype(float), 2, powers=True)
-    factors = np.ones(len(parts)) if scale else reference.constants(parts, 2, 0.5, 2.0)
+    factors = np.ones(len(parts)) if scale == "norm" else reference.constants(parts, 2, 0.5, 2.0)
     twin = th.select(formed * factors, y, k=12, B=3, method="fgm", scale=scale, inner_tol=1e-9)
     theirs = {parts[int(key)]: weight * factors[int(key)] for key, weight in zip(twin.keys, twin.weights, strict=True)}
     mine = dict(zip([term.parts for term in found.space.expansion.terms], found.weights, strict=True))
@@ -177,7 +247,8 @@ def sparse_file(path: Any, rows: int = 300, classes: int = 2) -> str:
 def test_streamed_is_in_memory_to_the_bit(tmp_path: Any, classes: int) -> None:
     path = sparse_file(tmp_path / "rows.svm", classes=classes)
     settings = {"k": 8, "B": 4, "method": "fgm", "class_weight": {0: 0.5}}
-    for family in (th.Polynomial(2), th.Polynomial(2, prune=False), th.Polynomial(3)):
+    product = th.Product(th.Columns(range(20)), th.Polynomial(2, columns=range(8, 40), squares=False))
+    for family in (th.Polynomial(2), th.Polynomial(2, prune=False), th.Polynomial(3), product):
         whole = th.select(path, family=family, **settings)
         assert whole.provenance["plan"]["columns"] > 60_000
         memory = "250KB" if classes == 2 else "500KB"
@@ -219,6 +290,25 @@ def test_it_predicts_from_a_table(tmp_path: Any) -> None:
     assert (again.predict(str(path)) == y).mean() > 0.6
 
 
+def test_columns_are_chosen_by_name(tmp_path: Any) -> None:
+    path = tmp_path / "rows.csv"
+    rng = np.random.default_rng(0)
+    age, weight = rng.normal(size=(2, 300))
+    city = rng.choice(["Rome", "Oslo"], 300)
+    y = (age * weight + 2 * (city == "Rome") * age > 0).astype(int)
+    rows = [f"{a:.6g},{w:.6g},{c},{label}" for a, w, c, label in zip(age, weight, city, y, strict=True)]
+    path.write_text("\n".join(["age,weight,city,y", *rows]) + "\n")
+    given = {"k": 2, "B": 1, "method": "fgm", "target": "y"}
+    found = th.select(path, family="linear:columns=age * linear:columns=weight|city=Rome", **given)
+    assert sorted(found.names) == ["age × city=Rome", "age × weight"]
+    same = th.select(path, family=th.Product(th.Columns(["age"]), th.Columns(["city=Rome", "weight"])), **given)
+    assert same_model(same, found)
+    with pytest.raises(th.DataError, match="no row has a feature 'wieght'"):
+        th.select(path, family="linear + polynomial:2,columns=age|wieght", **given)
+    with pytest.raises(th.SettingsError, match="there is no column 'age'"):
+        th.select(np.eye(4), [0, 1, 0, 1], k=1, method="fgm", family=th.HIK(columns=["age"]))
+
+
 def test_only_some_columns() -> None:
     x, y = nonlinear()
     found = th.select(x, y, k=5, B=5, method="fgm", family=th.Polynomial(2, columns=[3, 1, 4], linear=False))
@@ -233,6 +323,8 @@ def test_only_some_columns() -> None:
         ("polynomial:2,gamma=-1", "above 0"),
         ("polynomial:2,delta=1", "none of these"),
         ("quadratic", "family is linear"),
+        ("linear * hik:20", "not of HIK"),
+        ("polynomial:5 * polynomial:4", "8 at most"),
         (3, "thresher's families"),
     ],
 )

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import thresher as th
+from tests.families.made import same_model
 from thresher.families.spectrum import Spectrum
 
 
@@ -56,6 +57,45 @@ def test_groups_are_those_of_the_names(by: str, kept: Any, options: Any, tmp_pat
     if by != "position":
         assert {"length": 4, "prefix,letters=2": "GA"}[by] in {kept(name) for name in found.names}
     assert len(found.predict(path)) == 120
+
+
+@pytest.mark.parametrize(
+    "by", ["prefix,letters=2", "prefix,letters=2,by_size=true", "linear + spectrum:prefix,letters=3"]
+)
+def test_streamed_is_in_memory_to_the_bit(by: str, tmp_path: Path) -> None:
+    path = sequences(tmp_path, 500)
+    names = [f"r{i}\t{('no', 'yes', 'perhaps')[i % 2 + (i % 12 == 1)]}\n" for i in range(500)]
+    (tmp_path / "labels.tsv").write_text("".join(names))
+    family = by if "+" in by else f"spectrum:{by}"
+    reading = {"kmer": [1, 2, 4], "labels": str(tmp_path / "labels.tsv")}
+    given = {"k": 4, "B": 1, "method": "fgm", "family": family, "class_weight": {"yes": 2.0}, **reading}
+    whole = th.select(path, **given)
+    again = th.select(path, memory="1MB", batch_rows=23, threads=1, **given)
+    assert whole.classes == ["no", "perhaps", "yes"]
+    assert again.provenance["plan"]["columns"] != whole.provenance["plan"]["columns"]  # streamed: the room there is
+    assert same_model(again, whole)
+
+
+def test_it_resumes_where_it_was_stopped(tmp_path: Path) -> None:
+    path, saved = sequences(tmp_path), tmp_path / "saved"
+    reading = {"kmer": [1, 2, 4], "labels": str(tmp_path / "labels.tsv")}
+    given = {"k": 3, "B": 1, "method": "fgm", "family": "spectrum:prefix,letters=2", **reading}
+    whole = th.select(path, **given)
+
+    def stop(progress: Any) -> None:
+        if progress.passes_done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(th.Interrupted):
+        th.select(path, checkpoint=saved, every=0.0, progress=stop, **given)
+    assert same_model(th.select(path, checkpoint=saved, **given), whole)
+
+
+def test_too_many_groups_are_refused(tmp_path: Path) -> None:
+    path = sequences(tmp_path)
+    reading = {"kmer": 12, "labels": str(tmp_path / "labels.tsv")}
+    with pytest.raises(th.SettingsError, match="group by fewer letters"):
+        th.select(path, k=2, method="fgm", memory="250KB", family="spectrum:prefix,letters=12", **reading)
 
 
 def test_what_is_no_spectrum_is_refused() -> None:

@@ -129,3 +129,42 @@ def test_outsiders_that_share_cells_are_those_of_the_twin(width, lam, lanes):
     twin = SketchedBARDA(d, k, lanes=lanes, eta=eta, lam=lam, cells=cells, signs=signs, width=width)
     loop = make_loop("b-arda-sketch", lanes=lanes, k=k, eta=eta, lam=lam, width=width, seed=5)
     compare_steps("b-arda-sketch", loop, twin, stream(2, 300, d, lanes), d=d, k=k, lanes=lanes)
+
+
+# ── whole groups ─────────────────────────────────────────────────────────────────────────────────
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    method=st.sampled_from(["b-arda", "b-amd"]),
+    seed=st.integers(0, 10**6),
+    groups=st.integers(1, 12),
+    k=st.integers(1, 6),
+    lanes=st.sampled_from([1, 1, 3]),
+    eta=st.sampled_from([0.05, 0.5]),
+    lam=st.sampled_from([0.0, 1e-3, 0.1]),
+    naive=st.booleans(),
+    by_size=st.booleans(),
+)
+def test_whole_groups_are_kept_as_the_twin_keeps_them(method, seed, groups, k, lanes, eta, lam, naive, by_size):
+    d = 30
+    rng = np.random.default_rng(seed)
+    numbers = np.concatenate([np.arange(groups), rng.integers(-1, groups, d - groups)])  # some are in none
+    rng.shuffle(numbers)
+    listed = np.flatnonzero(numbers >= 0)
+    shares = 1.0 / np.bincount(numbers[listed]) if by_size else np.ones(groups)
+    told = ((listed * 7919 + 13).astype(np.uint64), numbers[listed].astype(np.uint32), shares.tolist())
+    loop = make_loop(method, lanes=lanes, k=k, eta=eta, lam=lam, naive=naive, groups=told)
+    twin = TWINS[method](d, k, lanes=lanes, eta=eta, lam=lam, naive=naive, groups=numbers, by_size=by_size)
+    compare_steps("groups", loop, twin, stream(seed, 60, d, lanes), d=d, k=k, lanes=lanes)
+    kept = {numbers[j] for j in np.flatnonzero((twin.w != 0).any(axis=0))}
+    assert kept <= set(loop.table(0, 99)[0].tolist())
+    assert len(loop.table(0, 99)[0]) <= k
+
+
+def test_groups_wait_and_come_in_when_a_kept_one_falls():
+    numbers = np.arange(600) // 2
+    told = ((np.arange(600) * 7919 + 13).astype(np.uint64), numbers.astype(np.uint32), [1.0] * 300)
+    loop = make_loop("b-arda", k=3, lam=0.02, eta=0.3, groups=told)
+    twin = TWINS["b-arda"](600, 3, eta=0.3, lam=0.02, groups=numbers)
+    compare_steps("groups", loop, twin, stream(3, 400, 600, 1), d=600, k=3, lanes=1)

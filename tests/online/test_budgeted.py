@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,12 @@ from hypothesis import strategies as st
 import thresher as th
 from tests.online.test_engine import ROWS, assert_same, learned, whole_batch
 from tests.streams import planted, planted_outputs, write_vw
+from thresher import _native
+from thresher.batch import Batch
 from thresher.errors import SettingsError
 from thresher.online.engine import OnlineEngine, OnlineSettings
 from thresher.online.race import FIRST_HEAT, Race
+from thresher.sources.arrays import SparseSource
 
 METHODS: tuple[dict[str, Any], ...] = (
     {"method": "b-arda"},
@@ -181,7 +185,7 @@ def test_features_are_named_by_another_look(method: str, tmp_path: Path) -> None
 
 
 def test_what_is_known_of_the_features_seen_stays_inside_the_memory() -> None:
-    engine = OnlineEngine(OnlineSettings(k=2, method="b-arda", room=1 << 15))
+    engine = OnlineEngine(OnlineSettings(k=2, method="b-amd", room=1 << 15))
     with pytest.raises(SettingsError, match="no longer fits"):
         for i in range(20):
             batch = whole_batch({})
@@ -248,3 +252,73 @@ def test_engines_under_a_budget_do_not_merge() -> None:
     a, b = learned([0, 50], method="b-arda"), learned([50, ROWS], method="b-arda")
     with pytest.raises(SettingsError, match="cannot be merged"):
         a.merge(b)
+
+
+# ── going over to a sketch ───────────────────────────────────────────────────────────────────────
+
+
+def wide_batch(rows: int = 400, seed: int = 0) -> Any:
+    """Two features that matter, and a few new ones in every row."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice([-1.0, 1.0], rows)
+    fresh = rng.integers(10, 10**9, (rows, 8)).astype(np.uint64)
+    keys = np.concatenate([np.where(y > 0, 1, 2)[:, None].astype(np.uint64), fresh], axis=1)
+    return Batch(np.arange(0, keys.size + 1, 9), keys.ravel(), None, y)
+
+
+def spilling(cuts: list[int], engine: OnlineEngine | None = None, **options: Any) -> OnlineEngine:
+    engine = engine or OnlineEngine(OnlineSettings(k=4, method="b-arda", loss="squared_hinge", room=1 << 16, **options))
+    batch = wide_batch()
+    for a, b in pairwise(cuts):
+        part = batch.take(slice(a, b))
+        engine.step(Batch(part.indptr, part.keys, part.values, batch.y[a:b]))
+    return engine
+
+
+@pytest.mark.parametrize("options", [{}, {"lam": 0.01, "eta": 0.3}], ids=str)
+def test_a_full_memory_goes_over_to_a_sketch_at_the_same_row_always(
+    options: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    whole = spilling([0, 400], **options)
+    assert 0 < whole.spilled_at < 400
+    assert "share 2048 cells" in caplog.text
+    assert whole.approximate
+    assert {1, 2} <= set(whole.selected().keys.tolist())
+    assert_same(spilling([0, 3, 77, 301, 400], **options), whole)
+    for at in (20, whole.spilled_at, whole.spilled_at + 1, 300):
+        half = spilling([0, at], **options)
+        again = OnlineEngine.from_state(half.settings, half.state())
+        assert_same(again, half)
+        spilling([at, 400], again)
+        assert_same(again, whole)
+
+
+def test_what_was_exact_goes_into_the_sketch() -> None:
+    """As if the sketch had been there from the start, but for the rounding of single precision."""
+    settings = {"k": 30, "method": "b-arda", "loss": "squared_hinge", "eta": 0.1}
+    spilled = OnlineEngine(OnlineSettings(**settings, room=1 << 18))
+    sketched = OnlineEngine(OnlineSettings(**settings, sketch=(1, spilled.settings.spill_width)))
+    x, y = planted(rows=300, width=30, support=(3, 4))  # all features are kept from when they come
+    for engine in (spilled, sketched):
+        for batch, _ in SparseSource(x, y).batches():
+            engine.step(batch)
+    _native.dual_spill(spilled._loop)
+    a, b = spilled.selected(), sketched.selected()
+    assert a.keys.tolist() == b.keys.tolist()
+    np.testing.assert_allclose(a.weights, b.weights, rtol=1e-6)
+
+
+def test_a_file_beyond_the_memory_is_told_as_approximate(tmp_path: Path) -> None:
+    path = tmp_path / "rows.vw"
+    path.write_text(
+        "".join(
+            f"{y:g} | {'good' if y > 0 else 'bad'} {' '.join(f'once-{100 * i + j}' for j in range(100))}\n"
+            for i, y in enumerate(np.random.default_rng(0).choice([-1, 1], 500))
+        )
+    )
+    found = th.select(path, k=8, method="b-arda", memory="3MB")
+    assert found.provenance["approximate"]
+    assert 0 < found.provenance["exact_steps"] < 500
+    assert {"good", "bad"} <= set(found.names)
+    assert found.named == len(found)
+    assert "approximate" not in th.select(path, k=8, method="b-arda", memory="64MB").provenance

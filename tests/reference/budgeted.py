@@ -4,7 +4,8 @@ Notes
 -----
 Every class holds weights :math:`W`, lanes x d, and learns one example at a time by ``step(x, slopes)``: the gradient of
 the loss in a lane's weights is :math:`g = \text{slope} \cdot x`. Ties go to the smaller position, and with several
-lanes ``split`` gives every lane a budget of its own; otherwise what features are ranked by adds up over lanes.
+lanes ``split`` gives every lane a budget of its own; otherwise what features are ranked by adds up over lanes. With
+``groups`` it adds up over the members of a group too, and the budget is one of groups.
 
 Zhai, Wang, Koriche, Gao, "Online Feature Selection by Adaptive Sub-gradient Methods", ECML 2018.
 """
@@ -23,9 +24,12 @@ def strongest(rank, budget):
 class Budgeted:
     """What the methods share: weights, the truncation, and the number of steps."""
 
-    def __init__(self, d, budget, *, lanes=1, eta=1.0, lam=0.0, delta=1e-2, split=False, naive=False):
+    def __init__(
+        self, d, budget, *, lanes=1, eta=1.0, lam=0.0, delta=1e-2, split=False, naive=False, groups=None, by_size=False
+    ):
         self.budget, self.eta, self.lam, self.delta = budget, eta, lam, delta
         self.split, self.naive = split, naive
+        self.groups, self.by_size = groups, by_size  # the number of each position's group, -1 for none
         self.w = np.zeros((lanes, d))
         self.z = self.w.copy()  # before the truncation
         self.t = 0
@@ -33,11 +37,20 @@ class Budgeted:
     def truncate(self, z, rank):
         """Weights of the features of highest rank; ``rank`` is lanes x d."""
         self.z = z
-        if self.split:
+        if self.groups is not None:
+            masks = np.broadcast_to(self.strongest_groups(rank.sum(axis=0)), z.shape)
+        elif self.split:
             masks = np.stack([strongest(row, self.budget) for row in rank])
         else:
             masks = np.broadcast_to(strongest(rank.sum(axis=0), self.budget), z.shape)
         self.w = np.where(masks, z, 0.0)
+
+    def strongest_groups(self, rank):
+        """A mask of the members of the ``budget`` groups of the largest sum (or mean) of ranks."""
+        there = self.groups >= 0
+        sizes = np.bincount(self.groups[there])
+        sums = np.bincount(self.groups[there], weights=rank[there]) / (sizes if self.by_size else 1)
+        return there & strongest(sums, self.budget)[self.groups]
 
 
 class BARDA(Budgeted):

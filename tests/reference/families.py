@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from itertools import combinations, combinations_with_replacement
 from typing import Any
 
@@ -28,6 +29,24 @@ def constants(parts: list[tuple[int, ...]], degree: int, gamma: float, r: float)
         ways = math.factorial(degree) / math.factorial(left) / math.prod(map(math.factorial, Counter(part).values()))
         squares.append(ways * gamma ** len(part) * r**left)
     return np.sqrt(squares)
+
+
+def factored(x: Array, factors: Sequence[tuple[Any, ...]]) -> tuple[list[tuple[int, ...]], Array, Array]:
+    """Products of one element of each factor (columns, least, most, powers, gamma, r): their parts, their columns and
+    the squares of their constants, which of one product that comes about in several ways are added up."""
+    found: dict[tuple[int, ...], float] = {(): 1.0}
+    for columns, least, most, powers, gamma, r in factors:
+        choose = combinations_with_replacement if powers else combinations
+        chosen = range(x.shape[1]) if columns is None else columns
+        mine = [part for size in range(least, most + 1) for part in choose(chosen, size)]
+        squares = constants(mine, most, gamma, r) ** 2
+        before, found = found, {}
+        for one, square in before.items():
+            for part, mine_squared in zip(mine, squares, strict=True):
+                whole = tuple(sorted(one + part))
+                found[whole] = found.get(whole, 0.0) + square * float(mine_squared)
+    parts = list(found)
+    return parts, np.stack([x[:, list(part)].prod(axis=1) for part in parts], axis=1), np.array(list(found.values()))
 
 
 def steps(x: Array, bins: int, power: float = 1.0) -> Array:

@@ -14,9 +14,15 @@ from hypothesis import strategies as st
 
 import thresher as th
 from tests.reference.kernels import exact
+from thresher import _native
+from thresher.families.drawn_columns import DrawnColumns
+from thresher.families.rows import RowStore
 from thresher.sources.scan import as_source
+from thresher.space import Drawn, FeatureSpace
 from thresher.working_set.rf_run import sparse_rf_run
+from thresher.working_set.rf_settings import SparseRFSettings
 from thresher.working_set.run import RunSettings
+from thresher.working_set.sparse_rf import SparseRFEngine
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, size=(300, 3)).astype(np.float32)
@@ -135,9 +141,73 @@ def test_stopped_and_resumed_it_ends_at_the_same_bits(tmp_path: Path, loss: str,
         made(SIGNS, how, **{**given, "lam": 0.7}).run()
 
 
-def test_memory_that_does_not_do() -> None:
-    with pytest.raises(th.SettingsError, match="memory"):
+def engine_of(loss: str, room: int | None, part: int | None, *, outputs: int = 1, k: int | None = None) -> Any:
+    """An engine over 2,500 rows, not a whole number of stripes, with room for so many columns."""
+    rng = np.random.default_rng(5)
+    x = rng.uniform(-1, 1, size=(2500, 3)) * (rng.random((2500, 3)) < 0.8)
+    rows = sp.csr_matrix(x.astype(np.float32))
+    store = RowStore()
+    for first in range(0, 2500, 700):
+        some = rows[first : first + 700]
+        store.add(some.indptr.astype(np.int64), some.indices.astype(np.uint64), some.data)
+    signal = np.sin(3 * x[:, 0]) * x[:, 1] + 0.1 * rng.normal(size=2500)
+    targets = np.stack([signal, -signal + 0.3 * x[:, 2]])[:outputs]
+    given_ = SparseRFSettings(loss=loss, lam=2.0, draws=12, rounds=3, k=k)
+    team = _native.Team(2)
+    space = FeatureSpace("column", 3).with_drawn(Drawn("gaussian"))
+    family = DrawnColumns(space, store, team, room=None if room is None else room * 4 * 2500, part=part)
+    y = targets if loss == "squared" else np.where(targets > 0, 1.0, -1.0)
+    return SparseRFEngine(family, given_, y, np.ones(2500), team)
+
+
+@pytest.mark.parametrize(
+    ("loss", "outputs", "k"), [("squared", 1, None), ("squared_hinge", 2, 9), ("logistic", 1, None)]
+)
+def test_columns_made_again_are_the_same_bits(loss: str, outputs: int, k: int | None) -> None:
+    plain = engine_of(loss, None, None, outputs=outputs, k=k)
+    while plain.step():
+        pass
+    wanted = plain.found()
+    for room, part in ((0, 1), (7, 8 * 1024 * 20), (19, None)):  # none in memory; some; those of a round, and some
+        engine = engine_of(loss, room, part, outputs=outputs, k=k)
+        engine.step()
+        other = engine_of(loss, 5, 1, outputs=outputs, k=k)
+        other.restore(engine.state())  # and wherever they were before
+        while other.step():
+            assert sum(problem.column_bytes for problem in other.problems) <= 5 * 4 * 2500
+        found = other.found()
+        assert found.keys.tolist() == wanted.keys.tolist()
+        assert found.weights.tobytes() == wanted.weights.tobytes()
+        assert found.shifts.tobytes() == wanted.shifts.tobytes()
+
+
+def test_a_file_larger_than_memory_is_read_again_to_the_same_bits(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    x = rng.uniform(-1, 1, size=(15_000, 16))
+    y = np.where(x[:, 0] * x[:, 1] > 0, 1, -1)
+    path = tmp_path / "rows.svm"
+    np.savetxt(path, np.column_stack([y, x]), fmt="%d " + " ".join(f"{j}:%.4f" for j in range(16)))
+    given_ = {"method": "sparse-rf", "draws": 5, "rounds": 2, "lam": 20.0, "gamma": "scale"}
+    plain = th.select(path, **given_)
+    small = th.select(path, memory="3MB", batch_rows=1000, **given_)
+    plan = small.provenance["plan"]
+    assert plan["inputs"] == 0  # a batch would not fit
+    assert plan["columns"] < 4 * 15_000 * len(small) > 0
+    assert plan["total"] <= plan["memory"]
+    assert small.keys.tolist() == plain.keys.tolist()
+    assert small.weights.tobytes() == plain.weights.tobytes()
+    assert small.names == plain.names
+
+
+def test_memory_that_does_not_do(tmp_path: Path) -> None:
+    with pytest.raises(th.SettingsError, match=r"300 rows take .* give about .* of memory"):
         th.select(X, SIGNS, memory="4kB", **SMALL)
+    with pytest.raises(th.SettingsError, match=r"functions kept so far .* larger lam"):
+        th.select(X, SIGNS, memory="1.6MB", method="sparse-rf", draws=20, rounds=20, lam=1e-3)
+    rows = [f"1 1:{i}" for i in range(20_000)]
+    (tmp_path / "long.svm").write_text("\n".join(rows))
+    with pytest.raises(th.SettingsError, match="rows take"):  # as soon as it is known, not at the end
+        th.select(tmp_path / "long.svm", memory="2MB", **SMALL)
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ def run(sets: tuple[str, ...] = SETS) -> str:
             "PROX-SLR": fgm_points(data, [{"k": k, "loss": "logistic"} for k in asked]),
             "norm": fgm_points(data, [{"k": k, "scale": "norm"} for k in asked]),
             "root, C = 0.1": fgm_points(data, [{"k": k, **PREDICTING} for k in asked]),
+            "root, refit": fgm_points(data, [{"k": k, **PREDICTING, "refit": 0.1} for k in asked]),
             "l1-SVM": l1_points("l1-SVM", data, smallest * np.geomspace(1.5, 5000.0, 12)),
         }
         head = ["method", *map(str, COUNTS)]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
-import numpy as np
-
 from benchmarks.harness import table
-from benchmarks.sparse_rf import ALL, Case, scored, sparse
+from benchmarks.sparse_rf import EVERY, MACHINE, OURS, result
+from benchmarks.sparse_rf_cases import cases
 from benchmarks.sparse_rf_data import MISSING, load
-from benchmarks.sparse_rf_rivals import all_random_features, kernel_machine
 
 
 class Paper(NamedTuple):
@@ -20,27 +19,26 @@ class Paper(NamedTuple):
     sparse: tuple[int, float, float, float]
 
 
-def section(name: str, cells: dict[str, tuple[Case, Paper]], *, classes: bool) -> str:
+def section(name: str, cells: Mapping[str, Paper], *, classes: bool) -> str:
     """The rows of one data set."""
     data = load(name)
     if data is None:
         return f"**{name}** {MISSING}"
-    if classes:
-        data = data._replace(y=np.where(data.y > 0, 1.0, -1.0))
     lines = []
-    for kernel, (case, paper) in cells.items():
-        fits = {
-            "kernel machine": (kernel_machine(case.kernel, case.gamma, data.x, data.y, classes=classes), paper.kernel),
-            "RF": (all_random_features(case.kernel, case.gamma, data.x, data.y, ALL), paper.every),
-            "Sparse-RF": (sparse(case, data, classes=classes), paper.sparse),
+    for kernel, paper in cells.items():
+        case = cases()[name, kernel]
+        what = f"{kernel}, gamma = {case.gamma:g}, λ_N = {case.lam:g}"
+        methods = {
+            "kernel machine": (MACHINE, paper.kernel),
+            "RF": (EVERY, paper.every),
+            "Sparse-RF": (OURS, paper.sparse),
         }
-        for method, (fit, theirs) in fits.items():
-            score, seconds = scored(fit, data, classes=classes)
-            mine = [fit.functions, f"{score:.4f}", f"{fit.seconds:.1f}", f"{seconds:.3f}"]
-            lines.append([f"{kernel}, gamma = {case.gamma:g}", method, *mine, *theirs])
-    what = "accuracy" if classes else "RMSE"
-    ours = ["size", what, "training, s", "prediction, s"]
+        for method, (called, theirs) in methods.items():
+            one = result(name, kernel, called, classes=classes)
+            mine = [one.functions, f"{one.score:.4f}", f"{one.training:.1f}", f"{one.prediction:.3f}"]
+            lines.append([what, method, *mine, *theirs])
+    score_name = "accuracy" if classes else "RMSE"
+    ours = ["size", score_name, "training, s", "prediction, s"]
     header = ["kernel", "method", *ours, *(f"paper: {column}" for column in ours)]
-    settings = ", ".join(f"{case.lam:g} ({kernel})" for kernel, (case, _) in cells.items())
-    title = f"**{name}**, {len(data.x)} rows to learn from, {len(data.test)} to test on; λ_N of Sparse-RF {settings}"
+    title = f"**{name}**, {len(data.x)} rows to learn from, {len(data.test)} to test on"
     return f"{title}\n\n{table(header, lines)}"

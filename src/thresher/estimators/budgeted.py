@@ -59,6 +59,9 @@ class BudgetedClassifier(Budgeted, OnlineClassifier):
         Learn a constant too.
     truncation : {"adaptive", "naive"}
         Rank by weight and evidence, or by |weight| alone, which the paper argues against.
+    groups : Groups, sequence, array, path or "source", optional
+        Of ``b-arda`` and ``b-amd``: features that are kept or left together; ``k`` then counts groups. See
+        `thresher.select`.
     per_class : bool
         With several classes, k features for each rather than k for all of them together.
     class_weight : dict or "balanced", optional
@@ -114,6 +117,7 @@ class BudgetedClassifier(Budgeted, OnlineClassifier):
         random_state: Any = None,
         intercept: bool = True,
         truncation: str = "adaptive",
+        groups: Any = None,
         per_class: bool = False,
         class_weight: Mapping[Any, float] | str | None = None,
     ) -> None:
@@ -131,6 +135,7 @@ class BudgetedClassifier(Budgeted, OnlineClassifier):
         self.random_state = random_state
         self.intercept = intercept
         self.truncation = truncation
+        self.groups = groups
         self.per_class = per_class
         self.class_weight = class_weight
 
@@ -169,6 +174,9 @@ class BudgetedRegressor(Budgeted, OnlineRegressor):
         Learn a constant too.
     truncation : {"adaptive", "naive"}
         Rank by weight and evidence, or by |weight| alone, which the paper argues against.
+    groups : Groups, sequence, array, path or "source", optional
+        Of ``b-arda`` and ``b-amd``: features that are kept or left together; ``k`` then counts groups. See
+        `thresher.select`.
 
     Attributes
     ----------
@@ -212,6 +220,7 @@ class BudgetedRegressor(Budgeted, OnlineRegressor):
         random_state: Any = None,
         intercept: bool = True,
         truncation: str = "adaptive",
+        groups: Any = None,
     ) -> None:
         self.k = k
         self.method = method
@@ -227,3 +236,4 @@ class BudgetedRegressor(Budgeted, OnlineRegressor):
         self.random_state = random_state
         self.intercept = intercept
         self.truncation = truncation
+        self.groups = groups

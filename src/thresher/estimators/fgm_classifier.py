@@ -28,7 +28,8 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         More than two classes are learned each against the rest.
     family : str or family
         Where features come from: ``"linear"``, the columns; ``"polynomial:2"``, ``"hik:100"``, ``"additive:chi2"`` and
-        others by name; or one of `thresher.Groups`, `Tree`, `Polynomial`, `HIK`, `Additive`, `Spectrum`, `Union`.
+        others by name; or one of `thresher.Columns`, `Groups`, `Tree`, `Polynomial`, `HIK`, `Additive`, `Spectrum`,
+        `Product`, `Union`.
     scale : {"norm", "root", None}
         ``norm``: columns are scaled alike, in the scores and in the small problems: finds what is rare too. None: the
         paper's form. ``root``: half way between, which predicts best on words and pixels (with a ``C`` of 0.1).

@@ -95,7 +95,8 @@ class SparseRFClassifier(BatchClassifier, SparseRFEstimator):
     class_weight : dict or "balanced", optional
         Importance of each class.
     memory : str or int, optional
-        What the rows and a round's columns may take.
+        What the fit may take; unasked as much as it comes to. With less, columns are made again whenever they are
+        looked at, and rows of files read again: slower, and the same answer.
     threads : int
         0: all cores. The answer does not depend on it.
     random_state : int, RandomState or None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,12 @@ from thresher import _native
 from thresher.errors import SettingsError
 from thresher.expansion import Coordinate
 from thresher.families.blocked import ColumnBlocks
+from thresher.families.chosen import Column, check_positions, chosen_columns, keys_of, names_in
 from thresher.families.family import Family, Floats
 from thresher.families.mapped import BlockedGroups, MappedFamily
 from thresher.families.stored import StoredColumns
-from thresher.families.structure import Structure, check_scale, chosen_columns
+from thresher.families.structure import Structure
+from thresher.space import FeatureSpace
 
 if TYPE_CHECKING:
     from thresher.working_set.settings import FGMSettings
@@ -26,12 +28,13 @@ if TYPE_CHECKING:
 class KernelFamily(Structure):
     """What additive kernels share: a group for each column, taken or left as a whole."""
 
-    columns: Sequence[int] | None
+    columns: Sequence[Column] | None
+
+    def names(self) -> tuple[str, ...]:
+        return names_in(self.columns)
 
     def check(self, size: int | None, settings: FGMSettings) -> None:
-        check_scale(settings.power)
-        if size is not None and self.columns is not None and max(self.columns) >= size:
-            raise SettingsError(f"groups of column {max(self.columns)}, and columns go from 0 to {size - 1}")
+        check_positions(self.columns, size, "groups")
 
     def over(self, columns: StoredColumns) -> MappedFamily:
         columns.check()
@@ -66,8 +69,8 @@ class HIK(KernelFamily):
         Of each column.
     power : float
         1 is the histogram intersection kernel.
-    columns : sequence of int, optional
-        Only these columns, given by position (keys, in general).
+    columns : sequence of int or str, optional
+        Only these columns, given by position (keys, in general) or by name.
 
     Examples
     --------
@@ -82,7 +85,7 @@ class HIK(KernelFamily):
 
     bins: int = 100
     power: float = 1.0
-    columns: Sequence[int] | None = None
+    columns: Sequence[Column] | None = None
 
     def __post_init__(self) -> None:
         if type(self.bins) is not int or not 1 <= self.bins <= 10_000:
@@ -91,11 +94,14 @@ class HIK(KernelFamily):
             raise SettingsError(f"the power of |x| is above 0, not {self.power}")
         object.__setattr__(self, "columns", chosen_columns(self.columns))
 
+    def at(self, space: FeatureSpace) -> HIK:
+        return replace(self, columns=keys_of(self.columns, space))
+
     def fingerprint(self) -> str:
         return repr(self)
 
     def map_of(self, value_range: tuple[float, float]) -> dict[str, Any]:
-        return {"bins": self.bins, "power": float(self.power)}
+        return {"bins": self.bins, "exponent": float(self.power)}
 
     def coordinates(self, largest: float, value_range: tuple[float, float]) -> list[Coordinate]:
         thresholds = [(b - 0.5) / self.bins * largest for b in range(1, self.bins + 1)]
@@ -181,8 +187,8 @@ class Additive(KernelFamily):
         5 makes groups of 11.
     gamma : float
         Of the Gaussian.
-    columns : sequence of int, optional
-        Only these columns, given by position (keys, in general).
+    columns : sequence of int or str, optional
+        Only these columns, given by position (keys, in general) or by name.
 
     Examples
     --------
@@ -197,7 +203,7 @@ class Additive(KernelFamily):
     kernel: str = "gaussian"
     order: int = 5
     gamma: float = 1.0
-    columns: Sequence[int] | None = None
+    columns: Sequence[Column] | None = None
 
     def __post_init__(self) -> None:
         if self.kernel not in KERNELS:
@@ -207,6 +213,9 @@ class Additive(KernelFamily):
         if not (self.gamma > 0 and math.isfinite(self.gamma)):
             raise SettingsError(f"gamma is above 0, not {self.gamma}")
         object.__setattr__(self, "columns", chosen_columns(self.columns))
+
+    def at(self, space: FeatureSpace) -> Additive:
+        return replace(self, columns=keys_of(self.columns, space))
 
     def fingerprint(self) -> str:
         return repr(self)

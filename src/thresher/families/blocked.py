@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.batch import Batch
-from thresher.families.family import Floats, Ids
+from thresher.families.family import Columns, Family, Floats, Ids, Proposal, best_of
 from thresher.families.stored import StoredColumns
 from thresher.sources.combine import ReadAhead
 from thresher.sources.scan import is_file_source
@@ -79,6 +80,16 @@ class ColumnBlocks:
         total = float(self.weights.sum())
         return StoredColumns(store, self.team, power=self.power, total=total, weights=self.weights)
 
+    def keys(self, wanted: Callable[[Ids], NDArray[np.bool_]]) -> Ids:
+        """The keys that ``wanted`` says yes to, rising; a reading."""
+        found = np.empty(0, np.uint64)
+        for batch, _ in self.source.batches(self.batch_rows):
+            keys = np.unique(batch.keys)
+            found = np.union1d(found, keys[wanted(keys)])
+            self._tell(batch)
+        self.passes += 1
+        return found
+
     def value_range(self) -> tuple[float, float]:
         """The smallest and the largest value, zero included; a reading."""
         least = most = 0.0
@@ -87,3 +98,26 @@ class ColumnBlocks:
             least, most = min(least, float(values.min(initial=0.0))), max(most, float(values.max(initial=0.0)))
         self.passes += 1
         return least, most
+
+
+class BlockedColumns(Family):
+    """Single features, as `StoredColumns` has them, a block at a time."""
+
+    def __init__(self, blocks: ColumnBlocks) -> None:
+        self.blocks = blocks
+        self.rows = blocks.rows
+        self.bytes = blocks.memory
+
+    def top(self, residuals: Floats, most: int) -> list[Proposal]:
+        parts = [block.top(residuals, most) for block in self.blocks]
+        return [best_of(proposals, most) for proposals in zip(*parts, strict=True)]
+
+    def columns(self, ids: Ids) -> Columns:
+        return self.blocks.load(np.unique(ids)).columns(ids)
+
+    def squared_sums(self, residuals: Floats, keys: Ids) -> Floats:
+        """`StoredColumns.squared_sums`: every key is in one block, and nothing in the others."""
+        sums = np.zeros((len(residuals), len(keys)))
+        for block in self.blocks:
+            sums += block.squared_sums(residuals, keys)
+        return sums

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,11 +23,11 @@ class Proposal(NamedTuple):
 
 
 def best_of(parts: Sequence[Proposal], most: int) -> Proposal:
-    """The best of several proposals; what is in more than one counts once."""
-    ids, first = np.unique(np.concatenate([part.ids for part in parts]), return_index=True)
-    scores = np.concatenate([part.scores for part in parts])[first]
-    order = np.lexsort((ids, -scores))[:most]
-    return Proposal(ids[order], scores[order])
+    """The best of several proposals; what is in more than one counts once, with its best score."""
+    ids, scores = np.concatenate([part.ids for part in parts]), np.concatenate([part.scores for part in parts])
+    order = np.lexsort((ids, -scores))
+    first = np.sort(np.unique(ids[order], return_index=True)[1])[:most]
+    return Proposal(ids[order][first], scores[order][first])
 
 
 class Columns(NamedTuple):
@@ -48,6 +48,12 @@ class WholeColumns(NamedTuple):
     """Columns for a solver, without zeros to leave out: columns x rows, each times its scale."""
 
     values: NDArray[np.float32]
+    scales: Floats
+
+
+class MadeColumns(NamedTuple):
+    """Columns for a solver that are not in memory: it has them made whenever it looks at them."""
+
     scales: Floats
 
 
@@ -79,8 +85,8 @@ class Family(ABC):
         """What the features of these keys are made of; None where they are features of the data."""
         return None
 
-    def report(self) -> dict[str, Any]:
-        """What the analyses so far looked at, for people; nothing where that is simply everything."""
+    def report(self) -> dict[str, int]:
+        """What the analyses so far looked at, see `show_search`; nothing where that is simply everything."""
         return {}
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -90,3 +96,11 @@ class Family(ABC):
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         """Know again what the family that gave ``state`` knew."""
         return
+
+
+def show_search(looked_at: Mapping[str, int]) -> str:
+    """What analyses looked at: of how many ``columns``, all analyses together, how many were ``entered``, since they
+    could have a product among the best, and how many products were ``scored``."""
+    columns, entered, scored = (looked_at[name] for name in ("columns", "entered", "scored"))
+    passed = 100 * (1 - entered / max(columns, 1))
+    return f"{entered:,} of {columns:,} columns entered ({passed:.4g} % passed over), {scored:,} scores formed"

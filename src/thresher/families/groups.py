@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from thresher.errors import SettingsError
+from thresher.families.blocked import BlockedColumns, ColumnBlocks
 from thresher.families.family import Columns, Family, Floats, Ids, Proposal
+from thresher.families.group_file import read_groups
 from thresher.families.stored import StoredColumns
 from thresher.families.structure import Grouped
 
@@ -21,9 +24,10 @@ class Groups(Grouped):
 
     Parameters
     ----------
-    groups : sequence of sequences of int, or array
+    groups : sequence of sequences of int, array, or path
         The members of each group, as columns by position (keys, in general); or, as an array, the number of the
-        group that each column belongs to. Groups are known by their place in it.
+        group that each column belongs to; or a file with a line of members for each group. Groups are known by their
+        place in it.
     overlap : bool
         Whether a feature may be in several groups: it then counts in each of them as if it were there several times
         (no data is copied), and the model has the sum of its weights.
@@ -65,31 +69,42 @@ class Groups(Grouped):
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
+    def fingerprint(self) -> str:
+        return f"{super().fingerprint()}{':by_size' * self.by_size}"
+
     def check(self, size: int | None, settings: FGMSettings) -> None:
+        self.check_fit(size, settings.k)
+
+    def check_fit(self, size: int | None, k: int) -> None:
+        """Raise unless these are groups of ``size`` columns (None: unknown), and at least ``k``."""
         if size is not None and int(self.keys.max()) >= size:
             group = int(np.searchsorted(self.indptr, int(self.keys.argmax()), side="right")) - 1
             raise SettingsError(f"group {group} holds column {self.keys.max()}, and columns go from 0 to {size - 1}")
-        if settings.k > len(self):
-            raise SettingsError(f"k = {settings.k} groups of {len(self)}: ask for no more than there are")
+        if k > len(self):
+            raise SettingsError(f"k = {k} groups of {len(self)}: ask for no more than there are")
 
-    def over(self, columns: StoredColumns) -> Family:
+    def over(self, columns: StoredColumns | BlockedColumns) -> Family:
         return GroupFamily(self, columns)
+
+    def streamed(self, blocks: ColumnBlocks) -> Family:
+        return self.over(BlockedColumns(blocks))
 
 
 class GroupFamily(Family):
     """The groups of a data's columns: scores are sums over their features."""
 
-    def __init__(self, groups: Groups, columns: StoredColumns) -> None:
+    def __init__(self, groups: Groups, columns: StoredColumns | BlockedColumns) -> None:
         self.groups = groups
         self.single = columns
         self.rows = columns.rows
         self.bytes = columns.bytes
 
     def top(self, residuals: Floats, most: int) -> list[Proposal]:
-        return [self._top(residual, most) for residual in residuals]
+        return [self._top(squares, most) for squares in self.single.squared_sums(residuals, self.groups.keys)]
 
-    def _top(self, residual: Floats, most: int) -> Proposal:
-        scores = np.add.reduceat(self.single.squared_sums(residual, self.groups.keys), self.groups.indptr[:-1])
+    def _top(self, squares: Floats, most: int) -> Proposal:
+        """The best groups by the scores of their members."""
+        scores = np.add.reduceat(squares, self.groups.indptr[:-1])
         if self.groups.by_size:
             scores = scores / np.diff(self.groups.indptr)
         order = np.argsort(-scores, kind="stable")[:most]  # ties to the smaller number
@@ -106,20 +121,34 @@ class GroupFamily(Family):
         return starts, np.concatenate(parts) if parts else np.empty(0, np.uint64)
 
 
+def as_groups(told: Any) -> Groups:
+    """Groups as a user says them: `Groups`, what these are made of, or a file with a line each."""
+    if isinstance(told, Groups):
+        return told
+    return Groups(told)
+
+
 def _members(groups: Any) -> tuple[np.ndarray[Any, np.dtype[np.int64]], Ids]:
     if isinstance(groups, Mapping):
         raise SettingsError("groups are a sequence of groups, or the number of each column's group: no mapping")
+    if isinstance(groups, (str, os.PathLike)):
+        groups = read_groups(groups)
     if isinstance(groups, np.ndarray) and groups.ndim == 1 and groups.dtype.kind in "iu":
         if len(groups) and groups.min() < 0:
             raise SettingsError(f"the number of a group is negative: {groups.min()}")
         order = np.argsort(groups, kind="stable")
         counts = np.bincount(groups) if len(groups) else np.empty(0, np.int64)
         return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), order.astype(np.uint64)
-    if not isinstance(groups, (Sequence, np.ndarray)) or isinstance(groups, str):
+    if not isinstance(groups, (Sequence, np.ndarray)):
         raise SettingsError(f"groups are a sequence of groups of columns, not {type(groups).__name__}")
-    parts = [np.asarray(group) for group in groups]
+    parts = [np.array(group, np.uint64) if _keys(group) else np.asarray(group) for group in groups]
     for number, part in enumerate(parts):
         if part.ndim != 1 or (len(part) and part.dtype.kind not in "iu") or (part.size and int(part.min()) < 0):
             raise SettingsError(f"group {number} is no list of columns by position: {part.tolist()!r}")
     starts = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
     return starts, np.concatenate([*parts, np.empty(0, np.uint64)]).astype(np.uint64)
+
+
+def _keys(group: Any) -> bool:
+    """Whether this is a list of keys, of which some are too large for the integers that NumPy would take."""
+    return isinstance(group, list) and all(isinstance(key, int) and 0 <= key < 2**64 for key in group)

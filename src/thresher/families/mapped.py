@@ -69,7 +69,7 @@ class MappedFamily(KernelGroups):
         self.rows = columns.rows
         self.bytes = columns.bytes
         only = None if kernel.columns is None else np.array(kernel.columns, np.uint64)
-        how = kernel.map_of(value_range) | {"salt": self.salt, "unit": columns.unit, "team": columns.team}
+        how = kernel.map_of(value_range) | {"salt": self.salt, "power": columns.power, "team": columns.team}
         self._groups = _native.MappedColumns(columns.store, columns.weights, only, **how)
 
     def top(self, residuals: Floats, most: int) -> list[Proposal]:
@@ -79,7 +79,7 @@ class MappedFamily(KernelGroups):
         ids, scores, columns = self._groups.top(residual, most, self.single.team)
         for key, column in zip(ids.tolist(), columns.tolist(), strict=True):
             self.known[key] = column, self._largest(column)
-        return Proposal(ids, self.single.total * scores if self.single.unit else scores)
+        return Proposal(ids, self.single.total**self.single.power * scores)
 
     def _largest(self, column: int) -> float:
         return self._groups.largest(column) if "bins" in self.kernel.map_of(self.value_range) else 0.0
@@ -87,10 +87,9 @@ class MappedFamily(KernelGroups):
     def columns(self, ids: Ids) -> Columns:
         known = [self.known[key] for key in ids.tolist()]
         indptr, rows, values, squares = self._groups.take(np.array([column for column, _ in known], np.uint64))
-        if self.single.unit:
-            return Columns(indptr, rows, values, scales_of(squares, self.single.total, 1.0))
-        scales = self.kernel.scales(np.array([largest for _, largest in known]))
-        return Columns(indptr, rows, values, np.repeat(scales, self.width))
+        counts = self.kernel.scales(np.array([largest for _, largest in known])) ** (1 - self.single.power)
+        scales = scales_of(squares, self.single.total, self.single.power) * np.repeat(counts, self.width)
+        return Columns(indptr, rows, values, scales)
 
 
 class BlockedGroups(KernelGroups):

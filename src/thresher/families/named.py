@@ -1,4 +1,5 @@
-"""Families by name, as they are written on the command line: ``polynomial:2,gamma=4,r=1``, ``linear + hik:100``."""
+"""Families by name, as they are written on the command line: ``polynomial:2,gamma=4,r=1``, ``linear + hik:100``,
+``groups:FILE``, ``linear:columns=0-9 * linear:columns=age|bmi``."""
 
 from __future__ import annotations
 
@@ -8,17 +9,24 @@ from typing import Any
 
 from thresher.errors import SettingsError
 from thresher.families.additive import HIK, Additive
+from thresher.families.columns import Columns
+from thresher.families.groups import Groups
 from thresher.families.polynomial import Polynomial
+from thresher.families.product import Product
 from thresher.families.spectrum import Spectrum
 from thresher.families.structure import Structure
+from thresher.families.tree import Tree
 from thresher.families.union import Union
 
 #: The families that can be written, and which of their settings goes without a name.
 NAMED: dict[str, tuple[Callable[..., Structure], str]] = {
+    "linear": (Columns, "columns"),
     "polynomial": (Polynomial, "degree"),
     "hik": (HIK, "bins"),
     "additive": (Additive, "kernel"),
     "spectrum": (Spectrum, "by"),
+    "groups": (Groups, "groups"),
+    "tree": (Tree, "groups"),
 }
 
 
@@ -31,13 +39,19 @@ def structure_of(family: str | Structure) -> Structure | None:
     names = [name.strip() for name in family.split("+")]
     if len(names) > 1:
         return Union(*names)
+    factors = [name.strip() for name in names[0].replace("×", "*").split("*")]
+    if len(factors) > 1:
+        return Product(*factors)
     return None if names[0] == "linear" else _named(names[0])
 
 
 def _named(text: str) -> Structure:
     name, _, rest = text.partition(":")
     if name not in NAMED:
-        raise SettingsError(f"family is linear, {', '.join(NAMED)} or one of thresher's families, not {text!r}")
+        raise SettingsError(
+            f"family is {', '.join(NAMED)}, several with + (beside each other) or * (times each other), or one of "
+            f"thresher's families, not {text!r}"
+        )
     make, first = NAMED[name]
     known = inspect.signature(make).parameters
     given: dict[str, Any] = {}
@@ -45,10 +59,26 @@ def _named(text: str) -> Structure:
         key, equals, value = part.partition("=")
         if not equals:
             key, value = (first if i == 0 else ""), part
-        if key not in known:
+        if key.strip() not in known:
             raise SettingsError(f"{text!r}: {name} has {', '.join(known)}; {part!r} is none of these")
-        given[key.strip()] = _value(value.strip())
+        given[key.strip()] = _AS_WRITTEN.get(key.strip(), _value)(value.strip())
+    if first not in given and known[first].default is inspect.Parameter.empty:
+        raise SettingsError(f"{text!r}: give its {first}, as in {name}:groups.txt")
     return make(**given)
+
+
+def _columns(text: str) -> list[int | str] | None:
+    """``3|7-9|age``: positions, ranges of them, and names."""
+    if text == "none":
+        return None
+    columns: list[int | str] = []
+    for part in text.split("|"):
+        first, dash, last = part.strip().partition("-")
+        if dash and first.isdecimal() and last.isdecimal():
+            columns += range(int(first), int(last) + 1)
+        else:
+            columns.append(int(part) if part.strip().isdecimal() else part.strip())
+    return columns
 
 
 def _value(text: str) -> Any:
@@ -60,3 +90,7 @@ def _value(text: str) -> Any:
         except ValueError:
             continue
     return text
+
+
+#: Settings that are not a number or a word: lists of columns, and the name of a file.
+_AS_WRITTEN: dict[str, Callable[[str], Any]] = {"columns": _columns, "groups": str}

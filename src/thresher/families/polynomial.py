@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, replace
+from typing import cast
 
 from thresher.errors import SettingsError
-from thresher.families.blocked import ColumnBlocks
-from thresher.families.family import Family
-from thresher.families.products import ProductFamily, StreamedProducts
-from thresher.families.stored import StoredColumns
-from thresher.families.structure import Structure, check_scale, chosen_columns
-
-if TYPE_CHECKING:
-    from thresher.working_set.settings import FGMSettings
-
-#: Columns that a product may have.
-MOST = 8
+from thresher.families.chosen import Column, chosen_columns, keys_of
+from thresher.families.factors import MOST, Factor, OfFactors
+from thresher.space import FeatureSpace
 
 
 @dataclass(frozen=True)
-class Polynomial(Structure):
+class Polynomial(OfFactors):
     """The explicit map of the polynomial kernel (γ x'z + r)^degree: columns, and products of up to ``degree`` of them.
 
     Every analysis looks for the best among all products, of which there may be 10^14 (section 6.2 of the paper); only
@@ -36,14 +27,14 @@ class Polynomial(Structure):
     gamma, r : float
         The kernel's. They weigh products against columns where columns are taken as they are (``scale=None``): a
         product of two counts √2·γ times, a square γ times, a column √(2γr) times, at degree 2. Under
-        ``scale="norm"`` they cancel.
+        ``scale="norm"`` they cancel; under ``"root"``, half way, the roots of these count.
     squares : bool, optional
         Products of a column with itself. Unasked with degree 2; products of more are of different columns, so
         conjunctions where columns are of zeros and ones.
     linear : bool
         The columns themselves too.
-    columns : sequence of int, optional
-        Only products of these columns, given by position (keys, in general).
+    columns : sequence of int or str, optional
+        Only products of these columns, given by position (keys, in general) or by name.
     prune : bool
         Pass over what cannot be among the best. The answer is the same without.
 
@@ -52,6 +43,7 @@ class Polynomial(Structure):
     What is passed over follows from bounds. Of columns scaled alike, (Σ a x)²/Σ x² ≤ Σ a² over the rows where x ≠ 0
     (Cauchy and Schwarz), and a product has no rows that its parts have not; where no value is negative, the larger of
     the sums over positive and over negative residuals is enough. Of columns as they are, |Σ a x z| ≤ Σ |a x| max |z|.
+    Values may be any: numbers in [0, 1] only make these bounds sharper.
 
     Examples
     --------
@@ -68,7 +60,7 @@ class Polynomial(Structure):
     r: float = 1.0
     squares: bool | None = None
     linear: bool = True
-    columns: Sequence[int] | None = None
+    columns: Sequence[Column] | None = None
     prune: bool = True
 
     def __post_init__(self) -> None:
@@ -83,24 +75,13 @@ class Polynomial(Structure):
         """Whether a column may stand in a product twice."""
         return self.degree == 2 if self.squares is None else self.squares
 
-    def check(self, size: int | None, settings: FGMSettings) -> None:
-        check_scale(settings.power)
-        if size is not None and self.columns is not None and self.columns[-1] >= size:
-            raise SettingsError(f"products of column {self.columns[-1]}, and columns go from 0 to {size - 1}")
+    def at(self, space: FeatureSpace) -> Polynomial:
+        return replace(self, columns=keys_of(self.columns, space))
 
-    def over(self, columns: StoredColumns) -> Family:
-        return ProductFamily(self, columns)
-
-    def streamed(self, blocks: ColumnBlocks) -> Family:
-        return StreamedProducts(self, blocks)
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        columns = cast(Sequence[int] | None, self.columns)
+        return (Factor(columns, 1 if self.linear else 2, self.degree, self.powers, self.gamma, self.r),)
 
     def fingerprint(self) -> str:
         return f"Polynomial:{asdict(self) | {'prune': None}}"
-
-    def factor(self, parts: Sequence[int]) -> float:
-        """The square of the constant that the kernel's map gives to a product."""
-        left = self.degree - len(parts)
-        ways = math.factorial(self.degree) / math.factorial(left)
-        for count in Counter(parts).values():
-            ways /= math.factorial(count)
-        return ways * self.gamma ** len(parts) * self.r**left

@@ -16,7 +16,7 @@ from thresher.families.family import Columns, Family, Floats, Ids, Proposal, bes
 from thresher.families.stored import StoredColumns, scales_of
 
 if TYPE_CHECKING:
-    from thresher.families.polynomial import Polynomial
+    from thresher.families.factors import OfFactors
 
 
 class KnownProducts(Family):
@@ -25,8 +25,8 @@ class KnownProducts(Family):
     An id is the column's key, or the hash of the keys of the product's parts that it is for `Interactions` too.
     """
 
-    def __init__(self, polynomial: Polynomial) -> None:
-        self.polynomial = polynomial
+    def __init__(self, products: OfFactors) -> None:
+        self.products = products
         self.parts: dict[int, tuple[int, ...]] = {}
 
     def expansion(self, keys: Ids) -> Expansion:
@@ -51,21 +51,20 @@ class KnownProducts(Family):
 class ProductFamily(KnownProducts):
     """The products of columns in memory."""
 
-    def __init__(self, polynomial: Polynomial, columns: StoredColumns) -> None:
-        super().__init__(polynomial)
+    def __init__(self, products: OfFactors, columns: StoredColumns) -> None:
+        super().__init__(products)
         self.single = columns
         self.rows = columns.rows
+        factors = [
+            (
+                None if factor.columns is None else np.array(factor.columns, np.uint64),
+                *(factor.least, factor.most, factor.powers),
+                *((1.0, 1.0) if columns.power == 1 else (factor.gamma, factor.r)),  # they cancel
+            )
+            for factor in products.factors
+        ]
         self._search = _native.ProductSearch(
-            columns.store,
-            columns.weights,
-            None if polynomial.columns is None else np.array(polynomial.columns, np.uint64),
-            degree=polynomial.degree,
-            powers=polynomial.powers,
-            linear=polynomial.linear,
-            unit=columns.unit,
-            gamma=polynomial.gamma,
-            r=polynomial.r,
-            team=columns.team,
+            columns.store, columns.weights, factors, power=columns.power, team=columns.team
         )
         columns.check()
         self.bytes = columns.bytes + self._search.bytes
@@ -74,28 +73,32 @@ class ProductFamily(KnownProducts):
         return [self._top(np.ascontiguousarray(residual), most) for residual in residuals]
 
     def _top(self, residual: Floats, most: int) -> Proposal:
-        return self._known(*self._search.top(residual, most, self.polynomial.prune, self.single.team))
+        return self._known(*self._search.top(residual, most, self.products.prune, self.single.team))
 
     def _known(self, ids: Ids, scores: Floats, starts: NDArray[np.int64], parts: Ids) -> Proposal:
         for i, key in enumerate(ids.tolist()):
             self.parts[key] = tuple(sorted(parts[starts[i] : starts[i + 1]].tolist()))
-        return Proposal(ids, self.single.total * scores if self.single.unit else scores)
+        return Proposal(ids, self._scale * scores)
+
+    @property
+    def _scale(self) -> float:
+        """What scores are multiplied by, with columns of a root mean square of one rather than of unit length."""
+        return float(self.single.total**self.single.power)
 
     def look(self, residual: Floats, most: int) -> tuple[Proposal, Ids, Floats, NDArray[np.int64]]:
         """The best columns; and the keys of all, what their products cannot exceed, and in how many rows they stand."""
         best, keys, bounds, sizes = self._search.look(np.ascontiguousarray(residual), most, self.single.team)
-        return self._known(*best), keys, bounds * (self.single.total if self.single.unit else 1.0), sizes
+        return self._known(*best), keys, bounds * self._scale, sizes
 
     def columns(self, ids: Ids) -> Columns:
         products = [self.parts[key] for key in ids.tolist()]
         starts = np.concatenate([[0], np.cumsum([len(parts) for parts in products])]).astype(np.int64)
         keys = np.array([key for parts in products for key in parts], np.uint64)
         indptr, rows, values, squares = self._search.take(starts, keys)
-        if self.single.unit:
-            return Columns(indptr, rows, values, scales_of(squares, self.single.total, 1.0))
-        return Columns(indptr, rows, values, np.sqrt([self.polynomial.factor(parts) for parts in products]))
+        constants = self._search.constants(starts, keys) ** (0.5 * (1 - self.single.power))
+        return Columns(indptr, rows, values, scales_of(squares, self.single.total, self.single.power) * constants)
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> dict[str, int]:
         columns, entered, scored = self._search.counts
         return {"columns": columns, "entered": entered, "scored": scored}
 
@@ -108,49 +111,61 @@ class StreamedProducts(KnownProducts):
     (Algorithm 5 of the paper).
     """
 
-    def __init__(self, polynomial: Polynomial, blocks: ColumnBlocks) -> None:
-        super().__init__(polynomial)
+    def __init__(self, products: OfFactors, blocks: ColumnBlocks) -> None:
+        super().__init__(products)
         self.blocks = blocks
         self.rows = blocks.rows
         self.bytes = blocks.memory
+        self._looked = dict.fromkeys(("columns", "entered", "scored"), 0)
 
     def top(self, residuals: Floats, most: int) -> list[Proposal]:
-        return [self._top(residual, most) for residual in residuals]
+        looks = self._look(residuals, most)
+        return [self._top(residual, most, *look) for residual, look in zip(residuals, looks, strict=True)]
 
-    def _top(self, residual: Floats, most: int) -> Proposal:
-        best, keys, bounds, sizes = self._look(residual, most)
-        floor = best.scores[-1] if self.polynomial.prune and len(best.ids) == most else 0.0
+    def _top(
+        self, residual: Floats, most: int, best: Proposal, keys: Ids, bounds: Floats, sizes: NDArray[np.int64]
+    ) -> Proposal:
+        self._looked["columns"] += len(keys)
+        if self.products.largest == 1:
+            return best
+        floor = best.scores[-1] if self.products.prune and len(best.ids) == most else 0.0
         left = bounds >= floor * (1 - 1e-12)
         for wanted in self._together(keys[left], sizes[left]):
-            family = ProductFamily(self.polynomial, self.blocks.load(wanted))
+            family = ProductFamily(self.products, self.blocks.load(wanted))
             best = best_of([best, *family.top(residual[None, :], most)], most)
             self.parts |= family.parts
+            for name in ("entered", "scored"):
+                self._looked[name] += family.report()[name]
         return best
 
-    def _look(self, residual: Floats, most: int) -> tuple[Proposal, Ids, Floats, NDArray[np.int64]]:
-        """`ProductFamily.look` over all blocks."""
-        best = Proposal(np.empty(0, np.uint64), np.empty(0))
-        parts = []
+    def _look(self, residuals: Floats, most: int) -> list[tuple[Proposal, Ids, Floats, NDArray[np.int64]]]:
+        """`ProductFamily.look` over all blocks, for each output."""
+        best = [Proposal(np.empty(0, np.uint64), np.empty(0))] * len(residuals)
+        parts: list[list[Any]] = [[] for _ in residuals]
         for block in self.blocks:
-            family = ProductFamily(self.polynomial, block)
-            found, *arrays = family.look(residual, most)
-            best = best_of([best, found], most)
+            family = ProductFamily(self.products, block)
+            for i, residual in enumerate(residuals):
+                found, *arrays = family.look(residual, most)
+                best[i] = best_of([best[i], found], most)
+                parts[i].append(arrays)
             self.parts |= family.parts
-            parts.append(arrays)
-        keys, bounds, sizes = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        return best, keys, bounds, sizes
+        joined = [[np.concatenate(arrays) for arrays in zip(*part, strict=True)] for part in parts]
+        return [(one, keys, bounds, sizes) for one, (keys, bounds, sizes) in zip(best, joined, strict=True)]
 
     def _together(self, keys: Ids, sizes: NDArray[np.int64]) -> list[Ids]:
         """Sets of columns to load: one of all, or as many as it takes for those of any product to meet in one."""
         if ENTRY * int(sizes.sum()) <= self.blocks.memory:
             return [keys] if len(keys) else []
-        degree = self.polynomial.degree
+        degree = self.products.largest
         pieces = np.cumsum(sizes) // max(1, self.blocks.memory // (degree * ENTRY))
         cut = np.split(keys, np.flatnonzero(np.diff(pieces)) + 1)
         return [np.concatenate(some) for some in combinations(cut, min(degree, len(cut)))]
 
     def columns(self, ids: Ids) -> Columns:
         wanted = np.unique(np.array([key for one in ids.tolist() for key in self.parts[one]], np.uint64))
-        family = ProductFamily(self.polynomial, self.blocks.load(wanted))
+        family = ProductFamily(self.products, self.blocks.load(wanted))
         family.parts = self.parts
         return family.columns(ids)
+
+    def report(self) -> dict[str, int]:
+        return dict(self._looked)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher import _native
 from thresher.errors import SettingsError
+from thresher.families.blocked import ColumnBlocks
 from thresher.families.family import Family, Ids
-from thresher.families.groups import GroupFamily, Groups
+from thresher.families.marked import BlockedMarks, StoredMarks
 from thresher.families.stored import StoredColumns
 from thresher.families.structure import Structure
 from thresher.kmers import Kmers
@@ -65,12 +65,10 @@ class Spectrum(Structure):
         return
 
     def over(self, columns: StoredColumns) -> Family:
-        assert isinstance(columns.store, _native.ColumnStore)
-        keys = np.sort(columns.store.keys)
-        marks, numbers = np.unique(self.marks(keys), return_inverse=True)
-        order = np.argsort(numbers, kind="stable")
-        members = np.split(keys[order], np.cumsum(np.bincount(numbers, minlength=len(marks)))[:-1])
-        return GroupFamily(Groups(members, by_size=self.by_size), columns)
+        return StoredMarks(self, columns)
+
+    def streamed(self, blocks: ColumnBlocks) -> Family:
+        return BlockedMarks(self, blocks)
 
     def marks(self, keys: Ids) -> NDArray[np.uint64]:
         """A number that k-mers of one group share."""

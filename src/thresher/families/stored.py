@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.families.family import Columns, Family, Floats, Ids, Proposal
@@ -60,11 +59,6 @@ class StoredColumns(Family):
         self.bytes = store.bytes if isinstance(store, _native.ColumnStore) else 0
         self._unchecked = None if isinstance(store, _native.ColumnStore) else source
 
-    @property
-    def unit(self) -> bool:
-        """Whether columns are scaled alike."""
-        return self.power == 1
-
     def top(self, residuals: Floats, most: int) -> list[Proposal]:
         factor = self.total**self.power
         found = self.store.top(np.ascontiguousarray(residuals), most, self.power, self.team)
@@ -75,11 +69,15 @@ class StoredColumns(Family):
         indptr, rows, values, squares = self.store.take(np.ascontiguousarray(ids), self.team)
         return Columns(indptr, rows, values, scales_of(squares, self.total, self.power))
 
-    def squared_sums(self, residual: NDArray[np.float64], keys: Ids) -> Floats:
-        """The scores of single features, for groups of them."""
-        sums, squares = self.store.sums(np.ascontiguousarray(residual), np.ascontiguousarray(keys), self.team)
+    def squared_sums(self, residuals: Floats, keys: Ids) -> Floats:
+        """The scores of single features, for groups of them: outputs x keys."""
+        keys = np.ascontiguousarray(keys)
+        scores = np.empty((len(residuals), len(keys)))
+        for i, residual in enumerate(residuals):
+            sums, squares = self.store.sums(np.ascontiguousarray(residual), keys, self.team)
+            scores[i] = (sums * scales_of(squares, self.total, self.power)) ** 2
         self.check()
-        return (sums * scales_of(squares, self.total, self.power)) ** 2
+        return scores
 
     def check(self) -> None:
         """After the first analysis, which all numbers went through."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -68,15 +69,7 @@ class StreamedColumns(Family):
         begin = 0
         while begin <= _LAST:
             sums = _native.KeySums(len(residuals), self.bytes - share, begin, _LAST)
-            row = 0
-            for batch, _ in source.batches(self.batch_rows):
-                given = (batch.indptr, batch.keys, batch.values, residuals, row, self.weights)
-                sums.add(*given, None if begin == 0 else bounds)
-                if bounds is not None and begin == 0:
-                    bounds.add(*given)
-                row += len(batch)
-                self._tell(batch)
-            self.passes += 1
+            self._pass(source, residuals, sums, bounds, first=begin == 0)
             self._fits = begin == 0 and sums.end == _LAST
             best = [
                 best_of([one, Proposal(*more)], most)
@@ -86,6 +79,30 @@ class StreamedColumns(Family):
             if bounds is not None:
                 bounds.set_floors([one.scores[-1] if len(one.ids) == most else 0.0 for one in best])
         return [Proposal(one.ids, self.total**self.power * one.scores) for one in best]
+
+    def _pass(
+        self,
+        source: Source,
+        residuals: Floats,
+        sums: _native.KeySums,
+        bounds: _native.KeyBounds | None,
+        *,
+        first: bool,
+    ) -> None:
+        """Add up all rows: in the first pass the bounds too, beside the sums; in the others, only what these leave."""
+        row = 0
+        with ThreadPoolExecutor(1) as beside:
+            for batch, _ in source.batches(self.batch_rows):
+                given = (batch.indptr, batch.keys, batch.values, residuals, row, self.weights)
+                if first and bounds is not None:
+                    bounding = beside.submit(bounds.add, *given)
+                    sums.add(*given, None)
+                    bounding.result()
+                else:
+                    sums.add(*given, bounds)
+                row += len(batch)
+                self._tell(batch)
+        self.passes += 1
 
     def columns(self, ids: Ids) -> Columns:
         index = _native.KeyIndex(np.ascontiguousarray(ids))

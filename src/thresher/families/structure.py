@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.errors import SettingsError
 from thresher.families.blocked import ColumnBlocks
 from thresher.families.family import Family, Ids
 from thresher.families.stored import StoredColumns
-from thresher.sizes import show_size
 from thresher.space import FeatureSpace
 
 if TYPE_CHECKING:
@@ -28,6 +25,10 @@ class Structure(ABC):
         """The same for data of these features; raise unless it goes with them."""
         return self
 
+    def names(self) -> tuple[str, ...]:
+        """The columns that are given by name."""
+        return ()
+
     @abstractmethod
     def check(self, size: int | None, settings: FGMSettings) -> None:
         """Raise unless this goes with data of ``size`` columns (None: unknown) and these settings."""
@@ -36,32 +37,13 @@ class Structure(ABC):
     def over(self, columns: StoredColumns) -> Family:
         """The family that this is for the data's columns."""
 
+    @abstractmethod
     def streamed(self, blocks: ColumnBlocks) -> Family:
         """The same where the columns do not fit into memory."""
-        raise SettingsError(
-            f"groups and trees need their columns in memory, and these take more than the {show_size(blocks.memory)} "
-            "that are left for them: give more memory"
-        )
 
     @abstractmethod
     def fingerprint(self) -> str:
         """What changes when the features do."""
-
-
-def chosen_columns(columns: Sequence[int] | None) -> tuple[int, ...] | None:
-    """Columns by position, each once and rising; None for all."""
-    if columns is None:
-        return None
-    chosen = np.unique(np.asarray(columns))
-    if not len(chosen) or chosen.dtype.kind not in "iu" or int(chosen.min()) < 0:
-        raise SettingsError(f"columns are given by position, unlike {columns!r}")
-    return tuple(chosen.tolist())
-
-
-def check_scale(power: float) -> None:
-    """Raise where columns are scaled half way: bounds and maps are of columns scaled alike, or as they are."""
-    if power not in (0.0, 1.0):
-        raise SettingsError('this family knows columns scaled alike (scale="norm") and as they are (None), not between')
 
 
 class Grouped(Structure):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from thresher.errors import SettingsError
+from thresher.families.blocked import BlockedColumns
 from thresher.families.family import Floats, Proposal
 from thresher.families.groups import GroupFamily, Groups
 from thresher.families.stored import StoredColumns
@@ -18,8 +19,9 @@ class Tree(Groups):
 
     Parameters
     ----------
-    groups : sequence of sequences of int
-        The members of each group, as columns by position. Which group is under which follows from that.
+    groups : sequence of sequences of int, or path
+        The members of each group, as columns by position, or a file with a line of them for each group. Which group is
+        under which follows from that.
 
     Notes
     -----
@@ -28,7 +30,7 @@ class Tree(Groups):
     the group do not have that property, so there is no ``by_size`` here.
     """
 
-    def __init__(self, groups: Sequence[Sequence[int]], *, by_size: bool = False) -> None:
+    def __init__(self, groups: Any, *, by_size: bool = False) -> None:
         if by_size:
             raise SettingsError(
                 "scores by size may be larger further down a tree, so nothing could be left out: use Groups("
@@ -57,14 +59,14 @@ class Tree(Groups):
             inner.update(dict.fromkeys(members, group))
         return parent
 
-    def over(self, columns: StoredColumns) -> TreeFamily:
+    def over(self, columns: StoredColumns | BlockedColumns) -> TreeFamily:
         return TreeFamily(self, columns)
 
 
 class TreeFamily(GroupFamily):
     """The groups of a tree. ``visited`` counts groups whose score was formed, in all analyses."""
 
-    def __init__(self, tree: Tree, columns: StoredColumns) -> None:
+    def __init__(self, tree: Tree, columns: StoredColumns | BlockedColumns) -> None:
         super().__init__(tree, columns)
         children: list[list[int]] = [[] for _ in range(len(tree))]
         self.roots: list[int] = []
@@ -75,8 +77,10 @@ class TreeFamily(GroupFamily):
         self._every = np.unique(tree.keys)
         self._at = np.searchsorted(self._every, tree.keys)
 
-    def _top(self, residual: Floats, most: int) -> Proposal:
-        squares = self.single.squared_sums(residual, self._every)[self._at]
+    def top(self, residuals: Floats, most: int) -> list[Proposal]:
+        return [self._top(squares[self._at], most) for squares in self.single.squared_sums(residuals, self._every)]
+
+    def _top(self, squares: Floats, most: int) -> Proposal:
         best: list[tuple[float, int]] = []  # a heap of (score, -group): the worst of the kept first
         waiting = list(self.roots)
         while waiting:

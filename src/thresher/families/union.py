@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from thresher.errors import SettingsError
 from thresher.expansion import Expansion, Term
-from thresher.families.blocked import ColumnBlocks
+from thresher.families.blocked import BlockedColumns, ColumnBlocks
 from thresher.families.family import Columns, Family, Floats, Ids, Proposal, best_of
 from thresher.families.stored import StoredColumns
 from thresher.families.structure import Structure
@@ -58,6 +58,9 @@ class Union(Structure):
         here.families = [None if family is None else family.at(space) for family in self.families]
         return here
 
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for family in self.families if family is not None for name in family.names())
+
     def check(self, size: int | None, settings: FGMSettings) -> None:
         for family in self.families:
             if family is not None:
@@ -68,7 +71,7 @@ class Union(Structure):
         return UnionFamily(members, by_size=self.by_size)
 
     def streamed(self, blocks: ColumnBlocks) -> Family:
-        members = [_Blocked(blocks) if family is None else family.streamed(blocks) for family in self.families]
+        members = [BlockedColumns(blocks) if family is None else family.streamed(blocks) for family in self.families]
         return UnionFamily(members, by_size=self.by_size)
 
     def fingerprint(self) -> str:
@@ -90,10 +93,11 @@ class UnionFamily(Family):
         proposed = [[self._weighed(member, one) for one in member.top(residuals, most)] for member in self.members]
         best = []
         for parts in zip(*proposed, strict=True):
-            for number, part in enumerate(parts):
-                for key in part.ids.tolist():
-                    self.owner.setdefault(key, number)
             best.append(best_of(parts, most))
+            known = [dict(zip(part.ids.tolist(), part.scores.tolist(), strict=True)) for part in parts]
+            for key, score in zip(best[-1].ids.tolist(), best[-1].scores.tolist(), strict=True):
+                # What several families have is of the one that gives it most.
+                self.owner.setdefault(key, [scores.get(key) for scores in known].index(score))
         return best
 
     def _weighed(self, member: Family, proposal: Proposal) -> Proposal:
@@ -133,7 +137,7 @@ class UnionFamily(Family):
             terms |= {term.key: term for term in (plain if made is None else made.terms)}
         return Expansion(tuple(terms[key] for key in keys.tolist()))
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> dict[str, int]:
         parts = [member.report() for member in self.members]
         return {name: sum(part.get(name, 0) for part in parts) for name in set().union(*parts)}
 
@@ -150,19 +154,3 @@ class UnionFamily(Family):
         self.owner = dict(zip(state["ids"].tolist(), state["owners"].tolist(), strict=True))
         for number, member in enumerate(self.members):
             member.restore({name: state[f"{number}_{name}"] for name in member.state()})
-
-
-class _Blocked(Family):
-    """The columns themselves, a block at a time."""
-
-    def __init__(self, blocks: ColumnBlocks) -> None:
-        self.blocks = blocks
-        self.rows = blocks.rows
-        self.bytes = blocks.memory
-
-    def top(self, residuals: Floats, most: int) -> list[Proposal]:
-        parts = [block.top(residuals, most) for block in self.blocks]
-        return [best_of(proposals, most) for proposals in zip(*parts, strict=True)]
-
-    def columns(self, ids: Ids) -> Columns:
-        return self.blocks.load(np.unique(ids)).columns(ids)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +21,8 @@ from thresher.online.settings import OnlineSettings as OnlineSettings
 from thresher.online.tables import Kept, pack_tables, unpack_tables
 from thresher.scores import Scores
 
+log = logging.getLogger(__name__)
+
 _FAR = 2**62  # rows that a mini-batch of features only never reaches
 
 
@@ -37,7 +40,7 @@ class OnlineEngine:
         step = settings.step_rule
         if settings.sketch is None and settings.method != "iht" and not settings.budgeted:
             raise SettingsError(f"{settings.method} needs the shape of its sketch: sketch=(rows, width)")
-        rows, width = settings.sketch or (1, 1)
+        rows, width = settings.sketch or (1, settings.spill_width if settings.spills else 1)
         gathers = settings.method == "batch-iht"
         self._loop = _native.OnlineLoop(
             store=_store(settings),
@@ -66,9 +69,23 @@ class OnlineEngine:
             naive=settings.truncation == "naive",
             factor=settings.loss_factor,
             most_bytes=settings.room,
+            groups=settings.native_groups,
         )
-        self.sketch: _native.CountSketch | _native.EvidenceSketch | None
-        self.sketch = self._loop.count_sketch or self._loop.evidence_sketch
+
+    @property
+    def sketch(self) -> _native.CountSketch | _native.EvidenceSketch | None:
+        """What holds the features that are not kept, where they share cells."""
+        return self._loop.count_sketch or self._loop.evidence_sketch
+
+    @property
+    def spilled_at(self) -> int:
+        """After how many steps b-arda went over from exact sums to a sketch, the memory being full; 0 if it did not."""
+        return _native.dual_spilled_at(self._loop) if self.settings.spills else 0
+
+    @property
+    def approximate(self) -> bool:
+        """Whether a budgeted method knows the features it does not keep by a sketch only."""
+        return self.settings.approximate or self.spilled_at > 0
 
     @property
     def rows(self) -> int:
@@ -96,6 +113,7 @@ class OnlineEngine:
         if batch.y is None:
             raise DataError("the batch has no targets to learn from.")
         y = np.ascontiguousarray(batch.y, dtype=np.float64)
+        spilled = self.spilled_at
         try:
             done, margins, interrupted = self._loop.learn(
                 batch.indptr,
@@ -109,12 +127,20 @@ class OnlineEngine:
                 None if names is None else names.parents,
             )
         except OverflowError:
-            sketched = ", or b-arda with sketch=(1, width), which is approximate"
             raise SettingsError(
                 f"{self.settings.method} keeps what it knows of every feature seen, and after {self.rows} rows that no "
                 f"longer fits into the {self.settings.room} bytes that the memory leaves for it. Give more memory, "
-                f"leave memory out, or choose what does not grow: mission{sketched}."
+                "leave memory out, or choose what does not grow: mission, or b-arda, which goes over to a sketch."
             ) from None
+        if spilled != self.spilled_at:
+            log.warning(
+                "after %d steps the features seen no longer fit into the %d bytes that the memory leaves for them: "
+                "from here on those that are not kept share %d cells, and the answer is approximate. More memory, or "
+                "none given, keeps it exact.",
+                self.spilled_at,
+                self.settings.room,
+                self.settings.spill_width,
+            )
         shaped = self._shaped(margins)
         self.scores.add(shaped[:done], y[:done], None if batch.weight is None else batch.weight[:done])
         if interrupted:
@@ -155,6 +181,8 @@ class OnlineEngine:
             return buckets(self.sketch, self.settings.outputs, self._loop)
         unit, lanes = self._loop.unit, self.settings.outputs
         intercept = np.array(self._loop.intercepts)
+        if self.settings.groups is not None:
+            return strongest(*_native.dual_weights(self._loop), unit, intercept, None)
         if self.settings.method in THRESHOLDED:
             return strongest(*_native.dual_weights(self._loop), unit, intercept, limit)
         tables = self.kept(self.settings.k if self.settings.budgeted else limit)
@@ -166,6 +194,14 @@ class OnlineEngine:
             return found.by_weight(limit) if self.settings.budgeted else found
         return joined(tables, [self._bounds(table) for table in tables], unit, intercept)
 
+    @property
+    def groups(self) -> list[tuple[int, bytes]]:
+        """The groups kept, strongest first: key (the number of a group that was listed) and name."""
+        if self.settings.groups is None:
+            return []
+        (table,) = self.kept()
+        return list(zip(table.keys.tolist(), table.names, strict=True))
+
     def kept(self, limit: int | None = None) -> list[Kept]:
         """The tables of kept features, in the store's own unit."""
         limit = self.settings.k if limit is None else limit
@@ -173,7 +209,7 @@ class OnlineEngine:
 
     def _bounds(self, table: Kept) -> NDArray[np.float64]:
         unit = abs(self._loop.unit)
-        if isinstance(self.sketch, _native.EvidenceSketch) or self.settings.approximate:
+        if isinstance(self.sketch, _native.EvidenceSketch) or self.approximate:
             return unit * table.noise
         return np.full(len(table.keys), 0.0 if self.sketch is None else unit * self.sketch.bound())
 
@@ -248,6 +284,8 @@ class OnlineEngine:
     def _restore(self, state: dict[str, NDArray[Any]]) -> None:
         OnlineEngine.__init__(self, self.settings)
         loop = self._loop
+        if self.settings.spills and "cells" in state:
+            _native.dual_spill(loop)
         for t, table in enumerate(unpack_tables(state, loop.tables, loop.kept_size)):
             loop.restore_table(t, *table.arrays())
         rows, loop.shrink, gathered = state["loop"].tolist()
@@ -285,7 +323,7 @@ def _outputs(settings: OnlineSettings) -> str:
 
 def _store(settings: OnlineSettings) -> str:
     if settings.budgeted:
-        return settings.method + ("-sketch" if settings.approximate else "")
+        return settings.method + ("-sketch" if settings.approximate else "-spill" if settings.spills else "")
     if settings.method == "hashing":
         return "hashed"
     if settings.method != "mission":

@@ -21,8 +21,8 @@ class Selected(NamedTuple):
     bounds: NDArray[np.float64]
     intercept: NDArray[np.float64]
 
-    def by_weight(self, limit: int) -> Selected:
-        """The ``limit`` largest weights that are not zero, for methods that rank by something else."""
+    def by_weight(self, limit: int | None) -> Selected:
+        """The ``limit`` (None: all) largest weights that are not zero, for methods that rank by something else."""
         strength = np.abs(self.weights) if self.weights.ndim == 1 else np.sqrt((self.weights**2).sum(axis=0))
         order = np.lexsort((self.keys, -strength))
         order = order[strength[order] > 0][:limit]
@@ -42,7 +42,7 @@ def strongest(
     weights: NDArray[np.float64],
     unit: float,
     intercept: NDArray[np.float64],
-    limit: int,
+    limit: int | None,
 ) -> Selected:
     """The largest of all weights there are."""
     weights = unit * weights.reshape(len(keys), -1).T

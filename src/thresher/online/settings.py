@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from thresher.errors import SettingsError
 from thresher.losses import get_loss
 
+if TYPE_CHECKING:
+    from thresher.families.groups import Groups
+
 #: At most k weights at every moment; of the last two as many as lam leaves.
 BUDGETED = ("b-arda", "b-amd", "ofs", "sofs", "l1-arda", "ada-fobos")
 THRESHOLDED = ("l1-arda", "ada-fobos")
+#: Those that can keep whole groups of features.
+GROUPED = ("b-arda", "b-amd")
+#: Groups as the source has them.
+BY_SOURCE = "source"
 METHODS = ("mission", "iht", "batch-iht", "hashing", *BUDGETED)
 TRUNCATIONS = ("adaptive", "naive")
 ACTIVE = ("exact", "sketch")
@@ -92,8 +99,15 @@ class OnlineSettings:
     tune : bool
         Let several settings of ``eta`` and ``lam`` learn side by side, and the worse half leave again and again;
         what is given of the two stays. See `thresher.online.race`.
+    groups : Groups or "source", optional
+        Of ``b-arda`` and ``b-amd``: features that are kept or left together; ``k`` then counts groups. A group is
+        ranked by the sum of its features' ranks (their mean, with ``by_size``). `thresher.Groups` lists them, and a
+        feature in none is left out; ``"source"`` takes the namespaces of VW text and the columns of a table. In
+        `thresher.select` and the estimators also what `thresher.Groups` is made of, or a file with the indices of a
+        group on each line.
     room : int
-        The most bytes for what is known of every feature seen; 0 for no end.
+        The most bytes for what is known of every feature seen; 0 for no end. ``b-arda`` goes over to a sketch when they
+        are full, the other budgeted methods end with an error.
     """
 
     k: int
@@ -118,6 +132,7 @@ class OnlineSettings:
     delta: float = 1e-2
     truncation: str = "adaptive"
     tune: bool = False
+    groups: Groups | str | None = None
     room: int = 0
 
     def __post_init__(self) -> None:
@@ -138,6 +153,7 @@ class OnlineSettings:
             raise SettingsError(f"decay is a factor above 0 and at most 1, not {self.decay!r}")
         self._check_outputs()
         self._check_budgeted()
+        self._check_groups()
         rule = self.step_rule.rule
         if rule == "adaptive" and self.method == "mission" and self.active == "sketch":
             raise SettingsError(
@@ -180,6 +196,37 @@ class OnlineSettings:
         if self.method == "ofs" and self.eta and self.lam and self.eta * self.lam >= 1:
             raise SettingsError("ofs needs eta * lam below 1")
 
+    def _check_groups(self) -> None:
+        if self.groups is None:
+            return
+        if self.method not in GROUPED:
+            raise SettingsError(
+                f"groups are for {' and '.join(GROUPED)}, not {self.method}; of fgm they are its family, th.Groups(…)"
+            )
+        if isinstance(self.groups, str):
+            if self.groups != BY_SOURCE:
+                raise SettingsError(
+                    f'groups are th.Groups(…), or "{BY_SOURCE}" for those of the data, not {self.groups!r}'
+                )
+            if self.minibatch > 1:
+                raise SettingsError("the groups of the data are told by names, which a minibatch does not keep apart")
+        elif self.groups.overlap:
+            raise SettingsError(f"{self.method} has every feature in one group: no overlap")
+        if self.per_class:
+            raise SettingsError("groups are kept for all classes together: leave out per_class")
+        if self.sketch is not None:
+            raise SettingsError("groups need the sums of every feature seen: leave out sketch")
+
+    @property
+    def native_groups(self) -> Any:
+        """The groups as the store takes them."""
+        if self.groups is None or isinstance(self.groups, str):
+            return None if self.groups is None else True
+        sizes = np.diff(self.groups.indptr)
+        numbers = np.repeat(np.arange(len(sizes), dtype=np.uint32), sizes)
+        shares = 1.0 / sizes if self.groups.by_size else np.ones(len(sizes))
+        return np.ascontiguousarray(self.groups.keys), numbers, shares.tolist()
+
     @property
     def budgeted(self) -> bool:
         """Whether this is one of the budgeted methods."""
@@ -189,6 +236,16 @@ class OnlineSettings:
     def approximate(self) -> bool:
         """Whether a budgeted method knows the features it does not keep by a sketch only."""
         return self.budgeted and self.sketch is not None
+
+    @property
+    def spills(self) -> bool:
+        """Whether it goes over to a sketch of its own accord once the features seen no longer fit."""
+        return self.method == "b-arda" and self.room > 0 and self.sketch is None and self.groups is None
+
+    @property
+    def spill_width(self) -> int:
+        """The cells of that sketch: a quarter of the room."""
+        return min(max(1, self.room // 4 // self.cell_bytes), 2**31)
 
     @property
     def native_eta(self) -> float:
@@ -234,7 +291,9 @@ class OnlineSettings:
 
     def to_dict(self) -> dict[str, Any]:
         """For files, in what JSON has."""
-        return {**asdict(self), "sketch": None if self.sketch is None else list(self.sketch)}
+        groups = self.groups if self.groups is None or isinstance(self.groups, str) else self.groups.fingerprint()
+        plain = asdict(replace(self, groups=None))
+        return {**plain, "sketch": None if self.sketch is None else list(self.sketch), "groups": groups}
 
 
 def _whole(value: Any) -> bool:

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from thresher.families.family import show_search
 from thresher.memory import Plan, show_size
 from thresher.online.run import Progress
 from thresher.sources.source import Source
@@ -41,12 +42,31 @@ def facts(selection: Selection, run: Progress | None, saved: str | None) -> list
     """What is said below the table: (what, value)."""
     provenance, plan = selection.provenance, selection.provenance.get("plan", {})
     asked = selection.settings.get("k", len(selection))
-    told = [("features", f"{len(selection)} of {asked} asked for, {selection.named} of {len(selection)} named")]
+    found = f"{len(selection)} of {asked} asked for" if len(selection) <= asked else _in_groups(selection, asked)
+    told = [("features", f"{found}, {selection.named} of {len(selection)} named")]
+    if "groups" in provenance:
+        kept = provenance["groups"]
+        found = f"{len(selection)} in {len(kept)} of {asked} groups asked for"
+        told = [
+            ("features", f"{found}, {selection.named} of {len(selection)} named"),
+            ("groups", ", ".join(map(str, kept[:_GROUPS_SHOWN])) + (" …" if len(kept) > _GROUPS_SHOWN else "")),
+        ]
+    if provenance.get("approximate"):
+        since = provenance.get("exact_steps")
+        told.append(
+            (
+                "approximate",
+                "features that are not kept share cells of a sketch"
+                + (f" since {since:,} steps, when the memory was full: more memory keeps it exact" if since else ""),
+            )
+        )
     if selection.classes is not None:
         labels = [f"{label:g}" if isinstance(label, float) else label for label in selection.classes]
         told.append(("classes", f"a positive weight speaks for {labels[-1]}, not {labels[0]}"))
     if "rows" in provenance:
         told.append(("learned", f"{provenance['rows']:,} rows of {provenance.get('data')}{_skipped(provenance)}"))
+    if "search" in provenance:
+        told.append(("searched", show_search(provenance["search"])))
     for name, key in (("progressive", "progressive"), ("held out", "test")):
         if provenance.get(key):
             told.append((name, show_scores(provenance[key])))
@@ -57,6 +77,20 @@ def facts(selection: Selection, run: Progress | None, saved: str | None) -> list
     if saved is not None:
         told.append(("saved", saved))
     return told
+
+
+#: Groups that are named.
+_GROUPS_SHOWN = 20
+
+
+def _in_groups(selection: Selection, asked: int) -> str:
+    """What is said where there are more features than k: that counted something else."""
+    each = selection.settings.get("per_class")
+    return (
+        f"{len(selection)}, {asked} asked for each class"
+        if each
+        else f"{len(selection)} in the {asked} groups asked for"
+    )
 
 
 #: Scores whose names people write otherwise.
@@ -78,7 +112,11 @@ def print_plan(plan: Plan, k: int, source: Source) -> None:
     parts = [
         ("table", plan.table, f"{k} features, names of up to {plan.name_cap} bytes"),
         ("sketch", plan.sketch, f"{plan.sketch_rows} x {plan.sketch_width} cells for everything else"),
-        ("seen", plan.seen, "what a budgeted method knows of every feature seen, at most"),
+        (
+            "seen",
+            plan.seen,
+            "what a budgeted method knows of every feature seen, at most; b-arda then goes over to a sketch",
+        ),
         ("scores", plan.scores, "the histogram behind AUC and average precision"),
         ("buffers", plan.buffers, f"blocks of {show_size(plan.block)} and their batches, on two threads"),
         ("shuffle", plan.shuffle, f"up to {plan.shuffle_rows} rows or {mixed} features to mix"),

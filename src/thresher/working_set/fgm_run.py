@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
 from thresher.errors import SettingsError
 from thresher.families.blocked import ColumnBlocks
-from thresher.families.family import Family
+from thresher.families.chosen import check_names
+from thresher.families.family import Family, show_search
 from thresher.families.named import structure_of
 from thresher.families.rows import RowStore
 from thresher.families.stored import StoredColumns
 from thresher.families.streamed import StreamedColumns
 from thresher.families.structure import Structure
 from thresher.selection import Selection
+from thresher.sources.cache import Cached
+from thresher.sources.scan import is_file_source
 from thresher.sources.source import Source
 from thresher.working_set.answer import make_selection, names_made_of
 from thresher.working_set.fgm import FGMEngine
@@ -23,6 +27,8 @@ from thresher.working_set.reading import Examples
 from thresher.working_set.run import WorkingSetRun
 from thresher.working_set.run_settings import RunSettings
 from thresher.working_set.settings import FGMSettings
+
+log = logging.getLogger(__name__)
 
 
 class FGMRun(WorkingSetRun[FGMEngine]):
@@ -34,6 +40,8 @@ class FGMRun(WorkingSetRun[FGMEngine]):
         self, source: Source, settings: FGMSettings, how: RunSettings, family: str | Structure = "linear"
     ) -> None:
         structure = structure_of(family)
+        self._names = () if structure is None else structure.names()
+        self._looked_at: dict[str, int] = {}
         if structure is not None:
             structure = structure.at(source.space)
             structure.check(source.space.size, settings)
@@ -48,6 +56,7 @@ class FGMRun(WorkingSetRun[FGMEngine]):
     def _make_engine(self, examples: Examples) -> FGMEngine:
         self.plan = FGMPlan.of(self.settings, self.how.memory, len(examples.y))
         self.plan.check(examples.rows)
+        check_names(self._names, self.source)
         return FGMEngine(self._family(examples), self.settings, examples.y, examples.weight, self.team)
 
     def _family(self, examples: Examples) -> Family:
@@ -59,6 +68,12 @@ class FGMRun(WorkingSetRun[FGMEngine]):
                 examples.store, self.team, power=power, total=total, weights=examples.weight, source=self.source
             )
             return stored if self._structure is None else self._structure.over(stored)
+        if _parsed_again(self.source):
+            log.warning(
+                "the columns do not fit into the memory: every analysis parses %s again. cache=True (--cache) parses "
+                "it once and keeps the rows",
+                self.source.describe(),
+            )
         if self._structure is not None:
             return self._structure.streamed(self._blocks(examples))
         return StreamedColumns(
@@ -92,6 +107,14 @@ class FGMRun(WorkingSetRun[FGMEngine]):
     def _check_round(self) -> None:
         assert self.engine is not None
         self.plan.check_selected(self.engine.targets.shape[1], self.engine.bytes)
+        self._log_search(self.engine.family.report())
+
+    def _log_search(self, looked_at: dict[str, int]) -> None:
+        """How much of a family an iteration could pass over."""
+        if looked_at:
+            before, self._looked_at = self._looked_at, looked_at
+            new = {name: count - before.get(name, 0) for name, count in looked_at.items()}
+            log.info("iteration %d: %s", self.rounds, show_search(new))
 
     def _selection(self, found: Found, *, told: bool = True) -> Selection:
         assert self.engine is not None
@@ -115,3 +138,11 @@ class FGMRun(WorkingSetRun[FGMEngine]):
 
     def _method(self) -> dict[str, Any]:
         return {"method": "fgm", "family": "linear" if self._structure is None else self._structure.fingerprint()}
+
+
+def _parsed_again(source: Source) -> bool:
+    """Whether every pass over the source parses it, so that a cache would pay."""
+    inner: Any = source
+    while not isinstance(inner, Cached) and hasattr(inner, "source"):
+        inner = inner.source
+    return not isinstance(inner, Cached) and is_file_source(source)

@@ -33,7 +33,7 @@ class Grafting(Rival):
         if id in self.ids or not abs(self._slope(column)) > self.lam:
             return
         self.take(id, column, 0.0)
-        self._solver.add(np.ascontiguousarray(column[None]), 1.0 / self.scales[-1:], self.team)
+        self._solver.add(column[None].copy(), 1.0 / self.scales[-1:], self.team)  # it keeps what it is given
         self._solver.solve(self.lam, 1e-5, 100, self.team)
         self.weights = self._solver.weights / self.scales
         self.margins, self.shift = self._solver.margins, float(self._solver.shift)
@@ -52,7 +52,7 @@ class Grafting(Rival):
         super().restore(state)
         self._solver = self._fresh()
         if self.ids:
-            self._solver.add(np.ascontiguousarray(self.columns), 1.0 / self.scales, self.team)
+            self._solver.add(self.columns.copy(), 1.0 / self.scales, self.team)
             self._solver.restore(self.weights * self.scales, self.shift, self.team)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.errors import FileFormatError
 from thresher.families.drawn_columns import DrawnColumns
-from thresher.families.family import Columns, Floats, Ids, WholeColumns
+from thresher.families.family import Columns, Floats, Ids, MadeColumns, WholeColumns
 from thresher.losses import get_loss
 
 #: Quadratic models of a problem at most; it ends long before.
@@ -42,6 +42,8 @@ class L1Problem:
         λ.
     k : int, optional
         Keep at most so many: λ rises until that is so. It never falls below ``lam``.
+    family : DrawnColumns, optional
+        Makes columns again that are not in memory; of those kept from round to round, at most ``held`` are.
     """
 
     def __init__(
@@ -55,8 +57,12 @@ class L1Problem:
         tolerance: float,
         team: _native.Team,
         k: int | None = None,
+        family: DrawnColumns | None = None,
+        held: int | None = None,
     ) -> None:
         self._solver = _native.L1Solver(get_loss(loss).name, np.ascontiguousarray(y), weights, shift)
+        if family is not None and held is not None:
+            self._solver.make_by(family.made, held)
         self._tolerance = tolerance
         self._team = team
         self.k = k
@@ -69,11 +75,13 @@ class L1Problem:
         #: The objective without any feature, at the best shift.
         self.start = self.solved.objective
 
-    def add(self, ids: Ids, columns: Columns | WholeColumns) -> None:
+    def add(self, ids: Ids, columns: Columns | WholeColumns | MadeColumns) -> None:
         """More columns, their weights at zero. A column that is scaled pays for its weight on the scaled one."""
         factors = 1.0 / columns.scales
         if isinstance(columns, WholeColumns):
-            self._solver.add(columns.values, factors, self._team)
+            self._solver.add(columns.values, factors, self._team, ids)  # the array itself, until the next `keep`
+        elif isinstance(columns, MadeColumns):
+            self._solver.add_made(ids, factors, self._team)
         else:
             self._solver.add_sparse(columns.indptr, columns.rows, columns.values, factors, self._team)
         self.ids = np.concatenate([self.ids, ids])
@@ -140,9 +148,14 @@ class L1Problem:
         return float(self._solver.shift)
 
     @property
-    def bytes(self) -> int:
-        """What the columns and their products take."""
-        return self._solver.bytes
+    def column_bytes(self) -> int:
+        """What the columns in memory take."""
+        return self._solver.column_bytes
+
+    @property
+    def product_bytes(self) -> int:
+        """What their products take."""
+        return self._solver.product_bytes
 
     def state(self) -> dict[str, NDArray[Any]]:
         """What going on needs, besides the data."""
@@ -161,8 +174,11 @@ class L1Problem:
         """Go on where the problem that gave ``state`` stood."""
         if len(state["ids"]) != len(state["weights"]):
             raise FileFormatError("weights of no functions")
-        if len(state["ids"]):
-            self.add(state["ids"], family.columns(state["ids"]))
+        few = len(state["ids"]) if family.most is None else max(1, family.most // 2)
+        for first in range(0, len(state["ids"]), max(1, few)):
+            some = state["ids"][first : first + few]
+            self.add(some, family.columns(some))
+            self.keep(np.arange(len(self.ids)))  # those that have room stay in memory
         shift, self.lam, self.lam_now, self.start, added, fine = state["numbers"].tolist()
         self._solver.restore(state["weights"], shift, self._team)
         self._solver.resume(state["members"], state["matrix"], state["shares"], added, bool(fine))

@@ -1,4 +1,4 @@
-"""Where the memory of the Feature Generating Machine goes, settled as far as the data's shape is known."""
+"""Where the memory of a working-set method goes, settled as far as the data's shape is known."""
 
 from __future__ import annotations
 
@@ -15,39 +15,25 @@ _BATCHES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FGMPlan:
-    """Bytes by what they are for. Without a ``memory`` (0) there is nothing to keep within.
+class WorkingSetPlan:
+    """What the plans of all working-set methods share. Without a ``memory`` (0) there is nothing to keep within.
 
     Attributes
     ----------
-    outputs, blocks : int
-        Problems that are solved, and blocks that each of them comes to.
+    outputs : int
+        Problems that are solved.
     block : int
         Bytes of text read at a time.
     """
 
     memory: int
     outputs: int
-    blocks: int
     block: int
 
-    @classmethod
-    def of(cls, settings: FGMSettings, memory: str | int | None, outputs: int = 1) -> Self:
-        """For so many outputs; one is the least there can be."""
-        allowed = 0 if memory is None else parse_size(memory)
-        block = max(16 << 10, min(MB, allowed // 128)) if allowed else MB
-        blocks = -(-settings.k // settings.proposed(outputs))
-        return cls(memory=allowed, outputs=outputs, blocks=blocks, block=block)
-
-    @property
-    def row_bytes(self) -> int:
-        """What a row takes besides its features: weight, targets, slopes, and the solver's products of every block."""
-        return 8 + 32 * self.outputs + self.product_bytes
-
-    @property
-    def product_bytes(self) -> int:
-        """The part of the products: with the weights, the point and the gradient."""
-        return 24 * self.outputs * self.blocks
+    @staticmethod
+    def block_of(memory: int) -> int:
+        """The block of text that suits the memory."""
+        return max(16 << 10, min(MB, memory // 128)) if memory else MB
 
     @property
     def buffers(self) -> int:
@@ -60,6 +46,36 @@ class FGMPlan:
         if not self.memory:
             return ReadLimits()
         return ReadLimits(block=self.block - 2 * PAGE, line_cap=min(16 * MB, self.memory // 4), window=self.memory // 4)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FGMPlan(WorkingSetPlan):
+    """Bytes by what they are for.
+
+    Attributes
+    ----------
+    blocks : int
+        Blocks that each problem comes to.
+    """
+
+    blocks: int
+
+    @classmethod
+    def of(cls, settings: FGMSettings, memory: str | int | None, outputs: int = 1) -> Self:
+        """For so many outputs; one is the least there can be."""
+        allowed = 0 if memory is None else parse_size(memory)
+        blocks = -(-settings.k // settings.proposed(outputs))
+        return cls(memory=allowed, outputs=outputs, blocks=blocks, block=cls.block_of(allowed))
+
+    @property
+    def row_bytes(self) -> int:
+        """What a row takes besides its features: weight, targets, slopes, and the solver's products of every block."""
+        return 8 + 32 * self.outputs + self.product_bytes
+
+    @property
+    def product_bytes(self) -> int:
+        """The part of the products: with the weights, the point and the gradient."""
+        return 24 * self.outputs * self.blocks
 
     def check(self, rows: int) -> None:
         """Raise where so many rows leave their columns less than they take themselves."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from thresher.families.drawn_columns import DrawnColumns
-from thresher.families.family import Ids, WholeColumns
+from thresher.families.family import Ids, MadeColumns, WholeColumns
 from thresher.working_set.l1 import L1Problem
 
 
@@ -19,7 +19,7 @@ class RandomDraw:
         #: How many were drawn so far.
         self.drawn = 0
 
-    def propose(self, problems: Sequence[L1Problem]) -> list[tuple[Ids, WholeColumns] | None]:
+    def propose(self, problems: Sequence[L1Problem]) -> list[tuple[Ids, WholeColumns | MadeColumns] | None]:
         """A block of fresh functions for each problem, until enough were drawn."""
         if self.drawn >= self.draws * self.rounds:
             return [None] * len(problems)

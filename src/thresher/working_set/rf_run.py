@@ -13,14 +13,14 @@ from thresher.families.drawn import DrawnFunctions, RandomFunctions
 from thresher.families.drawn_columns import DrawnColumns
 from thresher.families.family import Ids
 from thresher.families.kernels import check_kernel
-from thresher.families.rows import RowStore
+from thresher.families.rows import Rows, RowsAgain, RowStore
 from thresher.selection import Selection
-from thresher.sizes import parse_size, show_size
 from thresher.sources.source import Source
 from thresher.space import Drawn, FeatureSpace
 from thresher.working_set.answer import make_selection, names_of
 from thresher.working_set.found import Found
 from thresher.working_set.reading import Examples
+from thresher.working_set.rf_plan import SparseRFPlan
 from thresher.working_set.rf_settings import METHOD, SparseRFSettings
 from thresher.working_set.run import WorkingSetRun
 from thresher.working_set.run_settings import RunSettings
@@ -53,9 +53,13 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
         self._functions = functions
         if isinstance(settings.gamma, float | int):
             check_kernel(self._drawn(settings, float(settings.gamma)), source.space.size)
+        self.shares = SparseRFPlan.of(settings.draws, how.memory)
+        if source.total_rows is not None:
+            self.shares.check(source.total_rows)
+        source = source.limited(self.shares.limits)
         super().__init__(source, settings, how, settings.rounds * len(settings.path))
-        self.memory = None if how.memory is None else parse_size(how.memory)
         self.space = source.space
+        self._rows: Rows | None = None
 
     def _drawn(self, settings: SparseRFSettings, gamma: float) -> Drawn:
         if self._functions is not None:
@@ -63,35 +67,41 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
         return Drawn(settings.kernel, gamma, settings.seed, settings.q)
 
     def _make_engine(self, examples: Examples) -> SparseRFEngine:
+        self.shares = SparseRFPlan.of(self.settings.draws, self.how.memory, len(examples.y))
+        self.shares.check(examples.rows)
         store = examples.store
-        if not isinstance(store, RowStore):
-            raise SettingsError("sparse-rf keeps the rows in memory, and they do not fit: give more memory")
-        self._check_memory(examples, store)
-        self.space = self._drawn_space(store)
-        family = DrawnColumns(self.space, store, self.team)
+        rows = store if isinstance(store, RowStore) else RowsAgain(self.source, examples.rows, self.how.batch_rows)
+        self._rows = rows
+        self.space = self._drawn_space(rows)
+        limited = bool(self.shares.memory)
+        family = DrawnColumns(
+            self.space,
+            rows,
+            self.team,
+            room=self.shares.columns(examples.rows, rows.bytes) if limited else None,
+            part=self.shares.making(examples.rows) if limited else None,
+        )
         return SparseRFEngine(family, self.settings, examples.y, examples.weight, self.team)
 
-    def _drawn_space(self, store: RowStore) -> FeatureSpace:
+    def _drawn_space(self, rows: Rows) -> FeatureSpace:
         gamma = self.settings.gamma
         if isinstance(gamma, str):
-            inputs = self.source.space.size or len(store.inputs())
-            gamma = 1.0 / max(inputs * store.variance(), 1e-300)
+            inputs = self.source.space.size or len(rows.inputs())
+            gamma = 1.0 / max(inputs * rows.variance(), 1e-300)
         return self.source.space.with_drawn(self._drawn(self.settings, float(gamma)))
 
-    def _check_memory(self, examples: Examples, store: RowStore) -> None:
-        """At least a round's columns must fit beside the rows."""
-        if self.memory is None:
-            return
-        needed = store.bytes + 4 * examples.rows * self.settings.draws * (1 + len(examples.y))
-        if needed > self.memory:
-            raise SettingsError(
-                f"{examples.rows} rows and {self.settings.draws} functions at a time take {show_size(needed)}: give "
-                "more memory, or draw fewer at a time (draws)"
-            )
-
     def _room(self) -> Callable[[int], int] | None:
-        memory = self.memory
-        return None if memory is None else lambda rows: memory // 2
+        return self.shares.inputs if self.shares.memory else None
+
+    def _check_rows(self, rows: int) -> None:
+        self.shares.check(rows)  # of one output at least; of all of them once they are known
+
+    def _check_round(self) -> None:
+        assert self.engine is not None
+        problems = self.engine.problems
+        kept = max(len(problem.ids) for problem in problems)
+        products = sum(problem.product_bytes for problem in problems)
+        self.shares.check_kept(self.engine.targets.shape[1], kept, products)
 
     def _selection(self, found: Found, *, told: bool = True) -> Selection:
         assert self.examples is not None
@@ -111,10 +121,8 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
         )
 
     def _names(self, keys: Ids) -> list[str]:
-        assert self.examples is not None
-        store = self.examples.store
-        assert isinstance(store, RowStore)
-        inputs = np.arange(self.space.size or 0, dtype=np.uint64) if self._small else store.inputs()
+        assert self._rows is not None
+        inputs = np.arange(self.space.size or 0, dtype=np.uint64) if self._small else self._rows.inputs()
         functions = DrawnFunctions(self.space, keys, self.team)
         if len(inputs) > _NAMED_INPUTS:
             return [f"{self.space.drawn.kernel} {key}" for key in keys.tolist()] if self.space.drawn else []
@@ -127,16 +135,16 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
     def plan(self) -> dict[str, int]:
         """Where the memory goes, in bytes."""
         assert self.engine is not None
-        assert self.examples is not None
-        rows, outputs = self.engine.targets.shape[1], len(self.engine.targets)
-        store = self.examples.store
+        assert self._rows is not None
+        problems = self.engine.problems
         parts = {
-            "memory": self.memory or 0,
-            "inputs": store.bytes if isinstance(store, RowStore) else 0,
-            "rows": 8 * rows * (1 + 6 * outputs),
-            "columns": sum(problem.bytes for problem in self.engine.problems),
+            "inputs": self._rows.bytes,
+            "rows": self._rows.rows * self.shares.row_bytes,
+            "columns": sum(problem.column_bytes for problem in problems),
+            "products": sum(problem.product_bytes for problem in problems),
+            "buffers": self.shares.buffers,
         }
-        return {**parts, "total": sum(parts.values()) - parts["memory"]}
+        return {"memory": self.shares.memory, **parts, "total": sum(parts.values())}
 
     def _method(self) -> dict[str, Any]:
         return {"method": METHOD, "functions": None if self._functions is None else self._functions.name}

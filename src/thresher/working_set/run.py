@@ -87,7 +87,8 @@ class WorkingSetRun(ABC, Generic[E]):
             while not self._enough() and self.engine.step():
                 self._check_round()
                 self._validate()
-                self._complete = self._state()
+                if self.how.checkpoint is not None:
+                    self._complete = self._state()
                 self._watch.at(self.rounds)
                 if time.monotonic() - self._saved >= self.how.every:
                     self.save()

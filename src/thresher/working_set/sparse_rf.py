@@ -56,7 +56,15 @@ class SparseRFEngine:
             tolerance=self.settings.tol,
             team=self.team,
             k=self.settings.k,
+            family=self.family,
+            held=self._held,
         )
+
+    @property
+    def _held(self) -> int | None:
+        """Columns that a problem may keep in memory beside those of a round, which all problems share."""
+        most = self.family.most
+        return None if most is None else max(0, most - self.settings.draws) // len(self.targets)
 
     @property
     def rounds(self) -> int:

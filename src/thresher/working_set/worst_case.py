@@ -72,12 +72,17 @@ class WorstCase:
         return [self.k - together] * len(problems)
 
     def _ended(self, i: int, problem: BlockProblem) -> bool:
+        """Whether the last block brought too little (37): as nothing new, that is believed of an exact solution only,
+        since an inexact one may stop at its first step."""
         if not problem.blocks:
             return False
-        gained = (self._last[i] - problem.solved.objective) / max(abs(problem.start), 1e-300)
         # Known features in a new combination may lower the objective still; where they do not, this is the end.
         nothing_new = len(problem.elements) == self._had[i]
-        return bool(gained <= (max(self.tol, self.inner_tol) if nothing_new else self.tol))
+        least = (max(self.tol, self.inner_tol) if nothing_new else self.tol) * max(abs(problem.start), 1e-300)
+        while self._last[i] - problem.solved.objective <= least:
+            if not problem.sharpen():
+                return True
+        return False
 
     def state(self) -> dict[str, NDArray[Any]]:
         """What going on needs."""
