@@ -8,6 +8,20 @@
 
 namespace thresher::working_set {
 
+namespace {
+
+constexpr std::size_t sparse_share = 16;  // one number in so many, and a column's zeros are passed over
+
+/// As `dots` of the dense kernels adds a column up, in eight sums by row: zeros would add nothing to them.
+double sparse_dot(const Nonzeros& column, const double* r) {
+  double sums[8] = {};
+  for (std::size_t i = 0; i < column.rows.size(); ++i)
+    sums[column.rows[i] % 8] += static_cast<double>(column.values[i]) * r[column.rows[i]];
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+}
+
+}  // namespace
+
 bool KeptColumns::has(std::uint64_t id) const { return std::find(ids_.begin(), ids_.end(), id) != ids_.end(); }
 
 std::vector<const float*> KeptColumns::pointers() const {
@@ -21,6 +35,7 @@ std::size_t KeptColumns::append() {
   scalings_.emplace_back();
   weights_.resize(weights_.size() + outputs_);
   columns_.resize(columns_.size() + rows_);
+  nonzeros_.emplace_back();
   return size() - 1;
 }
 
@@ -32,6 +47,15 @@ void KeptColumns::set(std::size_t slot, std::uint64_t id, Scaling scaling, const
 
 void KeptColumns::set_column(std::size_t slot, const float* column) {
   std::copy_n(column, rows_, columns_.begin() + static_cast<std::ptrdiff_t>(slot * rows_));
+  Nonzeros& mine = nonzeros_[slot];
+  mine = {};
+  const auto some = rows_ - static_cast<std::size_t>(std::count(column, column + rows_, 0.0F));
+  if (some * sparse_share > rows_) return;
+  for (std::size_t r = 0; r < rows_; ++r)
+    if (column[r] != 0.0F) {
+      mine.rows.push_back(static_cast<std::uint32_t>(r));
+      mine.values.push_back(column[r]);
+    }
 }
 
 void KeptColumns::set_gram(std::size_t slot, const double* products) {
@@ -82,7 +106,23 @@ void for_columns(std::size_t columns, std::size_t rows, Team& team, const Body& 
 }  // namespace
 
 void KeptColumns::dots(const double* slopes, double* out, Team& team) const {
-  dots_of(pointers(), scalings_, rows_, slopes, outputs_, out, team);
+  std::vector<std::size_t> slots;  // of columns that are taken whole
+  std::vector<const float*> whole;
+  std::vector<Scaling> scalings;
+  for (std::size_t slot = 0; slot < size(); ++slot) {
+    if (sparse(slot)) {
+      for (std::size_t o = 0; o < outputs_; ++o)
+        out[slot * outputs_ + o] = scalings_[slot].scale * sparse_dot(nonzeros_[slot], slopes + o * rows_);
+      continue;
+    }
+    slots.push_back(slot);
+    whole.push_back(column(slot));
+    scalings.push_back(scalings_[slot]);
+  }
+  std::vector<double> found(slots.size() * outputs_);
+  dots_of(whole, scalings, rows_, slopes, outputs_, found.data(), team);
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    std::copy_n(found.data() + i * outputs_, outputs_, out + slots[i] * outputs_);
 }
 
 void dots_of(const std::vector<const float*>& columns, const std::vector<Scaling>& scalings, std::size_t rows,
@@ -103,16 +143,31 @@ void KeptColumns::margins(const std::vector<double>& weights, double* out, Team&
     double* mine = out + o * rows_ + begin;
     std::fill_n(mine, n, 0.0);
     const auto factor = [&](std::size_t slot) { return weights[slot * outputs_ + o] * scalings_[slot].scale; };
-    std::size_t slot = 0;
-    for (; slot + 4 <= size(); slot += 4) {
-      const float* const x[4] = {column(slot) + begin, column(slot + 1) + begin, column(slot + 2) + begin,
-                                 column(slot + 3) + begin};
-      const double w[4] = {factor(slot), factor(slot + 1), factor(slot + 2), factor(slot + 3)};
-      kernels.add_columns(x, w, n, mine);
-    }
-    for (; slot < size(); ++slot) {
-      const float* x = column(slot) + begin;
-      for (std::size_t i = 0; i < n; ++i) mine[i] += factor(slot) * x[i];
+    // In the order of the slots; whole columns four at a time.
+    for (std::size_t slot = 0; slot < size();) {
+      std::size_t many = 0;
+      while (many < 4 && slot + many < size() && !sparse(slot + many)) ++many;
+      if (many == 4) {
+        const float* const x[4] = {column(slot) + begin, column(slot + 1) + begin, column(slot + 2) + begin,
+                                   column(slot + 3) + begin};
+        const double w[4] = {factor(slot), factor(slot + 1), factor(slot + 2), factor(slot + 3)};
+        kernels.add_columns(x, w, n, mine);
+        slot += 4;
+        continue;
+      }
+      for (std::size_t one = slot; one < slot + many; ++one) {
+        const double w = factor(one);
+        const float* x = column(one) + begin;
+        for (std::size_t i = 0; i < n; ++i) mine[i] += w * x[i];
+      }
+      slot += many;
+      if (slot == size() || !sparse(slot)) continue;
+      const Nonzeros& few = nonzeros_[slot];
+      const double w = factor(slot);
+      const auto first = std::lower_bound(few.rows.begin(), few.rows.end(), begin);
+      for (auto i = static_cast<std::size_t>(first - few.rows.begin()); i < few.rows.size() && few.rows[i] < begin + n; ++i)
+        mine[few.rows[i] - begin] += w * few.values[i];
+      ++slot;
     }
   };
   team.run((rows_ + stretch - 1) / stretch * outputs_, part, size() * rows_ * outputs_ >= little);

@@ -30,6 +30,12 @@ struct Weakest {
   double norm;
 };
 
+/// The numbers of a column that are not zero.
+struct Nonzeros {
+  std::vector<std::uint32_t> rows;
+  std::vector<float> values;
+};
+
 /// At most `room` columns of `rows` floats with `outputs` weights each, and their Gram matrix (of scaled columns).
 class KeptColumns {
  public:
@@ -71,10 +77,13 @@ class KeptColumns {
   std::vector<double> weights_;  // slot after slot
 
  private:
+  [[nodiscard]] bool sparse(std::size_t slot) const { return !nonzeros_[slot].rows.empty(); }
+
   std::size_t rows_;
   std::size_t room_;
   std::size_t outputs_;
   std::vector<float> columns_;
+  std::vector<Nonzeros> nonzeros_;  // of columns that are nearly all zeros; sums over them have the same bits
   std::vector<double> gram_;  // rows are `room` apart
 };
 

@@ -26,6 +26,7 @@ def test_over_rows(tmp_path: Path) -> None:
     shown = run("select", path, "-k", 12, "--method", "os", "--scans", 2, "--test", path, "-o", out, *own)
     assert shown.exit_code == 0, shown.output
     assert "accuracy" in shown.output
+    assert "features/s" in shown.output
     saved = th.load(out)
     given = {"m": 4.0, "c": 0.1, "rate": 0.5, "check": True, "order": "random"}
     same = th.select(path, k=12, method="os", scans=2, random_state=0, **given)

@@ -66,14 +66,15 @@ def penalty(data: Made, k: int) -> tuple[float, Any]:
     solver.add(np.ascontiguousarray(data.x.T), np.ones(p), TEAM)
     low, high = 0.0, float(np.abs(data.y @ data.x).max()) / n  # of either loss, at no weights
     lam, weights = high, None
-    while weights is None or high > 1.1 * low:
+    least = 1e-4 * high  # separable rows may need no more than fewer features at any penalty
+    while (weights is None or high > 1.1 * low) and high > least:
         lam = 0.5 * high if low == 0.0 else float(np.sqrt(low * high))
         solver.solve(lam, 1e-4, 100, TEAM)
         if (solver.weights != 0).sum() >= k:
             low, weights = lam, solver.weights
         else:
             high = lam
-    return low, weights
+    return low or lam, weights
 
 
 def proximal_gradient(data: Made, lam: float, k: int, steps: int = 200) -> Any:

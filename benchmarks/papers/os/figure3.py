@@ -19,7 +19,7 @@ def run() -> str:
         "## Figure 3: running time of Asy-OS",
         f"The paper: the error falls faster with more workers, up to 8 on a network of machines. Here workers are "
         f"threads of one machine with {os.cpu_count()} cores, so more workers than that cannot help. n = 1,000, "
-        "p = 8,192; η = 0.3 for all; the error is read from the central state. Times are medians to an "
+        "p = 8,192; η = 0.3 and m = 1 for all; the error is read from the central state. Times are medians to an "
         "error a tenth above the lowest that all reach.",
     ]
     for classes in (False, True):

@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.papers.os.contenders import contenders, proj_gd, streamed
 from benchmarks.papers.os.made import S, made, measured
-from benchmarks.papers.os.repeated import REPEATS, Experiment, averaged, shown
+from benchmarks.papers.os.repeated import REPEATS, RESULTS, Experiment, averaged, shown
 
 SCANS = (1, 2, 3, 4)
 WORKERS = (1, 2, 4, 8)
@@ -48,7 +48,7 @@ def columns(number: int, ps: tuple[int, ...], claim: str, *, classes: bool) -> s
     grafted = "" if classes else f" (grafting: of the first {min(GRAFTED, REPEATS)})"
     told = (
         f"s = {S}, n = 1.2 s log2 p, means of {REPEATS} data sets{grafted}, online rivals with 2 scans; all are "
-        "refitted.",
+        "refitted." + ("" if RESULTS is None else " (Measured in pieces, of which this is put together.)"),
         "How often the features are scanned:",
         "Simulated workers, each of which sees the others' state as many updates late as there are workers (3 scans, "
         "steps by Theorem 2):",

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.errors import DataError, SettingsError
-from thresher.families.arrivals import Arrivals, Faulty, open_arrivals
+from thresher.families.arrivals import open_arrivals
+from thresher.families.arriving import Arrivals, Faulty
 from thresher.families.family import Ids
 from thresher.space import FeatureSpace
 

@@ -46,6 +46,8 @@ class Progress:
     file: str | None = None
     file_number: int = 0
     files: int = 0
+    #: What ``rows`` counts.
+    unit: str = "rows"
 
     @property
     def fraction(self) -> float | None:

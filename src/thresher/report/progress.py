@@ -69,9 +69,9 @@ def show_progress() -> Iterator[Shown]:
 
 
 def rates(progress: Progress) -> str:
-    """Rows, rows a second and MB a second."""
+    """Rows (or features, where these are what arrives), how many a second, and MB a second."""
     seconds = max(progress.seconds, 1e-9)
-    shown = f"{progress.rows:,} rows, {progress.rows / seconds:,.0f} rows/s"
+    shown = f"{progress.rows:,} {progress.unit}, {progress.rows / seconds:,.0f} {progress.unit}/s"
     if progress.total_bytes:
         read = progress.read + progress.passes_done * progress.total_bytes
         shown += f", {read / MB / seconds:,.1f} MB/s"

@@ -73,7 +73,7 @@ def facts(selection: Selection, run: Progress | None, saved: str | None) -> list
     if run is not None:
         allowed = show_size(plan["memory"]) if plan["memory"] else "any"
         told.append(("memory", f"{allowed} allowed, {show_size(plan['total'])} planned, {show_size(run.grown)} taken"))
-        told.append(("time", f"{run.seconds:.2f} s, {run.rows / max(run.seconds, 1e-9):,.0f} rows/s"))
+        told.append(("time", f"{run.seconds:.2f} s, {run.rows / max(run.seconds, 1e-9):,.0f} {run.unit}/s"))
     if saved is not None:
         told.append(("saved", saved))
     return told
