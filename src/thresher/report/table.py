@@ -41,7 +41,8 @@ def facts(selection: Selection, run: Progress | None, saved: str | None) -> list
     """What is said below the table: (what, value)."""
     provenance, plan = selection.provenance, selection.provenance.get("plan", {})
     asked = selection.settings.get("k", len(selection))
-    told = [("features", f"{len(selection)} of {asked} asked for, {selection.named} of {len(selection)} named")]
+    of_asked = "" if asked is None else f" of {asked} asked for"
+    told = [("features", f"{len(selection)}{of_asked}, {selection.named} of {len(selection)} named")]
     if selection.classes is not None:
         labels = [f"{label:g}" if isinstance(label, float) else label for label in selection.classes]
         told.append(("classes", f"a positive weight speaks for {labels[-1]}, not {labels[0]}"))
