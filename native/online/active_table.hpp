@@ -289,7 +289,9 @@ bool ActiveTable<Cells, one>::enter(std::size_t t, std::uint32_t i, const Row& r
     cells_.places().locate(tables_[t].ask_for_weakest(), back);  // that is who leaves next, as a rule
     cells_.ask(back);
   }
-  if (std::find(row.keys + i + 1, row.keys + row.n, row.keys[i]) != row.keys + row.n) entered_.push_back(row.keys[i]);
+  bool again = false;  // all are looked at: where to stop is what nobody can predict
+  for (std::size_t j = i + 1; j < row.n; ++j) again |= row.keys[j] == row.keys[i];
+  if (again) entered_.push_back(row.keys[i]);
   return true;
 }
 

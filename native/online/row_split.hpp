@@ -21,28 +21,32 @@ class RowSplit {
   /// screen; whoever passes it is looked for. Both lists are in the row's order.
   void divide(const TopK& table, const Row& row, const std::uint64_t* mixed) {
     maybe_.resize(row.n + 1);
-    members_.resize(row.n);
-    others_.resize(row.n);
+    members_.resize(row.n + 1);
+    others_.resize(row.n + 1);
+    kept_.assign(row.n, 0);
     const std::size_t candidates = table.screen(mixed, row.n, maybe_.data());
     likely_.resize(candidates);
     for (std::size_t c = 0; c < candidates; ++c) likely_[c] = table.ask(mixed[maybe_[c]]);
-    std::uint32_t* const others = others_.data();
+    // Who is kept nobody can predict, so features go into lists by counting.
     std::size_t m = 0;
-    std::uint32_t next = 0;  // the first feature in neither list yet
     for (std::size_t c = 0; c < candidates; ++c) {
       const std::uint32_t i = maybe_[c];
       std::uint32_t slot = likely_[c];
-      if (!table.has(slot, row.keys[i])) [[unlikely]] {
-        slot = table.find(row.keys[i], mixed[i]);
-        if (slot == TopK::none) continue;
-      }
-      for (; next < i; ++next) others[next - m] = next;
-      ++next;
-      members_[m++] = {i, slot};
+      if (!table.has(slot, row.keys[i])) [[unlikely]] slot = table.find(row.keys[i], mixed[i]);
+      const bool here = slot != TopK::none;
+      kept_[i] = static_cast<std::uint8_t>(here);
+      members_[m] = {i, slot};
+      m += static_cast<std::size_t>(here);
     }
-    for (; next < row.n; ++next) others[next - m] = next;
+    std::uint32_t* const others = others_.data();
+    const std::uint8_t* const kept = kept_.data();
+    std::size_t o = 0;
+    for (std::uint32_t i = 0; i < row.n; ++i) {
+      others[o] = i;
+      o += static_cast<std::size_t>(1 - kept[i]);
+    }
     members_.resize(m);
-    others_.resize(row.n - m);
+    others_.resize(o);
   }
 
   /// The same where somebody knows the slot of every feature: `none` of one that was never seen, `outside` or more of
@@ -78,6 +82,7 @@ class RowSplit {
  private:
   Buffer<std::uint32_t> maybe_;
   Buffer<std::uint32_t> likely_;
+  Buffer<std::uint8_t> kept_;
   Buffer<Member> members_;
   Buffer<std::uint32_t> others_;
   Buffer<std::uint32_t> fresh_;

@@ -121,3 +121,11 @@ def which_interactions(texts: list[str] | None) -> int | list[tuple[str, ...]]:
                 f"--interactions takes 2, 3, or groups to combine, two or three at a time, as user,ad; not {text!r}"
             )
     return groups
+
+
+def number_or_word(text: str) -> str | float:
+    """A number where it is one."""
+    try:
+        return float(text)
+    except ValueError:
+        return text

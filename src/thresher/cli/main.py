@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import typer
 
 from thresher.cli import convert, demo, inspect, locate, plan, predict, select
@@ -33,4 +35,6 @@ def _options(version: bool = typer.Option(False, "--version", help="Show the ver
 
 def main() -> None:
     """Run the program."""
+    # NumPy's BLAS starts threads that wait for work in a loop, on the core where the first rows are to be read.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     app()

@@ -25,7 +25,6 @@ import typer
 
 from thresher.cli.common import (
     INTERRUPTED,
-    Active,
     Data,
     Format,
     Interactions,
@@ -33,17 +32,18 @@ from thresher.cli.common import (
     Method,
     OnError,
     Output,
-    Sketch,
     fail,
+    number_or_word,
     one_or_many,
     seconds,
-    sketch_shape,
     which_interactions,
 )
+from thresher.cli.methods import with_settings
 from thresher.cli.sequences import with_sequences
 
 
 @with_sequences
+@with_settings
 def select(
     data: Data,
     k: Annotated[
@@ -58,32 +58,7 @@ def select(
         ),
     ] = None,
     memory: Memory = None,
-    sketch: Sketch = None,
-    active: Active = "exact",
     interactions: Interactions = None,
-    passes: Annotated[int, typer.Option(help="How often to go through the data.")] = 1,
-    step: Annotated[
-        str, typer.Option(help="Step along each example's gradient: auto, a number, adaptive:RATE or RATE/sqrt.")
-    ] = "auto",
-    minibatch: Annotated[int, typer.Option(help="Rows whose gradients are averaged before a step.")] = 1,
-    l2: Annotated[float, typer.Option(help="Decay of all weights: each step first multiplies by 1 - step * l2.")] = 0.0,
-    decay: Annotated[float, typer.Option(help="Each step multiplies the weights not kept by this.")] = 1.0,
-    lazy: Annotated[float, typer.Option(help="Reorder the table only for changes of this share; 0 is exact.")] = 0.0,
-    eta: Annotated[
-        float | None, typer.Option(help="Step of a budgeted method; by the scale of the data if not given.")
-    ] = None,
-    lam: Annotated[
-        str | None,
-        typer.Option(
-            help="Regulariser of a budgeted method; of sparse-rf what a weight pays (1 unless given), several as "
-            "100,10,1 with --validation."
-        ),
-    ] = None,
-    delta: Annotated[float, typer.Option(help="Smoothing of a budgeted method's evidence.")] = 1e-2,
-    tune: Annotated[bool, typer.Option("--tune", help="Try several eta and lam of a budgeted method at once.")] = False,
-    truncation: Annotated[
-        str, typer.Option(help="b-arda and b-amd: rank by weight and evidence (adaptive) or by weight (naive).")
-    ] = "adaptive",
     per_class: Annotated[bool, typer.Option("--per-class", help="With several classes, k features for each.")] = False,
     multilabel: Annotated[bool, typer.Option("--multilabel", help="Rows have any number of labels.")] = False,
     classes: Annotated[
@@ -92,57 +67,11 @@ def select(
             help="The labels, where there may be more than two, instead of reading them first.", metavar="A,B,C"
         ),
     ] = None,
-    shuffle: Annotated[bool, typer.Option(help="Mix the rows through a buffer.")] = True,
     intercept: Annotated[bool, typer.Option(help="Learn a constant too.")] = True,
     seed: Annotated[int, typer.Option(help="Where all randomness comes from.")] = 0,
     class_weight: Annotated[
         str | None, typer.Option(help="balanced, or LABEL=WEIGHT,LABEL=WEIGHT.", metavar="WEIGHTS")
     ] = None,
-    B: Annotated[
-        int | None, typer.Option("--B", help="fgm: features proposed at a time; a tenth of k unless given.")
-    ] = None,
-    C: Annotated[float, typer.Option("--C", help="fgm: weight of the loss.")] = 10.0,
-    family: Annotated[
-        str, typer.Option(help="fgm: linear, polynomial:2, hik:100, additive:chi2, spectrum:prefix, or several with +.")
-    ] = "linear",
-    scale: Annotated[
-        str, typer.Option(help="fgm: norm scales columns alike, none leaves them, root is half way.")
-    ] = "norm",
-    tol: Annotated[
-        float,
-        typer.Option(help="fgm: end once an iteration gains no more than this share; sparse-rf: solve to this gap."),
-    ] = 0.0,
-    inner_tol: Annotated[float, typer.Option(help="fgm: how exactly each small problem is solved.")] = 1e-3,
-    iterations: Annotated[int | None, typer.Option(help="fgm: at most so many.")] = None,
-    refit: Annotated[
-        bool | None, typer.Option(help="Fit what was selected once more: fgm if asked, os unless told not to.")
-    ] = None,
-    scans: Annotated[int | None, typer.Option(help="os: how often to go through the features; 3 unless given.")] = None,
-    workers: Annotated[int | None, typer.Option(help="os: threads that share the features (Asy-OS).")] = None,
-    staleness: Annotated[
-        int | None, typer.Option(help="os: simulate workers that see the others' state so many updates late.")
-    ] = None,
-    labels_file: Annotated[
-        str | None, typer.Option(help="os: the labels of a file or folder of columns, one a line.", metavar="PATH")
-    ] = None,
-    kernel: Annotated[
-        str,
-        typer.Option(
-            help="sparse-rf: gaussian, laplacian, perceptron, matern:1.5, arc-cosine, maclaurin, polynomial:2, binning."
-        ),
-    ] = "gaussian",
-    gamma: Annotated[str, typer.Option(help="sparse-rf: width of the kernel; a number, or scale.")] = "1.0",
-    draws: Annotated[int, typer.Option(help="sparse-rf: functions drawn at a time.")] = 100,
-    rounds: Annotated[int, typer.Option(help="sparse-rf: how often they are drawn.")] = 20,
-    q: Annotated[int | None, typer.Option(help="sparse-rf: inputs that a function looks at; all unless given.")] = None,
-    validation: Annotated[
-        str | None,
-        typer.Option(
-            help="Labelled data; the iteration of fgm, or lam of sparse-rf, that scores best on it is kept.",
-            metavar="DATA",
-        ),
-    ] = None,
-    threads: Annotated[int, typer.Option(help="fgm, sparse-rf: threads; 0 is all cores. The answer is the same.")] = 0,
     test: Annotated[str | None, typer.Option(help="Labelled data to score on at the end.", metavar="DATA")] = None,
     holdout: Annotated[
         float | None, typer.Option(help="Instead: hold out this fraction of the rows, by a hash of their content.")
@@ -166,6 +95,7 @@ def select(
     output: Output = None,
     top: Annotated[int, typer.Option(help="Features to show at the end.")] = 20,
     *,
+    settings: dict[str, Any],
     sequences: dict[str, Any],
 ) -> None:
     from thresher.container import check_folder
@@ -184,46 +114,13 @@ def select(
                 method=method,
                 loss=loss,
                 memory=memory,
-                sketch=sketch_shape(sketch),
-                active=active,
                 interactions=which_interactions(interactions),
-                passes=passes,
-                step=_number_or_word(step),
-                minibatch=minibatch,
-                l2=l2,
-                decay=decay,
-                lazy=lazy,
-                eta=eta,
-                lam=_numbers(lam),
-                delta=delta,
-                truncation=truncation,
-                tune=tune,
                 per_class=per_class,
                 multilabel=multilabel,
-                classes=None if classes is None else [_number_or_word(label) for label in classes.split(",")],
-                shuffle=shuffle,
+                classes=None if classes is None else [number_or_word(label) for label in classes.split(",")],
                 intercept=intercept,
                 random_state=seed,
                 class_weight=_class_weight(class_weight),
-                B=B,
-                C=C,
-                family=family,
-                scale=None if scale == "none" else scale,
-                tol=tol,
-                inner_tol=inner_tol,
-                iterations=iterations,
-                refit=refit,
-                scans=scans,
-                workers=workers,
-                staleness=staleness,
-                labels_file=labels_file,
-                kernel=kernel,
-                gamma=_number_or_word(gamma),
-                draws=draws,
-                rounds=rounds,
-                q=q,
-                validation=validation,
-                threads=threads,
                 test=test,
                 holdout=holdout,
                 format=format,
@@ -234,6 +131,7 @@ def select(
                 every=seconds(every),
                 restart=restart,
                 progress=progress,
+                **settings,
                 **sequences,
             )
     except Interrupted as interrupted:
@@ -248,26 +146,6 @@ def select(
     print_selection(selection, top=top, run=progress.last, saved=output)
 
 
-def _number_or_word(step: str) -> str | float:
-    try:
-        return float(step)
-    except ValueError:
-        return step
-
-
-def _numbers(text: str | None) -> float | list[float] | None:
-    """``10`` to a number, ``100,10,1`` to several."""
-    if text is None:
-        return None
-    try:
-        numbers = [float(part) for part in text.split(",")]
-    except ValueError:
-        from thresher.errors import SettingsError
-
-        raise SettingsError(f"lam is a number, or several as 100,10,1, not {text!r}") from None
-    return numbers[0] if len(numbers) == 1 else numbers
-
-
 def _class_weight(text: str | None) -> dict[object, float] | str | None:
     if text is None or text == "balanced":
         return text
@@ -277,7 +155,7 @@ def _class_weight(text: str | None) -> dict[object, float] | str | None:
     for pair in text.split(","):
         label, _, weight = pair.rpartition("=")
         try:
-            weights[_number_or_word(label)] = float(weight)
+            weights[number_or_word(label)] = float(weight)
         except ValueError:
             raise SettingsError(f"not a class weight: {pair!r}; write for example 1=5,-1=1") from None
     return weights

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
 
+from thresher.cli.options import with_options
 from thresher.cli.tables import as_library_options, table_options
 
 _PANEL = "FASTA and FASTQ"
@@ -51,29 +49,6 @@ def _options(
     """Their names are those of `thresher.scan_fasta`."""
 
 
-def with_sequences(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command all options of files; it gets those that were used in ``sequences``, as the library takes them."""
-    shared = (_options, table_options)
-    own, *others = (inspect.signature(function, eval_str=True).parameters for function in (command, *shared))
-    added = {name: parameter for parameters in others for name, parameter in parameters.items()}
-    parameters = [*(p for p in own.values() if p.name != "sequences"), *added.values()]
-
-    @functools.wraps(command)
-    def run(**given: Any) -> None:
-        used = {name: value for name in added if (value := given.pop(name)) not in (None, False)}
-        if "kmer" in used:
-            used["kmer"] = lengths(used["kmer"])
-        command(**given, sequences=as_library_options(used))
-
-    # What typer reads a command's options from.
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    hints: dict[str, Any] = {}
-    for function in (command, *shared):
-        hints |= get_type_hints(function, include_extras=True)
-    run.__annotations__ = {p.name: hints[p.name] for p in parameters}
-    return run
-
-
 def lengths(text: str) -> list[int]:
     """``8,12`` to its numbers."""
     from thresher.errors import SettingsError
@@ -82,3 +57,13 @@ def lengths(text: str) -> list[int]:
         return [int(word) for word in text.split(",")]
     except ValueError:
         raise SettingsError(f"not the length of k-mers: {text!r}; write for example 12, or 8,12") from None
+
+
+def _as_library_options(used: dict[str, Any]) -> dict[str, Any]:
+    if "kmer" in used:
+        used["kmer"] = lengths(used["kmer"])
+    return as_library_options(used)
+
+
+#: Give a command all options of files; it gets those that were used in ``sequences``.
+with_sequences = with_options("sequences", _as_library_options, _options, table_options)

@@ -1,4 +1,4 @@
-"""What users say of a run over features that arrive: options, streams, files of labels."""
+"""What users name instead of rows: streams of features, and files of labels."""
 
 from __future__ import annotations
 
@@ -9,27 +9,6 @@ import numpy as np
 
 from thresher.errors import DataError, SettingsError, UnreadableError
 from thresher.families.stream import FeatureStream
-from thresher.working_set.substitution_settings import STREAMING, SubstitutionSettings
-
-#: Options that only these methods have.
-OWN = ("scans", "rate", "m", "c", "workers", "staleness", "order", "labels_file")
-
-
-def take_own(method: str, options: dict[str, Any]) -> dict[str, Any]:
-    """The options of these methods, taken out of all that were given; raises if the method has none such."""
-    own = {name: options.pop(name) for name in OWN if name in options}
-    given = {name: value for name, value in own.items() if value is not None}
-    if given and method not in STREAMING:
-        raise SettingsError(f"{method} has no {next(iter(given))}: leave it out, or choose another method")
-    if isinstance(given.get("labels_file"), (str, os.PathLike)):
-        given["labels_file"] = read_labels(given["labels_file"])
-    return given
-
-
-def streaming_settings(own: dict[str, Any], *, loss: str | None, **shared: Any) -> SubstitutionSettings:
-    """The settings, from what these methods share with others and what they do not."""
-    rest = {name: value for name, value in own.items() if name != "labels_file"}
-    return SubstitutionSettings(loss=loss or "squared_hinge", **shared, **rest)
 
 
 def stream_of(data: Any, *, target: Any = None, on_error: str = "stop") -> FeatureStream | None:
