@@ -25,10 +25,12 @@ def run() -> str:
         f"All random features: ridge on D = {ALL} functions of the same kernel, λ_N = 1, by normal equations in single "
         f"precision. Nyström: scikit-learn's Nystroem on {BASIS} rows drawn at random, with ridge regression at α = 1 "
         "or logistic regression at C = 1. Kernel machines: SVC at C = 1, kernel ridge at α = 1, with the same kernel. "
-        "One run each, both cores. Numbers to predict, and their inputs, are scaled to 0..1. gamma and λ_N were chosen "
+        "One run each, both cores; sparse-rf with memory= a tenth of the matrix of all random features. "
+        "Numbers to predict, and their inputs, are scaled to 0..1. gamma and λ_N were chosen "
         "without the test rows (`benchmarks/sparse_rf_tune.py`): gamma by the kernel machine's score on rows held out "
-        "of those to learn from, λ_N as the largest that is within .001 of Sparse RF's best there; on cpu_act, where "
-        "the number of functions is given, both by Sparse RF's.",
+        "of those to learn from, λ_N as the largest that is within .001 of Sparse RF's best there, of those that keep "
+        "at most a tenth as many functions as the machine has vectors; on cpu_act, where the number of functions is "
+        "given, both by Sparse RF's.",
         _cpu(),
         *(_compared(name, "gaussian", classes=True) for name in ("ijcnn1", "cod_rna")),
         _compared("house_16h", "gaussian", classes=False),
