@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import functools
-import re
 import statistics
 import time
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 import thresher as th
-from benchmarks.harness import python, table
-from benchmarks.sparse_rf_cases import Case, cases, scored, sparse
-from benchmarks.sparse_rf_data import MISSING, Data, load
-from benchmarks.sparse_rf_rivals import all_random_features, kernel_machine, nystroem
+from benchmarks.harness import table
+from benchmarks.sparse_rf_data import MISSING
+from benchmarks.sparse_rf_measured import ALL, BASIS, measured
 
 Array = np.ndarray[Any, Any]
-#: Random features in the paper's column RF, and rows that Nyström's method takes for its basis.
-ALL, BASIS = 10_000, 1000
-OURS, EVERY, NYSTROEM, MACHINE = "sparse", "every", "nystroem", "machine"
 #: The paper's Table 1 by kernel: RMSE of all random features, non-zeros and RMSE of sparse ones.
 CPU = {"gaussian": (0.037, 57, 0.032), "laplacian": (0.035, 289, 0.027), "perceptron": (0.038, 251, 0.027)}
 
@@ -32,10 +25,12 @@ def run() -> str:
         f"All random features: ridge on D = {ALL} functions of the same kernel, λ_N = 1, by normal equations in single "
         f"precision. Nyström: scikit-learn's Nystroem on {BASIS} rows drawn at random, with ridge regression at α = 1 "
         "or logistic regression at C = 1. Kernel machines: SVC at C = 1, kernel ridge at α = 1, with the same kernel. "
-        "One run each, both cores. Numbers to predict, and their inputs, are scaled to 0..1. gamma and λ_N were chosen "
+        "One run each, both cores; sparse-rf with memory= a tenth of the matrix of all random features. "
+        "Numbers to predict, and their inputs, are scaled to 0..1. gamma and λ_N were chosen "
         "without the test rows (`benchmarks/sparse_rf_tune.py`): gamma by the kernel machine's score on rows held out "
-        "of those to learn from, λ_N as the largest that is within .001 of Sparse RF's best there; on cpu_act, where "
-        "the number of functions is given, both by Sparse RF's.",
+        "of those to learn from, λ_N as the largest that is within .001 of Sparse RF's best there, of those that keep "
+        "at most a tenth as many functions as the machine has vectors; on cpu_act, where the number of functions is "
+        "given, both by Sparse RF's.",
         _cpu(),
         *(_compared(name, "gaussian", classes=True) for name in ("ijcnn1", "cod_rna")),
         _compared("house_16h", "gaussian", classes=False),
@@ -45,13 +40,13 @@ def run() -> str:
 
 
 def _cpu() -> str:
-    if load("cpu_act") is None:
-        return f"**cpu_act** {MISSING}"
     lines = []
     for kernel, (theirs, nonzeros, reached) in CPU.items():
-        case = cases()["cpu_act", kernel]
-        mine = result("cpu_act", kernel, OURS, classes=False)
-        settings = f"{case.kernel}, gamma = {case.gamma:g}, λ_N ≥ {case.lam:g}, k = {case.k}"
+        one = measured("cpu_act", kernel)
+        if one is None:
+            return f"**cpu_act** {MISSING}"
+        mine = one.results["sparse"]
+        settings = f"{kernel}, gamma = {one.gamma:g}, λ_N ≥ {one.lam:g}, k = {one.k}"
         paper = [theirs, f"{reached} ({nonzeros})"]
         lines.append([settings, f"{mine.score:.4f}", mine.functions, f"{mine.training:.1f}", *paper])
     header = ["cpu_act", "test RMSE", "functions", "seconds", "paper, RF", "paper, Sparse-RF (non-zeros)"]
@@ -59,81 +54,32 @@ def _cpu() -> str:
 
 
 def _compared(name: str, kernel: str, *, classes: bool) -> str:
-    data = prepared(name, classes=classes)
-    if data is None:
+    one = measured(name, kernel)
+    if one is None:
         return f"**{name}** {MISSING}"
-    case = cases()[name, kernel]
-    machine, every = "SVC" if classes else "kernel ridge", f"all {ALL} random features"
-    methods = {"sparse-rf": OURS, every: EVERY, f"Nyström, {BASIS} rows": NYSTROEM, machine: MACHINE}
-    results = {what: result(name, kernel, method, classes=classes) for what, method in methods.items()}
+    machine = "SVC" if classes else "kernel ridge"
+    mine, every, exact = (one.results[method] for method in ("sparse", "every", "machine"))
+    names = {
+        "sparse-rf": mine,
+        f"all {ALL} random features": every,
+        f"Nyström, {BASIS} rows": one.results["nystroem"],
+        machine: exact,
+    }
     lines = [
-        [what, f"{one.score:.4f}", one.functions, f"{one.training:.1f}", f"{one.prediction:.3f}"]
-        for what, one in results.items()
+        [what, f"{r.score:.4f}", r.functions, f"{r.training:.1f}", f"{r.prediction:.3f}"] for what, r in names.items()
     ]
-    mine = results["sparse-rf"]
-    matrix, growth = len(data.x) * ALL * 4, _memory(case, classes=classes)
+    matrix = one.rows * ALL * 4
     said = (
-        f"**{name}**, {len(data.x)} x {data.x.shape[1]}, {kernel} kernel, gamma = {case.gamma:g}, λ_N = {case.lam:g}, "
-        f"{case.draws} functions drawn {case.rounds} times. Functions: "
-        f"{mine.functions / results[machine].functions:.3f} of those of {machine}. Training: "
-        f"{results[every].training / mine.training:.1f} times faster than {every}, "
-        f"{results[machine].training / mine.training:.1f} times faster than {machine}. Prediction: "
-        f"{results[machine].prediction / mine.prediction:.0f} times faster than {machine}. Memory at the most: "
-        f"{growth / 2**20:.0f} MB more than before, {growth / matrix:.3f} of the {matrix / 2**20:.0f} MB that all "
-        "random features take in single precision."
+        f"**{name}**, {one.rows} x {one.inputs}, {kernel} kernel, gamma = {one.gamma:g}, λ_N = {one.lam:g}, 100 "
+        f"functions drawn 20 times. Functions: {mine.functions / exact.functions:.3f} of those of {machine}. Training: "
+        f"{every.training / mine.training:.1f} times faster than all {ALL} random features, "
+        f"{exact.training / mine.training:.1f} times faster than {machine}. Prediction: "
+        f"{exact.prediction / mine.prediction:.0f} times faster than {machine}. Memory at the most: "
+        f"{one.memory / 2**20:.0f} MB more than before, {one.memory / matrix:.3f} of the {matrix / 2**20:.0f} MB that "
+        "all random features take in single precision."
     )
     header = ["", "accuracy" if classes else "RMSE", "functions", "training, s", "prediction, s"]
     return f"{said}\n\n{table(header, lines)}"
-
-
-class Result(NamedTuple):
-    """A fitted model as the tables show it: its size, its score on the test rows, and seconds."""
-
-    functions: int
-    score: float
-    training: float
-    prediction: float
-
-
-def prepared(name: str, *, classes: bool) -> Data | None:
-    """A data set, classes as -1 and +1."""
-    data = load(name)
-    return data._replace(y=np.where(data.y > 0, 1.0, -1.0)) if data is not None and classes else data
-
-
-@functools.cache
-def result(name: str, kernel: str, method: str, *, classes: bool) -> Result:
-    """One method on one set; once, whoever asks for it."""
-    data, case = prepared(name, classes=classes), cases()[name, kernel]
-    assert data is not None
-    if method == OURS:
-        fit = sparse(case, data, classes=classes)
-    elif method == EVERY:
-        fit = all_random_features(kernel, case.gamma, data.x, data.y, ALL)
-    elif method == NYSTROEM:
-        fit = nystroem(case.gamma, data.x, data.y, BASIS, classes=classes)
-    else:
-        fit = kernel_machine(kernel, case.gamma, data.x, data.y, classes=classes)
-    score, seconds = scored(fit, data, classes=classes)
-    return Result(fit.functions, score, fit.seconds, seconds)
-
-
-def _memory(case: Case, *, classes: bool) -> int:
-    """How much a process of its own grows by this fit."""
-    code = (
-        "import sys; from benchmarks import sparse_rf as b; "
-        "case = b.Case(*eval(sys.argv[1])); data = b.load(case.name); "
-        "few = slice(None, None, len(data.x) // 200); small = data._replace(x=data.x[few], y=data.y[few]); "
-        "b.sparse(case._replace(rounds=1), small, classes=eval(sys.argv[2])); before = b.peak(); "
-        "b.sparse(case, data, classes=eval(sys.argv[2])); print(b.peak() - before)"
-    )
-    return int(python(code, repr(tuple(case)), repr(classes)).split()[-1])
-
-
-def peak() -> int:
-    """The most this process has held so far. (That of ``getrusage`` begins with what its parent held.)"""
-    status = Path("/proc/self/status").read_text()
-    return 1024 * int(re.search(r"VmHWM:\s+(\d+)", status)[1])
 
 
 def wave(rows: int) -> tuple[Array, Array]:

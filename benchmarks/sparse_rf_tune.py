@@ -3,7 +3,8 @@
 Written to ``sparse_rf_chosen.json``, which the comparisons read. Where a set has rows to validate on they are used,
 elsewhere every fifth row to learn from is. Sets of classes and house_16h, where the size of the model is free: gamma is
 the one at which the *kernel machine* scores best (on at most 6,000 rows), and λ_N the largest at which Sparse RF scores
-within .001 of its best. cpu_act, where the size is given: gamma and λ_N at which Sparse RF of that size scores best.
+within .001 of its best with at most a tenth as many functions as that machine has vectors. cpu_act, where the size is
+given: gamma and λ_N at which Sparse RF of that size scores best.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 
 import numpy as np
 
+import thresher as th
 from benchmarks.sparse_rf_cases import ASKED, CHOSEN, Asked, Case, scored, sparse
 from benchmarks.sparse_rf_data import Data, load_validated
 from benchmarks.sparse_rf_rivals import kernel_machine
@@ -22,7 +24,7 @@ GAMMAS = {
     "laplacian": (0.03, 0.06, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0),
     "perceptron": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0),
 }
-LAMS = (1.0, 3.0, 10.0, 30.0, 100.0)
+LAMS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 SMALL_LAMS = (0.1, 0.3, 1.0)
 #: Rows that kernel machines learn from here, and how far a score may be from the best.
 FEW, NEAR = 6000, 1e-3
@@ -45,8 +47,18 @@ def tune(asked: Asked) -> Case | None:
         fit = kernel_machine(asked.kernel, gamma, data.x[few], data.y[few], classes=asked.classes)
         losses[gamma] = _as_loss(scored(fit, data, classes=asked.classes)[0], classes=asked.classes)
     gamma = min(losses, key=lambda one: losses[one])
-    ours = {lam: _loss(Case(*asked[:2], gamma, lam), data, classes=asked.classes) for lam in LAMS}
-    return Case(*asked[:2], gamma, max(lam for lam in LAMS if ours[lam] <= min(ours.values()) + NEAR))
+    vectors = len(data.x)  # of kernel ridge
+    if asked.classes:
+        vectors = kernel_machine(asked.kernel, gamma, data.x, data.y, classes=True).functions
+    ours = {}
+    for lam in LAMS:
+        try:
+            fit = sparse(Case(*asked[:2], gamma, lam), data, classes=asked.classes)
+        except th.SettingsError:  # more functions than a tenth of the memory has room for
+            continue
+        if fit.functions <= vectors // 10:
+            ours[lam] = _as_loss(scored(fit, data, classes=asked.classes)[0], classes=asked.classes)
+    return Case(*asked[:2], gamma, max(lam for lam in ours if ours[lam] <= min(ours.values()) + NEAR))
 
 
 def _loss(case: Case, data: Data, *, classes: bool) -> float:

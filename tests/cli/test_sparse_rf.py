@@ -31,6 +31,7 @@ def test_select_predict_inspect(rows: Path, tmp_path: Path) -> None:
     done = RUNNER.invoke(app, ["select", str(rows), *options, "--draws", "30", "--test", str(rows), "-o", str(model)])
     assert done.exit_code == 0, done.output
     assert "cos(" in done.output
+    assert "None" not in done.output
     predicted = RUNNER.invoke(app, ["predict", str(model), str(rows)])
     labels = [line.split()[0] for line in rows.read_text().splitlines()]
     assert np.mean([a == b for a, b in zip(predicted.stdout.split(), labels, strict=True)]) > 0.95
@@ -43,6 +44,8 @@ def test_select_predict_inspect(rows: Path, tmp_path: Path) -> None:
 
 
 def test_a_path_with_a_validation(rows: Path) -> None:
+    planned = RUNNER.invoke(app, ["plan", str(rows), "-k", "5", "--method", "sparse-rf"])
+    assert planned.exit_code == 2
     path = ["--lam", "30,3,0.3", "--validation", str(rows), "--rounds", "2"]
     done = RUNNER.invoke(app, ["select", str(rows), "--method", "sparse-rf", *path])
     assert done.exit_code == 0, done.output

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from benchmarks.harness import table
-from benchmarks.sparse_rf import EVERY, MACHINE, OURS, result
-from benchmarks.sparse_rf_cases import cases
-from benchmarks.sparse_rf_data import MISSING, load
+from benchmarks.sparse_rf_data import MISSING
+from benchmarks.sparse_rf_measured import measured
 
 
 class Paper(NamedTuple):
@@ -21,24 +20,18 @@ class Paper(NamedTuple):
 
 def section(name: str, cells: Mapping[str, Paper], *, classes: bool) -> str:
     """The rows of one data set."""
-    data = load(name)
-    if data is None:
-        return f"**{name}** {MISSING}"
-    lines = []
+    lines, title = [], ""
     for kernel, paper in cells.items():
-        case = cases()[name, kernel]
-        what = f"{kernel}, gamma = {case.gamma:g}, λ_N = {case.lam:g}"
-        methods = {
-            "kernel machine": (MACHINE, paper.kernel),
-            "RF": (EVERY, paper.every),
-            "Sparse-RF": (OURS, paper.sparse),
-        }
-        for method, (called, theirs) in methods.items():
-            one = result(name, kernel, called, classes=classes)
-            mine = [one.functions, f"{one.score:.4f}", f"{one.training:.1f}", f"{one.prediction:.3f}"]
+        one = measured(name, kernel)
+        if one is None:
+            return f"**{name}** {MISSING}"
+        what = f"{kernel}, gamma = {one.gamma:g}, λ_N = {one.lam:g}"
+        methods = {"kernel machine": ("machine", paper.kernel), "RF": ("every", paper.every)}
+        for method, (called, theirs) in {**methods, "Sparse-RF": ("sparse", paper.sparse)}.items():
+            r = one.results[called]
+            mine = [r.functions, f"{r.score:.4f}", f"{r.training:.1f}", f"{r.prediction:.3f}"]
             lines.append([what, method, *mine, *theirs])
-    score_name = "accuracy" if classes else "RMSE"
-    ours = ["size", score_name, "training, s", "prediction, s"]
+        title = f"**{name}**, {one.rows} rows to learn from, {one.tests} to test on"
+    ours = ["size", "accuracy" if classes else "RMSE", "training, s", "prediction, s"]
     header = ["kernel", "method", *ours, *(f"paper: {column}" for column in ours)]
-    title = f"**{name}**, {len(data.x)} rows to learn from, {len(data.test)} to test on"
     return f"{title}\n\n{table(header, lines)}"

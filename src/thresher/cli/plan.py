@@ -50,6 +50,7 @@ def plan(
     from thresher.sources.scan import as_source
     from thresher.space import Products
     from thresher.working_set.plan import FGMPlan
+    from thresher.working_set.rf_settings import METHOD as SPARSE_RF
     from thresher.working_set.settings import METHODS, FGMSettings
 
     products = Products.of(which_interactions(interactions))
@@ -58,6 +59,8 @@ def plan(
         if sketch is not None:
             raise SettingsError("fgm has no sketch: leave out --sketch")
         made = FGMPlan.of(FGMSettings(k=k, B=B), memory)
+    elif method == SPARSE_RF:
+        raise SettingsError("sparse-rf plans once it knows the rows: thresher select --memory says what they need")
     elif B is not None:
         raise SettingsError(f"{method} proposes nothing: leave out --B")
     else:

@@ -42,15 +42,10 @@ def facts(selection: Selection, run: Progress | None, saved: str | None) -> list
     """What is said below the table: (what, value)."""
     provenance, plan = selection.provenance, selection.provenance.get("plan", {})
     asked = selection.settings.get("k", len(selection))
-    found = f"{len(selection)} of {asked} asked for" if len(selection) <= asked else _in_groups(selection, asked)
-    told = [("features", f"{found}, {selection.named} of {len(selection)} named")]
+    told = [("features", f"{_found(selection, asked)}, {selection.named} of {len(selection)} named")]
     if "groups" in provenance:
         kept = provenance["groups"]
-        found = f"{len(selection)} in {len(kept)} of {asked} groups asked for"
-        told = [
-            ("features", f"{found}, {selection.named} of {len(selection)} named"),
-            ("groups", ", ".join(map(str, kept[:_GROUPS_SHOWN])) + (" …" if len(kept) > _GROUPS_SHOWN else "")),
-        ]
+        told.append(("groups", ", ".join(map(str, kept[:_GROUPS_SHOWN])) + (" …" if len(kept) > _GROUPS_SHOWN else "")))
     if provenance.get("approximate"):
         since = provenance.get("exact_steps")
         told.append(
@@ -83,14 +78,17 @@ def facts(selection: Selection, run: Progress | None, saved: str | None) -> list
 _GROUPS_SHOWN = 20
 
 
-def _in_groups(selection: Selection, asked: int) -> str:
-    """What is said where there are more features than k: that counted something else."""
+def _found(selection: Selection, asked: int | None) -> str:
+    """How many features there are, of how many of what was asked for."""
+    n = len(selection)
+    if asked is None:
+        return f"{n}"
+    if "groups" in selection.provenance:
+        return f"{n} in {len(selection.provenance['groups'])} of {asked} groups asked for"
+    if n <= asked:
+        return f"{n} of {asked} asked for"
     each = selection.settings.get("per_class")
-    return (
-        f"{len(selection)}, {asked} asked for each class"
-        if each
-        else f"{len(selection)} in the {asked} groups asked for"
-    )
+    return f"{n}, {asked} asked for each class" if each else f"{n} in the {asked} groups asked for"
 
 
 #: Scores whose names people write otherwise.

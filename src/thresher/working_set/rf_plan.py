@@ -18,9 +18,9 @@ _MADE = 8 * STRIPE
 class SparseRFPlan(WorkingSetPlan):
     """Bytes by what they are for.
 
-    What targets, margins and slopes leave is divided: an eighth for making functions, a quarter for the products of
-    those kept, and the rest for the rows and for columns. Rows that take more than half of the rest are read again
-    whenever they are needed; columns that do not fit are made again.
+    What targets, margins, slopes and a little slack leave is divided: an eighth for making functions, a quarter for
+    the products of those kept, and the rest for the rows and for columns. Rows that take more than half of the rest are
+    read again whenever they are needed; columns that do not fit are made again.
 
     Attributes
     ----------
@@ -42,8 +42,8 @@ class SparseRFPlan(WorkingSetPlan):
         return 24 + 88 * self.outputs
 
     def free(self, rows: int) -> int:
-        """What so many rows leave."""
-        return max(0, self.memory - self.buffers - rows * self.row_bytes)
+        """What so many rows leave, less a sixteenth: for columns being packed, and what a heap keeps to itself."""
+        return max(0, self.memory - self.memory // 16 - self.buffers - rows * self.row_bytes)
 
     def making(self, rows: int) -> int:
         """For making functions."""
@@ -64,7 +64,7 @@ class SparseRFPlan(WorkingSetPlan):
     def check(self, rows: int) -> None:
         """Raise where so many rows leave less than the functions of a round take to be made."""
         if self.memory and self.making(rows) < _MADE * self.draws:
-            needed = rows * self.row_bytes + self.buffers + 8 * _MADE * self.draws
+            needed = (rows * self.row_bytes + self.buffers + 8 * _MADE * self.draws) * 16 // 15
             raise SettingsError(
                 f"{rows} rows take {show_size(rows * self.row_bytes)}, reading {show_size(self.buffers)} and "
                 f"{self.draws} functions at a time {show_size(8 * _MADE * self.draws)}: give about "
