@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/heap.hpp"
 #include "bind/floats.hpp"
 #include "bind/team.hpp"
 #include "working_set/l1_solver.hpp"
@@ -93,7 +94,10 @@ std::vector<std::size_t> checked_columns(const L1Solver& solver, const Array<con
   return some;
 }
 
-void keep(L1Solver& solver, const Array<const std::int64_t>& columns) { solver.keep(checked_columns(solver, columns)); }
+void keep(L1Solver& solver, const Array<const std::int64_t>& columns) {
+  solver.keep(checked_columns(solver, columns));
+  give_back();
+}
 
 /// (members, matrix, shares, added, fine)
 nb::tuple curvature(const L1Solver& solver) {
