@@ -2,9 +2,10 @@
 
 Written to ``sparse_rf_chosen.json``, which the comparisons read. Where a set has rows to validate on they are used,
 elsewhere every fifth row to learn from is. Sets of classes and house_16h, where the size of the model is free: gamma is
-the one at which the *kernel machine* scores best (on at most 6,000 rows), and λ_N the largest at which Sparse RF scores
-within .001 of its best with at most a tenth as many functions as that machine has vectors. cpu_act, where the size is
-given: gamma and λ_N at which Sparse RF of that size scores best.
+the one at which the *kernel machine* scores best (on at most 6,000 rows; on ijcnn1 it is given, the package's
+default), and λ_N the largest at which Sparse RF scores within .001 of its best with at most a tenth as many functions
+as that machine has vectors. cpu_act, where the size is given: gamma and λ_N at which Sparse RF of that size scores
+best.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def tune(asked: Asked) -> Case | None:
         return None
     if asked.classes:
         data = data._replace(y=np.where(data.y > 0, 1.0, -1.0))
-    gammas = GAMMAS[asked.kernel]
+    gammas = GAMMAS[asked.kernel] if asked.gamma is None else (asked.gamma,)
     if asked.k is not None:
         tried = [Case(*asked[:2], gamma, lam, asked.k) for gamma in gammas for lam in SMALL_LAMS]
         return min(tried, key=lambda case: _loss(case, data, classes=asked.classes))
