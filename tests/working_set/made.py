@@ -7,24 +7,12 @@ from typing import Any
 
 import numpy as np
 
-import thresher as th
-
 
 def data(n: int = 300, p: int = 60, seed: int = 0, noise: float = 0.3) -> tuple[Any, Any]:
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, p)).astype(np.float32)
     true = [3, 9, 20, 31] if p > 31 else [0, 2, 3, 5]
     return x, np.where(x[:, true] @ [3.0, -2.5, 2.0, -1.5] + noise * rng.normal(size=n) > 0.5, 1.0, -1.0)
-
-
-def same(one: th.Selection, other: th.Selection) -> bool:
-    return (
-        one.names == other.names
-        and one.keys.tolist() == other.keys.tolist()
-        and one.weights.tolist() == other.weights.tolist()
-        and one.intercept.tolist() == other.intercept.tolist()
-        and one.counts.tolist() == other.counts.tolist()
-    )
 
 
 def sparse_file(folder: Path, rows: int = 400, seed: int = 0) -> str:

@@ -10,7 +10,8 @@ import pytest
 import scipy.sparse as sp
 
 import thresher as th
-from tests.working_set.made import data, same, sparse_file
+from tests.families.made import same_model
+from tests.working_set.made import data, sparse_file
 from thresher.working_set.fgm_run import FGMRun
 from thresher.working_set.run_settings import RunSettings
 from thresher.working_set.settings import FGMSettings
@@ -33,7 +34,7 @@ def test_streamed_blocked_and_in_memory_are_the_same(tmp_path: Path) -> None:
         RunSettings(memory="400KB", batch_rows=13, threads=1),
     ):
         again, made = run(th.scan(path), how, k=12, B=4)
-        assert same(again, whole), how
+        assert same_model(again, whole), how
         if how.memory is not None:
             assert made.engine is not None
             assert made.engine.family.passes > 3
@@ -47,7 +48,7 @@ def test_parsing_again_and_again_is_told_unless_there_is_a_cache(
     again = th.select(path, **little)
     assert "cache=True" in caplog.text
     caplog.clear()
-    assert same(th.select(path, cache=tmp_path / "cache", **little), again)
+    assert same_model(th.select(path, cache=tmp_path / "cache", **little), again)
     assert "cache=True" not in caplog.text
 
 
@@ -56,7 +57,7 @@ def test_dense_sparse_and_column_matrices_are_the_same() -> None:
     x[np.random.default_rng(3).random(x.shape) < 0.7] = 0
     expected = th.select(x, y, k=8, method="fgm")
     for other in (x.astype(np.float64), np.asfortranarray(x), sp.csr_matrix(x), sp.csc_matrix(x)):
-        assert same(th.select(other, y, k=8, method="fgm"), expected)
+        assert same_model(th.select(other, y, k=8, method="fgm"), expected)
 
 
 def test_weights_are_as_good_as_rows() -> None:
@@ -87,4 +88,4 @@ def test_names_of_hashed_features(tmp_path: Path) -> None:
     again = th.load(tmp_path / "a.thr")
     assert (again.predict(path) == found.predict(path)).all()
     streamed = th.select(path, k=2, method="fgm", memory="400KB")
-    assert same(streamed, found)
+    assert same_model(streamed, found)

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import thresher as th
-from tests.working_set.made import data, same, sparse_file
+from tests.families.made import same_model
+from tests.working_set.made import data, sparse_file
 from thresher.working_set.blocks import BlockProblem
 
 
@@ -72,7 +73,7 @@ def test_a_run_with_validation_goes_on(tmp_path: Path, after: int) -> None:
     with pytest.raises(th.ResumeError, match="validation:"):
         th.select(x, y, validation=other, **options)
     again = th.select(x, y, validation=valid, **options)
-    assert same(again, whole)
+    assert same_model(again, whole)
     assert again.provenance["path"] == whole.provenance["path"]
 
 
@@ -93,7 +94,7 @@ def test_stopping_and_going_on_gives_the_same_bits(tmp_path: Path, after: int) -
     with pytest.raises(th.ResumeError, match="C:"):
         th.select(path, checkpoint=checkpoint, C=3.0, **options)
     again = th.select(path, checkpoint=checkpoint, threads=1, **options)
-    assert same(again, whole)
+    assert same_model(again, whole)
     assert again.provenance["path"] == whole.provenance["path"]
     assert not checkpoint.exists()
 
@@ -119,7 +120,7 @@ def test_stopping_within_an_iteration(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.undo()
     assert len(interrupted.value.selection) >= 2
     assert len(interrupted.value.selection.predict(x)) == 300
-    assert same(th.select(x, y, checkpoint=checkpoint, **options), whole)
+    assert same_model(th.select(x, y, checkpoint=checkpoint, **options), whole)
 
 
 def test_kill_and_resume(tmp_path: Path) -> None:
@@ -142,4 +143,4 @@ def test_kill_and_resume(tmp_path: Path) -> None:
         time.sleep(0.1)
     assert os.path.exists(checkpoint)
     again = th.select(path, k=20, B=2, method="fgm", checkpoint=checkpoint)
-    assert same(again, th.select(path, k=20, B=2, method="fgm"))
+    assert same_model(again, th.select(path, k=20, B=2, method="fgm"))
