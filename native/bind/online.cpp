@@ -213,7 +213,8 @@ std::unique_ptr<Store> active(const StoreSettings& s, Cells cells) {
   return std::make_unique<ActiveTable<Cells, false>>(s.k, s.name_cap, s.lazy, s.lanes, s.split, std::move(cells));
 }
 
-std::unique_ptr<Store> truncated(const StoreSettings& s, Truncation how) {
+std::unique_ptr<Store> truncated(StoreSettings& s, Truncation how) {
+  s.budget.names.keep = false;  // who comes in stands in the row
   return std::make_unique<Truncated>(how, s.k, s.name_cap, s.lanes, s.split, s.budget, s.most_bytes);
 }
 
@@ -296,14 +297,15 @@ void make_loop(Loop* self, const std::string& store, std::size_t k, std::size_t 
                std::size_t gather, double l2, double fade,
                std::uint32_t rows, std::uint32_t width, std::uint64_t seed, bool identity,
                double eta, double lam, double smoothing, bool naive, double factor, std::size_t most_bytes,
-               const nb::object& groups) {
+               bool keep_names, std::size_t most_name_bytes, const nb::object& groups) {
   if (lanes < 1 || (outputs == "one" && lanes != 1)) throw nb::value_error("a loop of such outputs has other lanes");
   Step step;
   step.rule = step_rule(rule);
   step.rate = rate;
   const OutputKind kind = output_kind(outputs);
   new (self) Loop(make_store({store, k, name_cap, lazy, lanes, split, rows, width, seed, identity, step.adaptive(),
-                              {eta, lam, smoothing, naive}, most_bytes, group_rule(groups)}),
+                              {eta, lam, smoothing, naive, {keep_names, name_cap, most_name_bytes}}, most_bytes,
+                              group_rule(groups)}),
                   {kind, {kind == OutputKind::softmax ? LossKind::logistic : loss_kind(loss), delta}, lanes, factor},
                   step, {intercept, minibatch, gather, l2, fade});
 }
@@ -317,7 +319,8 @@ void bind_online(nb::module_& m) {
            nb::arg("rate"), nb::arg("intercept"), nb::arg("minibatch"), nb::arg("gather"), nb::arg("l2"), nb::arg("fade"),
            nb::arg("rows"), nb::arg("width"), nb::arg("seed"), nb::arg("identity"),
            nb::arg("eta") = 1.0, nb::arg("lam") = 0.0, nb::arg("smoothing") = 1e-2, nb::arg("naive") = false,
-           nb::arg("factor") = 1.0, nb::arg("most_bytes") = 0, nb::arg("groups").none() = nb::none())
+           nb::arg("factor") = 1.0, nb::arg("most_bytes") = 0, nb::arg("keep_names") = false,
+           nb::arg("most_name_bytes") = 0, nb::arg("groups").none() = nb::none())
       .def("learn", &learn, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("y"),
            nb::arg("weight").none(), nb::arg("names").none(), nb::arg("text").none(), nb::arg("prefixes"),
            nb::arg("parents").none() = nb::none())

@@ -7,12 +7,16 @@
 #include "base/buffer.hpp"
 #include "base/rows.hpp"
 #include "online/dual_table.hpp"
+#include "online/seen_names.hpp"
 
 namespace thresher::online {
 
 class AskedRow {
  public:
   using Cell = DualTable::Cell;
+
+  /// Whoever gets a cell leaves its name there.
+  void name_in(SeenNames& names) { names_ = &names; }
 
   /// `row` comes after the one that is about to be predicted, whose cells are asked for now.
   void ask(const Row& row, DualTable& table) {
@@ -53,7 +57,10 @@ class AskedRow {
   }
   /// Give a feature a cell if it still has none; it is not counted.
   Cell& add(const Row& row, std::size_t i, DualTable& table) {
-    return *(now_.cells[i] = table.add(row.keys[i], now_.mixed[i]));
+    const std::size_t before = table.size();
+    now_.cells[i] = table.add(row.keys[i], now_.mixed[i]);
+    if (names_ != nullptr && table.size() != before) names_->follow(table.size(), row.name(i));
+    return *now_.cells[i];
   }
   /// The cell of a feature, which is counted; a new one if it had none.
   Cell& see(const Row& row, std::size_t i, DualTable& table) {
@@ -87,6 +94,7 @@ class AskedRow {
 
   Asked now_;
   Asked next_;
+  SeenNames* names_ = nullptr;
 };
 
 }  // namespace thresher::online

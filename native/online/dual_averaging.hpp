@@ -217,7 +217,7 @@ class DualAveraging final : public BudgetTable, private Contest<DualAveraging<on
   [[nodiscard]] bool drifts() const { return rule_.lambda > 0.0; }
   [[nodiscard]] double strength_of(std::size_t t, Cell& cell) const { return strength(sums(t, cell)); }
   [[nodiscard]] Cell* held(std::size_t t, std::uint32_t slot) { return cells_[place(t, slot)]; }
-  [[nodiscard]] NameView name_of(const Row& row, const Cell& cell) const { return name_in(row, cell.key); }
+  [[nodiscard]] NameView name_of(const Row& row, const Cell& cell) { return name_in(row, cell.key); }
   template <class Call>
   void each(Call&& call) {
     duals_.each(call);

@@ -44,6 +44,7 @@ class Spilling final : public Store, public Duals {
 
   Duals* duals() override { return this; }
   DualTable& seen() override { return now_->seen(); }
+  [[nodiscard]] SeenNames* names() override { return spilled() ? nullptr : now_->names(); }
   [[nodiscard]] bool in_order() const override { return !spilled(); }
   [[nodiscard]] std::size_t saved() const override { return now_->saved(); }
   [[nodiscard]] std::vector<double> singles() const override {

@@ -62,6 +62,7 @@ class Options:
     truncation: str = "adaptive"
     tune: bool = False
     groups: Any = None
+    keep_names: bool = True
 
     def settings(self, outputs: int = 1) -> OnlineSettings:
         """The engine's part of them, before the memory is planned."""
@@ -87,6 +88,7 @@ class Options:
             truncation=self.truncation,
             tune=self.tune,
             groups=None if self.groups is None else _groups(self.groups),
+            keep_names=self.keep_names,
         )
 
     @property
@@ -118,9 +120,11 @@ def make_run(
     products = Products.of(options.interactions)
     formed = products is not None or source.space.products is not None
     settings = options.settings(outputs)
+    if source.space.invertible:
+        settings = replace(settings, keep_names=False)  # keys say what features are called
     plan = plan_for(settings, options.memory, shuffle=options.mixes, products=formed)
     shape = (plan.sketch_rows, plan.sketch_width) if plan.sketch else None
-    settings = replace(settings, name_cap=plan.name_cap, sketch=shape, room=plan.seen)
+    settings = replace(settings, name_cap=plan.name_cap, sketch=shape, room=plan.seen, name_room=plan.names)
     if settings.groups is not None:
         _check_groups(settings, source.space, formed)
     source = source.limited(plan.limits)
@@ -200,7 +204,7 @@ class Fitted:
         changed = {name for name in mine if mine[name] != other[name]} - {"seed"}
         if changed:
             # The sketch and the room for names follow from the others, and from the memory.
-            told = sorted(changed - {"sketch", "name_cap", "room"}) or ["memory or sketch"]
+            told = sorted(changed - {"sketch", "name_cap", "room", "name_room"}) or ["memory or sketch"]
             raise SettingsError(
                 f"{', '.join(told)} changed since learning began: fit anew, or set back what was changed"
             )
@@ -246,6 +250,7 @@ def make_selection(found: OnlineRun | Fitted) -> Selection:
             **({"skipped_files": fitted.skipped_files} if fitted.skipped_files else {}),
             "progressive": engine.progressive(turned=turn < 0),
             "plan": fitted.plan.to_dict(),
+            **_seen(fitted.engine),
             **({"approximate": True} if engine.approximate else {}),
             **({"exact_steps": engine.spilled_at} if engine.spilled_at else {}),
             **({"groups": _group_names(engine)} if engine.settings.groups is not None else {}),
@@ -254,10 +259,20 @@ def make_selection(found: OnlineRun | Fitted) -> Selection:
     )
 
 
+def _seen(engine: OnlineEngine | Race) -> dict[str, Any]:
+    """What a budgeted method came to know besides what it kept: without ``memory`` that is on top of the plan."""
+    if not engine.settings.budgeted or engine.leader.approximate:
+        return {}
+    features, taken = engine.seen
+    return {"seen": {"features": features, "bytes": taken}}
+
+
 #: Words of 8 bytes for every kept feature: of those that wait to come in, and of the moments remembered.
 _BENCH, _MOMENTS = 16, 64
 #: Bytes that a feature costs which waits for its mini-batch: key, place, a name of usual length; then its gradients.
 _GATHERED = 112
+#: Bytes of a feature in a list of groups: 60 in the index at most, 20 in the list.
+_LISTED = 80
 
 
 def plan_for(
@@ -290,8 +305,17 @@ def plan_for(
         scores=MB if get_loss(settings.loss).task == "binary" else 0,
         products=products,
         seen=settings.budgeted and not settings.approximate and memory is not None,
+        names=(4 if settings.groups is None else 8) if settings.names_seen else 0,
+        groups=_listed_bytes(settings),
     )
     return make_plan(needs, DEFAULT_MEMORY if memory is None else memory, shuffle=shuffle)
+
+
+def _listed_bytes(settings: OnlineSettings) -> int:
+    """What a list of groups takes: an index from its keys to their groups, and the list itself as it is checked."""
+    if settings.groups is None or isinstance(settings.groups, str):
+        return 0
+    return _LISTED * len(settings.groups.keys)
 
 
 def _numbers(settings: OnlineSettings) -> int:

@@ -87,6 +87,15 @@ def _budgeted(
             rich_help_panel=_BUDGET,
         ),
     ] = None,
+    keep_names: Annotated[
+        bool | None,
+        typer.Option(
+            "--keep-names/--no-keep-names",
+            help="b-arda, l1-arda, ada-fobos, groups: keep the names of all features seen (unasked they are), or look "
+            "for those selected by another reading.",
+            rich_help_panel=_BUDGET,
+        ),
+    ] = None,
 ) -> None:
     """Their names are those of `thresher.online.settings.OnlineSettings`."""
 

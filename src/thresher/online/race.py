@@ -150,10 +150,11 @@ class Race:
 
     def _check_room(self) -> None:
         taken = sum(runner.seen[1] for runner in self.runners)
-        if 0 < self.settings.room < taken:
+        allowed = self.settings.room + self.settings.name_room
+        if 0 < allowed < taken:
             raise SettingsError(
                 f"{len(self.runners)} settings learn side by side, and what they know of the features seen takes "
-                f"{taken} bytes together, more than the {self.settings.room} that the memory leaves: give more memory, "
+                f"{taken} bytes together, more than the {allowed} that the memory leaves: give more memory, "
                 "or say what eta and lam are to be."
             )
 

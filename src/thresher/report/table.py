@@ -67,7 +67,11 @@ def facts(selection: Selection, run: Progress | None, saved: str | None) -> list
             told.append((name, show_scores(provenance[key])))
     if run is not None:
         allowed = show_size(plan["memory"]) if plan["memory"] else "any"
-        told.append(("memory", f"{allowed} allowed, {show_size(plan['total'])} planned, {show_size(run.grown)} taken"))
+        planned = show_size(plan["total"])
+        if "seen" in provenance and not plan["seen"]:
+            seen = provenance["seen"]
+            planned += f" and {show_size(seen['bytes'])} for the {seen['features']:,} features seen"
+        told.append(("memory", f"{allowed} allowed, {planned} planned, {show_size(run.grown)} taken"))
         told.append(("time", f"{run.seconds:.2f} s, {run.rows / max(run.seconds, 1e-9):,.0f} {run.unit}/s"))
     if saved is not None:
         told.append(("saved", saved))
@@ -115,6 +119,12 @@ def print_plan(plan: Plan, k: int, source: Source) -> None:
             plan.seen,
             "what a budgeted method knows of every feature seen, at most; b-arda then goes over to a sketch",
         ),
+        (
+            "names",
+            plan.names,
+            "what these features are called, at most; those that do not fit are looked for at the end",
+        ),
+        ("groups", plan.groups, "which feature is in which group"),
         ("scores", plan.scores, "the histogram behind AUC and average precision"),
         ("buffers", plan.buffers, f"blocks of {show_size(plan.block)} and their batches, on two threads"),
         ("shuffle", plan.shuffle, f"up to {plan.shuffle_rows} rows or {mixed} features to mix"),
