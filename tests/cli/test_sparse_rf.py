@@ -43,9 +43,19 @@ def test_select_predict_inspect(rows: Path, tmp_path: Path) -> None:
     assert 1 < len(table.stdout.splitlines()) <= 8
 
 
+def test_where_the_memory_would_go(rows: Path) -> None:
+    planned = RUNNER.invoke(app, ["plan", str(rows), "--method", "sparse-rf"])
+    assert planned.exit_code == 0, planned.output
+    assert "4 bytes for each row and function" in planned.output
+    planned = RUNNER.invoke(app, ["plan", str(rows), "--method", "sparse-rf", "--draws", "20", "--memory", "8MB"])
+    assert planned.exit_code == 0, planned.output
+    for part in ("rows", "making", "products", "inputs", "columns", "20 at a time", "8.0 MB"):
+        assert part in planned.output
+    for bad in (["--method", "sparse-rf", "--B", "3"], ["--method", "fgm", "-k", "3", "--draws", "3"], []):
+        assert RUNNER.invoke(app, ["plan", str(rows), *bad]).exit_code == 2
+
+
 def test_a_path_with_a_validation(rows: Path) -> None:
-    planned = RUNNER.invoke(app, ["plan", str(rows), "-k", "5", "--method", "sparse-rf"])
-    assert planned.exit_code == 2
     path = ["--lam", "30,3,0.3", "--validation", str(rows), "--rounds", "2"]
     done = RUNNER.invoke(app, ["select", str(rows), "--method", "sparse-rf", *path])
     assert done.exit_code == 0, done.output
