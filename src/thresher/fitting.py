@@ -20,7 +20,7 @@ from thresher.naming import find_names
 from thresher.online.engine import OnlineEngine
 from thresher.online.race import Race
 from thresher.online.run import OnlineRun, RunSettings
-from thresher.online.settings import BY_SOURCE, THRESHOLDED, OnlineSettings
+from thresher.online.settings import BUDGETED, BY_SOURCE, THRESHOLDED, OnlineSettings
 from thresher.selection import Selection
 from thresher.sources.combine import Weighted, balanced_weights
 from thresher.sources.interactions import Interactions
@@ -63,6 +63,7 @@ class Options:
     tune: bool = False
     groups: Any = None
     keep_names: bool = True
+    refit_intercept: bool | None = None
 
     def settings(self, outputs: int = 1) -> OnlineSettings:
         """The engine's part of them, before the memory is planned."""
@@ -135,6 +136,7 @@ def make_run(
     if after is not None:
         after.check_same(settings, source.space)
     how = RunSettings(
+        refit_intercept=not stream and _refits_intercept(options, source),
         passes=1 if stream else options.passes,
         shuffle=options.mixes and not stream,
         seed=options.seed,
@@ -147,6 +149,17 @@ def make_run(
     if after is not None:
         run.targets = after.targets
     return run
+
+
+def _refits_intercept(options: Options, source: Source) -> bool:
+    """Whether the intercept is fitted once more at the end: unasked, where the data is gone through several times."""
+    binary = get_loss(options.loss).task == "binary" and not options.multilabel
+    fits = options.intercept and binary and options.method in BUDGETED and source.rewindable
+    if options.refit_intercept and not fits:
+        raise SettingsError(
+            "refit_intercept is for budgeted methods with an intercept, two classes, and data that can be read again"
+        )
+    return fits and (options.passes > 1 if options.refit_intercept is None else options.refit_intercept)
 
 
 @dataclass(kw_only=True)
@@ -164,6 +177,7 @@ class Fitted:
     data: str
     fingerprint: str | None
     reading: dict[str, Any] | None = None
+    offset: float = 0.0  # of the intercept, fitted once more
     names: dict[int, bytes] = field(default_factory=dict)  # found by another look at the data
 
     @classmethod
@@ -181,6 +195,7 @@ class Fitted:
             data=run.source.describe(),
             fingerprint=run.source.fingerprint() if fingerprint else None,
             reading=run.source.reading(),
+            offset=run.offset,
         )
 
     def look_for_names(self, source: Source) -> None:
@@ -235,7 +250,7 @@ def make_selection(found: OnlineRun | Fitted) -> Selection:
         turn * selected.weights + 0.0,
         selected.bounds,
         selected.counts,
-        turn * selected.intercept + 0.0,
+        turn * (selected.intercept + fitted.offset) + 0.0,
         get_loss(engine.settings.loss),
         targets.classes,
         space,

@@ -96,6 +96,14 @@ def _budgeted(
             rich_help_panel=_BUDGET,
         ),
     ] = None,
+    refit_intercept: Annotated[
+        bool | None,
+        typer.Option(
+            "--refit-intercept/--no-refit-intercept",
+            help="Two classes: read the data once more at the end, for the intercept; unasked with several passes.",
+            rich_help_panel=_BUDGET,
+        ),
+    ] = None,
 ) -> None:
     """Their names are those of `thresher.online.settings.OnlineSettings`."""
 

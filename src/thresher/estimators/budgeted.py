@@ -65,6 +65,9 @@ class BudgetedClassifier(Budgeted, OnlineClassifier):
     keep_names : bool
         Where features have names: keep those of all features seen, so that one pass names everything. Otherwise names
         that are missing are found by another look at the data.
+    refit_intercept : bool, optional
+        Of two classes: go through the data once more in `fit`, for the intercept; unasked where there are several
+        passes.
     per_class : bool
         With several classes, k features for each rather than k for all of them together.
     class_weight : dict or "balanced", optional
@@ -122,6 +125,7 @@ class BudgetedClassifier(Budgeted, OnlineClassifier):
         truncation: str = "adaptive",
         groups: Any = None,
         keep_names: bool = True,
+        refit_intercept: bool | None = None,
         per_class: bool = False,
         class_weight: Mapping[Any, float] | str | None = None,
     ) -> None:
@@ -141,6 +145,7 @@ class BudgetedClassifier(Budgeted, OnlineClassifier):
         self.truncation = truncation
         self.groups = groups
         self.keep_names = keep_names
+        self.refit_intercept = refit_intercept
         self.per_class = per_class
         self.class_weight = class_weight
 
