@@ -20,6 +20,14 @@ double squared_length(const Row& row) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
+/// Ask the memory for a row that is still to come.
+void ask(const Row& row) {
+  constexpr std::size_t line = 64;
+  for (std::size_t i = 0; i < row.n; i += line / sizeof(std::uint64_t)) prefetch(row.keys + i);
+  if (row.values != nullptr)
+    for (std::size_t i = 0; i < row.n; i += line / sizeof(float)) prefetch(row.values + i);
+}
+
 bool all_finite(const double* numbers, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i)
     if (!std::isfinite(numbers[i])) return false;
@@ -58,6 +66,7 @@ std::size_t Loop::learn(const Rows& rows, const double* y, const float* weight, 
     const double* target = y + i * outputs.targets();
     const Step before = step;
     step.see_row(length, importance);
+    if (i + 2 < end) ask(rows[i + 2]);
     if (i + 1 < end) store->ahead(rows[i + 1]);
     predict(row, margins + i * lanes);
     const double squares = outputs.slopes(margins + i * lanes, target, importance, slopes_.data());
