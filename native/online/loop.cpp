@@ -58,7 +58,8 @@ void Loop::predict(const Row& row, double* margins) {
 std::size_t Loop::learn(const Rows& rows, const double* y, const float* weight, std::size_t begin, std::size_t end,
                         double* margins) {
   const std::size_t lanes = outputs.lanes;
-  store->ahead({});  // whatever was asked for when an error ended the last call
+  store->stop();  // whatever was asked for when an error ended the last call
+  for (std::size_t i = begin; i < end && i < begin + 2; ++i) store->ahead(rows[i]);
   for (std::size_t i = begin; i < end; ++i) {
     const Row row = rows[i];
     const double importance = weight == nullptr ? 1.0 : static_cast<double>(weight[i]);
@@ -67,12 +68,12 @@ std::size_t Loop::learn(const Rows& rows, const double* y, const float* weight, 
     const Step before = step;
     step.see_row(length, importance);
     if (i + 2 < end) ask(rows[i + 2]);
-    if (i + 1 < end) store->ahead(rows[i + 1]);
+    store->ahead(i + 2 < end ? rows[i + 2] : Row{});
     predict(row, margins + i * lanes);
     const double squares = outputs.slopes(margins + i * lanes, target, importance, slopes_.data());
     if (!all_finite(margins + i * lanes, lanes) || !std::isfinite(squares * length * step.rate)) {
       step = before;
-      store->ahead({});  // what was asked for does not come
+      store->stop();
       return i;
     }
     if (step.adaptive()) step.see_pull(pull(margins + i * lanes));
