@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/buffer.hpp"
-#include "online/nothing.hpp"
+#include "online/other_places.hpp"
 #include "online/row_split.hpp"
 #include "online/store.hpp"
 
@@ -70,7 +70,7 @@ class ActiveTable final : public Store {
       // Kept features move first, so that a newcomer competes with where they are going; then all that are too
       // weak for that; then who is left competes, one by one.
       for (const Member& member : splits_[t].members()) move_member(t, member, row, gradient, move);
-      by_rows([&](auto rows) {
+      OtherPlaces::by_rows(cells_.places(), [&](auto rows) {
         move_others<rows>(t, row, gradient, move);
         entered_.clear();
         for (std::size_t s = 0; s < strong_.size(); ++s) compete<rows>(t, strong_[s], row, gradient, move);
@@ -100,22 +100,8 @@ class ActiveTable final : public Store {
   [[nodiscard]] std::size_t group() const { return one ? 1 : group_; }
   [[nodiscard]] std::size_t tables(bool single) const { return single ? 1 : tables_.size(); }
 
-  /// Call with the number of the sketch's rows where that is a usual one, so that loops over them unroll; else with 0.
-  template <class Call>
-  void by_rows(Call&& call) {
-    switch (cells_.places().rows()) {
-      case 1: call(std::integral_constant<std::uint32_t, 1>{}); break;
-      case 3: call(std::integral_constant<std::uint32_t, 3>{}); break;
-      default: call(std::integral_constant<std::uint32_t, 0>{});
-    }
-  }
-
-  /// From a feature's place in one row of cells to that in the next.
-  static std::size_t stride(std::size_t others) { return others + absorbed - 1; }
-
   /// Which features of the row are kept, in which slot; the places of the others, on their way here.
   void find(const Row& row);
-  void locate_others(std::size_t t, const Row& row);
   void move_member(std::size_t t, const Member& member, const Row& row, const Gradient& gradient, const Move& move);
   template <std::uint32_t rows>
   void move_others(std::size_t t, const Row& row, const Gradient& gradient, const Move& move);
@@ -144,7 +130,7 @@ class ActiveTable final : public Store {
   std::vector<TopK> tables_;
   // Of the row at hand:
   std::vector<RowSplit> splits_;
-  std::vector<Buffer<Place>> places_;  // of the features that are not kept
+  std::vector<OtherPlaces> places_;
   Buffer<std::uint64_t> mixed_;
   Buffer<double> gradients_;            // of the features that are not kept, where there is one lane
   Buffer<std::uint32_t> strong_;        // positions among those of the ones that may be strong enough to be kept
@@ -165,24 +151,8 @@ void ActiveTable<Cells, one>::find(const Row& row) {
   for (std::size_t i = 0; i < row.n; ++i) mixed[i] = mix_key(row.keys[i]);
   for (std::size_t t = 0; t < tables(one); ++t) {
     splits_[t].divide(tables_[t], row, mixed_.data());
-    places_[t].resize(stride(splits_[t].others().size()) * cells_.places().rows());
-    if constexpr (!std::is_same_v<Cells, Nothing<Cells::adaptive>>) locate_others(t, row);
+    places_[t].template find<one>(splits_[t], row, cells_);
   }
-}
-
-template <class Cells, bool one>
-void ActiveTable<Cells, one>::locate_others(std::size_t t, const Row& row) {
-  const std::span<const std::uint32_t> others = splits_[t].others();
-  const std::size_t next_row = stride(others.size());
-  if (cells_.places().identity()) [[unlikely]] {
-    for (std::size_t j = 0; j < others.size(); ++j) cells_.places().locate(row.keys[others[j]], &places_[t][j]);
-    cells_.places().fill(others.size(), next_row, places_[t].data());
-    return;
-  }
-  by_rows([&](auto rows) {
-    cells_.places().template locate<rows>(splits_[t].other_hashes(), others.size(), next_row, cells_.memory(),
-                                          one ? Cells::one_lane_bytes : cells_.cell_bytes(), places_[t].data());
-  });
 }
 
 template <class Cells, bool one>
@@ -214,7 +184,7 @@ void ActiveTable<Cells, one>::move_others(std::size_t t, const Row& row, const G
   const double enough = squared(tables_[t].exact_threshold());
   strong_.resize(others.size() + 1);
   if constexpr (words<rows>) {
-    const std::size_t next_row = stride(others.size());
+    const std::size_t next_row = places_[t].stride();
     gradients_.resize(next_row);
     if (gradient.each != nullptr)
       for (std::size_t j = 0; j < others.size(); ++j) gradients_[j] = gradient.at(row, others[j], 0);
@@ -249,8 +219,7 @@ template <std::uint32_t rows>
 double ActiveTable<Cells, one>::weigh(std::size_t t, std::uint32_t j, const Row& row, const Gradient& gradient,
                                       const Move& move) {
   const std::span<const std::uint32_t> others = splits_[t].others();
-  const std::size_t next_row = stride(others.size());
-  for (std::size_t r = 0; r < (rows > 0 ? rows : cells_.places().rows()); ++r) at_[r] = places_[t][r * next_row + j];
+  for (std::size_t r = 0; r < (rows > 0 ? rows : cells_.places().rows()); ++r) at_[r] = places_[t].at(r, j);
   if constexpr (words<rows>) {
     CellWords<rows> cells;
     found_ = EvidenceSketch::Hands(cells_, move.prior).read(at_, cells, sums_[0]);
