@@ -28,7 +28,9 @@ def rows(tmp_path: Path) -> Path:
 def test_select_predict_inspect(rows: Path, tmp_path: Path) -> None:
     model = tmp_path / "model.thr"
     options = ["--method", "sparse-rf", "--kernel", "gaussian", "--gamma", "1", "--lam", "1", "--rounds", "5"]
-    done = RUNNER.invoke(make_app(), ["select", str(rows), *options, "--draws", "30", "--test", str(rows), "-o", str(model)])
+    done = RUNNER.invoke(
+        make_app(), ["select", str(rows), *options, "--draws", "30", "--test", str(rows), "-o", str(model)]
+    )
     assert done.exit_code == 0, done.output
     assert "cos(" in done.output
     assert "None" not in done.output
