@@ -32,6 +32,7 @@ class BudgetTable : public Store, public Duals {
   }
 
   void ahead(const Row& row) override { asked_.ask(row, duals_); }
+  void stop() override { asked_.stop(); }
 
   std::vector<TopK>& tables() override { return tables_; }
   double* kept(std::size_t table, std::uint32_t slot) override { return tables_[table].numbers(slot); }

@@ -28,6 +28,7 @@ class SoftThreshold final : public Store, public Duals {
   void rescale(double) override {}
 
   void ahead(const Row& row) override { asked_.ask(row, duals_); }
+  void stop() override { asked_.stop(); }
 
   void predict(const Row& row, double* sums, double /*prior*/) override {
     find(row);

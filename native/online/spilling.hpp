@@ -26,6 +26,7 @@ class Spilling final : public Store, public Duals {
   }
 
   void ahead(const Row& row) override { now_->ahead(row); }
+  void stop() override { now_->stop(); }
   void predict(const Row& row, double* sums, double prior) override { now_->predict(row, sums, prior); }
   void update(const Row& row, const Gradient& gradient, const Move& move, bool fresh) override {
     if (!spilled() && exact_->seen().size() + row.n > exact_->seen().most()) {

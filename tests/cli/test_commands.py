@@ -20,7 +20,7 @@ from typer.testing import CliRunner, Result
 
 import thresher as th
 from tests.streams import planted, planted_outputs, write_libsvm, write_vw
-from thresher.cli.main import app
+from thresher.cli.main import make_app
 
 X, Y = planted(rows=1500)
 GROUPS = [("column-3", "column-77"), ("column-1", "column-2", "column-3")]
@@ -28,7 +28,7 @@ COMMANDS = ("select", "predict", "inspect", "plan", "convert", "locate", "demo")
 
 
 def run(*args: object) -> Result:
-    return CliRunner().invoke(app, [str(arg) for arg in args])
+    return CliRunner().invoke(make_app(), [str(arg) for arg in args])
 
 
 def program(*args: object, **options: object) -> subprocess.CompletedProcess[str]:

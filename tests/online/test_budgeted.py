@@ -151,6 +151,9 @@ def test_lambda_is_found_by_the_count_wanted() -> None:
         found = th.select(x, y, k=20, method=method, loss="squared_hinge", passes=3)
         assert 5 <= len(found) <= 20
         assert found.settings["lam"] > 0
+        raw = th.select(1000 * x, y, k=20, method=method, loss="squared_hinge", passes=3)
+        assert 5 <= len(raw) <= 20
+        assert found.settings["lam"] < raw.settings["lam"] < 1e6
 
 
 def test_tuning_is_never_needed_twice() -> None:

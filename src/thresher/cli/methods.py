@@ -58,7 +58,7 @@ def _online(
     ] = None,
     lazy: Annotated[
         float | None,
-        typer.Option(help="Reorder the table only for changes of this share; 0 is exact.", rich_help_panel=_ONLINE),
+        typer.Option(help="By what share a newcomer must beat the weakest kept; 0 is exact.", rich_help_panel=_ONLINE),
     ] = None,
 ) -> None:
     """Their names are those of `thresher.online.settings.OnlineSettings`."""

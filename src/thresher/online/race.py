@@ -20,7 +20,8 @@ from thresher.online.settings import THRESHOLDED, OnlineSettings
 FIRST_HEAT = 200
 _STEPS = tuple(10.0 ** (p / 2) for p in range(-10, 2))
 _DECAYS = (0.0, 1e-4, 1e-2)
-_LADDER = tuple(10.0 ** (p / 2) for p in range(-12, 5))
+#: From values of a thousandth to raw counts: λ is in the unit of the gradients.
+_LADDER = tuple(10.0 ** (p / 2) for p in range(-12, 13))
 
 
 def races(settings: OnlineSettings) -> bool:

@@ -82,7 +82,7 @@ class OnlineSettings:
     decay : float
         Every step multiplies the weights of everything that is not among the k by this.
     lazy : float
-        How much a weight must change, as a share of itself, before the table reorders. 0 is exact.
+        By what share of it a newcomer must be stronger than the weakest kept feature. 0 is exact.
     identity : bool
         Let every key below the sketch's width be its own cell: an exact sketch, for simulations.
     eta : float, optional
