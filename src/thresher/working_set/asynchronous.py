@@ -28,8 +28,8 @@ class SharedFeatures:
     """What both forms have: a central part, workers, and which worker a feature goes to.
 
     Features that nobody holds are a pool, as in Algorithm 3: each arrival goes to a worker drawn anew, so one that was
-    refused where others were stronger may find room elsewhere in the next scan. Only ``central`` (`read`, `push`) and the
-    workers (`work`, or `receive` with a state) know of each other, so another transport can stand between them.
+    refused where others were stronger may find room elsewhere in the next scan. Only ``central`` (`read`, `push`) and
+    the workers (`work`, or `receive` with a state) know of each other, so another transport can stand between them.
 
     Parameters
     ----------
