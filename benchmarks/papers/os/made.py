@@ -78,21 +78,23 @@ def measured(data: Made, found: Any) -> Measured:
     return Measured(recall, wrong(test, weights, data.truth), len(found), fitted, wrong(test, tuned, data.truth))
 
 
-def refitted(loss: str, x: Any, y: Any, ridge: float) -> Any:
+def refitted(loss: str, x: Any, y: Any, ridge: float, start: Any = None) -> Any:
     """The weights at the bottom of the mean loss and half a ridge times their square."""
     columns = np.ascontiguousarray(x.T)
-    ones, start = np.ones(len(columns)), np.zeros(len(columns))
+    ones, start = np.ones(len(columns)), np.zeros(len(columns)) if start is None else start
     return _native.refit(loss, 1.0, y[None], EVEN, False, columns, ones, start, ridge, 100, TEAM)[0]
 
 
 def chosen_ridge(loss: str, x: Any, y: Any) -> float:
     """The ridge of the fewest errors on rows left out, the largest of several such; test rows have no say."""
     fold = np.arange(len(y)) % FOLDS
-    errors = []
-    for ridge in RIDGES:
-        parts = [(fold != f, fold == f) for f in range(FOLDS)]
-        errors.append(np.mean([wrong(x[out], refitted(loss, x[into], y[into], ridge), y[out]) for into, out in parts]))
-    return max(zip(RIDGES, errors, strict=True), key=lambda one: (-one[1], one[0]))[0]
+    errors = dict.fromkeys(sorted(RIDGES, reverse=True), 0.0)
+    for f in range(FOLDS):
+        weights = None
+        for ridge in errors:  # from the largest down, each from where the last one ended
+            weights = refitted(loss, x[fold != f], y[fold != f], ridge, weights)
+            errors[ridge] += wrong(x[fold == f], weights, y[fold == f])
+    return min(errors, key=lambda ridge: errors[ridge])
 
 
 def wrong(x: Any, weights: Any, y: Any) -> float:
