@@ -132,7 +132,7 @@ class AsynchronousProblem(SharedFeatures):
 
     def add(self, ids: Ids, columns: Block) -> None:
         with self._changed:
-            self._put(ids, columns.columns)
+            self._put(ids, columns.whole)
         if not self._threads:
             self._begin()
 
@@ -261,9 +261,9 @@ class SimulatedProblem(SharedFeatures):
 
     def solve(self) -> None:
         assert self._block is not None
-        many = len(self._block.ids) - self.done
-        for t in self.owners(many):
-            self.receive(t, int(self._block.ids[self.done]), self._block.columns[self.done])
+        columns = self._block.whole
+        for t in self.owners(len(columns) - self.done):
+            self.receive(t, int(self._block.ids[self.done]), columns[self.done])
             self.given += 1
             self.done += 1
 

@@ -53,7 +53,7 @@ class Rival(ABC):
     def solve(self) -> None:
         """One feature after the other."""
         assert self._block is not None
-        columns = self._block.columns
+        columns = self._block.whole
         if self.numbers[0] == 0.0:
             self.numbers[0] = 0.1 * max((abs(self._slope(column)) for column in columns), default=1.0)
         while self.done < len(columns):
