@@ -132,7 +132,13 @@ void bind_families(nb::module_& m) {
       .def_prop_ro("most_bytes", &ColumnStore::most_bytes)
       .def("top", &top<ColumnStore>, nb::arg("residuals"), nb::arg("most"), nb::arg("power"), nb::arg("team"))
       .def("sums", &sums<ColumnStore>, nb::arg("residual"), nb::arg("keys"), nb::arg("team"))
-      .def("take", &take<ColumnStore>, nb::arg("keys"), nb::arg("team"));
+      .def("take", &take<ColumnStore>, nb::arg("keys"), nb::arg("team"))
+      .def(
+          "take_some",
+          [](const ColumnStore& store, const Keys& keys, std::size_t most, ListeningTeam& team) {
+            return taken_columns(freely([&] { return store.take(keys.data(), keys.shape(0), team, most); }));
+          },
+          nb::arg("keys"), nb::arg("most"), nb::arg("team"));
 
   bind_dense<float>(m, "DenseColumns32");
   bind_dense<double>(m, "DenseColumns64");

@@ -68,10 +68,8 @@ void check_columns(const KeptColumns& kept, const Columns& columns, const Keys& 
   if (columns.shape(0) != ids.shape(0)) throw nb::value_error("one id a column is needed");
 }
 
-nb::tuple arrive(Substitution& self, const Columns& columns, const Keys& ids, ListeningTeam& team) {
-  check_columns(self.kept(), columns, ids);
-  const std::vector<Change> changes =
-      freely([&] { return self.arrive(columns.data(), ids.data(), ids.shape(0), team); });
+nb::tuple arrive(Substitution& self, const ArrivingBlock& block, const Keys& ids, ListeningTeam& team) {
+  const std::vector<Change> changes = freely([&] { return self.arrive(block, ids.data(), team); });
   std::vector<std::uint64_t> entered;
   std::vector<std::uint64_t> left;
   for (const Change& change : changes) {
@@ -79,6 +77,34 @@ nb::tuple arrive(Substitution& self, const Columns& columns, const Keys& ids, Li
     left.push_back(change.left);
   }
   return nb::make_tuple(array_of(entered), array_of(left));
+}
+
+nb::tuple arrive_whole(Substitution& self, const Columns& columns, const Keys& ids, ListeningTeam& team) {
+  check_columns(self.kept(), columns, ids);
+  return arrive(self, ArrivingBlock(columns.data(), columns.shape(0), columns.shape(1)), ids, team);
+}
+
+/// Columns by their numbers: rows rise within a column, and no number is zero.
+void check_sparse(const Array<const std::int64_t>& indptr, const Array<const std::uint32_t>& at,
+                  const Array<const float>& values, std::size_t columns, std::size_t rows) {
+  if (indptr.shape(0) != columns + 1) throw nb::value_error("one id a column is needed");
+  if (at.shape(0) != values.shape(0)) throw nb::value_error("one row a number is needed");
+  std::int64_t last = 0;
+  for (std::size_t j = 0; j <= columns; ++j) {
+    if (indptr.data()[j] < last || indptr.data()[j] > static_cast<std::int64_t>(at.shape(0)))
+      throw nb::value_error("columns must follow each other");
+    for (std::int64_t i = last; j > 0 && i < indptr.data()[j]; ++i)
+      if (at.data()[i] >= rows || (i > last && at.data()[i] <= at.data()[i - 1]) || values.data()[i] == 0.0F)
+        throw nb::value_error("rows of a column must rise, up to as many as there are targets, without zeros");
+    last = indptr.data()[j];
+  }
+}
+
+nb::tuple arrive_sparse(Substitution& self, const Array<const std::int64_t>& indptr, const Array<const std::uint32_t>& at,
+                        const Array<const float>& values, const Keys& ids, ListeningTeam& team) {
+  const std::size_t rows = self.kept().rows();
+  check_sparse(indptr, at, values, ids.shape(0), rows);
+  return arrive(self, ArrivingBlock(indptr.data(), at.data(), values.data(), ids.shape(0), rows), ids, team);
 }
 
 /// Everything that a copy needs, as arrays.
@@ -121,7 +147,7 @@ std::vector<double> restore(Method& self, const Keys& ids, const Floats& weights
     (void)kept.append();
     kept.set(slot, ids.data()[slot], {scalings.data()[2 * slot], scalings.data()[2 * slot + 1]},
              weights.data() + slot * kept.outputs());
-    kept.set_column(slot, columns.data() + slot * kept.rows());
+    kept.set_column(slot, {columns.data() + slot * kept.rows(), nullptr, kept.rows()});
     std::copy_n(gram.data() + slot * n, n, kept.gram(slot));
   }
   self.step().restore(step.data()[0], step.data()[1]);
@@ -143,8 +169,9 @@ std::size_t work(Worker& worker, Central& central, const Columns& columns, const
   std::size_t received = 0;
   for (std::size_t j = 0; j < ids.shape(0); ++j) {
     const std::uint64_t seen = central.read(state.data());
-    if (!worker.receive(columns.data() + j * columns.shape(1), ids.data()[j], state.data(), all,
-                        static_cast<double>(central.lately()), change.data(), check ? fresh : Fresh{}))
+    const ArrivingColumn column{columns.data() + j * columns.shape(1), nullptr, columns.shape(1)};
+    if (!worker.receive(column, ids.data()[j], state.data(), all, static_cast<double>(central.lately()), change.data(),
+                        check ? fresh : Fresh{}))
       continue;
     central.push(change.data(), seen);
     ++received;
@@ -159,7 +186,9 @@ void bind_substitution(nb::module_& m) {
       .def_static("make", &make, nb::arg("loss"), nb::arg("delta"), nb::arg("y"), nb::arg("weights"), nb::arg("shift"),
                   nb::arg("room"), nb::arg("eta"), nb::arg("rate"), nb::arg("m"), nb::arg("c"), nb::arg("check") = true,
                   nb::arg("by_rows") = false)
-      .def("arrive", &arrive, nb::arg("columns"), nb::arg("ids"), nb::arg("team"))
+      .def("arrive", &arrive_whole, nb::arg("columns"), nb::arg("ids"), nb::arg("team"))
+      .def("arrive_sparse", &arrive_sparse, nb::arg("indptr"), nb::arg("at"), nb::arg("values"), nb::arg("ids"),
+           nb::arg("team"))
       .def("state",
            [](Substitution& self) {
              nb::dict out = state(self);
@@ -236,7 +265,8 @@ void bind_substitution(nb::module_& m) {
               const nb::gil_scoped_release nogil;
               const double* state = now.data();
               const Fresh fresh = [state] { return state; };
-              received = self.receive(column.data(), id, central.data(), all, tau, change.data(),
+              const ArrivingColumn whole{column.data(), nullptr, column.shape(0)};
+              received = self.receive(whole, id, central.data(), all, tau, change.data(),
                                       now.shape(0) == 0 ? Fresh{} : fresh);
             }
             return received ? array_of(change) : nb::none();

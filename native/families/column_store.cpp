@@ -242,11 +242,13 @@ void ColumnStore::sums(const double* residual, const std::uint64_t* keys, std::s
   });
 }
 
-TakenColumns ColumnStore::take(const std::uint64_t* keys, std::size_t n, Team&) const {
+TakenColumns ColumnStore::take(const std::uint64_t* keys, std::size_t n, Team&, std::size_t most) const {
   TakenColumns taken;
   for (std::size_t i = 0; i < n; ++i) {
     const Part& part = parts_[part_of(mix_key(keys[i]))];
     const std::size_t column = part.find(keys[i]);
+    const std::size_t size = column == nowhere ? 0 : part.starts[column + 1] - part.starts[column];
+    if (i > 0 && taken.rows.size() + size > most) break;
     taken.squares.push_back(column == nowhere ? 0.0 : part.squares[column]);
     if (column != nowhere) {
       const std::size_t begin = part.starts[column];

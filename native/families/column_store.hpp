@@ -64,8 +64,10 @@ class ColumnStore {
   void sums(const double* residual, const std::uint64_t* keys, std::size_t n, double* sums, double* squares,
             Team& team) const;
 
-  /// The columns of these keys; an empty one for a key that does not occur.
-  [[nodiscard]] TakenColumns take(const std::uint64_t* keys, std::size_t n, Team&) const;
+  /// The columns of these keys; an empty one for a key that does not occur. With `most`, of the first ones only: as many as
+  /// have no more entries in all, but one at least.
+  [[nodiscard]] TakenColumns take(const std::uint64_t* keys, std::size_t n, Team&,
+                                  std::size_t most = ~std::size_t{0}) const;
 
   /// Every column, where it stands.
   [[nodiscard]] std::vector<ColumnView> views() const;

@@ -71,8 +71,8 @@ TEST(blocks_and_rows_decide_alike) {
   GramSubstitution grams(KeptColumns(rows, 5, 1), {}, y, {}, false);
   RowSubstitution by_rows(KeptColumns(rows, 5, 1), {}, 1.0, {squared(y)}, {}, false);
   for (int scan = 0; scan < 2; ++scan) {
-    const std::vector<Change> one = grams.arrive(x.data(), ids.data(), columns, team);
-    const std::vector<Change> other = by_rows.arrive(x.data(), ids.data(), columns, team);
+    const std::vector<Change> one = grams.arrive(ArrivingBlock(x.data(), columns, rows), ids.data(), team);
+    const std::vector<Change> other = by_rows.arrive(ArrivingBlock(x.data(), columns, rows), ids.data(), team);
     CHECK(one.size() == other.size());
     for (std::size_t i = 0; i < std::min(one.size(), other.size()); ++i)
       CHECK(one[i].entered == other[i].entered && one[i].left == other[i].left);
@@ -111,7 +111,7 @@ TEST(workers_on_threads_leave_the_sum_of_what_they_pushed) {
       std::vector<double> change(rows);
       for (std::size_t j = t; j < 120; j += 3) {
         const std::uint64_t seen = central.read(state.data());
-        if (workers[t]->receive(x.data() + j % 40 * rows, j, state.data(), 1.0, 2.0, change.data()))
+        if (workers[t]->receive({x.data() + j % 40 * rows, nullptr, rows}, j, state.data(), 1.0, 2.0, change.data()))
           central.push(change.data(), seen);
       }
     });

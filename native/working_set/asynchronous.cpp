@@ -44,17 +44,14 @@ double Worker::objective(const double* margins) {
 }
 
 /// (15) of the appendix: whether the objective falls enough if the newcomer takes the weakest one's place.
-bool Worker::passes(const Step& step, const float* column, Scaling scaling, const double* now) {
+bool Worker::passes(const Step& step, const ArrivingColumn& column, Scaling scaling, const double* now) {
   const std::size_t rows = kept_.rows();
   const std::size_t outputs = kept_.outputs();
   std::vector<double> next = step.moved;
   std::fill_n(next.begin() + static_cast<std::ptrdiff_t>(step.weakest.slot * outputs), outputs, 0.0);
   std::vector<double> margins(pushed_.size());
   kept_.margins(next, margins.data(), alone_);
-  for (std::size_t o = 0; o < outputs; ++o) {
-    const double factor = step.newcomer[o] * scaling.scale;
-    for (std::size_t r = 0; r < rows; ++r) margins[o * rows + r] += factor * column[r];
-  }
+  for (std::size_t o = 0; o < outputs; ++o) column.add(step.newcomer[o] * scaling.scale, margins.data() + o * rows);
   for (std::size_t i = 0; i < margins.size(); ++i) margins[i] += now[i] - pushed_[i];
   double square = 0.0;
   for (std::size_t i = 0; i < next.size(); ++i) square += (next[i] - kept_.weights_[i]) * (next[i] - kept_.weights_[i]);
@@ -63,7 +60,7 @@ bool Worker::passes(const Step& step, const float* column, Scaling scaling, cons
   return objective(margins.data()) - objective(now) <= -step_.rule().c * margin * square;
 }
 
-bool Worker::receive(const float* column, std::uint64_t id, const double* central, double all, double tau, double* change,
+bool Worker::receive(const ArrivingColumn& column, std::uint64_t id, const double* central, double all, double tau, double* change,
                      const Fresh& fresh) {
   if (kept_.has(id)) return false;
   const std::size_t rows = kept_.rows();
@@ -71,10 +68,8 @@ bool Worker::receive(const float* column, std::uint64_t id, const double* centra
   const std::size_t size = kept_.size();
   const double* row_weights = weights_.empty() ? nullptr : weights_.data();
   const Scaling scaling = scalings_of({column}, rows, row_weights, centred_, alone_)[0];
-  for (std::size_t o = 0; o < outputs; ++o) {
-    (void)losses_[o].at_best_shift(central + o * rows, shifts_[o], alone_);
-    (void)losses_[o].slopes(central + o * rows, shifts_[o], slopes_.data() + o * rows, alone_);
-  }
+  for (std::size_t o = 0; o < outputs; ++o)
+    (void)losses_[o].settle(central + o * rows, shifts_[o], slopes_.data() + o * rows, alone_);
   std::vector<double> gradient(size * outputs);
   kept_.dots(slopes_.data(), gradient.data(), alone_);
   std::vector<double> own(outputs);
@@ -97,7 +92,7 @@ bool Worker::receive(const float* column, std::uint64_t id, const double* centra
       if (!taken) break;
     }
     if (given_ > 0.0) break;
-    if (q.empty()) gram_row(kept_.pointers(), kept_.scalings_, column, scaling, rows, row_weights, q, alone_);
+    if (q.empty()) kept_.gram_row(column, scaling, row_weights, q, alone_);
     if (step_.allow(kept_.gram().data(), size, kept_.room(), q.data())) break;
   }
   if (taken && fresh && kept_.full() && !passes(step, column, scaling, fresh())) {

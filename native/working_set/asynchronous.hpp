@@ -86,7 +86,7 @@ class Worker {
   /// of everything that is kept, `tau` the staleness; false if the feature is kept already. `fresh` gives u_C as it is
   /// by the time of the push: where there is one, a newcomer is refused for which the objective there would fall by
   /// less than (15) asks, c (1/(2η) - L_F) times the squared move.
-  bool receive(const float* column, std::uint64_t id, const double* central, double all, double tau, double* change,
+  bool receive(const ArrivingColumn& column, std::uint64_t id, const double* central, double all, double tau, double* change,
                const Fresh& fresh = {});
 
   [[nodiscard]] KeptColumns& kept() { return kept_; }
@@ -102,7 +102,7 @@ class Worker {
 
  private:
   struct Step;
-  [[nodiscard]] bool passes(const Step& step, const float* column, Scaling scaling, const double* now);
+  [[nodiscard]] bool passes(const Step& step, const ArrivingColumn& column, Scaling scaling, const double* now);
   [[nodiscard]] double objective(const double* margins);
 
   KeptColumns kept_;

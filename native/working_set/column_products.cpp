@@ -14,8 +14,6 @@ constexpr std::size_t most_parts = 16;
 constexpr std::size_t least_rows = 2048;  // a part
 constexpr std::size_t packed_rows = 64;   // at a time: packed columns then stay in the nearer caches
 
-std::size_t rows_of_part(std::size_t rows) { return std::max(least_rows, (rows + most_parts - 1) / most_parts); }
-
 /// Columns in tiles; the last one's missing columns are copies, whose sums nobody reads.
 template <std::size_t Width>
 class Tiles {
@@ -50,6 +48,8 @@ class Tiles {
 };
 
 }  // namespace
+
+std::size_t rows_of_part(std::size_t rows) { return std::max(least_rows, (rows + most_parts - 1) / most_parts); }
 
 void column_products(const std::vector<const float*>& left, const std::vector<const float*>& right, std::size_t rows,
                      const double* weights, double* out, Team& team, bool among) {
@@ -126,6 +126,25 @@ void target_products(const double* targets, std::size_t count, const std::vector
         }
       },
       !small);
+}
+
+void target_products(const double* targets, std::size_t count, const std::vector<ArrivingColumn>& columns,
+                     std::size_t rows, double* out, Team& team) {
+  std::vector<std::size_t> places;
+  std::vector<const float*> whole;
+  for (std::size_t j = 0; j < columns.size(); ++j) {
+    if (columns[j].whole()) {
+      places.push_back(j);
+      whole.push_back(columns[j].values);
+      continue;
+    }
+    for (std::size_t t = 0; t < count; ++t) out[t * columns.size() + j] = columns[j].dot(targets + t * rows);
+  }
+  if (whole.empty()) return;
+  std::vector<double> found(count * whole.size());
+  target_products(targets, count, whole, rows, found.data(), team);
+  for (std::size_t t = 0; t < count; ++t)
+    for (std::size_t i = 0; i < whole.size(); ++i) out[t * columns.size() + places[i]] = found[t * whole.size() + i];
 }
 
 }  // namespace thresher::working_set

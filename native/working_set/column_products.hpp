@@ -5,8 +5,12 @@
 #include <vector>
 
 #include "base/team.hpp"
+#include "working_set/arriving.hpp"
 
 namespace thresher::working_set {
+
+/// Rows that a product of columns adds up together: by the number of rows alone.
+std::size_t rows_of_part(std::size_t rows);
 
 /// out[i * right.size() + j] = Σ_r c_r · left_i[r] · right_j[r] in double precision; c is 1 where there are no weights.
 ///
@@ -20,5 +24,7 @@ void column_products(const std::vector<const float*>& left, const std::vector<co
 /// out[t * columns.size() + j] = Σ_r targets[t * rows + r] · columns_j[r], whatever other columns there are.
 void target_products(const double* targets, std::size_t count, const std::vector<const float*>& columns, std::size_t rows,
                      double* out, Team& team);
+void target_products(const double* targets, std::size_t count, const std::vector<ArrivingColumn>& columns,
+                     std::size_t rows, double* out, Team& team);
 
 }  // namespace thresher::working_set

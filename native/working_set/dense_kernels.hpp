@@ -57,7 +57,7 @@ void add_columns(const float* const* x, const double* w, std::size_t n, double* 
   }
 }
 
-/// Σ_i x_i of a column, and Σ_i (x_i - mean)²; each in eight sums.
+/// Σ_i x_i of a column, and Σ_i (x_i - mean)² over what is not zero; each in eight sums.
 template <class Processor>
 double sum_column(const float* x, std::size_t n) {
   double sums[8] = {};
@@ -70,11 +70,15 @@ double sum_column(const float* x, std::size_t n) {
 
 template <class Processor>
 double squares(const float* x, double mean, std::size_t n) {
+  const auto square = [mean](float one) {
+    const auto value = static_cast<double>(one);
+    return value != 0.0 ? (value - mean) * (value - mean) : 0.0;
+  };
   double sums[8] = {};
   std::size_t i = 0;
   for (; i + 8 <= n; i += 8)
-    for (std::size_t k = 0; k < 8; ++k) sums[k] += (x[i + k] - mean) * (x[i + k] - mean);
-  for (std::size_t k = 0; i + k < n; ++k) sums[k] += (x[i + k] - mean) * (x[i + k] - mean);
+    for (std::size_t k = 0; k < 8; ++k) sums[k] += square(x[i + k]);
+  for (std::size_t k = 0; i + k < n; ++k) sums[k] += square(x[i + k]);
   return sum_of<Processor>(sums);
 }
 

@@ -10,15 +10,7 @@ namespace thresher::working_set {
 
 namespace {
 
-constexpr std::size_t sparse_share = 16;  // one number in so many, and a column's zeros are passed over
-
-/// As `dots` of the dense kernels adds a column up, in eight sums by row: zeros would add nothing to them.
-double sparse_dot(const Nonzeros& column, const double* r) {
-  double sums[8] = {};
-  for (std::size_t i = 0; i < column.rows.size(); ++i)
-    sums[column.rows[i] % 8] += static_cast<double>(column.values[i]) * r[column.rows[i]];
-  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
-}
+constexpr std::size_t sparse_share = 8;  // one number in so many, and a column's zeros are passed over
 
 }  // namespace
 
@@ -45,17 +37,30 @@ void KeptColumns::set(std::size_t slot, std::uint64_t id, Scaling scaling, const
   std::copy_n(weights, outputs_, weights_.begin() + static_cast<std::ptrdiff_t>(slot * outputs_));
 }
 
-void KeptColumns::set_column(std::size_t slot, const float* column) {
-  std::copy_n(column, rows_, columns_.begin() + static_cast<std::ptrdiff_t>(slot * rows_));
+void KeptColumns::set_column(std::size_t slot, const ArrivingColumn& column) {
+  float* whole = columns_.data() + slot * rows_;
   Nonzeros& mine = nonzeros_[slot];
   mine = {};
-  const auto some = rows_ - static_cast<std::size_t>(std::count(column, column + rows_, 0.0F));
+  std::size_t some = column.size;
+  if (column.whole()) {
+    std::copy_n(column.values, rows_, whole);
+    some -= static_cast<std::size_t>(std::count(whole, whole + rows_, 0.0F));
+  } else {
+    std::fill_n(whole, rows_, 0.0F);
+    for (std::size_t i = 0; i < column.size; ++i) whole[column.at[i]] = column.values[i];
+  }
   if (some * sparse_share > rows_) return;
   for (std::size_t r = 0; r < rows_; ++r)
-    if (column[r] != 0.0F) {
+    if (whole[r] != 0.0F) {
       mine.rows.push_back(static_cast<std::uint32_t>(r));
-      mine.values.push_back(column[r]);
+      mine.values.push_back(whole[r]);
     }
+}
+
+std::size_t KeptColumns::numbers() const {
+  std::size_t all = 0;
+  for (const Nonzeros& few : nonzeros_) all += few.rows.empty() ? rows_ : few.rows.size();
+  return all;
 }
 
 void KeptColumns::set_gram(std::size_t slot, const double* products) {
@@ -95,28 +100,28 @@ constexpr std::size_t little = std::size_t{1} << 17;  // numbers: waking another
 
 /// Parts are columns, unless there is so little work that waking others costs more.
 template <class Body>
-void for_columns(std::size_t columns, std::size_t rows, Team& team, const Body& body) {
+void for_columns(std::size_t columns, std::size_t numbers, Team& team, const Body& body) {
   constexpr std::size_t group = 4;
   const auto part = [&](std::size_t g) {
     for (std::size_t j = g * group; j < std::min((g + 1) * group, columns); ++j) body(j);
   };
-  team.run((columns + group - 1) / group, part, columns * rows >= little);
+  team.run((columns + group - 1) / group, part, numbers >= little);
 }
 
 }  // namespace
 
 void KeptColumns::dots(const double* slopes, double* out, Team& team) const {
   std::vector<std::size_t> slots;  // of columns that are taken whole
-  std::vector<const float*> whole;
+  std::vector<ArrivingColumn> whole;
   std::vector<Scaling> scalings;
   for (std::size_t slot = 0; slot < size(); ++slot) {
     if (sparse(slot)) {
       for (std::size_t o = 0; o < outputs_; ++o)
-        out[slot * outputs_ + o] = scalings_[slot].scale * sparse_dot(nonzeros_[slot], slopes + o * rows_);
+        out[slot * outputs_ + o] = scalings_[slot].scale * nonzeros_[slot].view().dot(slopes + o * rows_);
       continue;
     }
     slots.push_back(slot);
-    whole.push_back(column(slot));
+    whole.push_back({column(slot), nullptr, rows_});
     scalings.push_back(scalings_[slot]);
   }
   std::vector<double> found(slots.size() * outputs_);
@@ -125,7 +130,7 @@ void KeptColumns::dots(const double* slopes, double* out, Team& team) const {
     std::copy_n(found.data() + i * outputs_, outputs_, out + slots[i] * outputs_);
 }
 
-void dots_of(const std::vector<const float*>& columns, const std::vector<Scaling>& scalings, std::size_t rows,
+void dots_of(const std::vector<ArrivingColumn>& columns, const std::vector<Scaling>& scalings, std::size_t rows,
              const double* slopes, std::size_t outputs, double* out, Team& team) {
   std::vector<double> sums(outputs * columns.size());
   target_products(slopes, outputs, columns, rows, sums.data(), team);
@@ -136,6 +141,9 @@ void dots_of(const std::vector<const float*>& columns, const std::vector<Scaling
 
 void KeptColumns::margins(const std::vector<double>& weights, double* out, Team& team) const {
   const DenseKernels& kernels = dense_kernels();
+  std::vector<std::size_t> whole;
+  std::vector<std::size_t> few;
+  for (std::size_t slot = 0; slot < size(); ++slot) (sparse(slot) ? few : whole).push_back(slot);
   const auto part = [&](std::size_t number) {
     const std::size_t o = number % outputs_;
     const std::size_t begin = number / outputs_ * stretch;
@@ -143,66 +151,132 @@ void KeptColumns::margins(const std::vector<double>& weights, double* out, Team&
     double* mine = out + o * rows_ + begin;
     std::fill_n(mine, n, 0.0);
     const auto factor = [&](std::size_t slot) { return weights[slot * outputs_ + o] * scalings_[slot].scale; };
-    // In the order of the slots; whole columns four at a time.
-    for (std::size_t slot = 0; slot < size();) {
-      std::size_t many = 0;
-      while (many < 4 && slot + many < size() && !sparse(slot + many)) ++many;
-      if (many == 4) {
-        const float* const x[4] = {column(slot) + begin, column(slot + 1) + begin, column(slot + 2) + begin,
-                                   column(slot + 3) + begin};
-        const double w[4] = {factor(slot), factor(slot + 1), factor(slot + 2), factor(slot + 3)};
-        kernels.add_columns(x, w, n, mine);
-        slot += 4;
-        continue;
+    for (std::size_t at = 0; at < whole.size(); at += 4) {
+      const float* x[4];
+      double w[4];
+      for (std::size_t c = 0; c < 4; ++c) {  // what fills up the last four counts for nothing
+        x[c] = column(whole[std::min(at + c, whole.size() - 1)]) + begin;
+        w[c] = at + c < whole.size() ? factor(whole[at + c]) : 0.0;
       }
-      for (std::size_t one = slot; one < slot + many; ++one) {
-        const double w = factor(one);
-        const float* x = column(one) + begin;
-        for (std::size_t i = 0; i < n; ++i) mine[i] += w * x[i];
-      }
-      slot += many;
-      if (slot == size() || !sparse(slot)) continue;
-      const Nonzeros& few = nonzeros_[slot];
+      kernels.add_columns(x, w, n, mine);
+    }
+    for (const std::size_t slot : few) {
+      const Nonzeros& numbers = nonzeros_[slot];
       const double w = factor(slot);
-      const auto first = std::lower_bound(few.rows.begin(), few.rows.end(), begin);
-      for (auto i = static_cast<std::size_t>(first - few.rows.begin()); i < few.rows.size() && few.rows[i] < begin + n; ++i)
-        mine[few.rows[i] - begin] += w * few.values[i];
-      ++slot;
+      const auto first = std::lower_bound(numbers.rows.begin(), numbers.rows.end(), begin);
+      for (auto i = static_cast<std::size_t>(first - numbers.rows.begin());
+           i < numbers.rows.size() && numbers.rows[i] < begin + n; ++i)
+        mine[numbers.rows[i] - begin] += w * numbers.values[i];
     }
   };
-  team.run((rows_ + stretch - 1) / stretch * outputs_, part, size() * rows_ * outputs_ >= little);
+  team.run((rows_ + stretch - 1) / stretch * outputs_, part, numbers() * outputs_ >= little);
 }
 
-std::vector<Scaling> scalings_of(const std::vector<const float*>& columns, std::size_t rows, const double* weights,
-                                 bool centred, Team& team) {
-  const DenseKernels& kernels = dense_kernels();
-  std::vector<Scaling> scalings(columns.size());
-  for_columns(columns.size(), rows, team, [&](std::size_t j) {
-    const float* x = columns[j];
-    double all = 1.0;  // what the weights sum to
-    double mean = 0.0;
-    double square = 0.0;
-    if (weights == nullptr) {
-      all = static_cast<double>(rows);
-      if (centred) mean = kernels.sum(x, rows) / all;
-      square = kernels.squares(x, mean, rows);
-    } else {
-      if (centred)
-        for (std::size_t i = 0; i < rows; ++i) mean += weights[i] * x[i];
-      for (std::size_t i = 0; i < rows; ++i) square += weights[i] * ((x[i] - mean) * (x[i] - mean));
+void KeptColumns::products(const ArrivingColumn& column, const double* weights, double* out, Team& team) const {
+  if (column.whole()) {
+    column_products(pointers(), {column.values}, rows_, weights, out, team);
+    return;
+  }
+  // Part by part, as the products of whole columns are added up.
+  const std::size_t per_part = rows_of_part(rows_);
+  for (std::size_t slot = 0; slot < size(); ++slot) {
+    const float* x = this->column(slot);
+    double all = 0.0;
+    for (std::size_t i = 0; i < column.size;) {
+      const std::size_t end = (column.at[i] / per_part + 1) * per_part;
+      double sum = 0.0;
+      for (; i < column.size && column.at[i] < end; ++i) {
+        const std::size_t r = column.at[i];
+        const double mine = weights == nullptr ? static_cast<double>(x[r]) : static_cast<double>(x[r]) * weights[r];
+        sum += mine * static_cast<double>(column.values[i]);
+      }
+      all += sum;
     }
-    scalings[j] = {mean, square > 0.0 ? 1.0 / std::sqrt(square / all) : 0.0};
+    out[slot] = all;
+  }
+}
+
+void KeptColumns::gram_row(const ArrivingColumn& column, Scaling scaling, const double* weights, std::vector<double>& out,
+                           Team& team) const {
+  out.resize(size());
+  products(column, weights, out.data(), team);
+  const double even = weights == nullptr ? 1.0 / static_cast<double>(rows_) : 1.0;
+  for (std::size_t k = 0; k < size(); ++k)
+    out[k] = (even * out[k] - scalings_[k].mean * scaling.mean) * scalings_[k].scale * scaling.scale;
+}
+
+namespace {
+
+/// Of a column's numbers that are not zero: how many, their mean over all rows, and the sum of their squared distances from
+/// it. With weights a sum runs in the order of the rows, and otherwise in eight sums by row.
+struct Spread {
+  std::size_t some = 0;
+  double share = 0.0;  // of the rows' weights
+  double mean = 0.0;
+  double square = 0.0;
+};
+
+Spread whole_spread(const float* x, std::size_t rows, bool centred) {
+  const DenseKernels& kernels = dense_kernels();
+  Spread found;
+  found.some = rows - static_cast<std::size_t>(std::count(x, x + rows, 0.0F));
+  if (centred) found.mean = kernels.sum(x, rows) / static_cast<double>(rows);
+  found.square = kernels.squares(x, found.mean, rows);
+  return found;
+}
+
+Spread sparse_spread(const ArrivingColumn& column, std::size_t rows, bool centred) {
+  Spread found;
+  found.some = column.size;
+  double sums[8] = {};
+  if (centred) {
+    for (std::size_t i = 0; i < column.size; ++i) sums[column.at[i] % 8] += static_cast<double>(column.values[i]);
+    found.mean = sum_of<AnyProcessor>(sums) / static_cast<double>(rows);
+  }
+  double squares[8] = {};
+  for (std::size_t i = 0; i < column.size; ++i) {
+    const double off = static_cast<double>(column.values[i]) - found.mean;
+    squares[column.at[i] % 8] += off * off;
+  }
+  found.square = sum_of<AnyProcessor>(squares);
+  return found;
+}
+
+Spread weighted_spread(const ArrivingColumn& column, const double* weights, bool centred) {
+  Spread found;
+  const auto each = [&](const auto& use) {
+    for (std::size_t i = 0; i < column.size; ++i)
+      if (column.values[i] != 0.0F) use(weights[column.whole() ? i : column.at[i]], static_cast<double>(column.values[i]));
+  };
+  each([&](double w, double x) {
+    ++found.some;
+    found.share += w;
+    if (centred) found.mean += w * x;
+  });
+  each([&](double w, double x) { found.square += w * ((x - found.mean) * (x - found.mean)); });
+  return found;
+}
+
+}  // namespace
+
+std::vector<Scaling> scalings_of(const std::vector<ArrivingColumn>& columns, std::size_t rows, const double* weights,
+                                 bool centred, Team& team) {
+  std::vector<Scaling> scalings(columns.size());
+  std::size_t numbers = 0;
+  for (const ArrivingColumn& column : columns) numbers += column.size;
+  for_columns(columns.size(), numbers, team, [&](std::size_t j) {
+    const ArrivingColumn& column = columns[j];
+    const Spread found = weights != nullptr ? weighted_spread(column, weights, centred)
+                         : column.whole()   ? whole_spread(column.values, rows, centred)
+                                            : sparse_spread(column, rows, centred);
+    // All zeros are as far from the mean.
+    double zeros = static_cast<double>(rows - found.some);
+    if (weights != nullptr) zeros = found.some == rows ? 0.0 : std::max(0.0, 1.0 - found.share);
+    const double square = found.square + zeros * (found.mean * found.mean);
+    const double all = weights == nullptr ? static_cast<double>(rows) : 1.0;
+    scalings[j] = {found.mean, square > 0.0 ? 1.0 / std::sqrt(square / all) : 0.0};
   });
   return scalings;
-}
-
-void gram_row(const std::vector<const float*>& columns, const std::vector<Scaling>& scalings, const float* column,
-              Scaling scaling, std::size_t rows, const double* weights, std::vector<double>& out, Team& team) {
-  out.resize(columns.size());
-  column_products(columns, {column}, rows, weights, out.data(), team);
-  const double even = weights == nullptr ? 1.0 / static_cast<double>(rows) : 1.0;
-  for (std::size_t k = 0; k < columns.size(); ++k)
-    out[k] = (even * out[k] - scalings[k].mean * scaling.mean) * scalings[k].scale * scaling.scale;
 }
 
 }  // namespace thresher::working_set

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/team.hpp"
+#include "working_set/arriving.hpp"
 #include "working_set/step_length.hpp"
 
 namespace thresher::working_set {
@@ -34,6 +35,8 @@ struct Weakest {
 struct Nonzeros {
   std::vector<std::uint32_t> rows;
   std::vector<float> values;
+
+  [[nodiscard]] ArrivingColumn view() const { return {values.data(), rows.data(), rows.size()}; }
 };
 
 /// At most `room` columns of `rows` floats with `outputs` weights each, and their Gram matrix (of scaled columns).
@@ -58,7 +61,7 @@ class KeptColumns {
   /// The next slot, its column still to be set.
   std::size_t append();
   void set(std::size_t slot, std::uint64_t id, Scaling scaling, const double* weights);
-  void set_column(std::size_t slot, const float* column);
+  void set_column(std::size_t slot, const ArrivingColumn& column);
   /// Products of the column in a slot with all others; its own with itself is one.
   void set_gram(std::size_t slot, const double* products);
   /// More slots.
@@ -69,8 +72,14 @@ class KeptColumns {
 
   /// out[slot * outputs + o] = scale · Σ_r slopes[o * rows + r] · x[r].
   void dots(const double* slopes, double* out, Team& team) const;
-  /// out[o * rows + r] = Σ weights · scale · x, over all slots in their order (means are left to the constant).
+  /// out[o * rows + r] = Σ weights · scale · x, over the whole columns by slot, then over those of few numbers (means are
+  /// left to the constant).
   void margins(const std::vector<double>& weights, double* out, Team& team) const;
+  /// out[slot] = Σ c·x·column over the rows, whatever form the column has; c is 1 where there are no weights.
+  void products(const ArrivingColumn& column, const double* weights, double* out, Team& team) const;
+  /// The same of scaled columns: the row of the Gram matrix that the column would have.
+  void gram_row(const ArrivingColumn& column, Scaling scaling, const double* weights, std::vector<double>& out,
+                Team& team) const;
 
   std::vector<std::uint64_t> ids_;
   std::vector<Scaling> scalings_;
@@ -78,6 +87,8 @@ class KeptColumns {
 
  private:
   [[nodiscard]] bool sparse(std::size_t slot) const { return !nonzeros_[slot].rows.empty(); }
+  /// Numbers that a look at all columns is one at.
+  [[nodiscard]] std::size_t numbers() const;
 
   std::size_t rows_;
   std::size_t room_;
@@ -88,15 +99,11 @@ class KeptColumns {
 };
 
 /// The same sums for columns that are not kept: out[j * outputs + o].
-void dots_of(const std::vector<const float*>& columns, const std::vector<Scaling>& scalings, std::size_t rows,
+void dots_of(const std::vector<ArrivingColumn>& columns, const std::vector<Scaling>& scalings, std::size_t rows,
              const double* slopes, std::size_t outputs, double* out, Team& team);
 
 /// Mean and scale of each column, by the rows' weights (which sum to one; none: all alike).
-std::vector<Scaling> scalings_of(const std::vector<const float*>& columns, std::size_t rows, const double* weights,
+std::vector<Scaling> scalings_of(const std::vector<ArrivingColumn>& columns, std::size_t rows, const double* weights,
                                  bool centred, Team& team);
-
-/// Products of one column with others, scaled: what its row of a Gram matrix is.
-void gram_row(const std::vector<const float*>& columns, const std::vector<Scaling>& scalings, const float* column,
-              Scaling scaling, std::size_t rows, const double* weights, std::vector<double>& out, Team& team);
 
 }  // namespace thresher::working_set

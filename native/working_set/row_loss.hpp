@@ -22,6 +22,16 @@ class RowLoss {
   /// is left is a smooth function of the margins alone.
   [[nodiscard]] double at_best_shift(const double* margins, double& shift, Team& team) const;
 
+  /// What there is to know of a point: the loss, and the sum of the rows' second derivatives.
+  struct Point {
+    double value = 0.0;
+    double curvature = 0.0;
+  };
+  /// The same with the slopes of the rows there, c_i · loss'(m_i + b).
+  [[nodiscard]] Point settle(const double* margins, double& shift, double* slopes, Team& team) const;
+  /// At this shift, to the bits of `settle` where it came to it.
+  [[nodiscard]] Point at(const double* margins, double shift, double* slopes, Team& team) const;
+
   /// The slopes c_i · loss'(m_i + b), and what a dual bound needs: Σ slope · (m_i + b).
   [[nodiscard]] double slopes(const double* margins, double shift, double* out, Team& team) const;
 
@@ -43,14 +53,21 @@ class RowLoss {
     double slope = 0.0;
     double curvature = 0.0;
     double size = 0.0;  // of the slopes added, to tell zero from rounding
+
+    void operator+=(const Sums& other) {
+      value += other.value;
+      slope += other.slope;
+      curvature += other.curvature;
+      size += other.size;
+    }
   };
 
-  [[nodiscard]] Sums sums(const double* margins, double shift, Team& team) const;
-  template <LossKind kind>
+  /// Values that cost more than slopes (logarithms) only where they are wanted; slopes too, where there is room for them.
+  [[nodiscard]] Sums sums(const double* margins, double shift, bool valued, double* slopes, Team& team) const;
+  template <LossKind kind, bool valued>
   [[nodiscard]] Sums of_row_as(double m, double y) const;
   template <class Use>
-  auto by_kind(Use&& use) const;
-  [[nodiscard]] Sums of_row(double m, double y) const;
+  auto by_kind(bool valued, Use&& use) const;
   [[nodiscard]] double conjugate_of_row(double slope, double y, double c) const;
 
   Loss loss_;

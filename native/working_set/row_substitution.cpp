@@ -9,77 +9,86 @@ RowSubstitution::RowSubstitution(KeptColumns kept, StepRule rule, double curvatu
     : Substitution(std::move(kept), StepLength(rule, curvature), std::move(weights), centred),
       curvature_(curvature),
       losses_(std::move(losses)),
-      shifts_(kept_.outputs()),
-      margins_(kept_.outputs() * kept_.rows()),
-      slopes_(margins_.size()),
-      trial_(margins_.size()) {}
+      here_(kept_.outputs(), kept_.rows()),
+      trial_(here_) {}
 
-double RowSubstitution::value_of(const std::vector<double>& margins, std::vector<double>& shifts, Team& team) const {
-  double value = 0.0;
-  for (std::size_t o = 0; o < losses_.size(); ++o)
-    value += losses_[o].at_best_shift(margins.data() + o * kept_.rows(), shifts[o], team);
-  return value;
+void RowSubstitution::settle(Point& point, const std::vector<double>& shifts, Team& team) const {
+  point.shifts = shifts;
+  point.value = point.curvature = 0.0;
+  for (std::size_t o = 0; o < losses_.size(); ++o) {
+    const std::size_t at = o * kept_.rows();
+    const RowLoss::Point found =
+        losses_[o].settle(point.margins.data() + at, point.shifts[o], point.slopes.data() + at, team);
+    point.value += found.value;
+    point.curvature = std::max(point.curvature, found.curvature);
+  }
 }
 
-std::vector<Change> RowSubstitution::arrive(const float* data, const std::uint64_t* ids, std::size_t n, Team& team) {
-  const std::size_t rows = kept_.rows();
+void RowSubstitution::evaluate(Point& point, Team& team) const {
+  point.value = point.curvature = 0.0;
+  for (std::size_t o = 0; o < losses_.size(); ++o) {
+    const std::size_t at = o * kept_.rows();
+    const RowLoss::Point found = losses_[o].at(point.margins.data() + at, point.shifts[o], point.slopes.data() + at, team);
+    point.value += found.value;
+    point.curvature = std::max(point.curvature, found.curvature);
+  }
+}
+
+void RowSubstitution::begin(Team& team) {
+  if (begun_) return;
+  settle(here_, here_.shifts, team);
+  begun_ = true;
+}
+
+double RowSubstitution::objective(Team& team) {
+  begin(team);
+  return here_.value;
+}
+
+std::vector<Change> RowSubstitution::arrive(const ArrivingBlock& block, const std::uint64_t* ids, Team& team) {
   done_ = 0;
-  std::vector<const float*> fresh;
-  for (std::size_t j = 0; j < n; ++j) fresh.push_back(data + j * rows);
-  const std::vector<Scaling> scalings = scalings_of(fresh, rows, row_weights(), centred_, team);
+  begin(team);
+  const std::vector<Scaling> scalings = scalings_of(block.columns(), kept_.rows(), row_weights(), centred_, team);
   std::vector<Change> changes;
-  for (std::size_t j = 0; j < n; ++j, ++done_)
-    if (!kept_.has(ids[j])) receive(fresh[j], scalings[j], ids[j], team, changes);
+  for (std::size_t j = 0; j < block.size(); ++j, ++done_)
+    if (!kept_.has(ids[j])) receive(block.columns()[j], scalings[j], ids[j], team, changes);
   return changes;
 }
 
 std::vector<double> RowSubstitution::more() const {
-  std::vector<double> all = shifts_;
-  all.insert(all.end(), margins_.begin(), margins_.end());
+  std::vector<double> all = here_.shifts;
+  all.insert(all.end(), here_.margins.begin(), here_.margins.end());
   return all;
 }
 
-void RowSubstitution::restore(const std::vector<double>& more, Team&) {
-  const auto split = more.begin() + static_cast<std::ptrdiff_t>(shifts_.size());
-  shifts_.assign(more.begin(), split);
-  margins_.assign(split, more.end());
+void RowSubstitution::restore(const std::vector<double>& more, Team& team) {
+  if (kept_.size() == 0) return;  // before the first feature the constants are still to be found
+  const auto split = more.begin() + static_cast<std::ptrdiff_t>(here_.shifts.size());
+  here_.shifts.assign(more.begin(), split);
+  here_.margins.assign(split, more.end());
+  evaluate(here_, team);
+  begun_ = true;
 }
 
 /// The share of the loss's largest curvature that its rows have where they stand, on average.
-double RowSubstitution::curvature_share(const std::vector<double>& shifts, Team& team) {
-  const std::size_t rows = kept_.rows();
-  double share = least_share;
-  for (std::size_t o = 0; o < losses_.size(); ++o) {
-    losses_[o].curvatures(margins_.data() + o * rows, shifts[o], trial_.data(), team);
-    double sum = 0.0;
-    for (std::size_t r = 0; r < rows; ++r) sum += trial_[r];
-    share = std::max(share, sum / curvature_);
-  }
-  return std::min(share, 1.0);
-}
+double RowSubstitution::curvature_share() const { return std::clamp(here_.curvature / curvature_, least_share, 1.0); }
 
-void RowSubstitution::receive(const float* column, Scaling scaling, std::uint64_t id, Team& team,
+void RowSubstitution::receive(const ArrivingColumn& column, Scaling scaling, std::uint64_t id, Team& team,
                               std::vector<Change>& changes) {
-  const std::size_t rows = kept_.rows();
   const std::size_t outputs = kept_.outputs();
-  Arriving now{column, scaling, 0.0, shifts_, {}, std::vector<double>(outputs), {}};
-  now.value = value_of(margins_, now.shifts, team);
-  for (std::size_t o = 0; o < outputs; ++o)
-    (void)losses_[o].slopes(margins_.data() + o * rows, now.shifts[o], slopes_.data() + o * rows, team);
-  now.gradient.resize(kept_.size() * outputs);
-  kept_.dots(slopes_.data(), now.gradient.data(), team);
-  dots_of({column}, {scaling}, rows, slopes_.data(), outputs, now.own.data(), team);
+  Arriving now{column, scaling, std::vector<double>(kept_.size() * outputs), std::vector<double>(outputs), {}};
+  kept_.dots(here_.slopes.data(), now.gradient.data(), team);
+  dots_of({column}, {scaling}, kept_.rows(), here_.slopes.data(), outputs, now.own.data(), team);
 
   // A step as long as the rows' curvature where they stand allows, and if that goes up, as long as is surely safe.
-  const double share = step_.rule().eta > 0.0 ? 1.0 : curvature_share(now.shifts, team);
+  const double share = step_.rule().eta > 0.0 ? 1.0 : curvature_share();
   Outcome outcome = moved_by(now, share, team);
   if (share < 1.0 && !outcome.down) outcome = moved_by(now, 1.0, team);
 
   // From here on nothing can be interrupted.
   ++counts_.received;
-  shifts_ = now.shifts;
   kept_.weights_ = outcome.moved;
-  margins_.swap(trial_);
+  std::swap(here_, trial_);
   if (outcome.refused) ++counts_.refused;
   if (!outcome.taken) return;
   std::uint64_t left = Change::none;
@@ -98,9 +107,8 @@ void RowSubstitution::receive(const float* column, Scaling scaling, std::uint64_
   changes.push_back({id, left});
 }
 
-/// One try of lines 6 to 16, which leaves the margins it comes to in `trial_`; `share` is that of L_F to go by.
+/// One try of lines 6 to 16, which leaves the point it comes to in `trial_`; `share` is that of L_F to go by.
 RowSubstitution::Outcome RowSubstitution::moved_by(Arriving& now, double share, Team& team) {
-  const std::size_t rows = kept_.rows();
   const std::size_t size = kept_.size();
   const std::size_t outputs = kept_.outputs();
   Outcome out{std::vector<double>(size * outputs), std::vector<double>(outputs), {size, 0.0}, true, false, true};
@@ -115,21 +123,17 @@ RowSubstitution::Outcome RowSubstitution::moved_by(Arriving& now, double share, 
       out.taken = out.weakest.slot != size;
       if (!out.taken) break;
     }
-    if (now.q.empty() && size > 0)
-      gram_row(kept_.pointers(), kept_.scalings_, now.column, now.scaling, rows, row_weights(), now.q, team);
+    if (now.q.empty() && size > 0) kept_.gram_row(now.column, now.scaling, row_weights(), now.q, team);
     if (step_.allow(kept_.gram().data(), size, kept_.room(), now.q.data())) break;
   }
-  std::vector<double> shifts = now.shifts;
   if (out.taken) {
     std::vector<double> next = out.moved;
     if (kept_.full()) std::fill_n(next.begin() + static_cast<std::ptrdiff_t>(out.weakest.slot * outputs), outputs, 0.0);
-    kept_.margins(next, trial_.data(), team);
-    for (std::size_t o = 0; o < outputs; ++o) {
-      const double factor = out.newcomer[o] * now.scaling.scale;
-      double* margins = trial_.data() + o * rows;
-      for (std::size_t r = 0; r < rows; ++r) margins[r] += factor * now.column[r];
-    }
-    const double change = value_of(trial_, shifts, team) - now.value;
+    kept_.margins(next, trial_.margins.data(), team);
+    for (std::size_t o = 0; o < outputs; ++o)
+      now.column.add(out.newcomer[o] * now.scaling.scale, trial_.margins.data() + o * kept_.rows());
+    settle(trial_, here_.shifts, team);
+    const double change = trial_.value - here_.value;
     out.down = change <= 0.0;
     if (!kept_.full() || !step_.rule().check) return out;
     double square = 0.0;
@@ -138,10 +142,10 @@ RowSubstitution::Outcome RowSubstitution::moved_by(Arriving& now, double share, 
     if (change <= step_.rule().c * (0.5 * share * step_.lipschitz() - 0.5 / eta) * square) return out;
     out.taken = false;
     out.refused = true;
-    shifts = now.shifts;
   }
-  kept_.margins(out.moved, trial_.data(), team);
-  if (share < 1.0) out.down = value_of(trial_, shifts, team) <= now.value;
+  kept_.margins(out.moved, trial_.margins.data(), team);
+  settle(trial_, here_.shifts, team);
+  out.down = trial_.value <= here_.value;
   return out;
 }
 

@@ -27,9 +27,9 @@ class Substitution {
   Substitution(const Substitution&) = delete;
   Substitution& operator=(const Substitution&) = delete;
 
-  /// Features in the order they stand in a block of whole columns, one after the other. An interrupt leaves everything
-  /// as it was after the last feature that was dealt with: `done` of them.
-  virtual std::vector<Change> arrive(const float* block, const std::uint64_t* ids, std::size_t n, Team& team) = 0;
+  /// Features in the order they stand in a block, one after the other. An interrupt leaves everything as it was after the
+  /// last feature that was dealt with: `done` of them.
+  virtual std::vector<Change> arrive(const ArrivingBlock& block, const std::uint64_t* ids, Team& team) = 0;
   /// f at the weights that are there.
   [[nodiscard]] virtual double objective(Team& team) = 0;
   /// Numbers besides what is kept that going on needs, and the way back.

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from thresher.estimators.fgm_classifier import FGMClassifier
     from thresher.estimators.regressor import MissionRegressor
     from thresher.estimators.sparse_rf import SparseRFClassifier, SparseRFRegressor
-    from thresher.estimators.substitution import SubstitutionClassifier, SubstitutionRegressor
+    from thresher.estimators.substitution_classifier import SubstitutionClassifier
+    from thresher.estimators.substitution_regressor import SubstitutionRegressor
     from thresher.families.additive import HIK, Additive
     from thresher.families.columns import Columns
     from thresher.families.drawn import RandomFunctions
@@ -68,8 +69,8 @@ _HOMES = {
     "FGMRegressor": "estimators.fgm",
     "BrokenStream": "working_set.stream_run",
     "FeatureStream": "families.stream",
-    "SubstitutionClassifier": "estimators.substitution",
-    "SubstitutionRegressor": "estimators.substitution",
+    "SubstitutionClassifier": "estimators.substitution_classifier",
+    "SubstitutionRegressor": "estimators.substitution_regressor",
     "SparseRFClassifier": "estimators.sparse_rf",
     "SparseRFRegressor": "estimators.sparse_rf",
     "Columns": "families.columns",

@@ -119,9 +119,12 @@ class AsynchronousSubstitution:
         self.pushed: list[tuple[int, Array]] = []
 
     def receive(self, t: int, j: int, x: Array) -> None:
-        """One turn of worker t (Algorithm 3), and what the central machine does with its push (Algorithm 2)."""
+        """One turn of worker t (Algorithm 3), and what the central machine does with its push (Algorithm 2).
+
+        Features come from the pool of those that no worker holds.
+        """
         mine = self.workers[t]
-        if j in mine:
+        if any(j in held for held in self.workers):
             return
         unseen = [change for who, change in self.pushed[max(0, len(self.pushed) - self.staleness) :] if who != t]
         seen = self.u - sum(unseen, np.zeros(len(self.y))) if self.staleness else self.u

@@ -40,13 +40,13 @@ def test_the_simulator_is_algorithm_3(loss: str, staleness: int) -> None:
     x, y, _ = data(n=80, p=60)
     made = problem(SimulatedProblem, y, loss=loss, workers=3, staleness=staleness, eta=0.2, m=1.5)
     twin = reference.AsynchronousSubstitution(targets(loss, y), [3, 3, 3], 0.2, loss, 1.5, staleness)
-    z, ids = scaled(x), np.arange(60, dtype=np.uint64)
-    owners = made.owners(ids)
-    assert set(owners.tolist()) == {0, 1, 2}
-    for _ in range(2):
-        for j in range(60):
-            made.receive(int(owners[j]), j, x[:, j])
-            twin.receive(int(owners[j]), j, z[:, j])
+    z = scaled(x)
+    owners = made.owners(120)
+    assert set(owners) == {0, 1, 2}
+    assert owners[:60] != owners[60:]  # what one refused another may take in the next scan
+    for at, t in enumerate(owners):
+        made.receive(t, at % 60, x[:, at % 60])
+        twin.receive(t, at % 60, z[:, at % 60])
     for t in range(3):
         mine = dict(zip(made.workers[t].ids.tolist(), made.workers[t].state()["weights"].tolist(), strict=True))
         theirs = {k: w for k, (w, _) in twin.workers[t].items()}
@@ -166,9 +166,8 @@ def test_with_the_check_newcomers_never_raise_the_objective(loss: str) -> None:
     y = targets(loss, y)
     made = problem(SimulatedProblem, y, loss=loss, workers=3, staleness=4, eta=2.5, m=50.0, check=True)
     loose = problem(SimulatedProblem, y, loss=loss, workers=3, staleness=4, eta=2.5, m=50.0)
-    owners, changed, rises = made.owners(np.arange(60, dtype=np.uint64)), 0, 0
-    for j in [*range(60)] * 2:
-        t = int(owners[j])
+    changed, rises = 0, 0
+    for j, t in zip([*range(60)] * 2, made.owners(120), strict=True):
         for one in (made, loose):
             before, full = set(one.kept_ids().tolist()), len(one.workers[t].ids) == one.workers[t].room
             value = reference.loss(loss, one.central.read()[0], y)

@@ -97,6 +97,32 @@ def test_every_way_in_gives_the_same(tmp_path: Path) -> None:
     assert np.allclose(by_name.predict(tmp_path / "t.parquet", target="y"), want.predict(x))
 
 
+def test_sparse_columns_are_what_they_are_with_their_zeros() -> None:
+    """Numbers in two parts, columns to skip, rows without weight, names, any order."""
+    rng = np.random.default_rng(3)
+    x, y, _ = data(n=300, p=120)
+    x[rng.random(x.shape) < 0.95] = 0.0
+    x[:, 7], x[:, 8], x[3, 9] = 0.0, 2.0, np.nan
+    few = sp.csc_matrix(x)
+    halves = few.copy()
+    halves.data /= 2
+    twice = sp.csc_matrix(
+        (np.repeat(halves.data, 2), np.repeat(halves.indices, 2), 2 * halves.indptr.astype(np.int64)), shape=few.shape
+    )
+    names, weight = [f"c{j}" for j in range(120)], (np.arange(300) % 5 > 0).astype(float)
+    for loss in ("squared", "squared_hinge"):
+        for more in ({}, {"sample_weight": weight, "order": "random"}):
+            how = {"k": 8, "method": "os", "loss": loss, **more}
+            want = th.select(th.FeatureStream(x, names=names, on_error="skip"), targets(loss, y), **how)
+            for matrix in (few, twice):
+                stream = th.FeatureStream(matrix, names=names, on_error="skip")
+                found = th.select(stream, targets(loss, y), **how)
+                assert same(found, want)
+                assert found.provenance["skipped_columns"] == want.provenance["skipped_columns"]
+    with pytest.raises(th.BrokenStream, match="x7 is constant"):
+        th.select(th.FeatureStream(few), y, k=8, method="os", loss="squared")
+
+
 def test_an_order_by_chance_is_another_in_every_scan() -> None:
     x, y, _ = data()
     one = th.select(x, y, k=10, method="os", loss="squared", order="random", random_state=1)
@@ -128,6 +154,18 @@ def test_memory_is_planned_and_too_little_is_refused() -> None:
     assert same(found, th.select(stream, y, k=10, method="os", loss="squared"))
     with pytest.raises(SettingsError, match="give at least"):
         th.select(stream, y, k=10, method="os", loss="squared", memory="50KB")
+
+
+def test_columns_of_rows_count_too() -> None:
+    x, y, _ = data(n=1000, p=400)
+    x[np.random.default_rng(3).random(x.shape) < 0.9] = 0.0
+    rows = sp.csr_matrix(x)
+    found = th.select(rows, y, k=10, method="os", loss="squared", memory="1200KB")
+    plan = found.provenance["plan"]
+    assert 8 * rows.nnz <= plan["columns"] < plan["total"] <= 1200 * 1024
+    assert same(found, th.select(rows, y, k=10, method="os", loss="squared"))
+    with pytest.raises(SettingsError, match="its columns do not fit"):
+        th.select(rows, y, k=10, method="os", loss="squared", memory="300KB")
 
 
 # ── bad input ────────────────────────────────────────────────────────────────────────────────────

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import thresher as th
 from tests.reference import substitution as reference
@@ -93,6 +94,41 @@ def test_columns_of_few_numbers_decide_alike(loss: str) -> None:
         assert scan(method, x, 16) == twin.changes
         mine = dict(zip(method.ids.tolist(), method.weights.tolist(), strict=True))
         assert np.allclose([mine[k] for k in twin.w], list(twin.w.values()), rtol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_columns_without_their_zeros_have_the_bits_of_whole_ones(loss: str, weighted: bool) -> None:
+    """Over more than one part of the rows, in blocks that are made whole and in such that are not."""
+    rng = np.random.default_rng(6)
+    x, y, _ = data(n=4500, p=60, s=6)
+    x[rng.random(x.shape) < np.where(np.arange(60) % 3, 0.97, 0.6)] = 0.0
+    y = targets(loss, y + 3 * x[:, 0])
+    more = {"shift": True, "weights": rng.dirichlet(np.ones(len(y))) if weighted else EVEN}
+    states = []
+    for block in (None, 60, 1, 7):
+        method = native(loss, y, 6, **more)
+        for _ in range(2):
+            for at in range(0, 60, block or 60):
+                ids = np.arange(at, min(at + (block or 60), 60), dtype=np.uint64)
+                few = sp.csc_array(x[:, at : at + len(ids)])
+                if block is None:
+                    method.arrive(np.ascontiguousarray(x.T), ids, TEAM)
+                else:
+                    arrays = few.indptr.astype(np.int64), few.indices.astype(np.uint32), few.data
+                    method.arrive_sparse(*arrays, ids, TEAM)
+        states.append({name: array.tolist() for name, array in method.state().items()})
+    assert all(state == states[0] for state in states)
+    assert states[0]["counts"][1] > 10
+
+
+def test_columns_that_are_not_in_order_are_refused() -> None:
+    _, y, _ = data()
+    method, ids = native("squared", y, 5), np.arange(1, dtype=np.uint64)
+    for at, values, told in (([3, 2], [1, 1], "rise"), ([2, 150], [1, 1], "rise"), ([2, 3], [1, 0], "zeros")):
+        arrays = np.array([0, 2]), np.array(at, np.uint32), np.array(values, np.float32)
+        with pytest.raises(ValueError, match=told):
+            method.arrive_sparse(*arrays, ids, TEAM)
 
 
 @pytest.mark.parametrize("loss", ["squared", "squared_hinge"])

@@ -21,6 +21,12 @@ def figure(x: str, y: str, title: str) -> tuple[Any, Any]:
     return fig, ax
 
 
+def beside(fig: Any) -> None:
+    """The legend, to the right of the axes, where it covers no curve."""
+    fig.set_size_inches(6.8, 3.6)
+    fig.legend(*fig.axes[0].get_legend_handles_labels(), loc="outside right upper", fontsize=7)
+
+
 def save(fig: Any, name: str) -> str:
     """Write it as PNG; the markdown that shows it."""
     FOLDER.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,7 @@ import os
 import statistics
 
 from benchmarks.harness import table
-from benchmarks.papers.mission.figures import figure, save
+from benchmarks.papers.mission.figures import beside, figure, save
 from benchmarks.papers.os.asynchronous import curve, data_of, time_to
 
 WORKERS = (1, 2, 4, 8)
@@ -30,7 +30,7 @@ def run() -> str:
         for workers, curves in runs.items():
             best = min(curves, key=lambda points: points[-1][0])
             ax.plot([t for t, _ in best], [error for _, error in best], marker=".", label=f"{workers} workers")
-        ax.legend(fontsize=7)
+        beside(fig)
         picture = save(fig, f"os-figure3-{'classes' if classes else 'numbers'}")
         wanted = max(min(error for _, error in points) for curves in runs.values() for points in curves) * 1.1
         seconds = {w: statistics.median(time_to(points, wanted) for points in curves) for w, curves in runs.items()}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import table
-from benchmarks.papers.mission.figures import figure, save
+from benchmarks.papers.mission.figures import beside, figure, save
 from benchmarks.papers.os.made import Measured
 
 #: The paper's number; fewer are quicker.
@@ -48,17 +48,18 @@ def once(name: str, place: Any, seed: int, experiment: Experiment) -> Mapping[st
     return found
 
 
-def shown(curves: Curves, places: Sequence[Any], axis: str, error: str, name: str, title: str) -> str:
-    """Two pictures (recall, error) and two tables."""
+def shown(curves: Curves, places: Sequence[Any], axis: str, columns: Mapping[str, str], name: str, title: str) -> str:
+    """A picture and a table for each of the ``columns``: a field of `Measured`, and what it is called."""
     parts = []
-    for what, value in (("recall", 0), (error, 1)):
+    for field, what in columns.items():
         fig, ax = figure(axis, what, f"{title}: {what}")
         for label, points in curves.items():
-            ax.plot(places, [point[value] for point in points], marker=".", label=label)
-        ax.legend(fontsize=7)
-        parts.append(save(fig, f"{name}-{'recall' if value == 0 else 'error'}"))
+            ax.plot(places, [getattr(point, field) for point in points], marker=".", label=label)
+        beside(fig)
+        parts.append(save(fig, f"{name}-{field}"))
     head = [axis, *map(str, places)]
-    for what, value in (("Recall", 0), (error.capitalize(), 1)):
-        lines = [[label, *(f"{point[value]:.3f}" for point in points)] for label, points in curves.items()]
-        parts += [f"{what}:", table(head, lines)]
+    for field, what in columns.items():
+        digits = 1 if field == "kept" else 3
+        lines = [[label, *(f"{getattr(p, field):.{digits}f}" for p in points)] for label, points in curves.items()]
+        parts += [f"{what.capitalize()}:", table(head, lines)]
     return "\n\n".join(parts)

@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher import _native
 from thresher.errors import DataError, SettingsError, UnreadableError
 from thresher.families.arriving import Arrival, Arrivals, Numbered
 from thresher.families.arriving_files import FolderColumns, TableColumns
 from thresher.families.family import Family, Ids
+from thresher.families.few_numbers import FewNumbers
+from thresher.families.stored import StoredColumns
 from thresher.sources.frames import arrow_table
 
 _TABLES = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
@@ -44,11 +47,24 @@ class SparseColumns(Numbered):
 
     def __init__(self, matrix: Any, names: Sequence[str] | None) -> None:
         self.matrix = matrix.tocsc()
+        self.sparse = self.matrix.dtype.kind in "buif"
         self.rows, self.size = matrix.shape
         self.names = _checked_names(names, self.size)
 
     def take(self, numbers: NDArray[np.int64]) -> Iterable[Any]:
         return self.matrix[:, numbers].toarray().T  # type: ignore[no-any-return]
+
+    def few_numbers(self, numbers: NDArray[np.int64], most: int) -> FewNumbers:
+        ends = np.cumsum(np.diff(self.matrix.indptr)[numbers])
+        numbers = numbers[: max(1, int(np.searchsorted(ends, most, side="right")))]
+        side = bool((np.diff(numbers) == 1).all())
+        part = self.matrix[:, int(numbers[0]) : int(numbers[-1]) + 1] if side else self.matrix[:, numbers]
+        if not part.has_canonical_format:
+            part = part.copy()
+            part.sum_duplicates()
+        with np.errstate(over="ignore"):
+            values = part.data.astype(np.float32)
+        return FewNumbers(part.indptr.astype(np.int64), part.indices.astype(np.uint32), values, part.shape[0])
 
     def describe(self) -> str:
         return f"columns of a sparse matrix of {self.rows} x {self.size}"
@@ -57,6 +73,8 @@ class SparseColumns(Numbered):
 class FamilyColumns(Numbered):
     """Chosen features of a family, by their ids."""
 
+    sparse = True
+
     def __init__(self, family: Family, ids: Ids, of: str = "a family") -> None:
         self.family = family
         self.ids = ids
@@ -64,8 +82,8 @@ class FamilyColumns(Numbered):
         self.rows = family.rows
         self.of = of
 
-    def key(self, number: int) -> int:
-        return int(self.ids[number])
+    def keys(self, numbers: NDArray[np.int64]) -> Ids:
+        return self.ids[numbers]
 
     def take(self, numbers: NDArray[np.int64]) -> Iterable[Any]:
         taken = self.family.columns(np.ascontiguousarray(self.ids[numbers]))
@@ -74,8 +92,26 @@ class FamilyColumns(Numbered):
             column[taken.rows[begin:end]] = taken.values[begin:end]
             yield column
 
+    def few_numbers(self, numbers: NDArray[np.int64], most: int) -> FewNumbers:
+        numbers = numbers[: max(1, most // max(1, self.family.rows))]
+        taken = self.family.columns(np.ascontiguousarray(self.ids[numbers]))
+        return FewNumbers(taken.indptr, taken.rows, taken.values, self.family.rows)
+
     def describe(self) -> str:
         return f"{self.size} features of {self.of}"
+
+
+class StoreColumns(FamilyColumns):
+    """All columns of rows that were read, by rising key."""
+
+    def __init__(self, store: _native.ColumnStore, team: _native.Team, of: str) -> None:
+        super().__init__(StoredColumns(store, team, power=0.0), store.keys, of)
+        self.store = store
+        self.team = team
+
+    def few_numbers(self, numbers: NDArray[np.int64], most: int) -> FewNumbers:
+        indptr, rows, values, _ = self.store.take_some(np.ascontiguousarray(self.ids[numbers]), most, self.team)
+        return FewNumbers(indptr, rows, values, self.store.rows)
 
 
 class GivenColumns(Arrivals):

@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.families.family import Ids
+from thresher.families.few_numbers import FewNumbers
+
 #: A feature's number (or key), its name where it has one, and its column.
 Arrival = tuple[int, str | None, Any]
 
@@ -67,8 +70,19 @@ class Numbered(Arrivals):
 
     def key(self, number: int) -> int:
         """What a feature without a name is known by."""
-        return self.first + number
+        return int(self.keys(np.array([number]))[0])
+
+    def keys(self, numbers: NDArray[np.int64]) -> Ids:
+        """What features without names are known by."""
+        return (self.first + numbers).astype(np.uint64)
 
     @abstractmethod
     def take(self, numbers: NDArray[np.int64]) -> Iterable[Any]:
         """These columns."""
+
+    #: Whether columns stand by what is not zero in them, as `few_numbers` gives them.
+    sparse = False
+
+    def few_numbers(self, numbers: NDArray[np.int64], most: int) -> FewNumbers:
+        """The first of these columns: as many as have no more than ``most`` numbers in all, but one at least."""
+        raise NotImplementedError

@@ -5,31 +5,24 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher import _native
 from thresher.errors import DataError, SettingsError
 from thresher.families.arrivals import open_arrivals
-from thresher.families.arriving import Arrivals, Faulty
-from thresher.families.family import Ids
+from thresher.families.arriving import Arrivals, Numbered
+from thresher.families.arriving_blocks import CONSTANT, Block, Scan
 from thresher.space import FeatureSpace
+
+__all__ = ["BLOCK", "Block", "FeatureStream"]
 
 #: Columns of a block, unless their rows make that too large.
 BLOCK = 64
 _BLOCK_BYTES = 64 << 20
-
-
-class Block(NamedTuple):
-    """Features that have arrived: ``columns`` is features x rows, in single precision."""
-
-    ids: Ids
-    columns: NDArray[np.float32]
-    names: list[str] | None
-    #: How many features of the scan have arrived with it, those skipped included.
-    reached: int
+#: Columns of a block of which only few numbers are not zero.
+WIDE = 1024
 
 
 @dataclass
@@ -44,9 +37,6 @@ class Skipped:
         self.counts[fault] = self.counts.get(fault, 0) + 1
         if len(self.names) < 10:
             self.names.append(name)
-
-
-_CONSTANT = "is constant"
 
 
 class FeatureStream:
@@ -124,6 +114,11 @@ class FeatureStream:
         return self.arrivals.rewindable
 
     @property
+    def sparse(self) -> bool:
+        """Whether columns come without their zeros."""
+        return isinstance(self.arrivals, Numbered) and self.arrivals.sparse
+
+    @property
     def space(self) -> FeatureSpace:
         """What the keys mean."""
         return FeatureSpace("token") if self.arrivals.named else FeatureSpace("column", self.size)
@@ -150,6 +145,7 @@ class FeatureStream:
         order: NDArray[np.int64] | None = None,
         keep: NDArray[np.int64] | None = None,
         block: int = BLOCK,
+        wide: bool = False,
         count: bool = True,
     ) -> Iterator[Block]:
         """The features from number ``start`` on, a block at a time.
@@ -162,55 +158,19 @@ class FeatureStream:
             The numbers of the features in the order they are to come.
         keep : array, optional
             Rows to take of every column.
+        block : int
+            Columns to hold at a time.
+        wide : bool
+            More at a time of columns with few numbers, in the same room: for whoever never makes them whole.
         count : bool
             Whether what is skipped counts: it does in the first scan.
         """
-        held = np.empty((block, rows if keep is None else len(keep)), np.float32)
-        ids: list[int] = []
-        names: list[str] = []
-        reached = start
-        for number, name, column in self.arrivals.columns(start, order, block):
-            reached += 1
-            try:
-                held[len(ids)] = _checked(column, rows, keep)
-            except Faulty as fault:
-                told = f"the column {name or f'x{number}'}"
-                if self.on_error == "stop" or (self.on_error == "constant" and str(fault) != _CONSTANT):
-                    raise DataError(
-                        f'{told} {fault}. Mend it, or pass over such columns with on_error="skip".'
-                    ) from None
-                if count:
-                    self.skipped.add(name or f"x{number}", str(fault))
-                continue
-            ids.append(number if name is None else _native.hash_bytes(name.encode()))
-            names.append(name or "")
-            if len(ids) == block:
-                yield self._block(ids, held, names, reached)
-                ids, names = [], []
-                held = np.empty_like(held)
-        if ids or reached > start:
-            yield self._block(ids, held[: len(ids)], names, reached)
 
-    def _block(self, ids: list[int], held: NDArray[np.float32], names: list[str], reached: int) -> Block:
-        return Block(np.array(ids, np.uint64), held, names if self.arrivals.named else None, reached)
+        def faulty(name: str, fault: str) -> None:
+            if self.on_error == "stop" or (self.on_error == "constant" and fault != CONSTANT):
+                raise DataError(f'the column {name} {fault}. Mend it, or pass over such columns with on_error="skip".')
+            if count:
+                self.skipped.add(name, fault)
 
-
-def _checked(column: Any, rows: int, keep: NDArray[np.int64] | None) -> NDArray[np.float32]:
-    """A column as it is used, or what is wrong with it."""
-    try:
-        with np.errstate(over="ignore"):
-            values = np.asarray(column, dtype=np.float32)
-    except (TypeError, ValueError):
-        raise Faulty("is no column of numbers") from None
-    if values.ndim == 2 and 1 in values.shape:
-        values = values.reshape(-1)
-    if values.ndim != 1 or len(values) != rows:
-        shape = len(values) if values.ndim == 1 else "x".join(map(str, values.shape))
-        raise Faulty(f"has {shape} rows, and the labels {rows}")
-    if keep is not None:
-        values = values[keep]
-    if not np.isfinite(values).all():
-        raise Faulty("has a missing or infinite number (in single precision)")
-    if len(values) and values.min() == values.max():
-        raise Faulty(_CONSTANT)
-    return values
+        most = max(block, WIDE) if wide and self.block is None else block
+        return Scan(self.arrivals, rows, order, keep, block, most, faulty).blocks(start)

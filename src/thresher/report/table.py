@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
-
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from thresher.families.family import show_search
 from thresher.memory import show_size
@@ -20,20 +17,42 @@ def print_selection(
     selection: Selection, *, top: int | None = None, run: Progress | None = None, saved: str | None = None
 ) -> None:
     """The strongest features, and what there is to say about the whole; ``run`` is where its fit ended."""
-    console = Console()
     columns = selection.columns()
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in columns:
-        table.add_column(name, justify="left" if name == "name" else "right", overflow="fold")
     shown = len(selection) if top is None else min(top, len(selection))
-    for row in range(shown):
-        table.add_row(*(_cell(name, values[row]) for name, values in columns.items()))
+    rows = [[_cell(name, values[row]) for name, values in columns.items()] for row in range(shown)]
+    more = [f"… and {len(selection) - shown} more"] if shown < len(selection) else []
+    told = facts(selection, run, saved)
+    if sys.stdout.isatty():
+        _print_styled(list(columns), rows, more, told)
+    else:  # into a file or a pipe: nothing is folded, and what makes it pretty is not even loaded
+        print("\n".join([*_aligned(list(columns), rows), *more, "", *(f"{what:<12} {value}" for what, value in told)]))
+
+
+def _print_styled(header: list[str], rows: list[list[str]], more: list[str], told: list[tuple[str, str]]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console()
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in header:
+        table.add_column(name, justify="left" if name == "name" else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*map(escape, row))
     console.print(table)
-    if shown < len(selection):
-        console.print(f"… and {len(selection) - shown} more")
+    for line in more:
+        console.print(line)
     console.print()
-    for what, value in facts(selection, run, saved):
+    for what, value in told:
         console.print(f"[bold]{what:<12}[/bold] {escape(value)}", soft_wrap=True, highlight=False)
+
+
+def _aligned(header: list[str], rows: list[list[str]]) -> list[str]:
+    """Lines of columns, names to the left and numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    sides = ["<" if name == "name" else ">" for name in header]
+    shape = "  ".join(f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True))
+    return [shape.format(*row).rstrip() for row in [header, *rows]]
 
 
 def facts(selection: Selection, run: Progress | None, saved: str | None) -> list[tuple[str, str]]:
@@ -108,7 +127,7 @@ def show_scores(scores: dict[str, float | None]) -> str:
 def _cell(column: str, value: object) -> str:
     if column.startswith(("weight", "bound")):
         return f"{value:.6g}"
-    return escape(str(value))
+    return str(value)
 
 
 def _number(value: float | None) -> str:

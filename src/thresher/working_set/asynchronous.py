@@ -27,8 +27,9 @@ PIECE, WAITING = 8, 64
 class SharedFeatures:
     """What both forms have: a central part, workers, and which worker a feature goes to.
 
-    A feature always goes to the same worker, so no two can hold it. Only ``central`` (`read`, `push`) and the workers
-    (`work`, or `receive` with a state) know of each other, so another transport can stand between them.
+    Features that nobody holds are a pool, as in Algorithm 3: each arrival goes to a worker drawn anew, so one that was
+    refused where others were stronger may find room elsewhere in the next scan. Only ``central`` (`read`, `push`) and
+    the workers (`work`, or `receive` with a state) know of each other, so another transport can stand between them.
 
     Parameters
     ----------
@@ -60,16 +61,17 @@ class SharedFeatures:
             for room in settings.shares
         ]
         self.alive = list(range(settings.workers))
+        #: Of each worker, the features that are out of the pool for it.
+        self.held: list[set[int]] = [set() for _ in self.workers]
+        #: Features that were given out so far, in all scans.
+        self.given = 0
         self.done = self.ahead = 0
 
-    def owners(self, ids: Ids) -> NDArray[np.int64]:
-        """The worker that each feature goes to; what a dead one had goes to the others."""
-        hashes = _native.hash_keys(np.ascontiguousarray(ids), 16)
-        owners = (hashes % np.uint64(len(self.workers))).astype(np.int64)
-        lost = ~np.isin(owners, self.alive)
-        living = np.array(self.alive, np.int64)
-        owners[lost] = living[(hashes[lost] // np.uint64(len(self.workers)) % np.uint64(len(living))).astype(np.int64)]
-        return owners
+    def owners(self, many: int) -> list[int]:
+        """The workers that the next so many features go to: drawn by how many there were before."""
+        numbers = np.arange(self.given, self.given + many, dtype=np.uint64)
+        drawn = _native.hash_keys(numbers, 16) % np.uint64(len(self.alive))
+        return [self.alive[i] for i in drawn.tolist()]
 
     def bound(self) -> float:
         """An estimate of L_f over all that is kept: the largest of the workers' own (their sum would be a bound)."""
@@ -83,6 +85,7 @@ class SharedFeatures:
     def state(self) -> dict[str, NDArray[Any]]:
         """Of every worker, and the central state."""
         state: dict[str, NDArray[Any]] = {"alive": np.array(self.alive, np.int64), "central": self.central.read()[0]}
+        state["given"] = np.array([self.given], np.int64)
         for t in self.alive:
             state |= {f"{name}_of_{t}": array for name, array in self.workers[t].state().items()}
         return state
@@ -90,11 +93,13 @@ class SharedFeatures:
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         """Go on where these workers stood."""
         self.alive = state["alive"].tolist()
+        self.given = int(state["given"][0])
         self.central.push(np.ascontiguousarray(state["central"]), 0)
         for t in self.alive:
             ending = f"_of_{t}"
             mine = {name.removesuffix(ending): a for name, a in state.items() if name.endswith(ending)}
             self.workers[t].restore(**mine)
+            self.held[t] = set(self.workers[t].ids.tolist())
 
     def facts(self) -> dict[str, Any]:
         """What there is to say: updates, the largest staleness met, and who died."""
@@ -120,7 +125,6 @@ class AsynchronousProblem(SharedFeatures):
         super().__init__(settings, targets, others)
         self._changed = threading.Condition()
         self._queues: list[deque[tuple[Ids, NDArray[np.float32]]]] = [deque() for _ in self.workers]
-        self._held: list[set[int]] = [set() for _ in self.workers]
         self._more = [0] * len(self.workers)  # room that was left to each
         self._threads: list[threading.Thread] = []
         self._ending = False
@@ -128,7 +132,7 @@ class AsynchronousProblem(SharedFeatures):
 
     def add(self, ids: Ids, columns: Block) -> None:
         with self._changed:
-            self._put(ids, columns.columns)
+            self._put(ids, columns.whole)
         if not self._threads:
             self._begin()
 
@@ -158,11 +162,7 @@ class AsynchronousProblem(SharedFeatures):
     def kept_ids(self) -> Ids:
         """Of what is held, and of what is still waiting."""
         with self._changed:
-            every = set().union(*self._held)
-            for queue in self._queues:
-                for ids, _ in queue:
-                    every |= set(ids.tolist())
-        return np.array(sorted(every), np.uint64)
+            return np.array(sorted(self._out_of_the_pool()), np.uint64)
 
     def state(self) -> dict[str, NDArray[Any]]:
         self.rest()
@@ -180,14 +180,25 @@ class AsynchronousProblem(SharedFeatures):
         if self._error is not None:
             raise ThresherError("all workers have died") from self._error
 
+    def _out_of_the_pool(self) -> set[int]:
+        """What workers hold, have in work, or have waiting."""
+        every: set[int] = set().union(*self.held)
+        for queue in self._queues:
+            for ids, _ in queue:
+                every |= set(ids.tolist())
+        return every
+
     def _put(self, ids: Ids, columns: NDArray[np.float32]) -> None:
-        owners = self.owners(ids)
+        owners = np.array(self.owners(len(ids)), np.int64)
+        self.given += len(ids)
+        out = self._out_of_the_pool()
+        owners[[id in out for id in ids.tolist()]] = -1
         for t in self.alive:
             mine = np.flatnonzero(owners == t)
             for at in range(0, len(mine), PIECE):
                 some = mine[at : at + PIECE]
                 self._queues[t].append((ids[some], columns[some]))
-                self._held[t] |= set(ids[some].tolist())
+                self.held[t] |= set(ids[some].tolist())
         self._changed.notify_all()
 
     def _serve(self, t: int) -> None:
@@ -198,7 +209,7 @@ class AsynchronousProblem(SharedFeatures):
                 if not self._queues[t]:
                     return
                 ids, columns = self._queues[t].popleft()
-                self._held[t] = self._held[t] | set(ids.tolist())  # in work, and in no queue any more
+                self.held[t] = self.held[t] | set(ids.tolist())  # in work, and in no queue any more
                 more, self._more[t] = self._more[t], 0
             try:
                 if more:
@@ -209,7 +220,7 @@ class AsynchronousProblem(SharedFeatures):
                 self._bury(t, ids, columns, error)
                 return
             with self._changed:
-                self._held[t] = held
+                self.held[t] = held
                 self._changed.notify_all()
 
     def _bury(self, t: int, ids: Ids, columns: NDArray[np.float32], error: BaseException) -> None:
@@ -221,7 +232,7 @@ class AsynchronousProblem(SharedFeatures):
             self.alive = [other for other in self.alive if other != t]
             waiting = [(left.ids, left.columns), (ids, columns), *self._queues[t]]
             self._queues[t].clear()
-            self._held[t] = set()
+            self.held[t] = set()
             if not self.alive:
                 self._error = error
                 self._changed.notify_all()
@@ -250,13 +261,16 @@ class SimulatedProblem(SharedFeatures):
 
     def solve(self) -> None:
         assert self._block is not None
-        owners = self.owners(self._block.ids).tolist()
-        while self.done < len(owners):
-            self.receive(owners[self.done], int(self._block.ids[self.done]), self._block.columns[self.done])
+        columns = self._block.whole
+        for t in self.owners(len(columns) - self.done):
+            self.receive(t, int(self._block.ids[self.done]), columns[self.done])
+            self.given += 1
             self.done += 1
 
     def receive(self, t: int, id: int, column: NDArray[np.float32]) -> None:
-        """A worker's turn."""
+        """A worker's turn, unless somebody holds the feature."""
+        if any(id in held for held in self.held):
+            return
         now, updates = self.central.read()
         seen = now.copy()
         for who, change in self._recent:
@@ -268,6 +282,7 @@ class SimulatedProblem(SharedFeatures):
         if change is not None:
             self.central.push(change, max(0, updates - self.staleness))
             self._recent.append((t, change))
+            self.held[t] = set(self.workers[t].ids.tolist())
 
     def kept_ids(self) -> Ids:
         """Of all workers."""

@@ -29,6 +29,8 @@ class NextToArrive:
         Rows to take of every column.
     block : int
         Columns at a time.
+    wide : bool
+        More of columns with few numbers, in the same room.
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class NextToArrive:
         seed: int = 0,
         keep: NDArray[np.int64] | None = None,
         block: int,
+        wide: bool = False,
     ) -> None:
         if scans > 1 and not stream.rewindable:
             raise SettingsError(
@@ -55,6 +58,7 @@ class NextToArrive:
         self.seed = seed
         self.keep = keep
         self.block = block
+        self.wide = wide
         self.scan = 0
         #: Features of the scan that have been dealt with; of the block on offer, those before it.
         self.reached = 0
@@ -88,7 +92,13 @@ class NextToArrive:
         if self.order == "random":
             order = np.random.default_rng([self.seed, self.scan]).permutation(self.stream.size or 0)
         return self.stream.arrive(
-            self.rows, start=self.reached, order=order, keep=self.keep, block=self.block, count=self.scan == 0
+            self.rows,
+            start=self.reached,
+            order=order,
+            keep=self.keep,
+            block=self.block,
+            wide=self.wide,
+            count=self.scan == 0,
         )
 
     def state(self) -> dict[str, NDArray[Any]]:

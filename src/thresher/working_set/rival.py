@@ -35,7 +35,7 @@ class Rival(ABC):
         self.shares = np.full(len(self.y), 1.0 / len(self.y)) if even else targets.shares
         self.team = team
         self.ids: list[int] = []
-        self.columns = np.empty((0, len(self.y)), np.float32)
+        self._room = np.empty((0, len(self.y)), np.float32)  # of columns; some may still be free
         self.scales = np.empty(0)
         self.weights = np.empty(0)
         self.shift = 0.0
@@ -53,7 +53,7 @@ class Rival(ABC):
     def solve(self) -> None:
         """One feature after the other."""
         assert self._block is not None
-        columns = self._block.columns
+        columns = self._block.whole
         if self.numbers[0] == 0.0:
             self.numbers[0] = 0.1 * max((abs(self._slope(column)) for column in columns), default=1.0)
         while self.done < len(columns):
@@ -66,6 +66,11 @@ class Rival(ABC):
         """What a feature may do."""
 
     # ── what they share ──────────────────────────────────────────────────────────────────────────
+
+    @property
+    def columns(self) -> NDArray[np.float32]:
+        """What is held."""
+        return self._room[: len(self.ids)]
 
     @property
     def lam(self) -> float:
@@ -93,8 +98,11 @@ class Rival(ABC):
 
     def take(self, id: int, column: NDArray[np.float32], weight: float) -> None:
         """Keep one more."""
+        if len(self.ids) == len(self._room):
+            more = np.empty((max(16, len(self.ids)), len(self.y)), np.float32)
+            self._room = np.concatenate([self._room, more])
+        self._room[len(self.ids)] = column
         self.ids.append(id)
-        self.columns = np.vstack([self.columns, column[None]])
         self.scales = np.append(self.scales, self.scale(column))
         self.weights = np.append(self.weights, weight)
         self.margins += weight * self.scales[-1] * column
@@ -107,11 +115,14 @@ class Rival(ABC):
     def leave(self, gone: NDArray[np.bool_]) -> None:
         """Drop some, which have no weight."""
         if gone.any():
+            first = int(np.argmax(gone))
+            stay = self.columns[first:][~gone[first:]]
+            self._room[first : first + len(stay)] = stay
             self.ids = [id for id, out in zip(self.ids, gone.tolist(), strict=True) if not out]
-            self.columns, self.scales, self.weights = self.columns[~gone], self.scales[~gone], self.weights[~gone]
+            self.scales, self.weights = self.scales[~gone], self.weights[~gone]
 
     def kept(self) -> Kept:
-        return Kept(np.array(self.ids, np.uint64), self.weights[:, None], self.columns, self.scales)
+        return Kept(np.array(self.ids, np.uint64), self.weights[:, None], self.columns.copy(), self.scales)
 
     def kept_ids(self) -> Ids:
         return np.array(self.ids, np.uint64)
@@ -123,7 +134,7 @@ class Rival(ABC):
     def state(self) -> dict[str, NDArray[Any]]:
         return {
             "ids": np.array(self.ids, np.uint64),
-            "columns": self.columns.ravel(),
+            "columns": self.columns.ravel().copy(),
             "scales": self.scales,
             "weights": self.weights,
             "margins": self.margins,
@@ -132,7 +143,7 @@ class Rival(ABC):
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         self.ids = state["ids"].tolist()
-        self.columns = np.array(state["columns"]).reshape(len(self.ids), len(self.y))
+        self._room = np.array(state["columns"]).reshape(len(self.ids), len(self.y))
         self.scales, self.weights, self.margins = (np.array(state[name]) for name in ("scales", "weights", "margins"))
         *numbers, self.shift, most = state["numbers"].tolist()
         self.numbers, self.most = np.array(numbers), int(most)

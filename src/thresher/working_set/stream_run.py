@@ -10,30 +10,26 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.batch import Cursor
 from thresher.checkpoint import Checkpoint
 from thresher.container import check_folder
 from thresher.errors import DataError, FileFormatError, SettingsError
-from thresher.families.arrivals import FamilyColumns, MatrixColumns
 from thresher.families.arriving import Numbered
-from thresher.families.stored import StoredColumns
 from thresher.families.stream import FeatureStream
 from thresher.losses import get_loss
-from thresher.memory import parse_size, resident, show_size
+from thresher.memory import parse_size, resident
 from thresher.online.run import Progress
 from thresher.selection import Selection
-from thresher.sources.arrays import DenseSource
-from thresher.sources.scan import as_source
 from thresher.sources.source import Source
 from thresher.space import FeatureSpace
 from thresher.version import __version__
 from thresher.working_set.answer import names_of
 from thresher.working_set.next_to_arrive import NextToArrive
-from thresher.working_set.reading import Examples, Reader
 from thresher.working_set.run_settings import RunSettings
+from thresher.working_set.stream_data import read_features
+from thresher.working_set.stream_plan import StreamPlan
 from thresher.working_set.streaming import problem_of
 from thresher.working_set.substitution import SubstitutionEngine, Targets
 from thresher.working_set.substitution_settings import SubstitutionSettings
@@ -70,22 +66,13 @@ class StreamRun:
         self.how = how
         self.team = _native.Team(how.threads)
         self.source = data if isinstance(data, Source) else None
-        self._given = None if isinstance(data, Source) else data
-        self.examples = self._read(y, sample_weight)
-        self.stream = self._given if self._given is not None else self._stream_of(self.examples)
+        memory = None if how.memory is None else parse_size(how.memory)
+        self._data = read_features(data, settings, how, self.team, memory, y, sample_weight)
+        self.examples, self.stream = self._data.examples, self._data.stream
         self._before = 0  # features of streams before this one
-        self._memory = None if how.memory is None else parse_size(how.memory)
-        rows = self.examples.rows
-        self.block = self._planned(rows)
-        self.proposer = NextToArrive(
-            self.stream,
-            self._long,
-            scans=settings.scans,
-            order=settings.order,
-            seed=settings.seed,
-            keep=self._keep,
-            block=self.block,
-        )
+        self._plan = StreamPlan(settings, self.examples, sparse=self.stream.sparse, memory=memory)
+        self._block = self._plan.block(self.stream)
+        self.proposer = self._proposer(self.stream, settings.scans, settings.order)
         even = bool((self.examples.weight == self.examples.weight[0]).all())
         targets = Targets(np.ascontiguousarray(self.examples.y), None if even else self.examples.weight)
         self.engine = SubstitutionEngine(
@@ -98,61 +85,17 @@ class StreamRun:
             if os.path.exists(how.checkpoint) and not how.restart:
                 self._resume(how.checkpoint)
 
-    # ── before the first feature ─────────────────────────────────────────────────────────────────
-
-    def _read(self, y: Any, sample_weight: Any) -> Examples:
-        """Labels, and of a source the columns too."""
-        source = self.source
-        self._keep: NDArray[np.int64] | None = None
-        if source is None:
-            assert self._given is not None
-            y = self._given.labels if y is None else y
-            if y is None:
-                raise DataError("a stream of features has no labels: pass y.")
-            rows = y.shape[0] if hasattr(y, "shape") else len(y)
-            if self._given.rows is not None and self._given.rows != rows:
-                raise DataError(f"y has {rows} entries, and columns {self._given.rows}: they must be as many.")
-            source = as_source(np.zeros((rows, 1), np.float32), y, weight=sample_weight)
-            assert isinstance(source, DenseSource)
-            self._keep = source.order
-            self._long = rows
-        loss = get_loss(self.settings.loss)
-        reader = Reader(source, loss, self.team, multilabel=self.how.multilabel, batch_rows=self.how.batch_rows)
-        examples = reader.read(self.how.class_weight)
-        if self.source is not None:
-            self._long = examples.rows
-        return examples
-
-    def _stream_of(self, examples: Examples) -> FeatureStream:
-        """The columns of a source. Rows may leave one constant by no mistake: it is passed over."""
-        source, store = self.source, examples.store
-        assert source is not None
-        if isinstance(source, DenseSource):
-            x = source.x if source.order is None else source.x[source.order]
-            return FeatureStream(MatrixColumns(np.asarray(x), None), on_error="constant")
-        assert isinstance(store, _native.ColumnStore)
-        family = StoredColumns(store, self.team, power=0.0)
-        return FeatureStream(FamilyColumns(family, store.keys, source.describe()), on_error="constant")
-
-    def _planned(self, rows: int) -> int:
-        """Columns of a block: what memory is left for, besides the k that are kept."""
-        kept = self._kept_bytes(rows)
-        if self._memory is None:
-            return self.stream.block_for(rows)
-        left = self._memory - kept
-        each = 8 * rows + 16 * self.settings.k  # a block as it is read, and as it is used; its products
-        if left < each:
-            raise SettingsError(
-                f"{self.settings.k} columns of {rows} rows take {show_size(kept)}: give at least "
-                f"{show_size(kept + each)} of memory, or keep fewer features"
-            )
-        return min(self.stream.block_for(rows), left // each)
-
-    def _kept_bytes(self, rows: int) -> int:
-        outputs = len(self.examples.y)
-        sets = outputs if self.settings.per_class else 1
-        # A column of few numbers is held twice, whole and without its zeros: less than a fourth more.
-        return sets * (5 * rows * self.settings.k + 8 * self.settings.k**2) + 8 * rows * (2 + 4 * outputs)
+    def _proposer(self, stream: FeatureStream, scans: int, order: str) -> NextToArrive:
+        return NextToArrive(
+            stream,
+            self._data.long,
+            scans=scans,
+            order=order,
+            seed=self.settings.seed,
+            keep=self._data.keep,
+            block=self._block,
+            wide=self.settings.by_numbers,
+        )
 
     @property
     def space(self) -> FeatureSpace:
@@ -213,9 +156,7 @@ class StreamRun:
 
     def plan(self) -> dict[str, int]:
         """Where the memory goes, in bytes."""
-        rows = self.examples.rows
-        parts = {"kept": self._kept_bytes(rows), "block": self.block * (8 * rows + 16 * self.settings.k)}
-        return {"memory": self._memory or 0, **parts, "total": sum(parts.values())}
+        return self._plan.parts(self._block)
 
     def selection(self) -> Selection:
         """What was found."""
@@ -299,7 +240,7 @@ class StreamRun:
             stream.arrivals.first = self._before
         self.stream = stream
         last = self.proposer
-        self.proposer = NextToArrive(stream, self._long, scans=1, keep=self._keep, block=self.block)
+        self.settings = replace(self.settings, scans=1)
+        self.proposer = self._proposer(stream, 1, "given")
         self.proposer.arrived = last.arrived
         self.engine.proposer = self.engine.loop.proposer = self.proposer
-        self.settings = replace(self.settings, scans=1)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from thresher import _native, container
 from thresher.families.family import Floats, Ids
+from thresher.families.few_numbers import FewNumbers
 from thresher.families.stream import Block
 from thresher.losses import get_loss
 from thresher.working_set.found import Found
@@ -112,8 +113,13 @@ class SubstitutionProblem:
 
     def solve(self) -> None:
         assert self._block is not None
+        ids, columns = self._block.ids[self.done :], self._block.columns
         try:
-            self._native.arrive(self._block.columns[self.done :], self._block.ids[self.done :], self._team)
+            if isinstance(columns, FewNumbers):
+                few = columns.after(self.done)
+                self._native.arrive_sparse(few.indptr, few.rows, few.values, ids, self._team)
+            else:
+                self._native.arrive(columns[self.done :], ids, self._team)
         finally:
             self.done += self._native.done
 

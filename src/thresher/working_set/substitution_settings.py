@@ -125,6 +125,11 @@ class SubstitutionSettings:
         return self.workers > 1 or self.staleness is not None
 
     @property
+    def by_numbers(self) -> bool:
+        """Whether columns that are nearly all zeros are taken without them; workers and rivals want them whole."""
+        return self.method == "os" and not self.asynchronous
+
+    @property
     def checked(self) -> bool:
         """Whether a newcomer is refused for which the objective would not fall."""
         return not self.asynchronous if self.check is None else self.check
