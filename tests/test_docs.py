@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from thresher.cli.main import app
+from thresher.cli.main import make_app
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -25,14 +25,14 @@ def test_every_command_of_the_guide_runs(tmp_path: Path, monkeypatch: pytest.Mon
     commands = re.findall(r"^\$ thresher (.*)$", "\n".join(blocks(ROOT / "docs" / "guide.md", "console")), re.MULTILINE)
     assert len(commands) >= 8
     for command in commands:
-        shown = CliRunner().invoke(app, shlex.split(command))
+        shown = CliRunner().invoke(make_app(), shlex.split(command))
         assert shown.exit_code == 0, f"{command}: {shown.output}"
 
 
 def test_the_python_of_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for made in ("demo --rows 2000 --keep stream.vw", "demo --genomes genomes", "demo --tables tables"):
-        assert CliRunner().invoke(app, shlex.split(made)).exit_code == 0
+        assert CliRunner().invoke(make_app(), shlex.split(made)).exit_code == 0
     names: dict[str, Any] = {}
     for code in blocks(ROOT / "docs" / "guide.md", "python"):
         exec(code, names)

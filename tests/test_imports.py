@@ -36,7 +36,7 @@ def test_selecting_from_a_file_needs_no_scikit_learn(tmp_path: Path) -> None:
 def test_the_command_line_needs_no_scikit_learn(tmp_path: Path) -> None:
     path = tmp_path / "rows.svm"
     path.write_text("1 1:1\n-1 2:1\n" * 10)
-    code = "import sys; from thresher.cli.main import app; app(sys.argv[1:], standalone_mode=False)"
+    code = "import sys; from thresher.cli.main import make_app; make_app()(sys.argv[1:], standalone_mode=False)"
     assert imported_by(code, "select", str(path), "-k", "1") <= {"typer", "rich"}
 
 

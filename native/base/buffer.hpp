@@ -1,6 +1,7 @@
 // A growable array of plain values that is never zero-filled and can be handed over whole.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <type_traits>
@@ -60,7 +61,7 @@ class Buffer {
   }
   void assign(std::size_t n, T value) {
     resize(n);
-    for (std::size_t i = 0; i < n; ++i) data_[i] = value;
+    std::fill_n(data_, n, value);
   }
 
  private:

@@ -119,18 +119,33 @@ struct ProductHash {
 /// A key spread over all 64 bits, once; what follows makes do with one multiplication more.
 inline std::uint64_t mix_key(std::uint64_t key) { return hash_key(key, SpreadSeed(0)); }
 
+/// What a row of cells hashes mixed keys with: start + low * (lower half) + high * (upper half), modulo 2^64. For random
+/// numbers the upper 33 bits of that are pairwise independent (a multilinear hash), which is all that a
+/// sketch's bound asks for; and it takes no wide product, so that several keys can be hashed at once.
+struct RowHash {
+  std::uint64_t start = 0;
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+
+  RowHash() = default;
+  explicit RowHash(std::uint64_t seed) : start(hash_key(0, seed)), low(hash_key(1, seed)), high(hash_key(2, seed)) {}
+
+  [[nodiscard]] std::uint64_t of(std::uint64_t mixed) const {
+    return start + low * (mixed & 0xffffffffU) + high * (mixed >> 32);
+  }
+};
+
 /// A bucket in [0, width) and a sign of a mixed key, from bits that do not overlap: the bucket from the upper
-/// 32 of the hash (width < 2^32), the sign from its lowest. Sharing bits would make the sign a
+/// 32 of the hash (width < 2^32), the sign from the one below. Sharing bits would make the sign a
 /// function of the bucket, and collisions would no longer cancel.
 struct BucketSign {
   std::uint32_t bucket;
   std::uint32_t turn;  // what to xor a float with: nothing, or its sign bit
 };
 
-inline BucketSign bucket_sign(std::uint64_t mixed, SpreadSeed seed, std::uint32_t width) {
-  const std::uint64_t h = fold_multiply(mixed ^ seed.bits, detail::salt[1]);
-  const auto bucket = static_cast<std::uint32_t>(((h >> 32) * width) >> 32);
-  return {bucket, static_cast<std::uint32_t>(~h & 1) << 31};
+inline BucketSign bucket_sign(std::uint64_t mixed, const RowHash& row, std::uint32_t width) {
+  const std::uint64_t h = row.of(mixed);
+  return {static_cast<std::uint32_t>(((h >> 32) * width) >> 32), static_cast<std::uint32_t>(h) & 0x80000000U};
 }
 
 }  // namespace thresher

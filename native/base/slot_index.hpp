@@ -8,6 +8,7 @@
 
 #include "base/buffer.hpp"
 #include "base/cpu.hpp"
+#include "base/screen.hpp"
 
 namespace thresher {
 
@@ -44,32 +45,41 @@ class SlotIndex {
     return slot | ~here;
   }
 
-  /// Of `n` hashes the positions of those that may be here, in order; all others are not. Where most are not, this
-  /// is a fraction of the work of finding each.
-  std::size_t screen(const std::uint64_t* hashes, std::size_t n, std::uint32_t* maybe) const {
-    const std::uint8_t* const tags = tags_.data();
-    const unsigned shift = shift_;
+  /// Of `n` hashes the positions of those that may be here, in order, and the place that `find` would ask about first
+  /// (any, if there is none); all others are not here. Where most are not, this is a fraction of the work of finding each.
+  std::size_t screen(const std::uint64_t* hashes, std::size_t n, std::uint32_t* maybe, std::uint32_t* places) const {
+#if defined(THRESHER_AVX2)
+    if (strays_ == 0 && has_avx2()) return screen_avx2({tags_.data(), shift_, mask_, hashes, n, maybe, places});
+#endif
     std::size_t found = 0;
     for (std::size_t i = 0; i < n; ++i) {
-      const Seen seen = look(tags + (hashes[i] >> shift), tag(hashes[i]));
+      const std::size_t at = hashes[i] >> shift_;
+      const Seen seen = look(tags_.data() + at, tag(hashes[i]));
       maybe[found] = static_cast<std::uint32_t>(i);
+      places[found] = static_cast<std::uint32_t>((at + lowest_bit(seen.same | 0x10000U)) & mask_);
       found += static_cast<std::size_t>((seen.same | seen.full) != 0);
     }
     return found;
   }
 
-  /// The slot that `find` would ask about first; any, if there is none.
-  [[nodiscard]] std::uint32_t likely(std::uint64_t hash) const {
-    const std::size_t at = hash >> shift_;
-    const Seen seen = look(tags_.data() + at, tag(hash));
-    return slots_[(at + lowest_bit(seen.same | 0x10000U)) & mask_];
-  }
+  [[nodiscard]] std::uint32_t slot_at(std::uint32_t place) const { return slots_[place]; }
 
+  /// Whoever is nearer to its home makes room and goes on itself: so nobody gets far, and the first group of places from
+  /// its home on almost always has a slot.
   void add(std::uint64_t hash, std::uint32_t slot) {
-    std::size_t at = hash >> shift_;
+    std::uint8_t mine = tag(hash);
     std::size_t away = 0;
-    for (; tags_[at] != 0; at = (at + 1) & mask_) ++away;
-    set(at, tag(hash), slot, away);
+    for (std::size_t at = hash >> shift_;; at = (at + 1) & mask_, ++away) {
+      const std::uint8_t theirs = tags_[at];
+      if (theirs == 0) return set(at, mine, slot, away);
+      const std::size_t their_way = away_[at];
+      if (their_way >= away) continue;
+      const std::uint32_t their_slot = slots_[at];
+      set(at, mine, slot, away);
+      mine = theirs;
+      slot = their_slot;
+      away = their_way;
+    }
   }
 
   /// Take a slot out; later ones move up into the gap. `hash_of` gives the hash of any slot, of one that is far from home.
@@ -127,6 +137,8 @@ class SlotIndex {
   }
 
   void set(std::size_t at, std::uint8_t tag, std::uint32_t slot, std::size_t away) {
+    strays_ -= static_cast<std::size_t>(tags_[at] != 0 && away_[at] >= group);
+    strays_ += static_cast<std::size_t>(tag != 0 && away >= group);
     tags_[at] = tag;
     slots_[at] = slot;
     away_[at] = static_cast<std::uint8_t>(std::min(away, far));
@@ -135,6 +147,7 @@ class SlotIndex {
 
   std::size_t mask_;
   unsigned shift_;
+  std::size_t strays_ = 0;  // slots that are not in the group of places that begins at their home
   Buffer<std::uint8_t> tags_;
   Buffer<std::uint32_t> slots_;
   Buffer<std::uint8_t> away_;  // how far from home; `far` if it is that or more

@@ -24,7 +24,7 @@ TopK::TopK(std::size_t k, std::size_t name_cap, double lazy, std::size_t numbers
       slack_(1.0 + lazy),
       index_(k),
       slot_bytes_(slot_bytes(numbers)),
-      weak_(k, lazy > 0.0) {
+      weak_(k) {
   slots_.assign(k * slot_bytes_ + line, 0);
   first_ = slots_.data() + (line - reinterpret_cast<std::uintptr_t>(slots_.data()) % line) % line;
   name_.resize(k);
@@ -60,10 +60,6 @@ std::uint32_t TopK::offer(std::uint64_t key, double weight, NameView name, std::
   index_.add(mix_key(key), slot);
   if (size_ == k_ && weak_.empty()) refill();
   return slot;
-}
-
-void TopK::set_bound(std::uint32_t slot, double bound) {
-  if (slack_ > 1.0) weak_.put(slot, at(slot).key, bound);
 }
 
 void TopK::scale(double power_of_two) {

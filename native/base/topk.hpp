@@ -20,8 +20,8 @@ namespace thresher {
 /// by lower bounds of |weight|. A weight that grows leaves its bound stale, which is brought up to date when
 /// somebody asks who is the smallest. So an update costs O(1) amortised and the answer is exact.
 ///
-/// With `lazy` > 0 it is not: a weight's bound moves only after it fell by that share, and a newcomer
-/// must beat the smallest by it. That saves some work where weights jitter (section 7 of the MISSION paper).
+/// With `lazy` > 0 it is not: a newcomer must beat the smallest by that share, which saves the work of two that are
+/// about equal changing places again and again (section 7 of the MISSION paper).
 class TopK {
  public:
   static constexpr std::uint32_t none = SlotIndex::none;
@@ -39,14 +39,15 @@ class TopK {
   }
   [[nodiscard]] std::uint32_t find(std::uint64_t key) const { return find(key, mix_key(key)); }
 
-  /// Of `n` keys by their mix_key the positions of those that may be kept, in order; returns how many.
-  std::size_t screen(const std::uint64_t* mixed, std::size_t n, std::uint32_t* maybe) const {
-    return index_.screen(mixed, n, maybe);
+  /// Of `n` keys by their mix_key the positions of those that may be kept, in order, and where in the index each
+  /// probably is; returns how many.
+  std::size_t screen(const std::uint64_t* mixed, std::size_t n, std::uint32_t* maybe, std::uint32_t* places) const {
+    return index_.screen(mixed, n, maybe, places);
   }
 
-  /// Ask the memory for the slot that a key is probably in, and return it.
-  std::uint32_t ask(std::uint64_t mixed) const {
-    const std::uint32_t slot = index_.likely(mixed);
+  /// Ask the memory for the slot at a place of the index, and return it.
+  std::uint32_t ask(std::uint32_t place) const {
+    const std::uint32_t slot = index_.slot_at(place);
     prefetch(&at(slot));
     return slot;
   }
@@ -60,23 +61,20 @@ class TopK {
   /// The owner's numbers of a slot; whoever gets the slot next finds them as they were.
   [[nodiscard]] double* numbers(std::uint32_t slot) { return reinterpret_cast<double*>(&at(slot) + 1); }
   [[nodiscard]] const std::string& name(std::uint32_t slot) const { return name_[slot]; }
-  /// What a slot's |weight| is taken to be; another number than that only where the table is lazy.
-  [[nodiscard]] double bound(std::uint32_t slot) const {
-    return slack_ > 1.0 ? weak_.bound(slot) : magnitude_of(at(slot).weight);
-  }
-
   /// Give a kept feature a new weight, and count one more sighting of it.
   void set(std::uint32_t slot, double weight) {
     Slot& mine = at(slot);
     mine.weight = weight;
     ++mine.count;
     const double magnitude = magnitude_of(weight);
-    if (magnitude * slack_ <= weak_.frontier()) fell(slot, magnitude);
+    if (magnitude <= weak_.frontier()) fell(slot, magnitude);
   }
 
   /// No weight below this can enter: the bound of the weakest, which is at most every |weight|. Compared with
   /// before anything else is done, it ends most offers early. Negative while there is room.
   [[nodiscard]] double threshold() const { return size_ == k_ ? weak_.top().bound * slack_ : -1.0; }
+  /// The same by the |weight| of the weakest as it is now: a number that depends on what is in the table alone.
+  [[nodiscard]] double exact_threshold() { return full() ? magnitude_of(at(weakest()).weight) * slack_ : -1.0; }
   [[nodiscard]] bool too_weak(double weight) const { return std::fabs(weight) < threshold(); }
 
   /// Offer a feature that is not in the table. It enters if there is room or if it beats the
@@ -104,9 +102,6 @@ class TopK {
     prefetch(&at(next.slot));
     return next.key;
   }
-
-  /// Put back what `bound` gave of a slot.
-  void set_bound(std::uint32_t slot, double bound);
 
   /// Multiply all weights by a power of two, which changes no order.
   void scale(double power_of_two);
@@ -143,7 +138,7 @@ class TopK {
   }
   void fell(std::uint32_t slot, double magnitude) {
     const double bound = weak_.bound(slot);
-    if (bound < 0.0 || magnitude * slack_ < bound) weak_.put(slot, at(slot).key, magnitude);
+    if (bound < 0.0 || magnitude < bound) weak_.put(slot, at(slot).key, magnitude);
   }
   void drop_old_nodes();
   void find_weakest();

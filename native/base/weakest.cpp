@@ -1,13 +1,10 @@
 #include "base/weakest.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace thresher {
 
-Weakest::Weakest(std::size_t slots, bool all) : all_(all), frontier_(all ? HUGE_VAL : -1.0) {
-  bound_.assign(slots, -1.0);
-}
+Weakest::Weakest(std::size_t slots) { bound_.assign(slots, -1.0); }
 
 void Weakest::push(const Node& node) {
   bound_[node.slot] = node.bound;
@@ -60,11 +57,11 @@ void Weakest::order() {
   for (std::size_t at = heap_.size() / 2; at-- > 0;) sink(at);
 }
 
-/// The strength of the slot at a quarter of all; whoever is not stronger becomes one of the weak.
-double Weakest::quarter() {
-  double* const middle = strengths_.data() + strengths_.size() / 4;
-  std::nth_element(strengths_.data(), middle, strengths_.data() + strengths_.size());
-  return *middle;
+/// The strength of the slot at a sixteenth of those asked; whoever is not stronger becomes one of the weak.
+double Weakest::sixteenth() {
+  double* const at = strengths_.data() + strengths_.size() / 16;
+  std::nth_element(strengths_.data(), at, strengths_.data() + strengths_.size());
+  return *at;
 }
 
 void Weakest::scale(double power_of_two) {

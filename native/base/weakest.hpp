@@ -8,12 +8,10 @@
 namespace thresher {
 
 /// A heap of the weak ones only. Every slot not stronger than the frontier has a node in it, with a bound that is at most its
-/// strength; the strong majority is not looked at until the weak have run out, and then the weaker quarter of all is
-/// taken in one go. A change above the frontier, the usual one, costs a comparison; a fall below it leaves a
+/// strength; the strong majority is not looked at until the weak have run out, and then about the weakest sixteenth of all
+/// is taken in one go. A change above the frontier, the usual one, costs a comparison; a fall below it leaves a
 /// new node and the old one behind, which is thrown away when it comes up. So the heap stays small enough for
 /// the near caches, and nothing has to know where in it a slot stands.
-///
-/// With `all` the frontier is at infinity: every slot always has a node, and its bound is a part of the answer.
 class Weakest {
  public:
   struct Node {
@@ -22,10 +20,10 @@ class Weakest {
     std::uint32_t slot;
   };
 
-  Weakest(std::size_t slots, bool all);
+  explicit Weakest(std::size_t slots);
 
   static std::size_t planned_bytes(std::size_t slots) {
-    return slots * 2 * sizeof(double) + most_nodes(slots) * sizeof(Node);
+    return slots * sizeof(double) + most_nodes(slots) * sizeof(Node) + asked * sizeof(double);
   }
 
   [[nodiscard]] bool empty() const { return heap_.size() == 0; }
@@ -52,12 +50,14 @@ class Weakest {
   }
   void pop();
 
-  /// Take the weaker quarter of `n` slots in; `strength_of` and `key_of` tell about a slot.
+  /// Take about the weakest sixteenth of `n` slots in; `strength_of` and `key_of` tell about a slot.
   template <class StrengthOf, class KeyOf>
   void refill(std::size_t n, StrengthOf&& strength_of, KeyOf&& key_of) {
-    strengths_.resize(n);
-    for (std::uint32_t slot = 0; slot < n; ++slot) strengths_[slot] = strength_of(slot);
-    if (!all_) frontier_ = quarter();
+    // Where the frontier lies decides about time only, so some of the slots are enough to place it.
+    strengths_.resize(0);
+    for (std::size_t slot = 0; slot < n; slot += n / asked + 1)
+      strengths_.push(strength_of(static_cast<std::uint32_t>(slot)));
+    frontier_ = sixteenth();
     heap_.resize(0);
     for (std::uint32_t slot = 0; slot < n; ++slot) {
       const double strength = strength_of(slot);
@@ -70,6 +70,8 @@ class Weakest {
   void scale(double power_of_two);
 
  private:
+  static constexpr std::size_t asked = 512;  // slots, at most, about where the frontier should be
+
   static std::size_t most_nodes(std::size_t slots) { return slots + slots / 4 + 16; }
 
   /// Whether node a leaves before node b: of equal ones, the one with the larger key.
@@ -79,13 +81,12 @@ class Weakest {
   void push(const Node& node);
   void sink(std::size_t at);
   void order();
-  double quarter();
+  double sixteenth();
 
-  bool all_;
-  double frontier_;
+  double frontier_ = -1.0;
   Buffer<Node> heap_;
   Buffer<double> bound_;      // of a slot's node, so that older nodes of it are known
-  Buffer<double> strengths_;  // room to find the quarter in
+  Buffer<double> strengths_;  // of those asked
 };
 
 }  // namespace thresher

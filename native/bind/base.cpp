@@ -109,8 +109,9 @@ nb::tuple buckets_and_signs(const Array<const std::uint64_t>& keys, std::uint64_
   Buffer<float> signs;
   buckets.resize(keys.shape(0));
   signs.resize(keys.shape(0));
+  const RowHash hash(seed);
   for (std::size_t i = 0; i < keys.shape(0); ++i) {
-    const BucketSign both = bucket_sign(mix_key(keys.data()[i]), SpreadSeed(seed), width);
+    const BucketSign both = bucket_sign(mix_key(keys.data()[i]), hash, width);
     buckets[i] = both.bucket;
     signs[i] = both.turn == 0 ? 1.0F : -1.0F;
   }

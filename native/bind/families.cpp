@@ -129,6 +129,7 @@ void bind_families(nb::module_& m) {
       .def_prop_ro("keys", [](const ColumnStore& store) { return array_of(store.keys()); })
       .def_prop_ro("columns", &ColumnStore::columns)
       .def_prop_ro("bytes", &ColumnStore::bytes)
+      .def_prop_ro("most_bytes", &ColumnStore::most_bytes)
       .def("top", &top<ColumnStore>, nb::arg("residuals"), nb::arg("most"), nb::arg("power"), nb::arg("team"))
       .def("sums", &sums<ColumnStore>, nb::arg("residual"), nb::arg("keys"), nb::arg("team"))
       .def("take", &take<ColumnStore>, nb::arg("keys"), nb::arg("team"))

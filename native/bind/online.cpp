@@ -87,38 +87,35 @@ TopK& table_of(Loop& loop, std::size_t t) {
   return loop.store->tables()[t];
 }
 
-/// Everything a table knows, strongest first: (keys, ranks, counts, names, kept, bounds).
+/// Everything a table knows, strongest first: (keys, ranks, counts, names, kept).
 nb::tuple table_rows(Loop& loop, std::size_t t, std::size_t limit) {
   const TopK& table = table_of(loop, t);
   Buffer<std::uint64_t> keys;
   Buffer<double> ranks;
   Buffer<std::uint64_t> counts;
   Buffer<double> kept;
-  Buffer<double> bounds;
   nb::list names;
   for (const std::uint32_t slot : table.ordered(limit)) {
     keys.push(table.key(slot));
     ranks.push(table.weight(slot));
     counts.push(table.count(slot));
-    bounds.push(table.bound(slot));
     names.append(nb::bytes(table.name(slot).data(), table.name(slot).size()));
     const double* state = loop.store->kept(t, slot);
     for (std::size_t c = 0; c < loop.store->kept_size(); ++c) kept.push(state[c]);
   }
   return nb::make_tuple(to_numpy(std::move(keys)), to_numpy(std::move(ranks)), to_numpy(std::move(counts)), names,
-                        to_numpy(std::move(kept)), to_numpy(std::move(bounds)));
+                        to_numpy(std::move(kept)));
 }
 
 /// Put features back as `table_rows` gave them out.
 void restore_table(Loop& loop, std::size_t t, const Array<const std::uint64_t>& keys,
                    const Array<const double>& ranks, const Array<const std::uint64_t>& counts,
-                   const std::vector<nb::bytes>& names, const Array<const double>& kept,
-                   const Array<const double>& bounds) {
+                   const std::vector<nb::bytes>& names, const Array<const double>& kept) {
   TopK& table = table_of(loop, t);
   const std::size_t n = keys.shape(0);
   const std::size_t size = loop.store->kept_size();
   if (ranks.shape(0) != n || counts.shape(0) != n || names.size() != n || kept.shape(0) != n * size ||
-      bounds.shape(0) != n || n > table.capacity() || table.size() != 0)
+      n > table.capacity() || table.size() != 0)
     throw nb::value_error("the saved table does not fit");
   for (std::size_t i = 0; i < n; ++i) {
     if (table.find(keys.data()[i]) != TopK::none) throw nb::value_error("the saved table holds a key twice");
@@ -126,7 +123,6 @@ void restore_table(Loop& loop, std::size_t t, const Array<const std::uint64_t>& 
         table.offer(keys.data()[i], ranks.data()[i], {{}, {names[i].c_str(), names[i].size()}}, counts.data()[i]);
     std::copy_n(kept.data() + i * size, size, loop.store->kept(t, slot));
   }
-  for (std::size_t i = 0; i < n; ++i) table.set_bound(table.find(keys.data()[i]), bounds.data()[i]);
 }
 
 /// A mini-batch that is not full yet: (rows, slopes, keys, sums, names).
@@ -213,7 +209,8 @@ std::unique_ptr<Store> active(const StoreSettings& s, Cells cells) {
   return std::make_unique<ActiveTable<Cells, false>>(s.k, s.name_cap, s.lazy, s.lanes, s.split, std::move(cells));
 }
 
-std::unique_ptr<Store> truncated(const StoreSettings& s, Truncation how) {
+std::unique_ptr<Store> truncated(StoreSettings& s, Truncation how) {
+  s.budget.names.keep = false;  // who comes in stands in the row
   return std::make_unique<Truncated>(how, s.k, s.name_cap, s.lanes, s.split, s.budget, s.most_bytes);
 }
 
@@ -296,14 +293,15 @@ void make_loop(Loop* self, const std::string& store, std::size_t k, std::size_t 
                std::size_t gather, double l2, double fade,
                std::uint32_t rows, std::uint32_t width, std::uint64_t seed, bool identity,
                double eta, double lam, double smoothing, bool naive, double factor, std::size_t most_bytes,
-               const nb::object& groups) {
+               bool keep_names, std::size_t most_name_bytes, const nb::object& groups) {
   if (lanes < 1 || (outputs == "one" && lanes != 1)) throw nb::value_error("a loop of such outputs has other lanes");
   Step step;
   step.rule = step_rule(rule);
   step.rate = rate;
   const OutputKind kind = output_kind(outputs);
   new (self) Loop(make_store({store, k, name_cap, lazy, lanes, split, rows, width, seed, identity, step.adaptive(),
-                              {eta, lam, smoothing, naive}, most_bytes, group_rule(groups)}),
+                              {eta, lam, smoothing, naive, {keep_names, name_cap, most_name_bytes}}, most_bytes,
+                              group_rule(groups)}),
                   {kind, {kind == OutputKind::softmax ? LossKind::logistic : loss_kind(loss), delta}, lanes, factor},
                   step, {intercept, minibatch, gather, l2, fade});
 }
@@ -317,7 +315,8 @@ void bind_online(nb::module_& m) {
            nb::arg("rate"), nb::arg("intercept"), nb::arg("minibatch"), nb::arg("gather"), nb::arg("l2"), nb::arg("fade"),
            nb::arg("rows"), nb::arg("width"), nb::arg("seed"), nb::arg("identity"),
            nb::arg("eta") = 1.0, nb::arg("lam") = 0.0, nb::arg("smoothing") = 1e-2, nb::arg("naive") = false,
-           nb::arg("factor") = 1.0, nb::arg("most_bytes") = 0, nb::arg("groups").none() = nb::none())
+           nb::arg("factor") = 1.0, nb::arg("most_bytes") = 0, nb::arg("keep_names") = false,
+           nb::arg("most_name_bytes") = 0, nb::arg("groups").none() = nb::none())
       .def("learn", &learn, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("y"),
            nb::arg("weight").none(), nb::arg("names").none(), nb::arg("text").none(), nb::arg("prefixes"),
            nb::arg("parents").none() = nb::none())
@@ -326,7 +325,7 @@ void bind_online(nb::module_& m) {
       .def_prop_ro("tables", [](Loop& loop) { return loop.store->tables().size(); })
       .def("table", &table_rows, nb::arg("table"), nb::arg("limit"))
       .def("restore_table", &restore_table, nb::arg("table"), nb::arg("keys"), nb::arg("ranks"), nb::arg("counts"),
-           nb::arg("names"), nb::arg("kept"), nb::arg("bounds"))
+           nb::arg("names"), nb::arg("kept"))
       .def_prop_ro("kept_size", [](Loop& loop) { return loop.store->kept_size(); })
       .def_prop_ro("unit", &Loop::unit)
       .def_prop_ro("prior", [](const Loop& loop) { return loop.step.prior(); })

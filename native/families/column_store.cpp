@@ -81,6 +81,7 @@ void ColumnStore::add(const Rows& rows) {
 
 void ColumnStore::finish(const double* weights, Team& team) {
   if (finished_) return;
+  most_bytes_ = bytes();
   team.run(parts, [this, weights](std::size_t p) {
     Part& part = parts_[p];
     part.sort();
@@ -90,6 +91,7 @@ void ColumnStore::finish(const double* weights, Team& team) {
   entries_ = 0;
   for (const Part& part : parts_) entries_ += part.size;
   finished_ = true;
+  most_bytes_ = std::max(most_bytes_, bytes());
 }
 
 void ColumnStore::Part::sort() {

@@ -53,6 +53,8 @@ class ColumnStore {
   [[nodiscard]] std::vector<std::uint64_t> keys() const;
   /// Bytes held now; while rows are added, what finishing will hold at most.
   [[nodiscard]] std::size_t bytes() const;
+  /// The most it ever held, which was when the columns were made: what a heap takes it seldom gives back.
+  [[nodiscard]] std::size_t most_bytes() const { return finished_ ? most_bytes_ : bytes(); }
 
   /// For each of `outputs` residuals (each of rows() numbers, one after the other) the best columns.
   [[nodiscard]] std::vector<Best> top(const double* residuals, std::size_t outputs, std::size_t most, ScoreRule rule,
@@ -112,6 +114,7 @@ class ColumnStore {
   std::uint64_t last_;
   std::size_t rows_ = 0;
   std::size_t entries_ = 0;
+  std::size_t most_bytes_ = 0;
   bool finished_ = false;
 };
 

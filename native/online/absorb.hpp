@@ -8,7 +8,7 @@
 namespace thresher::online {
 
 /// Features of one lane with their places, and the cells. One after the other a feature's cells are read, weighed and
-/// written back with its gradient added, as EvidenceSketch::Hands does it.
+/// written back with its gradient added, as EvidenceSketch::Hands does it; those that are strong are only listed.
 struct Absorbing {
   std::uint16_t* cells;
   const std::uint32_t* places;  // (cell, turn) of every feature in the first row of cells; in the next row `stride` later
@@ -20,8 +20,10 @@ struct Absorbing {
   double in;      // what goes into them is multiplied by
   double prior;
   float floor;    // the prior as the cells' rows are compared with it
-  double enough;  // squared sums above so many units of noise are not for the cells
+  double enough;  // whose squared sum is above so many units of noise is strong
   std::uint64_t random;
+  std::uint32_t* strong;  // gets the positions of those; room for all
+  std::size_t strongs = 0;
 };
 
 /// So many are taken at once: `stride` is at least n + absorbed - 1.
@@ -32,12 +34,10 @@ inline constexpr std::uint64_t random_factor = 6364136223846793005ULL;
 inline constexpr std::uint64_t random_step = 1442695040888963407ULL;
 
 #if defined(THRESHER_AVX2)
-/// Take features in from the one at `from` on, for one or three rows of cells; returns the first that needs a closer look
-/// (it is strong, or its gradient is zero), with which nothing has happened yet, or n. To be called only where the
-/// processor has AVX2. Every bit is what features taken one by one would give: those of a block that meet in a
-/// cell are not taken together.
+/// Take all features in, for one or three rows of cells. To be called only where the processor has AVX2. Every bit is
+/// what features taken one by one would give: those of a block that meet in a cell are not taken together.
 template <std::uint32_t rows>
-std::size_t absorb_avx2(Absorbing& all, std::size_t from);
+void absorb_avx2(Absorbing& all);
 #endif
 
 }  // namespace thresher::online

@@ -12,34 +12,36 @@ namespace {
 
 constexpr std::size_t wide = absorbed;
 
-/// How the sequence of random bits goes on from any of its numbers: after i + 1 steps it is times[i] * x + plus[i].
+/// How the sequence of random bits goes on from any of its numbers: after i steps it is times[i] * x + plus[i].
 struct Jumps {
-  std::uint64_t times[wide] = {};
-  std::uint64_t plus[wide] = {};
+  std::uint64_t times[wide + 1] = {1};
+  std::uint64_t plus[wide + 1] = {0};
 
   constexpr Jumps() {
-    std::uint64_t by = 1;
-    std::uint64_t and_ = 0;
     for (std::size_t i = 0; i < wide; ++i) {
-      by *= random_factor;
-      and_ = and_ * random_factor + random_step;
-      times[i] = by;
-      plus[i] = and_;
+      times[i + 1] = times[i] * random_factor;
+      plus[i + 1] = plus[i] * random_factor + random_step;
     }
   }
 };
 constexpr Jumps jumps;
 
+__m256i lower_halves(__m256i a, __m256i b) {
+  const __m256 both = _mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), _MM_SHUFFLE(2, 0, 2, 0));
+  return _mm256_permute4x64_epi64(_mm256_castps_si256(both), _MM_SHUFFLE(3, 1, 2, 0));
+}
+__m256i upper_halves(__m256i a, __m256i b) {
+  const __m256 both = _mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), _MM_SHUFFLE(3, 1, 3, 1));
+  return _mm256_permute4x64_epi64(_mm256_castps_si256(both), _MM_SHUFFLE(3, 1, 2, 0));
+}
+__m256i four_words(const void* at) { return _mm256_loadu_si256(static_cast<const __m256i*>(at)); }
+
 /// The places of eight features in one row of cells.
 struct Spots {
   const std::uint32_t* places;  // (cell, turn), eight of them
 
-  [[nodiscard]] __m256i halves(bool turns) const {
-    const __m256 a = _mm256_loadu_ps(reinterpret_cast<const float*>(places));
-    const __m256 b = _mm256_loadu_ps(reinterpret_cast<const float*>(places + wide));
-    const __m256 mixed = turns ? _mm256_shuffle_ps(a, b, _MM_SHUFFLE(3, 1, 3, 1)) : _mm256_shuffle_ps(a, b, _MM_SHUFFLE(2, 0, 2, 0));
-    return _mm256_permute4x64_epi64(_mm256_castps_si256(mixed), _MM_SHUFFLE(3, 1, 2, 0));
-  }
+  [[nodiscard]] __m256i numbers() const { return lower_halves(four_words(places), four_words(places + wide)); }
+  [[nodiscard]] __m256i turns() const { return upper_halves(four_words(places), four_words(places + wide)); }
   [[nodiscard]] __m256i load(const std::uint16_t* cells) const {
     const auto word = [&](std::size_t i) {
       int w;
@@ -59,14 +61,14 @@ struct Spots {
     const auto put = [&](std::size_t i) {
       std::memcpy(cells + std::size_t{places[2 * i]} * 2, &word[i], sizeof word[i]);
     };
-    if (n == wide)
+    if (n == wide) [[likely]]
       for (std::size_t i = 0; i < wide; ++i) put(i);
     else
       for (std::size_t i = 0; i < n; ++i) put(i);
   }
   /// Whether two of them are the same cell: each against the next four, in a circle.
   [[nodiscard]] __m256i meet() const {
-    const __m256i at = halves(false);
+    const __m256i at = numbers();
     const __m256i by2 = _mm256_permute4x64_epi64(at, _MM_SHUFFLE(0, 3, 2, 1));
     const __m256i by4 = _mm256_permute4x64_epi64(at, _MM_SHUFFLE(1, 0, 3, 2));
     const __m256i by1 = _mm256_permutevar8x32_epi32(at, _mm256_setr_epi32(1, 2, 3, 4, 5, 6, 7, 0));
@@ -113,7 +115,8 @@ struct Opened {
 struct Four {
   __m256d move;
   __m256d gathered;
-  unsigned special;  // a bit for each that is not for the cells
+  __m256d strong;  // whether it is, and moves
+  __m256d still;   // whether its gradient is zero
 
   Four(const Absorbing& all, const double* gradients, __m128 z, __m128 h) {
     const __m256d g = _mm256_loadu_pd(gradients);
@@ -122,10 +125,10 @@ struct Four {
     const __m256d sum = _mm256_add_pd(_mm256_mul_pd(_mm256_set1_pd(all.scale), _mm256_cvtps_pd(z)), move);
     const __m256d noise =
         _mm256_add_pd(_mm256_add_pd(_mm256_cvtps_pd(h), gathered), _mm256_set1_pd(all.prior));
-    const __m256d strong = _mm256_cmp_pd(_mm256_mul_pd(sum, sum),
-                                         _mm256_mul_pd(_mm256_set1_pd(all.enough), noise), _CMP_GT_OQ);
-    const __m256d still = _mm256_cmp_pd(gathered, _mm256_setzero_pd(), _CMP_EQ_OQ);
-    special = static_cast<unsigned>(_mm256_movemask_pd(_mm256_or_pd(strong, still)));
+    still = _mm256_cmp_pd(gathered, _mm256_setzero_pd(), _CMP_EQ_OQ);
+    const __m256d above =
+        _mm256_cmp_pd(_mm256_mul_pd(sum, sum), _mm256_mul_pd(_mm256_set1_pd(all.enough), noise), _CMP_GT_OQ);
+    strong = _mm256_andnot_pd(still, above);
   }
   [[nodiscard]] __m128 moved(double in) const { return _mm256_cvtpd_ps(_mm256_mul_pd(move, _mm256_set1_pd(in))); }
 };
@@ -136,31 +139,39 @@ __m256 joined(__m128 low, __m128 high) { return _mm256_insertf128_ps(_mm256_cast
 struct Dithers {
   __m256i low;
   __m256i high;
-  std::uint64_t after[wide];  // where the sequence stands after each
 
   explicit Dithers(std::uint64_t random) {
-    alignas(32) std::uint64_t bits[wide];
-    for (std::size_t i = 0; i < wide; ++i) {
-      after[i] = jumps.times[i] * random + jumps.plus[i];
-      bits[i] = after[i] ^ after[i] >> 32;
-    }
-    const Spots pairs{reinterpret_cast<const std::uint32_t*>(bits)};
-    low = pairs.halves(false);
-    high = pairs.halves(true);
+    const __m256i a = drawn(random, 1);
+    const __m256i b = drawn(random, 5);
+    low = lower_halves(a, b);
+    high = upper_halves(a, b);
   }
   [[nodiscard]] __m256i at(std::uint32_t row) const {
     const __m256i pair = row < 2 ? low : high;
     return row % 2 == 0 ? _mm256_and_si256(pair, _mm256_set1_epi32(0xffff)) : _mm256_srli_epi32(pair, 16);
+  }
+
+ private:
+  /// The bits of four numbers of the sequence from the one `first` steps on: products of 64 bits in those of halves.
+  static __m256i drawn(std::uint64_t random, std::size_t first) {
+    const __m256i times = four_words(jumps.times + first);
+    const __m256i x = _mm256_set1_epi64x(static_cast<long long>(random));
+    const __m256i crossed = _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(times, 32), x),
+                                             _mm256_mul_epu32(times, _mm256_srli_epi64(x, 32)));
+    const __m256i product = _mm256_add_epi64(_mm256_mul_epu32(times, x), _mm256_slli_epi64(crossed, 32));
+    const __m256i bits = _mm256_add_epi64(product, four_words(jumps.plus + first));
+    return _mm256_xor_si256(bits, _mm256_srli_epi64(bits, 32));
   }
 };
 
 }  // namespace
 
 template <std::uint32_t rows>
-std::size_t absorb_avx2(Absorbing& all, std::size_t from) {
+void absorb_avx2(Absorbing& all) {
   static_assert(rows == 1 || rows == 3);
   const __m256 floor = _mm256_set1_ps(all.floor);
-  while (from < all.n) {
+  std::size_t looked = wide;
+  for (std::size_t from = 0; from < all.n; from += looked) {
     Spots spots[rows];
     __m256i words[rows];
     __m256i turns[rows];
@@ -168,7 +179,7 @@ std::size_t absorb_avx2(Absorbing& all, std::size_t from) {
     for (std::uint32_t r = 0; r < rows; ++r) {
       spots[r].places = all.places + 2 * (r * all.stride + from);
       words[r] = spots[r].load(all.cells);
-      turns[r] = spots[r].halves(true);
+      turns[r] = spots[r].turns();
       meet = _mm256_or_si256(meet, spots[r].meet());
     }
     Opened weakest(words[0], turns[0], floor);
@@ -176,37 +187,38 @@ std::size_t absorb_avx2(Absorbing& all, std::size_t from) {
     const double* const g = all.gradients + from;
     const Four low(all, g, _mm256_castps256_ps128(weakest.z), _mm256_castps256_ps128(weakest.h));
     const Four high(all, g + 4, _mm256_extractf128_ps(weakest.z, 1), _mm256_extractf128_ps(weakest.h, 1));
-    const unsigned special = low.special | high.special << 4;
-    const std::size_t ordinary = static_cast<std::size_t>(__builtin_ctz(special | 1U << wide));
-    std::size_t taken = ordinary;
+    looked = wide;
     if (!_mm256_testz_si256(meet, meet)) [[unlikely]]
       for (std::uint32_t r = 0; r < rows; ++r) {
         const std::size_t apart = spots[r].apart();
-        taken = apart < taken ? apart : taken;
+        looked = apart < looked ? apart : looked;
       }
-    if (taken > 0) {
-      const __m256 move = joined(low.moved(all.in), high.moved(all.in));
-      const __m256 more = joined(_mm256_cvtpd_ps(low.gathered), _mm256_cvtpd_ps(high.gathered));
-      const Dithers dithers(all.random);
-      for (std::uint32_t r = 0; r < rows; ++r) {
-        const __m256i random = dithers.at(r);
-        const __m256 h = _mm256_add_ps(_mm256_castsi256_ps(_mm256_slli_epi32(words[r], 16)), more);
-        const __m256 moves = _mm256_castsi256_ps(_mm256_xor_si256(_mm256_castps_si256(move), turns[r]));
-        const __m256 z = _mm256_add_ps(_mm256_castsi256_ps(_mm256_and_si256(words[r], upper())), moves);
-        const __m256i lower = _mm256_srli_epi32(_mm256_add_epi32(_mm256_castps_si256(h), random), 16);
-        const __m256i raised = _mm256_and_si256(_mm256_add_epi32(_mm256_castps_si256(z), random), upper());
-        spots[r].store(all.cells, _mm256_or_si256(lower, raised), taken);
-      }
-      all.random = dithers.after[taken - 1];
-      from += taken;
+    const __m256i passed = upper_halves(_mm256_castpd_si256(_mm256_or_pd(low.strong, low.still)),
+                                        _mm256_castpd_si256(_mm256_or_pd(high.strong, high.still)));
+    unsigned strong = static_cast<unsigned>(_mm256_movemask_pd(low.strong)) |
+                      static_cast<unsigned>(_mm256_movemask_pd(high.strong)) << 4;
+    for (strong &= (1U << looked) - 1; strong != 0; strong &= strong - 1)
+      all.strong[all.strongs++] = static_cast<std::uint32_t>(from) + static_cast<std::uint32_t>(__builtin_ctz(strong));
+    const __m256 move = joined(low.moved(all.in), high.moved(all.in));
+    const __m256 more = joined(_mm256_cvtpd_ps(low.gathered), _mm256_cvtpd_ps(high.gathered));
+    const Dithers dithers(all.random);
+    for (std::uint32_t r = 0; r < rows; ++r) {
+      const __m256i random = dithers.at(r);
+      const __m256 h = _mm256_add_ps(_mm256_castsi256_ps(_mm256_slli_epi32(words[r], 16)), more);
+      const __m256 moves = _mm256_castsi256_ps(_mm256_xor_si256(_mm256_castps_si256(move), turns[r]));
+      const __m256 z = _mm256_add_ps(_mm256_castsi256_ps(_mm256_and_si256(words[r], upper())), moves);
+      const __m256i lower = _mm256_srli_epi32(_mm256_add_epi32(_mm256_castps_si256(h), random), 16);
+      const __m256i raised = _mm256_and_si256(_mm256_add_epi32(_mm256_castps_si256(z), random), upper());
+      // Who passes leaves its cell as it is: to store that is quicker than to ask who does.
+      spots[r].store(all.cells, _mm256_blendv_epi8(_mm256_or_si256(lower, raised), words[r], passed), looked);
     }
-    if (taken == ordinary && ordinary < wide) return from;
+    const std::size_t drawn = looked < all.n - from ? looked : all.n - from;
+    all.random = jumps.times[drawn] * all.random + jumps.plus[drawn];
   }
-  return all.n;
 }
 
-template std::size_t absorb_avx2<1>(Absorbing&, std::size_t);
-template std::size_t absorb_avx2<3>(Absorbing&, std::size_t);
+template void absorb_avx2<1>(Absorbing&);
+template void absorb_avx2<3>(Absorbing&);
 
 }  // namespace thresher::online
 #endif

@@ -7,23 +7,11 @@
 #include <vector>
 
 #include "base/buffer.hpp"
-#include "online/nothing.hpp"
+#include "online/other_places.hpp"
 #include "online/row_split.hpp"
 #include "online/store.hpp"
 
 namespace thresher::online {
-
-/// Where nothing of the sketch is held apart while a row is learned.
-template <class Cells>
-struct NoHands {
-  NoHands(Cells&, double) {}
-  template <std::uint32_t>
-  std::size_t absorb(const Place*, const double*, std::size_t from, std::size_t, std::size_t, double, double, double) {
-    return from;
-  }
-  void pause() {}
-  void go_on() {}
-};
 
 /// A kept feature has its exact sum of gradients from the moment it entered, when it brought the sketch's estimate
 /// along; one that leaves is written back, so that its estimate becomes its sum. Predictions come from the
@@ -79,9 +67,14 @@ class ActiveTable final : public Store {
   void update(const Row& row, const Gradient& gradient, const Move& move, bool fresh) override {
     if (fresh) find(row);
     for (std::size_t t = 0; t < tables(one); ++t) {
-      // Kept features move first, so that a newcomer competes with where they are going.
+      // Kept features move first, so that a newcomer competes with where they are going; then all that are too
+      // weak for that; then who is left competes, one by one.
       for (const Member& member : splits_[t].members()) move_member(t, member, row, gradient, move);
-      by_rows([&](auto rows) { move_others<rows>(t, row, gradient, move); });
+      OtherPlaces::by_rows(cells_.places(), [&](auto rows) {
+        move_others<rows>(t, row, gradient, move);
+        entered_.clear();
+        for (std::size_t s = 0; s < strong_.size(); ++s) compete<rows>(t, strong_[s], row, gradient, move);
+      });
     }
   }
 
@@ -107,27 +100,27 @@ class ActiveTable final : public Store {
   [[nodiscard]] std::size_t group() const { return one ? 1 : group_; }
   [[nodiscard]] std::size_t tables(bool single) const { return single ? 1 : tables_.size(); }
 
-  /// Call with the number of the sketch's rows where that is a usual one, so that loops over them unroll; else with 0.
-  template <class Call>
-  void by_rows(Call&& call) {
-    switch (cells_.places().rows()) {
-      case 1: call(std::integral_constant<std::uint32_t, 1>{}); break;
-      case 3: call(std::integral_constant<std::uint32_t, 3>{}); break;
-      default: call(std::integral_constant<std::uint32_t, 0>{});
-    }
-  }
-
-  /// From a feature's place in one row of cells to that in the next.
-  static std::size_t stride(std::size_t others) { return others + absorbed - 1; }
-
   /// Which features of the row are kept, in which slot; the places of the others, on their way here.
   void find(const Row& row);
   void move_member(std::size_t t, const Member& member, const Row& row, const Gradient& gradient, const Move& move);
   template <std::uint32_t rows>
   void move_others(std::size_t t, const Row& row, const Gradient& gradient, const Move& move);
-  [[nodiscard]] double squared_threshold(std::size_t t) const;
+  template <std::uint32_t rows>
+  void compete(std::size_t t, std::uint32_t j, const Row& row, const Gradient& gradient, const Move& move);
+  static void times(double slope, const float* values, std::size_t n, double* out) {
+    for (std::size_t j = 0; j < n; ++j) out[j] = slope * static_cast<double>(values[j]);
+  }
+  /// A feature whose squared sum is not above this many squared units of noise does not enter.
+  static double squared(double threshold) { return threshold > 0.0 ? threshold * threshold * (1.0 - 1e-12) : 0.0; }
+  [[nodiscard]] double noise(const Move& move) const { return Cells::adaptive ? found_ + move.prior : 1.0; }
+  template <std::uint32_t rows>
+  double weigh(std::size_t t, std::uint32_t j, const Row& row, const Gradient& gradient, const Move& move);
+  void add(std::size_t t) { cells_.add(at_, t * group(), group(), moves_.data(), gathered_); }
+  // Cells of one word have a way of their own, for the usual numbers of rows.
+  template <std::uint32_t rows>
+  static constexpr bool words = one && rows > 0 && std::is_same_v<Cells, EvidenceSketch>;
   bool entered_before(std::size_t t, std::uint32_t i, const Row& row, const Gradient& gradient, const Move& move);
-  bool enter(std::size_t t, std::uint32_t i, const Row& row, const Move& move, const double* sums, double found);
+  bool enter(std::size_t t, std::uint32_t i, const Row& row, const Move& move);
 
   /// Bring what a kept feature's sums are multiplied by up to date; returns what it is ranked by.
   double settle(double* state, const Move& move) const;
@@ -137,10 +130,15 @@ class ActiveTable final : public Store {
   std::vector<TopK> tables_;
   // Of the row at hand:
   std::vector<RowSplit> splits_;
-  std::vector<Buffer<Place>> places_;  // of the features that are not kept
+  std::vector<OtherPlaces> places_;
   Buffer<std::uint64_t> mixed_;
   Buffer<double> gradients_;            // of the features that are not kept, where there is one lane
-  std::vector<std::uint64_t> entered_;  // keys that got into a table and stand in the row again
+  Buffer<std::uint32_t> strong_;        // positions among those of the ones that may be strong enough to be kept
+  std::vector<std::uint64_t> entered_;  // keys that got into the table
+  // Of the feature weighed last:
+  Place at_[Places::most_rows];
+  double found_ = 0.0;
+  double gathered_ = 0.0;
   std::vector<double> sums_;
   std::vector<double> moves_;
   std::vector<double> newcomer_;
@@ -149,17 +147,11 @@ class ActiveTable final : public Store {
 template <class Cells, bool one>
 void ActiveTable<Cells, one>::find(const Row& row) {
   mixed_.resize(row.n);
-  for (std::size_t i = 0; i < row.n; ++i) mixed_[i] = mix_key(row.keys[i]);
+  std::uint64_t* const mixed = mixed_.data();
+  for (std::size_t i = 0; i < row.n; ++i) mixed[i] = mix_key(row.keys[i]);
   for (std::size_t t = 0; t < tables(one); ++t) {
     splits_[t].divide(tables_[t], row, mixed_.data());
-    const std::span<const std::uint32_t> others = splits_[t].others();
-    places_[t].resize(stride(others.size()) * cells_.places().rows());
-    if constexpr (!std::is_same_v<Cells, Nothing<Cells::adaptive>>)
-      by_rows([&](auto rows) {
-        cells_.places().template locate<rows>(row.keys, mixed_.data(), others.data(), others.size(),
-                                              stride(others.size()), cells_.memory(),
-                                              one ? Cells::one_lane_bytes : cells_.cell_bytes(), places_[t].data());
-      });
+    places_[t].template find<one>(splits_[t], row, cells_);
   }
 }
 
@@ -184,74 +176,80 @@ void ActiveTable<Cells, one>::move_member(std::size_t t, const Member& member, c
   tables_[t].set(member.slot, settle(state, move));
 }
 
+/// Into the cells with what is too weak to be kept, as the table stands now; the others are listed in strong_.
 template <class Cells, bool one>
 template <std::uint32_t rows>
 void ActiveTable<Cells, one>::move_others(std::size_t t, const Row& row, const Gradient& gradient, const Move& move) {
   const std::span<const std::uint32_t> others = splits_[t].others();
-  const std::size_t lane = t * group();
-  const std::size_t each = rows > 0 ? rows : cells_.places().rows();
-  const std::size_t next_row = stride(others.size());
-  if constexpr (one) {
+  const double enough = squared(tables_[t].exact_threshold());
+  strong_.resize(others.size() + 1);
+  if constexpr (words<rows>) {
+    const std::size_t next_row = places_[t].stride();
     gradients_.resize(next_row);
-    for (std::size_t j = 0; j < others.size(); ++j) gradients_[j] = gradient.at(row, others[j], 0);
+    if (gradient.each != nullptr)
+      for (std::size_t j = 0; j < others.size(); ++j) gradients_[j] = gradient.at(row, others[j], 0);
+    else if (row.values == nullptr)
+      std::fill_n(gradients_.data(), others.size(), gradient.slopes[0]);
+    else
+      times(gradient.slopes[0], splits_[t].other_values(), others.size(), gradients_.data());
     for (std::size_t j = others.size(); j < next_row; ++j) gradients_[j] = 0.0;
-  }
-  double local[2];
-  double* const sums = one ? local : sums_.data();
-  double* const moves = one ? local + 1 : moves_.data();
-  // Cells of one word have a way of their own, for the usual numbers of rows.
-  constexpr bool words = one && rows > 0 && std::is_same_v<Cells, EvidenceSketch>;
-  CellWords<words ? rows : 1> seen;
-  std::conditional_t<words, EvidenceSketch::Hands, NoHands<Cells>> hands(cells_, move.prior);
-  entered_.clear();
-  double enough = squared_threshold(t);
-  for (std::size_t j = 0; j < others.size(); ++j) {
-    if (entered_.empty()) [[likely]] {
-      j = hands.template absorb<rows>(places_[t].data(), gradients_.data(), j, others.size(), next_row, move.rate,
-                                      move.prior, enough);
-      if (j == others.size()) break;
-    } else if (entered_before(t, others[j], row, gradient, move)) {
-      enough = squared_threshold(t);
-      continue;
+    EvidenceSketch::Hands hands(cells_, move.prior);
+    strong_.resize(hands.template absorb<rows>(places_[t].data(), gradients_.data(), others.size(), next_row,
+                                               move.rate, move.prior, enough, strong_.data()));
+  } else {
+    std::size_t strongs = 0;
+    for (std::uint32_t j = 0; j < others.size(); ++j) {
+      // Most are too weak, which shows without a root or a division.
+      const double squares = weigh<rows>(t, j, row, gradient, move);
+      const bool strong = gathered_ != 0.0 && squares > enough * noise(move);
+      strong_[strongs] = j;
+      strongs += static_cast<std::size_t>(strong);
+      if (gathered_ != 0.0 && !strong) [[likely]]
+        add(t);
+      else
+        cells_.pass();
     }
-    Place places[words ? rows : Places::most_rows];
-    for (std::size_t r = 0; r < each; ++r) places[r] = places_[t][r * next_row + j];
-    double found;
-    if constexpr (words)
-      found = hands.read(places, seen, sums[0]);
-    else
-      found = cells_.read(places, lane, group(), sums, move.prior);
-    double squares = 0.0;
-    double gathered = 0.0;
-    for (std::size_t c = 0; c < group(); ++c) {
-      const double g = one ? gradients_[j] : gradient.at(row, others[j], lane + c);
-      moves[c] = -move.rate * g;
-      gathered += g * g;
-      sums[c] += moves[c];
-      squares += sums[c] * sums[c];
-    }
-    if (gathered == 0.0) continue;
-    found += gathered;
-    // Most are too weak, which shows without a root or a division.
-    if (squares > enough * (Cells::adaptive ? found + move.prior : 1.0)) [[unlikely]] {
-      hands.pause();
-      const bool entered = enter(t, others[j], row, move, sums, found);
-      hands.go_on();
-      enough = squared_threshold(t);
-      if (entered) continue;
-    }
-    if constexpr (words)
-      hands.add(places, seen, moves[0], gathered);
-    else
-      cells_.add(places, lane, group(), moves, gathered);
+    strong_.resize(strongs);
   }
 }
 
-/// A feature whose squared sum is not above this many squared units of noise does not enter.
+/// What a feature that is not kept comes to with its gradient: its sums, whose squares are returned, and its energy.
 template <class Cells, bool one>
-double ActiveTable<Cells, one>::squared_threshold(std::size_t t) const {
-  const double threshold = tables_[t].threshold();
-  return threshold > 0.0 ? threshold * threshold * (1.0 - 1e-12) : 0.0;
+template <std::uint32_t rows>
+double ActiveTable<Cells, one>::weigh(std::size_t t, std::uint32_t j, const Row& row, const Gradient& gradient,
+                                      const Move& move) {
+  const std::span<const std::uint32_t> others = splits_[t].others();
+  for (std::size_t r = 0; r < (rows > 0 ? rows : cells_.places().rows()); ++r) at_[r] = places_[t].at(r, j);
+  if constexpr (words<rows>) {
+    CellWords<rows> cells;
+    found_ = EvidenceSketch::Hands(cells_, move.prior).read(at_, cells, sums_[0]);
+  } else {
+    found_ = cells_.read(at_, t * group(), group(), sums_.data(), move.prior);
+  }
+  double squares = 0.0;
+  gathered_ = 0.0;
+  for (std::size_t c = 0; c < group(); ++c) {
+    const double g = gradient.at(row, others[j], t * group() + c);
+    moves_[c] = -move.rate * g;
+    gathered_ += g * g;
+    sums_[c] += moves_[c];
+    squares += sums_[c] * sums_[c];
+  }
+  found_ += gathered_;
+  return squares;
+}
+
+/// Into the table with a listed feature, or else into the cells.
+template <class Cells, bool one>
+template <std::uint32_t rows>
+void ActiveTable<Cells, one>::compete(std::size_t t, std::uint32_t j, const Row& row, const Gradient& gradient,
+                                      const Move& move) {
+  const std::uint32_t i = splits_[t].others()[j];
+  if (entered_before(t, i, row, gradient, move)) return;
+  const double squares = weigh<rows>(t, j, row, gradient, move);
+  // Whoever came before may have been stronger. This is the table's guess, which lets nobody down.
+  const double enough = squared(tables_[t].threshold());
+  if (!(squares > enough * noise(move)) || !enter(t, i, row, move)) add(t);
 }
 
 /// Whether the key stands twice in the row and entered a moment ago; then it moves as a kept one.
@@ -268,12 +266,11 @@ bool ActiveTable<Cells, one>::entered_before(std::size_t t, std::uint32_t i, con
   return false;
 }
 
-/// Offer a feature to its table; who has to leave for it is written back.
+/// Offer the feature weighed last to its table; who has to leave for it is written back.
 template <class Cells, bool one>
-bool ActiveTable<Cells, one>::enter(std::size_t t, std::uint32_t i, const Row& row, const Move& move,
-                                    const double* sums, double found) {
-  newcomer_[energy] = found;
-  for (std::size_t c = 0; c < group(); ++c) newcomer_[header + c] = sums[c];
+bool ActiveTable<Cells, one>::enter(std::size_t t, std::uint32_t i, const Row& row, const Move& move) {
+  newcomer_[energy] = found_;
+  for (std::size_t c = 0; c < group(); ++c) newcomer_[header + c] = sums_[c];
   const double rank = settle(newcomer_.data(), move);
   Evicted evicted;
   const std::uint32_t slot = tables_[t].offer(row.keys[i], rank, row.name(i), 1, &evicted);
@@ -289,9 +286,7 @@ bool ActiveTable<Cells, one>::enter(std::size_t t, std::uint32_t i, const Row& r
     cells_.places().locate(tables_[t].ask_for_weakest(), back);  // that is who leaves next, as a rule
     cells_.ask(back);
   }
-  bool again = false;  // all are looked at: where to stop is what nobody can predict
-  for (std::size_t j = i + 1; j < row.n; ++j) again |= row.keys[j] == row.keys[i];
-  if (again) entered_.push_back(row.keys[i]);
+  entered_.push_back(row.keys[i]);
   return true;
 }
 

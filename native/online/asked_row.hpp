@@ -1,12 +1,13 @@
-// The cells of a row, asked for in time: where they are while the row before it is learned, and they themselves next.
+// The cells of a row, asked for in time: where they are two rows before it is learned, and they themselves one row before.
 #pragma once
 
-#include <span>
+#include <algorithm>
 #include <utility>
 
 #include "base/buffer.hpp"
 #include "base/rows.hpp"
 #include "online/dual_table.hpp"
+#include "online/seen_names.hpp"
 
 namespace thresher::online {
 
@@ -14,21 +15,34 @@ class AskedRow {
  public:
   using Cell = DualTable::Cell;
 
-  /// `row` comes after the one that is about to be predicted, whose cells are asked for now.
+  /// Whoever gets a cell leaves its name there.
+  void name_in(SeenNames& names) { names_ = &names; }
+
+  /// `row` comes two after the one that is about to be predicted, or is empty. Nothing is asked of the memory yet.
   void ask(const Row& row, DualTable& table) {
+    advance(~std::size_t{0}, table);
     std::swap(now_, next_);
-    if (now_.keys != nullptr) now_.locate(table);
-    next_.spread(row, table);
+    std::swap(next_, after_);
+    after_.open(row);
+  }
+  /// Ask for `n` features more of the rows to come. Called now and then while a row is learned, this keeps the memory
+  /// busy all the time, where asking for a whole row at once would mean waiting for it. No feature may be added
+  /// between this and the row's end: the next row would take it for new.
+  void advance(std::size_t n, DualTable& table) {
+    next_.locate(n, table);
+    after_.spread(n, table);
+  }
+  /// None of the rows asked for comes.
+  void stop() {
+    for (Asked* asked : {&now_, &next_, &after_}) asked->open({});
   }
 
   /// The row to be predicted or learned is this.
   void take(const Row& row, DualTable& table) {
     if (!now_.is(row)) {
-      if (next_.is(row))
-        std::swap(now_, next_);
-      else
-        now_.spread(row, table);
-      now_.locate(table);
+      now_.open(row);
+      now_.spread(row.n, table);
+      now_.locate(row.n, table);
     }
     now_.keys = nullptr;  // the same place in memory may hold another row next time
   }
@@ -53,7 +67,10 @@ class AskedRow {
   }
   /// Give a feature a cell if it still has none; it is not counted.
   Cell& add(const Row& row, std::size_t i, DualTable& table) {
-    return *(now_.cells[i] = table.add(row.keys[i], now_.mixed[i]));
+    const std::size_t before = table.size();
+    now_.cells[i] = table.add(row.keys[i], now_.mixed[i]);
+    if (names_ != nullptr && table.size() != before) names_->follow(table.size(), row.name(i));
+    return *now_.cells[i];
   }
   /// The cell of a feature, which is counted; a new one if it had none.
   Cell& see(const Row& row, std::size_t i, DualTable& table) {
@@ -66,27 +83,41 @@ class AskedRow {
     Buffer<std::uint64_t> mixed;
     Buffer<Cell*> cells;
 
+    std::size_t spread_to = 0;   // so many are mixed, and the memory was asked where their cells are
+    std::size_t located_to = 0;  // of so many the memory was asked for the cell
+
     [[nodiscard]] bool is(const Row& row) const { return keys != nullptr && keys == row.keys && mixed.size() == row.n; }
 
-    void spread(const Row& row, const DualTable& table) {
+    void open(const Row& row) {
       keys = row.keys;
       mixed.resize(row.n);
-      std::uint64_t* const out = mixed.data();
-      for (std::size_t i = 0; i < row.n; ++i) out[i] = mix_key(row.keys[i]);
-      for (std::size_t i = 0; i < row.n; ++i) table.ask(out[i]);
+      cells.resize(row.n);
+      spread_to = 0;
+      located_to = 0;
     }
-    void locate(DualTable& table) {
-      const std::size_t n = mixed.size();
-      cells.resize(n);
+    void spread(std::size_t n, const DualTable& table) {
+      std::uint64_t* const out = mixed.data();
+      const std::size_t to = spread_to + std::min(n, mixed.size() - spread_to);
+      for (std::size_t i = spread_to; i < to; ++i) {
+        out[i] = mix_key(keys[i]);
+        table.ask(out[i]);
+      }
+      spread_to = to;
+    }
+    void locate(std::size_t n, DualTable& table) {
       const DualTable::Finder finder(table);
       const std::uint64_t* const in = mixed.data();
       Cell** const out = cells.data();
-      for (std::size_t i = 0; i < n; ++i) out[i] = finder.likely(in[i]);
+      const std::size_t to = located_to + std::min(n, mixed.size() - located_to);
+      for (std::size_t i = located_to; i < to; ++i) out[i] = finder.likely(in[i]);
+      located_to = to;
     }
   };
 
   Asked now_;
   Asked next_;
+  Asked after_;
+  SeenNames* names_ = nullptr;
 };
 
 }  // namespace thresher::online

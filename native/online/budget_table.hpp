@@ -16,6 +16,7 @@ struct BudgetRule {
   double lambda = 0.0;
   double delta = 1e-2;
   bool naive = false;  // rank by weights alone
+  NameRule names{};    // of the features seen, for methods that let in who is not in the row
 };
 
 /// One table of k features for all lanes, or (`split`) one for each lane, over a table of all features seen. A subclass
@@ -24,12 +25,14 @@ class BudgetTable : public Store, public Duals {
  public:
   BudgetTable(std::size_t k, std::size_t name_cap, std::size_t lanes, bool split, BudgetRule rule, std::size_t numbers,
               std::size_t most_bytes)
-      : Store(lanes), rule_(rule), group_(split ? 1 : lanes), duals_(numbers, most_bytes) {
+      : Store(lanes), rule_(rule), group_(split ? 1 : lanes), duals_(numbers, most_bytes), names_(rule.names) {
+    asked_.name_in(names_);
     for (std::size_t t = 0; t < (split ? lanes : 1); ++t) tables_.emplace_back(k, name_cap, 0.0, header + group_);
     splits_.resize(tables_.size());
   }
 
   void ahead(const Row& row) override { asked_.ask(row, duals_); }
+  void stop() override { asked_.stop(); }
 
   std::vector<TopK>& tables() override { return tables_; }
   double* kept(std::size_t table, std::uint32_t slot) override { return tables_[table].numbers(slot); }
@@ -39,6 +42,7 @@ class BudgetTable : public Store, public Duals {
 
   Duals* duals() override { return this; }
   DualTable& seen() override { return duals_; }
+  [[nodiscard]] SeenNames* names() override { return names_.kept() ? &names_ : nullptr; }
   bool weights(DualTable::Cell&, double*) override { return false; }
   [[nodiscard]] History* history() override { return &history_; }
 
@@ -73,12 +77,12 @@ class BudgetTable : public Store, public Duals {
     return *cell;
   }
 
-  /// The name of a feature that stands in the row, or an empty one.
-  static NameView name_in(const Row& row, std::uint64_t key) {
-    if (row.names == nullptr || !row.names->present()) return {};
-    for (std::size_t i = 0; i < row.n; ++i)
-      if (row.keys[i] == key) return row.name(i);
-    return {};
+  /// The name of a feature that stands in the row or was kept when it was first seen, or an empty one.
+  NameView name_in(const Row& row, std::uint64_t key) {
+    if (row.names != nullptr && row.names->present())
+      for (std::size_t i = 0; i < row.n; ++i)
+        if (row.keys[i] == key) return row.name(i);
+    return names_.size() == 0 ? NameView{} : NameView{{}, names_.at(duals_.number(key))};
   }
 
   /// One step further; the last thing a step does.
@@ -94,6 +98,7 @@ class BudgetTable : public Store, public Duals {
   std::size_t group_;  // lanes of one table
   std::uint64_t time_ = 0;
   DualTable duals_;
+  SeenNames names_;
   std::vector<TopK> tables_;
   History history_;
   // Of the row at hand:

@@ -57,6 +57,9 @@ class CountSketch {
     }
   }
 
+  /// Nothing here is drawn at random.
+  void pass() {}
+
   /// Read `n` lanes from `lane` on. There is no energy here.
   double read(const Place* places, std::size_t lane, std::size_t n, double* out, double /*prior*/ = 0.0) const {
     double read[Places::most_rows];

@@ -53,12 +53,15 @@ class DualAveraging final : public BudgetTable, private Contest<DualAveraging<on
         const double* const moved = move(t, member.feature);
         tables_[t].set(member.slot, copy(t, member.slot, moved) * growth());
       }
-      for (const std::uint32_t i : splits_[t].others()) {
+      // What is new first: rows to come are asked for while the others are learned.
+      for (const std::uint32_t i : splits_[t].fresh()) {
+        if (t == 0) asked_.add(row, i, duals_);
         move(t, i);
         touched(t, *asked_.cells()[i]);
       }
-      for (const std::uint32_t i : splits_[t].fresh()) {
-        if (t == 0) asked_.add(row, i, duals_);
+      std::size_t learned = 0;
+      for (const std::uint32_t i : splits_[t].others()) {
+        if (++learned % together == 0) asked_.advance(together, duals_);
         move(t, i);
         touched(t, *asked_.cells()[i]);
       }
@@ -99,6 +102,7 @@ class DualAveraging final : public BudgetTable, private Contest<DualAveraging<on
 
  private:
   static constexpr std::uint32_t kept_bit = RowSplit::outside;
+  static constexpr std::size_t together = 8;  // features to come that are asked for at once
 
   [[nodiscard]] std::size_t group() const { return one ? 1 : group_; }
   [[nodiscard]] bool several() const { return !one && tables_.size() > 1; }
@@ -217,7 +221,7 @@ class DualAveraging final : public BudgetTable, private Contest<DualAveraging<on
   [[nodiscard]] bool drifts() const { return rule_.lambda > 0.0; }
   [[nodiscard]] double strength_of(std::size_t t, Cell& cell) const { return strength(sums(t, cell)); }
   [[nodiscard]] Cell* held(std::size_t t, std::uint32_t slot) { return cells_[place(t, slot)]; }
-  [[nodiscard]] NameView name_of(const Row& row, const Cell& cell) const { return name_in(row, cell.key); }
+  [[nodiscard]] NameView name_of(const Row& row, const Cell& cell) { return name_in(row, cell.key); }
   template <class Call>
   void each(Call&& call) {
     duals_.each(call);

@@ -42,6 +42,12 @@ class DualTable {
   void drop_index() { index_ = SeenIndex(0); }
   [[nodiscard]] std::size_t numbers() const { return numbers_; }
   [[nodiscard]] std::size_t bytes() const { return index_.bytes() + size_ * stride_; }
+  /// The same with an index that did not grow before it had to.
+  [[nodiscard]] std::size_t least_bytes() const {
+    SeenIndex::Size index;
+    while (index.room() < size_) index.grow();
+    return index.bytes() + size_ * stride_;
+  }
 
   /// Ask the memory for what says where a key is.
   void ask(std::uint64_t mixed) const { index_.ask(mixed); }
@@ -72,6 +78,15 @@ class DualTable {
   }
   [[nodiscard]] Cell* find(std::uint64_t key) { return find(key, mix_key(key)); }
 
+  /// When a feature was first seen, counted from 1; 0 of one that never was.
+  [[nodiscard]] std::size_t number(std::uint64_t key) {
+    return index_.find(mix_key(key), [&](std::uint32_t at) { return cell_at(at)->key == key; });
+  }
+
+  /// What adding so many features takes for a moment, if the index has to grow for them.
+  [[nodiscard]] std::size_t bytes_to_reserve(std::size_t more) const {
+    return size_ + more > index_.room() ? index_.bytes_to_grow() - index_.bytes() : 0;
+  }
   /// Make sure that `more` features can be added.
   void reserve(std::size_t more) {
     while (size_ + more > room_) [[unlikely]] grow();

@@ -2,9 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "online/dual_table.hpp"
 #include "online/history.hpp"
+#include "online/seen_names.hpp"
 
 namespace thresher::online {
 
@@ -14,6 +18,13 @@ class Duals {
 
   /// Every feature seen, with its numbers up to date.
   [[nodiscard]] virtual DualTable& seen() = 0;
+  /// What they are called, by the numbers they have there; nullptr where names are not kept.
+  [[nodiscard]] virtual SeenNames* names() { return nullptr; }
+  /// The bytes of all that is known of them, the same after a resume.
+  [[nodiscard]] virtual std::size_t bytes() { return seen().least_bytes() + (names() == nullptr ? 0 : names()->bytes()); }
+  /// The groups there are, by key, where features are in groups that have names.
+  [[nodiscard]] virtual std::vector<std::pair<std::uint64_t, std::string_view>> groups() { return {}; }
+  virtual void name_group(std::uint64_t /*key*/, std::string_view /*name*/) {}
   /// How many of a feature's numbers are to be saved: the first ones.
   [[nodiscard]] virtual std::size_t saved() const = 0;
   /// The clock, then whatever else there is of single numbers.

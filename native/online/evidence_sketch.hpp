@@ -99,25 +99,47 @@ class EvidenceSketch {
       random_ = next(random_);
       words.store(cells_, places, static_cast<float>(delta * in_), static_cast<float>(energy), dither(random_));
     }
-    /// Take many features in, from the one at `from` on, as far as the processor can do that at once and nothing about them
-    /// is special; returns the first that is left. `places` and `gradients` go on to `stride`.
+    /// Take the first `n` features in, those that are not strong (whose squared sum is not above `enough` units of noise);
+    /// the positions of the others come out in `strong`, which has room for one more. Every feature draws random bits,
+    /// whether it needs them or not. `places` and `gradients` go on to `stride`, with zeros.
     template <std::uint32_t rows>
-    std::size_t absorb([[maybe_unused]] const Place* places, [[maybe_unused]] const double* gradients, std::size_t from,
-                       [[maybe_unused]] std::size_t n, [[maybe_unused]] std::size_t stride,
-                       [[maybe_unused]] double rate, [[maybe_unused]] double prior, [[maybe_unused]] double enough) {
+    std::size_t absorb(const Place* places, const double* gradients, std::size_t n, std::size_t stride, double rate,
+                       double prior, double enough, std::uint32_t* strong) {
 #if defined(THRESHER_AVX2)
       static_assert(sizeof(Place) == 2 * sizeof(std::uint32_t));
-      if (!has_avx2()) return from;
-      Absorbing all{cells_, &places->cell, gradients, n, stride, rate, scale_, in_, prior, prior_, enough, random_};
-      from = absorb_avx2<rows>(all, from);
-      random_ = all.random;
+      if (has_avx2()) {
+        Absorbing all{cells_,   &places->cell, gradients, n,      stride,  rate,  scale_,
+                      in_,      prior,         prior_,    enough, random_, strong};
+        absorb_avx2<rows>(all);
+        random_ = all.random;
+        return all.strongs;
+      }
 #endif
-      return from;
+      return absorb_slowly<rows>(places, gradients, n, stride, rate, prior, enough, strong);
     }
-    /// The sketch has changed in other hands, or is about to.
-    void pause() { sketch_.random_ = random_; }
-    void go_on() { random_ = sketch_.random_; }
-
+    template <std::uint32_t rows>
+    std::size_t absorb_slowly(const Place* places, const double* gradients, std::size_t n, std::size_t stride,
+                              double rate, double prior, double enough, std::uint32_t* strong) {
+      std::size_t strongs = 0;
+      for (std::size_t j = 0; j < n; ++j) {
+        Place mine[rows];
+        for (std::size_t r = 0; r < rows; ++r) mine[r] = places[r * stride + j];
+        CellWords<rows> words;
+        double sum;
+        const double gathered = gradients[j] * gradients[j];
+        const double found = read(mine, words, sum) + gathered;
+        const double move = -rate * gradients[j];
+        sum += move;
+        const bool is_strong = gathered != 0.0 && sum * sum > enough * (found + prior);
+        strong[strongs] = static_cast<std::uint32_t>(j);
+        strongs += static_cast<std::size_t>(is_strong);
+        if (gathered != 0.0 && !is_strong) [[likely]]
+          add(mine, words, move, gathered);
+        else
+          random_ = next(random_);
+      }
+      return strongs;
+    }
    private:
     EvidenceSketch& sketch_;
     std::uint16_t* cells_;
@@ -126,6 +148,9 @@ class EvidenceSketch {
     float prior_;
     std::uint64_t random_;
   };
+
+  /// A feature that adds nothing draws its random bits all the same.
+  void pass() { draw(); }
 
   /// Make `n` lanes from `lane` on read `wanted`, resting on at least this energy.
   void put(const Place* places, std::size_t lane, std::size_t n, const double* wanted, double energy);

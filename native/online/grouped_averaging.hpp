@@ -107,7 +107,7 @@ class GroupedAveraging final : public Grouped, private Contest<GroupedAveraging,
   [[nodiscard]] double mark(std::size_t, const Group& group) const { return group.mark; }
   void set_mark(std::size_t, Group& group, double v) { group.mark = v; }
   [[nodiscard]] Group* held(std::size_t, std::uint32_t slot) { return kept_[slot]; }
-  [[nodiscard]] NameView name_of(const Row&, const Group& group) const { return {{}, group.name}; }
+  [[nodiscard]] NameView name_of(const Row&, const Group& group) const { return {{}, Grouped::name_of(group)}; }
   template <class Call>
   void each(Call&& call) {
     for (Group& group : groups_) call(group);

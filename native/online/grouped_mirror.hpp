@@ -9,7 +9,9 @@ namespace thresher::online {
 /// so only groups of the row at hand can come in; one that leaves forgets its weights, not its squares.
 class GroupedMirror final : public Grouped {
  public:
-  using Grouped::Grouped;
+  GroupedMirror(std::size_t k, std::size_t name_cap, std::size_t lanes, BudgetRule rule, GroupRule groups,
+                std::size_t most_bytes)
+      : Grouped(k, name_cap, lanes, rule, std::move(groups), most_bytes, lanes) {}
 
   void predict(const Row& row, double* sums, double /*prior*/) override {
     find(row);
@@ -84,7 +86,7 @@ class GroupedMirror final : public Grouped {
     Evicted evicted;
     const double v = rank(group);
     const std::uint32_t slot =
-        v > 0.0 ? tables_[0].offer(group.key, v, {{}, group.name}, group.count, &evicted) : TopK::none;
+        v > 0.0 ? tables_[0].offer(group.key, v, {{}, name_of(group)}, group.count, &evicted) : TopK::none;
     if (slot == TopK::none) return;
     if (evicted.happened) {
       for (Cell* const cell : kept_[slot]->members) forget(*cell);

@@ -20,6 +20,14 @@ double squared_length(const Row& row) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
+/// Ask the memory for a row that is still to come.
+void ask(const Row& row) {
+  constexpr std::size_t line = 64;
+  for (std::size_t i = 0; i < row.n; i += line / sizeof(std::uint64_t)) prefetch(row.keys + i);
+  if (row.values != nullptr)
+    for (std::size_t i = 0; i < row.n; i += line / sizeof(float)) prefetch(row.values + i);
+}
+
 bool all_finite(const double* numbers, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i)
     if (!std::isfinite(numbers[i])) return false;
@@ -50,7 +58,8 @@ void Loop::predict(const Row& row, double* margins) {
 std::size_t Loop::learn(const Rows& rows, const double* y, const float* weight, std::size_t begin, std::size_t end,
                         double* margins) {
   const std::size_t lanes = outputs.lanes;
-  store->ahead({});  // whatever was asked for when an error ended the last call
+  store->stop();  // whatever was asked for when an error ended the last call
+  for (std::size_t i = begin; i < end && i < begin + 2; ++i) store->ahead(rows[i]);
   for (std::size_t i = begin; i < end; ++i) {
     const Row row = rows[i];
     const double importance = weight == nullptr ? 1.0 : static_cast<double>(weight[i]);
@@ -58,12 +67,13 @@ std::size_t Loop::learn(const Rows& rows, const double* y, const float* weight, 
     const double* target = y + i * outputs.targets();
     const Step before = step;
     step.see_row(length, importance);
-    if (i + 1 < end) store->ahead(rows[i + 1]);
+    if (i + 2 < end) ask(rows[i + 2]);
+    store->ahead(i + 2 < end ? rows[i + 2] : Row{});
     predict(row, margins + i * lanes);
     const double squares = outputs.slopes(margins + i * lanes, target, importance, slopes_.data());
     if (!all_finite(margins + i * lanes, lanes) || !std::isfinite(squares * length * step.rate)) {
       step = before;
-      store->ahead({});  // what was asked for does not come
+      store->stop();
       return i;
     }
     if (step.adaptive()) step.see_pull(pull(margins + i * lanes));

@@ -16,6 +16,7 @@ class Nothing {
 
   void ask(const Place*) const {}
   void add(const Place*, std::size_t, std::size_t, const double*, double) {}
+  void pass() {}
   double read(const Place*, std::size_t, std::size_t n, double* out, double /*prior*/) const {
     std::fill(out, out + n, 0.0);
     return 0.0;

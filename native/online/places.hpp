@@ -1,11 +1,13 @@
 // Where a key's cells are: what every sketch shares, whatever its cells hold.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
 #include "base/cpu.hpp"
 #include "base/hash.hpp"
+#include "online/locate.hpp"
 
 namespace thresher::online {
 
@@ -45,43 +47,63 @@ class Places {
       return;
     }
     for (std::uint32_t r = 0; r < rows_; ++r) {
-      const BucketSign at = bucket_sign(mixed, row_seed_[r], width_);
+      const BucketSign at = bucket_sign(mixed, hashes_[r], width_);
       out[r] = {r * width_ + at.bucket, at.turn};
     }
   }
   void locate(std::uint64_t key, Place* out) const { locate(key, mix_key(key), out); }
 
-  /// The places of `n` keys of a row, those at `which`: all of them in the first row of cells, `stride` later in the next.
-  /// In between lie places of no key. The memory is asked for the cells, each `bytes` long. `fixed` is the number of
-  /// rows, or 0 if it is known only now.
+  /// The places of `n` keys by their mix_key: all of them in the first row of cells, `stride` later in the next. What lies
+  /// in between are places of no key. The memory is asked for the cells, each `bytes` long. `fixed` is the number
+  /// of rows, or 0 if it is known only now. `mixed` can be read, and `stride` goes, a few beyond the last.
   template <std::uint32_t fixed>
-  void locate(const std::uint64_t* keys, const std::uint64_t* mixed, const std::uint32_t* which, std::size_t n,
-              std::size_t stride, const char* cells, std::size_t bytes, Place* out) const {
-    // Copies, so that nothing is read again for fear that `out` changed it.
-    const std::uint32_t rows = fixed > 0 ? fixed : rows_;
-    const std::uint32_t width = width_;
-    SpreadSeed seeds[fixed > 0 ? fixed : most_rows];
-    for (std::uint32_t r = 0; r < rows; ++r) seeds[r] = row_seed_[r];
-    for (std::size_t j = 0; j < n; ++j) {
-      if (identity_) [[unlikely]]
-        locate(keys[which[j]], mixed[which[j]], out + j);
-      else
-        for (std::uint32_t r = 0; r < rows; ++r) {
-          const BucketSign at = bucket_sign(mixed[which[j]], seeds[r], width);
+  void locate(const std::uint64_t* mixed, std::size_t n, std::size_t stride, const char* cells, std::size_t bytes,
+              Place* out) const {
+    if (!locate_at_once<fixed>(mixed, n, stride, cells, bytes, out)) {
+      // Copies, so that nothing is read again for fear that `out` changed it.
+      const std::uint32_t rows = fixed > 0 ? fixed : rows_;
+      const std::uint32_t width = width_;
+      for (std::uint32_t r = 0; r < rows; ++r) {
+        const RowHash hash = hashes_[r];
+        for (std::size_t j = 0; j < n; ++j) {
+          const BucketSign at = bucket_sign(mixed[j], hash, width);
           out[r * stride + j] = {r * width + at.bucket, at.turn};
+          prefetch(cells + out[r * stride + j].cell * bytes);
         }
-      for (std::uint32_t r = 0; r < rows; ++r) prefetch(cells + out[r * stride + j].cell * bytes);
+      }
     }
-    for (std::uint32_t r = 0; r < rows; ++r)
-      for (std::size_t j = n; j < stride; ++j) out[r * stride + j] = {static_cast<std::uint32_t>((j - n) % width), 0};
+    fill(n, stride, out);
   }
+  /// Places of no key after the `n` in every row of cells, different ones as far as there are any.
+  void fill(std::size_t n, std::size_t stride, Place* out) const {
+    for (std::uint32_t r = 0; r < rows_; ++r)
+      for (std::size_t j = n; j < stride; ++j)
+        out[r * stride + j] = {r * width_ + std::min(static_cast<std::uint32_t>(j - n), width_ - 1), 0};
+  }
+  [[nodiscard]] bool identity() const { return identity_; }
 
  private:
+  /// What the processor can do for several keys at once, where it can.
+  template <std::uint32_t fixed>
+  bool locate_at_once([[maybe_unused]] const std::uint64_t* mixed, [[maybe_unused]] std::size_t n,
+                      [[maybe_unused]] std::size_t stride, [[maybe_unused]] const char* cells,
+                      [[maybe_unused]] std::size_t bytes, [[maybe_unused]] Place* out) const {
+#if defined(THRESHER_AVX2)
+    if constexpr (fixed == 1 || fixed == 3) {
+      static_assert(sizeof(Place) == sizeof(std::uint64_t) && sizeof(RowHash) == 3 * sizeof(std::uint64_t));
+      if (!has_avx2()) return false;
+      locate_avx2<fixed>({mixed, n, stride, &hashes_[0].start, width_, cells, bytes, out});
+      return true;
+    }
+#endif
+    return false;
+  }
+
   std::uint32_t rows_;
   std::uint32_t width_;
   std::uint64_t seed_;
   bool identity_;
-  SpreadSeed row_seed_[most_rows];
+  RowHash hashes_[most_rows];
 };
 
 }  // namespace thresher::online

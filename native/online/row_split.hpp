@@ -7,6 +7,7 @@
 #include "base/buffer.hpp"
 #include "base/rows.hpp"
 #include "base/topk.hpp"
+#include "online/split.hpp"
 
 namespace thresher::online {
 
@@ -17,16 +18,15 @@ class RowSplit {
     std::uint32_t slot;
   };
 
-  /// `mixed` has mix_key of every key. Most features of a row are not kept, and most of those are told apart by a
-  /// screen; whoever passes it is looked for. Both lists are in the row's order.
+  /// `mixed` has mix_key of every key. Most features of a row are not kept, and most of those are told
+  /// apart by a screen; whoever passes it is looked for. Both lists are in the row's order.
   void divide(const TopK& table, const Row& row, const std::uint64_t* mixed) {
     maybe_.resize(row.n + 1);
+    likely_.resize(row.n + 1);
     members_.resize(row.n + 1);
-    others_.resize(row.n + 1);
     kept_.assign(row.n, 0);
-    const std::size_t candidates = table.screen(mixed, row.n, maybe_.data());
-    likely_.resize(candidates);
-    for (std::size_t c = 0; c < candidates; ++c) likely_[c] = table.ask(mixed[maybe_[c]]);
+    const std::size_t candidates = table.screen(mixed, row.n, maybe_.data(), likely_.data());
+    for (std::size_t c = 0; c < candidates; ++c) likely_[c] = table.ask(likely_[c]);
     // Who is kept nobody can predict, so features go into lists by counting.
     std::size_t m = 0;
     for (std::size_t c = 0; c < candidates; ++c) {
@@ -38,15 +38,8 @@ class RowSplit {
       members_[m] = {i, slot};
       m += static_cast<std::size_t>(here);
     }
-    std::uint32_t* const others = others_.data();
-    const std::uint8_t* const kept = kept_.data();
-    std::size_t o = 0;
-    for (std::uint32_t i = 0; i < row.n; ++i) {
-      others[o] = i;
-      o += static_cast<std::size_t>(1 - kept[i]);
-    }
     members_.resize(m);
-    others_.resize(o);
+    list_others(row, mixed);
   }
 
   /// The same where somebody knows the slot of every feature: `none` of one that was never seen, `outside` or more of
@@ -77,14 +70,43 @@ class RowSplit {
 
   [[nodiscard]] std::span<const Member> members() const { return {members_.data(), members_.size()}; }
   [[nodiscard]] std::span<const std::uint32_t> others() const { return {others_.data(), others_.size()}; }
+  /// mix_key of the others, and a few words more that can be read.
+  [[nodiscard]] const std::uint64_t* other_hashes() const { return hashes_.data(); }
+  /// The values of the others, of a row that has values.
+  [[nodiscard]] const float* other_values() const { return values_.data(); }
   [[nodiscard]] std::span<const std::uint32_t> fresh() const { return {fresh_.data(), fresh_.size()}; }
 
  private:
+  static constexpr std::size_t padding = 4;
+
+  void list_others(const Row& row, const std::uint64_t* mixed) {
+    others_.resize(row.n + padding);
+    hashes_.resize(row.n + padding);
+    values_.resize(row.n + padding);
+    Splitting all{kept_.data(), 0, mixed, row.values, others_.data(), hashes_.data(), values_.data()};
+    std::size_t o = 0;
+#if defined(THRESHER_AVX2)
+    if (has_avx2()) {
+      all.n = row.n - row.n % 4;
+      o = split_avx2(all);
+    }
+#endif
+    for (std::size_t i = all.n; i < row.n; ++i) {
+      all.others[o] = static_cast<std::uint32_t>(i);
+      all.other_hashes[o] = mixed[i];
+      if (row.values != nullptr) all.other_values[o] = row.values[i];
+      o += static_cast<std::size_t>(1 - kept_[i]);
+    }
+    others_.resize(o);
+  }
+
   Buffer<std::uint32_t> maybe_;
   Buffer<std::uint32_t> likely_;
   Buffer<std::uint8_t> kept_;
   Buffer<Member> members_;
   Buffer<std::uint32_t> others_;
+  Buffer<std::uint64_t> hashes_;
+  Buffer<float> values_;
   Buffer<std::uint32_t> fresh_;
 };
 

@@ -21,6 +21,7 @@ class SketchedAveraging final : public BudgetTable {
   }
 
   void ahead(const Row&) override {}
+  void stop() override {}
 
   void predict(const Row& row, double* sums, double /*prior*/) override {
     find(row);

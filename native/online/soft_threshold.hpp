@@ -17,7 +17,9 @@ enum class Threshold {
 class SoftThreshold final : public Store, public Duals {
  public:
   SoftThreshold(Threshold how, std::size_t lanes, BudgetRule rule, std::size_t most_bytes)
-      : Store(lanes), how_(how), rule_(rule), duals_(2 * lanes + 1, most_bytes), weights_(lanes) {}
+      : Store(lanes), how_(how), rule_(rule), duals_(2 * lanes + 1, most_bytes), names_(rule.names), weights_(lanes) {
+    asked_.name_in(names_);
+  }
 
   std::vector<TopK>& tables() override { return tables_; }
   double* kept(std::size_t, std::uint32_t) override { return nullptr; }
@@ -26,6 +28,7 @@ class SoftThreshold final : public Store, public Duals {
   void rescale(double) override {}
 
   void ahead(const Row& row) override { asked_.ask(row, duals_); }
+  void stop() override { asked_.stop(); }
 
   void predict(const Row& row, double* sums, double /*prior*/) override {
     find(row);
@@ -67,6 +70,7 @@ class SoftThreshold final : public Store, public Duals {
 
   Duals* duals() override { return this; }
   DualTable& seen() override { return duals_; }
+  [[nodiscard]] SeenNames* names() override { return names_.kept() ? &names_ : nullptr; }
   [[nodiscard]] std::size_t saved() const override { return duals_.numbers(); }
   [[nodiscard]] std::vector<double> singles() const override { return {static_cast<double>(time_)}; }
   void resume(const std::vector<double>& singles) override { time_ = static_cast<std::uint64_t>(singles.at(0)); }
@@ -100,6 +104,7 @@ class SoftThreshold final : public Store, public Duals {
   BudgetRule rule_;
   std::uint64_t time_ = 0;
   DualTable duals_;  // (G or w, sum of squares) a lane, then when Ada-Fobos last moved it
+  SeenNames names_;
   std::vector<TopK> tables_;
   std::vector<double> weights_;
   AskedRow asked_;

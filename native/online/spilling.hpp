@@ -26,6 +26,7 @@ class Spilling final : public Store, public Duals {
   }
 
   void ahead(const Row& row) override { now_->ahead(row); }
+  void stop() override { now_->stop(); }
   void predict(const Row& row, double* sums, double prior) override { now_->predict(row, sums, prior); }
   void update(const Row& row, const Gradient& gradient, const Move& move, bool fresh) override {
     if (!spilled() && exact_->seen().size() + row.n > exact_->seen().most()) {
@@ -44,6 +45,7 @@ class Spilling final : public Store, public Duals {
 
   Duals* duals() override { return this; }
   DualTable& seen() override { return now_->seen(); }
+  [[nodiscard]] SeenNames* names() override { return spilled() ? nullptr : now_->names(); }
   [[nodiscard]] bool in_order() const override { return !spilled(); }
   [[nodiscard]] std::size_t saved() const override { return now_->saved(); }
   [[nodiscard]] std::vector<double> singles() const override {

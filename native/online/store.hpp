@@ -45,8 +45,10 @@ class Store {
 
   [[nodiscard]] std::size_t lanes() const { return lanes_; }
 
-  /// The row that comes after the next one to be predicted: whoever needs far memory may ask for it now.
+  /// The row that comes two after the next one to be predicted, or an empty one: whoever needs far memory may ask for it.
   virtual void ahead(const Row& /*row*/) {}
+  /// Rows that were told of do not come.
+  virtual void stop() {}
   /// Sum weight * value in every lane. `prior` is the Move's, for whoever makes weights only now.
   virtual void predict(const Row& row, double* sums, double prior) = 0;
   /// Move the weights against the gradient and truncate; `row` is the one predicted last, or any with

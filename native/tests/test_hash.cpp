@@ -77,7 +77,7 @@ TEST(buckets_are_even_and_signs_independent) {
     std::vector<int> count(width);
     std::vector<int> balance(width);
     for (std::uint64_t key = 0; key < keys; ++key) {
-      const auto [bucket, turn] = bucket_sign(thresher::mix_key(key), thresher::SpreadSeed(seed), width);
+      const auto [bucket, turn] = bucket_sign(thresher::mix_key(key), thresher::RowHash(seed), width);
       if (!CHECK(bucket < width) || !CHECK(turn == 0 || turn == 0x80000000U)) return;
       ++count[bucket];
       balance[bucket] += turn == 0 ? 1 : -1;
@@ -92,7 +92,7 @@ TEST(buckets_are_even_and_signs_independent) {
 
 TEST(bucket_ends) {
   for (std::uint64_t key = 0; key < 1000; ++key) {
-    CHECK_EQ(bucket_sign(thresher::mix_key(key), thresher::SpreadSeed(3), 1).bucket, 0U);
-    CHECK(bucket_sign(thresher::mix_key(key), thresher::SpreadSeed(3), 0xffffffffU).bucket < 0xffffffffU);
+    CHECK_EQ(bucket_sign(thresher::mix_key(key), thresher::RowHash(3), 1).bucket, 0U);
+    CHECK(bucket_sign(thresher::mix_key(key), thresher::RowHash(3), 0xffffffffU).bucket < 0xffffffffU);
   }
 }

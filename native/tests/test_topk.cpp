@@ -127,10 +127,7 @@ TEST(topk_is_lazy_by_its_share) {
   TopK table(2, 0, 0.5);
   table.offer(1, 4.0);
   table.offer(2, 9.0);
-  table.set(table.find(2), 6.5);  // fell by less than a third: the heap still thinks it is 9
-  CHECK_EQ(table.bound(table.find(2)), 9.0);
   table.set(table.find(2), 5.0);
-  CHECK_EQ(table.bound(table.find(2)), 5.0);
   CHECK_EQ(table.threshold(), 6.0);
   CHECK_EQ(table.offer(3, 5.9), TopK::none);  // stronger than 4, but not by half
   CHECK_EQ(table.offer(3, 6.0), TopK::none);  // a tie goes to the smaller key
@@ -138,32 +135,14 @@ TEST(topk_is_lazy_by_its_share) {
   CHECK_EQ(table.find(1), TopK::none);
 }
 
-TEST(topk_lazy_restored_goes_on_the_same) {
-  // Bounds are what a lazy table's future depends on beside its weights; slots and the heap's shape are not.
-  Random random(11);
-  for (int round = 0; round < 60; ++round) {
-    TopK first(8, 0, 0.25);
-    const auto step = [&](TopK& table, std::uint64_t key, double weight) {
-      const std::uint32_t slot = table.find(key);
-      if (slot != TopK::none) table.set(slot, weight);
-      else table.offer(key, weight);
-    };
-    for (int i = 0; i < 100; ++i) step(first, random.below(24), growing(random));
-    TopK second(8, 0, 0.25);
-    for (const std::uint32_t slot : first.ordered(8)) second.offer(first.key(slot), first.weight(slot), {}, first.count(slot));
-    for (const std::uint32_t slot : first.ordered(8)) second.set_bound(second.find(first.key(slot)), first.bound(slot));
-    for (int i = 0; i < 200; ++i) {
-      const std::uint64_t key = random.below(24);
-      const double weight = growing(random);
-      step(first, key, weight);
-      step(second, key, weight);
-      for (std::uint32_t slot = 0; slot < first.size(); ++slot) {
-        const std::uint32_t other = second.find(first.key(slot));
-        if (!CHECK(other != TopK::none)) return;
-        if (!CHECK_EQ(second.weight(other), first.weight(slot)) || !CHECK_EQ(second.bound(other), first.bound(slot))) return;
-      }
-    }
-  }
+TEST(topk_tells_the_exact_threshold) {
+  TopK table(2);
+  CHECK_EQ(table.exact_threshold(), -1.0);
+  table.offer(1, 4.0);
+  table.offer(2, -9.0);
+  table.set(table.find(1), 7.0);  // the heap still thinks it is 4
+  CHECK(table.threshold() <= 7.0);
+  CHECK_EQ(table.exact_threshold(), 7.0);
 }
 
 TEST(topk_scaled_is_the_table_of_scaled_weights) {

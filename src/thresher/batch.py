@@ -69,16 +69,20 @@ class Names:
         """The names of several batches one after the other."""
         if any(part.parents is not None for part in parts):
             return cls._concat_products(parts)
-        words: list[NDArray[np.uint64]] = []
+        words = np.empty(sum(len(part.words) for part in parts), np.uint64)
         numbers = {b"": 0}
-        start = 0
+        start = at = 0
         for part in parts:
             # Each part numbers its own prefixes; the same one gets one number, so that 20 bits stay enough.
             renumbered = np.array([numbers.setdefault(prefix, len(numbers)) for prefix in part.prefixes], np.uint64)
-            prefix = renumbered[part.words >> np.uint64(44)] << np.uint64(44)
-            words.append(((part.words & np.uint64((1 << 44) - 1)) + np.uint64(start)) | prefix)
+            moved = words[at : at + len(part.words)]
+            np.add(part.words, np.uint64(start), out=moved)
+            if not np.array_equal(renumbered, np.arange(len(renumbered))):
+                moved &= np.uint64((1 << 44) - 1)
+                moved |= renumbered[part.words >> np.uint64(44)] << np.uint64(44)
             start += len(part.text)
-        return cls(np.concatenate(words), np.concatenate([part.text for part in parts]), list(numbers))
+            at += len(moved)
+        return cls(words, np.concatenate([part.text for part in parts]), list(numbers))
 
     @classmethod
     def _concat_products(cls, parts: Sequence[Names]) -> Names:

@@ -20,7 +20,7 @@ from thresher.naming import find_names
 from thresher.online.engine import OnlineEngine
 from thresher.online.race import Race
 from thresher.online.run import OnlineRun, RunSettings
-from thresher.online.settings import BY_SOURCE, THRESHOLDED, OnlineSettings
+from thresher.online.settings import BUDGETED, BY_SOURCE, THRESHOLDED, OnlineSettings
 from thresher.selection import Selection
 from thresher.sources.combine import Weighted, balanced_weights
 from thresher.sources.interactions import Interactions
@@ -62,6 +62,8 @@ class Options:
     truncation: str = "adaptive"
     tune: bool = False
     groups: Any = None
+    keep_names: bool = True
+    refit_intercept: bool | None = None
 
     def settings(self, outputs: int = 1) -> OnlineSettings:
         """The engine's part of them, before the memory is planned."""
@@ -87,6 +89,7 @@ class Options:
             truncation=self.truncation,
             tune=self.tune,
             groups=None if self.groups is None else _groups(self.groups),
+            keep_names=self.keep_names,
         )
 
     @property
@@ -118,9 +121,11 @@ def make_run(
     products = Products.of(options.interactions)
     formed = products is not None or source.space.products is not None
     settings = options.settings(outputs)
+    if source.space.invertible:
+        settings = replace(settings, keep_names=False)  # keys say what features are called
     plan = plan_for(settings, options.memory, shuffle=options.mixes, products=formed)
     shape = (plan.sketch_rows, plan.sketch_width) if plan.sketch else None
-    settings = replace(settings, name_cap=plan.name_cap, sketch=shape, room=plan.seen)
+    settings = replace(settings, name_cap=plan.name_cap, sketch=shape, room=plan.seen, name_room=plan.names)
     if settings.groups is not None:
         _check_groups(settings, source.space, formed)
     source = source.limited(plan.limits)
@@ -131,6 +136,7 @@ def make_run(
     if after is not None:
         after.check_same(settings, source.space)
     how = RunSettings(
+        refit_intercept=not stream and _refits_intercept(options, source),
         passes=1 if stream else options.passes,
         shuffle=options.mixes and not stream,
         seed=options.seed,
@@ -143,6 +149,17 @@ def make_run(
     if after is not None:
         run.targets = after.targets
     return run
+
+
+def _refits_intercept(options: Options, source: Source) -> bool:
+    """Whether the intercept is fitted once more at the end: unasked, where the data is gone through several times."""
+    binary = get_loss(options.loss).task == "binary" and not options.multilabel
+    fits = options.intercept and binary and options.method in BUDGETED and source.rewindable
+    if options.refit_intercept and not fits:
+        raise SettingsError(
+            "refit_intercept is for budgeted methods with an intercept, two classes, and data that can be read again"
+        )
+    return fits and (options.passes > 1 if options.refit_intercept is None else options.refit_intercept)
 
 
 @dataclass(kw_only=True)
@@ -160,6 +177,7 @@ class Fitted:
     data: str
     fingerprint: str | None
     reading: dict[str, Any] | None = None
+    offset: float = 0.0  # of the intercept, fitted once more
     names: dict[int, bytes] = field(default_factory=dict)  # found by another look at the data
 
     @classmethod
@@ -177,6 +195,7 @@ class Fitted:
             data=run.source.describe(),
             fingerprint=run.source.fingerprint() if fingerprint else None,
             reading=run.source.reading(),
+            offset=run.offset,
         )
 
     def look_for_names(self, source: Source) -> None:
@@ -200,7 +219,7 @@ class Fitted:
         changed = {name for name in mine if mine[name] != other[name]} - {"seed"}
         if changed:
             # The sketch and the room for names follow from the others, and from the memory.
-            told = sorted(changed - {"sketch", "name_cap", "room"}) or ["memory or sketch"]
+            told = sorted(changed - {"sketch", "name_cap", "room", "name_room"}) or ["memory or sketch"]
             raise SettingsError(
                 f"{', '.join(told)} changed since learning began: fit anew, or set back what was changed"
             )
@@ -231,7 +250,7 @@ def make_selection(found: OnlineRun | Fitted) -> Selection:
         turn * selected.weights + 0.0,
         selected.bounds,
         selected.counts,
-        turn * selected.intercept + 0.0,
+        turn * (selected.intercept + fitted.offset) + 0.0,
         get_loss(engine.settings.loss),
         targets.classes,
         space,
@@ -246,6 +265,7 @@ def make_selection(found: OnlineRun | Fitted) -> Selection:
             **({"skipped_files": fitted.skipped_files} if fitted.skipped_files else {}),
             "progressive": engine.progressive(turned=turn < 0),
             "plan": fitted.plan.to_dict(),
+            **_seen(fitted.engine),
             **({"approximate": True} if engine.approximate else {}),
             **({"exact_steps": engine.spilled_at} if engine.spilled_at else {}),
             **({"groups": _group_names(engine)} if engine.settings.groups is not None else {}),
@@ -254,10 +274,20 @@ def make_selection(found: OnlineRun | Fitted) -> Selection:
     )
 
 
+def _seen(engine: OnlineEngine | Race) -> dict[str, Any]:
+    """What a budgeted method came to know besides what it kept: without ``memory`` that is on top of the plan."""
+    if not engine.settings.budgeted or engine.leader.approximate:
+        return {}
+    features, taken = engine.seen
+    return {"seen": {"features": features, "bytes": taken}}
+
+
 #: Words of 8 bytes for every kept feature: of those that wait to come in, and of the moments remembered.
 _BENCH, _MOMENTS = 16, 64
 #: Bytes that a feature costs which waits for its mini-batch: key, place, a name of usual length; then its gradients.
 _GATHERED = 112
+#: Bytes of a feature in a list of groups: 60 in the index at most, 20 in the list.
+_LISTED = 80
 
 
 def plan_for(
@@ -290,8 +320,17 @@ def plan_for(
         scores=MB if get_loss(settings.loss).task == "binary" else 0,
         products=products,
         seen=settings.budgeted and not settings.approximate and memory is not None,
+        names=(4 if settings.groups is None else 8) if settings.names_seen else 0,
+        groups=_listed_bytes(settings),
     )
     return make_plan(needs, DEFAULT_MEMORY if memory is None else memory, shuffle=shuffle)
+
+
+def _listed_bytes(settings: OnlineSettings) -> int:
+    """What a list of groups takes: an index from its keys to their groups, and the list itself as it is checked."""
+    if settings.groups is None or isinstance(settings.groups, str):
+        return 0
+    return _LISTED * len(settings.groups.keys)
 
 
 def _numbers(settings: OnlineSettings) -> int:

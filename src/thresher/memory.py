@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import sys
 from dataclasses import asdict, dataclass, replace
 
@@ -41,6 +42,10 @@ class Plan:
     seen : int
         What a budgeted method may know of every feature seen, or the sketch that ``b-arda`` goes over to then; 0 where
         it has no end, or the method no such.
+    names : int
+        The names of these features, at most; the same.
+    groups : int
+        Which feature is in which group, where that is listed.
     """
 
     memory: int
@@ -58,6 +63,8 @@ class Plan:
     sketch_width: int
     products: int = 0
     seen: int = 0
+    names: int = 0
+    groups: int = 0
 
     @property
     def limits(self) -> ReadLimits:
@@ -74,7 +81,10 @@ class Plan:
     @property
     def total(self) -> int:
         """What the parts come to, a decompressor at its largest apart."""
-        return self.table + self.sketch + self.scores + self.buffers + self.shuffle + self.products + self.seen
+        growing = self.seen + self.names
+        return (
+            self.table + self.sketch + self.scores + self.buffers + self.shuffle + self.products + self.groups + growing
+        )
 
     def to_dict(self) -> dict[str, int]:
         """For files and reports."""
@@ -83,6 +93,7 @@ class Plan:
 
 #: The widest sketch that is planned unasked: more seldom pays.
 _WIDEST = 1 << 24
+_PAGE_SIZE = mmap.PAGESIZE
 #: Batches alive at once at most: one being parsed, two waiting, one being learned, one on its way back.
 _BATCHES = 5
 #: Bytes that a feature in the shuffle buffer costs: key and value (12), name and text (40), twice while the buffer is
@@ -110,6 +121,10 @@ class Needs:
         Whether products of features are formed, which take a quarter.
     seen : bool
         Whether what is known of every feature seen is to stay inside the memory: it gets three quarters of the rest.
+    names : int
+        One part in so many of that is for the names of these features; 0 where they are not kept.
+    groups : int
+        Bytes of the list of groups.
     """
 
     k: int
@@ -121,6 +136,8 @@ class Needs:
     scores: int = 0
     products: bool = False
     seen: bool = False
+    names: int = 0
+    groups: int = 0
 
     def table(self, name_cap: int) -> int:
         """Bytes of all tables, with names of up to ``name_cap`` bytes."""
@@ -135,13 +152,15 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
     """
     allowed = parse_size(memory)
     k, sketch = needs.k, needs.sketch
-    block = max(16 << 10, min(MB, 1 << ((allowed // 128).bit_length() - 1 if allowed >= 128 else 0)))
+    # Where rows are mixed, what is learned from are not the blocks; where they are not, small ones cost time.
+    share = allowed // (128 if shuffle or needs.products else 64)
+    block = max(16 << 10, min(MB, 1 << max(0, share.bit_length() - 1)))
     # A batch of a full block: its text, keys and names of 8 bytes each, values of 4, all rounded up to 2^n.
     buffers = _BATCHES * (block * 7 // 2 + block // 4)
     for_shuffle = allowed // 4 if shuffle else 0
     for_products = allowed // PLAN_SHARE if needs.products else 0
     wanted = 0 if sketch is None else needs.cell * sketch[0] * sketch[1]
-    room = allowed - buffers - for_shuffle - for_products - (64 << 10) - wanted - needs.scores
+    room = allowed - buffers - for_shuffle - for_products - (64 << 10) - wanted - needs.scores - needs.groups
     # Names are cut before a sketch that is to be planned gets fewer than four cells a feature.
     least = 0 if sketch is not None else 2 * 4 * k * needs.cell * needs.sketch_rows
     name_cap = 256
@@ -150,10 +169,11 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
     table = needs.table(name_cap)
     if table > room:
         # With a quarter for shuffling and an eighth or so for buffers, this leaves the table its room.
-        advised = (table + wanted + needs.scores + MB) * (4 if needs.products else 2)
+        advised = (table + wanted + needs.scores + needs.groups + MB) * (4 if needs.products else 2)
         raise SettingsError(
             f"k = {k} does not fit into memory = {show_size(allowed)}: its table alone takes {show_size(table)}"
-            f"{f', its sketch {show_size(wanted)}' if wanted else ''}. "
+            f"{f', its sketch {show_size(wanted)}' if wanted else ''}"
+            f"{f', the list of groups {show_size(needs.groups)}' if needs.groups else ''}. "
             f"Give about {show_size(advised)}, or ask for a smaller k{' or sketch' if wanted else ''}."
         )
     if sketch is None and needs.sketch_rows:
@@ -168,8 +188,11 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
     rows, width = sketch or (0, 0)
     seen = (room - table) // 4 * 3 if needs.seen else 0
     room -= seen
+    names = seen // needs.names if needs.names else 0
     return Plan(
-        seen=seen,
+        seen=seen - names,
+        names=names,
+        groups=needs.groups,
         memory=allowed,
         table=table,
         sketch=needs.cell * rows * width,
@@ -189,7 +212,11 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
 
 def resident() -> int:
     """The memory this process holds now, in bytes; where the system does not say, the most it ever held."""
-    return _from_proc("VmRSS") or peak_resident()
+    try:
+        with open("/proc/self/statm", "rb") as file:  # asked after every batch; the other file takes six times as long
+            return int(file.read().split()[1]) * _PAGE_SIZE
+    except OSError:
+        return peak_resident()
 
 
 def peak_resident() -> int:

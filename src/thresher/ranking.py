@@ -63,6 +63,16 @@ def bins_of(margins: NDArray[np.float64]) -> NDArray[np.int64]:
     return bins
 
 
+def margins_of(bins: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The middle of each bin."""
+    position = np.abs(bins - _CENTRE)
+    exponent = np.searchsorted(_FIRST, position, side="right") - 1
+    code = (exponent << 23) + ((position - _FIRST[exponent]) << _SHIFT[exponent])
+    code += np.where(exponent > 0, (1 << _SHIFT[exponent]) >> 1, 0)
+    middle: NDArray[np.float64] = code.astype(np.uint32).view(np.float32).astype(np.float64)
+    return np.where(bins < _CENTRE, -middle, middle)
+
+
 class Ranking:
     """The weight of negatives and positives in each bin of margins; at most 1 MB, whatever the rows.
 
@@ -99,6 +109,11 @@ class Ranking:
             average += float((p / positives * precision).sum())
             found, false = float(hits[-1]), float(misses[-1])
         return {"auc": min(auc, 1.0), "average_precision": min(average, 1.0)}
+
+    def taken(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """The bins that hold anything: their margins, the weight of negatives and that of positives."""
+        bins = np.flatnonzero(self._weights.any(axis=0))
+        return margins_of(bins), self._weights[0, bins], self._weights[1, bins]
 
     def auc_error(self) -> float:
         """How far the AUC may be from that of the margins as they were: half the pairs that share a bin."""

@@ -121,8 +121,10 @@ def select(
     settings
         The method's own settings. Of mission, its rivals and the budgeted methods ``step``, ``sketch``, ``active``,
         ``passes``, ``minibatch``, ``shuffle``, ``l2``, ``decay``, ``lazy``, ``eta``, ``lam``, ``delta``,
-        ``truncation``, ``tune``, ``groups``: see `thresher.online.settings.OnlineSettings` (``shuffle``: mix the rows,
-        those in memory all, those of files through a buffer; unasked it does).
+        ``truncation``, ``tune``, ``groups``, ``keep_names``: see `thresher.online.settings.OnlineSettings`
+        (``shuffle``: mix the rows, those in memory all, those of files through a buffer; unasked it does);
+        ``refit_intercept``: with two classes and a budget, read the data once more at the end, for the intercept
+        (unasked where there are several passes).
         Of fgm `thresher.working_set.settings.FGMSettings`; of sparse-rf
         `thresher.working_set.rf_settings.SparseRFSettings`; of os and its rivals
         `thresher.working_set.substitution_settings.SubstitutionSettings`. These three also take ``threads`` (0 is all

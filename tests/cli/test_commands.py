@@ -20,7 +20,8 @@ from typer.testing import CliRunner, Result
 
 import thresher as th
 from tests.streams import planted, planted_outputs, write_libsvm, write_vw
-from thresher.cli.main import app
+from thresher.cli.main import make_app
+from thresher.report.table import print_selection
 
 X, Y = planted(rows=1500)
 GROUPS = [("column-3", "column-77"), ("column-1", "column-2", "column-3")]
@@ -28,7 +29,7 @@ COMMANDS = ("select", "predict", "inspect", "plan", "convert", "locate", "demo")
 
 
 def run(*args: object) -> Result:
-    return CliRunner().invoke(app, [str(arg) for arg in args])
+    return CliRunner().invoke(make_app(), [str(arg) for arg in args])
 
 
 def program(*args: object, **options: object) -> subprocess.CompletedProcess[str]:
@@ -60,6 +61,20 @@ def test_the_program_itself() -> None:
     assert program("--version").stdout.strip() == f"thresher {th.__version__}"
     assert all(command in program("--help").stdout for command in COMMANDS)
     assert program().returncode == 2
+
+
+def test_a_terminal_shows_what_a_file_gets(
+    thr: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = th.load(thr)
+    print_selection(model, top=7)
+    plain = capsys.readouterr().out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "200")
+    print_selection(model, top=7)
+    styled = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    assert [line.split() for line in styled.splitlines()] == [line.split() for line in plain.splitlines()]
+    assert "… and 23 more" in plain
 
 
 def test_select_ends_with_the_named_features_and_the_facts(vw: Path, tmp_path: Path) -> None:

@@ -9,13 +9,13 @@ from typer.testing import CliRunner, Result
 
 import thresher as th
 from tests.streams import planted, write_libsvm, write_vw
-from thresher.cli.main import app
+from thresher.cli.main import make_app
 
 X, Y = planted(rows=1500)
 
 
 def run(*args: object) -> Result:
-    return CliRunner().invoke(app, [str(arg) for arg in args])
+    return CliRunner().invoke(make_app(), [str(arg) for arg in args])
 
 
 @pytest.mark.parametrize("write", [write_vw, write_libsvm])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from thresher.cli.main import app
+from thresher.cli.main import make_app
 
 RNG = np.random.default_rng(0)
 RUNNER = CliRunner()
@@ -28,26 +28,40 @@ def rows(tmp_path: Path) -> Path:
 def test_select_predict_inspect(rows: Path, tmp_path: Path) -> None:
     model = tmp_path / "model.thr"
     options = ["--method", "sparse-rf", "--kernel", "gaussian", "--gamma", "1", "--lam", "1", "--rounds", "5"]
-    done = RUNNER.invoke(app, ["select", str(rows), *options, "--draws", "30", "--test", str(rows), "-o", str(model)])
+    done = RUNNER.invoke(
+        make_app(), ["select", str(rows), *options, "--draws", "30", "--test", str(rows), "-o", str(model)]
+    )
     assert done.exit_code == 0, done.output
     assert "cos(" in done.output
     assert "None" not in done.output
-    predicted = RUNNER.invoke(app, ["predict", str(model), str(rows)])
+    predicted = RUNNER.invoke(make_app(), ["predict", str(model), str(rows)])
     labels = [line.split()[0] for line in rows.read_text().splitlines()]
     assert np.mean([a == b for a, b in zip(predicted.stdout.split(), labels, strict=True)]) > 0.95
-    shown = RUNNER.invoke(app, ["inspect", str(model), "--format", "json"])
+    shown = RUNNER.invoke(make_app(), ["inspect", str(model), "--format", "json"])
     assert json.loads(shown.stdout)["space"]["kernel"] == "gaussian"
-    fewer = RUNNER.invoke(app, ["select", str(rows), *options, "-k", "7", "-o", str(model)])
+    fewer = RUNNER.invoke(make_app(), ["select", str(rows), *options, "-k", "7", "-o", str(model)])
     assert fewer.exit_code == 0, fewer.output
-    table = RUNNER.invoke(app, ["inspect", str(model), "--format", "tsv"])
+    table = RUNNER.invoke(make_app(), ["inspect", str(model), "--format", "tsv"])
     assert 1 < len(table.stdout.splitlines()) <= 8
 
 
+def test_where_the_memory_would_go(rows: Path) -> None:
+    planned = RUNNER.invoke(make_app(), ["plan", str(rows), "--method", "sparse-rf"])
+    assert planned.exit_code == 0, planned.output
+    assert "4 bytes for each row and function" in planned.output
+    planned = RUNNER.invoke(
+        make_app(), ["plan", str(rows), "--method", "sparse-rf", "--draws", "20", "--memory", "8MB"]
+    )
+    assert planned.exit_code == 0, planned.output
+    for part in ("rows", "making", "products", "inputs", "columns", "20 at a time", "8.0 MB"):
+        assert part in planned.output
+    for bad in (["--method", "sparse-rf", "--B", "3"], ["--method", "fgm", "-k", "3", "--draws", "3"], []):
+        assert RUNNER.invoke(make_app(), ["plan", str(rows), *bad]).exit_code == 2
+
+
 def test_a_path_with_a_validation(rows: Path) -> None:
-    planned = RUNNER.invoke(app, ["plan", str(rows), "-k", "5", "--method", "sparse-rf"])
-    assert planned.exit_code == 2
     path = ["--lam", "30,3,0.3", "--validation", str(rows), "--rounds", "2"]
-    done = RUNNER.invoke(app, ["select", str(rows), "--method", "sparse-rf", *path])
+    done = RUNNER.invoke(make_app(), ["select", str(rows), "--method", "sparse-rf", *path])
     assert done.exit_code == 0, done.output
     for bad in (["--lam", "a"], ["--gamma", "0"], ["--kernel", "x"], ["--lam", "3,1"], ["--draws", "0"]):
-        assert RUNNER.invoke(app, ["select", str(rows), "--method", "sparse-rf", *bad]).exit_code == 2
+        assert RUNNER.invoke(make_app(), ["select", str(rows), "--method", "sparse-rf", *bad]).exit_code == 2

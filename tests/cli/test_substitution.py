@@ -11,13 +11,13 @@ from typer.testing import CliRunner, Result
 import thresher as th
 from tests.streams import planted, write_libsvm
 from tests.working_set.test_substitution import data
-from thresher.cli.main import app
+from thresher.cli.main import make_app
 
 X, Y = planted(rows=800)
 
 
 def run(*args: object) -> Result:
-    return CliRunner().invoke(app, [str(arg) for arg in args])
+    return CliRunner().invoke(make_app(), [str(arg) for arg in args])
 
 
 def test_over_rows(tmp_path: Path) -> None:

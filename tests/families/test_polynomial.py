@@ -251,7 +251,7 @@ def test_streamed_is_in_memory_to_the_bit(tmp_path: Any, classes: int) -> None:
     for family in (th.Polynomial(2), th.Polynomial(2, prune=False), th.Polynomial(3), product):
         whole = th.select(path, family=family, **settings)
         assert whole.provenance["plan"]["columns"] > 60_000
-        memory = "250KB" if classes == 2 else "500KB"
+        memory = "270KB" if classes == 2 else "500KB"
         again = th.select(path, family=family, memory=memory, batch_rows=17, threads=1, **settings)
         assert same_model(again, whole)
 

@@ -39,7 +39,7 @@ def weights_of(loop, d, lanes, method):
     w = np.zeros((lanes, d))
     if method in TABLED:
         for t in range(loop.tables):
-            keys, _, _, _, kept, _ = loop.table(t, 10**6)
+            keys, _, _, _, kept = loop.table(t, 10**6)
             kept = kept.reshape(len(keys), loop.kept_size)
             at = ((keys - np.uint64(13)) // np.uint64(7919)).astype(int)
             lane = slice(None) if loop.tables == 1 else slice(t, t + 1)

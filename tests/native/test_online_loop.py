@@ -32,12 +32,9 @@ def twin_state(twin: OnlineLoop) -> dict:
     }
 
 
-def same(loop, twin, lazy: bool) -> None:
-    """Everything is equal; bounds in the heap are promised of lazy tables only."""
+def same(loop, twin) -> None:
+    """Everything is equal."""
     mine, theirs = state(loop), twin_state(twin)
-    if not lazy:
-        for both in (mine, theirs):
-            both["tables"] = [table[:-1] for table in both["tables"]]
     for name in theirs:
         assert mine[name] == theirs[name], name
 
@@ -52,14 +49,14 @@ def test_twin(problem):
         done, margins = batch.learn(loop, i, i + 1)
         expected, learned = batch.learn_slowly(twin, i)
         assert (bool(done), margins.tolist()) == (learned, expected)
-        same(loop, twin, chosen["lazy"] > 0)
+        same(loop, twin)
         assert (loop.intercepts, loop.prior) == (twin.intercepts(), twin.step.prior())
         assert loop.unit == twin.shrink * twin.step.unit()
         if not learned:
             return
     loop.flush()
     twin.flush()
-    same(loop, twin, chosen["lazy"] > 0)
+    same(loop, twin)
     predicted = loop.predict(batch.indptr, batch.keys, batch.values)
     assert predicted.tolist() == [m for row in batch.rows for m in twin.predict(*row)]
 
@@ -134,7 +131,7 @@ def test_adaptive_steps_by_hand():
     """One feature of value 2, squared loss, target 3: z = 6, H = 36, prior 100 * 36 / 1, unit 3 * sqrt(1 / 4)."""
     loop = _native.OnlineLoop(**PLAIN | {"rule": "adaptive", "rate": 1.0, "intercept": False})
     Batch([([8], [2.0])], [[3.0]]).learn(loop, 0, 1)
-    _, (rank,), _, _, kept, _ = loop.table(0, 9)
+    _, (rank,), _, _, kept = loop.table(0, 9)
     assert kept.tolist() == [1 / np.sqrt(3636), 36.0, 6.0]
     assert (rank, loop.unit, loop.prior) == (6 / np.sqrt(3636), 1.5, 3600.0)
 
@@ -273,13 +270,12 @@ def test_saved_tables_that_do_not_fit():
         np.ones(2, dtype=np.uint64),
         [b"", b""],
         np.ones(6),
-        np.ones(2),
     )
     with pytest.raises(ValueError, match="does not fit"):
         _native.OnlineLoop(**PLAIN | {"k": 1}).restore_table(0, *saved)
     loop = _native.OnlineLoop(**PLAIN)
     with pytest.raises(ValueError, match="does not fit"):
-        loop.restore_table(0, *saved[:4], np.ones(5), saved[5])
+        loop.restore_table(0, *saved[:4], np.ones(5))
     loop.restore_table(0, *saved)
     with pytest.raises(ValueError, match="does not fit"):
         loop.restore_table(0, *saved)

@@ -151,6 +151,9 @@ def test_lambda_is_found_by_the_count_wanted() -> None:
         found = th.select(x, y, k=20, method=method, loss="squared_hinge", passes=3)
         assert 5 <= len(found) <= 20
         assert found.settings["lam"] > 0
+        raw = th.select(1000 * x, y, k=20, method=method, loss="squared_hinge", passes=3)
+        assert 5 <= len(raw) <= 20
+        assert found.settings["lam"] < raw.settings["lam"] < 1e6
 
 
 def test_tuning_is_never_needed_twice() -> None:
@@ -174,11 +177,12 @@ def test_a_race_that_does_not_fit_is_refused() -> None:
 
 
 @pytest.mark.parametrize("method", ["b-arda", "l1-arda", "ofs"])
-def test_features_are_named_by_another_look(method: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("keep", [True, False])
+def test_features_are_named_during_the_pass_or_by_another_look(method: str, keep: bool, tmp_path: Path) -> None:
     x, y = planted(rows=800, width=100, support=(3, 77))
     path = write_vw(tmp_path / "rows.vw", x, y)
     lam = {"lam": 0.01} if method == "l1-arda" else {}
-    found = th.select(path, k=10, method=method, loss="squared_hinge", **lam)
+    found = th.select(path, k=10, method=method, loss="squared_hinge", keep_names=keep, **lam)
     assert 0 < len(found) <= 10
     assert found.named == len(found)
     assert all(name.startswith("column-") for name in found.names)

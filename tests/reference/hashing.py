@@ -31,6 +31,8 @@ def hash_key(key: int, seed: int) -> int:
 
 
 def bucket_sign(key: int, seed: int, width: int) -> tuple[int, float]:
-    """The bucket from the upper 32 bits of the hash, the sign from its lowest."""
-    h = fold_multiply(hash_key(key, 0) ^ fold_multiply(seed ^ SALT[0], SALT[3]), SALT[1])
-    return (h >> 32) * width // 2**32, 1.0 if h % 2 else -1.0
+    """A multilinear hash of the mixed key: the bucket from its upper 32 bits, the sign from the one below."""
+    mixed = hash_key(key, 0)
+    start, low, high = (hash_key(i, seed) for i in range(3))
+    h = (start + low * (mixed % 2**32) + high * (mixed >> 32)) & WORD
+    return (h >> 32) * width // 2**32, -1.0 if h >> 31 & 1 else 1.0

@@ -37,6 +37,9 @@ class Forgotten:
 
     put = add
 
+    def draw(self):
+        """Nothing is random."""
+
     def scale(self, factor):
         """Nothing changes."""
 
@@ -97,24 +100,43 @@ class Store:
             for key, state in kept.items():
                 state.sums = [z * factor for z in state.sums]
                 table.entries[key].weight *= factor
-                table.entries[key].bound *= factor
 
 
 class Exact(Store):
     """Kept features have exact sums; one that comes brings its estimate, one that leaves is written back."""
 
     def update(self, keys, names, gradients, rate, prior):
-        """Kept features move first, then the others compete with where those went."""
+        """Kept features move first, then those too weak to be kept, then the others compete one by one."""
         for t in range(len(self.tables)):
             were_kept = [key in self.kept[t] for key in keys]
             for key, gradient, kept in zip(keys, gradients, were_kept, strict=True):
                 if kept:
                     self.move_kept(t, key, gradient, rate, prior)
+            threshold, strong = max(self.tables[t].to_beat(), 0.0), []
             for key, name, gradient, kept in zip(keys, names, gradients, were_kept, strict=True):
-                if key in self.kept[t] and not kept:  # stands twice in the row, and has just come in
+                mine = [gradient[c] for c in self.lanes_of(t)]
+                if not kept and not self.was_weak(t, key, mine, rate, prior, threshold):
+                    strong.append((key, name, gradient, mine))
+            for key, name, gradient, mine in strong:
+                if key in self.kept[t]:  # stands twice in the row, and has just come in
                     self.move_kept(t, key, gradient, rate, prior)
-                elif not kept:
-                    self.move_other(t, key, name, [gradient[c] for c in self.lanes_of(t)], rate, prior)
+                else:
+                    self.move_other(t, key, name, mine, rate, prior)
+
+    def was_weak(self, t, key, gradient, rate, prior, threshold):
+        """Whether a feature had no chance, so that its gradient went into the sketch (unless it is zero)."""
+        estimates, energy = self.sketch.query(key, t * self.group, self.group, prior)
+        gathered = squares = 0.0
+        moves = [-rate * g for g in gradient]
+        for g, estimate, move in zip(gradient, estimates, moves, strict=True):
+            gathered += g * g
+            squares += (estimate + move) * (estimate + move)
+        noise = (energy + gathered) + prior if self.adaptive else 1.0
+        if gathered == 0 or squares > threshold * threshold * (1.0 - 1e-12) * noise:
+            self.sketch.draw()  # as if it had been added
+            return gathered == 0
+        self.sketch.add(key, moves, gathered, t * self.group)
+        return True
 
     def move_kept(self, t, key, gradient, rate, prior):
         """A step of a feature that has its own sums."""
@@ -414,8 +436,8 @@ class OnlineLoop:
                 self.bias[c] -= rate * slope
 
     def table(self, t):
-        """(keys, ranks, counts, names, kept, bounds) of a table, strongest first."""
+        """(keys, ranks, counts, names, kept) of a table, strongest first."""
         table = self.store.tables[t]
         kept = [self.store.kept[t][key] for key in table.ordered()]
         flat = [number for state in kept for number in (state.inverse, state.energy, *state.sums)]
-        return (*table.rows(len(table)), flat, [table.entries[key].bound for key in table.ordered()])
+        return (*table.rows(len(table)), flat)

@@ -40,6 +40,9 @@ class CountSketch(Hashed):
         self.cells = np.zeros((rows, width, lanes), np.float32)
         self.factor = 1.0
 
+    def draw(self) -> None:
+        """Nothing here is random."""
+
     def add(self, key: int, deltas: list[float], energy: float = 0.0, first: int = 0) -> None:
         """Add to the lanes from ``first`` on of one entry of the vector."""
         with np.errstate(all="ignore"):

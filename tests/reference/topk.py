@@ -10,19 +10,17 @@ def cut(name: bytes, cap: int) -> bytes:
 
 @dataclass
 class Entry:
-    """What is kept of a feature; ``bound`` is what a lazy table takes its magnitude to be."""
+    """What is kept of a feature."""
 
     weight: float
     count: int
     name: bytes
-    bound: float = 0.0
 
 
 class TopK:
     """The k entries of largest ``|weight|``; of two that are equal, the smaller key is the stronger.
 
-    A table with ``lazy`` > 0 looks at a weight again only after it fell by that share, or when it is thought to
-    be the smallest; and a newcomer must beat the smallest by that share.
+    Of a table with ``lazy`` > 0 a newcomer must beat the smallest by that share.
     """
 
     def __init__(self, k: int, name_cap: int = 256, lazy: float = 0.0):
@@ -52,40 +50,24 @@ class TopK:
             entry = self.entries[key]
             entry.weight = weight
             entry.count += 1
-            if abs(weight) * (1 + self.lazy) < entry.bound:
-                entry.bound = abs(weight)
             return True
-        entry = Entry(weight, 1, cut(name, self.name_cap), abs(weight))
         if len(self.entries) == self.k:
-            self.left = self.loser_to_lazily(key, entry) if self.lazy else self.loser_to(key, entry)
-            if self.left is None:
+            smallest, to_beat = self.smallest(), self.to_beat()
+            if abs(weight) < to_beat or (abs(weight) == to_beat and key > smallest):
                 return False
-            del self.entries[self.left]
-        self.entries[key] = entry
+            self.left = smallest
+            del self.entries[smallest]
+        self.entries[key] = Entry(weight, 1, cut(name, self.name_cap))
         return True
 
-    def loser_to(self, key: int, entry: Entry) -> int | None:
-        """Who leaves an exact table for a newcomer, if anybody."""
-        last = max([*self.entries, key], key=lambda k: (-abs((self.entries | {key: entry})[k].weight), k))
-        return None if last == key else last
+    def smallest(self) -> int:
+        """Who would have to leave: of equal ones the largest key."""
+        return min(self.entries, key=lambda key: (abs(self.entries[key].weight), -key))
 
-    def loser_to_lazily(self, key: int, entry: Entry) -> int | None:
-        """The same by bounds: only who is thought to be the smallest is looked at, until one is what it seemed."""
-        share = 1 + self.lazy
-        smallest = self.thought_smallest()
-        if abs(entry.weight) < self.entries[smallest].bound * share:
-            return None
-        while self.entries[smallest].bound != abs(self.entries[smallest].weight):
-            self.entries[smallest].bound = abs(self.entries[smallest].weight)
-            smallest = self.thought_smallest()
-        to_beat = self.entries[smallest].bound * share
-        if abs(entry.weight) < to_beat or (abs(entry.weight) == to_beat and key > smallest):
-            return None
-        return smallest
-
-    def thought_smallest(self) -> int:
-        """The key of the smallest bound; of equal ones the largest."""
-        return min(self.entries, key=lambda key: (self.entries[key].bound, -key))
+    def to_beat(self) -> float:
+        """What a newcomer needs; less than nothing while there is room."""
+        full = len(self.entries) == self.k
+        return abs(self.entries[self.smallest()].weight) * (1 + self.lazy) if full else -1.0
 
     def ordered(self) -> list[int]:
         """Keys, the strongest first."""

@@ -58,7 +58,7 @@ def _online(
     ] = None,
     lazy: Annotated[
         float | None,
-        typer.Option(help="Reorder the table only for changes of this share; 0 is exact.", rich_help_panel=_ONLINE),
+        typer.Option(help="By what share a newcomer must beat the weakest kept; 0 is exact.", rich_help_panel=_ONLINE),
     ] = None,
 ) -> None:
     """Their names are those of `thresher.online.settings.OnlineSettings`."""
@@ -84,6 +84,23 @@ def _budgeted(
             help="b-arda, b-amd: keep whole groups, which k then counts: source (namespaces, columns), or a file with "
             "the indices of a group on each line.",
             metavar="source|PATH",
+            rich_help_panel=_BUDGET,
+        ),
+    ] = None,
+    keep_names: Annotated[
+        bool | None,
+        typer.Option(
+            "--keep-names/--no-keep-names",
+            help="b-arda, l1-arda, ada-fobos, groups: keep the names of all features seen (unasked they are), or look "
+            "for those selected by another reading.",
+            rich_help_panel=_BUDGET,
+        ),
+    ] = None,
+    refit_intercept: Annotated[
+        bool | None,
+        typer.Option(
+            "--refit-intercept/--no-refit-intercept",
+            help="Two classes: read the data once more at the end, for the intercept; unasked with several passes.",
             rich_help_panel=_BUDGET,
         ),
     ] = None,

@@ -62,6 +62,12 @@ class BudgetedClassifier(Budgeted, OnlineClassifier):
     groups : Groups, sequence, array, path or "source", optional
         Of ``b-arda`` and ``b-amd``: features that are kept or left together; ``k`` then counts groups. See
         `thresher.select`.
+    keep_names : bool
+        Where features have names: keep those of all features seen, so that one pass names everything. Otherwise names
+        that are missing are found by another look at the data.
+    refit_intercept : bool, optional
+        Of two classes: go through the data once more in `fit`, for the intercept; unasked where there are several
+        passes.
     per_class : bool
         With several classes, k features for each rather than k for all of them together.
     class_weight : dict or "balanced", optional
@@ -118,6 +124,8 @@ class BudgetedClassifier(Budgeted, OnlineClassifier):
         intercept: bool = True,
         truncation: str = "adaptive",
         groups: Any = None,
+        keep_names: bool = True,
+        refit_intercept: bool | None = None,
         per_class: bool = False,
         class_weight: Mapping[Any, float] | str | None = None,
     ) -> None:
@@ -136,6 +144,8 @@ class BudgetedClassifier(Budgeted, OnlineClassifier):
         self.intercept = intercept
         self.truncation = truncation
         self.groups = groups
+        self.keep_names = keep_names
+        self.refit_intercept = refit_intercept
         self.per_class = per_class
         self.class_weight = class_weight
 
@@ -177,6 +187,9 @@ class BudgetedRegressor(Budgeted, OnlineRegressor):
     groups : Groups, sequence, array, path or "source", optional
         Of ``b-arda`` and ``b-amd``: features that are kept or left together; ``k`` then counts groups. See
         `thresher.select`.
+    keep_names : bool
+        Where features have names: keep those of all features seen, so that one pass names everything. Otherwise names
+        that are missing are found by another look at the data.
 
     Attributes
     ----------
@@ -221,6 +234,7 @@ class BudgetedRegressor(Budgeted, OnlineRegressor):
         intercept: bool = True,
         truncation: str = "adaptive",
         groups: Any = None,
+        keep_names: bool = True,
     ) -> None:
         self.k = k
         self.method = method
@@ -237,3 +251,4 @@ class BudgetedRegressor(Budgeted, OnlineRegressor):
         self.intercept = intercept
         self.truncation = truncation
         self.groups = groups
+        self.keep_names = keep_names

@@ -46,7 +46,7 @@ class MissionClassifier(OnlineClassifier):
     intercept : bool
         Learn a constant too.
     l2, decay, lazy : float
-        Decay of all weights, decay of those not kept, and how lazily the table reorders.
+        Decay of all weights, decay of those not kept, and by what share a newcomer must beat the weakest.
     per_class : bool
         With several classes, k features for each rather than k by the norm across all.
     class_weight : dict or "balanced", optional

@@ -56,7 +56,7 @@ class StoredColumns(Family):
         self.rows = store.rows
         self.total = float(store.rows) if total is None else total
         self.weights = None if weights is None or (weights == 1).all() else np.ascontiguousarray(weights)
-        self.bytes = store.bytes if isinstance(store, _native.ColumnStore) else 0
+        self.bytes = store.most_bytes if isinstance(store, _native.ColumnStore) else 0
         self._unchecked = None if isinstance(store, _native.ColumnStore) else source
 
     def top(self, residuals: Floats, most: int) -> list[Proposal]:

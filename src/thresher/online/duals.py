@@ -61,7 +61,14 @@ def dual_arrays(loop: _native.OnlineLoop) -> dict[str, NDArray[Any]]:
     """Everything of every feature seen, for a checkpoint."""
     keys, counts, numbers, singles = _native.dual_state(loop)
     times, sizes, kept, distance, following = _native.dual_history(loop)
+    offsets, text = _native.dual_names(loop)
+    groups, (group_offsets, group_text) = _native.dual_groups(loop)
     return {
+        "dual_name_offsets": offsets,
+        "dual_name_text": text,
+        "group_keys": groups,
+        "group_name_offsets": group_offsets,
+        "group_name_text": group_text,
         "dual_keys": keys,
         "dual_counts": counts,
         "dual_numbers": numbers,
@@ -75,7 +82,14 @@ def dual_arrays(loop: _native.OnlineLoop) -> dict[str, NDArray[Any]]:
 
 def restore_dual_arrays(loop: _native.OnlineLoop, state: dict[str, NDArray[Any]]) -> None:
     """The reverse of `dual_arrays`; the tables have been put back before."""
+    _native.restore_groups(loop, np.ascontiguousarray(state["group_keys"]), _packed(state, "group"))
     known, counts, numbers = (np.ascontiguousarray(state[f"dual_{name}"]) for name in ("keys", "counts", "numbers"))
-    _native.restore_duals(loop, known, counts, numbers, state["dual_singles"].tolist())
+    _native.restore_duals(loop, known, counts, numbers, state["dual_singles"].tolist(), _packed(state, "dual"))
     times, sizes, keys = (np.ascontiguousarray(state[f"history_{name}"]) for name in ("times", "sizes", "keys"))
     _native.restore_history(loop, times, sizes, keys, *state["history_clock"].tolist())
+
+
+def _packed(state: dict[str, NDArray[Any]], whose: str) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Names as they were saved."""
+    offsets, text = (np.ascontiguousarray(state[f"{whose}_name_{part}"]) for part in ("offsets", "text"))
+    return offsets, text

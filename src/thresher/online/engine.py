@@ -69,6 +69,8 @@ class OnlineEngine:
             naive=settings.truncation == "naive",
             factor=settings.loss_factor,
             most_bytes=settings.room,
+            keep_names=settings.names_seen,
+            most_name_bytes=settings.name_room,
             groups=settings.native_groups,
         )
 
@@ -127,11 +129,7 @@ class OnlineEngine:
                 None if names is None else names.parents,
             )
         except OverflowError:
-            raise SettingsError(
-                f"{self.settings.method} keeps what it knows of every feature seen, and after {self.rows} rows that no "
-                f"longer fits into the {self.settings.room} bytes that the memory leaves for it. Give more memory, "
-                "leave memory out, or choose what does not grow: mission, or b-arda, which goes over to a sketch."
-            ) from None
+            raise SettingsError(_full(self.settings, self.rows)) from None
         if spilled != self.spilled_at:
             log.warning(
                 "after %d steps the features seen no longer fit into the %d bytes that the memory leaves for them: "
@@ -181,10 +179,10 @@ class OnlineEngine:
             return buckets(self.sketch, self.settings.outputs, self._loop)
         unit, lanes = self._loop.unit, self.settings.outputs
         intercept = np.array(self._loop.intercepts)
-        if self.settings.groups is not None:
-            return strongest(*_native.dual_weights(self._loop), unit, intercept, None)
-        if self.settings.method in THRESHOLDED:
-            return strongest(*_native.dual_weights(self._loop), unit, intercept, limit)
+        if self.settings.groups is not None or self.settings.method in THRESHOLDED:
+            every = None if self.settings.groups is not None else limit
+            found = strongest(*_native.dual_weights(self._loop), unit, intercept, every)
+            return found._replace(names=_native.names_of(self._loop, found.keys))
         tables = self.kept(self.settings.k if self.settings.budgeted else limit)
         if len(tables) == 1:
             table = tables[0]
@@ -312,6 +310,20 @@ class OnlineEngine:
 def thawed_engine(settings: OnlineSettings, frozen: dict[str, Any]) -> OnlineEngine:
     """An engine from what was pickled of it."""
     return OnlineEngine.from_state(settings, thaw(frozen))
+
+
+def _full(settings: OnlineSettings, rows: int) -> str:
+    """What to say when the features seen do not fit."""
+    what, instead = (
+        "every feature seen",
+        ", or choose what does not grow: mission, or b-arda, which goes over to a sketch",
+    )
+    if settings.groups is not None:
+        what, instead = "every feature seen and of its group, and of the groups kept all features", ""
+    return (
+        f"{settings.method} keeps what it knows of {what}, and after {rows} rows that no longer fits into the "
+        f"{settings.room} bytes that the memory leaves for it. Give more memory, or leave memory out{instead}."
+    )
 
 
 def _outputs(settings: OnlineSettings) -> str:

@@ -115,11 +115,11 @@ def _ranked(keys: NDArray[np.uint64], sums: Floats, prior: float | None, a: Kept
             names[i] = name
     order = np.lexsort((keys, -np.abs(ranks)))
     named = [names[i] for i in order.tolist()]
-    return Kept(keys[order], ranks[order], counts[order], named, state[order], np.abs(ranks[order]))
+    return Kept(keys[order], ranks[order], counts[order], named, state[order])
 
 
 def _cut(table: Kept, k: int) -> Kept:
-    return Kept(table.keys[:k], table.ranks[:k], table.counts[:k], table.names[:k], table.state[:k], table.heap[:k])
+    return Kept(table.keys[:k], table.ranks[:k], table.counts[:k], table.names[:k], table.state[:k])
 
 
 def _write_back(sketch: Any, table: Kept, k: int, columns: slice) -> None:

@@ -20,7 +20,8 @@ from thresher.online.settings import THRESHOLDED, OnlineSettings
 FIRST_HEAT = 200
 _STEPS = tuple(10.0 ** (p / 2) for p in range(-10, 2))
 _DECAYS = (0.0, 1e-4, 1e-2)
-_LADDER = tuple(10.0 ** (p / 2) for p in range(-12, 5))
+#: From values of a thousandth to raw counts: λ is in the unit of the gradients.
+_LADDER = tuple(10.0 ** (p / 2) for p in range(-12, 13))
 
 
 def races(settings: OnlineSettings) -> bool:
@@ -150,10 +151,11 @@ class Race:
 
     def _check_room(self) -> None:
         taken = sum(runner.seen[1] for runner in self.runners)
-        if 0 < self.settings.room < taken:
+        allowed = self.settings.room + self.settings.name_room
+        if 0 < allowed < taken:
             raise SettingsError(
                 f"{len(self.runners)} settings learn side by side, and what they know of the features seen takes "
-                f"{taken} bytes together, more than the {self.settings.room} that the memory leaves: give more memory, "
+                f"{taken} bytes together, more than the {allowed} that the memory leaves: give more memory, "
                 "or say what eta and lam are to be."
             )
 

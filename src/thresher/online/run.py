@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from thresher.batch import Batch, Cursor
 from thresher.checkpoint import Checkpoint
 from thresher.container import check_folder
@@ -15,8 +17,10 @@ from thresher.errors import DataError, FileFormatError, SettingsError
 from thresher.losses import get_loss
 from thresher.memory import Plan, resident
 from thresher.online.engine import OnlineEngine
+from thresher.online.offset import add_margins, best_offset
 from thresher.online.race import Race, engine_from_state, make_engine
 from thresher.online.settings import OnlineSettings
+from thresher.ranking import Ranking
 from thresher.sources.combine import ReadAhead
 from thresher.sources.scan import is_file_source
 from thresher.sources.source import DEFAULT_ROWS, Source
@@ -66,7 +70,8 @@ class RunSettings:
     """How the data is gone through.
 
     ``checkpoint`` is written every ``every`` seconds and when the run is interrupted, and resumed
-    from if it is there (unless ``restart``). ``batch_rows`` never changes the answer.
+    from if it is there (unless ``restart``). ``batch_rows`` never changes the answer. ``refit_intercept``: at the end
+    the data is gone through once more, for the intercept.
     """
 
     passes: int = 1
@@ -76,6 +81,7 @@ class RunSettings:
     every: float = 30.0
     restart: bool = False
     batch_rows: int = DEFAULT_ROWS
+    refit_intercept: bool = False
 
     def __post_init__(self) -> None:
         if self.passes < 1:
@@ -102,6 +108,7 @@ class OnlineRun:
         self.engine = make_engine(settings) if engine is None else engine
         self.targets = Targets(get_loss(settings.loss), classes, multilabel=settings.multilabel)
         self.passes_done = 0
+        self.offset = 0.0  # what to add to all margins
         self.cursor = Cursor()
         self.skipped = 0
         self._skips: dict[str, int] = {}
@@ -133,6 +140,8 @@ class OnlineRun:
                     if self.how.checkpoint is not None and time.monotonic() - self._saved >= self.how.every:
                         self.save()
                 self._end_pass()
+            if self.how.refit_intercept:
+                self.offset = self._best_offset()
         except KeyboardInterrupt:
             self.save()
             raise
@@ -190,6 +199,15 @@ class OnlineRun:
             start=self.cursor,
             want_names=not source.space.invertible,
         )
+
+    def _best_offset(self) -> float:
+        """The offset that suits the rows best, with the weights as they are."""
+        found = Ranking()
+        source = ReadAhead(self.source) if is_file_source(self.source) else self.source
+        for batch, _ in source.batches(self.how.batch_rows, keys=np.sort(self.engine.selected().keys)):
+            y = self.targets.encode(batch, lambda row: source.describe())
+            add_margins(found, self.engine.margins(batch), y, batch.weight)
+        return best_offset(get_loss(self.settings.loss), found)
 
     def _source_of_pass(self) -> Source:
         source = self.source

@@ -82,7 +82,7 @@ class OnlineSettings:
     decay : float
         Every step multiplies the weights of everything that is not among the k by this.
     lazy : float
-        How much a weight must change, as a share of itself, before the table reorders. 0 is exact.
+        By what share of it a newcomer must be stronger than the weakest kept feature. 0 is exact.
     identity : bool
         Let every key below the sketch's width be its own cell: an exact sketch, for simulations.
     eta : float, optional
@@ -105,6 +105,12 @@ class OnlineSettings:
         feature in none is left out; ``"source"`` takes the namespaces of VW text and the columns of a table. In
         `thresher.select` and the estimators also what `thresher.Groups` is made of, or a file with the indices of a
         group on each line.
+    keep_names : bool
+        Where features have names and a method may select one long after its row has passed (``b-arda``, ``l1-arda``,
+        ``ada-fobos``, and groups): keep the names of all features seen, so that one pass names everything. Otherwise,
+        and for those that do not fit into the memory, names are found by another look at the data.
+    name_room : int
+        The most bytes for these names; 0 for no end.
     room : int
         The most bytes for what is known of every feature seen; 0 for no end. ``b-arda`` goes over to a sketch when they
         are full, the other budgeted methods end with an error.
@@ -133,6 +139,8 @@ class OnlineSettings:
     truncation: str = "adaptive"
     tune: bool = False
     groups: Groups | str | None = None
+    keep_names: bool = True
+    name_room: int = 0
     room: int = 0
 
     def __post_init__(self) -> None:
@@ -236,6 +244,12 @@ class OnlineSettings:
     def approximate(self) -> bool:
         """Whether a budgeted method knows the features it does not keep by a sketch only."""
         return self.budgeted and self.sketch is not None
+
+    @property
+    def names_seen(self) -> bool:
+        """Whether the names of all features seen are kept."""
+        late = self.method in ("b-arda", *THRESHOLDED) or self.groups is not None
+        return self.keep_names and late and not self.approximate
 
     @property
     def spills(self) -> bool:

@@ -24,13 +24,12 @@ class Kept:
     counts: NDArray[np.uint64]
     names: list[bytes]
     state: NDArray[np.float64]
-    heap: NDArray[np.float64]
 
     @classmethod
     def of(cls, rows: Any, size: int) -> Kept:
         """From what the native loop gives out, ``size`` numbers a feature."""
-        keys, ranks, counts, names, state, heap = rows
-        return cls(keys, ranks, counts, names, state.reshape(-1, size), heap)
+        keys, ranks, counts, names, state = rows
+        return cls(keys, ranks, counts, names, state.reshape(-1, size))
 
     @property
     def weights(self) -> NDArray[np.float64]:
@@ -48,7 +47,7 @@ class Kept:
         """As the native loop takes it back."""
         parts = (self.keys, self.ranks, self.counts)
         state = np.ascontiguousarray(self.state).ravel()
-        return (*map(np.ascontiguousarray, parts), self.names, state, np.ascontiguousarray(self.heap))
+        return (*map(np.ascontiguousarray, parts), self.names, state)
 
 
 def pack_tables(tables: list[Kept]) -> dict[str, NDArray[Any]]:
@@ -61,7 +60,6 @@ def pack_tables(tables: list[Kept]) -> dict[str, NDArray[Any]]:
         "ranks": np.concatenate([empty, *(table.ranks for table in tables)]),
         "counts": np.concatenate([np.empty(0, np.uint64), *(table.counts for table in tables)]),
         "kept": np.concatenate([empty, *(table.state.ravel() for table in tables)]),
-        "heap": np.concatenate([empty, *(table.heap for table in tables)]),
         "name_offsets": offsets,
         "name_text": text,
     }
@@ -73,7 +71,7 @@ def unpack_tables(state: dict[str, NDArray[Any]], tables: int, size: int) -> lis
     sizes = state["table_sizes"].tolist()
     if len(sizes) != tables or sum(sizes) != len(names) or min(sizes, default=0) < 0:
         raise ValueError("tables that do not fit")
-    if any(len(state[name]) != len(names) for name in ("keys", "ranks", "counts", "heap")):
+    if any(len(state[name]) != len(names) for name in ("keys", "ranks", "counts")):
         raise ValueError("tables of different lengths")
     kept = state["kept"].reshape(len(names), size)
     ends = np.cumsum([0, *sizes]).tolist()
@@ -84,7 +82,6 @@ def unpack_tables(state: dict[str, NDArray[Any]], tables: int, size: int) -> lis
             state["counts"][begin:end],
             names[begin:end],
             kept[begin:end],
-            state["heap"][begin:end],
         )
         for begin, end in itertools.pairwise(ends)
     ]

@@ -2,40 +2,57 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-
 from thresher.families.family import show_search
-from thresher.memory import Plan, show_size
+from thresher.memory import show_size
 from thresher.online.run import Progress
-from thresher.sources.source import Source
 
 if TYPE_CHECKING:
     from thresher.selection import Selection
-    from thresher.working_set.plan import FGMPlan
 
 
 def print_selection(
     selection: Selection, *, top: int | None = None, run: Progress | None = None, saved: str | None = None
 ) -> None:
     """The strongest features, and what there is to say about the whole; ``run`` is where its fit ended."""
-    console = Console()
     columns = selection.columns()
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in columns:
-        table.add_column(name, justify="left" if name == "name" else "right", overflow="fold")
     shown = len(selection) if top is None else min(top, len(selection))
-    for row in range(shown):
-        table.add_row(*(_cell(name, values[row]) for name, values in columns.items()))
+    rows = [[_cell(name, values[row]) for name, values in columns.items()] for row in range(shown)]
+    more = [f"… and {len(selection) - shown} more"] if shown < len(selection) else []
+    told = facts(selection, run, saved)
+    if sys.stdout.isatty():
+        _print_styled(list(columns), rows, more, told)
+    else:  # into a file or a pipe: nothing is folded, and what makes it pretty is not even loaded
+        print("\n".join([*_aligned(list(columns), rows), *more, "", *(f"{what:<12} {value}" for what, value in told)]))
+
+
+def _print_styled(header: list[str], rows: list[list[str]], more: list[str], told: list[tuple[str, str]]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console()
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in header:
+        table.add_column(name, justify="left" if name == "name" else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*map(escape, row))
     console.print(table)
-    if shown < len(selection):
-        console.print(f"… and {len(selection) - shown} more")
+    for line in more:
+        console.print(line)
     console.print()
-    for what, value in facts(selection, run, saved):
+    for what, value in told:
         console.print(f"[bold]{what:<12}[/bold] {escape(value)}", soft_wrap=True, highlight=False)
+
+
+def _aligned(header: list[str], rows: list[list[str]]) -> list[str]:
+    """Lines of columns, names to the left and numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    sides = ["<" if name == "name" else ">" for name in header]
+    shape = "  ".join(f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True))
+    return [shape.format(*row).rstrip() for row in [header, *rows]]
 
 
 def facts(selection: Selection, run: Progress | None, saved: str | None) -> list[tuple[str, str]]:
@@ -67,7 +84,11 @@ def facts(selection: Selection, run: Progress | None, saved: str | None) -> list
             told.append((name, show_scores(provenance[key])))
     if run is not None:
         allowed = show_size(plan["memory"]) if plan["memory"] else "any"
-        told.append(("memory", f"{allowed} allowed, {show_size(plan['total'])} planned, {show_size(run.grown)} taken"))
+        planned = show_size(plan["total"])
+        if "seen" in provenance and not plan["seen"]:
+            seen = provenance["seen"]
+            planned += f" and {show_size(seen['bytes'])} for the {seen['features']:,} features seen"
+        told.append(("memory", f"{allowed} allowed, {planned} planned, {show_size(run.grown)} taken"))
         told.append(("time", f"{run.seconds:.2f} s, {run.rows / max(run.seconds, 1e-9):,.0f} {run.unit}/s"))
     if saved is not None:
         told.append(("saved", saved))
@@ -103,85 +124,10 @@ def show_scores(scores: dict[str, float | None]) -> str:
     return ", ".join(told) + (f" ({scores['rows']:,} rows)" if "rows" in scores else "")
 
 
-def print_plan(plan: Plan, k: int, source: Source) -> None:
-    """Where the memory would go."""
-    console = Console()
-    mixed = plan.shuffle_features(not source.space.invertible)
-    parts = [
-        ("table", plan.table, f"{k} features, names of up to {plan.name_cap} bytes"),
-        ("sketch", plan.sketch, f"{plan.sketch_rows} x {plan.sketch_width} cells for everything else"),
-        (
-            "seen",
-            plan.seen,
-            "what a budgeted method knows of every feature seen, at most; b-arda then goes over to a sketch",
-        ),
-        ("scores", plan.scores, "the histogram behind AUC and average precision"),
-        ("buffers", plan.buffers, f"blocks of {show_size(plan.block)} and their batches, on two threads"),
-        ("shuffle", plan.shuffle, f"up to {plan.shuffle_rows} rows or {mixed} features to mix"),
-        (
-            "products",
-            plan.products,
-            f"rows of up to {plan.limits.products} features, products included",
-        ),
-        ("total", plan.total, f"of {show_size(plan.memory)} allowed"),
-    ]
-    _print_parts(console, parts, source)
-    if source.held_bytes:
-        console.print(
-            f"held         {show_size(source.held_bytes)} of sequences to draw fragments from, out of what is left"
-        )
-    console.print(
-        f"left         {show_size(plan.window)} for a decompressor; lines of up to {show_size(plan.line_cap)}"
-    )
-    if plan.sketch:
-        console.print(f"error        about {plan.sketch_width**-0.5:.2g} of the norm of the weights left in the sketch")
-    else:
-        console.print("error        none: weights are exact")
-
-
-def print_fgm_plan(plan: FGMPlan, k: int, source: Source) -> None:
-    """Where the memory of the Feature Generating Machine would go, as far as the data says how many rows there are."""
-    console = Console()
-    rows = source.total_rows
-    told = "a row, of an unknown number" if rows is None else f"for {rows} rows"
-    count = 1 if rows is None else rows
-    parts = [
-        ("rows", count * (plan.row_bytes - plan.product_bytes), f"weights, targets and slopes {told}"),
-        ("products", count * plan.product_bytes, f"of {plan.blocks} blocks {told}"),
-        ("buffers", plan.buffers, f"blocks of {show_size(plan.block)} and their batches"),
-    ]
-    if plan.memory:
-        plan.check(count)
-        parts += [
-            ("columns", plan.columns(count), "at most; where they take more, every iteration goes through the data"),
-            ("selected", plan.selected(count), f"at most, for the {k} features that are found"),
-            ("total", plan.memory, "allowed"),
-        ]
-    _print_parts(console, parts, source)
-    if not plan.memory:
-        console.print("columns      what they take, since no memory is given")
-
-
-def _print_parts(console: Console, parts: list[tuple[str, int, str]], source: Source) -> None:
-    """The parts that take anything, and what the data is."""
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("part")
-    table.add_column("memory", justify="right")
-    table.add_column("what it is")
-    for name, size, what in parts:
-        if size:
-            table.add_row(name, show_size(size), what)
-    console.print(table)
-    stored = source.total_bytes
-    console.print()
-    console.print(f"data         {escape(source.describe())}" + (f", {show_size(stored)} stored" if stored else ""))
-    console.print(f"features     {source.space}")
-
-
 def _cell(column: str, value: object) -> str:
     if column.startswith(("weight", "bound")):
         return f"{value:.6g}"
-    return escape(str(value))
+    return str(value)
 
 
 def _number(value: float | None) -> str:

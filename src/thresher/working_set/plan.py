@@ -41,6 +41,16 @@ class WorkingSetPlan:
         return _BATCHES * self.block * 15 // 4
 
     @property
+    def slack(self) -> int:
+        """What a heap keeps to itself, and arrays that are there for a moment."""
+        return self.memory // 16
+
+    @property
+    def left(self) -> int:
+        """What that and reading leave."""
+        return max(0, self.memory - self.slack - self.buffers)
+
+    @property
     def limits(self) -> ReadLimits:
         """What reading may hold."""
         if not self.memory:
@@ -80,16 +90,17 @@ class FGMPlan(WorkingSetPlan):
     def check(self, rows: int) -> None:
         """Raise where so many rows leave their columns less than they take themselves."""
         needed = rows * self.row_bytes
-        if self.memory and 2 * needed > self.memory - self.buffers:
+        if self.memory and 2 * needed > self.left:
+            advised = (2 * needed + self.buffers) * 16 // 15
             raise SettingsError(
                 f"{rows} rows and {self.blocks} blocks take {show_size(needed)} besides the columns, and reading "
-                f"{show_size(self.buffers)}: give about {show_size(2 * needed + self.buffers)} of memory, or propose "
-                "more features at a time (B)"
+                f"{show_size(self.buffers)}: give about {show_size(advised)} of memory, or propose more features at a "
+                "time (B)"
             )
 
     def columns(self, rows: int) -> int:
         """For the columns of so many rows, or for sums over them: three quarters of what these leave."""
-        return max(0, self.memory - self.buffers - rows * self.row_bytes) // 4 * 3
+        return max(0, self.left - rows * self.row_bytes) // 4 * 3
 
     def selected(self, rows: int) -> int:
         """For the solvers' own copies of the columns that were proposed: the last quarter."""
@@ -104,12 +115,13 @@ class FGMPlan(WorkingSetPlan):
             )
 
     def to_dict(self, rows: int, columns: int, selected: int) -> dict[str, int]:
-        """For files and reports: what is held of each."""
+        """For files and reports: what is held of each, columns while they are made."""
         parts = {
             "columns": columns,
             "selected": selected,
             "rows": rows * (self.row_bytes - self.product_bytes),
             "products": rows * self.product_bytes,
             "buffers": self.buffers,
+            "slack": self.slack,
         }
         return {"memory": self.memory, **parts, "total": sum(parts.values())}

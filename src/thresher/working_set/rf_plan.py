@@ -42,8 +42,8 @@ class SparseRFPlan(WorkingSetPlan):
         return 24 + 88 * self.outputs
 
     def free(self, rows: int) -> int:
-        """What so many rows leave, less a sixteenth: for columns being packed, and what a heap keeps to itself."""
-        return max(0, self.memory - self.memory // 16 - self.buffers - rows * self.row_bytes)
+        """What so many rows leave."""
+        return max(0, self.left - rows * self.row_bytes)
 
     def making(self, rows: int) -> int:
         """For making functions."""
