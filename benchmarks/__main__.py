@@ -29,6 +29,7 @@ COMPARISONS = (
     "fgm_groups",
     "fgm_rivals",
     "substitution",
+    "substitution_sparse",
     "substitution_memory",
     "sparse_rf_l1",
     "sparse_rf",

@@ -8,6 +8,7 @@
 
 #include "base/team.hpp"
 #include "working_set/arriving.hpp"
+#include "working_set/scaling.hpp"
 #include "working_set/step_length.hpp"
 
 namespace thresher::working_set {
@@ -17,12 +18,6 @@ struct Change {
   static constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t entered;
   std::uint64_t left;
-};
-
-/// Mean and scale of a column: x stands for (x - mean) · scale. Without a constant in the model the mean counts as 0.
-struct Scaling {
-  double mean = 0.0;
-  double scale = 0.0;
 };
 
 /// What a feature that arrives has come to.
@@ -101,9 +96,5 @@ class KeptColumns {
 /// The same sums for columns that are not kept: out[j * outputs + o].
 void dots_of(const std::vector<ArrivingColumn>& columns, const std::vector<Scaling>& scalings, std::size_t rows,
              const double* slopes, std::size_t outputs, double* out, Team& team);
-
-/// Mean and scale of each column, by the rows' weights (which sum to one; none: all alike).
-std::vector<Scaling> scalings_of(const std::vector<ArrivingColumn>& columns, std::size_t rows, const double* weights,
-                                 bool centred, Team& team);
 
 }  // namespace thresher::working_set

@@ -15,8 +15,9 @@ from tests.working_set.test_substitution import data, same, scaled, targets
 from thresher import _native
 from thresher.errors import ThresherError
 from thresher.families.stream import Block
-from thresher.working_set.asynchronous import AsynchronousProblem, SimulatedProblem
-from thresher.working_set.substitution import Targets
+from thresher.working_set.asynchronous import AsynchronousProblem
+from thresher.working_set.shared_features import SimulatedProblem
+from thresher.working_set.stream_problem import Targets
 from thresher.working_set.substitution_settings import SubstitutionSettings
 
 EVEN = np.empty(0)

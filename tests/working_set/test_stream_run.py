@@ -20,7 +20,10 @@ from hypothesis import strategies as st
 import thresher as th
 from tests.reference import substitution as reference
 from tests.working_set.test_substitution import LOSSES, data, same, targets
+from thresher import _native
 from thresher.errors import DataError, ResumeError, SettingsError
+from thresher.families.products import ProductFamily
+from thresher.families.stored import StoredColumns
 
 # ── the front door ───────────────────────────────────────────────────────────────────────────────
 
@@ -121,6 +124,29 @@ def test_sparse_columns_are_what_they_are_with_their_zeros() -> None:
                 assert found.provenance["skipped_columns"] == want.provenance["skipped_columns"]
     with pytest.raises(th.BrokenStream, match="x7 is constant"):
         th.select(th.FeatureStream(few), y, k=8, method="os", loss="squared")
+
+
+@pytest.mark.parametrize("loss", ["squared", "squared_hinge"])
+def test_chosen_products_of_columns_arrive_though_none_is_stored(loss: str) -> None:
+    """A family that makes its columns when asked, fed by ids: as if they had been made before."""
+    rng = np.random.default_rng(7)
+    x = ((rng.random((300, 30)) < 0.3) * rng.normal(size=(300, 30))).astype(np.float32)
+    y = targets(loss, 3 * x[:, 3] * x[:, 17] - 2 * x[:, 5] * x[:, 9] + 0.1 * rng.normal(size=300))
+    team = _native.Team(1)
+    family = ProductFamily(th.Polynomial(2, linear=False), StoredColumns(_native.DenseColumns32(x, None), team))
+    ids = family.top(rng.normal(size=(1, 300)), 465)[0].ids  # all of them: what they are products of is known now
+    wanted = {id: parts for id, parts in family.parts.items() if parts in ((3, 17), (5, 9))}
+    ids = np.concatenate([ids[~np.isin(ids, list(wanted))][:150], *([id] for id in wanted)]).astype(np.uint64)
+    made = np.stack([np.prod([x[:, part] for part in family.parts[id]], axis=0) for id in ids.tolist()], axis=1)
+    assert (made.std(axis=0) > 0).all()
+    for order in ("given", "random"):
+        how = {"k": 4, "method": "os", "loss": loss, "order": order}
+        found = th.select(th.FeatureStream((family, ids)), y, **how)
+        before = th.select(th.FeatureStream(made), y, **how)
+        assert found.keys.tolist() == ids[before.keys.astype(int)].tolist()
+        assert np.allclose(found.weights, before.weights, rtol=1e-5)
+        assert set(wanted) <= set(found.keys.tolist())
+        assert found.provenance["arrived"] == 3 * len(ids)
 
 
 def test_an_order_by_chance_is_another_in_every_scan() -> None:

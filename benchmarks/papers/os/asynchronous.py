@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.papers.os.made import Made, made
 from thresher.families.stream import Block
 from thresher.working_set.asynchronous import AsynchronousProblem
-from thresher.working_set.substitution import Targets
+from thresher.working_set.stream_problem import Targets
 from thresher.working_set.substitution_settings import SubstitutionSettings
 
 SCANS = 6

@@ -8,7 +8,8 @@ PS = (1000, 2000, 3000, 4000, 5000)
 def run() -> str:
     """p from 1,000 to 5,000."""
     claim = (
-        "The paper: OS and Proj-GD have the higher recall, while errors after the refit do not follow recall; 2 or 3 "
-        "scans are enough; classification suffers less from stale states than regression does."
+        "The paper: OS and Proj-GD have the higher recall, while errors after the refit do not follow recall (its text "
+        "names no order of the methods by error); 2 or 3 scans are enough; classification suffers less from stale "
+        "states than regression does."
     )
     return columns(2, PS, claim, classes=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 from benchmarks.papers.os.contenders import contenders, proj_gd, streamed
 from benchmarks.papers.os.made import S, made, measured
-from benchmarks.papers.os.repeated import REPEATS, RESULTS, Experiment, averaged, shown
+from benchmarks.papers.os.repeated import REPEATS, RESULTS, Curves, Experiment, averaged, shown
 
 SCANS = (1, 2, 3, 4)
 WORKERS = (1, 2, 4, 8)
@@ -67,5 +68,24 @@ def columns(number: int, ps: tuple[int, ...], claim: str, *, classes: bool) -> s
         told, axes, experiments(number, ps, classes=classes).items(), strict=True
     ):
         told_of = fields | more if classes and axis == "p" else fields
-        parts += [text, shown(averaged(name, places, run), places, axis, told_of, name, title)]
+        curves = averaged(name, places, run)
+        parts += [text, shown(curves, places, axis, told_of, name, title)]
+        if axis == "p":
+            parts.append(compared(curves, fields | ({"tuned": more["tuned"]} if classes else {})))
     return "\n\n".join(parts)
+
+
+def compared(curves: Curves, fields: Mapping[str, str]) -> str:
+    """At how many places OS is ahead of each other method."""
+    ours = curves["OS, 3 scans"]
+    told = []
+    for field, what in fields.items():
+        sign = 1 if field == "recall" else -1
+        counts = []
+        for label, theirs in curves.items():
+            if label.startswith("OS"):
+                continue
+            pairs = [(getattr(a, field), getattr(b, field)) for a, b in zip(ours, theirs, strict=True)]
+            counts.append(f"{label} {sum(sign * a > sign * b for a, b in pairs)}")
+        told.append(f"{'higher' if sign > 0 else 'lower'} {what} than {', '.join(counts)}")
+    return f"At how many of the {len(ours)} numbers of columns OS with 3 scans has a " + "; a ".join(told) + "."

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.families.family import Floats
 from thresher.working_set.rival import Rival
-from thresher.working_set.substitution import Kept, Targets
+from thresher.working_set.stream_problem import Kept, Targets
 from thresher.working_set.substitution_settings import SubstitutionSettings
 
 

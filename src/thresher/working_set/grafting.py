@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.families.family import Floats
 from thresher.working_set.rival import Rival
-from thresher.working_set.substitution import Targets
+from thresher.working_set.stream_problem import Targets
 from thresher.working_set.substitution_settings import SubstitutionSettings
 
 

@@ -17,7 +17,7 @@ from thresher import _native
 from thresher.families.family import Floats, Ids
 from thresher.families.stream import Block
 from thresher.losses import get_loss
-from thresher.working_set.substitution import Kept, Targets
+from thresher.working_set.stream_problem import Kept, Targets
 from thresher.working_set.substitution_settings import SubstitutionSettings
 
 

@@ -29,9 +29,10 @@ from thresher.working_set.answer import names_of
 from thresher.working_set.next_to_arrive import NextToArrive
 from thresher.working_set.run_settings import RunSettings
 from thresher.working_set.stream_data import read_features
+from thresher.working_set.stream_engine import StreamEngine
 from thresher.working_set.stream_plan import StreamPlan
+from thresher.working_set.stream_problem import Targets
 from thresher.working_set.streaming import problem_of
-from thresher.working_set.substitution import SubstitutionEngine, Targets
 from thresher.working_set.substitution_settings import SubstitutionSettings
 
 log = logging.getLogger(__name__)
@@ -75,7 +76,7 @@ class StreamRun:
         self.proposer = self._proposer(self.stream, settings.scans, settings.order)
         even = bool((self.examples.weight == self.examples.weight[0]).all())
         targets = Targets(np.ascontiguousarray(self.examples.y), None if even else self.examples.weight)
-        self.engine = SubstitutionEngine(
+        self.engine = StreamEngine(
             self.proposer, settings, targets, self.team, lambda part: problem_of(settings, part, self.stream, self.team)
         )
         self._started = self._saved = time.monotonic()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from thresher import _native
 from thresher.families.stream import FeatureStream
-from thresher.working_set.asynchronous import AsynchronousProblem, SimulatedProblem
+from thresher.working_set.asynchronous import AsynchronousProblem
+from thresher.working_set.shared_features import SimulatedProblem
+from thresher.working_set.stream_problem import StreamProblem, Targets
 from thresher.working_set.streaming_rivals import RIVALS
-from thresher.working_set.substitution import StreamProblem, SubstitutionProblem, Targets
+from thresher.working_set.substitution import SubstitutionProblem
 from thresher.working_set.substitution_settings import SubstitutionSettings
 
 
