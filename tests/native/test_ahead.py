@@ -111,6 +111,7 @@ def test_keyboard_interrupt_while_waiting():
         waiting.wait(20)
         os.kill(os.getpid(), signal.SIGINT)
 
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     ahead = _native.Ahead(stuck(), 1)
     timer = threading.Timer(0.2, interrupt)
     timer.start()
@@ -121,6 +122,7 @@ def test_keyboard_interrupt_while_waiting():
     finally:
         go_on.set()
         timer.join()
+        signal.signal(signal.SIGINT, before)
     assert list(ahead) == [1]
 
 
