@@ -23,6 +23,9 @@ from thresher.scores import Scores
 
 log = logging.getLogger(__name__)
 
+#: Which rule says where the cells of a key are: another one makes saved cells worthless.
+_HASHING = np.array([2])
+
 _FAR = 2**62  # rows that a mini-batch of features only never reaches
 
 
@@ -264,7 +267,7 @@ class OnlineEngine:
         if self.settings.budgeted:
             state |= dual_arrays(loop)
         if self.sketch is not None:
-            state |= {"cells": self.sketch.cells, "factor": np.array([self.sketch.factor])}
+            state |= {"cells": self.sketch.cells, "factor": np.array([self.sketch.factor]), "hashing": _HASHING}
         if isinstance(self.sketch, _native.EvidenceSketch):
             state["random"] = np.array([self.sketch.random], np.uint64)
         return state
@@ -300,6 +303,8 @@ class OnlineEngine:
         if self.settings.budgeted:
             restore_dual_arrays(loop, state)
         if self.sketch is not None:
+            if not np.array_equal(state["hashing"], _HASHING):
+                raise ValueError("cells of keys that were hashed otherwise")
             cells: Any = np.ascontiguousarray(state["cells"])
             self.sketch.cells = cells
             self.sketch.factor = float(state["factor"][0])
