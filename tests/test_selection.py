@@ -25,7 +25,7 @@ from thresher.errors import DataError, FileFormatError, SpaceError
 from thresher.losses import get_loss
 from thresher.selection import Selection, evaluate
 from thresher.sources.scan import as_source
-from thresher.space import FeatureSpace
+from thresher.space import FeatureSpace, Hashing
 
 ARRAYS = ("keys", "weights", "bounds", "counts", "intercept")
 N, P, K = 60, 9, 4
@@ -705,3 +705,11 @@ def test_the_package_does_not_bring_scikit_learn(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "[]"
+
+
+def test_buckets_of_an_earlier_hash_are_refused() -> None:
+    """A selection whose keys fell into buckets by another rule must not be read as if by this one."""
+    written = FeatureSpace("index").hashed(Hashing(8, 3)).to_dict()
+    assert FeatureSpace.from_dict(written).hashing == Hashing(8, 3)
+    with pytest.raises((KeyError, ValueError)):
+        FeatureSpace.from_dict(written | {"kind": "hashed"})

@@ -16,7 +16,7 @@ from thresher.kmers import Kmers
 Kind = Literal["column", "index", "token", "kmer"]
 #: What stands in place of the kind where products of features are features too, where features are buckets, and where
 #: they are functions drawn at random or made of others.
-PRODUCT, HASHED, DRAWN, EXPANDED = "product", "hashed", "drawn", "expanded"
+PRODUCT, HASHED, DRAWN, EXPANDED = "product", "buckets", "drawn", "expanded"
 
 
 @dataclass(frozen=True, slots=True)
