@@ -83,7 +83,7 @@ def _stream(size: int, distinct: int) -> np.ndarray:
 
 
 def _seconds(ids: np.ndarray) -> float:
-    from thresher.batch import Batch
+    from thresher.core.batch import Batch
     from thresher.online.engine import OnlineEngine, OnlineSettings
 
     engine = OnlineEngine(OnlineSettings(k=K, method="b-arda", loss="squared_hinge"))

@@ -37,7 +37,7 @@ _OURS = """
 import importlib, json, sys, time
 import numpy as np
 import thresher as th
-from thresher.memory import peak_resident, resident
+from thresher.core.memory import peak_resident, resident
 train, options = sys.argv[1], json.loads(sys.argv[2])
 for name in json.loads(sys.argv[3]):
     importlib.import_module(name)
@@ -60,7 +60,7 @@ print(json.dumps([name for name in sys.modules if name.startswith(("thresher.", 
 _ACCURACIES = """
 import json, sys
 import thresher as th
-from thresher.selecting import evaluate
+from thresher.api import evaluate
 train, test, options, seeds = sys.argv[1], sys.argv[2], json.loads(sys.argv[3]), int(sys.argv[4])
 def accuracy(seed):
     found = th.select(train, method="b-arda", loss="logistic", random_state=seed, **options)
@@ -72,7 +72,7 @@ import json, sys, time
 import numpy as np
 from sklearn.datasets import load_svmlight_files
 from sklearn.linear_model import LogisticRegression
-from thresher.memory import peak_resident, resident
+from thresher.core.memory import peak_resident, resident
 train, test, k = sys.argv[1], sys.argv[2], int(sys.argv[3])
 x, y, tx, ty = load_svmlight_files([train, test])
 x.indices, x.indptr = x.indices.astype("i4"), x.indptr.astype("i4")  # liblinear takes no others
@@ -96,7 +96,7 @@ _ONCE = """
 import json, sys, time
 from sklearn.datasets import load_svmlight_file
 from sklearn.linear_model import LogisticRegression
-from thresher.memory import peak_resident, resident
+from thresher.core.memory import peak_resident, resident
 train, c = sys.argv[1], float(sys.argv[2])
 before, started = resident(), time.perf_counter()
 x, y = load_svmlight_file(train)

@@ -18,9 +18,9 @@ import numpy as np
 
 from benchmarks.harness import interleaved, python, ratios, spread, table
 from thresher import Polynomial, _native, select
-from thresher.families.stored import StoredColumns
-from thresher.memory import peak_resident, resident
-from thresher.sources.scan import as_source
+from thresher.columns.in_memory import StoredColumns
+from thresher.core.memory import peak_resident, resident
+from thresher.sources.registry import as_source
 
 #: Rows, columns, entries a row, planted pairs; and how many of the rows have each pair.
 KDDB = (1_000_000, 4_590_000, 29, 10)

@@ -68,7 +68,7 @@ print(n * (201 - k) / (time.process_time() - started))
 """
 WHOLE = """
 import sys, time, thresher as th
-from thresher.memory import peak_resident
+from thresher.core.memory import peak_resident
 folder, k, canonical = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "True"
 source = th.scan_fasta(folder, kmer=k, canonical=canonical)
 started = time.process_time()
@@ -121,7 +121,7 @@ def run(repeats: int = 5) -> str:
 
 def _plain(genomes: Path, folder: Path, longest: Path) -> tuple[int, Path]:
     """Copy genomes as plain FASTA, and the letters of the longest record alone; how many letters there are."""
-    from thresher.sources.open import Stream, find_parts
+    from thresher.sources.files.paths import Stream, find_parts
 
     folder.mkdir()
     total, best = 0, b""

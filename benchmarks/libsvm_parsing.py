@@ -12,7 +12,7 @@ from benchmarks.harness import python, ratios, spread, table
 
 OURS = """
 import sys, time, thresher as th
-from thresher.memory import peak_resident
+from thresher.core.memory import peak_resident
 source = th.scan_libsvm(sys.argv[1])
 started = time.perf_counter()
 nnz = sum(batch.nnz for batch, _ in source.batches())
@@ -21,7 +21,7 @@ print(time.perf_counter() - started, nnz, peak_resident())
 THEIRS = """
 import sys, time
 from sklearn.datasets import load_svmlight_file
-from thresher.memory import peak_resident
+from thresher.core.memory import peak_resident
 started = time.perf_counter()
 x, _ = load_svmlight_file(sys.argv[1])
 print(time.perf_counter() - started, x.nnz, peak_resident())

@@ -22,7 +22,7 @@ FORMS = {"svm": "LIBSVM", "vw": "VW text"}
 #: The ten rows warm everything up; their own fit is small, so that it leaves no memory behind for the large one.
 CHILD = """
 import json, sys, thresher as th
-from thresher.memory import peak_resident, resident
+from thresher.core.memory import peak_resident, resident
 ten, data, memory, shuffle, k, rows, width = sys.argv[1:]
 th.select(ten, k=10, memory="4MB", sketch=(1, 1024))
 before = resident()

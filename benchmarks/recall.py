@@ -15,7 +15,7 @@ from benchmarks.hard import ROWS, HardStream, hard_stream
 from benchmarks.harness import table
 from benchmarks.vowpal import LEARN, vw, weights_of
 from thresher import scan_libsvm
-from thresher.batch import Batch
+from thresher.core.batch import Batch
 from thresher.online.engine import OnlineEngine
 from thresher.online.settings import OnlineSettings
 

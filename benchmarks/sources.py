@@ -20,7 +20,7 @@ ROWS = 1_000_000
 
 TABLE_OURS = """
 import sys, time, thresher as th
-from thresher.memory import peak_resident
+from thresher.core.memory import peak_resident
 import pyarrow.csv
 started = time.process_time()
 features = sum(batch.nnz for batch, _ in th.scan_csv(sys.argv[1], schema="criteo").batches(want_names=True))
@@ -29,7 +29,7 @@ print(time.process_time() - started, features, peak_resident() / 2**20)
 TABLE_THEIRS = """
 import sys, time, pandas as pd
 from sklearn.feature_extraction import FeatureHasher
-from thresher.memory import peak_resident
+from thresher.core.memory import peak_resident
 names = ["label", *(f"I{i}" for i in range(1, 14)), *(f"C{i}" for i in range(1, 27))]
 hasher, features = FeatureHasher(2**24, input_type="string"), 0
 started = time.process_time()
@@ -42,8 +42,8 @@ print(time.process_time() - started, features, peak_resident() / 2**20)
 """
 TEXT_OURS = """
 import sys, time, thresher as th
-from thresher.memory import peak_resident
-from thresher.sources.ngrams import characters
+from thresher.core.memory import peak_resident
+from thresher.sources.tables.ngram_encoder import characters
 import pyarrow
 characters()
 source = th.scan_text(sys.argv[1], text="text", words="1-2", counts="count")
@@ -54,7 +54,7 @@ print(time.process_time() - started, int(tokens), peak_resident() / 2**20)
 TEXT_THEIRS = """
 import json, sys, time
 from sklearn.feature_extraction.text import HashingVectorizer
-from thresher.memory import peak_resident
+from thresher.core.memory import peak_resident
 texts = [json.loads(line)["text"] for line in open(sys.argv[1])]
 vectorizer = HashingVectorizer(ngram_range=(1, 2), norm=None, alternate_sign=False)
 started = time.process_time()
@@ -166,7 +166,7 @@ def make_clicks(path: Path, rows: int, seed: int = 0) -> None:
 
 def _plain(given: str, path: Path) -> tuple[int, int]:
     """The texts as plain JSON lines; how many there are, and their bytes."""
-    from thresher.sources.open import Stream
+    from thresher.sources.files.paths import Stream
 
     with Stream(given, window_limit=1 << 30) as stream, open(path, "wb") as file:
         piece = bytearray(1 << 20)

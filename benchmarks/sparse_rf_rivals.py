@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresher import _native
-from thresher.batch import Batch
-from thresher.families.drawn import DrawnFunctions
-from thresher.space import Drawn, FeatureSpace
+from thresher.columns.random_features import DrawnFunctions
+from thresher.core.batch import Batch
+from thresher.core.feature_space import Drawn, FeatureSpace
 
 Array = np.ndarray[Any, Any]
 #: Rows whose random features are made at a time.

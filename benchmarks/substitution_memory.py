@@ -7,7 +7,7 @@ from benchmarks.harness import python, table
 GENERATED = """
 import sys, numpy as np
 from thresher import FeatureStream, select
-from thresher.memory import resident
+from thresher.core.memory import resident
 rows, p = int(sys.argv[1]), int(sys.argv[2])
 y = np.random.default_rng(0).normal(size=rows)
 base = np.random.default_rng(1).standard_normal((rows, 64), dtype=np.float32)

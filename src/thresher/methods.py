@@ -10,24 +10,26 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
+from thresher.core.feature_space import Products
+from thresher.core.labels import Label, sort_labels
+from thresher.core.losses import get_loss
+from thresher.core.progress import Progress
 from thresher.errors import SettingsError
-from thresher.families.stream import FeatureStream
-from thresher.fitting import Fitted, Options, make_run
-from thresher.losses import get_loss
-from thresher.online.run import OnlineRun, Progress
+from thresher.fgm.settings import METHODS as FGM
+from thresher.fgm.settings import FGMSettings
+from thresher.online.fitted import Fitted, Options, make_run
+from thresher.online.run import OnlineRun
 from thresher.online.settings import BUDGETED
 from thresher.online.settings import METHODS as ONLINE
-from thresher.selection import Selection
-from thresher.sources.interactions import Interactions
-from thresher.sources.source import Source
-from thresher.space import Products
-from thresher.targets import Label, label_classes, sort_labels
-from thresher.working_set.rf_settings import METHOD as SPARSE_RF
-from thresher.working_set.rf_settings import SparseRFSettings
+from thresher.selection.selection import Selection
+from thresher.sources.base import Source
+from thresher.sources.transforms.interactions import Interactions
+from thresher.sources.transforms.label_scan import label_classes
+from thresher.sparse_rf.settings import METHOD as SPARSE_RF
+from thresher.sparse_rf.settings import SparseRFSettings
+from thresher.substitution.arriving.feature_stream import FeatureStream
+from thresher.substitution.settings import STREAMING, SubstitutionSettings
 from thresher.working_set.run_settings import RunSettings
-from thresher.working_set.settings import METHODS as FGM
-from thresher.working_set.settings import FGMSettings
-from thresher.working_set.substitution_settings import STREAMING, SubstitutionSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,7 +185,7 @@ def _fgm(job: Job) -> Callable[[Given], Work]:
     )
 
     def work(given: Given) -> Work:
-        from thresher.working_set.fgm_run import FGMRun
+        from thresher.fgm.run import FGMRun
 
         how = replace(job.how, validation=given.validation)
         run = FGMRun(_rows(given, job), settings, how, job.own.get("family", "linear"))
@@ -199,7 +201,7 @@ def _sparse_rf(job: Job) -> Callable[[Given], Work]:
     SparseRFSettings(**settings)
 
     def work(given: Given) -> Work:
-        from thresher.working_set.rf_run import sparse_rf_run
+        from thresher.sparse_rf.run import sparse_rf_run
 
         how = replace(job.how, validation=given.validation)
         run = sparse_rf_run(_rows(given, job), how, job.own.get("kernel", "gaussian"), **settings)
@@ -220,7 +222,7 @@ def _streaming(job: Job) -> Callable[[Given], Work]:
     )
 
     def work(given: Given) -> Work:
-        from thresher.working_set.stream_run import StreamRun
+        from thresher.substitution.run import StreamRun
 
         rows = given.rows if isinstance(given.rows, FeatureStream) else _rows(given, job)
         run = StreamRun(rows, settings, job.how, given.y, given.sample_weight)

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 import thresher as th
 from tests.streams import planted, write_libsvm
-from tests.working_set.test_substitution import data
+from tests.substitution.test_substitution import data
 from thresher.cli.main import make_app
 
 X, Y = planted(rows=800)

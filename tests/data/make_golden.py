@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from thresher.losses import get_loss
-from thresher.selection import Selection
-from thresher.space import FeatureSpace
+from thresher.core.feature_space import FeatureSpace
+from thresher.core.losses import get_loss
+from thresher.selection.selection import Selection
 
 PATH = Path(__file__).with_name("selection_v1.thr")
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import thresher as th
-from tests.working_set.test_substitution import data
+from tests.substitution.test_substitution import data
 
 FEATURES = "partial_fit takes further features of the same rows, not further rows"
 EXPECTED = dict.fromkeys(

@@ -15,10 +15,10 @@ import thresher as th
 from tests.online.test_engine import ROWS, assert_same, learned, whole_batch
 from tests.streams import planted, planted_outputs, write_vw
 from thresher import _native
-from thresher.batch import Batch
+from thresher.core.batch import Batch
 from thresher.errors import SettingsError
 from thresher.online.engine import OnlineEngine, OnlineSettings
-from thresher.online.race import FIRST_HEAT, Race
+from thresher.online.tuning import FIRST_HEAT, Race
 from thresher.sources.arrays import SparseSource
 
 METHODS: tuple[dict[str, Any], ...] = (
@@ -132,7 +132,7 @@ def race(cuts: list[int], engine: Race | None = None, **options: Any) -> Race:
 
 @pytest.mark.parametrize("options", [{"method": "b-arda", "tune": True}, {"method": "l1-arda"}], ids=str)
 def test_a_race_does_not_see_batches_and_resumes(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("thresher.online.race.FIRST_HEAT", 30)
+    monkeypatch.setattr("thresher.online.tuning.FIRST_HEAT", 30)
     whole = race([0, ROWS], **options)
     parts = race([0, 7, 30, 31, 150, ROWS], **options)
     half = race([0, 77], **options)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from tests.streams import planted, planted_outputs
 from thresher import _native
-from thresher.batch import Batch, Names
+from thresher.core.batch import Batch, Names
+from thresher.core.losses import get_loss
 from thresher.errors import DataError, SettingsError
-from thresher.losses import get_loss
 from thresher.online.engine import OnlineEngine, OnlineSettings
 from thresher.sources.arrays import SparseSource
 

@@ -14,8 +14,8 @@ import scipy.sparse as sp
 import thresher as th
 from tests.online.test_select import METHODS, _StopAt, saved_bytes
 from tests.streams import write_libsvm, write_vw
-from thresher.sources.interactions import Interactions
-from thresher.sources.scan import as_source
+from thresher.sources.registry import as_source
+from thresher.sources.transforms.interactions import Interactions
 
 RNG = np.random.default_rng(0)
 X = RNG.choice([-1.0, 1.0], (3000, 20)) * RNG.uniform(0.5, 1.5, (3000, 20))
@@ -133,7 +133,7 @@ def test_stretches_do_not_change_the_answer(tmp_path: Path, monkeypatch: pytest.
     (path,) = data_of("vw", tmp_path, X[:500], Y[:500])
     how: dict[str, Any] = {"k": 20, "interactions": 2, "class_weight": {1.0: 2.0}}
     whole = saved_bytes(th.select(path, **how), tmp_path / "whole")
-    monkeypatch.setattr("thresher.sources.interactions.STRETCH", 1000)
+    monkeypatch.setattr("thresher.sources.transforms.interactions.STRETCH", 1000)
     assert saved_bytes(th.select(path, **how), tmp_path / "cut") == whole
     checkpoint = tmp_path / "run.ckpt"
     for stop_at in (1, 40, 90):

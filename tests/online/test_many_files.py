@@ -12,10 +12,10 @@ import thresher as th
 from tests.online.test_select import _StopAt, saved_bytes
 from tests.sources.reading import read
 from tests.streams import planted, write_vw
-from thresher.online.run import Progress
+from thresher.core.memory import ReadLimits
+from thresher.core.progress import Progress
 from thresher.report.progress import in_file
 from thresher.report.table import facts
-from thresher.sources.source import ReadLimits
 
 X, Y = planted(rows=600)
 

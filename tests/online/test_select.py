@@ -15,9 +15,10 @@ import pytest
 
 import thresher as th
 from tests.streams import planted, planted_outputs, write_libsvm, write_vw
-from thresher.fitting import plan_for
+from thresher.core.progress import Progress
 from thresher.online.engine import OnlineSettings
-from thresher.online.run import OnlineRun, Progress, RunSettings
+from thresher.online.memory_plan import plan_for
+from thresher.online.run import OnlineRun, RunSettings
 
 SUPPORT = (3, 77, 200, 399)
 X, Y = planted(support=SUPPORT)

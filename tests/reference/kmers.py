@@ -137,7 +137,7 @@ def fastq(text: bytes) -> tuple[list[Record], list[int]]:
 
 
 class Form(NamedTuple):
-    """How sequences become features; as `thresher.kmers.Kmers`."""
+    """How sequences become features; as `thresher.core.kmers.Kmers`."""
 
     lengths: tuple[int, ...]
     canonical: bool = False

@@ -18,13 +18,15 @@ from tests.sources import (  # noqa: F401 - they register their kinds
     table_makers,
 )
 from tests.sources.rows import KINDS, Expected, Kind
-from thresher.expansion import Coordinate, Expansion, Term
-from thresher.sources.combine import HeldOut, ReadAhead, Weighted, hold_out
-from thresher.sources.expanded import Expanded
-from thresher.sources.hashed import Hashed
-from thresher.sources.interactions import Interactions
-from thresher.sources.source import Source
-from thresher.space import Hashing
+from thresher.core.feature_space import Hashing
+from thresher.core.terms import Coordinate, Expansion, Term
+from thresher.sources.base import Source
+from thresher.sources.transforms.expand import Expanded
+from thresher.sources.transforms.hash_features import Hashed
+from thresher.sources.transforms.holdout import HeldOut, hold_out
+from thresher.sources.transforms.interactions import Interactions
+from thresher.sources.transforms.prefetch import ReadAhead
+from thresher.sources.transforms.weights import Weighted
 
 _CLASS_WEIGHT = {0.0: 2.0, 2.0: 0.25}
 

@@ -15,8 +15,8 @@ import scipy.sparse as sp
 
 from tests.sources.rows import KINDS, WIDTH, Expected, Kind, Row, row_of
 from thresher import _native
-from thresher.sources.scan import as_source
-from thresher.sources.source import Source
+from thresher.sources.base import Source
+from thresher.sources.registry import as_source
 
 # Matrices
 

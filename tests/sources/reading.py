@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from thresher.batch import Batch, Cursor
-from thresher.sources.source import Source
+from thresher.core.batch import Batch, Cursor
+from thresher.sources.base import Source
 
 
 class Got(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from thresher.sources.source import Source
+from thresher.sources.base import Source
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from typing import Any
 from tests.reference import kmers as twin
 from tests.sources.file_makers import COMPRESSED, gzipped
 from tests.sources.rows import KINDS, Expected, Kind, Row
-from thresher.sources.fasta import scan_fasta
-from thresher.sources.source import Source
+from thresher.sources.base import Source
+from thresher.sources.sequences.fasta import scan_fasta
 
 
 def sequence(row: Row) -> str:

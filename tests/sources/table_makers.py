@@ -19,12 +19,12 @@ from tests.reference import ngrams as twin
 from tests.sources.file_makers import COMPRESSED, gzipped
 from tests.sources.memory_makers import columns_of, table_rows
 from tests.sources.rows import KINDS, Expected, Kind, Row
-from thresher.sources.arrow_files import scan_parquet
-from thresher.sources.csv_tables import scan_csv
-from thresher.sources.json_lines import JsonSource
-from thresher.sources.scan import scan
-from thresher.sources.source import Source
-from thresher.sources.text import scan_text
+from thresher.sources.base import Source
+from thresher.sources.registry import scan
+from thresher.sources.tables.csv import scan_csv
+from thresher.sources.tables.documents import scan_text
+from thresher.sources.tables.jsonl import JsonSource
+from thresher.sources.tables.parquet import scan_parquet
 
 _NUMERIC = ["n0", "n1", "n2", "flag", "n8"]
 _OPTIONS = {"target": "y", "weight": "w", "numeric": _NUMERIC, "categorical": ["colour", "città", "kind", "code"]}

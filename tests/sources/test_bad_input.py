@@ -12,13 +12,15 @@ import pytest
 import zstandard
 
 from tests.sources.reading import exactly, read, rows_of
+from thresher.core.memory import ReadLimits
 from thresher.errors import DataError, SettingsError
-from thresher.sources.combine import HeldOut, ReadAhead, Weighted
-from thresher.sources.libsvm import scan_libsvm
-from thresher.sources.lines import LineSource
-from thresher.sources.scan import scan
-from thresher.sources.source import ReadLimits
-from thresher.sources.vw import scan_vw
+from thresher.sources.registry import scan
+from thresher.sources.text.libsvm import scan_libsvm
+from thresher.sources.text.line_source import LineSource
+from thresher.sources.text.vw import scan_vw
+from thresher.sources.transforms.holdout import HeldOut
+from thresher.sources.transforms.prefetch import ReadAhead
+from thresher.sources.transforms.weights import Weighted
 
 # What is wrong, the bad line, its column, the text shown from there, and what the message says.
 BAD_LIBSVM = [

@@ -10,9 +10,10 @@ from scipy.sparse import coo_array, csc_array
 
 from tests.sources.reading import read
 from thresher.errors import DataError, SettingsError
-from thresher.sources.combine import HeldOut, Weighted
-from thresher.sources.libsvm import scan_libsvm
-from thresher.sources.scan import as_source
+from thresher.sources.registry import as_source
+from thresher.sources.text.libsvm import scan_libsvm
+from thresher.sources.transforms.holdout import HeldOut
+from thresher.sources.transforms.weights import Weighted
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e39])

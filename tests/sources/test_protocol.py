@@ -16,9 +16,10 @@ import thresher.sources
 from tests.sources import makers  # noqa: F401 - registers every kind
 from tests.sources.reading import exactly, joined, read, rows_of
 from tests.sources.rows import KINDS, Row, example_rows
-from thresher.batch import Batch, Cursor
+from thresher.core.batch import Batch, Cursor
+from thresher.core.memory import MB, ReadLimits
 from thresher.errors import DataError, SettingsError
-from thresher.sources.source import MB, ReadLimits, Source
+from thresher.sources.base import Source
 
 ROWS = example_rows()
 HUGE = 10**6

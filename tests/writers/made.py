@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from thresher import _native
-from thresher.batch import Batch, Cursor, Names
-from thresher.sources.source import Source
-from thresher.space import FeatureSpace
+from thresher.core.batch import Batch, Cursor, Names
+from thresher.core.feature_space import FeatureSpace
+from thresher.sources.base import Source
 
 VALUES = st.floats(width=32, allow_nan=False, allow_infinity=False)
 LABELS = st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.just(float("nan")))

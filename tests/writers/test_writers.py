@@ -15,11 +15,11 @@ from hypothesis import HealthCheck, given, settings
 import thresher as th
 from tests.sources.reading import exactly, read
 from tests.writers.made import Made, indexed, named
-from thresher.batch import Batch, Names
+from thresher.core.batch import Batch, Names
+from thresher.core.feature_space import FeatureSpace
 from thresher.errors import SettingsError
-from thresher.sources.interactions import Interactions
-from thresher.sources.scan import as_source
-from thresher.space import FeatureSpace
+from thresher.sources.registry import as_source
+from thresher.sources.transforms.interactions import Interactions
 from thresher.writers import write_source
 
 often = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 import thresher as th
-from thresher.batch import Batch
-from thresher.losses import get_loss
+from thresher.core.batch import Batch
+from thresher.core.labels import known_targets
+from thresher.core.losses import get_loss
+from thresher.core.metrics import Scores
 from thresher.online.engine import OnlineEngine
 from thresher.online.settings import OnlineSettings
-from thresher.scores import Scores
-from thresher.targets import known_targets
 
 FRAGMENT, KMER = 200, 12
 TEST_COVERAGE, TEST_SEED = 0.1, 1_000_003

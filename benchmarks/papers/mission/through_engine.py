@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.batch import Batch
+from thresher.core.batch import Batch
 from thresher.online.engine import OnlineEngine, OnlineSettings
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.papers.os.made import Made, made
-from thresher.families.stream import Block
-from thresher.working_set.asynchronous import AsynchronousProblem
-from thresher.working_set.stream_problem import Targets
-from thresher.working_set.substitution_settings import SubstitutionSettings
+from thresher.substitution.arriving.feature_stream import Block
+from thresher.substitution.async_threads import AsynchronousProblem
+from thresher.substitution.problem import Targets
+from thresher.substitution.settings import SubstitutionSettings
 
 SCANS = 6
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.papers.os.made import TEAM, Made
 from thresher import FeatureStream, _native, select
-from thresher.losses import get_loss
+from thresher.core.losses import get_loss
 
 
 def streamed(data: Made, method: str, k: int, **given: Any) -> Any:

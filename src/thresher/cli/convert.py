@@ -28,9 +28,9 @@ def convert(
     *,
     sequences: dict[str, Any],
 ) -> None:
-    from thresher.container import check_folder
+    from thresher.core.container import check_folder
     from thresher.errors import SettingsError
-    from thresher.sources.scan import as_source
+    from thresher.sources.registry import as_source
     from thresher.writers import write_source
 
     if output is None:

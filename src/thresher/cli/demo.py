@@ -25,10 +25,10 @@ def demo(
     import os
     import tempfile
 
+    from thresher.api import select
     from thresher.demo import PLANTED, write_genomes, write_stream, write_tables
     from thresher.report.progress import show_progress
     from thresher.report.table import print_selection
-    from thresher.selecting import select
 
     with tempfile.TemporaryDirectory() as folder:
         options: dict[str, Any]

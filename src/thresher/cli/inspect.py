@@ -21,7 +21,7 @@ def inspect(
     import sys
 
     from thresher.errors import SettingsError
-    from thresher.selection import load
+    from thresher.selection.selection import load
 
     model = load(selection)
     if output is not None:
@@ -31,7 +31,7 @@ def inspect(
 
         print_selection(model, top=top)
     elif format in ("tsv", "json"):
-        from thresher.exports.tables import as_json, tsv_lines
+        from thresher.selection.export.tables import as_json, tsv_lines
 
         sys.stdout.writelines(tsv_lines(model) if format == "tsv" else [as_json(model)])
     else:

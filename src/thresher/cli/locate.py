@@ -21,9 +21,9 @@ def locate(
 ) -> None:
     import sys
 
-    from thresher.container import write_atomically
-    from thresher.exports.bed import bed_lines
-    from thresher.selection import load
+    from thresher.core.container import write_atomically
+    from thresher.selection.export.bed import bed_lines
+    from thresher.selection.selection import load
 
     lines = bed_lines(load(selection), genome)
     if output is None:

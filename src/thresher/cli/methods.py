@@ -190,7 +190,7 @@ def _fgm(
         str | None, typer.Option(help="apg (unasked), or mkl: in the dual, for few rows.", rich_help_panel=_FGM)
     ] = None,
 ) -> None:
-    """Their names are those of `thresher.working_set.settings.FGMSettings`."""
+    """Their names are those of `thresher.fgm.settings.FGMSettings`."""
 
 
 def _streaming(
@@ -230,7 +230,7 @@ def _streaming(
         ),
     ] = None,
 ) -> None:
-    """Their names are those of `thresher.working_set.substitution_settings.SubstitutionSettings`."""
+    """Their names are those of `thresher.substitution.settings.SubstitutionSettings`."""
 
 
 def _drawn(
@@ -255,7 +255,7 @@ def _drawn(
         int | None, typer.Option(help="Inputs that a function looks at; all unless given.", rich_help_panel=_DRAWN)
     ] = None,
 ) -> None:
-    """Their names are those of `thresher.working_set.rf_settings.SparseRFSettings`."""
+    """Their names are those of `thresher.sparse_rf.settings.SparseRFSettings`."""
 
 
 def _as_settings(used: dict[str, Any]) -> dict[str, Any]:

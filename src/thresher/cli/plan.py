@@ -24,9 +24,9 @@ from thresher.cli.common import (
 from thresher.cli.sequences import with_sequences
 
 if TYPE_CHECKING:
-    from thresher.memory import Plan
-    from thresher.working_set.plan import FGMPlan
-    from thresher.working_set.rf_plan import SparseRFPlan
+    from thresher.fgm.memory_plan import FGMPlan
+    from thresher.online.memory_plan import Plan
+    from thresher.sparse_rf.memory_plan import SparseRFPlan
 
 
 @with_sequences
@@ -54,12 +54,12 @@ def plan(
     *,
     sequences: dict[str, Any],
 ) -> None:
+    from thresher.core.feature_space import Products
+    from thresher.fgm.memory_plan import FGMPlan
     from thresher.report.plans import print_fgm_plan, print_plan, print_rf_plan
-    from thresher.sources.interactions import Interactions as Formed
-    from thresher.sources.scan import as_source
-    from thresher.space import Products
-    from thresher.working_set.plan import FGMPlan
-    from thresher.working_set.rf_plan import SparseRFPlan
+    from thresher.sources.registry import as_source
+    from thresher.sources.transforms.interactions import Interactions as Formed
+    from thresher.sparse_rf.memory_plan import SparseRFPlan
 
     products = Products.of(which_interactions(interactions))
     own = {"sketch": sketch_shape(sketch), "B": B, "draws": draws, "groups": groups}
@@ -98,13 +98,14 @@ def _planned(
 ) -> Plan | FGMPlan | SparseRFPlan:
     """The plan of a method, which may have been given ``own`` settings."""
     from thresher.errors import SettingsError
-    from thresher.fitting import Options, plan_for
-    from thresher.working_set.plan import FGMPlan
-    from thresher.working_set.rf_plan import SparseRFPlan
-    from thresher.working_set.rf_settings import METHOD as SPARSE_RF
-    from thresher.working_set.rf_settings import SparseRFSettings
-    from thresher.working_set.settings import METHODS as FGM
-    from thresher.working_set.settings import FGMSettings
+    from thresher.fgm.memory_plan import FGMPlan
+    from thresher.fgm.settings import METHODS as FGM
+    from thresher.fgm.settings import FGMSettings
+    from thresher.online.fitted import Options
+    from thresher.online.memory_plan import plan_for
+    from thresher.sparse_rf.memory_plan import SparseRFPlan
+    from thresher.sparse_rf.settings import METHOD as SPARSE_RF
+    from thresher.sparse_rf.settings import SparseRFSettings
 
     known = {"B"} if method in FGM else {"draws"} if method == SPARSE_RF else {"sketch", "groups"}
     if strange := sorted(own.keys() - known):

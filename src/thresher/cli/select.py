@@ -98,11 +98,11 @@ def select(
     settings: dict[str, Any],
     sequences: dict[str, Any],
 ) -> None:
-    from thresher.container import check_folder
+    from thresher.api import Interrupted
+    from thresher.api import select as select_features
+    from thresher.core.container import check_folder
     from thresher.report.progress import show_progress
     from thresher.report.table import print_selection
-    from thresher.selecting import Interrupted
-    from thresher.selecting import select as select_features
 
     if output is not None:
         check_folder(output)

@@ -4,6 +4,6 @@ The only place, with the export to scikit-learn, that imports it; nothing import
 touched.
 """
 
-from thresher.extras import need
+from thresher.core.optional import need
 
 need("sklearn", "sklearn")  # says how to get it where it is missing

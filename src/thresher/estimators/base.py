@@ -10,15 +10,15 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from thresher._native import KeyIndex
+from thresher.core.labels import Label
 from thresher.errors import DataError, SettingsError
 from thresher.estimators.inputs import checked_rows, seed_of, training_data
-from thresher.fitting import Fitted, Options, make_run
+from thresher.online.fitted import Fitted, Options, make_run
 from thresher.online.run import OnlineRun
-from thresher.selection import Selection, evaluate
-from thresher.sources.frames import frame_kind
-from thresher.sources.scan import as_source, is_stored
-from thresher.sources.source import Source
-from thresher.targets import Label
+from thresher.selection.selection import Selection, evaluate
+from thresher.sources.base import Source
+from thresher.sources.dataframes import frame_kind
+from thresher.sources.registry import as_source, is_stored
 
 #: The most columns of which a boolean mask is made.
 _MOST_COLUMNS = 10_000_000

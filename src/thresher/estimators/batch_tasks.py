@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
+from thresher.core.labels import sort_labels
+from thresher.core.losses import get_loss
 from thresher.errors import DataError, SettingsError
 from thresher.estimators.base import SelectingEstimator, Task
 from thresher.estimators.classifying import Classifying
 from thresher.estimators.regressing import Regressing
-from thresher.losses import get_loss
-from thresher.sources.source import Source
-from thresher.targets import sort_labels
+from thresher.sources.base import Source
 
 
 class BatchClassifier(Classifying, SelectingEstimator):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from thresher.estimators.online_classifier import OnlineClassifier
 from thresher.estimators.online_regressor import OnlineRegressor
-from thresher.online.duals import History
+from thresher.online.dual_state import History
 
 
 class Budgeted:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from thresher.core.memory import DEFAULT_MEMORY
 from thresher.estimators.online_classifier import OnlineClassifier
-from thresher.memory import DEFAULT_MEMORY
 
 
 class MissionClassifier(OnlineClassifier):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
-from thresher.selection import Selection
+from thresher.selection.selection import Selection
 
 
 def _gives_probabilities(estimator: Any) -> bool:

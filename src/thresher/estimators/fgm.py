@@ -7,10 +7,10 @@ from typing import Any
 from thresher.estimators.base import Task
 from thresher.estimators.batch_tasks import BatchRegressor
 from thresher.estimators.working_set import WorkingSetEstimator
-from thresher.sources.source import Source
-from thresher.working_set.fgm_run import FGMRun
+from thresher.fgm.run import FGMRun
+from thresher.fgm.settings import FGMSettings
+from thresher.sources.base import Source
 from thresher.working_set.run_settings import RunSettings
-from thresher.working_set.settings import FGMSettings
 
 
 class FGMEstimator(WorkingSetEstimator):

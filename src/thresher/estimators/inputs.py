@@ -9,9 +9,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_X_y, validate_data
 
 from thresher.errors import DataError
-from thresher.sources.frames import frame_kind
-from thresher.sources.scan import as_source, is_stored
-from thresher.sources.source import Source
+from thresher.sources.base import Source
+from thresher.sources.dataframes import frame_kind
+from thresher.sources.registry import as_source, is_stored
 
 
 def training_data(

@@ -8,14 +8,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
+from thresher.core.labels import ThirdLabel, sort_labels
+from thresher.core.losses import get_loss
 from thresher.errors import DataError, SettingsError
 from thresher.estimators.base import OnlineEstimator, Task
 from thresher.estimators.classifying import Classifying
 from thresher.estimators.inputs import check_labels, training_data
-from thresher.losses import get_loss
 from thresher.online.run import OnlineRun
-from thresher.sources.source import Source
-from thresher.targets import ThirdLabel, label_classes, sort_labels
+from thresher.sources.base import Source
+from thresher.sources.transforms.label_scan import label_classes
 
 
 class OnlineClassifier(Classifying, OnlineEstimator):

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
+from thresher.core.losses import get_loss
 from thresher.errors import SettingsError
 from thresher.estimators.base import Task
-from thresher.losses import get_loss
-from thresher.selection import Selection
-from thresher.sources.source import Source
+from thresher.selection.selection import Selection
+from thresher.sources.base import Source
 
 
 class Regressing(RegressorMixin):

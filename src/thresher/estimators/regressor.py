@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from thresher.core.memory import DEFAULT_MEMORY
 from thresher.estimators.online_regressor import OnlineRegressor
-from thresher.memory import DEFAULT_MEMORY
 
 
 class MissionRegressor(OnlineRegressor):

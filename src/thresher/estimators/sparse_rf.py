@@ -14,9 +14,9 @@ from thresher.estimators.base import Task
 from thresher.estimators.batch_tasks import BatchClassifier, BatchRegressor
 from thresher.estimators.inputs import checked_rows, seed_of
 from thresher.estimators.working_set import WorkingSetEstimator
-from thresher.sources.scan import is_stored
-from thresher.sources.source import Source
-from thresher.working_set.rf_run import SparseRFRun, sparse_rf_run
+from thresher.sources.base import Source
+from thresher.sources.registry import is_stored
+from thresher.sparse_rf.run import SparseRFRun, sparse_rf_run
 from thresher.working_set.run_settings import RunSettings
 
 

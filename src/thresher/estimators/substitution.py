@@ -8,18 +8,18 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from thresher.core.feature_space import FeatureSpace
 from thresher.errors import DataError
 from thresher.estimators.base import SelectingEstimator, Task
 from thresher.estimators.inputs import seed_of
-from thresher.families.stream import FeatureStream
-from thresher.selection import Selection
-from thresher.sources.scan import as_source
-from thresher.sources.source import Source
-from thresher.space import FeatureSpace
+from thresher.selection.selection import Selection
+from thresher.sources.base import Source
+from thresher.sources.registry import as_source
+from thresher.substitution.arriving.feature_stream import FeatureStream
+from thresher.substitution.arriving.stream_options import stream_of
+from thresher.substitution.run import BrokenStream, StreamRun
+from thresher.substitution.settings import SubstitutionSettings
 from thresher.working_set.run_settings import RunSettings
-from thresher.working_set.stream_options import stream_of
-from thresher.working_set.stream_run import BrokenStream, StreamRun
-from thresher.working_set.substitution_settings import SubstitutionSettings
 
 
 @dataclass(frozen=True)

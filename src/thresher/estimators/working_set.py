@@ -6,11 +6,11 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, Self
 
+from thresher.core.feature_space import FeatureSpace
 from thresher.estimators.base import SelectingEstimator, Task
-from thresher.selection import Selection
-from thresher.sources.scan import as_source
-from thresher.sources.source import Source
-from thresher.space import FeatureSpace
+from thresher.selection.selection import Selection
+from thresher.sources.base import Source
+from thresher.sources.registry import as_source
 from thresher.working_set.run import WorkingSetRun
 from thresher.working_set.run_settings import RunSettings
 

@@ -8,18 +8,19 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher import _native, container
-from thresher.batch import Batch
+from thresher import _native
+from thresher.core import container
+from thresher.core.batch import Batch
+from thresher.core.losses import get_loss
+from thresher.core.metrics import Scores
 from thresher.errors import DataError, SettingsError
-from thresher.losses import get_loss
-from thresher.online.duals import History, dual_arrays, restore_dual_arrays
-from thresher.online.freezing import freeze, thaw
-from thresher.online.selected import Selected as Selected
-from thresher.online.selected import buckets, joined, strongest
+from thresher.online.dual_state import History, dual_arrays, restore_dual_arrays
+from thresher.online.pickling import freeze, thaw
+from thresher.online.result import Selected as Selected
+from thresher.online.result import buckets, joined, strongest
 from thresher.online.settings import THRESHOLDED
 from thresher.online.settings import OnlineSettings as OnlineSettings
 from thresher.online.tables import Kept, pack_tables, unpack_tables
-from thresher.scores import Scores
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +33,7 @@ _FAR = 2**62  # rows that a mini-batch of features only never reaches
 class OnlineEngine:
     """Learns batch by batch; the batches it is cut into make no difference.
 
-    Targets in the batches are what the loss takes (see `thresher.targets.Targets`): -1 and +1, numbers, class
+    Targets in the batches are what the loss takes (see `thresher.core.labels.Targets`): -1 and +1, numbers, class
     numbers, or for several labels a row -1 and +1 row after row.
     """
 

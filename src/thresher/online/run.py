@@ -10,59 +10,25 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from thresher.batch import Batch, Cursor
-from thresher.checkpoint import Checkpoint
-from thresher.container import check_folder
+from thresher.core.auc_histogram import Ranking
+from thresher.core.batch import Batch, Cursor
+from thresher.core.checkpoint import Checkpoint
+from thresher.core.container import check_folder
+from thresher.core.labels import Label, LabelOrder, Targets
+from thresher.core.losses import get_loss
+from thresher.core.memory import resident
+from thresher.core.progress import Progress
 from thresher.errors import DataError, FileFormatError, SettingsError
-from thresher.losses import get_loss
-from thresher.memory import Plan, resident
 from thresher.online.engine import OnlineEngine
-from thresher.online.offset import add_margins, best_offset
-from thresher.online.race import Race, engine_from_state, make_engine
+from thresher.online.intercept_refit import add_margins, best_offset
+from thresher.online.memory_plan import Plan
 from thresher.online.settings import OnlineSettings
-from thresher.ranking import Ranking
-from thresher.sources.combine import ReadAhead
-from thresher.sources.scan import is_file_source
-from thresher.sources.source import DEFAULT_ROWS, Source
-from thresher.targets import Label, LabelOrder, Targets
+from thresher.online.tuning import Race, engine_from_state, make_engine
+from thresher.sources.base import DEFAULT_ROWS, Source
+from thresher.sources.registry import is_file_source
+from thresher.sources.transforms.prefetch import ReadAhead
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a run has come, for whoever shows it.
-
-    ``grown`` is its resident memory over that at the start; ``file`` is being read, number ``file_number`` (from 1) of
-    ``files``.
-    """
-
-    rows: int
-    features: int
-    passes: int
-    passes_done: int
-    read: int
-    total_bytes: int | None
-    rows_in_pass: int
-    total_rows: int | None
-    seconds: float
-    grown: int
-    file: str | None = None
-    file_number: int = 0
-    files: int = 0
-    #: What ``rows`` counts.
-    unit: str = "rows"
-
-    @property
-    def fraction(self) -> float | None:
-        """How much of the whole work is done, where the size of the data is known."""
-        if self.total_rows:
-            within = self.rows_in_pass / self.total_rows
-        elif self.total_bytes:
-            within = self.read / self.total_bytes
-        else:
-            return None
-        return min(1.0, (self.passes_done + within) / self.passes)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from thresher.core.losses import get_loss
 from thresher.errors import SettingsError
-from thresher.losses import get_loss
 
 if TYPE_CHECKING:
-    from thresher.families.groups import Groups
+    from thresher.columns.groups import Groups
 
 #: At most k weights at every moment; of the last two as many as lam leaves.
 BUDGETED = ("b-arda", "b-amd", "ofs", "sofs", "l1-arda", "ada-fobos")
@@ -49,7 +49,7 @@ class OnlineSettings:
         averaging and mirror descent, truncated by evidence), ``ofs`` (gradient descent, the largest weights), ``sofs``
         (AROW, the most certain weights), ``l1-arda`` and ``ada-fobos`` (soft thresholds).
     loss : str
-        See `thresher.losses.Loss`.
+        See `thresher.core.losses.Loss`.
     step : "auto", float, "adaptive:RATE" or "RATE/sqrt"
         The step along each example's gradient. A number is a constant step; ``"0.5/sqrt"`` falls with the
         square root of the number of updates. ``adaptive`` gives every feature steps of its own, by the
@@ -61,7 +61,7 @@ class OnlineSettings:
     name_cap : int
         Longest name kept, in bytes.
     sketch : (rows, width), optional
-        The shape of the sketch; mission, batch-iht and hashing need one (`thresher.memory.make_plan` finds one).
+        The shape of the sketch; mission, batch-iht and hashing need one. `thresher.online.memory_plan` chooses it.
         ``b-arda`` takes (1, width): features that are not kept then share cells, and its memory does not grow.
     active : {"exact", "sketch"}
         What the table holds for a kept feature under ``mission``: its exact weight from when it came
@@ -98,7 +98,7 @@ class OnlineSettings:
         (``b-arda`` and ``b-amd``).
     tune : bool
         Let several settings of ``eta`` and ``lam`` learn side by side, and the worse half leave again and again;
-        what is given of the two stays. See `thresher.online.race`.
+        what is given of the two stays. See `thresher.online.tuning`.
     groups : Groups or "source", optional
         Of ``b-arda`` and ``b-amd``: features that are kept or left together; ``k`` then counts groups. A group is
         ranked by the sum of its features' ranks (their mean, with ``by_size``). `thresher.Groups` lists them, and a

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher import container
+from thresher.core import container
 
 #: Of a kept feature: what its sums are multiplied by, the energy they rest on; then the sums, one an output.
 INVERSE, ENERGY, HEADER = 0, 1, 2

@@ -8,12 +8,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from thresher.memory import Plan, show_size
-from thresher.sources.source import Source
+from thresher.core.memory import show_size
+from thresher.online.memory_plan import Plan
+from thresher.sources.base import Source
 
 if TYPE_CHECKING:
-    from thresher.working_set.plan import FGMPlan
-    from thresher.working_set.rf_plan import SparseRFPlan
+    from thresher.fgm.memory_plan import FGMPlan
+    from thresher.sparse_rf.memory_plan import SparseRFPlan
 
 
 def print_plan(plan: Plan, k: int, source: Source) -> None:

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from thresher.online.run import Progress
-from thresher.sources.source import MB
+from thresher.core.memory import MB
+from thresher.core.progress import Progress
 
 log = logging.getLogger("thresher.progress")
 

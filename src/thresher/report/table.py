@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from thresher.families.family import show_search
-from thresher.memory import show_size
-from thresher.online.run import Progress
+from thresher.columns.types import show_search
+from thresher.core.memory import show_size
+from thresher.core.progress import Progress
 
 if TYPE_CHECKING:
-    from thresher.selection import Selection
+    from thresher.selection.selection import Selection
 
 
 def print_selection(

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _native
-from thresher.batch import Batch, Cursor
+from thresher.core.batch import Batch, Cursor
+from thresher.core.feature_space import FeatureSpace
 from thresher.errors import DataError
-from thresher.sources.source import Source
-from thresher.space import FeatureSpace
+from thresher.sources.base import Source
 
 #: Features a batch at most, so that one native call stays short whatever the width.
 _MOST_FEATURES = 1 << 20

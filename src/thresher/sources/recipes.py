@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from thresher.errors import SettingsError
-from thresher.sources.columns import TableForm
-from thresher.sources.dialect import Dialect
+from thresher.sources.base import Source
 from thresher.sources.endings import format_by_name
-from thresher.sources.faults import OnError
-from thresher.sources.ngrams import TextForm
-from thresher.sources.open import PathLike, find_parts
-from thresher.sources.schema import Schema
-from thresher.sources.source import Source
+from thresher.sources.files.paths import PathLike, find_parts
+from thresher.sources.tables.csv_dialect import Dialect
+from thresher.sources.tables.ngram_encoder import TextForm
+from thresher.sources.tables.schema import Schema
+from thresher.sources.tables.table_encoder import TableForm
+from thresher.sources.text.parse_errors import OnError
 
 #: What says how separated text is written.
 DIALECT_OPTIONS = ("names", "header", "delimiter", "quote", "nulls")
@@ -48,24 +48,24 @@ def scan_like(
     except (KeyError, TypeError, ValueError, AttributeError):
         raise SettingsError("the model does not say how its data was read: pass the options again") from None
     if isinstance(form, TextForm):
-        from thresher.sources.class_folders import ClassFolders, class_files
+        from thresher.sources.tables.class_folders import ClassFolders, class_files
 
         if (files := class_files(paths)) is not None:
             return ClassFolders(files, form.of_folders(), on_error)
     parts = find_parts(paths)
     kind = format or format_by_name(os.path.basename(parts[0].path)) or ("csv" if dialect is not None else None)
     if kind == "csv":
-        from thresher.sources.csv_tables import CsvSource, csv_layout
+        from thresher.sources.tables.csv import CsvSource, csv_layout
 
         if dialect is None:
             dialect = csv_layout(parts, Schema())[0]
         return CsvSource(tuple(parts), on_error, form=form, dialect=dialect)
     if kind == "jsonl":
-        from thresher.sources.json_lines import JsonSource
+        from thresher.sources.tables.jsonl import JsonSource
 
         return JsonSource(tuple(parts), on_error, form=form)
     if kind == "parquet":
-        from thresher.sources.arrow_files import ArrowFileSource
+        from thresher.sources.tables.parquet import ArrowFileSource
 
         return ArrowFileSource(parts=tuple(parts), form=form, on_error=on_error)
     return None
@@ -77,22 +77,22 @@ def scan_table_or_text(
     """Files of one of `TABLE_FORMATS` with the options that were given."""
     if any(name in given for name in NGRAM_OPTIONS):
         _check_known(given, TEXT_OPTIONS, "tables of texts")
-        from thresher.sources.text import scan_text
+        from thresher.sources.tables.documents import scan_text
 
         return scan_text(paths, format=kind, on_error=on_error, **given)
     _check_known(given, TABLE_OPTIONS, "tables")
     if kind == "csv":
-        from thresher.sources.csv_tables import scan_csv
+        from thresher.sources.tables.csv import scan_csv
 
         return scan_csv(paths, on_error=on_error, **given)
     if others := [name for name in given if name in DIALECT_OPTIONS]:
         raise SettingsError(f"{', '.join(others)}: for separated text (CSV, TSV) only")
     if kind == "parquet":
-        from thresher.sources.arrow_files import scan_parquet
+        from thresher.sources.tables.parquet import scan_parquet
 
         return scan_parquet(paths, on_error=on_error, **given)
-    from thresher.sources.guess import table_form
-    from thresher.sources.json_lines import JsonSource, json_layout
+    from thresher.sources.tables.infer import table_form
+    from thresher.sources.tables.jsonl import JsonSource, json_layout
 
     parts = find_parts(paths)
     schema = Schema.of(given.pop("schema", None), given)

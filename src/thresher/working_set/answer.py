@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from thresher.expansion import Expansion
-from thresher.families.family import Ids
-from thresher.losses import get_loss
-from thresher.selection import Selection
-from thresher.sources.source import Source
-from thresher.space import FeatureSpace
+from thresher.columns.types import Ids
+from thresher.core.feature_space import FeatureSpace
+from thresher.core.losses import get_loss
+from thresher.core.terms import Expansion
+from thresher.selection.selection import Selection
+from thresher.sources.base import Source
 from thresher.version import __version__
-from thresher.working_set.found import Found
-from thresher.working_set.reading import Examples
+from thresher.working_set.dataset import Examples
+from thresher.working_set.result import Found
 
 
 def make_selection(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from thresher.families.family import Ids
+from thresher.columns.types import Ids
 
 
 class Problem(Protocol):

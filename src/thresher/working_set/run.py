@@ -10,16 +10,16 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
 from thresher import _native
-from thresher.batch import Batch, Cursor
-from thresher.checkpoint import Checkpoint
-from thresher.container import check_folder
+from thresher.core.batch import Batch, Cursor
+from thresher.core.checkpoint import Checkpoint
+from thresher.core.container import check_folder
+from thresher.core.losses import get_loss
+from thresher.core.progress import Progress
 from thresher.errors import FileFormatError, SettingsError
-from thresher.losses import get_loss
-from thresher.online.run import Progress
-from thresher.selection import Selection
-from thresher.sources.source import Source
-from thresher.working_set.found import Found
-from thresher.working_set.reading import Examples, Reader
+from thresher.selection.selection import Selection
+from thresher.sources.base import Source
+from thresher.working_set.dataset import Examples, Reader
+from thresher.working_set.result import Found
 from thresher.working_set.run_settings import RunSettings
 from thresher.working_set.validation import Validation
 from thresher.working_set.watch import Watch

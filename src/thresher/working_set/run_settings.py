@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from thresher.sources.source import DEFAULT_ROWS, Source
+from thresher.sources.base import DEFAULT_ROWS, Source
 
 
 @dataclass(frozen=True, kw_only=True)

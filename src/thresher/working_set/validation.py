@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.selection import Selection, evaluate
-from thresher.sources.source import Source
-from thresher.working_set.found import Found
+from thresher.selection.selection import Selection, evaluate
+from thresher.sources.base import Source
+from thresher.working_set.result import Found
 
 
 class Validation:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from thresher.batch import Batch, Cursor
-from thresher.memory import resident
-from thresher.online.run import Progress
-from thresher.sources.source import Source
+from thresher.core.batch import Batch, Cursor
+from thresher.core.memory import resident
+from thresher.core.progress import Progress
+from thresher.sources.base import Source
 
 
 class Watch:

@@ -7,10 +7,10 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from thresher.container import write_atomically
+from thresher.core.container import write_atomically
 from thresher.errors import SettingsError
+from thresher.sources.base import Source
 from thresher.sources.endings import BY_ENDING
-from thresher.sources.source import Source
 from thresher.writers.parquet import write_parquet
 from thresher.writers.stored import write_stored
 from thresher.writers.text import write_libsvm, write_vw

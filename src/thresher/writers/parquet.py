@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.batch import Batch
-from thresher.extras import need
-from thresher.sources.source import Source
+from thresher.core.batch import Batch
+from thresher.core.optional import need
+from thresher.sources.base import Source
 from thresher.writers.written import Written
 
 #: Features of a row group, about.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from thresher.sources.source import Source
-from thresher.sources.stored_file import write_rows
+from thresher.sources.base import Source
+from thresher.sources.cache.file import write_rows
 from thresher.writers.written import Written
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from thresher import _native
-from thresher.batch import Batch
+from thresher.core.batch import Batch
 from thresher.errors import SettingsError
-from thresher.sources.source import Source
+from thresher.sources.base import Source
 from thresher.writers.written import Written
 
 _KEYED = "features stand under their 64-bit keys: LIBSVM has no names"
@@ -115,7 +115,7 @@ def _spelled(batch: Batch) -> Batch:
     """The batch with the names of products written out."""
     from dataclasses import replace
 
-    from thresher.batch import Names
+    from thresher.core.batch import Names
 
     assert batch.names is not None
     return replace(batch, names=Names.of_bytes(batch.names._spelled()))

@@ -1,0 +1,1 @@
+"""Features as columns: stores of columns in memory and out of core, groups, random features."""

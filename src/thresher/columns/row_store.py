@@ -1,0 +1,114 @@
+"""Rows that functions of them are asked for again and again: kept in memory, or read again."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.core.batch import Batch
+from thresher.sources.base import Source
+
+
+class Rows(ABC):
+    """Compressed rows, batch after batch, as often as one likes."""
+
+    #: How many there are, and the bytes that they take in memory.
+    rows: int
+    bytes: int
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Batch]: ...
+
+    def inputs(self) -> NDArray[np.uint64]:
+        """The keys that occur."""
+        keys = np.empty(0, np.uint64)
+        for batch in self:
+            keys = np.union1d(keys, batch.keys)
+        return keys
+
+    def all_the_same(self) -> bool:
+        """Whether every row is like the first."""
+        first: Batch | None = None
+        for batch in self:
+            first = batch.take(slice(0, 1)) if first is None else first
+            if not _repeats(batch, first):
+                return False
+        return True
+
+    def variance(self) -> float:
+        """The mean over the inputs of their variances."""
+        keys = self.inputs()
+        sums, squares = np.zeros(len(keys)), np.zeros(len(keys))
+        for batch in self:
+            at = np.searchsorted(keys, batch.keys)
+            values = np.ones(batch.nnz) if batch.values is None else batch.values.astype(np.float64)
+            sums += np.bincount(at, values, len(keys))
+            squares += np.bincount(at, values**2, len(keys))
+        return float(np.mean(squares / self.rows - (sums / self.rows) ** 2)) if len(keys) else 0.0
+
+
+class RowStore(Rows):
+    """In memory. Rows that all have the same keys share one row of them."""
+
+    def __init__(self) -> None:
+        self._batches: list[Batch] = []
+        self._counts: list[int] = []
+        self.rows = 0
+        self.bytes = 0
+
+    def add(self, indptr: NDArray[np.int64], keys: NDArray[np.uint64], values: NDArray[np.float32] | None) -> None:
+        """More rows."""
+        rows = len(indptr) - 1
+        if rows < 1:
+            return
+        width = len(keys) // rows
+        if rows > 1 and _same_keys(indptr, keys, keys[:width]):
+            indptr, keys = np.array([0, width], np.int64), keys[:width]
+        # Copies: a batch may be a view of a page that is given back.
+        batch = Batch(indptr.copy(), keys.copy(), None if values is None else values.copy())
+        self._batches.append(batch)
+        self.rows += rows
+        self._counts.append(rows)
+        self.bytes += batch.indptr.nbytes + batch.keys.nbytes + (0 if values is None else values.nbytes)
+
+    def __iter__(self) -> Iterator[Batch]:
+        for batch, rows in zip(self._batches, self._counts, strict=True):
+            if len(batch) == rows:
+                yield batch
+            else:
+                width = len(batch.keys)
+                yield Batch(np.arange(rows + 1, dtype=np.int64) * width, np.tile(batch.keys, rows), batch.values)
+
+
+class RowsAgain(Rows):
+    """Read from their source whenever they are asked for."""
+
+    bytes = 0
+
+    def __init__(self, source: Source, rows: int, batch_rows: int) -> None:
+        self.source = source
+        self.rows = rows
+        self.batch_rows = batch_rows
+
+    def __iter__(self) -> Iterator[Batch]:
+        for batch, _ in self.source.batches(self.batch_rows, want_labels=False):
+            if len(batch):
+                yield batch
+
+
+def _same_keys(indptr: NDArray[np.int64], keys: NDArray[np.uint64], first: NDArray[np.uint64]) -> bool:
+    width = len(first)
+    if not (np.diff(indptr) == width).all():
+        return False
+    return bool((keys.reshape(len(indptr) - 1, width) == first).all())
+
+
+def _repeats(batch: Batch, first: Batch) -> bool:
+    if not _same_keys(batch.indptr, batch.keys, first.keys):
+        return False
+    if batch.values is None or first.values is None:
+        return all(b.values is None or bool((b.values == 1).all()) for b in (batch, first))
+    return bool((batch.values.reshape(len(batch), first.nnz) == first.values).all())

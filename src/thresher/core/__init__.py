@@ -1,0 +1,1 @@
+"""Values and formulas that every room shares; nothing here reads data."""

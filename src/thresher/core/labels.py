@@ -1,0 +1,259 @@
+"""Labels as people write them to targets as losses take them, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.core.batch import Batch
+from thresher.core.losses import Loss
+from thresher.errors import DataError
+
+Label = float | str
+
+
+class ThirdLabel(DataError):
+    """A third label, where a loss tells two classes apart."""
+
+
+class Targets:
+    """Labels of any convention (0/1, ±1, 1/2, strings) to targets, in one reading.
+
+    Of two classes, the larger one (by number or alphabet) is the positive one, but in a stream that
+    is known only once both were seen. So the label met first trains as +1, and `orientation` says at
+    the end whether that has to be turned round: every binary loss here is symmetric, so turning all
+    labels round negates the model and nothing else.
+
+    Several classes (the softmax loss), or several labels a row (``multilabel``), must be known before the
+    first row: they are the model's outputs. `label_classes` reads them from a source.
+    """
+
+    def __init__(
+        self,
+        loss: Loss,
+        seen: list[Label] | None = None,
+        *,
+        multilabel: bool = False,
+    ) -> None:
+        self.loss = loss
+        self.multilabel = multilabel
+        self.seen: list[Label] = list(seen or [])
+        if self.fixed and len(self.seen) < 2:
+            raise DataError(
+                f"{len(self.seen)} classes: the {loss} loss tells two or more apart. Check the labels, or name the "
+                "classes (classes=)."
+            )
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the classes are known from the start."""
+        return self.multilabel or self.loss.task == "classes"
+
+    def encode(self, batch: Batch, where: Callable[[int], str]) -> NDArray[np.float64]:
+        """The targets of a batch; ``where(row)`` says for people where a row stands.
+
+        (rows,), or (rows, labels) of -1 and +1 for several labels a row.
+        """
+        y = batch.y
+        if y is None:
+            raise DataError("the data has no labels.")
+        if self.multilabel:
+            return self._labels(batch, y, where)
+        if batch.y_indptr is not None:
+            raise DataError("rows with several labels: pass multilabel=True, or give every row one label.")
+        if self.loss.task == "classes":
+            return self._classes(y, where)
+        return self._binary(y, where) if self.loss.task == "binary" else self._real(y, where)
+
+    def _classes(self, y: NDArray[Any], where: Callable[[int], str]) -> NDArray[np.float64]:
+        positions, bad = _positions(y, self.seen)
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise DataError(
+                f"{where(row)}: the label {_shown(y[row])} is none of the known classes, {_some(self.seen)}."
+            )
+        return positions
+
+    def _labels(self, batch: Batch, y: NDArray[Any], where: Callable[[int], str]) -> NDArray[np.float64]:
+        counts = np.ones(len(batch), np.int64) if batch.y_indptr is None else np.diff(batch.y_indptr)
+        positions, bad = _positions(y, self.seen)
+        rows = np.repeat(np.arange(len(batch)), counts)
+        if bad.any():
+            at = int(np.argmax(bad))
+            raise DataError(
+                f"{where(int(rows[at]))}: the label {_shown(y[at])} is none of the known ones, {_some(self.seen)}."
+            )
+        targets = np.full((len(batch), len(self.seen)), -1.0)
+        targets[rows, positions.astype(np.intp)] = 1.0
+        return targets
+
+    def _real(self, y: NDArray[Any], where: Callable[[int], str]) -> NDArray[np.float64]:
+        if y.dtype != object:
+            bad = ~np.isfinite(y)
+            if not bad.any():
+                return y.astype(np.float64)
+        else:
+            bad = np.ones(len(y), bool)
+        row = int(np.argmax(bad))
+        raise DataError(
+            f"{where(row)}: the target is {_shown(y[row])}, and the {self.loss} loss takes finite numbers. "
+            "Mend the target, or choose a classification loss such as logistic."
+        )
+
+    def _binary(self, y: NDArray[Any], where: Callable[[int], str]) -> NDArray[np.float64]:
+        missing = np.array([is_missing(label) for label in y], bool) if y.dtype == object else np.isnan(y)
+        if missing.any():
+            row = int(np.argmax(missing))
+            raise DataError(f"{where(row)}: the label is missing. Give every row to learn from a label.")
+        if y.dtype != object and np.isinf(y).any():
+            row = int(np.argmax(np.isinf(y)))
+            raise DataError(f"{where(row)}: the label is infinite, which is no class. Mend the label.")
+        if y.dtype == object:
+            plain = np.empty(len(y), object)
+            plain[:] = [plain_label(label) for label in y]
+            y = plain
+        if not self.seen and len(y):
+            self.seen.append(plain_label(y[0]))
+        first = np.asarray(y == self.seen[0]) if len(y) else np.empty(0, bool)
+        others = ~first
+        if others.any():
+            if len(self.seen) == 1:
+                row = int(np.argmax(others))
+                self.seen.append(plain_label(y[row]))
+                if isinstance(self.seen[0], str) != isinstance(self.seen[1], str):
+                    raise DataError(
+                        f"{where(row)}: the label {_shown(y[row])} after {_shown(self.seen[0])}: one is text and the "
+                        "other a number, so neither is the larger. Write all labels the same way."
+                    )
+            third = others & (y != self.seen[1])
+            if third.any():
+                row = int(np.argmax(third))
+                raise ThirdLabel(
+                    f"{where(row)}: the label {_shown(y[row])} is a third one after {_shown(self.seen[0])} and "
+                    f"{_shown(self.seen[1])}, and the {self.loss} loss tells two classes apart. For several "
+                    "classes choose the softmax loss, for numbers as targets the squared loss."
+                )
+        return np.where(first, 1.0, -1.0)
+
+    @property
+    def complete(self) -> bool:
+        """Whether there is something to tell apart."""
+        return self.loss.task == "real" or len(self.seen) >= 2
+
+    def check_complete(self) -> None:
+        """After all rows: raise if there was nothing to tell apart."""
+        if not self.complete and len(self.seen) == 1:
+            raise DataError(
+                f"every label is {_shown(self.seen[0])}: there is only one class, and nothing to tell apart. "
+                "Check the labels, or choose a regression loss such as squared."
+            )
+
+    @property
+    def classes(self) -> list[Label] | None:
+        """The classes, of two the positive one last; None for numbers."""
+        if self.fixed:
+            return list(self.seen)
+        return sorted(self.seen) if self.loss.task == "binary" else None
+
+    @property
+    def orientation(self) -> float:
+        """-1 if the trained model must be negated for the last class to be the positive one."""
+        classes = None if self.fixed else self.classes
+        return -1.0 if classes is not None and len(classes) > 1 and self.seen[0] == classes[0] else 1.0
+
+
+class LabelOrder:
+    """Whether classes come mixed or in runs: an online learner forgets what it has not seen for long."""
+
+    def __init__(self, classes: bool) -> None:
+        self._counts: dict[float, int] = {}
+        self._changes = 0
+        self._last = np.nan
+        self._classes = classes
+
+    def add(self, targets: NDArray[np.float64]) -> None:
+        """The next rows."""
+        if not self._classes or not len(targets):
+            return
+        self._changes += int(targets[0] != self._last) + int((targets[1:] != targets[:-1]).sum())
+        self._last = float(targets[-1])
+        for target, count in zip(*np.unique(targets, return_counts=True), strict=True):
+            self._counts[float(target)] = self._counts.get(float(target), 0) + int(count)
+
+    @property
+    def sorted(self) -> bool:
+        """Whether neighbours differ less than a quarter as often as by chance, in more than a few rows."""
+        rows = sum(self._counts.values())
+        chance = 1.0 - sum((count / rows) ** 2 for count in self._counts.values()) if rows else 0.0
+        return rows >= 100 and self._changes < 0.25 * chance * rows
+
+
+def sort_labels(labels: Iterable[Any]) -> list[Label]:
+    """Labels as they are kept, in their order; raises where words and numbers are mixed."""
+    plain = [plain_label(label) for label in labels]
+    if len({isinstance(label, str) for label in plain}) > 1:
+        raise DataError("some labels are text and others numbers. Write all labels the same way.")
+    return sorted(set(plain))
+
+
+def _some(labels: list[Label]) -> str:
+    shown = ", ".join(_shown(label) for label in labels[:10])
+    return shown + (f" … ({len(labels)} in all)" if len(labels) > 10 else "")
+
+
+def known_targets(
+    batch: Batch, classes: list[Any] | None, loss: Loss, where: Callable[[int], str], *, multilabel: bool = False
+) -> NDArray[np.float64]:
+    """The targets of rows to score a learned model on: its ``classes`` are all there are."""
+    if multilabel:
+        return Targets(loss, classes, multilabel=True).encode(batch, where)
+    if batch.y is None or batch.y_indptr is not None:
+        raise DataError("to score against, every row must have one label.")
+    y, bad = _numbers(batch.y) if classes is None else _positions(batch.y, classes)
+    if bad.any():
+        row = int(np.argmax(bad))
+        wanted = "a finite number" if classes is None else f"one of the classes learned, {classes}"
+        raise DataError(f"{where(row)}: the label {batch.y[row]!r} is not {wanted}.")
+    return 2.0 * y - 1.0 if loss.task == "binary" else y
+
+
+def _numbers(y: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The targets as numbers, and which of them are none."""
+    if y.dtype == object:
+        return np.zeros(len(y)), np.ones(len(y), bool)
+    numbers = y.astype(np.float64)
+    return numbers, np.logical_not(np.isfinite(numbers))
+
+
+def _positions(y: NDArray[Any], classes: list[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The number of each label's class, and which labels have none."""
+    if y.dtype != object:
+        known = np.array([np.nan if isinstance(label, str) else label for label in classes], np.float64)
+        order = np.argsort(known)
+        at = order[np.searchsorted(known, y, sorter=order).clip(0, len(known) - 1)]
+        return at.astype(np.float64), known[at] != y
+    numbers = {label: float(i) for i, label in enumerate(classes)}
+    found = np.array([-1.0 if is_missing(value) else numbers.get(plain_label(value), -1.0) for value in y])
+    return found, found < 0
+
+
+def is_missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas.NA, which is neither the same as itself nor different
+        return True
+
+
+def plain_label(label: Any) -> Label:
+    value = label.item() if hasattr(label, "item") else label
+    if isinstance(value, (int, float)):
+        return float(value) + 0.0  # there is one zero
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _shown(label: Any) -> str:
+    plain = plain_label(label)
+    return repr(plain) if isinstance(plain, str) else f"{plain:g}"

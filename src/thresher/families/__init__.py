@@ -1,1 +1,0 @@
-"""Where features come from: families that a working-set loop proposes from."""

@@ -1,0 +1,1 @@
+"""The Feature Generating Machine: settings, worst-case analysis, subproblem solvers."""

@@ -1,0 +1,1 @@
+"""Families of features that the Feature Generating Machine searches."""

@@ -1,0 +1,1 @@
+"""The answer: the selected features, their names, and exports to other programs."""

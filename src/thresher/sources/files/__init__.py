@@ -1,0 +1,1 @@
+"""Opening files: paths, globs, remote storage, decompression, blocks of lines."""

@@ -1,0 +1,1 @@
+"""FASTA and FASTQ: records or fragments, as k-mers."""

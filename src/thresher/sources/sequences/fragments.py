@@ -1,0 +1,206 @@
+"""Fragments drawn from genomes: a row each, in an order that mixes the genomes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher import _native
+from thresher.core.batch import Batch, Cursor
+from thresher.core.memory import MB
+from thresher.errors import DataError, SettingsError
+from thresher.sources.base import Source
+from thresher.sources.sequences.fasta import SequenceSource
+from thresher.sources.sequences.records import class_of, feed
+
+
+@dataclass(frozen=True)
+class Held:
+    """Genomes in memory: the letters, the label of each record, and the bad records passed over."""
+
+    genomes: _native.Genomes
+    y: NDArray[Any]
+    skipped: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class FragmentSource(SequenceSource):
+    """Fragments of ``length`` letters, as many as make every letter covered ``coverage`` times on average.
+
+    Fragment number i follows from the seed and i alone: its place is drawn from all places where a
+    fragment can start, in whichever record of whichever file, each as likely as any other. So any
+    stretch of the numbers is a fair sample, can be read from any row on, and mixes the files in
+    proportion to their lengths.
+
+    The letters are held in memory, two bits each (four with wildcards), read when first needed.
+    They must fit into what the limits leave for a decompressor.
+    """
+
+    length: int
+    coverage: float = 1.0
+    seed: int = 0
+    span: tuple[int, int] | None = None  # fragments by number; all where None
+    order: int | None = None  # the seed of another order of the span
+    rows: tuple[int, int] | None = None  # of the span in that order; all where None
+    held: dict[bool, Held] = field(default_factory=dict, compare=False, repr=False)  # shared by all copies
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        least = min(self.kmers.lengths)
+        if isinstance(self.length, bool) or not isinstance(self.length, int) or not least <= self.length < 1 << 31:
+            raise SettingsError(
+                f"fragments is their length in letters, at least the {least} of a k-mer, not {self.length!r}"
+            )
+        if not (isinstance(self.coverage, (int, float)) and 0 < self.coverage < math.inf):
+            raise SettingsError(f"coverage is a positive number, not {self.coverage!r}")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 1 << 63:
+            raise SettingsError(f"seed is a whole number from 0 on, not {self.seed!r}")
+        if self.kmers.positional:
+            raise SettingsError("positions in fragments drawn at random mean nothing: leave out positional")
+        if any(part.once for part in self.parts):
+            raise SettingsError("fragments are drawn from files: save standard input to one first")
+
+    @property
+    def total_rows(self) -> int | None:  # type: ignore[override]
+        try:
+            first, last = self._rows()
+        except DataError:  # reading says it, with what to do
+            return None
+        return last - first
+
+    @property
+    def held_bytes(self) -> int:  # type: ignore[override]
+        if not self.held:
+            self._held(want_labels=True)
+        return sum(held.genomes.nbytes for held in self.held.values())
+
+    def _identity(self) -> dict[str, object]:
+        drawn = (self.length, float(self.coverage), self.seed, self.span, self.order, self.rows)
+        return {**super()._identity(), "fragments": drawn}
+
+    def files(self) -> list[str]:
+        return []  # a fragment may come from any of them
+
+    def describe(self) -> str:
+        return f"fragments of {self.length} letters of {super().describe()}"
+
+    def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
+        if batch.line is None:
+            return self.describe()
+        number = int(batch.line[row]) - 1
+        held = next(iter(self.held.values()), None) or self._held(want_labels=True)
+        contig, offset = held.genomes.draw(number, self.seed)
+        id, file, _ = held.genomes.contig(contig)
+        place = f"letter {offset + 1} of record {id.decode(errors='replace')!r}"
+        return f"row {number} ({self.parts[file].name}, {place})"
+
+    def shards(self, n: int) -> list[Source]:
+        super().shards(n)
+        first, last = self._rows()
+        n = max(1, min(n, last - first))
+        bounds = pairwise([first + (last - first) * i // n for i in range(n + 1)])
+        if self.order is None:
+            begin = 0 if self.span is None else self.span[0]
+            return [replace(self, span=(begin + a, begin + b), rows=None) for a, b in bounds]
+        return [replace(self, rows=piece) for piece in bounds]
+
+    def shuffled(self, seed: int, *, rows: int, features: int) -> Source:
+        """The same fragments in another order: no buffer is needed, since all are at hand."""
+        if self.order is not None:
+            return super().shuffled(seed, rows=rows, features=features)
+        return replace(self, order=seed)
+
+    def _rows(self, want_labels: bool = True) -> tuple[int, int]:
+        """The first row and the one behind the last, of the span."""
+        return self._span(want_labels) if self.rows is None else self.rows
+
+    def _span(self, want_labels: bool) -> tuple[int, int]:
+        """The same of all rows of the span."""
+        if self.span is not None:
+            return 0, self.span[1] - self.span[0]
+        letters = self._held(want_labels).genomes.letters
+        n = max(1, round(self.coverage * letters / self.length))
+        if n >= 1 << 32:
+            raise SettingsError(f"a coverage of {self.coverage:g} makes {n} fragments, over 2^32: ask for less")
+        return 0, n
+
+    def _numbers(self, begin: int, end: int, n: int) -> NDArray[np.uint64]:
+        """The numbers of the fragments in rows ``begin`` to ``end`` of a span of ``n``."""
+        numbers = np.arange(begin, end, dtype=np.uint64)
+        if self.order is not None:
+            # The fragments are independent of each other, so any order that does not look at them mixes them:
+            # row i is number (step i + shift) mod n.
+            rng = np.random.default_rng([self.order, n])
+            step, shift = int(rng.integers(n)) or 1, int(rng.integers(n))
+            while math.gcd(step, n) != 1:
+                step = step % n + 1
+            numbers = (numbers * np.uint64(step) + np.uint64(shift)) % np.uint64(n)
+        return numbers + np.uint64(0 if self.span is None else self.span[0])
+
+    def _read(
+        self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
+    ) -> Iterator[tuple[Batch, Cursor]]:
+        self._check_labels(want_labels)
+        held = self._held(want_labels)
+        first, last = self._rows(want_labels)
+        _, span = self._span(want_labels)
+        form = self.kmers.native()
+        features = max(1, self.limits.block // 9)
+        total_bytes = self.total_bytes or 0
+        at = first + start.row
+        while at < last:
+            numbers = self._numbers(at, min(at + rows, last), span)
+            taken = held.genomes.rows(numbers, form, only, self.seed, features)
+            contig = taken["contig"]
+            at += len(contig)
+            self.tally.left_out += taken["left_out"]
+            line = numbers[: len(contig)].astype(np.int64) + 1
+            batch = Batch(taken["indptr"], taken["keys"], taken["values"], held.y[contig], line=line)
+            read = -(-total_bytes * (at - first) // (last - first))
+            yield batch, Cursor(row=at - first, read=read, skipped=held.skipped)
+        self.tally.tell(self.describe(), self.kmers)
+
+    def _held(self, want_labels: bool) -> Held:
+        """The genomes, read when they are first asked for."""
+        labelled = want_labels and self.labels is not None
+        if labelled not in self.held:
+            self.held[labelled] = self._load(labelled)
+        held = self.held[labelled]
+        self._check_room(held.genomes)
+        return held
+
+    def _load(self, want_labels: bool) -> Held:
+        table = None if self.labels is None else self.labels.index
+        genomes = _native.Genomes(self.kmers.wildcards, self.length, table, not want_labels)
+        skipped = 0
+        for number, part in enumerate(self.parts):
+            genomes.file = number
+            start = Cursor(skipped=skipped)
+            wildcards = self.kmers.wildcards
+            for place in feed(part, genomes, start, wildcards=wildcards, on_error=self.on_error, limits=self.limits):
+                self._check_room(genomes)
+                skipped = place.skipped
+            self.skips.note(part, skipped - start.skipped, "records", of=len(self.parts))
+        if len(genomes) == 0:
+            raise DataError(
+                f"{self.describe()}: no record has the {self.length} letters of a fragment. Choose shorter fragments."
+            )
+        files, labels = genomes.files_and_labels()
+        if self.labels is not None:
+            return Held(genomes, self.labels.labels(labels), skipped)
+        classes = [math.nan if name is None else name for name in map(class_of, self.parts)]
+        return Held(genomes, np.array(classes, dtype=object)[files], skipped)
+
+    def _check_room(self, genomes: _native.Genomes) -> None:
+        if genomes.nbytes > self.limits.window:
+            raise DataError(
+                f"{super().describe()}: the sequences to draw fragments from, at {self.kmers.bits} bits a letter, take "
+                f"more than the {self.limits.window / MB:.1f} MB that the memory plan leaves for them. Raise memory=, "
+                "or give fewer or smaller files."
+            )

@@ -1,0 +1,128 @@
+"""A table of labels: which record is of which class."""
+
+from __future__ import annotations
+
+import math
+import os
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher import _native
+from thresher.core.memory import ReadLimits
+from thresher.errors import DataError
+from thresher.sources.files.line_blocks import LineBlocks
+from thresher.sources.files.paths import Part, PathLike, Stream, fingerprint
+
+#: Longer ids of records are cut in the table as in the files.
+_LONGEST_ID = 1 << 12
+
+
+class LabelTable:
+    """Lines of a record's id, a tab and its label, plain or compressed; ``#`` starts a remark.
+
+    Labels are numbers if all of them are (that of a first line with names of columns apart), else text.
+    Ids are held as their 64-bit hashes, about fifty bytes a record with everything.
+    """
+
+    def __init__(self, path: PathLike) -> None:
+        self.path = os.fspath(path)
+
+    def fingerprint(self) -> str:
+        """A hash of what the table holds."""
+        return fingerprint([Part(self.path)])
+
+    @property
+    def index(self) -> _native.KeyIndex:
+        """Where the hash of an id stands in the table."""
+        return self._loaded[0]
+
+    def labels(self, positions: NDArray[np.int64]) -> NDArray[Any]:
+        """The labels at these places of the table, NaN for -1."""
+        values = self._loaded[1]
+        return values[positions]  # the last one is NaN
+
+    @cached_property
+    def _loaded(self) -> tuple[_native.KeyIndex, NDArray[Any]]:
+        numbers: dict[str, int] = {}
+        hashes: list[NDArray[np.uint64]] = []
+        codes: list[NDArray[np.int32]] = []
+        lines: list[NDArray[np.int64]] = []
+        line = 0
+        limits = ReadLimits()
+        with Stream(self.path, window_limit=limits.window) as stream:
+            for block, size, _ in LineBlocks(stream, Part(self.path), 0, limits, self._too_long):
+                ids, found, where = self._parsed(block[:size].tobytes(), line, numbers)
+                offsets = np.cumsum([0, *map(len, ids)]).astype(np.int64)
+                hashes.append(_native.hash_strings(offsets, np.frombuffer(b"".join(ids), np.uint8)))
+                codes.append(np.array(found, np.int32))
+                lines.append(np.array(where, np.int64))
+                line += int(np.count_nonzero(block[:size] == 10))
+            if stream.failure is not None:
+                raise stream.failure
+        if not numbers:
+            raise DataError(f"{self.path}: the table holds no labels. Write a record's id, a tab and its label a line.")
+        hash_, code, line_ = np.concatenate(hashes), np.concatenate(codes), np.concatenate(lines)
+        names = list(numbers)
+        if _is_header(names, code):
+            hash_, code, line_ = hash_[1:], code[1:], line_[1:]
+            names[0] = names[1]  # so that all are numbers; nothing refers to it any more
+        values = _values(names)
+        order = np.lexsort((line_, hash_))
+        hash_, code, line_ = hash_[order], code[order], line_[order]
+        again = np.flatnonzero((hash_[1:] == hash_[:-1]) & (code[1:] != code[:-1])) + 1
+        if len(again):
+            raise DataError(
+                f"{self.path}: line {line_[again].min() + 1}: this record has another label in an earlier line. "
+                "Give each record one label."
+            )
+        first = np.concatenate([[True], hash_[1:] != hash_[:-1]])
+        missing = np.array([np.nan], values.dtype)
+        return _native.KeyIndex(hash_[first]), np.concatenate([values[code[first]], missing])
+
+    def _parsed(self, text: bytes, line: int, numbers: dict[str, int]) -> tuple[list[bytes], list[int], list[int]]:
+        """Ids, numbers of their labels, and their lines."""
+        ids, codes, where = [], [], []
+        for i, row in enumerate(text.split(b"\n")[:-1]):
+            row = row.rstrip(b"\r")
+            if not row.strip() or row.startswith(b"#"):
+                continue
+            id, tab, label = row.partition(b"\t")
+            id, label = id.strip()[:_LONGEST_ID], label.partition(b"\t")[0].strip()
+            if not (tab and id and label):
+                raise DataError(
+                    f"{self.path}: line {line + i + 1}: not a label. Write a record's id, a tab and its label a line."
+                )
+            ids.append(id)
+            codes.append(numbers.setdefault(label.decode("utf-8", "surrogateescape"), len(numbers)))
+            where.append(line + i)
+        return ids, codes, where
+
+    def _too_long(self, text: bytes, cap: int) -> None:
+        raise DataError(f"{self.path}: a line of more than {cap} bytes: this is not a table of labels.")
+
+
+def _number(label: str) -> float | None:
+    try:
+        value = float(label)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _values(labels: list[str]) -> NDArray[Any]:
+    """Labels as numbers if all of them are."""
+    values = [_number(label) for label in labels]
+    return np.array(labels if None in values else values, dtype=object if None in values else np.float64)
+
+
+def _is_header(labels: list[str], codes: NDArray[np.int32]) -> bool:
+    """Whether the first line holds the names of the columns: text where all others hold numbers."""
+    return (
+        len(labels) > 1
+        and _number(labels[0]) is None
+        and all(_number(label) is not None for label in labels[1:])
+        and not (codes[1:] == 0).any()
+    )

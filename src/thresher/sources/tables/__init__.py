@@ -1,0 +1,1 @@
+"""Tables and texts: CSV, JSON lines, Parquet, Arrow, documents."""

@@ -1,0 +1,138 @@
+"""Separated text as Arrow arrays: which characters stand between fields, and what the columns are called."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher import _native
+from thresher.core.memory import ReadLimits
+from thresher.errors import DataError
+from thresher.sources.files.paths import Part, Stream
+from thresher.sources.tables.schema import Schema
+
+BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How separated text is written."""
+
+    delimiter: str
+    quote: str | None = '"'
+    header: bool = True
+    names: tuple[str, ...] | None = None
+    nulls: tuple[str, ...] | None = None
+
+    @classmethod
+    def of(cls, schema: Schema, first_line: bytes) -> Dialect:
+        """As the schema says; the delimiter is the one that stands most often in the first line, if nobody said it."""
+        delimiter = schema.delimiter
+        if delimiter is None:
+            text = first_line.decode("utf-8", "replace")
+            delimiter = max("\t,;|", key=text.count)
+            delimiter = delimiter if delimiter in text else ","
+        # Where names are given, the first row is data, unless it is said to be a header all the same.
+        header = schema.header and schema.names is None
+        return cls(delimiter, schema.quote, header, schema.names, schema.nulls)
+
+    def identity(self) -> dict[str, Any]:
+        """All of it, as JSON has it."""
+        return asdict(self)
+
+    @classmethod
+    def from_identity(cls, fields: Mapping[str, Any]) -> Dialect:
+        """The reverse of `identity`."""
+        lists = {name: None if fields[name] is None else tuple(fields[name]) for name in ("names", "nulls")}
+        return cls(**{**fields, **lists})
+
+    @property
+    def marks(self) -> dict[str, int]:
+        """As the native scanner takes them."""
+        return {"delimiter": ord(self.delimiter), "quote": 0 if self.quote is None else ord(self.quote)}
+
+    def last_row_end(self, block: NDArray[np.uint8], size: int) -> int:
+        return _native.after_last_row(block, size, **self.marks)
+
+    def split(self, row: bytes) -> list[str]:
+        """The fields of one row of text."""
+        text = row.decode("utf-8", "replace")
+        quoting: dict[str, Any] = {"quoting": csv.QUOTE_NONE} if self.quote is None else {"quotechar": self.quote}
+        for fields in csv.reader(text.splitlines(keepends=True), delimiter=self.delimiter, **quoting):
+            return fields
+        return []
+
+    def column_names(self, first_row: bytes) -> list[str]:
+        """What the columns of a file that begins with this row are called."""
+        if self.names is not None and not self.header:
+            return list(self.names)
+        fields = self.split(first_row.removeprefix(BOM))
+        return fields if self.header else [f"x{i}" for i in range(len(fields))]
+
+    def field_at(self, row: bytes, position: int) -> int:
+        """Where a field starts in its row."""
+        at = 0
+        delimiter, quote = self.delimiter.encode(), None if self.quote is None else self.quote.encode()
+        for _ in range(position):
+            if quote is not None and row[at : at + 1] == quote:
+                at += 1
+                while at < len(row) and (row[at : at + 1] != quote or row[at + 1 : at + 2] == quote):
+                    at += 2 if row[at : at + 1] == quote else 1
+            at = row.find(delimiter, at) + 1
+            if at == 0:
+                return len(row)
+        return at
+
+    def read(self, text: Any, columns: int, wanted: Sequence[int] | None, *, infer: bool = False) -> Any:
+        """Rows of text as an Arrow table whose columns are called by their positions, and the rows that were left
+        out for the number of their fields: (number of the row, number of fields).
+
+        Fields come as bytes, or with the types that pyarrow infers.
+        """
+        import pyarrow as pa
+        import pyarrow.csv as arrow_csv
+
+        bad: list[tuple[int, int]] = []
+
+        def other_width(row: Any) -> str:
+            bad.append((row.number - 1, row.actual_columns))
+            return "skip"
+
+        called = [str(i) for i in range(columns)]
+        convert: dict[str, Any] = {"strings_can_be_null": True}
+        if wanted is not None:
+            convert["include_columns"] = [str(i) for i in wanted]
+        if not infer:
+            convert["column_types"] = {name: pa.binary() for name in called}
+        if self.nulls is not None:
+            convert["null_values"] = list(self.nulls)
+        table = arrow_csv.read_csv(
+            pa.py_buffer(text),
+            read_options=arrow_csv.ReadOptions(
+                use_threads=False, block_size=max(len(text), 1) + 1, column_names=called
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=self.delimiter,
+                quote_char=False if self.quote is None else self.quote,
+                invalid_row_handler=other_width,
+            ),
+            convert_options=arrow_csv.ConvertOptions(**convert),
+        )
+        return table, bad
+
+
+def head_of(part: Part, size: int, limits: ReadLimits) -> bytes:
+    """The first bytes of a file, decompressed."""
+    with Stream(part.path, window_limit=limits.window) as stream:
+        head = bytearray(size)
+        head = head[: stream.readinto(memoryview(head))]
+        if stream.failure is not None and not head:
+            raise stream.failure
+    if not head.strip():
+        raise DataError(f"{part.name}: the file is empty. Check how it was made.")
+    return bytes(head)

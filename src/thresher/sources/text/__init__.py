@@ -1,0 +1,1 @@
+"""Line formats: LIBSVM / SVMlight and Vowpal Wabbit text."""

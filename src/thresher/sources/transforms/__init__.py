@@ -1,0 +1,1 @@
+"""Sources over other sources: held-out rows, weights, shuffling, interactions, hashing."""

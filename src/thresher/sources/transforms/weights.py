@@ -1,0 +1,44 @@
+"""Rows weighted by their class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from thresher import _native
+from thresher.core.batch import Batch, Cursor
+from thresher.errors import DataError, SettingsError
+from thresher.sources.base import Source
+from thresher.sources.transforms.wrapped import Wrapped
+
+
+class Weighted(Wrapped):
+    """Rows with their importance multiplied by the weight of their class."""
+
+    def __init__(self, source: Source, class_weight: Mapping[Any, float]) -> None:
+        super().__init__(source)
+        self.class_weight = dict(class_weight)
+        if any(not np.isfinite(w) or w < 0 for w in self.class_weight.values()):
+            raise SettingsError(f"class weights are finite and not negative, unlike {self.class_weight}")
+
+    def _with(self, source: Source) -> Source:
+        return Weighted(source, self.class_weight)
+
+    def _settings(self) -> str:
+        return f":weighted:{sorted(self.class_weight.items(), key=str)}"
+
+    def _read(
+        self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
+    ) -> Iterator[tuple[Batch, Cursor]]:
+        for batch, cursor in self.source._read(rows, start, only, want_names, want_labels):
+            if batch.y_indptr is not None:
+                raise DataError("class weights need one label a row: these rows have several.")
+            if batch.y is not None:
+                factor = np.ones(len(batch), np.float32)
+                for label, weight in self.class_weight.items():
+                    factor[batch.y == label] = weight
+                batch = replace(batch, weight=factor if batch.weight is None else batch.weight * factor)
+            yield batch, cursor

@@ -1,0 +1,1 @@
+"""Sparse Random Features: a kernel machine with a few hundred basis functions."""

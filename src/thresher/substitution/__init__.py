@@ -1,0 +1,1 @@
+"""Online Substitution and Asy-OS: features arrive one by one, and k are kept."""

@@ -1,0 +1,1 @@
+"""Columns that arrive one by one: from generators, arrays, files and sources."""

@@ -1,0 +1,1 @@
+"""Other methods for arriving features, to compare Online Substitution with."""

@@ -1,0 +1,104 @@
+"""fgm: mistakes are told, before any pass over the data where that can be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import thresher as th
+from tests.fgm.made import data, sparse_file
+from thresher.fgm.run import FGMRun
+from thresher.fgm.settings import FGMSettings
+from thresher.sources.registry import as_source
+from thresher.working_set.run_settings import RunSettings
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"k": 61}, "k = 61 of 60 columns"),
+        ({"k": 0}, "k is the number"),
+        ({"k": 5, "C": 0.0}, "C weighs the loss"),
+        ({"k": 5, "C": -1.0}, "C weighs the loss"),
+        ({"k": 5, "B": 0}, "B is the number"),
+        ({"k": 5, "loss": "hinge"}, "fgm takes the losses"),
+        ({"k": 5, "scale": "unit"}, "scale is"),
+        ({"k": 5, "tol": -1.0}, "not negative"),
+        ({"k": 5, "solver": "mkl", "loss": "logistic"}, "squared hinge loss only"),
+        ({"k": 5, "family": "forest"}, "family is"),
+        ({"k": 5, "family": "tree"}, "give its groups"),
+        ({"k": 5, "iterations": 0}, "iterations is"),
+        ({"k": 5, "solver": "best"}, "solver is one of"),
+        ({"k": 5, "refit": -1.0}, "refit is"),
+    ],
+)
+def test_bad_settings_are_told_before_any_pass(options: dict[str, Any], message: str) -> None:
+    x, y = data()
+    source = as_source(x, y)
+    source._rows = source._content = None  # nothing may be read
+    with pytest.raises(th.SettingsError, match=message):
+        th.select(source, method="fgm", **options)
+
+
+@pytest.mark.parametrize(
+    ("method", "setting"),
+    [
+        ("fgm", {"step": 0.1}),
+        ("fgm", {"passes": 2}),
+        ("fgm", {"sketch": (1, 8)}),
+        ("mission", {"B": 3}),
+        ("iht", {"C": 1.0}),
+    ],
+)
+def test_settings_of_the_other_loop_are_refused(method: str, setting: dict[str, Any]) -> None:
+    x, y = data()
+    with pytest.raises(th.SettingsError, match=f"{method} has no {next(iter(setting))}"):
+        th.select(x, y, k=3, method=method, **setting)
+
+
+def test_products_of_features() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(800, 12)).astype(np.float32)
+    found = th.select(x, x[:, 2] * x[:, 7] > 0, k=1, method="fgm", interactions=2)
+    assert found.names == ["x2 × x7"]
+    assert (found.predict(x) == (x[:, 2] * x[:, 7] > 0)).mean() > 0.9
+
+
+def test_one_class_is_told() -> None:
+    x, _ = data()
+    with pytest.raises(th.DataError, match="only one class"):
+        th.select(x, np.ones(len(x)), k=2, method="fgm")
+
+
+def test_no_rows_and_no_numbers_are_told(tmp_path: Path) -> None:
+    x, y = data()
+    x[7, 3] = np.nan
+    with pytest.raises(th.DataError, match="row 7, column 3"):
+        th.select(x, y, k=2, method="fgm")
+    with pytest.raises(th.DataError, match="no row"):
+        th.select(np.empty((0, 3)), np.empty(0), k=2, method="fgm")
+    with pytest.raises(th.DataError, match="no labels"):
+        th.select(x, k=2, method="fgm")
+    bad = tmp_path / "bad.svm"
+    bad.write_text("1 1:1\nnan 2:1\n")
+    with pytest.raises(th.DataError, match="label"):
+        th.select(bad, k=1, method="fgm")
+
+
+def test_too_little_memory_is_told(tmp_path: Path) -> None:
+    path = sparse_file(tmp_path)
+    with pytest.raises(th.SettingsError, match="besides the columns"):
+        th.select(path, k=12, B=1, method="fgm", memory="64KB")
+    x, y = data(n=3000)
+    with pytest.raises(th.SettingsError, match="the columns proposed so far take"):
+        th.select(x, y, k=30, method="fgm", memory="2MB")
+
+
+def test_memory_is_refused_before_the_first_row_where_the_rows_are_known() -> None:
+    source = as_source(*data(n=50))
+    source.total_rows = 10**6
+    with pytest.raises(th.SettingsError, match="1000000 rows and 10 blocks"):
+        FGMRun(source, FGMSettings(k=60), RunSettings(memory="64MB"))

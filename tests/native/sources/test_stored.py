@@ -1,0 +1,54 @@
+"""Checksums, and names in as little text as they need."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.reference import stored
+from thresher import _native
+from thresher.core.batch import Names
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=200), st.integers(0, 2**64 - 1))
+def test_the_checksum_is_the_slow_one(text, seed):
+    assert _native.checksum(np.frombuffer(text, np.uint8), seed) == stored.checksum(text, seed)
+
+
+def test_any_bit_changes_the_checksum():
+    text = np.random.default_rng(0).integers(0, 256, 333).astype(np.uint8)
+    checks = {_native.checksum(text)}
+    for i in range(8 * len(text)):
+        text[i // 8] ^= 1 << i % 8
+        checks.add(_native.checksum(text))
+        text[i // 8] ^= 1 << i % 8
+    assert len(checks) == 1 + 8 * len(text)
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=30), st.data())
+def test_compact_names_are_the_slow_ones(text, data):
+    """Stretches of a text that may lie over each other, under keys that may be equal where the names are not."""
+    places = st.tuples(st.integers(0, len(text)), st.integers(0, len(text)), st.integers(0, 3), st.integers(0, 5))
+    drawn = data.draw(st.lists(places, max_size=20))
+    names = [(prefix, text[min(a, b) : max(a, b)]) for a, b, prefix, _ in drawn]
+    keys = [key for *_, key in drawn]
+    starts = np.array([min(a, b) for a, b, *_ in drawn], np.int64)
+    lengths = np.array([len(name) for _, name in names], np.int64)
+    words = Names.pack(starts, lengths, np.array([prefix for prefix, _ in names], np.int64))
+    found = _native.compact_names(np.array(keys, np.uint64), words, np.frombuffer(text, np.uint8))
+    expected = stored.compact_names(keys, names, len(text))
+    if expected is None:
+        assert found is None
+    else:
+        assert found is not None
+        assert (found[0].tolist(), found[1].tobytes()) == expected
+
+
+def test_what_compact_names_refuses():
+    keys, text = np.zeros(1, np.uint64), np.zeros(4, np.uint8)
+    with pytest.raises(ValueError, match="outside"):
+        _native.compact_names(keys, np.array([3 | 2 << 32], np.uint64), text)
+    with pytest.raises(ValueError, match="one name a key"):
+        _native.compact_names(keys, np.zeros(2, np.uint64), text)

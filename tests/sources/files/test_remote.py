@@ -1,0 +1,320 @@
+"""Files elsewhere: against a web server and an S3 server on this machine, and fsspec's files in memory."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+import sys
+import threading
+import time
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pc
+import pyarrow.parquet as pq
+import pytest
+
+import thresher as th
+from tests.sources.files.web_server import Site, web_server
+from tests.sources.reading import exactly, read
+from thresher.core.memory import MB, ReadLimits
+from thresher.errors import DataError, MissingExtraError, UnreadableError
+from thresher.sources.files import remote
+from thresher.sources.files.paths import Stream, find_parts
+
+fsspec = pytest.importorskip("fsspec", reason="pip install 'thresher[remote]'")
+
+TEXT = b"".join(b"%d | w%d:%d v%d\n" % (i % 2, i % 97, i % 13 + 1, i) for i in range(20_000))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _threads_end() -> Iterator[None]:
+    """Other tests count threads: those of servers and connections are waited for."""
+    before = set(threading.enumerate())
+    yield
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        if all(thread in before or thread.name.startswith(("fsspec", "asyncio")) for thread in threading.enumerate()):
+            break  # fsspec keeps its own
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    pytest.importorskip("aiohttp", reason="pip install 'thresher[remote]'")
+    with web_server() as site:
+        yield site
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "_PAUSES", (0.0, 0.0))
+    monkeypatch.setattr(remote, "_MOST", 1 << 16)  # several pieces of a small file
+    remote.size.cache_clear()
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> Path:
+    (tmp_path / "rows.vw").write_bytes(TEXT)
+    return tmp_path / "rows.vw"
+
+
+@pytest.mark.parametrize("path", ["s3://b/k.vw", "https://h/x", "memory://a", "simplecache::s3://b/k", "gs://b/k"])
+def test_what_is_an_address(path: str) -> None:
+    assert remote.is_remote(path)
+
+
+@pytest.mark.parametrize("path", ["a.vw", "/a/b", "C:\\a\\b", "c:/a", "-", "a::b"[1:], "https:/x"])
+def test_what_is_a_path(path: str) -> None:
+    assert not remote.is_remote(path)
+
+
+@pytest.mark.parametrize("change", [bytes, gzip.compress, lzma.compress, bz2.compress])
+@pytest.mark.parametrize(("ranges", "sized"), [(True, True), (False, True), (False, False)])
+def test_the_rows_of_a_web_page_are_those_of_the_file(
+    site: Site, local: Path, change: Any, ranges: bool, sized: bool
+) -> None:
+    site.ranges, site.sized = ranges, sized
+    source = th.scan(site.put("rows.vw", change(TEXT)))
+    assert exactly(read(source, want_names=True)) == exactly(read(th.scan(local), want_names=True))
+    assert source.total_bytes == (len(change(TEXT)) if sized else None)
+    assert source.rewindable
+
+
+def test_going_on_from_a_cursor(site: Site) -> None:
+    for name, content in (("rows.vw", TEXT), ("rows.vw.gz", gzip.compress(TEXT))):
+        source = th.scan(site.put(name, content)).limited(ReadLimits(block=50_000))
+        everything, done = exactly(read(source)), 0
+        for batch, cursor in source.batches(3000):
+            done += len(batch)
+            site.asked.clear()
+            rest = source.batches(3000, start=cursor)
+            assert exactly(row for row in read(source, start=cursor)) == everything[done:]
+            rest.close()  # type: ignore[attr-defined]
+
+
+def test_only_what_is_needed_is_fetched(site: Site) -> None:
+    """Reading on from the middle fetches from there; the first rows take the first pieces."""
+    url = site.put("rows.vw", TEXT)
+    source = th.scan(url).limited(ReadLimits(block=1000))
+    reading = source.batches(10)
+    next(reading)
+    reading.close()  # type: ignore[attr-defined]
+    assert max(end for _, end in site.asked) <= 2 << 16
+    cursors = [cursor for _, cursor in source.batches(1000)]
+    middle = cursors[len(cursors) // 2]
+    site.asked.clear()
+    next(source.batches(10, start=middle))
+    begins = {begin for begin, _ in site.asked}
+    assert middle.offset in begins
+    assert not [begin for begin in begins if 1 << 16 < begin < middle.offset]  # the first piece, and one ahead
+
+
+def test_selecting_and_resuming(site: Site, local: Path, tmp_path: Path) -> None:
+    from tests.online.test_select import _StopAt
+
+    url = site.put("rows.vw.gz", gzip.compress(TEXT))
+    expected = th.select(local, k=10, passes=2)
+    assert th.select(url, k=10, passes=2).weights.tolist() == expected.weights.tolist()
+    options: dict[str, Any] = {"k": 10, "passes": 2, "checkpoint": tmp_path / "c", "batch_rows": 1000}
+    with pytest.raises(th.Interrupted):
+        th.select(url, **options, progress=_StopAt(27))
+    resumed = th.select(url, **options, cache=tmp_path / "cache")
+    assert resumed.weights.tolist() == expected.weights.tolist()
+    site.asked.clear()
+    th.select(url, k=10, passes=2, cache=tmp_path / "cache")
+    assert len(site.asked) <= 2  # the first bytes show the format; the rows are here
+
+
+def test_the_cache_is_written_anew_when_the_file_changed(site: Site, tmp_path: Path) -> None:
+    url = site.put("rows.vw", TEXT)
+    source = th.scan(url, cache=tmp_path / "cache")
+    before, fingerprint = read(source), source.fingerprint()
+    site.put("rows.vw", TEXT.replace(b"w5:", b"w6:", 1))
+    assert source.fingerprint() != fingerprint
+    assert read(source) != before
+    assert exactly(read(source)) == exactly(read(th.scan(url)))
+
+
+@pytest.mark.parametrize("change", [bytes, gzip.compress])
+def test_a_lost_connection_is_taken_up_again(site: Site, local: Path, change: Any) -> None:
+    url = site.put("rows.vw", change(TEXT))
+    expected = exactly(read(th.scan(local)))
+    site.cut_after, site.cuts = 1000, 2
+    assert exactly(read(th.scan(url))) == expected
+    assert site.cuts == 0
+
+
+@pytest.mark.parametrize("change", [bytes, gzip.compress, lzma.compress])
+@pytest.mark.parametrize("on_error", ["stop", "skip"])
+def test_a_connection_that_stays_lost_names_the_place(site: Site, change: Any, on_error: Any) -> None:
+    """Also where bad lines are skipped: nothing is wrong with the data."""
+    content = change(TEXT + TEXT)
+    url = site.put("rows.vw", content)
+    source = th.scan(url, on_error=on_error)
+    site.cut_after, site.cuts = 1000, 10**6
+    told = rf"{url}: reading broke off at byte 0 of {len(content)}, after 3 tries \(.*Check the connection"
+    with pytest.raises(UnreadableError, match=told):
+        read(source)
+
+
+def test_a_stream_that_breaks_off_cannot_go_on(site: Site) -> None:
+    url = site.put("rows.vw", TEXT)
+    site.ranges, site.cut_after, site.cuts = False, 200_000, 10**6
+    with pytest.raises(UnreadableError, match=r"broke off at byte \d+ of \d+, and the server gives no ranges"):
+        read(th.scan(url))
+
+
+def test_it_breaks_off_in_the_middle(site: Site) -> None:
+    url = site.put("rows.vw", TEXT)
+    rows = 0
+    with pytest.raises(UnreadableError, match=r"reading broke off at byte (65536|131072|196608) of"):
+        for batch, _ in th.scan(url).limited(ReadLimits(block=1000)).batches(10):
+            rows += len(batch)
+            site.cut_after, site.cuts = 1000, 10**6
+    assert 1000 < rows < 20_000
+
+
+def test_what_is_not_there(site: Site) -> None:
+    for url in (f"{site.address}/nothing.vw", "memory://no/rows.vw"):
+        with pytest.raises(UnreadableError, match=rf"{url}: there is no such file"):
+            read(th.scan(url))
+    with pytest.raises(UnreadableError, match=r"127\.0\.0\.1:9/rows\.vw: there is no such file .*Check the address"):
+        read(th.scan("http://127.0.0.1:9/rows.vw"))
+    with pytest.raises(UnreadableError, match="nosuch"):
+        th.scan("nosuch://a/b.vw")
+
+
+@pytest.fixture
+def memory() -> Iterator[Any]:
+    files = fsspec.filesystem("memory")
+    yield files
+    files.store.clear()
+    files.pseudo_dirs[:] = [""]
+
+
+def test_globs_and_folders(memory: Any, site: Site, tmp_path: Path) -> None:
+    for number, text in ((2, TEXT[:1000]), (10, TEXT[:500]), (1, TEXT[:2000])):
+        text = text.rpartition(b"\n")[0] + b"\n"
+        (tmp_path / f"part{number}.vw").write_bytes(text)
+        memory.pipe(f"/data/part{number}.vw.gz", gzip.compress(text))
+        site.put(f"data/part{number}.vw", text)
+    memory.pipe("/data/inside/other.vw", b"1 | a\n")
+    memory.pipe("/data/.hidden", b"")
+    expected = exactly(read(th.scan(tmp_path / "part*.vw")))
+    assert len(expected) > 100
+    for url in ("memory://data/part*.vw.gz", "memory://data", f"{site.address}/data/part*.vw"):
+        parts = find_parts(url)
+        assert [part.name.rpartition("/")[2].partition(".")[0] for part in parts] == ["part1", "part2", "part10"]
+        assert exactly(read(th.scan(url))) == expected
+    for url, told in (("memory://data/no*", "no file matches"), ("memory://data/inside/no?", "no file matches")):
+        with pytest.raises(DataError, match=told):
+            th.scan(url)
+    memory.mkdir("/empty")
+    with pytest.raises(DataError, match="holds no files"):
+        th.scan("memory://empty")
+
+
+def test_fingerprints(memory: Any, site: Site) -> None:
+    """By size and tag: another content of the same size is another file, the same content the same."""
+    first = th.scan(site.put("rows.vw", TEXT)).fingerprint()
+    assert th.scan(site.put("again.vw", TEXT)).fingerprint() == first
+    assert th.scan(site.put("rows.vw", TEXT.replace(b"w5", b"w6"))).fingerprint() != first
+    memory.pipe("/rows.vw", TEXT)
+    source = th.scan("memory://rows.vw")
+    before = source.fingerprint()
+    assert source.fingerprint() == before
+    memory.pipe("/rows.vw", TEXT[:100])
+    assert source.fingerprint() != before
+
+
+def test_sequences_elsewhere(memory: Any, tmp_path: Path) -> None:
+    for name, letters in (("alpha", b"ACGTTGCA" * 40), ("beta", b"GGATCCAT" * 40)):
+        record = b">one\n" + letters + b"\n>two\n" + letters[3:] + b"\n"
+        (tmp_path / f"{name}.fa").write_bytes(record)
+        memory.pipe(f"/genomes/{name}.fa.gz", gzip.compress(record))
+    here, there = (th.scan(path, kmer=5) for path in (str(tmp_path / "*.fa"), "memory://genomes/*.fa.gz"))
+    assert exactly(read(there)) == exactly(read(here))
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.arrow", "x.csv", "x.jsonl"])
+def test_tables_elsewhere(memory: Any, tmp_path: Path, name: str) -> None:
+    rows = [{"y": float(i % 2), "a": float(i), "c": "uv"[i % 2]} for i in range(500)]
+    table = pa.Table.from_pylist(rows)
+    path = tmp_path / name
+    if name.endswith("parquet"):
+        pq.write_table(table, path)
+    elif name.endswith("arrow"):
+        with pa.ipc.new_file(path, table.schema) as file:
+            file.write_table(table)
+    elif name.endswith("csv"):
+        pc.write_csv(table, path)
+    else:
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    memory.pipe(f"/tables/{name}", path.read_bytes())
+    here, there = (th.scan(place, target="y") for place in (str(path), f"memory://tables/{name}"))
+    assert exactly(read(there)) == exactly(read(here))
+
+
+def test_a_large_file_is_not_held(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "_MOST", 4 * MB)
+    url = site.put("rows.vw", TEXT * 70)
+    with Stream(url, window_limit=4 * MB) as stream:
+        tracemalloc.start()
+        block, total = bytearray(MB), 0
+        while n := stream.readinto(memoryview(block)):
+            total += n
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert total == 70 * len(TEXT) > 20 * MB
+    # The server answers from this process too: what it writes is a slice of the file.
+    assert peak < 8 * MB
+
+
+def test_what_to_install_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gcsfs", None)
+    with pytest.raises(MissingExtraError, match=r"gs://b/k\.vw: reading gs:// needs.*pip install 'thresher\[gcs\]'"):
+        th.scan("gs://b/k.vw")
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    with pytest.raises(MissingExtraError, match=r"needs fsspec: pip install 'thresher\[remote\]'"):
+        th.scan("s3://b/k.vw")
+
+
+@pytest.fixture(scope="module")
+def bucket() -> Iterator[Any]:
+    """A bucket of an S3 server on this machine."""
+    pytest.importorskip("s3fs", reason="pip install 'thresher[s3]'")
+    moto = pytest.importorskip("moto.server", reason="pip install 'moto[server]'")
+    server = moto.ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    how = {"key": "test", "secret": "test", "endpoint_url": f"http://{host}:{port}"}
+    fsspec.config.conf["s3"] = how
+    files = fsspec.filesystem("s3")
+    files.mkdir("bucket")
+    yield files
+    del fsspec.config.conf["s3"]
+    files.close_session(files.loop, files.s3)
+    server.stop()
+
+
+def test_s3(bucket: Any, local: Path, tmp_path: Path) -> None:
+    bucket.pipe("bucket/data/part1.vw", TEXT[: TEXT.index(b"\n", 100_000) + 1])
+    bucket.pipe("bucket/data/part2.vw.gz", gzip.compress(TEXT[TEXT.index(b"\n", 100_000) + 1 :]))
+    expected = exactly(read(th.scan(local)))
+    for url in ("s3://bucket/data/*", "s3://bucket/data", "s3://bucket/data/part?.vw*"):
+        assert exactly(read(th.scan(url))) == expected
+    plain = th.select(local, k=10)
+    kept = th.select("s3://bucket/data/*", k=10, cache=tmp_path / "cache")
+    assert kept.weights.tolist() == plain.weights.tolist()
+    source = th.scan("s3://bucket/data/part1.vw")
+    before = source.fingerprint()
+    bucket.pipe("bucket/data/part1.vw", TEXT[:99_999] + b"\n")
+    assert source.fingerprint() != before
+    with pytest.raises(UnreadableError, match=r"s3://bucket/data/part9\.vw: there is no such file"):
+        read(th.scan("s3://bucket/data/part9.vw"))
