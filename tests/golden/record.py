@@ -1,10 +1,12 @@
 """Answers as JSON: ``python -m tests.golden.record`` computes those of all cases anew, and writes them.
 
-With names of cases it replaces these only. Record a case again only where its answer is meant to change.
+With names of cases it replaces these only. Record a case again only where its answer is meant to change. Files in
+``stored`` that are there are never replaced.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import tempfile
@@ -14,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import thresher as th
-from tests.golden.cases import CASES
+from tests.golden.cases import CASES, STORED, stored_path
 
 ANSWERS = Path(__file__).with_name("answers.json")
 
@@ -55,8 +57,17 @@ def _selection(found: th.Selection) -> dict[str, Any]:
     )
 
 
+def store() -> None:
+    """Save the selections that are not stored yet, from relative paths: a file keeps the path of its data."""
+    for name in STORED:
+        if not stored_path(name).exists():
+            with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+                STORED[name].make(Path()).save(stored_path(name))
+
+
 def main(names: list[str]) -> None:
     """Record the answers of these cases; of all without any."""
+    store()
     answers = json.loads(ANSWERS.read_text("utf-8")) if names else {}
     for name in names or CASES:
         with tempfile.TemporaryDirectory() as folder:
