@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import thresher as th
+from tests.examples import examples
 from tests.families.made import columns_of, same_model, some_rows, stopped, stored
 from tests.reference import families as reference
 from tests.reference import working_set as scoring
@@ -24,7 +25,7 @@ KINDS = st.sampled_from(["ones", "shares", "any"])
 POWERS = st.sampled_from([0.0, 0.5, 1.0])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 10_000), KINDS, st.sampled_from([2, 3]), st.booleans(), st.booleans(), st.integers(1, 25))
 def test_the_best_are_those_of_all_products_formed(
     seed: int, kind: str, degree: int, powers: bool, weighted: bool, most: int
@@ -50,7 +51,7 @@ def test_the_best_are_those_of_all_products_formed(
 OFFSETS = st.just(0.0) | st.floats(1e-6, 3)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 10_000), KINDS, st.sampled_from([2, 3, 4]), st.booleans(), st.floats(0.1, 4), OFFSETS)
 def test_columns_as_they_are_have_the_kernel_s_constants(
     seed: int, kind: str, degree: int, powers: bool, gamma: float, r: float
@@ -119,7 +120,7 @@ def product_of(factors: Any, prune: bool) -> th.Product:
     )
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.integers(0, 10_000), KINDS, st.lists(FACTORS, min_size=2, max_size=3), POWERS, st.booleans())
 def test_products_of_families_are_all_of_them_formed(
     seed: int, kind: str, factors: Any, power: float, weighted: bool
@@ -149,7 +150,7 @@ def test_products_of_families_are_all_of_them_formed(
         assert all(score <= bound.get(column, 0.0) * (1 + 1e-5) for column in part)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 10_000), KINDS, st.sampled_from([2, 3]), POWERS, st.booleans())
 def test_bounds_are_never_below_a_score(seed: int, kind: str, degree: int, power: float, weighted: bool) -> None:
     x, rng = some_rows(seed, kind, rows=30, columns=7), np.random.default_rng(seed)

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.reference import working_set as reference
 from thresher import _native
 
@@ -41,7 +42,7 @@ def matrices(draw: Any) -> tuple[Any, Any, bool]:
     return x.reshape(rows, columns), np.array(keys, np.uint64), ones
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(matrices(), st.integers(1, 20), st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 1000))
 def test_top_is_the_best_scores(data: Any, most: int, power: float, seed: int) -> None:
     x, keys, ones = data
@@ -60,7 +61,7 @@ def test_top_is_the_best_scores(data: Any, most: int, power: float, seed: int) -
             assert keys[order][chosen].tolist() == found.tolist()
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(matrices(), st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 1000))
 def test_dense_stored_and_streamed_agree_to_the_bit(data: Any, power: float, seed: int) -> None:
     x, _, ones = data
@@ -152,7 +153,7 @@ def test_bad_arguments_are_refused() -> None:
     assert not _native.DenseColumns64(np.array([[np.inf, 1.0]])).finite(TEAM)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(matrices(), st.sampled_from([0.0, 0.5, 1.0]), st.integers(1, 6), st.integers(0, 1000))
 def test_bounds_rule_out_nothing_that_is_among_the_best(data: Any, power: float, most: int, seed: int) -> None:
     x, keys, ones = data

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.reference import sketches
 from thresher import _native
 
@@ -39,7 +40,7 @@ def operations(draw):
     return shape, draw(st.lists(one, max_size=30))
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(operations(), st.lists(KEYS, min_size=1, max_size=10))
 def test_twin(made_up, asked):
     """Cells, factors and estimates, to the bit, whatever is added, scaled and merged."""
@@ -65,7 +66,7 @@ def test_twin(made_up, asked):
         assert estimates == [twin.query(key)[0] for key in keys]
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.lists(st.tuples(KEYS, st.integers(-50, 50), st.integers(-50, 50)), max_size=30), st.integers(0, 1000))
 def test_a_wide_sketch_is_a_dictionary(updates, seed):
     """With far more cells than keys the median over five rows meets no collision that matters, in either lane."""
@@ -80,7 +81,7 @@ def test_a_wide_sketch_is_a_dictionary(updates, seed):
     assert sketch.query(asked).tolist() == [float(x) for both in truth.values() for x in both]
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(SHAPES, st.lists(st.tuples(KEYS, st.integers(-1000, 1000)), max_size=40), st.integers(0, 40))
 def test_merging_halves_gives_the_whole(shape, updates, cut):
     """Exactly, for whole increments."""
@@ -102,7 +103,7 @@ def test_lanes_are_sketches_of_their_own():
         np.testing.assert_array_equal(both.query(keys).reshape(-1, 3)[:, lane], one.query(keys))
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(SHAPES, UPDATES, st.lists(st.sampled_from([0.5, 0.1, 1e-4, 2.0, 3e5, -1.0]), max_size=8), KEYS)
 def test_scaling_is_linear(shape, updates, factors, key):
     """The estimates of the scaled sketch are the scaled estimates, also once the factor is folded in."""
