@@ -7,7 +7,12 @@ BIN    := $(VENV)/bin
 JOBS   ?= 2
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*/*.hpp native/*/*.cpp)
 
-.PHONY: demo test lint native-test python-test fuzz bench docs clean
+# `make explore` looks for more: it runs the property tests alone, with TIMES as many examples, drawn at random. It prints its
+# seed first; `make explore SEED=...` draws the same examples again.
+SEED  := $(or $(SEED),$(shell date +%s))
+TIMES ?= 20
+
+.PHONY: demo test explore lint native-test python-test fuzz bench docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/thresher demo
@@ -28,6 +33,10 @@ native-test:
 
 python-test: $(VENV)/.tested
 	$(BIN)/pytest -q -n $(JOBS)
+
+explore: $(VENV)/.tested
+	@echo "To repeat this run: make explore SEED=$(SEED) TIMES=$(TIMES)"
+	EXPLORE_TIMES=$(TIMES) $(BIN)/pytest -n $(JOBS) -m hypothesis --hypothesis-profile=explore --hypothesis-seed=$(SEED)
 
 fuzz:
 	$(MAKE) -C native fuzz

@@ -309,7 +309,7 @@ def test_standard_input(vw: Path) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_ctrl_c_saves_the_checkpoint_and_keeps_a_good_output(vw: Path, thr: Path, tmp_path: Path) -> None:
     checkpoint, good = tmp_path / "run.ckpt", thr.read_bytes()
-    arguments = ["select", str(vw), "-k", "30", "--passes", "4000", "--checkpoint", str(checkpoint), "-o", str(thr)]
+    arguments = ["select", str(vw), "-k", "30", "--passes", "100000", "--checkpoint", str(checkpoint), "-o", str(thr)]
     child = subprocess.Popen(
         [sys.executable, "-c", "from thresher.cli.main import main; main()", *arguments, "--every", "0.1s"],
         stdout=subprocess.PIPE,
@@ -372,9 +372,10 @@ def test_ctrl_c_while_waiting_for_an_idle_pipe(vw: Path) -> None:
         text=True,
     )
     assert child.stdin is not None
-    child.stdin.write(vw.read_text())
+    text = vw.read_text()
+    child.stdin.write(text * (1 + (1 << 20) // len(text)))  # more than a pipe holds: the child has begun to read
     child.stdin.flush()
-    time.sleep(2)  # by now it waits for more
+    time.sleep(0.5)  # and now it probably waits for more
     child.send_signal(signal.SIGINT)
     _, err = child.communicate(timeout=60)
     assert child.returncode == 130

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import thresher as th
+from tests.examples import examples
 from tests.fgm.families.made import same_model
 from tests.reference import working_set as reference
 from thresher import _native
@@ -78,7 +79,7 @@ def trees(draw: Any) -> tuple[int, list[list[int]]]:
     return size, [list(group) for group in draw(st.permutations(groups))]
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(trees(), st.integers(1, 6), st.integers(0, 100))
 def test_a_tree_s_analysis_is_the_exhaustive_one(tree: Any, most: int, seed: int) -> None:
     size, groups = tree

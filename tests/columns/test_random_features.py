@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import thresher as th
+from tests.examples import examples
 from tests.reference.kernels import exact
 from thresher import _native
 from thresher.columns.random_features import DrawnFunctions
@@ -67,7 +68,7 @@ def _rule(drawn: DrawnFunctions) -> dict[str, Any]:
     return recipe(drawn.drawn, 1).rule
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.sampled_from(KERNELS), st.integers(1, 40), st.integers(1, 9), st.integers(0, 2**63))
 def test_bits_depend_on_seed_and_number_alone(kernel: str, rows: int, cut: int, seed: int) -> None:
     rng = np.random.default_rng(rows)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn import metrics
 
@@ -82,7 +82,6 @@ def test_a_histogram_takes_at_most_a_megabyte():
 # ── scores ───────────────────────────────────────────────────────────────────────────────────────
 
 
-@settings(deadline=None)
 @given(ROWS)
 def test_the_scores_are_those_of_the_rounded_margins(rows):
     margins, positive, weight = columns(rows)
@@ -95,7 +94,6 @@ def test_the_scores_are_those_of_the_rounded_margins(rows):
     assert result["average_precision"] == pytest.approx(oracle, rel=1e-9)
 
 
-@settings(deadline=None)
 @given(ROWS)
 def test_the_auc_is_off_by_no_more_than_it_says(rows):
     margins, positive, weight = columns(rows)

@@ -11,7 +11,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -55,7 +55,6 @@ def small():
 # ── round trips ──────────────────────────────────────────────────────────────────────────────────
 
 
-@settings(deadline=None)
 @given(st.text(), st.dictionaries(st.text(), json_values, max_size=4), st.dictionaries(st.text(), arrays, max_size=4))
 def test_what_goes_in_comes_out(kind, meta, stored):
     raw = container.encode(container.Content(kind, meta, stored))
@@ -70,7 +69,6 @@ def test_what_goes_in_comes_out(kind, meta, stored):
     assert container.encode(back) == raw
 
 
-@settings(deadline=None)
 @given(st.lists(st.binary(max_size=9), max_size=6))
 def test_strings_round_trip(strings):
     assert container.unpack_strings(*container.pack_strings(strings)) == strings
@@ -122,7 +120,6 @@ def test_every_truncation_and_addition_is_noticed():
             container.decode(raw + more)
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_random_bytes_are_refused(raw):
     for text in (raw, container.MAGIC + raw):

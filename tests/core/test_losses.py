@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from thresher.core.losses import Loss, get_loss
@@ -19,7 +19,6 @@ def test_a_loss_by_its_name(name):
     assert get_loss(str(loss)) == loss
 
 
-@settings(deadline=None)
 @given(st.floats(min_value=5e-324, allow_infinity=False, allow_nan=False))
 def test_the_delta_of_huber_survives_its_name(delta):
     assert get_loss(str(Loss("huber", delta))) == Loss("huber", delta)

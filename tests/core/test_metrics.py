@@ -4,10 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
+from tests.examples import examples
 from tests.reference import losses as slow_losses
 from tests.reference import scores as slow
 from thresher.core.losses import get_loss
@@ -224,7 +225,7 @@ def test_the_sums_are_those_of_a_plain_loop(task):
     assert list(scores.result().values())[-1] == pytest.approx(loss / total, rel=1e-14)
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(st.sampled_from(TASKS), st.lists(st.integers(0, 60), max_size=6), st.integers(0, 5), st.booleans())
 def test_where_batches_end_changes_no_bit(task, cuts, seed, weighted):
     rows = rows_of(task, 60, seed, weighted=weighted)
@@ -233,7 +234,7 @@ def test_where_batches_end_changes_no_bit(task, cuts, seed, weighted):
     assert parts.result() == whole.result()
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(st.sampled_from(TASKS), st.integers(0, 60), st.integers(0, 5))
 def test_saved_scores_go_on_where_they_stood(task, cut, seed):
     margins, y, weight = rows_of(task, 60, seed)
@@ -246,7 +247,7 @@ def test_saved_scores_go_on_where_they_stood(task, cut, seed):
     assert bytes_of(first) == before
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(st.sampled_from(TASKS), st.lists(st.integers(0, 60), max_size=3), st.integers(0, 5))
 def test_merged_scores_are_those_of_all_rows(task, cuts, seed):
     margins, y, weight = rows_of(task, 60, seed)

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import thresher as th
+from tests.examples import examples
 from tests.streams import planted, write_libsvm
 
 X, Y = planted(support=(3, 77, 200, 399))
@@ -52,7 +53,7 @@ def first(model: Any, x: Any, y: Any, everything: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(data=st.data())
 def test_parts_give_the_same_bits_as_the_whole(kind: str, data: st.DataObject) -> None:
     made, y, more = KINDS[kind]

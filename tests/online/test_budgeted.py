@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import thresher as th
+from tests.examples import examples
 from tests.online.test_engine import ROWS, assert_same, learned, whole_batch
 from tests.streams import planted, planted_outputs, write_vw
 from thresher import _native
@@ -47,13 +48,13 @@ OUTPUTS: tuple[dict[str, Any], ...] = (
 CASES = st.builds(lambda method, outputs: {**method, **outputs}, st.sampled_from(METHODS), st.sampled_from(OUTPUTS))
 
 
-@settings(deadline=None, max_examples=50)
+@examples(50)
 @given(st.lists(st.integers(0, ROWS), max_size=8), CASES)
 def test_batches_make_no_difference(cuts: list[int], case: dict[str, Any]) -> None:
     assert_same(learned([0, *sorted(cuts), ROWS], **case), learned([0, ROWS], **case))
 
 
-@settings(deadline=None, max_examples=50)
+@examples(50)
 @given(st.integers(0, ROWS), CASES)
 def test_a_saved_state_goes_on_to_the_same_bits(at: int, case: dict[str, Any]) -> None:
     half = learned([0, at], **case)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.streams import planted, planted_outputs
 from thresher import _native
 from thresher.core.batch import Batch, Names
@@ -95,13 +96,13 @@ def knows(engine: OnlineEngine) -> np.ndarray:
     return engine.shrink * sums
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.lists(st.integers(0, ROWS), max_size=8), CASES)
 def test_batches_make_no_difference(cuts: list[int], case: dict[str, Any]) -> None:
     assert_same(learned([0, *sorted(cuts), ROWS], **case), learned([0, ROWS], **case))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.integers(0, ROWS), CASES)
 def test_a_saved_state_goes_on_to_the_same_bits(at: int, case: dict[str, Any]) -> None:
     """Wherever it was saved, in the middle of a mini-batch or not."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 import thresher as th
+from tests.examples import examples
 from thresher.core.auc_histogram import BINS, Ranking, bins_of, margins_of
 from thresher.core.losses import get_loss
 from thresher.errors import SettingsError
@@ -20,7 +21,7 @@ def test_the_middle_of_a_bin_is_in_it() -> None:
     np.testing.assert_array_equal(bins_of(margins_of(bins)), bins)
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["logistic", "squared_hinge", "hinge"]), st.floats(-20, 20))
 def test_no_other_offset_is_better(seed: int, name: str, shift: float) -> None:
     rng = np.random.default_rng(seed)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 from sklearn.datasets import dump_svmlight_file
@@ -154,7 +154,6 @@ def selections(draw):
     )
 
 
-@settings(deadline=None)
 @given(selections())
 def test_saving_and_loading_changes_nothing(tmp_path_factory, selection):
     path = tmp_path_factory.mktemp("saved") / "s.thr"

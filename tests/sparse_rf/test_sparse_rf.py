@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import thresher as th
+from tests.examples import examples
 from tests.reference.kernels import exact
 from thresher import _native
 from thresher.columns.row_store import RowStore
@@ -81,7 +82,7 @@ def test_the_bound_of_corollary_1_holds_on_the_mean_of_twenty_seeds() -> None:
     assert mean[-1] <= reference  # the l1 optimum is lower still
 
 
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(st.sampled_from(["gaussian", "perceptron", "binning"]), st.integers(1, 300), st.integers(1, 3))
 def test_the_same_bits_for_any_batch_size_and_threads(kernel: str, batch_rows: int, threads: int) -> None:
     plain = th.select(X, SIGNS, kernel=kernel, threads=1, **SMALL)

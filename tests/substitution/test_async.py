@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import thresher as th
+from tests.examples import examples
 from tests.reference import substitution as reference
 from tests.substitution.test_substitution import data, same, scaled, targets
 from thresher import _native
@@ -57,7 +58,7 @@ def test_the_simulator_is_algorithm_3(loss: str, staleness: int) -> None:
     assert made.facts()["staleness"] == staleness
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     turns=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 59), st.booleans()), min_size=5, max_size=120),
     loss=st.sampled_from(["squared", "squared_hinge", "logistic"]),
@@ -121,7 +122,7 @@ class Mortal:
 def test_a_dead_worker_leaves_everything_to_the_others(caplog: Any) -> None:
     x, y, _ = data(n=200, p=80)
     made = problem(AsynchronousProblem, y, workers=3)
-    made.workers[1] = Mortal(made.workers[1], 4)
+    made.workers[1] = Mortal(made.workers[1], 1)  # the first block has more pieces for it, however fast the others are
     seen: set[int] = set()
     put = made._put
     made._put = lambda ids, columns: (seen.update(ids.tolist()), put(ids, columns))[1]

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import thresher as th
+from tests.examples import examples
 from tests.reference import substitution as reference
 from tests.substitution.test_substitution import LOSSES, data, same, targets
 from thresher import _native
@@ -267,7 +268,7 @@ def test_streams_and_settings_that_cannot_be() -> None:
 # ── stopping and going on ────────────────────────────────────────────────────────────────────────
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(cut=st.integers(1, 199), loss=st.sampled_from(["squared", "logistic"]), block=st.sampled_from([3, 64]))
 def test_features_may_stop_anywhere_and_go_on(cut: int, loss: str, block: int) -> None:
     x, y, _ = data()
@@ -281,7 +282,7 @@ def test_features_may_stop_anywhere_and_go_on(cut: int, loss: str, block: int) -
     assert model.n_features_in_ == 200
 
 
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(stop=st.integers(0, 25), loss=st.sampled_from(["squared", "squared_hinge"]))
 def test_a_checkpoint_goes_on_exactly(tmp_path_factory: Any, stop: int, loss: str) -> None:
     x, y, _ = data()

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 
 import thresher as th
+from tests.examples import examples
 from tests.sources.reading import exactly, read
 from tests.writers.made import Made, indexed, named
 from thresher.core.batch import Batch, Names
@@ -22,7 +23,7 @@ from thresher.sources.registry import as_source
 from thresher.sources.transforms.interactions import Interactions
 from thresher.writers import write_source
 
-often = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+often = examples(50, HealthCheck.function_scoped_fixture)
 
 
 def _all(source: Any) -> list[str]:

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import thresher as th
+from tests.examples import examples
 from tests.fgm.families.made import columns_of, same_model, some_rows
 from tests.reference import families as reference
 from tests.reference import working_set as scoring
@@ -35,7 +36,7 @@ def expanded(family: KernelFamily, x: Any) -> Any:
     return reference.waves(x, how["step"], how["amplitudes"], homogeneous=how["homogeneous"])
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 10_000), st.sampled_from(KINDS), POWERS, st.booleans(), st.integers(1, 9))
 def test_groups_are_scored_as_if_they_were_formed(
     seed: int, name: str, power: float, weighted: bool, most: int

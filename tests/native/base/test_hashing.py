@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.reference import hashing
@@ -71,14 +71,12 @@ def test_known_hashes(text, seed, known):
     assert _native.hash_bytes(text, seed) == known
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=40), WORDS)
 def test_hash_bytes(text, seed):
     """Any bytes under any seed."""
     assert _native.hash_bytes(text, seed) == hashing.hash_bytes(text, seed)
 
 
-@settings(deadline=None)
 @given(st.lists(st.binary(max_size=20), max_size=10), WORDS)
 def test_hash_strings(texts, seed):
     """Strings end to end hash as they do alone."""
@@ -94,7 +92,6 @@ def test_hash_strings_checks_its_offsets(offsets):
         _native.hash_strings(np.array(offsets), np.zeros(3, dtype=np.uint8))
 
 
-@settings(deadline=None)
 @given(st.lists(WORDS, min_size=1, max_size=20), WORDS, st.integers(1, 2**32 - 1))
 def test_keys_buckets_and_signs(keys, seed, width):
     """Any keys under any seed and width."""
@@ -106,7 +103,6 @@ def test_keys_buckets_and_signs(keys, seed, width):
     assert max(buckets.tolist()) < width
 
 
-@settings(deadline=None)
 @given(WORDS)
 @example(hashing.SALT[2])
 @example(hashing.SALT[2] ^ 1)

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.native.base.rows import KEYS, compressed, rows
 from tests.reference import margins
 from thresher import _native
@@ -13,7 +14,6 @@ WEIGHTS = st.floats(-1e6, 1e6)
 INDEX = st.lists(KEYS, unique=True, max_size=10)
 
 
-@settings(deadline=None)
 @given(st.lists(KEYS | st.integers(0, 2**64 - 1), unique=True, max_size=40), st.lists(KEYS, max_size=40))
 def test_find(keys, asked):
     """Every key is found where it was given, every other nowhere."""
@@ -38,7 +38,6 @@ def test_a_key_twice():
         _native.KeyIndex(np.array([3, 1, 3], dtype=np.uint64))
 
 
-@settings(deadline=None)
 @given(rows(), INDEX)
 def test_keep(some, keys):
     """The features whose key is in the index, in order, and where they stood."""
@@ -51,7 +50,7 @@ def test_keep(some, keys):
     assert list(zip(positions.tolist(), where.tolist(), strict=True)) == pairs
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(rows(), INDEX, st.integers(1, 3), st.data())
 def test_margins(some, keys, outputs, data):
     """Bit for bit what is added by hand in the row's order; repeated keys count as often as they stand."""

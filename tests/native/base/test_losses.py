@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.reference import losses
@@ -31,7 +31,6 @@ def derivative(name, delta, m, y):
 
 
 @pytest.mark.parametrize("name", LOSSES)
-@settings(deadline=None)
 @given(data=st.data(), m=MARGINS, delta=DELTAS)
 def test_twin(name, data, m, delta):
     """Value and derivative at any margin, also where an exponential overflows."""
@@ -42,7 +41,6 @@ def test_twin(name, data, m, delta):
 
 
 @pytest.mark.parametrize("name", LOSSES)
-@settings(deadline=None)
 @given(data=st.data(), m=st.floats(-8, 8), delta=DELTAS)
 def test_derivative_is_the_slope_of_the_value(name, data, m, delta):
     """A central difference agrees, to what the curvature lets it be off by; at the kink it lies between the slopes."""
@@ -57,7 +55,6 @@ def test_derivative_is_the_slope_of_the_value(name, data, m, delta):
 
 
 @pytest.mark.parametrize("name", LOSSES)
-@settings(deadline=None)
 @given(data=st.data(), a=MARGINS, b=MARGINS, delta=DELTAS)
 def test_convex(name, data, a, b, delta):
     """The middle of a chord lies above the loss, and the tangent below it."""
@@ -91,7 +88,6 @@ def test_unknown_loss():
 SOFTMAX = st.lists(st.floats(-30, 30) | st.sampled_from([0.0, 700.0, -700.0]), min_size=1, max_size=6)
 
 
-@settings(deadline=None)
 @given(SOFTMAX, st.data())
 def test_softmax(margins, data):
     """Value and gradient equal the twin's; the gradient sums to nothing and is the slope of the value."""

@@ -1,7 +1,7 @@
 """The hash of a row equals its twin and tells rows apart, whatever the order of their features."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.native.base.rows import VALUES, compressed, rows
@@ -11,14 +11,12 @@ from thresher import _native
 SEEDS = st.integers(0, 2**64 - 1)
 
 
-@settings(deadline=None)
 @given(rows(values=VALUES | st.floats(width=32, allow_nan=False, allow_infinity=False)), SEEDS)
 def test_twin(some, seed):
     """Any rows under any seed."""
     assert _native.row_hashes(*compressed(some), seed).tolist() == [row_hash(*row, seed) for row in some]
 
 
-@settings(deadline=None)
 @given(rows(), SEEDS)
 def test_values_left_out_are_ones(some, seed):
     """A batch without values hashes as one whose values are all one."""
@@ -29,7 +27,6 @@ def test_values_left_out_are_ones(some, seed):
     )
 
 
-@settings(deadline=None)
 @given(rows(), SEEDS, st.randoms(use_true_random=False))
 def test_order_and_zeros_do_not_matter(some, seed, random):
     """A row shuffled, with zeros of both signs thrown in, is the same row."""

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.native.base.rows import KEYS
 from tests.reference import topk
 from thresher import _native
@@ -21,7 +22,7 @@ def same(table: _native.TopK, twin: topk.TopK, limit: int) -> None:
     assert repr((keys.tolist(), weights.tolist(), counts.tolist(), names)) == repr(twin.rows(limit))
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(
     st.integers(1, 6),
     st.integers(0, 12),

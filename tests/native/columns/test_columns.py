@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.reference import working_set as reference
 from thresher import _native
 
@@ -32,16 +33,19 @@ def store_of(parts: list[tuple[Any, Any, Any]], weights: Any = None, team: Any =
 
 @st.composite
 def matrices(draw: Any) -> tuple[Any, Any, bool]:
-    """Some rows with few distinct values (so that scores tie), keys anywhere, all ones or not."""
+    """Some rows with few distinct values (so that scores tie), keys anywhere, all ones or not.
+
+    Sums of such values are exact, so that a score is zero or equals another one in every order of summation.
+    """
     rows, columns = draw(st.integers(1, 12)), draw(st.integers(1, 15))
     ones = draw(st.booleans())
-    values = st.sampled_from([0.0, 0.0, 1.0] if ones else [0.0, 0.0, 1.0, -2.5, 0.1])
+    values = st.sampled_from([0.0, 0.0, 1.0] if ones else [0.0, 0.0, 1.0, -2.5, 0.125])
     x = np.array(draw(st.lists(values, min_size=rows * columns, max_size=rows * columns)), np.float32)
     keys = draw(st.lists(st.integers(0, 2**64 - 1), min_size=columns, max_size=columns, unique=True))
     return x.reshape(rows, columns), np.array(keys, np.uint64), ones
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(matrices(), st.integers(1, 20), st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 1000))
 def test_top_is_the_best_scores(data: Any, most: int, power: float, seed: int) -> None:
     x, keys, ones = data
@@ -54,13 +58,18 @@ def test_top_is_the_best_scores(data: Any, most: int, power: float, seed: int) -
     order = np.argsort(keys)
     for residual, (found, scores) in zip(residuals, store.top(residuals, most, power, TEAM), strict=True):
         expected = reference.scores(x[:, order].astype(float), residual, power=power, weights=weights)
-        chosen = reference.best(expected.round(9), most)
+        chosen = reference.best(expected, most)
         assert np.allclose(scores * weights.sum() ** power, expected[chosen])
-        if len(set(expected.round(6))) == len(expected):  # exact ties aside, where rounding decides
-            assert keys[order][chosen].tolist() == found.tolist()
+        # Of scores that are equal but for the rounding of the reference, either column may be the one.
+        places = np.searchsorted(keys[order], found)
+        assert keys[order][places].tolist() == found.tolist()
+        assert len(set(places.tolist())) == len(places)
+        assert np.allclose(expected[places], expected[chosen])
+        if power == 0:  # no rounding at all: ties go to the smaller key
+            assert chosen == places.tolist()
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(matrices(), st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 1000))
 def test_dense_stored_and_streamed_agree_to_the_bit(data: Any, power: float, seed: int) -> None:
     x, _, ones = data
@@ -152,7 +161,7 @@ def test_bad_arguments_are_refused() -> None:
     assert not _native.DenseColumns64(np.array([[np.inf, 1.0]])).finite(TEAM)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(matrices(), st.sampled_from([0.0, 0.5, 1.0]), st.integers(1, 6), st.integers(0, 1000))
 def test_bounds_rule_out_nothing_that_is_among_the_best(data: Any, power: float, most: int, seed: int) -> None:
     x, keys, ones = data

@@ -4,9 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.native.base.rows import compressed, rows
 from tests.native.base.test_hashing import chi_square, flips, halves, meetings
 from tests.reference import products
@@ -46,14 +47,14 @@ def check_against_twin(some, combinations, squares, groups, only=None):
         assert repr(list(zip(*found[i], strict=True))) == repr(expected)
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(rows(), st.sampled_from([2, 3]), st.booleans())
 def test_twin(some, degree, squares):
     """Keys, values and parents of all products, in their order, repeated keys and zeros among the features."""
     check_against_twin(some, ALL[degree], squares, None)
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(
     rows(),
     st.lists(st.lists(st.integers(0, 2), min_size=2, max_size=3), min_size=1, max_size=4),
@@ -68,7 +69,6 @@ def test_twin_with_groups(some, combinations, squares, data):
     check_against_twin(some, combinations, squares, groups)
 
 
-@settings(deadline=None)
 @given(rows(), st.sampled_from([2, 3]), st.data())
 def test_only_what_is_wanted(some, degree, data):
     """Pushing keys down is leaving out all others."""
@@ -77,7 +77,6 @@ def test_only_what_is_wanted(some, degree, data):
     check_against_twin(some, ALL[degree], False, None, [*only, 2**64 - 3])
 
 
-@settings(deadline=None)
 @given(rows(values=st.just(1.0)), st.sampled_from([2, 3]), st.booleans())
 def test_values_left_out_are_ones(some, degree, squares):
     """Rows without values are rows of ones, also where a repeated key makes a sum of two."""
@@ -88,7 +87,6 @@ def test_values_left_out_are_ones(some, degree, squares):
     assert (np.ones(len(plain[1])) if plain[2] is None else plain[2]).tolist() == valued[2].tolist()
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 2**64 - 1), min_size=2, max_size=5, unique=True), st.randoms())
 def test_the_order_of_the_parts_does_not_matter(keys, random):
     """The same products from the same features in any order, with the same values."""
@@ -163,7 +161,6 @@ def test_every_bit_of_a_part_moves_every_bit_of_the_product():
         assert np.abs(rates - 0.5).max() < 0.05, bit
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(alphabet="ab0129é^=", max_size=8), min_size=1, max_size=3, unique=True), st.data())
 def test_names_are_spelled_as_the_twin_spells_them(names, data):
     """Any parents in any order, squares and cubes among them."""
@@ -182,7 +179,6 @@ def test_names_are_spelled_as_the_twin_spells_them(names, data):
     assert cut == got or len(got) > cap
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=20))
 def test_keys_are_spelled_by_their_digits(keys):
     words, text = _native.spelled_keys(np.array(keys, np.uint64), 1)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.native.online.loops import PLAIN
 from tests.reference import losses
 from tests.reference.budgeted import FACTORS, TWINS, SketchedBARDA
@@ -85,7 +86,7 @@ def test_support_and_weights_of_every_step_are_those_of_the_twin(method, lam):
     compare(method, seed=1, rows=400, d=40, k=6, lam=lam, eta=0.2)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     method=st.sampled_from(METHODS),
     seed=st.integers(0, 10**6),
@@ -134,7 +135,7 @@ def test_outsiders_that_share_cells_are_those_of_the_twin(width, lam, lanes):
 # ── whole groups ─────────────────────────────────────────────────────────────────────────────────
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(
     method=st.sampled_from(["b-arda", "b-amd"]),
     seed=st.integers(0, 10**6),

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.native.online.test_count_sketch import DELTAS, KEYS, SHAPES
 from tests.reference import sketches
 from thresher import _native
@@ -30,7 +31,7 @@ def operations(draw):
     return shape, draw(st.lists(one, max_size=20))
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(operations(), st.lists(KEYS, min_size=1, max_size=10))
 def test_twin(made_up, asked):
     """Cells, factors, random states and answers, to the bit, whatever is done."""

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.reference import working_set as reference
 from thresher import _native
 
@@ -35,7 +36,7 @@ def problem(seed: int, n: int = 40, loss: str = "squared_hinge") -> tuple[list[A
     return blocks, (rng.normal(size=n) + blocks[0][:, 0] if loss == "squared" else y), 0.5 + rng.random(n)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(st.floats(0, 1e3), min_size=1, max_size=8), st.floats(1e-3, 1e3))
 def test_the_projection_against_trying_every_count(norms: list[float], tau: float) -> None:
     found = _native.shrink_norms(np.array(norms), tau)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.reference import l1 as reference
 from thresher import _native
 
@@ -99,7 +100,7 @@ def test_the_optimum_against_liblinear(loss: str) -> None:
     assert solved["objective"] <= theirs * (1 + 1e-8)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 10_000), st.sampled_from(LOSSES), st.booleans(), st.floats(0.01, 50.0), st.integers(1, 25))
 def test_the_gap_closes_on_any_problem(seed: int, loss: str, shift: bool, lam: float, p: int) -> None:
     rng = np.random.default_rng(seed)

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from tests.examples import examples
 from tests.reference.dense import nonzeros
 from thresher import _native
 
@@ -41,7 +42,7 @@ def check(x: np.ndarray) -> None:
     assert values[: len(pairs)].tobytes() == np.array([value for _, value in pairs], dtype=np.float32).tobytes()
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(MATRICES)
 def test_twin(x):
     """Any small matrix."""

@@ -4,9 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.reference import kmers as twin
 from tests.reference.hashing import hash_bytes
 from thresher import _native
@@ -122,7 +123,7 @@ def same(rows, others) -> bool:
     return True
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(texts(), forms(), st.lists(st.integers(0, 200), max_size=6))
 def test_twin(text, form, cuts):
     """Rows, k-mers left out and bad records, whatever the text and wherever it is cut."""
@@ -134,7 +135,7 @@ def test_twin(text, form, cuts):
     assert len(faults) == min(count, 8)
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(texts(), forms(), st.integers(1, 3))
 def test_batches_and_cursors(text, form, rows):
     """So many rows at a time, each batch by a scanner that starts where the last one ended."""
@@ -157,7 +158,7 @@ def test_batches_and_cursors(text, form, rows):
     assert (offset, lines, skipped) == scanner.reached
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(texts(), forms())
 def test_stops_at_the_first_bad_record(text, form):
     """Unless they are passed over: the rows before it, and what is wrong with it."""
@@ -171,7 +172,7 @@ def test_stops_at_the_first_bad_record(text, form):
         assert len(got) == len(every)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(texts(), forms(), st.integers(0, 2))
 def test_only_some_keys(text, form, remainder):
     """Reading just some keys is reading all and dropping the rest: values do not change."""
@@ -186,7 +187,7 @@ def test_only_some_keys(text, form, remainder):
     assert got == kept
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(texts().filter(lambda text: not text.lstrip(b"\n" + twin.BLANKS).startswith(b"@")), st.integers(1, 120))
 def test_the_second_part_of_a_file(text, begin):
     """From a byte on: just the records that start there or later, with lines counted from the first whole one."""

@@ -5,10 +5,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
+from tests.examples import examples
 from tests.native.solvers.blocks import block, exactly, parse, pieces, rows_of
 from tests.native.sources.texts import damaged, garbled, joined, numbers, small_numbers
 from tests.reference import libsvm, lines
@@ -36,7 +37,7 @@ TEXTS = st.lists(line() | damaged(line(), ALPHABET) | garbled(ALPHABET), max_siz
 OPTIONS = st.fixed_dictionaries({"labels_optional": st.booleans(), "multilabel": st.booleans()})
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(TEXTS, OPTIONS, st.sampled_from([b"7", b"\0", b" ", b":", b"\n"]))
 def test_twin(text, options, filler):
     """Good rows and the numbers of bad lines, whatever bytes stand behind the text."""
@@ -47,7 +48,7 @@ def test_twin(text, options, filler):
     assert (parsed["skipped"], parsed["consumed"], parsed["lines"]) == (len(bad), len(text), text.count(b"\n"))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(TEXTS, OPTIONS)
 def test_stops_at_the_first_bad_line(text, options):
     """Unless bad lines are to be skipped, nothing from the first one on is read, and the fault lies within it."""
@@ -63,7 +64,7 @@ def test_stops_at_the_first_bad_line(text, options):
         assert what
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(TEXTS, OPTIONS, st.integers(1, 3))
 def test_in_pieces(text, options, rows):
     """A text read a few rows at a time gives the rows of the whole."""
@@ -72,7 +73,7 @@ def test_in_pieces(text, options, rows):
     assert exactly(found) == exactly(rows_of(whole, text))
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(TEXTS, st.sets(st.integers(0, 30), max_size=10))
 def test_only_some_keys(text, wanted):
     """Reading just some keys is reading all and dropping the rest; bad lines stay bad."""
@@ -98,7 +99,7 @@ def sklearn_line(draw, qid: bool) -> bytes:
 
 
 @pytest.mark.parametrize("qid", [False, True])
-@settings(deadline=None, max_examples=50)
+@examples(50)
 @given(data=st.data())
 def test_scikit_learn(qid, data):
     """What scikit-learn reads, rounded to single precision."""
@@ -180,7 +181,7 @@ def test_every_row_knows_its_line():
     assert parsed["line"].tolist() == [0, 4]
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(TEXTS, st.integers(1, 5))
 def test_a_batch_ends_with_the_row_that_fills_it(text, features):
     """The piece ends with the first row that reaches so many features, never before."""
@@ -209,7 +210,7 @@ def test_a_block_may_begin_anywhere_and_be_empty():
     assert parse(_native.parse_libsvm, text, rows=0)["consumed"] == 0
 
 
-@settings(deadline=None, max_examples=500)
+@examples(500)
 @given(numbers())
 def test_numbers_are_rounded_once(text):
     """A label is the double nearest to what is written, to the last bit."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.reference import stored
@@ -10,7 +10,6 @@ from thresher import _native
 from thresher.core.batch import Names
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200), st.integers(0, 2**64 - 1))
 def test_the_checksum_is_the_slow_one(text, seed):
     assert _native.checksum(np.frombuffer(text, np.uint8), seed) == stored.checksum(text, seed)
@@ -26,7 +25,6 @@ def test_any_bit_changes_the_checksum():
     assert len(checks) == 1 + 8 * len(text)
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=30), st.data())
 def test_compact_names_are_the_slow_ones(text, data):
     """Stretches of a text that may lie over each other, under keys that may be equal where the names are not."""

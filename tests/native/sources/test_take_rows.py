@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.native.base.rows import compressed, rows
 from thresher import _native
 
 
-@settings(deadline=None)
 @given(rows(), st.data())
 def test_take_rows(some, data):
     """Any rows in any order, some of them twice, with what belongs to them."""
@@ -34,7 +33,6 @@ def test_rows_that_are_not_there(row):
         _native.take_rows(*compressed([([1], [1.0]), ([], [])]), None, np.array([row]))
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=20).map(lambda text: text.replace(b"a", b"\n")), st.data())
 def test_after_last_newline(text, data):
     """Where the whole lines of a stretch end."""

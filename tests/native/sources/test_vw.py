@@ -8,9 +8,10 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.native.solvers.blocks import exactly, parse, pieces, rows_of
 from tests.native.sources.texts import damaged, garbled, joined, numbers
 from tests.reference import hashing, lines, vw
@@ -48,7 +49,7 @@ def line(draw) -> bytes:
 TEXTS = st.lists(line() | damaged(line(), ALPHABET) | garbled(ALPHABET), max_size=8).map(joined)
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(TEXTS, st.booleans(), st.sampled_from([b"7", b"\0", b" ", b":", b"\n"]))
 def test_twin(text, labels_optional, filler):
     """Good rows with their names, and the numbers of bad lines, whatever bytes stand behind the text."""
@@ -60,7 +61,7 @@ def test_twin(text, labels_optional, filler):
     assert (parsed["skipped"], parsed["consumed"], parsed["lines"]) == (len(bad), len(text), text.count(b"\n"))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(TEXTS)
 def test_stops_at_the_first_bad_line(text):
     """Unless bad lines are to be skipped, nothing from the first one on is read, and the fault lies within it."""
@@ -75,7 +76,7 @@ def test_stops_at_the_first_bad_line(text):
         assert what
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(TEXTS, st.integers(1, 3))
 def test_in_pieces(text, rows):
     """A text read a few rows at a time gives the rows of the whole, names included."""
@@ -84,7 +85,7 @@ def test_in_pieces(text, rows):
     assert exactly(pieces(_native.parse_vw, text, rows, **options)) == exactly(rows_of(whole, text))
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(TEXTS)
 def test_names_change_nothing_else(text):
     """Without names the rows are the same."""
@@ -93,7 +94,7 @@ def test_names_change_nothing_else(text):
     assert exactly(without) == exactly([row._replace(names=[]) for row in with_names])
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(TEXTS, st.integers(0, 2))
 def test_only_some_keys(text, remainder):
     """Reading just some keys is reading all and dropping the rest, names with them."""

@@ -299,14 +299,17 @@ def test_half_written_files_are_cleared_away_in_time(data: Path, tmp_path: Path)
 _WRITER = """
 import sys, time
 import thresher as th
-from thresher.sources.cache.cached import file as stored_file
-own = stored_file.encode
-def slow(*given):
-    print("block", flush=True)
-    time.sleep(0.05)
+from thresher.sources.cache import file as stored_file
+own, left = stored_file.encode, int(sys.argv[3])
+def stuck(*given):
+    global left
+    if not left:
+        print("here", flush=True)
+        time.sleep(600)
+    left -= 1
     return own(*given)
-stored_file.encode = slow
-from thresher.core.memory import ReadLimits
+stored_file.encode = stuck
+from thresher.sources.source import ReadLimits
 th.scan(sys.argv[1], cache=sys.argv[2]).limited(ReadLimits(block=200)).prepare()
 """
 
@@ -316,11 +319,10 @@ def test_a_killed_writer_leaves_nothing_that_would_be_used(data: Path, tmp_path:
     folder = tmp_path / "cache"
     for blocks in (1, 5):
         child = subprocess.Popen(
-            [sys.executable, "-c", _WRITER, str(data), str(folder)], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", _WRITER, str(data), str(folder), str(blocks)], stdout=subprocess.PIPE, text=True
         )
         assert child.stdout is not None
-        for _ in range(blocks):
-            assert child.stdout.readline()
+        assert child.stdout.readline() == "here\n"
         child.send_signal(signal.SIGKILL)
         child.wait()
         child.stdout.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.sources import file_makers  # noqa: F401 - registers the kinds used here
@@ -56,7 +56,6 @@ def batches(draw: st.DrawFn) -> Batch:
     )
 
 
-@settings(deadline=None)
 @given(batches(), st.integers(0, 2**62))
 def test_there_and_back(batch: Batch, offset: int) -> None:
     cursor = Cursor(part=2, offset=offset, row=9, past=3, inner=Cursor(line=4), read=7, skipped=1)
@@ -69,7 +68,6 @@ def test_there_and_back(batch: Batch, offset: int) -> None:
         assert block.batch.line.tolist() == batch.line.tolist()
 
 
-@settings(deadline=None)
 @given(batches(), st.integers(1, 4), st.integers(1, 6), st.integers(0, 5))
 def test_blocks_are_cut_anywhere(batch: Batch, rows: int, features: int, first: int) -> None:
     block = decode(encode(batch, Cursor()))
@@ -81,7 +79,6 @@ def test_blocks_are_cut_anywhere(batch: Batch, rows: int, features: int, first: 
     assert not parts or parts[-1][1] == len(batch)
 
 
-@settings(deadline=None)
 @given(batches(), st.data())
 def test_a_digest_is_of_the_rows_and_not_of_their_batches(batch: Batch, data: st.DataObject) -> None:
     def digest(parts: list[Batch]) -> str:

@@ -9,10 +9,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
+from tests.examples import examples
 from tests.sources.reading import exactly, read, rows_of
 from thresher.core.batch import Batch, Names
 from thresher.core.memory import ReadLimits
@@ -30,7 +31,7 @@ BLANKS = st.sampled_from([" ", "  ", "\t", " \t "])
 ENDS = st.sampled_from(["\n", "\r\n"])
 # Everything that is no blank, no control character, and no part of the format.
 NAME = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs", "Zl", "Zp"], exclude_characters="|:"), min_size=1)
-OFTEN = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+OFTEN = examples(60, HealthCheck.function_scoped_fixture)
 
 
 def single(x: float) -> float:

@@ -10,10 +10,11 @@ import zlib
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import thresher as th
+from tests.examples import examples
 from tests.native.sources.test_kmers import forms, texts
 from tests.reference import kmers as twin
 from tests.sources.reading import exactly, read, rows_of
@@ -23,7 +24,7 @@ from thresher.sources.registry import as_source, is_file_source, scan
 from thresher.sources.sequences.fasta import scan_fasta
 from thresher.sources.transforms.prefetch import ReadAhead
 
-OFTEN = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+OFTEN = examples(80, HealthCheck.function_scoped_fixture)
 
 
 def options_of(form: twin.Form) -> dict:

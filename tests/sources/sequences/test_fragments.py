@@ -7,10 +7,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import thresher as th
+from tests.examples import examples
 from tests.reference import kmers as twin
 from tests.sources.reading import exactly, read
 from thresher.core.memory import ReadLimits
@@ -31,7 +32,7 @@ def genomes(tmp_path):
     return [tmp_path / "large.fa", tmp_path / "small.fa"]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60, HealthCheck.function_scoped_fixture)
 @given(
     sequences=st.lists(st.text("ACGTacgtNRX-", min_size=6, max_size=50), min_size=1, max_size=5),
     length=st.integers(3, 6),

@@ -9,11 +9,12 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 import thresher as th
+from tests.examples import examples
 from tests.reference import ngrams as twin
 from tests.sources.reading import read
 from thresher.sources.registry import scan
@@ -58,7 +59,7 @@ def rows_of(texts: list[str | bytes], form: twin.Form, **options):
 
 
 @pytest.mark.parametrize("which", list(FORMS))
-@settings(deadline=None, max_examples=120)
+@examples(120)
 @given(texts=st.lists(TEXTS, max_size=4))
 @example(texts=["ΑΣ ΑΣΑ Σ ΑΣ. ΑΣ-Α", "İİ iİ I\u0307x", "", "a b cc", "  ", "ab" * 700, "x" * 5000])
 @example(texts=["the the quick éé ÉÉ", "\u2028\u2028a\n\n", "K\u212a ſſ ǅǄ"])
@@ -79,7 +80,7 @@ def test_the_same_n_grams_as_scikit_learn(which, texts):
         assert (keys, values) == (slow_keys, slow_values)
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(
     text=TEXTS,
     words=st.sampled_from([(0, 0), (1, 1), (1, 3), (2, 2)]),
@@ -112,7 +113,7 @@ def test_every_character():
             assert dict(zip(names, map(int, values), strict=True)) == Counter(analyze(text))
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(text=st.binary(max_size=30))
 @example(text=b"caf\xe9")
 @example(text=b"\xed\xa0\x80")

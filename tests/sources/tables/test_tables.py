@@ -14,10 +14,11 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import thresher as th
+from tests.examples import examples
 from tests.reference import tables as twin
 from tests.sources.reading import exactly, read
 from thresher.core.memory import ReadLimits
@@ -211,7 +212,7 @@ def tables(draw):
     return [[draw(_CELL) for _ in range(width)] for _ in range(draw(st.integers(0, 12)))]
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(rows=tables(), block=st.integers(1, 200), batch=st.integers(1, 6), delimiter=st.sampled_from(",;\t|"))
 def test_made_up_tables(tmp_path_factory, rows, block, batch, delimiter):
     """Fields that look like anything come apart as pyarrow says, and become features as the slow twin says."""
@@ -241,7 +242,7 @@ def test_made_up_tables(tmp_path_factory, rows, block, batch, delimiter):
     assert [(list(r.keys), list(r.names), list(r.values)) for r in got] == [row for row in numbers if row is not None]
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(text=st.text(st.sampled_from('ab,"\n\r'), max_size=40), block=st.integers(1, 30))
 def test_rows_come_apart_as_pyarrow_says(tmp_path_factory, text, block):
     """Whatever quotes and line ends stand where, no row is lost or made without being told."""
@@ -310,7 +311,7 @@ _COLUMNS = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(columns=st.lists(_COLUMNS, min_size=1, max_size=5), group=st.integers(1, 9), batch=st.integers(1, 5))
 def test_made_up_arrow_tables(tmp_path_factory, columns, group, batch):
     """In memory (whole, sliced and chunked), in Parquet and in IPC files: the same rows, which the twin knows."""

@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.preprocessing import PolynomialFeatures
 
+from tests.examples import examples
 from tests.sources.reading import exactly, joined, read
 from thresher import _native
 from thresher.core.batch import Batch, Cursor, Names
@@ -73,7 +74,7 @@ def test_a_repeated_index_counts_with_its_sum(tmp_path: Path) -> None:
     ]
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(st.integers(1, 60), st.integers(1, 12), st.data())
 def test_stretches_change_nothing(stretch: int, rows: int, data: st.DataObject) -> None:
     """Any size of stretch and batch, and going on from any cursor: the same rows."""
