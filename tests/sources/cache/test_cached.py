@@ -21,7 +21,7 @@ from thresher.core.batch import Cursor
 from thresher.core.memory import ReadLimits
 from thresher.errors import FileFormatError, SettingsError
 from thresher.sources.cache.cached import cached as cache
-from thresher.sources.cache.cached import file as stored_file
+from thresher.sources.cache import file as stored_file
 from thresher.sources.cache.cached import folder as cache_folder
 from thresher.sources.registry import as_source
 from thresher.sources.text.vw import VwSource
@@ -309,7 +309,7 @@ def stuck(*given):
     left -= 1
     return own(*given)
 stored_file.encode = stuck
-from thresher.sources.source import ReadLimits
+from thresher.core.memory import ReadLimits
 th.scan(sys.argv[1], cache=sys.argv[2]).limited(ReadLimits(block=200)).prepare()
 """
 
