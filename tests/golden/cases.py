@@ -180,7 +180,8 @@ fits(
     DENSE,
     "numbers",
     os=("os", {}),
-    os_step=("os", {"eta": 0.2, "c": 0.01, "order": "random", "refit": False}),
+    os_refit=("os", {"refit": 1e-6}),
+    os_step=("os", {"eta": 0.2, "c": 0.01, "order": "random"}),
     os_huber=("os", {"loss": "huber:0.5", **NO_INTERCEPT}),
     os_workers=("os", {"workers": 3, "staleness": 2, "check": False}),
     os_workers_checked=("os", {"workers": 2, "staleness": 1, "loss": "squared_epsilon:0.25"}),
@@ -193,17 +194,19 @@ fits(
 fits(
     DENSE,
     "signs",
-    os_signs=("os", {"loss": "squared_hinge", "refit": 1e-4}),
-    grafting_signs=("grafting", {"loss": "logistic", "refit": 1e-4}),
+    os_signs=("os", {"loss": "squared_hinge"}),
+    os_signs_refit=("os", {"loss": "squared_hinge", "refit": 1e-4}),
+    grafting_signs=("grafting", {"loss": "logistic"}),
 )
 fits(
     DENSE,
     "classes",
-    os_classes=("os", {"loss": "logistic", "refit": 1e-4, "class_weight": "balanced"}),
-    os_per_class=("os", {"loss": "squared_hinge", "refit": 1e-4, "per_class": True, "k": 3}),
-    naive_l1_classes=("naive-l1", {"loss": "squared_hinge", "refit": 1e-4}),
+    os_classes=("os", {"loss": "logistic", "class_weight": "balanced"}),
+    os_per_class=("os", {"loss": "squared_hinge", "per_class": True, "k": 3}),
+    naive_l1_classes=("naive-l1", {"loss": "squared_hinge"}),
 )
 fits(SPARSE, "numbers", os_sparse=("os", {}))
+fits(SPARSE, "signs", alpha_investing_signs=("alpha-investing", {"loss": "squared_hinge", "k": 30}))
 
 # ── sources ──────────────────────────────────────────────────────────────────────────────────────
 

@@ -23,8 +23,8 @@ FGM = SHARED | {"k": 6, "B": 2, "C": 10.0, "loss": "squared_hinge", "scale": "no
 FGM |= {"iterations": 10, "refit": False, "solver": "apg", "memory": None, "threads": 2, "family": "linear"}
 SPARSE_RF = SHARED | {"k": 12, "kernel": "gaussian", "gamma": 0.25, "lam": 1.0, "draws": 20, "rounds": 3, "tol": 1e-5}
 SPARSE_RF |= {"loss": "squared_hinge", "q": None, "memory": None, "threads": 2}
-OS = SHARED | {"k": 6, "loss": "squared", "scans": 3, "rate": 0.95, "m": 2.0, "c": 0.0, "check": True, "workers": 1}
-OS |= {"refit": 1e-6, "order": "given", "memory": None, "threads": 2}
+OS = SHARED | {"k": 8, "loss": "squared", "scans": 3, "rate": 0.95, "m": 2.0, "c": 0.0, "check": True, "workers": 1}
+OS |= {"refit": False, "order": "given", "memory": None, "threads": 2}
 
 OWN: dict[str, dict[str, Any]] = {
     "mission": MISSION | {"sketch": (1, 256)},
