@@ -15,10 +15,9 @@ import numpy as np
 
 import thresher as th
 from tests.golden import data
-from tests.golden.settings import command, command_found, estimator, resumed, select
+from tests.golden.settings import NO_INTERCEPT, command, command_found, estimator, resumed, select
 
-#: What a case is called, and what gives its answer: a selection, arrays, texts, or a dictionary of these. It may write
-#: to the folder.
+#: By name, functions that return a selection, arrays, texts, or a dictionary of these. They may write to the folder.
 CASES: dict[str, Callable[[Path], Any]] = {}
 
 DENSE, SPARSE = data.dense(), data.sparse()
@@ -38,7 +37,7 @@ def add(name: str, function: Callable[[Path], Any]) -> Callable[[Path], Any]:
 
 
 def fits(rows: data.Rows, target: str, **cases: tuple[str, dict[str, Any]]) -> None:
-    """Register fits to a matrix: the name of each, its method, and the settings of its own."""
+    """Register fits to a matrix: for each name a method, and settings besides those of `tests.golden.settings`."""
     for name, (method, settings) in cases.items():
         add(
             name.replace("_", "-"),
@@ -53,9 +52,10 @@ fits(
     "signs",
     mission=("mission", {}),
     mission_sketch=("mission", {"active": "sketch", "sketch": (3, 128), "step": 0.05}),
+    mission_sketch_auto_step=("mission", {"active": "sketch", "sketch": (3, 128), "step": "auto"}),
     mission_minibatch=("mission", {"minibatch": 7, "step": "0.5/sqrt", "l2": 1e-3, "decay": 0.999, "lazy": 0.05}),
     mission_unshuffled=("mission", {"shuffle": False, "passes": 1, "loss": "hinge"}),
-    mission_balanced=("mission", {"class_weight": "balanced", "intercept": False}),
+    mission_balanced=("mission", {"class_weight": "balanced", **NO_INTERCEPT}),
     mission_holdout=("mission", {"class_weight": {1: 2.0, -1: 0.5}, "holdout": 0.25}),
     mission_interactions=("mission", {"interactions": 2, "sketch": (1, 4096)}),
     iht=("iht", {}),
@@ -93,6 +93,13 @@ fits(
     b_arda_per_class=("b-arda", {"loss": "softmax", "per_class": True, "k": 3}),
 )
 fits(SPARSE, "labels", mission_multilabel=("mission", {"multilabel": True}))
+fits(DENSE, "signs", mission_dense=("mission", {"step": "auto"}))
+fits(
+    data.wide(),
+    "signs",
+    mission_wide=("mission", {"sketch": (2, 512)}),
+    b_arda_memory_full=("b-arda", {"memory": "2.5MB", "passes": 1}),
+)
 
 # ── fgm ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -107,7 +114,7 @@ fits(
     DENSE,
     "signs",
     fgm=("fgm", {}),
-    fgm_unscaled=("fgm", {"scale": None, "loss": "logistic", "intercept": False}),
+    fgm_unscaled=("fgm", {"scale": None, "loss": "logistic", **NO_INTERCEPT}),
     fgm_root_balanced=("fgm", {"scale": "root", "class_weight": "balanced"}),
     fgm_tol=("fgm", {"k": 12, "tol": 0.02}),
     fgm_refit=("fgm", {"refit": 2.0}),
@@ -173,8 +180,9 @@ fits(
     DENSE,
     "numbers",
     os=("os", {}),
-    os_step=("os", {"eta": 0.2, "c": 0.01, "order": "random", "refit": False}),
-    os_huber=("os", {"loss": "huber:0.5", "intercept": False}),
+    os_refit=("os", {"refit": 1e-6}),
+    os_step=("os", {"eta": 0.2, "c": 0.01, "order": "random"}),
+    os_huber=("os", {"loss": "huber:0.5", **NO_INTERCEPT}),
     os_workers=("os", {"workers": 3, "staleness": 2, "check": False}),
     os_workers_checked=("os", {"workers": 2, "staleness": 1, "loss": "squared_epsilon:0.25"}),
     grafting=("grafting", {}),
@@ -186,17 +194,19 @@ fits(
 fits(
     DENSE,
     "signs",
-    os_signs=("os", {"loss": "squared_hinge", "refit": 1e-4}),
-    grafting_signs=("grafting", {"loss": "logistic", "refit": 1e-4}),
+    os_signs=("os", {"loss": "squared_hinge"}),
+    os_signs_refit=("os", {"loss": "squared_hinge", "refit": 1e-4}),
+    grafting_signs=("grafting", {"loss": "logistic"}),
 )
 fits(
     DENSE,
     "classes",
-    os_classes=("os", {"loss": "logistic", "refit": 1e-4, "class_weight": "balanced"}),
-    os_per_class=("os", {"loss": "squared_hinge", "refit": 1e-4, "per_class": True, "k": 3}),
-    naive_l1_classes=("naive-l1", {"loss": "squared_hinge", "refit": 1e-4}),
+    os_classes=("os", {"loss": "logistic", "class_weight": "balanced"}),
+    os_per_class=("os", {"loss": "squared_hinge", "per_class": True, "k": 3}),
+    naive_l1_classes=("naive-l1", {"loss": "squared_hinge"}),
 )
 fits(SPARSE, "numbers", os_sparse=("os", {}))
+fits(SPARSE, "signs", alpha_investing_signs=("alpha-investing", {"loss": "squared_hinge", "k": 30}))
 
 # ── sources ──────────────────────────────────────────────────────────────────────────────────────
 

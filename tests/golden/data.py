@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -67,6 +68,15 @@ def sparse(rows: int = 400, width: int = 150, seed: int = 11) -> Rows:
     return made._replace(x=sp.csr_matrix(made.x.astype(np.float32)))
 
 
+def wide(rows: int = 300, width: int = 1 << 20, seed: int = 15) -> Rows:
+    """`sparse` with 100 more features in every row, nearly all of which occur once."""
+    made = sparse(rows)
+    noise = integers(seed, width, rows, 100)
+    more = sp.csr_matrix((np.ones(noise.size, np.float32), noise.ravel(), np.arange(rows + 1) * 100), (rows, width))
+    more.sum_duplicates()
+    return made._replace(x=sp.hstack([made.x, more], format="csr"))
+
+
 # ── files ────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -74,8 +84,8 @@ def libsvm_file(folder: Path, y: Any = None, name: str = "rows.svm") -> Path:
     """`sparse` as LIBSVM text, gzipped where the name says so; ``y`` are other labels, as they are to be written."""
     rows = sparse()
     lines = []
-    for row, label in zip(rows.x, rows.signs if y is None else y, strict=True):
-        lines.append(" ".join([str(label), *(f"{j + 1}:{v:g}" for j, v in zip(row.indices, row.data, strict=True))]))
+    for entries, label in zip(_entries(rows.x), rows.signs if y is None else y, strict=True):
+        lines.append(" ".join([str(label), *(f"{j + 1}:{value:g}" for j, value in entries)]))
     return _written(folder / name, lines)
 
 
@@ -83,10 +93,9 @@ def vw_file(folder: Path, name: str = "rows.vw") -> Path:
     """`sparse` as VW text: importance weights, and two namespaces with features that have names."""
     rows = sparse()
     lines = []
-    for i, (row, label) in enumerate(zip(rows.x, rows.signs, strict=True)):
-        named = [(j, f"f{j}:{v:g}") for j, v in zip(row.indices, row.data, strict=True)]
-        spaces = [" ".join(text for j, text in named if (j % 2 == 0) == even) for even in (True, False)]
-        lines.append(f"{label} {1 + i % 2} |even {spaces[0]} |odd {spaces[1]}")
+    for i, (entries, label) in enumerate(zip(_entries(rows.x), rows.signs, strict=True)):
+        even, odd = (" ".join(f"f{j}:{value:g}" for j, value in entries if j % 2 == rest) for rest in (0, 1))
+        lines.append(f"{label} {1 + i % 2} |even {even} |odd {odd}")
     return _written(folder / name, lines)
 
 
@@ -141,6 +150,12 @@ def fasta_files(folder: Path) -> list[Path]:
             lines += [f">{name}-{i}", letters if i % 4 == 0 else f"{letters[:30]}{motif}{letters[30:]}"]
         paths.append(_written(folder / f"{name}.fa", lines))
     return paths
+
+
+def _entries(x: sp.csr_matrix) -> list[list[tuple[int, float]]]:
+    """Of every row the columns and values that are not zero."""
+    entries = list(zip(x.indices.tolist(), x.data.tolist(), strict=True))
+    return [entries[begin:end] for begin, end in pairwise(x.indptr.tolist())]
 
 
 def _written(path: Path, lines: list[str]) -> Path:

@@ -1,7 +1,4 @@
-"""Every setting of every method, so that another default changes no answer; and the calls that use them.
-
-Names of settings and commands of the program are here wherever many cases share them.
-"""
+"""Every setting of every method, so that a new default changes no answer, and the calls that use them."""
 
 from __future__ import annotations
 
@@ -16,6 +13,7 @@ from thresher.cli.main import make_app
 
 SHARED: dict[str, Any] = {"intercept": True, "random_state": 3, "per_class": False}
 SHARED |= {"interactions": 1, "class_weight": None}
+NO_INTERCEPT = {"intercept": False}
 ROW_BY_ROW = SHARED | {"passes": 2, "minibatch": 1, "shuffle": True, "memory": "4MB", "keep_names": True}
 MISSION = {"k": 8, "loss": "logistic", "step": "adaptive:1", "l2": 0.0, "decay": 1.0, "lazy": 0.0, "active": "exact"}
 MISSION |= ROW_BY_ROW
@@ -25,8 +23,8 @@ FGM = SHARED | {"k": 6, "B": 2, "C": 10.0, "loss": "squared_hinge", "scale": "no
 FGM |= {"iterations": 10, "refit": False, "solver": "apg", "memory": None, "threads": 2, "family": "linear"}
 SPARSE_RF = SHARED | {"k": 12, "kernel": "gaussian", "gamma": 0.25, "lam": 1.0, "draws": 20, "rounds": 3, "tol": 1e-5}
 SPARSE_RF |= {"loss": "squared_hinge", "q": None, "memory": None, "threads": 2}
-OS = SHARED | {"k": 6, "loss": "squared", "scans": 3, "rate": 0.95, "m": 2.0, "c": 0.0, "check": True, "workers": 1}
-OS |= {"refit": 1e-6, "order": "given", "memory": None, "threads": 2}
+OS = SHARED | {"k": 8, "loss": "squared", "scans": 3, "rate": 0.95, "m": 2.0, "c": 0.0, "check": True, "workers": 1}
+OS |= {"refit": False, "order": "given", "memory": None, "threads": 2}
 
 OWN: dict[str, dict[str, Any]] = {
     "mission": MISSION | {"sketch": (1, 256)},
@@ -47,10 +45,10 @@ def select(method: str, *given: Any, **settings: Any) -> th.Selection:
     return th.select(*given, method=method, **{**OWN[method], **settings})
 
 
-def resumed(checkpoint: Path, calls: int, method: str, *given: Any, **settings: Any) -> th.Selection:
-    """The same, interrupted when progress is reported for the last of ``calls`` times, and resumed."""
+def resumed(checkpoint: Path, call: int, method: str, *given: Any, **settings: Any) -> th.Selection:
+    """`select`, interrupted at the given call of its progress function, and resumed."""
     settings |= {"checkpoint": checkpoint, "every": 0.0}
-    left = iter(range(calls - 1))
+    left = iter(range(call - 1))
 
     def stop(_: Any) -> None:
         if next(left, None) is None:
@@ -63,7 +61,7 @@ def resumed(checkpoint: Path, calls: int, method: str, *given: Any, **settings: 
 
 
 def estimator(kind: type, method: str, **settings: Any) -> Any:
-    """An estimator with every setting of the method that it has."""
+    """An estimator with the settings of the method, where it has them."""
     known = kind().get_params()
     given = {**OWN[method], "method": method, "shift": SHARED["intercept"], **settings}
     return kind(**{name: value for name, value in given.items() if name in known})

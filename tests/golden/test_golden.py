@@ -23,7 +23,7 @@ EXACT = os.environ.get("THRESHER_GOLDEN_EXACT") == "1"
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two leaves of answers are equal, floats as far as they must be."""
+    """Whether two leaves of answers are equal; floats within the tolerance."""
     if EXACT or not (is_float(one) and is_float(other)):
         return bool(one == other)
     return math.isclose(float.fromhex(one), float.fromhex(other), rel_tol=1e-9, abs_tol=1e-15)
