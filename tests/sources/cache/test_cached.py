@@ -20,9 +20,9 @@ from tests.sources.reading import exactly, read
 from thresher.core.batch import Cursor
 from thresher.core.memory import ReadLimits
 from thresher.errors import FileFormatError, SettingsError
-from thresher.sources.cache.cached import cached as cache
 from thresher.sources.cache import file as stored_file
-from thresher.sources.cache.cached import folder as cache_folder
+from thresher.sources.cache import folder as cache_folder
+from thresher.sources.cache.cached import cached as cache
 from thresher.sources.registry import as_source
 from thresher.sources.text.vw import VwSource
 from thresher.sources.transforms.holdout import hold_out
