@@ -179,7 +179,7 @@ def test_columns_made_again_are_the_same_bits(loss: str, outputs: int, k: int | 
         found = other.found()
         assert found.keys.tolist() == wanted.keys.tolist()
         assert found.weights.tobytes() == wanted.weights.tobytes()
-        assert found.shifts.tobytes() == wanted.shifts.tobytes()
+        assert found.intercepts.tobytes() == wanted.intercepts.tobytes()
 
 
 def test_a_file_larger_than_memory_is_read_again_to_the_same_bits(tmp_path: Path) -> None:
@@ -214,13 +214,13 @@ def test_memory_that_does_not_do(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given_", "message"),
     [
-        ({"method": "fgm", "k": 2, "kernel": "laplacian"}, "fgm has no kernel"),
-        ({"method": "fgm", "k": 2, "lam": 1.0}, "fgm has no lam"),
-        ({"method": "sparse-rf", "B": 3}, "sparse-rf has no B"),
-        ({"method": "sparse-rf", "passes": 3}, "sparse-rf has no passes"),
-        ({"method": "mission", "k": 2, "draws": 5}, "mission has no draws"),
+        ({"method": "fgm", "k": 2, "kernel": "laplacian"}, "fgm has no setting kernel"),
+        ({"method": "fgm", "k": 2, "lam": 1.0}, "fgm has no setting lam"),
+        ({"method": "sparse-rf", "B": 3}, "sparse-rf has no setting B"),
+        ({"method": "sparse-rf", "passes": 3}, "sparse-rf has no setting passes"),
+        ({"method": "mission", "k": 2, "draws": 5}, "mission has no setting draws"),
         ({"method": "b-arda", "k": 2, "lam": [1.0, 2.0]}, "one lam"),
-        ({"method": "mission"}, "k is the number"),
+        ({"method": "mission"}, "pass k"),
     ],
 )
 def test_settings_of_other_methods(given_: dict[str, Any], message: str) -> None:
