@@ -27,7 +27,7 @@ COMPARISONS = (
     "fgm_synthetic",
     "fgm_real",
     "fgm_groups",
-    "fgm_rivals",
+    "fgm_baselines",
     "substitution",
     "substitution_sparse",
     "substitution_memory",

@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.fgm_real import VARIABLE, load
 from benchmarks.harness import table
-from benchmarks.run_rivals import VARIABLE as RIVALS
+from benchmarks.run_baselines import VARIABLE as PYTHON_WITH_BASELINES
 from thresher import HIK, Additive, FGMClassifier
 
 #: What is chosen from on rows held out.
@@ -31,7 +31,7 @@ COUNTS = {"reuters_acq": (10, 25, 50), "cod_rna": (2, 4, 6)}
 #: Follows adelie's path of the group lasso (logistic) until there are enough groups or time is over, and where it steps
 #: over a count goes once more, in small steps, through what lies between, which is not timed; prints for each count
 #: asked for groups, test accuracy and seconds.
-RIVAL = """
+ADELIE_PROGRAM = """
 import json, sys, time
 import adelie as ad
 import numpy as np
@@ -154,7 +154,14 @@ def group_lasso(family: Any, data: Any, counts: tuple[int, ...], seconds: float)
         sp.save_npz(f"{folder}/test.npz", formed(family, test, largest).tocsc()[:, columns], compressed=False)
         groups = np.arange(len(there)) * width
         np.savez(f"{folder}/labels.npz", groups=groups, y=y, truth=truth)
-        command = [os.environ.get(RIVALS, sys.executable), "-c", RIVAL, folder, json.dumps(counts), str(seconds)]
+        command = [
+            os.environ.get(PYTHON_WITH_BASELINES, sys.executable),
+            "-c",
+            ADELIE_PROGRAM,
+            folder,
+            json.dumps(counts),
+            str(seconds),
+        ]
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds + 60)
         except subprocess.TimeoutExpired:
@@ -181,7 +188,7 @@ def ours(family: Any, data: Any, counts: tuple[int, ...], **more: Any) -> list[t
 
 def kernels(folder: Path, seconds: float = 40.0) -> str:
     """Additive kernels against the group lasso, at equal numbers of groups."""
-    lines, ahead = [], np.zeros(4, int)  # rows with a rival; of these more accurate, faster, faster with forming
+    lines, ahead = [], np.zeros(4, int)  # rows with a baseline; of these more accurate, faster, faster with forming
     for name, counts in COUNTS.items():
         data = scaled(name, folder)
         for title, family in FAMILIES.items():
@@ -189,22 +196,22 @@ def kernels(folder: Path, seconds: float = 40.0) -> str:
             theirs, taken = group_lasso(family, data, counts, seconds)
             held = data[0].data.nbytes + data[0].indices.nbytes + data[0].indptr.nbytes
             for i in range(len(counts)):
-                rival = (
+                baseline = (
                     ["not run", "", ""]
                     if theirs is None
                     else [theirs[i][0], f"{theirs[i][1]:.4f}", f"{theirs[i][2]:.3f}"]
                 )
                 if theirs is not None:
-                    (_, score, mine_took), (_, rival_score, took) = mine[i], theirs[i]
-                    ahead += [1, score >= rival_score, mine_took < took, mine_took < took + taken.seconds]
+                    (_, score, mine_took), (_, baseline_score, took) = mine[i], theirs[i]
+                    ahead += [1, score >= baseline_score, mine_took < took, mine_took < took + taken.seconds]
                 memory = [f"{taken.seconds:.3f}", f"{held / 2**20:.1f} / {taken.bytes / 2**20:.1f}"]
-                lines.append([name, title, mine[i][0], f"{mine[i][1]:.4f}", f"{mine[i][2]:.3f}", *rival, *memory])
+                lines.append([name, title, mine[i][0], f"{mine[i][1]:.4f}", f"{mine[i][2]:.3f}", *baseline, *memory])
     header = ["data", "family", "groups", "fgm", "seconds", "groups", "adelie", "seconds", "seconds to form"]
-    told = (
+    summary = (
         f"Of {ahead[0]} rows with both, fgm is at least as accurate in {ahead[1]}; it is faster in {ahead[2]} where "
         f"adelie finds its coordinates formed, and in {ahead[3]} where their forming counts."
     )
-    return f"{table([*header, 'MB: data / formed'], lines)}\n\n{told}"
+    return f"{table([*header, 'MB: data / formed'], lines)}\n\n{summary}"
 
 
 def polynomial(folder: Path, few: int = 3000) -> str:
@@ -236,11 +243,11 @@ def polynomial(folder: Path, few: int = 3000) -> str:
     expand = PolynomialFeatures(2, include_bias=False)
     started = time.perf_counter()
     wide = expand.fit_transform(x[:few].astype(np.float64))
-    rival = LinearSVC(penalty="l1", dual=False, C=0.01, max_iter=100).fit(wide, y[:few])
+    baseline = LinearSVC(penalty="l1", dual=False, C=0.01, max_iter=100).fit(wide, y[:few])
     seconds = time.perf_counter() - started
-    score = rival.score(expand.transform(test.astype(np.float64)), truth)
+    score = baseline.score(expand.transform(test.astype(np.float64)), truth)
     memory = (wide.data.nbytes + wide.indices.nbytes) / 2**20
-    kept = int(np.count_nonzero(rival.coef_))
+    kept = int(np.count_nonzero(baseline.coef_))
     lines.append(["LIBLINEAR, l1, all products formed", few, kept, f"{score:.4f}", f"{seconds:.1f}", f"{memory:.0f}"])
     lengths = np.diff(x.indptr).astype(np.float64)
     all_rows = 12.0 * float((lengths * (lengths + 3) / 2).sum()) / 2**30

@@ -16,14 +16,14 @@ PUBLIC = 107.0
 
 def little(path: Path, folder: str, memory: str = "150MB") -> str:
     """The same where the columns do not fit into the memory, from text and from the cache."""
-    told = []
+    timings = []
     for name, cache in (("from text", None), ("written to the cache first", folder), ("from the cache", folder)):
         started = time.perf_counter()
         found = select(path, k=80, B=20, method="fgm", memory=memory, cache=cache)
-        told.append(f"{time.perf_counter() - started:.1f} s {name}")
+        timings.append(f"{time.perf_counter() - started:.1f} s {name}")
     return (
         f"Within {memory}, where the columns do not fit and every analysis goes through the rows twice: "
-        f"{', '.join(told)}; {len(found)} features, one run each."
+        f"{', '.join(timings)}; {len(found)} features, one run each."
     )
 
 

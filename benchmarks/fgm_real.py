@@ -82,7 +82,7 @@ def compare(data: Any) -> list[list[object]]:
     counts, scores = zip(*path, strict=True)
     lines = []
     for count in COUNTS:
-        told: list[object] = []
+        cells: list[object] = []
         for fit in (
             lambda k: FGMClassifier(k=k).fit(x, y),
             lambda k: FGMClassifier(k=k, scale=None).fit(x, y),
@@ -92,9 +92,9 @@ def compare(data: Any) -> list[list[object]]:
             started = time.perf_counter()
             model = fit(count)
             seconds = time.perf_counter() - started
-            told += [f"{model.score(test, truth):.4f} ({len(model.selection_)})", f"{seconds:.2f}"]
+            cells += [f"{model.score(test, truth):.4f} ({len(model.selection_)})", f"{seconds:.2f}"]
         theirs = float(np.interp(count, counts, scores, left=np.nan, right=np.nan))
-        lines.append([count, *told, f"{theirs:.4f}", f"{of_path:.1f} ({len(path)} fits)"])
+        lines.append([count, *cells, f"{theirs:.4f}", f"{of_path:.1f} ({len(path)} fits)"])
     return lines
 
 

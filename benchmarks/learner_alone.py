@@ -122,9 +122,9 @@ def _recalls(model: Any, true: set[str]) -> list[float]:
 def _cached(stream: HardStream, cache: Path) -> Path:
     data = stream.path("train", "vw")
     vw(*LEARN, "-d", data, "--cache_file", cache, "-k", "--quiet")
-    told = vw(*LEARN, "-d", data, "--cache_file", cache)
-    assert "using cache_file" in told, told
-    assert "number of examples = 0" not in told, told
+    output = vw(*LEARN, "-d", data, "--cache_file", cache)
+    assert "using cache_file" in output, output
+    assert "number of examples = 0" not in output, output
     return cache
 
 

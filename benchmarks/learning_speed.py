@@ -16,7 +16,7 @@ from benchmarks.vowpal import LEARN, vw
 
 PROGRAM = "import sys; from thresher.cli.main import main; sys.argv[0] = 'thresher'; main()"
 K, TIMES = 16_383, 4
-#: Sketches of the same number of cells: three rows as in the paper, and one row, as planned unasked.
+#: Sketches of the same number of cells: three rows as in the paper, and one row, the default plan.
 OPTIONS = {
     "`--sketch 3x262144 --no-shuffle`": ("--sketch", "3x262144", "--no-shuffle"),
     "`--sketch 3x262144`": ("--sketch", "3x262144"),

@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.harness import python, table
 from benchmarks.sparse_rf import wave
-from benchmarks.sparse_rf_rivals import batch_of, functions_of
+from benchmarks.sparse_rf_baselines import batch_of, functions_of
 from thresher import _native
 
 ROWS, COLUMNS = 200_000, 300

@@ -1,4 +1,4 @@
-"""Online Substitution: recall beside batch and online rivals, features a second, and Asy-OS on threads."""
+"""Online Substitution: recall beside batch and online baselines, features a second, and Asy-OS on threads."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _recall(repeats: int = 1) -> str:
         head = ["p", *found]
     return (
         f"The paper's synthetic regression (s = {S}, n = 1.2 s log2 p, noise 0.1): recall on {repeats} data "
-        "set each. More of them, grafting and the other rivals, classes, and errors after a refit are among "
+        "set each. More of them, grafting and the other baselines, classes, and errors after a refit are among "
         "[the paper's figures](papers/os.md).\n\n" + table(head, lines)
     )
 

@@ -22,7 +22,7 @@ def fit(count):
 fit(10)
 before, most = resident(), [0]
 found = select(FeatureStream(columns), y, k=100, method="os", loss="squared", scans=1,
-               progress=lambda told: most.__setitem__(0, max(most[0], resident())))
+               progress=lambda _: most.__setitem__(0, max(most[0], resident())))
 print(most[0] - before, found.provenance["plan"]["total"])
 """
 

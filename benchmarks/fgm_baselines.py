@@ -9,9 +9,9 @@ from typing import Any
 from benchmarks.fgm_real import VARIABLE, load
 from benchmarks.fgm_synthetic import fgm, made
 from benchmarks.harness import table
-from benchmarks.run_rivals import Result, lines_of, rival, stored
+from benchmarks.run_baselines import Result, lines_of, run_baseline, stored
 
-RIVALS = ("celer", "skglm", "abess", "SGD, l1", "CD-SVM", "CD-LR")
+BASELINES = ("celer", "skglm", "abess", "SGD, l1", "CD-SVM", "CD-LR")
 #: Seconds that each of them has, its start and the reading of the data included.
 LIMIT = 40.0
 
@@ -22,8 +22,8 @@ def compare(data: Any, true: set[int], count: int, **settings: Any) -> str:
     mine = fgm(data, count, "logistic", **settings)
     lines = lines_of("fgm", [Result(mine.features.tolist(), mine.accuracy, mine.seconds, 1)], true)
     with stored({"x": x, "y": y, "test": test, "truth": truth}) as folder:
-        for name in RIVALS:
-            lines += lines_of(name, rival(name, folder, [count], limit=LIMIT), true)
+        for name in BASELINES:
+            lines += lines_of(name, run_baseline(name, folder, [count], limit=LIMIT), true)
     known = bool(true)
     head = ["method", "features", "of them true", "test accuracy", "seconds", "fits"]
     return table(head if known else [*head[:2], *head[3:]], [row if known else [*row[:2], *row[3:]] for row in lines])
