@@ -208,8 +208,8 @@ def kernels(folder: Path, seconds: float = 40.0) -> str:
                 lines.append([name, title, mine[i][0], f"{mine[i][1]:.4f}", f"{mine[i][2]:.3f}", *baseline, *memory])
     header = ["data", "family", "groups", "fgm", "seconds", "groups", "adelie", "seconds", "seconds to form"]
     summary = (
-        f"Of {ahead[0]} rows with both, fgm is at least as accurate in {ahead[1]}; it is faster in {ahead[2]} where "
-        f"adelie finds its coordinates formed, and in {ahead[3]} where their forming counts."
+        f"Of {ahead[0]} rows with both results, fgm is at least as accurate in {ahead[1]}. It is faster in {ahead[2]} "
+        f"when the time to form adelie's coordinates is not counted, and in {ahead[3]} when it is."
     )
     return f"{table([*header, 'MB: data / formed'], lines)}\n\n{summary}"
 
@@ -254,8 +254,8 @@ def polynomial(folder: Path, few: int = 3000) -> str:
     return "\n\n".join(
         [
             table(["method", "rows", "features", "test accuracy", "seconds", "MB of rows"], lines),
-            f"LIBLINEAR has the first {few} rows only: of all {len(y):,} the products take {all_rows:.1f} GB, and it "
-            "makes a copy of its own of 16 bytes each beside them.",
+            f"LIBLINEAR gets only the first {few} rows: the products of all {len(y):,} rows take {all_rows:.1f} GB, "
+            "and LIBLINEAR copies them at 16 bytes per entry.",
         ]
     )
 
@@ -269,14 +269,14 @@ def run() -> str:
     return "\n\n".join(
         [
             title,
-            "mnist38, pixels divided by 255; scale and C chosen on every fifth row (not in the seconds).",
+            "mnist38, pixels divided by 255; scale and C chosen on every fifth row (not counted in the seconds).",
             polynomial(folder),
-            "Additive kernels: a group for each column, 100 bins (HIK) or 11 coordinates; reuters_acq has the "
-            "logarithms of counts, cod_rna (every fifth row) its columns by range, both in [0, 1]. adelie follows "
-            "its path of the group lasso on all coordinates formed (their making, by NumPy, has its own column and is "
-            "not in its seconds) until there are as many groups, 40 s at the most. Seconds are medians of three fits "
-            "(of adelie's, where one takes less than 3 s). Where its path steps over a number of groups, "
-            "accuracy is that of a finer path between, which is not in its seconds either.",
+            "Additive kernels: one group per column, 100 bins (HIK) or 11 coordinates. reuters_acq holds logarithms "
+            "of counts, cod_rna (every fifth row) columns scaled by range, both in [0, 1]. adelie follows its "
+            "group-lasso path on all coordinates, formed in advance, until it has the same number of groups, 40 s at "
+            "most. Forming them with NumPy has its own column and is not part of adelie's seconds. Seconds are "
+            "medians of three fits (for adelie, where one fit takes less than 3 s). Where adelie's path skips a "
+            "number of groups, the accuracy is that of a finer path in between, whose time is not counted either.",
             kernels(folder),
         ]
     )

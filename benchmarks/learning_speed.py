@@ -77,10 +77,10 @@ def run(rows: int = ROWS, repeats: int = 3) -> str:
         [
             "## Selecting while reading, one pass",
             "",
-            f"`thresher select FILE -k {K}` against `vw {' '.join(LEARN)} -d FILE --quiet`, both from text and free to "
-            f"use all cores; the hard stream (benchmarks/hard.py), {rows} rows, {size:.0f} MB. Steady: further rows "
-            f"over further seconds when the file is repeated {TIMES} times. Whole: one process on the file once. "
-            f"Medians [least - most] of {repeats} turns; ratios are turn by turn.",
+            f"`thresher select FILE -k {K}` against `vw {' '.join(LEARN)} -d FILE --quiet`, both from text and free "
+            f"to use all cores; the hard stream (benchmarks/hard.py), {rows} rows, {size:.0f} MB. Steady: additional "
+            f"rows over additional seconds when the file is repeated {TIMES} times. Whole: one process on the file "
+            f"once. Medians [least - most] of {repeats} runs; ratios are computed run by run.",
             "",
             table(
                 ["learner", "steady, rows/s", "times faster than VW", "whole process, s", "times faster than VW"],

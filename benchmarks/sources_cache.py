@@ -67,9 +67,9 @@ def run(rows: int = 100_000, repeats: int = 5) -> str:
         [
             "## A pass from the cache",
             "",
-            f"{rows} rows of about 90 non-zeros. {'; '.join(shown)}. Reading hands out every batch on one core; "
-            "learning is `th.select` with k = 1000, one pass, shuffled, reading on a second core. All files are in the "
-            f"system's page cache. Medians [least - most] of {repeats} turns.",
+            f"{rows} rows of about 90 non-zeros. {'; '.join(shown)}. Reading produces every batch on one core; "
+            "learning is `th.select` with k = 1000, one shuffled pass, reading on a second core. All files are in "
+            f"the operating system's page cache. Medians [least - most] of {repeats} runs.",
             "",
             table(["rows", "pass", "seconds", "MB of text/s", "times as fast"], lines),
         ]

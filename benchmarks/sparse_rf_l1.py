@@ -51,13 +51,13 @@ def run() -> str:
     """Seconds of each at the same duality gap, by loss and λ."""
     parts = [
         "## sparse-rf: the l1 subproblem",
-        f"{ROWS} rows, {FUNCTIONS} random Fourier features of {INPUTS} inputs (gamma = {GAMMA:g}), the paper's λ_N "
-        f"against the sum of the losses, no shift, from zero. Seconds to a duality gap of {GAP:g} of the objective, "
-        f"the median of {TURNS}; a solver is tried with ever smaller tolerances until its gap is that small, and only "
-        f"the last one counts; where it says > it ended with a larger gap, after more than {PATIENCE:g} s or with the "
-        "smallest tolerance. Baselines run in a process of their own and get their columns in double precision, columns "
-        "first; ours gets them in single precision, columns first, as the loop makes them. celer and skglm have no "
-        "squared hinge with an l1 penalty, LIBLINEAR no squared loss with one.",
+        f"{ROWS} rows, {FUNCTIONS} random Fourier features of {INPUTS} inputs (gamma = {GAMMA:g}), the paper's λ_N on "
+        f"the sum of the losses, no intercept, started at zero. Seconds to a duality gap of {GAP:g} of the objective, "
+        f"median of {TURNS}. Each solver runs with ever smaller tolerances until its gap is that small, and only the "
+        f"last run counts. > means that it stopped with a larger gap, after more than {PATIENCE:g} s or at its "
+        "smallest tolerance. Baselines run in a separate process and get their columns in double precision and "
+        "column-major order; Thresher gets them in single precision and column-major order, as its loop produces "
+        "them. celer and skglm have no squared hinge with an l1 penalty, LIBLINEAR no squared loss with one.",
         *(f"**{loss}**\n\n{_table(loss)}" for loss in ("squared", "squared_hinge", "logistic")),
     ]
     return "\n\n".join(parts)

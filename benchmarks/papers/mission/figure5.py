@@ -41,9 +41,9 @@ def run() -> str:
         [
             title,
             f"{STAND_IN} Trained at coverage {COVERAGE} with k = {K:,} (the paper: 500,000), as in Figure 4; widths "
-            f"are of each row of cells. Batch IHT gathers the gradients of {GATHERED:,} features before it takes a "
-            "step. The paper has this figure only as a picture; it says that MISSION passes both baselines as soon as "
-            "there is a cell in each row for each feature kept.",
+            f"are per row of cells. Batch IHT accumulates the gradients of {GATHERED:,} features before each step. "
+            "The paper has this figure only as a picture; it says that MISSION overtakes both baselines as soon as "
+            "each row has one cell per kept feature.",
             table(
                 ["cells in a row for each feature kept", *map(str, RATIOS)],
                 [[name, *(f"{at:.3f}" for at in curve)] for name, curve in curves.items()],

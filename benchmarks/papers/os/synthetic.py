@@ -57,10 +57,10 @@ def columns(number: int, ps: tuple[int, ...], claim: str, *, classes: bool) -> s
     grafted = "" if classes else f" (grafting: of the first {min(GRAFTED, REPEATS)})"
     captions = (
         f"s = {S}, n = 1.2 s log2 p, means of {REPEATS} data sets{grafted}, online baselines with 2 scans; all are "
-        "refitted." + ("" if RESULTS is None else " (Measured in pieces, of which this is put together.)"),
-        "How often the features are scanned:",
-        "Simulated workers, each of which sees the others' state as many updates late as there are workers (3 scans, "
-        "steps by Theorem 2):",
+        "refitted." + ("" if RESULTS is None else " (Assembled from separate measurements.)"),
+        "Number of scans:",
+        "Simulated workers: each sees the state of the others with a delay of as many updates as there are workers "
+        "(3 scans, steps by Theorem 2):",
     )
     parts = [f"## Figure {number}: {kind}", claim]
     axes = (("p", "Methods"), ("scans", "Scans"), ("workers", "Staleness"))
@@ -88,4 +88,4 @@ def compared(curves: Curves, fields: Mapping[str, str]) -> str:
             pairs = [(getattr(a, field), getattr(b, field)) for a, b in zip(ours, theirs, strict=True)]
             counts.append(f"{label} {sum(sign * a > sign * b for a, b in pairs)}")
         sentences.append(f"{'higher' if sign > 0 else 'lower'} {what} than {', '.join(counts)}")
-    return f"At how many of the {len(ours)} numbers of columns OS with 3 scans has a " + "; a ".join(sentences) + "."
+    return f"At how many of the {len(ours)} values of p OS with 3 scans has a " + "; a ".join(sentences) + "."
