@@ -1,8 +1,8 @@
 """The baselines of fgm, each in a few lines. They run in a separate process because they may need another Python.
 
 ``python baselines.py NAME FOLDER SIZE COUNTS`` fits the data in the folder (``x.npy`` or ``x.npz``, ``y.npy``, and test
-rows) without an intercept, for each of the counts of features (groups of SIZE), and prints [features, accuracy, seconds,
-fits] of each as JSON. It does not import thresher.
+rows) without an intercept, for each of the counts of features (groups of SIZE), and prints [features, accuracy,
+seconds, fits] of each as JSON. It does not import thresher.
 """
 
 from __future__ import annotations
