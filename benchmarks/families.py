@@ -175,7 +175,7 @@ def real_sim_rows() -> tuple[Any, Any]:
 
 
 def by_scipy(x: Any, residual: Any, most: int) -> Any:
-    """The best scores of products as they are, by forming X'DX."""
+    """The best scores of unscaled products, by forming X'DX."""
     import scipy.sparse as sp
 
     upper = sp.triu(x.T.tocsr() @ sp.diags(residual) @ x, format="coo")
@@ -203,15 +203,15 @@ def real_sim() -> dict[str, Any]:
     """Seconds in turns, and whether both give the same."""
     x, residual = real_sim_rows()
     wide = x.astype(np.float64)
-    as_they_are = Polynomial(2, r=0.0).over(stored(x, unit=False))
-    alike = Polynomial(2).over(stored(x))
+    unscaled = Polynomial(2, r=0.0).over(stored(x, unit=False))
+    scaled = Polynomial(2).over(stored(x))
     contenders: dict[str, Callable[[], object]] = {
-        "columns as they are": lambda: as_they_are.top(residual[None, :], 10),
-        "columns scaled alike": lambda: alike.top(residual[None, :], 10),
+        "unscaled columns": lambda: unscaled.top(residual[None, :], 10),
+        "scaled columns": lambda: scaled.top(residual[None, :], 10),
         "scipy.sparse": lambda: by_scipy(wide, residual, 10),
     }
     seconds = interleaved(contenders, repeats=3)
-    same = np.allclose(as_they_are.top(residual[None, :], 10)[0].scores, by_scipy(wide, residual, 10), rtol=1e-4)
+    same = np.allclose(unscaled.top(residual[None, :], 10)[0].scores, by_scipy(wide, residual, 10), rtol=1e-4)
     return {"seconds": seconds, "same": bool(same)}
 
 

@@ -48,7 +48,7 @@ def ours(folder: Path, size: int, counts: list[int], B: int, repeats: int = 3) -
 def against(
     folder: Path, truth: set[int], size: int, counts: list[int], baselines: tuple[str, ...], *, B: tuple[int, ...]
 ) -> tuple[str, str]:
-    """A table, and how many times faster than the fastest baseline. We are asked for as many groups as adelie had."""
+    """A table, and how many times faster than the fastest baseline. fgm gets the number of groups that adelie found."""
     limit = 200.0 if len(baselines) == 1 else 60.0
     theirs = {name: run_baseline(name, folder, counts, size, limit=limit) for name in baselines}
     paths = theirs.get("adelie", "")
