@@ -24,7 +24,7 @@ def run() -> str:
         "columns in single precision, over columns in half precision that are widened part by part, and over columns "
         "that are computed again:",
         _looks(),
-        f"Complete fits with {SETTINGS['draws']} random features drawn {SETTINGS['rounds']} times, within memory=, "
+        f"Complete fits with {SETTINGS['draws']} random features drawn {SETTINGS['max_iter']} times, within memory=, "
         "each in a separate process; the growth is relative to a fit of ten rows. Weights are compared bit by bit.",
         _fits(),
     ]
