@@ -181,8 +181,8 @@ class OnlineSettings:
 
             if isinstance(self.groups, str) and not os.path.exists(self.groups):
                 raise SettingsError(
-                    f'groups must be th.Groups(…), a file with a group on each line, or "{BY_SOURCE}" for the groups of '
-                    f"the data, got {self.groups!r}"
+                    f'groups must be th.Groups(…), a file with a group on each line, or "{BY_SOURCE}" for those of the '
+                    f"data, got {self.groups!r}"
                 )
             object.__setattr__(self, "groups", as_groups(self.groups))
         for name, low, high in (("l2", 0.0, np.inf), ("lazy", 0.0, 1.0)):
