@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
-SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*/*.hpp native/*/*.cpp)
+SOURCES := pyproject.toml CMakeLists.txt $(shell find native -name '*.hpp' -o -name '*.cpp')
 
 .PHONY: demo test lint native-test python-test fuzz bench docs clean
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/name.hpp"
+#include "base/text/feature_name.hpp"
 
 namespace thresher {
 

@@ -5,11 +5,11 @@
 #include <nanobind/stl/vector.h>
 
 #include "base/hash.hpp"
-#include "base/key_index.hpp"
+#include "base/containers/key_index.hpp"
 #include "base/losses.hpp"
-#include "base/topk.hpp"
-#include "bind/arrays.hpp"
-#include "sources/select_rows.hpp"
+#include "base/containers/topk.hpp"
+#include "bind/convert/arrays.hpp"
+#include "sources/rows/select_rows.hpp"
 
 namespace thresher::bind {
 

@@ -1,4 +1,4 @@
-#include "bind/arrays.hpp"
+#include "bind/convert/arrays.hpp"
 
 NB_MODULE(_native, m) {
   m.doc() = "The C++ core of thresher.";

@@ -4,19 +4,19 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "bind/arrays.hpp"
-#include "bind/names.hpp"
-#include "online/active_table.hpp"
-#include "online/dual_averaging.hpp"
-#include "online/estimate_table.hpp"
-#include "online/grouped_averaging.hpp"
-#include "online/grouped_mirror.hpp"
-#include "online/hashed_array.hpp"
+#include "bind/convert/arrays.hpp"
+#include "bind/convert/names.hpp"
+#include "online/stores/active_table.hpp"
+#include "online/budgeted/dual_averaging.hpp"
+#include "online/stores/estimate_table.hpp"
+#include "online/budgeted/groups/group_dual_averaging.hpp"
+#include "online/budgeted/groups/group_mirror_descent.hpp"
+#include "online/stores/hashed_weights.hpp"
 #include "online/loop.hpp"
-#include "online/sketched_averaging.hpp"
-#include "online/soft_threshold.hpp"
-#include "online/spilling.hpp"
-#include "online/truncated.hpp"
+#include "online/budgeted/sketched_averaging.hpp"
+#include "online/budgeted/soft_threshold.hpp"
+#include "online/budgeted/spill_to_sketch.hpp"
+#include "online/budgeted/truncated.hpp"
 
 namespace thresher::bind {
 

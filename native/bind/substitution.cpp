@@ -5,13 +5,13 @@
 
 #include <memory>
 
-#include "bind/floats.hpp"
-#include "bind/team.hpp"
-#include "working_set/asynchronous.hpp"
-#include "working_set/column_products.hpp"
-#include "working_set/gram_substitution.hpp"
-#include "working_set/refit.hpp"
-#include "working_set/row_substitution.hpp"
+#include "bind/convert/floats.hpp"
+#include "bind/convert/thread_pool.hpp"
+#include "substitution/async_substitution.hpp"
+#include "columns/column_products.hpp"
+#include "substitution/gram_substitution.hpp"
+#include "solvers/newton_refit.hpp"
+#include "substitution/row_substitution.hpp"
 
 namespace thresher::bind {
 

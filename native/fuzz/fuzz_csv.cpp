@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "fuzz/require.hpp"
-#include "sources/csv_rows.hpp"
+#include "sources/tables/csv_rows.hpp"
 
 namespace {
 

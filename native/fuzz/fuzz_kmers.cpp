@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "fuzz/require.hpp"
-#include "sources/genomes.hpp"
-#include "sources/kmer_hits.hpp"
-#include "sources/kmer_records.hpp"
+#include "sources/sequences/genomes.hpp"
+#include "sources/sequences/kmer_hits.hpp"
+#include "sources/sequences/kmer_records.hpp"
 
 namespace {
 

@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "base/name.hpp"
-#include "base/utf8.hpp"
+#include "base/text/feature_name.hpp"
+#include "base/text/utf8.hpp"
 #include "fuzz/require.hpp"
-#include "sources/ngrams.hpp"
-#include "tests/some_characters.hpp"
+#include "sources/tables/ngrams.hpp"
+#include "tests/support/some_characters.hpp"
 
 namespace {
 

@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "base/hash.hpp"
-#include "base/topk.hpp"
+#include "base/containers/topk.hpp"
 #include "fuzz/require.hpp"
-#include "tests/topk_oracle.hpp"
+#include "tests/support/topk_oracle.hpp"
 
 namespace {
 

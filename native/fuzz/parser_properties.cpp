@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/number.hpp"
+#include "base/text/number.hpp"
 #include "fuzz/require.hpp"
-#include "tests/describe.hpp"
-#include "tests/padded_text.hpp"
+#include "tests/support/describe.hpp"
+#include "tests/support/padded_text.hpp"
 
 namespace fuzz {
 

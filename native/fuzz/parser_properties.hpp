@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sources/parsed.hpp"
+#include "sources/rows/parsed_rows.hpp"
 
 namespace fuzz {
 

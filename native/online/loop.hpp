@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "online/minibatch.hpp"
-#include "online/outputs.hpp"
-#include "online/step.hpp"
-#include "online/store.hpp"
+#include "online/output_loss.hpp"
+#include "online/step_size.hpp"
+#include "online/stores/store.hpp"
 
 namespace thresher::online {
 

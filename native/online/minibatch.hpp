@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/buffer.hpp"
+#include "base/memory/buffer.hpp"
 #include "base/hash.hpp"
 #include "base/rows.hpp"
 

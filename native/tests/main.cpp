@@ -3,7 +3,7 @@
 #include <cstring>
 #include <exception>
 
-#include "tests/check.hpp"
+#include "tests/support/check.hpp"
 
 namespace {
 

@@ -1,0 +1,74 @@
+#include "base/containers/weakest_heap.hpp"
+
+#include <algorithm>
+
+namespace thresher {
+
+Weakest::Weakest(std::size_t slots) { bound_.assign(slots, -1.0); }
+
+void Weakest::push(const Node& node) {
+  bound_[node.slot] = node.bound;
+  if (heap_.size() == most_nodes(bound_.size())) {
+    // Too many nodes that nobody needs: keep one a slot.
+    Node* const end = std::remove_if(heap_.data(), heap_.data() + heap_.size(),
+                                     [this](const Node& old) { return !current(old); });
+    heap_.resize(static_cast<std::size_t>(end - heap_.data()));
+    order();
+  }
+  std::size_t at = heap_.size();
+  heap_.push(node);
+  for (; at > 0; at = (at - 1) / 2) {
+    const std::size_t parent = (at - 1) / 2;
+    if (!weaker(node, heap_[parent])) break;
+    heap_[at] = heap_[parent];
+  }
+  heap_[at] = node;
+}
+
+void Weakest::pop() {
+  heap_[0] = heap_[heap_.size() - 1];
+  heap_.resize(heap_.size() - 1);
+  if (!empty()) sink(0);
+}
+
+void Weakest::sink(std::size_t at) {
+  const Node node = heap_[at];
+  const std::size_t n = heap_.size();
+  for (;;) {
+    std::size_t child = 2 * at + 1;
+    if (child >= n) break;
+    if (child + 1 < n) {
+      // Which child is the weaker one nobody can predict, so that is added up; equal ones are rare.
+      const double left = heap_[child].bound;
+      const double right = heap_[child + 1].bound;
+      if (left == right) [[unlikely]]
+        child += weaker(heap_[child + 1], heap_[child]) ? 1 : 0;
+      else
+        child += static_cast<std::size_t>(right < left);
+    }
+    if (!weaker(heap_[child], node)) break;
+    heap_[at] = heap_[child];
+    at = child;
+  }
+  heap_[at] = node;
+}
+
+void Weakest::order() {
+  for (std::size_t at = heap_.size() / 2; at-- > 0;) sink(at);
+}
+
+/// The strength of the slot at a sixteenth of those asked; whoever is not stronger becomes one of the weak.
+double Weakest::sixteenth() {
+  double* const at = strengths_.data() + strengths_.size() / 16;
+  std::nth_element(strengths_.data(), at, strengths_.data() + strengths_.size());
+  return *at;
+}
+
+void Weakest::scale(double power_of_two) {
+  if (frontier_ > 0.0) frontier_ *= power_of_two;
+  for (std::size_t i = 0; i < heap_.size(); ++i) heap_[i].bound *= power_of_two;
+  for (std::size_t i = 0; i < bound_.size(); ++i)
+    if (bound_[i] > 0.0) bound_[i] *= power_of_two;
+}
+
+}  // namespace thresher

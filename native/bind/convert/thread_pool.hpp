@@ -1,0 +1,36 @@
+// Long native work beside Python: without the interpreter lock, and with an ear for Ctrl-C.
+#pragma once
+
+#include <chrono>
+#include <utility>
+
+#include "base/threads/thread_pool.hpp"
+#include "bind/convert/arrays.hpp"
+
+namespace thresher::bind {
+
+/// A team that looks for signals every 50 ms.
+class ListeningTeam : public Team {
+ public:
+  explicit ListeningTeam(unsigned threads)
+      : Team(threads, [last = std::chrono::steady_clock::now()]() mutable {
+          const auto now = std::chrono::steady_clock::now();
+          if (now - last < std::chrono::milliseconds(50)) return false;
+          last = now;
+          const nb::gil_scoped_acquire gil;
+          return PyErr_CheckSignals() != 0;
+        }) {}
+};
+
+/// Do `work` without the interpreter lock; an interrupt comes out as the exception it is.
+template <class Work>
+auto freely(Work&& work) {
+  try {
+    const nb::gil_scoped_release nogil;
+    return work();
+  } catch (const Stopped&) {
+    throw nb::python_error();
+  }
+}
+
+}  // namespace thresher::bind

@@ -1,0 +1,80 @@
+// Features made of others, and the keys they have.
+#include <nanobind/stl/optional.h>
+
+#include <stdexcept>
+
+#include "base/hash.hpp"
+#include "bind/convert/columns.hpp"
+#include "sources/rows/terms.hpp"
+
+namespace thresher::bind {
+
+namespace {
+
+using namespace thresher::sources;
+
+std::vector<Term> terms_of(const Array<const std::int64_t>& indptr, const Array<const std::int64_t>& parts,
+                           const Array<const std::uint8_t>& kinds, const Array<const double>& u,
+                           const Array<const double>& v, const Keys& keys) {
+  const std::size_t n = keys.shape(0);
+  if (indptr.shape(0) != n + 1 || kinds.shape(0) != n || u.shape(0) != n || v.shape(0) != n)
+    throw nb::value_error("one kind, two numbers and some parts a term are needed");
+  std::vector<Term> terms(n);
+  for (std::size_t t = 0; t < n; ++t) {
+    const std::int64_t begin = indptr.data()[t];
+    const std::int64_t end = indptr.data()[t + 1];
+    if (begin < 0 || end < begin || static_cast<std::size_t>(end) > parts.shape(0)) throw nb::value_error("parts that are none");
+    if (kinds.data()[t] >= KernelMap::kinds) throw nb::value_error("a map that is none");
+    terms[t].key = keys.data()[t];
+    terms[t].map = {static_cast<KernelMap::Kind>(kinds.data()[t]), u.data()[t], v.data()[t]};
+    for (std::int64_t i = begin; i < end; ++i) {
+      if (parts.data()[i] < 0 || parts.data()[i] > 0xffffffffLL) throw nb::value_error("parts that are none");
+      terms[t].parts.push_back(static_cast<std::uint32_t>(parts.data()[i]));
+    }
+  }
+  return terms;
+}
+
+}  // namespace
+
+void bind_terms(nb::module_& m) {
+  nb::class_<TermFormer>(m, "TermFormer")
+      .def(
+          "__init__",
+          [](TermFormer* self, std::size_t features, const Array<const std::int64_t>& indptr,
+             const Array<const std::int64_t>& parts, const Array<const std::uint8_t>& kinds, const Array<const double>& u,
+             const Array<const double>& v, const Keys& keys) {
+            new (self) TermFormer(features, terms_of(indptr, parts, kinds, u, v, keys));
+          },
+          nb::arg("features"), nb::arg("indptr"), nb::arg("parts"), nb::arg("kinds"), nb::arg("u"), nb::arg("v"),
+          nb::arg("keys"))
+      .def(
+          "form",
+          [](TermFormer& former, const Array<const std::int64_t>& indptr, const Array<const std::int64_t>& features,
+             const std::optional<Array<const float>>& values) {
+            const std::size_t n = indptr.shape(0) - 1;
+            TermFormer::Rows out;
+            former.form(indptr.data(), features.data(), values ? values->data() : nullptr, n, out);
+            return nb::make_tuple(to_numpy(std::move(out.indptr)), to_numpy(std::move(out.keys)),
+                                  to_numpy(std::move(out.values)));
+          },
+          nb::arg("indptr"), nb::arg("features"), nb::arg("values").none());
+
+  m.def(
+      "product_keys",
+      [](const Array<const std::int64_t>& indptr, const Keys& parts) {
+        const Rows products = rows_of(indptr, parts, std::nullopt);
+        const ProductHash hash;
+        Buffer<std::uint64_t> keys;
+        for (std::size_t i = 0; i < products.n; ++i) {
+          const Row row = products[i];
+          std::uint64_t sum = 0;
+          for (std::size_t j = 0; j < row.n; ++j) sum += hash.part(row.keys[j]);
+          keys.push(row.n == 1 ? row.keys[0] : hash.whole(sum));
+        }
+        return to_numpy(std::move(keys));
+      },
+      nb::arg("indptr"), nb::arg("parts"), "The keys of products: of a single part its own.");
+}
+
+}  // namespace thresher::bind

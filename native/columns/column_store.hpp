@@ -1,0 +1,121 @@
+// Rows turned into columns, once: the features of any number of rows, each with the rows it stands in.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/rows.hpp"
+#include "base/threads/thread_pool.hpp"
+#include "columns/scores/top_scores.hpp"
+#include "columns/scores/score_rule.hpp"
+
+namespace thresher::families {
+
+/// Some columns, one after the other: column j has rows[indptr[j] .. indptr[j + 1]).
+struct TakenColumns {
+  std::vector<std::int64_t> indptr{0};
+  std::vector<std::uint32_t> rows;
+  std::vector<float> values;
+  std::vector<double> squares;
+};
+
+/// A column where it stands, its rows rising; values == nullptr means that all are one.
+struct ColumnView {
+  std::uint64_t key;
+  const std::uint32_t* rows;
+  const float* values;
+  std::size_t size;
+};
+
+/// Entries go by a hash of their key to one of 256 parts, as they come; each part is then sorted into columns by
+/// itself, near in memory and beside the others. Only features that occur take room, whatever their keys.
+///
+/// Within a column, rows rise, and a key that stands twice in a row counts once, with the sum of its values.
+class ColumnStore {
+ public:
+  /// Keys whose hash (mix_key) lies outside [first, last] are passed over.
+  explicit ColumnStore(std::uint64_t first = 0, std::uint64_t last = ~std::uint64_t{0})
+      : parts_(parts), first_(first), last_(last) {}
+  ColumnStore(const ColumnStore&) = delete;
+  ColumnStore& operator=(const ColumnStore&) = delete;
+
+  /// The next rows.
+  void add(const Rows& rows);
+  /// All rows were added: make the columns. With `weights`, a row's importance counts in the columns' squares.
+  void finish(const double* weights, Team& team);
+
+  [[nodiscard]] std::size_t rows() const { return rows_; }
+  [[nodiscard]] std::size_t entries() const { return entries_; }
+  [[nodiscard]] std::size_t columns() const;
+  /// The keys that occur, rising.
+  [[nodiscard]] std::vector<std::uint64_t> keys() const;
+  /// Bytes held now; while rows are added, what finishing will hold at most.
+  [[nodiscard]] std::size_t bytes() const;
+  /// The most it ever held, which was when the columns were made: what a heap takes it seldom gives back.
+  [[nodiscard]] std::size_t most_bytes() const { return finished_ ? most_bytes_ : bytes(); }
+
+  /// For each of `outputs` residuals (each of rows() numbers, one after the other) the best columns.
+  [[nodiscard]] std::vector<Best> top(const double* residuals, std::size_t outputs, std::size_t most, ScoreRule rule,
+                                      Team& team) const;
+
+  /// Σ a·x of the wanted columns, for groups of features; 0 for keys that do not occur.
+  void sums(const double* residual, const std::uint64_t* keys, std::size_t n, double* sums, double* squares,
+            Team& team) const;
+
+  /// The columns of these keys; an empty one for a key that does not occur. With `most`, of the first ones only: as many as
+  /// have no more entries in all, but one at least.
+  [[nodiscard]] TakenColumns take(const std::uint64_t* keys, std::size_t n, Team&,
+                                  std::size_t most = ~std::size_t{0}) const;
+
+  /// Every column, where it stands.
+  [[nodiscard]] std::vector<ColumnView> views() const;
+
+ private:
+  static constexpr std::size_t parts = 256;
+  static std::size_t part_of(std::uint64_t hash) { return hash >> 56; }
+
+  /// An entry as it comes.
+  struct Entry {
+    std::uint64_t key;
+    std::uint32_t row;
+    float value;
+  };
+  struct Chunk {
+    explicit Chunk(std::size_t room) : entries(std::make_unique_for_overwrite<Entry[]>(room)), room(room) {}
+
+    std::unique_ptr<Entry[]> entries;
+    std::size_t room;
+  };
+
+  struct Part {
+    std::vector<Chunk> chunks;
+    Entry* next = nullptr;  // where the next entry goes, up to `end`
+    Entry* end = nullptr;
+    std::size_t size = 0;
+
+    std::vector<std::uint64_t> keys;
+    std::vector<std::uint32_t> starts;
+    std::vector<double> squares;
+    std::unique_ptr<std::uint32_t[]> rows;
+    std::unique_ptr<float[]> values;  // none: all ones
+
+    void add_chunk();
+    void sort();
+    void merge_repeats();
+    void measure(const double* weights);
+    [[nodiscard]] std::size_t find(std::uint64_t key) const;
+    [[nodiscard]] double sum(std::size_t column, const double* residual) const;
+  };
+
+  std::vector<Part> parts_;
+  std::uint64_t first_;
+  std::uint64_t last_;
+  std::size_t rows_ = 0;
+  std::size_t entries_ = 0;
+  std::size_t most_bytes_ = 0;
+  bool finished_ = false;
+};
+
+}  // namespace thresher::families

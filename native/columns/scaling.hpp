@@ -1,0 +1,22 @@
+// How columns are brought to one scale as they arrive: one step length serves them all.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "base/threads/thread_pool.hpp"
+#include "columns/column_block.hpp"
+
+namespace thresher::working_set {
+
+/// Mean and scale of a column: x stands for (x - mean) · scale. Without a constant in the model the mean counts as 0.
+struct Scaling {
+  double mean = 0.0;
+  double scale = 0.0;
+};
+
+/// Mean and scale of each column, by the rows' weights (which sum to one; none: all alike).
+std::vector<Scaling> scalings_of(const std::vector<ArrivingColumn>& columns, std::size_t rows, const double* weights,
+                                 bool centred, Team& team);
+
+}  // namespace thresher::working_set

@@ -1,0 +1,106 @@
+// Columns as groups of coordinates of a kernel's feature map, which are never all formed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/threads/thread_pool.hpp"
+#include "columns/scores/top_scores.hpp"
+#include "columns/column_store.hpp"
+#include "columns/scores/score_rule.hpp"
+
+namespace thresher::families {
+
+/// The intersection kernel Σ min(|x|^e, |z|^e): a column is `bins` steps, of which step b (from 1) is 1 where |x|^e >=
+/// (b - ½) / bins · the column's largest. Their scores come from a histogram of the residual.
+struct StepMap {
+  std::size_t bins = 100;
+  double exponent = 1.0;
+};
+
+/// An additive kernel by its sampled spectrum: coordinate 0 is amplitudes[0], and j = 1 … order gives a cosine and a sine of
+/// j·step times the argument. The argument of `homogeneous` kernels is log x and they have a factor √x; the others
+/// are taken less their value at 0.
+struct WaveMap {
+  bool homogeneous = true;
+  double step = 1.0;
+  std::vector<double> amplitudes;  // order + 1
+
+  [[nodiscard]] std::size_t width() const { return amplitudes.empty() ? 0 : 2 * amplitudes.size() - 1; }
+  /// All coordinates of x, as a column holds them.
+  void fill(double x, float* out) const;
+};
+
+/// A group, known by its id, and the column that it is of.
+struct ScoredGroup {
+  double score;
+  std::uint64_t key;
+  std::uint64_t column;
+
+  [[nodiscard]] bool before(const ScoredGroup& other) const {
+    return score > other.score || (score == other.score && key < other.key);
+  }
+};
+
+/// Coordinates of numbers that came before: counts and the like are few, and cosines are dear.
+class Coordinates {
+ public:
+  explicit Coordinates(const WaveMap& map) : map_(map), values_(places * map.width()), numbers_(places) {}
+
+  /// All coordinates of x, until the next call.
+  const float* operator()(float x);
+
+ private:
+  static constexpr std::size_t places = 64;
+
+  const WaveMap& map_;
+  std::vector<float> values_;
+  std::vector<float> numbers_;  // whose coordinates are there; those of 0 are zeros
+};
+
+/// Groups of coordinates, one group a column. A group's id is a hash of its column's key and `salt`; coordinates are divided by
+/// their norm to a `power`.
+class MappedColumns {
+ public:
+  MappedColumns(std::vector<ColumnView> columns, std::size_t rows, const double* weights, StepMap map, std::uint64_t salt,
+                double power, Team& team);
+  MappedColumns(std::vector<ColumnView> columns, std::size_t rows, const double* weights, WaveMap map, std::uint64_t salt,
+                double power);
+
+  /// The groups of the largest sums of scores.
+  [[nodiscard]] std::vector<ScoredGroup> top(const double* residual, std::size_t most, Team& team) const;
+
+  /// All coordinates of these columns, width() each.
+  [[nodiscard]] TakenColumns take(const std::uint64_t* keys, std::size_t n) const;
+
+  [[nodiscard]] std::size_t rows() const { return rows_; }
+  [[nodiscard]] std::size_t width() const { return steps_ ? step_map_.bins : wave_map_.width(); }
+  /// The largest |x|^exponent of a column; 0 where it is not there.
+  [[nodiscard]] double largest(std::uint64_t key) const;
+
+ private:
+  struct Scratch {
+    std::vector<double> sums;
+    std::vector<double> squares;
+    Coordinates coordinates;
+  };
+
+  [[nodiscard]] double step_score(std::size_t column, const double* residual, Scratch& scratch) const;
+  [[nodiscard]] double wave_score(std::size_t column, const double* residual, Scratch& scratch) const;
+  [[nodiscard]] std::size_t bins_below(double x, double largest) const;
+  [[nodiscard]] double weight(std::size_t row) const { return weights_.empty() ? 1.0 : weights_[row]; }
+  [[nodiscard]] std::size_t find(std::uint64_t key) const;
+
+  std::vector<ColumnView> columns_;  // by key
+  std::size_t rows_;
+  std::vector<double> weights_;  // none: all one
+  bool steps_;
+  StepMap step_map_;
+  WaveMap wave_map_;
+  std::uint64_t salt_;
+  double power_;
+  std::vector<double> largest_;
+};
+
+}  // namespace thresher::families

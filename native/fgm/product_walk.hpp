@@ -1,0 +1,270 @@
+// One thread's walk through the products of some columns; see product_search.hpp.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "base/cpu.hpp"
+#include "fgm/product_search.hpp"
+
+namespace thresher::families {
+
+/// Adds up what stands in the rows of a product before its last column, in one place for each partner. Places are zero
+/// again afterwards, so a walk is made once and used for many columns.
+template <class Entry>
+class ProductSearch::Walk {
+ public:
+  explicit Walk(ProductSearch& search)
+      : search_(search), terms_(search.terms_), entries_(search.entries<Entry>().data()), sums_(search.order_.size()) {
+    if (search.degree_ > 2) levels_.resize(search.degree_ - 1);
+    for (Level& level : levels_) {
+      level.sums.resize(search.order_.size());
+      level.slots.assign(search.order_.size(), nowhere);
+    }
+  }
+
+  /// All products whose column of the smallest bound stands at [begin, end) of the order.
+  void enter(std::size_t begin, std::size_t end, bool prune, BestOf<ScoredProduct>& best, SearchCounts& counts) {
+    best_ = &best;
+    counts_ = &counts;
+    prune_ = prune;
+    for (std::size_t p = begin; p < end; ++p) {
+      if (prune && search_.order_[p].bound < best.floor()) return;
+      ++counts.entered;
+      const ColumnView& column = search_.columns_[search_.order_[p].column];
+      const Parts parts = Parts{}.with(search_.order_[p].column);
+      extend(parts, Support<float>{column.rows, column.values, column.size}, static_cast<std::uint32_t>(p));
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::size_t most_at_once = 1 << 22;  // rows of children that are kept at a time
+  static constexpr bool valued = std::is_same_v<Entry, Valued>;
+
+  /// The rows of a product, and its values there (nullptr: ones).
+  template <class Value>
+  struct Support {
+    const std::uint32_t* rows;
+    const Value* values;
+    std::size_t size;
+
+    [[nodiscard]] double value(std::size_t j) const { return values == nullptr ? 1.0 : static_cast<double>(values[j]); }
+  };
+  struct Sum {
+    double sum = 0.0;
+    double square = 0.0;
+  };
+  struct WideSum : Sum {
+    Reach sizes;
+    Reach squares;
+    std::size_t rows = 0;
+  };
+  struct Level {
+    std::vector<WideSum> sums;
+    std::vector<std::uint32_t> slots;
+  };
+  struct Child {
+    std::uint32_t position;
+    double bound;
+    std::size_t rows;
+  };
+
+  static std::uint32_t position(const Entry& entry) {
+    if constexpr (valued) return entry.position;
+    else return entry;
+  }
+  static double value(const Entry& entry) {
+    if constexpr (valued) return static_cast<double>(entry.value);
+    else return 1.0;
+  }
+  /// A product's value as a column would hold it.
+  static double rounded(double x) {
+    if constexpr (valued) return static_cast<double>(static_cast<float>(x));
+    else return x;
+  }
+
+  template <class Value>
+  void extend(const Parts& parts, const Support<Value>& support, std::uint32_t last) {
+    open_to(parts);
+    if (parts.size + 1 < search_.degree_) {
+      branch(parts, support, last);
+      return;
+    }
+    // Where most places will be met, it is quicker not to note down which.
+    const std::size_t expected = support.size * std::min<std::size_t>(last + 1, search_.mean_length_);
+    expected > last ? leaves<false>(parts, support, last) : leaves<true>(parts, support, last);
+  }
+
+  /// Which columns may come next, by their sides: where there are several factors, not all go together.
+  void open_to(const Parts& parts) {
+    if (terms_.factors.size() == 1) return;
+    std::array<ProductTerms::Sides, Parts::most> sides{};
+    Parts places;
+    for (std::size_t i = 0; i < parts.size; ++i) {
+      sides[i] = search_.sides_[parts.columns[i]];
+      const bool again = i > 0 && parts.columns[i] == parts.columns[i - 1];
+      places = places.with(again ? places.columns[i - 1] : static_cast<std::uint32_t>(i));
+    }
+    const Parts more = places.with(static_cast<std::uint32_t>(parts.size));
+    for (const ProductTerms::Sides kind : search_.kinds_) {
+      sides[parts.size] = kind;
+      open_[kind] = terms_.constant(more, sides.data()) > 0.0;
+    }
+  }
+  [[nodiscard]] bool is_open(std::uint32_t q) const {
+    return terms_.factors.size() == 1 || open_[search_.sides_[search_.order_[q].column]];
+  }
+
+  /// Call use(j, factors of the row, entry) for all that stands in the support's rows before `last`, and for `last`
+  /// itself where powers are wanted.
+  template <class Value, class Use>
+  void go_through(const Support<Value>& support, std::uint32_t last, Use&& use) {
+    const std::uint64_t* starts = search_.starts_.data();
+    const OfRow* of_rows = search_.of_rows_.data();
+    constexpr std::size_t ahead = 8;
+    for (std::size_t j = 0; j < support.size; ++j) {
+      if (j + 2 * ahead < support.size) {
+        prefetch(starts + support.rows[j + 2 * ahead]);
+        prefetch(of_rows + support.rows[j + 2 * ahead]);
+        prefetch(entries_ + starts[support.rows[j + ahead]]);
+      }
+      const std::uint32_t row = support.rows[j];
+      const OfRow of_row = of_rows[row];
+      const Entry* entry = entries_ + starts[row];
+      for (; position(*entry) != last; ++entry) use(j, of_row, *entry);
+      if (search_.repeats_) use(j, of_row, *entry);
+    }
+  }
+
+  template <bool listed, class Value>
+  void leaves(const Parts& parts, const Support<Value>& support, std::uint32_t last) {
+    Sum* sums = sums_.data();
+    touched_.clear();
+    go_through(support, last, [&](std::size_t j, const OfRow& of_row, const Entry& entry) {
+      Sum& sum = sums[position(entry)];
+      if (listed && sum.square == 0.0) touched_.push_back(position(entry));
+      const double x = valued ? rounded(support.value(j) * value(entry)) : 1.0;
+      sum.sum += of_row.residual * x;
+      sum.square += x * x * of_row.weight;
+    });
+    const auto settle = [&](std::uint32_t q) {
+      Sum& sum = sums[q];
+      if ((sum.square != 0.0 || sum.sum != 0.0) && is_open(q)) {
+        if (sum.sum != 0.0) consider(parts, sum, q);
+        ++counts_->scored;
+      }
+      sum = Sum{};
+    };
+    if (listed) std::for_each(touched_.begin(), touched_.end(), settle);
+    else
+      for (std::uint32_t q = 0; q <= last; ++q) settle(q);
+  }
+
+  /// Offer a product; most are far below the floor, which is told without a division.
+  void consider(const Parts& parts, const Sum& sum, std::uint32_t q) {
+    const double floor = best_->floor() * (1.0 - 1e-12);
+    const double most = sum.sum * sum.sum * (terms_.unit() ? 1.0 : search_.largest_weight_[parts.size]);
+    if (terms_.mixed() ? ScoreRule{terms_.power}(sum.sum, sum.square) * search_.largest_weight_[parts.size] < floor
+                       : most < (terms_.unit() ? floor * sum.square : floor))
+      return;
+    const Parts more = parts.with(search_.order_[q].column);
+    const double constant = terms_.constant(more, search_.sides_.data());
+    if (constant == 0.0) return;
+    const double score = ScoreRule{terms_.power}(sum.sum, sum.square) * terms_.weight(constant);
+    if (best_->wants(score)) best_->offer({score, search_.key_of(more), more});
+  }
+
+  template <class Value>
+  void branch(const Parts& parts, const Support<Value>& support, std::uint32_t last) {
+    Level& level = levels_[parts.size - 1];
+    const Reach* sizes = search_.sizes_[parts.size + 1].data();
+    const Reach* squares = search_.squares_.data();
+    const bool by_size = !terms_.unit();
+    const bool by_square = terms_.power > 0.0;
+    std::vector<std::uint32_t> touched;
+    go_through(support, last, [&](std::size_t j, const OfRow& of_row, const Entry& entry) {
+      WideSum& sum = level.sums[position(entry)];
+      if (sum.rows++ == 0) touched.push_back(position(entry));
+      const double x = valued ? rounded(support.value(j) * value(entry)) : 1.0;
+      sum.sum += of_row.residual * x;
+      sum.square += x * x * of_row.weight;
+      if (by_square) sum.squares.add(squares[support.rows[j]], 1.0);
+      if (by_size) sum.sizes.add(sizes[support.rows[j]], std::fabs(x));
+    });
+    std::vector<Child> children;
+    for (const std::uint32_t q : touched) {
+      WideSum& sum = level.sums[q];
+      if (is_open(q)) {
+        consider(parts, sum, q);
+        ++counts_->scored;
+      }
+      const double bound = search_.bound(sum.sizes, sum.squares, parts.size + 1);
+      const bool reaches = !prune_ || bound >= best_->floor();
+      if (reaches && goes_on(parts, q)) children.push_back({q, bound, sum.rows});
+      sum = WideSum{};
+    }
+    std::sort(children.begin(), children.end(), [](const Child& a, const Child& b) {
+      return a.bound > b.bound || (a.bound == b.bound && a.position < b.position);
+    });
+    for (std::size_t begin = 0; begin < children.size();) {
+      std::size_t rows = 0;
+      std::size_t end = begin;
+      for (; end < children.size() && (end == begin || rows + children[end].rows <= most_at_once); ++end) {
+        if (prune_ && children[end].bound < best_->floor()) break;
+        rows += children[end].rows;
+      }
+      if (end == begin) return;
+      descend(parts, support, last, children.data() + begin, end - begin, rows);
+      begin = end;
+    }
+  }
+
+  [[nodiscard]] bool goes_on(const Parts& parts, std::uint32_t q) const {
+    return terms_.factors.size() == 1 || terms_.goes_on(parts.with(search_.order_[q].column), search_.sides_.data());
+  }
+
+  /// Go on with these children: their rows are gathered in one more walk, whatever their number.
+  template <class Value>
+  void descend(const Parts& parts, const Support<Value>& support, std::uint32_t last, const Child* children, std::size_t n,
+               std::size_t rows) {
+    std::vector<std::uint32_t>& slots = levels_[parts.size - 1].slots;
+    std::vector<std::uint32_t> of_children(rows);
+    std::vector<double> values(valued ? rows : 0);
+    std::vector<std::size_t> next(n + 1, 0);
+    for (std::size_t c = 0; c < n; ++c) {
+      slots[children[c].position] = static_cast<std::uint32_t>(c);
+      next[c + 1] = next[c] + children[c].rows;
+    }
+    std::vector<std::size_t> starts = next;
+    go_through(support, last, [&](std::size_t j, const OfRow&, const Entry& entry) {
+      const std::uint32_t slot = slots[position(entry)];
+      if (slot == nowhere) return;
+      const std::size_t to = next[slot]++;
+      of_children[to] = support.rows[j];
+      if constexpr (valued) values[to] = support.value(j) * value(entry);
+    });
+    for (std::size_t c = 0; c < n; ++c) slots[children[c].position] = nowhere;
+    for (std::size_t c = 0; c < n; ++c) {
+      if (prune_ && children[c].bound < best_->floor()) continue;
+      const Support<double> below{of_children.data() + starts[c], valued ? values.data() + starts[c] : nullptr, children[c].rows};
+      extend(parts.with(search_.order_[children[c].position].column), below, children[c].position);
+    }
+  }
+
+  ProductSearch& search_;
+  const ProductTerms& terms_;
+  const Entry* entries_;
+  std::vector<Sum> sums_;
+  std::vector<std::uint32_t> touched_;
+  std::vector<Level> levels_;
+  std::array<bool, 256> open_{};
+  BestOf<ScoredProduct>* best_ = nullptr;
+  SearchCounts* counts_ = nullptr;
+  bool prune_ = true;
+};
+
+}  // namespace thresher::families

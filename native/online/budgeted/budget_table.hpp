@@ -1,0 +1,109 @@
+// What stores with a budget share: at most k features have a weight, at every moment.
+#pragma once
+
+#include <stdexcept>
+#include <vector>
+
+#include "online/budgeted/row_prefetcher.hpp"
+#include "online/stores/row_split.hpp"
+#include "online/stores/store.hpp"
+
+namespace thresher::online {
+
+/// What a method with a budget is told. The names are those of the B-ARDA paper.
+struct BudgetRule {
+  double eta = 1.0;
+  double lambda = 0.0;
+  double delta = 1e-2;
+  bool naive = false;  // rank by weights alone
+  NameRule names{};    // of the features seen, for methods that let in who is not in the row
+};
+
+/// One table of k features for all lanes, or (`split`) one for each lane, over a table of all features seen. A subclass
+/// says how weights move and what features are ranked by.
+class BudgetTable : public Store, public Duals {
+ public:
+  BudgetTable(std::size_t k, std::size_t name_cap, std::size_t lanes, bool split, BudgetRule rule, std::size_t numbers,
+              std::size_t most_bytes)
+      : Store(lanes), rule_(rule), group_(split ? 1 : lanes), duals_(numbers, most_bytes), names_(rule.names) {
+    asked_.name_in(names_);
+    for (std::size_t t = 0; t < (split ? lanes : 1); ++t) tables_.emplace_back(k, name_cap, 0.0, header + group_);
+    splits_.resize(tables_.size());
+  }
+
+  void ahead(const Row& row) override { asked_.ask(row, duals_); }
+  void stop() override { asked_.stop(); }
+
+  std::vector<TopK>& tables() override { return tables_; }
+  double* kept(std::size_t table, std::uint32_t slot) override { return tables_[table].numbers(slot); }
+  [[nodiscard]] std::size_t kept_size() const override { return header + group_; }
+  void fade(double) override {}
+  void rescale(double) override {}
+
+  Duals* duals() override { return this; }
+  DualTable& seen() override { return duals_; }
+  [[nodiscard]] SeenNames* names() override { return names_.kept() ? &names_ : nullptr; }
+  bool weights(DualTable::Cell&, double*) override { return false; }
+  [[nodiscard]] History* history() override { return &history_; }
+
+  [[nodiscard]] std::uint64_t time() const { return time_; }
+  /// Nothing is looked up any more; `each` still goes through all features seen.
+  void drop_index() { duals_.drop_index(); }
+
+ protected:
+  // Of a kept feature: what its weights are multiplied by, a number nobody uses, the weights. As in other stores.
+  static constexpr std::size_t header = 2;
+  using Member = RowSplit::Member;
+  using Cell = DualTable::Cell;
+
+  /// The tables, the clock and the history of a store of the same shape, which is no longer needed.
+  void inherit(BudgetTable& from) {
+    tables_ = std::move(from.tables_);
+    history_ = std::move(from.history_);
+    time_ = from.time_;
+  }
+  static DualTable& seen_by(BudgetTable& other) { return other.duals_; }
+
+  /// Which features of the row are kept; the cells of all are on their way here.
+  void find(const Row& row) {
+    asked_.take_checked(row, duals_);
+    for (std::size_t t = 0; t < tables_.size(); ++t) splits_[t].divide(tables_[t], row, asked_.mixed());
+  }
+
+  /// The cell of a feature that a saved table keeps, which has to have one.
+  Cell& known(std::uint64_t key) {
+    Cell* const cell = duals_.find(key);
+    if (cell->count == 0) throw std::invalid_argument("a feature is kept that was never seen");
+    return *cell;
+  }
+
+  /// The name of a feature that stands in the row or was kept when it was first seen, or an empty one.
+  NameView name_in(const Row& row, std::uint64_t key) {
+    if (row.names != nullptr && row.names->present())
+      for (std::size_t i = 0; i < row.n; ++i)
+        if (row.keys[i] == key) return row.name(i);
+    return names_.size() == 0 ? NameView{} : NameView{{}, names_.at(duals_.number(key))};
+  }
+
+  /// One step further; the last thing a step does.
+  void tick() {
+    if (!history_.due(time_)) return;
+    std::vector<std::uint64_t> keys;
+    for (const TopK& table : tables_)
+      for (std::uint32_t slot = 0; slot < table.size(); ++slot) keys.push_back(table.key(slot));
+    history_.note(time_, std::move(keys));
+  }
+
+  BudgetRule rule_;
+  std::size_t group_;  // lanes of one table
+  std::uint64_t time_ = 0;
+  DualTable duals_;
+  SeenNames names_;
+  std::vector<TopK> tables_;
+  History history_;
+  // Of the row at hand:
+  std::vector<RowSplit> splits_;
+  AskedRow asked_;  // and of the next
+};
+
+}  // namespace thresher::online

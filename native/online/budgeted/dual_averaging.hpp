@@ -1,0 +1,236 @@
+// B-ARDA: adaptive dual averaging under a budget, at a cost that does not depend on the number of features.
+#pragma once
+
+#include <bit>
+#include <cmath>
+
+#include "online/budgeted/budget_table.hpp"
+#include "online/budgeted/lazy_topk.hpp"
+
+namespace thresher::online {
+
+/// Algorithm 1 of "Online Feature Selection by Adaptive Sub-gradient Methods": of every feature seen the sum of gradients
+/// G and of their squares; z = -eta G / (lambda eta t + H) with H = delta + sqrt(sum g^2); the k features of the
+/// largest v = H z^2 have a weight.
+///
+/// With lambda > 0 the order of features that nobody touches changes with t: `Contest` sees to it.
+template <bool one>
+class DualAveraging final : public BudgetTable, private Contest<DualAveraging<one>, DualTable::Cell> {
+  using Arena = Contest<DualAveraging<one>, DualTable::Cell>;
+  friend Arena;
+
+ public:
+  DualAveraging(std::size_t k, std::size_t name_cap, std::size_t lanes, bool split, BudgetRule rule,
+                std::size_t most_bytes)
+      : BudgetTable(k, name_cap, lanes, split, rule, 2 * lanes + (split ? lanes : 0), most_bytes) {
+    Arena::open(tables_.size(), k);
+    own_.assign(tables_.size() * k * 2 * group_, 0.0);
+    cells_.assign(tables_.size() * k, nullptr);
+    duals_.nobody().mark = TopK::none ^ kept_bit;
+  }
+
+  void predict(const Row& row, double* sums, double /*prior*/) override {
+    find(row);
+    const double pull = shrinkage();
+    for (std::size_t t = 0; t < tables_.size(); ++t) {
+      double* const out = sums + t * group();
+      for (std::size_t c = 0; c < group(); ++c) out[c] = 0.0;
+      for (const Member& member : splits_[t].members()) {
+        const double x = row.value(member.feature);
+        const double* const at = own(t, member.slot);
+        for (std::size_t c = 0; c < group(); ++c) out[c] -= rule_.eta * at[2 * c] / (pull + at[2 * c + 1]) * x;
+      }
+    }
+  }
+
+  void update(const Row& row, const Gradient& gradient, const Move& /*move*/, bool fresh) override {
+    duals_.reserve(row.n);
+    if (fresh) find(row);
+    ++time_;
+    weigh(row, gradient);
+    for (std::size_t t = 0; t < tables_.size(); ++t) {
+      for (const Member& member : splits_[t].members()) {
+        const double* const moved = move(t, member.feature);
+        tables_[t].set(member.slot, copy(t, member.slot, moved) * growth());
+      }
+      // What is new first: rows to come are asked for while the others are learned.
+      for (const std::uint32_t i : splits_[t].fresh()) {
+        if (t == 0) asked_.add(row, i, duals_);
+        move(t, i);
+        touched(t, *asked_.cells()[i]);
+      }
+      std::size_t learned = 0;
+      for (const std::uint32_t i : splits_[t].others()) {
+        if (++learned % together == 0) asked_.advance(together, duals_);
+        move(t, i);
+        touched(t, *asked_.cells()[i]);
+      }
+      Arena::exchange(t, row);
+    }
+    tick();
+  }
+
+  void rest() override {
+    ++time_;
+    if (rule_.lambda > 0.0)
+      for (std::size_t t = 0; t < tables_.size(); ++t) Arena::exchange(t, {});
+    tick();
+  }
+
+  std::vector<TopK>& tables() override {
+    Arena::refresh();
+    return tables_;
+  }
+
+  double* kept(std::size_t table, std::uint32_t slot) override {
+    double* const out = BudgetTable::kept(table, slot);
+    const double* const at = own(table, slot);
+    out[0] = 1.0;
+    for (std::size_t c = 0; c < group(); ++c) out[header + c] = -rule_.eta * at[2 * c] / (shrinkage() + at[2 * c + 1]);
+    return out;
+  }
+
+  [[nodiscard]] std::size_t saved() const override { return 2 * lanes(); }
+  [[nodiscard]] std::vector<double> singles() const override { return {static_cast<double>(time_)}; }
+  void resume(const std::vector<double>& singles) override {
+    time_ = static_cast<std::uint64_t>(singles.at(0));
+    for (std::size_t t = 0; t < tables_.size(); ++t) {
+      benches_[t].forget();
+      for (std::uint32_t slot = 0; slot < tables_[t].size(); ++slot) settle(t, slot, known(tables_[t].key(slot)));
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t kept_bit = RowSplit::outside;
+  static constexpr std::size_t together = 8;  // features to come that are asked for at once
+
+  [[nodiscard]] std::size_t group() const { return one ? 1 : group_; }
+  [[nodiscard]] bool several() const { return !one && tables_.size() > 1; }
+  /// What the regulariser adds to every H.
+  [[nodiscard]] double shrinkage() const { return rule_.lambda * rule_.eta * static_cast<double>(time_); }
+  /// Kept features are ranked by v times this.
+  [[nodiscard]] double growth() const {
+    return drifts() ? static_cast<double>(time_) * static_cast<double>(time_) : 1.0;
+  }
+  [[nodiscard]] std::size_t place(std::size_t t, std::uint32_t slot) const { return t * tables_[0].capacity() + slot; }
+  /// (G, H) of a kept feature, lane by lane: a copy near at hand.
+  double* own(std::size_t t, std::uint32_t slot) { return own_.data() + place(t, slot) * 2 * group(); }
+  /// (G, sum of squares) of a feature in the lanes of a table.
+  double* sums(std::size_t t, Cell& cell) const { return cell.numbers() + 2 * t * group(); }
+
+  // What a cell is marked with, table by table: of a kept feature its slot, of one on the bench at most the bound it
+  // is there under, 0 otherwise. One table has 32 bits in the cell, several have a number each.
+  [[nodiscard]] double mark(std::size_t t, Cell& cell) const {
+    return !several() ? static_cast<double>(std::bit_cast<float>(cell.mark)) : cell.numbers()[2 * lanes() + t];
+  }
+  void set_mark(std::size_t t, Cell& cell, double v) const {
+    if (several()) {
+      cell.numbers()[2 * lanes() + t] = v;
+      return;
+    }
+    const auto near = static_cast<float>(v);
+    cell.mark = std::bit_cast<std::uint32_t>(static_cast<double>(near) > v ? std::nextafterf(near, 0.0F) : near);
+  }
+  /// The slot of a feature, or what `RowSplit` wants to hear instead.
+  [[nodiscard]] std::uint32_t slot_of(std::size_t t, Cell& cell) const {
+    if (!several()) return cell.mark ^ kept_bit;
+    if (cell.count == 0) return TopK::none;
+    const double mark = cell.numbers()[2 * lanes() + t];
+    return mark < 0.0 ? static_cast<std::uint32_t>(-mark - 1.0) : RowSplit::outside;
+  }
+  [[nodiscard]] bool is_kept(std::size_t t, Cell& cell) const { return slot_of(t, cell) < kept_bit; }
+  /// A feature is kept in this slot from now on.
+  void settle(std::size_t t, std::uint32_t slot, Cell& cell) {
+    cells_[place(t, slot)] = &cell;
+    copy(t, slot, sums(t, cell));
+    if (several())
+      cell.numbers()[2 * lanes() + t] = -1.0 - slot;
+    else
+      cell.mark = kept_bit | slot;
+  }
+
+  /// Which features of the row are kept: their cells say it.
+  void find(const Row& row) {
+    asked_.take(row, duals_);
+    for (std::size_t t = 0; t < tables_.size(); ++t)
+      splits_[t].divide(row.n, [&](std::size_t i) { return slot_of(t, asked_.checked(row, i, duals_)); });
+  }
+
+  /// The gradient of every feature, lane by lane.
+  void weigh(const Row& row, const Gradient& gradient) {
+    const std::size_t each = one ? 1 : lanes();
+    pulls_.resize(row.n * each);
+    double* const out = pulls_.data();
+    if (one && gradient.each == nullptr && row.values != nullptr)
+      for (std::size_t i = 0; i < row.n; ++i) out[i] = gradient.slopes[0] * static_cast<double>(row.values[i]);
+    else
+      for (std::size_t i = 0; i < row.n; ++i)
+        for (std::size_t c = 0; c < each; ++c) out[i * each + c] = gradient.at(row, i, c);
+  }
+
+  /// The gradient of a feature goes into its sums; it is seen once, whatever the number of tables.
+  double* move(std::size_t t, std::size_t i) {
+    Cell& cell = *asked_.cells()[i];
+    if (one || t == 0) DualTable::see(cell);
+    double* const at = sums(t, cell);
+    const double* const pulls = pulls_.data() + (one ? i : i * lanes() + t * group());
+    for (std::size_t c = 0; c < group(); ++c) {
+      at[2 * c] += pulls[c];
+      at[2 * c + 1] += pulls[c] * pulls[c];
+    }
+    return at;
+  }
+
+  /// v of a feature as things stand.
+  double strength(const double* sums) const {
+    double v = 0.0;
+    for (std::size_t c = 0; c < group(); ++c) v += strength(sums[2 * c], rule_.delta + std::sqrt(sums[2 * c + 1]));
+    return v;
+  }
+  double strength(double g, double h) const {
+    const double z = rule_.eta * g / (shrinkage() + h);
+    return (rule_.naive ? 1.0 : h) * z * z;
+  }
+
+  /// Keep a copy of a kept feature's sums near at hand; its v.
+  double copy(std::size_t t, std::uint32_t slot, const double* from) {
+    double* const to = own(t, slot);
+    double v = 0.0;
+    for (std::size_t c = 0; c < group(); ++c) {
+      to[2 * c] = from[2 * c];
+      to[2 * c + 1] = rule_.delta + std::sqrt(from[2 * c + 1]);
+      v += strength(to[2 * c], to[2 * c + 1]);
+    }
+    return v;
+  }
+
+  /// An outsider was touched.
+  void touched(std::size_t t, Cell& cell) {
+    if constexpr (one) {
+      // Most do not belong on the bench, which shows without a root: H is more than sqrt(S), and so v less than
+      // eta^2 G^2 / sqrt(S).
+      const double* const at = cell.numbers();
+      const double square = rule_.eta * rule_.eta * at[0] * at[0];
+      const double low = benches_[t].frontier();
+      if (rule_.naive ? square < low * at[1] : square * square < low * low * at[1]) return;
+    }
+    Arena::consider(t, cell, strength_of(t, cell));
+  }
+
+  // For the contest:
+  [[nodiscard]] bool drifts() const { return rule_.lambda > 0.0; }
+  [[nodiscard]] double strength_of(std::size_t t, Cell& cell) const { return strength(sums(t, cell)); }
+  [[nodiscard]] Cell* held(std::size_t t, std::uint32_t slot) { return cells_[place(t, slot)]; }
+  [[nodiscard]] NameView name_of(const Row& row, const Cell& cell) { return name_in(row, cell.key); }
+  template <class Call>
+  void each(Call&& call) {
+    duals_.each(call);
+  }
+
+  using Arena::benches_;
+  Buffer<double> own_;
+  Buffer<Cell*> cells_;   // of kept features
+  Buffer<double> pulls_;  // of the row at hand: gradients
+};
+
+}  // namespace thresher::online

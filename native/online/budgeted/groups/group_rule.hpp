@@ -1,0 +1,58 @@
+// Which features belong together: as the user lists them, or as the source names them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/containers/key_index.hpp"
+#include "base/rows.hpp"
+
+namespace thresher::online {
+
+class GroupRule {
+ public:
+  /// A group as a feature finds it.
+  struct Place {
+    std::uint64_t key;  // of the group
+    double share;       // what its rank is multiplied by
+    NameView name;
+  };
+
+  /// By the prefix of a name: the namespace, or the column of a table. A feature without one is a group of its own.
+  GroupRule() = default;
+
+  /// Feature keys[i] is in group groups[i], whose rank is multiplied by shares[groups[i]]; any other is in none.
+  GroupRule(const std::uint64_t* keys, const std::uint32_t* groups, std::size_t n, std::vector<double> shares)
+      : listed_(std::make_unique<KeyIndex>(keys, n)), groups_(groups, groups + n), shares_(std::move(shares)) {
+    for (const std::uint32_t group : groups_)
+      if (group >= shares_.size()) throw std::invalid_argument("there is no such group");
+  }
+
+  [[nodiscard]] std::optional<Place> of(const Row& row, std::size_t i) const {
+    if (listed_ == nullptr) {
+      const NameView name = row.name(i);
+      if (name.prefix.empty()) return Place{row.keys[i], 1.0, name};
+      return Place{hash_bytes(name.prefix.data(), name.prefix.size(), prefix_seed), 1.0, {{}, name.prefix}};
+    }
+    const std::uint32_t at = listed_->find(row.keys[i]);
+    if (at == KeyIndex::none) return std::nullopt;
+    return Place{groups_[at], shares_[groups_[at]], {}};
+  }
+  /// The share of a group whose key was saved.
+  [[nodiscard]] double share(std::uint64_t key) const {
+    if (listed_ == nullptr) return 1.0;
+    if (key >= shares_.size()) throw std::invalid_argument("a saved feature is in no group");
+    return shares_[key];
+  }
+
+ private:
+  static constexpr std::uint64_t prefix_seed = 0x67726f757073ULL;  // so that a prefix is no feature's key
+
+  std::unique_ptr<KeyIndex> listed_;
+  std::vector<std::uint32_t> groups_;
+  std::vector<double> shares_;
+};
+
+}  // namespace thresher::online

@@ -1,0 +1,200 @@
+// Truncation by whole groups of features: what B-ARDA and B-AMD with groups share.
+#pragma once
+
+#include <cmath>
+#include <deque>
+
+#include "online/budgeted/budget_table.hpp"
+#include "online/budgeted/groups/group_members.hpp"
+#include "online/budgeted/groups/group_rule.hpp"
+
+namespace thresher::online {
+
+/// A table of k groups over a table of all features seen. The rank of a group is the sum of its features' ranks, lanes
+/// included, times its share; a group is kept or left as a whole. Of a feature are known two numbers a lane (those of its
+/// method), the key of its group, and its place there, so that saved features add up in the order they came in. All
+/// of it together, what the index needs to grow and what the kept features take as an answer stay within `most_bytes`.
+class Grouped : public BudgetTable {
+ public:
+  /// A subclass may have `more` numbers of a feature, behind the others.
+  Grouped(std::size_t k, std::size_t name_cap, std::size_t lanes, BudgetRule rule, GroupRule groups,
+          std::size_t most_bytes, std::size_t more = 0)
+      : BudgetTable(k, name_cap, lanes, false, rule, 2 * lanes + 3 + more, most_bytes),
+        rule_of_(std::move(groups)),
+        most_(most_bytes),
+        by_key_(0),
+        group_names_({true, name_cap}) {
+    kept_.assign(k, nullptr);
+  }
+
+  double* kept(std::size_t table, std::uint32_t slot) override {
+    double* const out = BudgetTable::kept(table, slot);
+    std::fill_n(out, kept_size(), 0.0);
+    return out;
+  }
+  [[nodiscard]] std::size_t saved() const override { return 2 * lanes() + 3; }
+  [[nodiscard]] std::vector<double> singles() const override { return {static_cast<double>(time_)}; }
+  [[nodiscard]] std::size_t bytes() override { return BudgetTable::bytes() + group_bytes() + answer_ * answered; }
+
+  [[nodiscard]] std::vector<std::pair<std::uint64_t, std::string_view>> groups() override {
+    std::vector<std::pair<std::uint64_t, std::string_view>> all;
+    for (const Group& group : groups_)
+      if (const std::string_view name = name_of(group); !name.empty()) all.emplace_back(group.key, name);
+    return all;
+  }
+  /// Before `resume`: a group that was seen is called this.
+  void name_group(std::uint64_t key, std::string_view name) override {
+    group_of(key, rule_of_.share(key), {{}, name});
+  }
+
+  void resume(const std::vector<double>& singles) override {
+    time_ = static_cast<std::uint64_t>(singles.at(0));
+    duals_.each([&](Cell& cell) {
+      const double* const home = cell.numbers() + 2 * lanes();
+      const auto key = static_cast<std::uint64_t>(home[0]) << 32 | static_cast<std::uint64_t>(home[1]);
+      Group& group = group_of(key, rule_of_.share(key), {});
+      cell.mark = group.number;
+      const auto place = static_cast<std::size_t>(home[2]);
+      if (place >= duals_.size()) throw std::invalid_argument("a member of a saved group is missing");
+      if (group.members.size() <= place) group.members.resize(place + 1);
+      group.members[place] = &cell;
+    });
+    for (Group& group : groups_) {
+      member_bytes_ += group.members.bytes();
+      for (Cell* const cell : group.members) {
+        if (cell == nullptr) throw std::invalid_argument("a member of a saved group is missing");
+        group.count += cell->count;
+      }
+    }
+    for (std::uint32_t slot = 0; slot < tables_[0].size(); ++slot) {
+      Group* const group = find_group(tables_[0].key(slot));
+      if (group == nullptr) throw std::invalid_argument("a group is kept that was never seen");
+      settle(0, slot, *group);
+    }
+    for (Group& group : groups_) rank_all(group);
+  }
+
+ protected:
+  struct Group {
+    std::uint64_t key;
+    std::uint64_t count;  // sightings of its features
+    double share;
+    std::uint32_t number;  // counted from 0
+    std::uint32_t slot = TopK::none;
+    double mark = 0.0;         // for the contest
+    std::uint64_t seen = 0;    // when it was last met
+    GroupMembers members{};
+
+    Group(std::uint64_t key, double share, std::uint32_t number) : key(key), count(0), share(share), number(number) {}
+  };
+
+  /// What a feature is ranked by.
+  [[nodiscard]] virtual double rank_of(Cell& cell) = 0;
+
+  [[nodiscard]] double rank(const Group& group) const { return group.share * group.members.total(); }
+  /// All members' ranks anew.
+  double rank_all(Group& group) {
+    group.members.rank([&](Cell& cell) { return rank_of(cell); });
+    return rank(group);
+  }
+  double height(double squares) const { return rule_.delta + std::sqrt(squares); }
+  [[nodiscard]] Group& group_at(const Cell& cell) { return groups_[cell.mark]; }
+  [[nodiscard]] std::string_view name_of(const Group& group) const { return group_names_.at(group.number + 1); }
+  void settle(std::size_t, std::uint32_t slot, Group& group) {
+    if (kept_[slot] != nullptr) {
+      kept_[slot]->slot = TopK::none;
+      answer_ -= kept_[slot]->members.size();
+    }
+    kept_[slot] = &group;
+    group.slot = slot;
+    answer_ += group.members.size();
+  }
+
+  void find(const Row& row) { asked_.take_checked(row, duals_); }
+
+  /// The cells of the row's features, and its groups, once each in the order of the row; new features join theirs.
+  void meet(const Row& row) {
+    make_room(duals_.bytes_to_reserve(row.n));
+    duals_.reserve(row.n);
+    cells_.resize(row.n);
+    met_.clear();
+    for (std::size_t i = 0; i < row.n; ++i) {
+      Cell* cell = asked_.cells()[i];
+      if (cell->count == 0) cell = join(row, i);
+      cells_[i] = cell;
+      if (cell == nullptr) continue;
+      DualTable::see(*cell);
+      Group& group = group_at(*cell);
+      ++group.count;
+      if (group.seen == time_) continue;
+      group.seen = time_;
+      met_.push_back(&group);
+    }
+  }
+  void rank_anew(Cell& cell) {
+    group_at(cell).members.set(static_cast<std::size_t>(cell.numbers()[2 * lanes() + 2]), rank_of(cell));
+  }
+
+  GroupRule rule_of_;
+  std::deque<Group> groups_;
+  Buffer<Group*> kept_;  // by slot
+  // Of the row at hand:
+  Buffer<Cell*> cells_;  // nullptr of a feature in no group
+  std::vector<Group*> met_;
+
+ private:
+  // What a feature takes as part of the answer, on its way to a table of names and weights.
+  static constexpr std::size_t answered = 240;
+
+  [[nodiscard]] std::size_t group_bytes() const {
+    return groups_.size() * (sizeof(Group) + sizeof(void*)) + by_key_.bytes() + group_names_.bytes() + member_bytes_;
+  }
+  /// Raise unless `more` bytes fit too.
+  void make_room(std::size_t more) {
+    if (most_ != 0 && duals_.bytes() + group_bytes() + answer_ * answered + more > most_)
+      throw std::overflow_error("the features seen and their groups do not fit into the memory that was allowed");
+  }
+
+  Group* find_group(std::uint64_t key) {
+    const std::uint32_t number = by_key_.find(mix_key(key), [&](std::uint32_t at) { return groups_[at - 1].key == key; });
+    return number == SeenIndex::none ? nullptr : &groups_[number - 1];
+  }
+  Group& group_of(std::uint64_t key, double share, const NameView& name) {
+    if (Group* const known = find_group(key)) return *known;
+    if (groups_.size() == by_key_.room()) {
+      make_room(2 * by_key_.bytes());
+      by_key_.grow();
+    }
+    groups_.emplace_back(key, share, static_cast<std::uint32_t>(groups_.size()));
+    (void)by_key_.find_or_add(mix_key(key), static_cast<std::uint32_t>(groups_.size()), [](std::uint32_t) { return false; });
+    group_names_.follow(groups_.size(), name);
+    return groups_.back();
+  }
+
+  Cell* join(const Row& row, std::size_t i) {
+    const std::optional<GroupRule::Place> place = rule_of_.of(row, i);
+    if (!place) return nullptr;
+    Cell& cell = asked_.add(row, i, duals_);
+    if (cell.count != 0) return &cell;  // it stands twice in the row
+    Group& group = group_of(place->key, place->share, place->name);
+    double* const home = cell.numbers() + 2 * lanes();
+    home[0] = static_cast<double>(place->key >> 32);
+    home[1] = static_cast<double>(place->key & 0xffffffffU);
+    home[2] = static_cast<double>(group.members.size());
+    cell.mark = group.number;
+    const std::size_t before = group.members.bytes();
+    if (const std::size_t more = group.members.bytes_to_push()) make_room(more);
+    group.members.push(&cell);
+    member_bytes_ += group.members.bytes() - before;
+    if (group.slot != TopK::none) ++answer_;
+    return &cell;
+  }
+
+  std::size_t most_;
+  SeenIndex by_key_;
+  SeenNames group_names_;
+  std::size_t member_bytes_ = 0;
+  std::size_t answer_ = 0;  // features of the groups that are kept
+};
+
+}  // namespace thresher::online

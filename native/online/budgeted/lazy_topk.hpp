@@ -1,0 +1,141 @@
+// Who is kept and who waits, where ranks change while nobody looks: two lazy heaps, and the answer is exact.
+#pragma once
+
+#include <vector>
+
+#include "online/budgeted/candidate_heap.hpp"
+
+namespace thresher::online {
+
+/// The contest for the places of a table (`Self::tables_`) between entities (features, or groups of them) that have a
+/// strength v. Where v drifts with the time t it only falls, and v t^2 only rises: so outsiders wait under the v they
+/// once had, an upper bound, and whoever is kept is held by the v t^2 it once had, a lower bound. Who comes up
+/// is brought up to date. `Self` has strength_of, growth, drifts, is_kept, mark, set_mark, held, settle, each, name_of.
+template <class Self, class Entity>
+class Contest {
+ protected:
+  void open(std::size_t tables, std::size_t k) {
+    for (std::size_t t = 0; t < tables; ++t) benches_.emplace_back(k);
+  }
+
+  /// An outsider has this strength now: does it belong on the bench?
+  void consider(std::size_t t, Entity& entity, double v) {
+    if (v > self().mark(t, entity) && benches_[t].wants(v, entity.key)) seat(t, entity, v);
+  }
+
+  /// For whoever looks on or saves: ranks are brought up to date first, so that nothing shows who was asked when.
+  void refresh() {
+    if (!self().drifts()) return;
+    for (std::size_t t = 0; t < benches_.size(); ++t)
+      for (std::uint32_t slot = 0; slot < table(t).size(); ++slot)
+        if (Entity* const entity = self().held(t, slot))
+          table(t).change(slot, self().strength_of(t, *entity) * self().growth());
+  }
+
+  /// Bring in who is stronger than who is kept, until nobody is.
+  void exchange(std::size_t t, const Row& row);
+
+  std::vector<Bench<Entity>> benches_;
+
+ private:
+  Self& self() { return static_cast<Self&>(*this); }
+  TopK& table(std::size_t t) { return self().tables_[t]; }
+
+  void seat(std::size_t t, Entity& entity, double v) {
+    benches_[t].push(v, entity);
+    self().set_mark(t, entity, v);
+    if (benches_[t].crowded()) [[unlikely]] sort_out(t);
+  }
+
+  void sort_out(std::size_t t) {
+    benches_[t].sort_out([&](Entity& entity) {
+      if (self().is_kept(t, entity)) return -1.0;
+      self().set_mark(t, entity, 0.0);
+      return self().strength_of(t, entity);
+    });
+    mark_bench(t);
+  }
+  void refill(std::size_t t) {
+    benches_[t].refill([&](auto&& offer) {
+      self().each([&](Entity& entity) {
+        if (self().is_kept(t, entity)) return;
+        self().set_mark(t, entity, 0.0);
+        offer(self().strength_of(t, entity), entity);
+      });
+    });
+    mark_bench(t);
+  }
+  void mark_bench(std::size_t t) {
+    for (const auto& node : benches_[t].nodes()) self().set_mark(t, *node.entity, node.bound);
+  }
+
+  /// Who is kept and weakest now.
+  std::uint32_t weakest(std::size_t t) {
+    for (;;) {
+      const std::uint32_t slot = table(t).weakest();
+      if (!self().drifts()) return slot;
+      const double now = self().strength_of(t, *self().held(t, slot)) * self().growth();
+      if (now == table(t).weight(slot)) return slot;
+      table(t).change(slot, now);
+    }
+  }
+
+  void enter(std::size_t t, Entity& entity, double rank, const Row& row);
+};
+
+template <class Self, class Entity>
+void Contest<Self, Entity>::exchange(std::size_t t, const Row& row) {
+  Bench<Entity>& bench = benches_[t];
+  const double by = self().growth();
+  for (;;) {
+    // A little less than the least that anybody kept can have: what is below needs no closer look.
+    const double low = table(t).full() ? table(t).threshold() / by * (1.0 - 1e-9) : 0.0;
+    if (bench.empty()) {
+      if (bench.frontier() == 0.0 || bench.frontier() < low) return;
+      if (table(t).full()) {
+        const std::uint32_t slot = weakest(t);
+        if (bench.frontier() < table(t).weight(slot) / by * (1.0 - 1e-9)) return;
+      }
+      refill(t);
+      if (bench.empty()) return;
+      continue;
+    }
+    const auto top = bench.top();
+    if (top.bound < low) return;
+    Entity& entity = *top.entity;
+    if (self().is_kept(t, entity)) {
+      bench.pop();
+      continue;
+    }
+    const double v = self().strength_of(t, entity);
+    if (v < top.bound) {
+      bench.pop();
+      if (bench.wants(v, entity.key))
+        bench.push(v, entity), self().set_mark(t, entity, v);
+      else
+        self().set_mark(t, entity, 0.0);
+      continue;
+    }
+    if (table(t).full()) {
+      const std::uint32_t slot = weakest(t);
+      const double theirs = table(t).weight(slot);
+      if (v * by < theirs || (v * by == theirs && entity.key > table(t).key(slot))) return;
+    }
+    bench.pop();
+    enter(t, entity, v * by, row);
+  }
+}
+
+template <class Self, class Entity>
+void Contest<Self, Entity>::enter(std::size_t t, Entity& entity, double rank, const Row& row) {
+  Evicted evicted;
+  const std::uint32_t slot = table(t).offer(entity.key, rank, self().name_of(row, entity), entity.count, &evicted);
+  Entity* const gone = self().held(t, slot);
+  self().settle(t, slot, entity);
+  if (!evicted.happened) return;
+  self().set_mark(t, *gone, 0.0);
+  const double v = self().strength_of(t, *gone);
+  if (benches_[t].wants(v, gone->key)) seat(t, *gone, v);
+}
+
+}  // namespace thresher::online

@@ -1,0 +1,123 @@
+// The cells of a row, asked for in time: where they are two rows before it is learned, and they themselves one row before.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+
+#include "base/memory/buffer.hpp"
+#include "base/rows.hpp"
+#include "online/budgeted/dual_table.hpp"
+#include "online/budgeted/name_arena.hpp"
+
+namespace thresher::online {
+
+class AskedRow {
+ public:
+  using Cell = DualTable::Cell;
+
+  /// Whoever gets a cell leaves its name there.
+  void name_in(SeenNames& names) { names_ = &names; }
+
+  /// `row` comes two after the one that is about to be predicted, or is empty. Nothing is asked of the memory yet.
+  void ask(const Row& row, DualTable& table) {
+    advance(~std::size_t{0}, table);
+    std::swap(now_, next_);
+    std::swap(next_, after_);
+    after_.open(row);
+  }
+  /// Ask for `n` features more of the rows to come. Called now and then while a row is learned, this keeps the memory
+  /// busy all the time, where asking for a whole row at once would mean waiting for it. No feature may be added
+  /// between this and the row's end: the next row would take it for new.
+  void advance(std::size_t n, DualTable& table) {
+    next_.locate(n, table);
+    after_.spread(n, table);
+  }
+  /// None of the rows asked for comes.
+  void stop() {
+    for (Asked* asked : {&now_, &next_, &after_}) asked->open({});
+  }
+
+  /// The row to be predicted or learned is this.
+  void take(const Row& row, DualTable& table) {
+    if (!now_.is(row)) {
+      now_.open(row);
+      now_.spread(row.n, table);
+      now_.locate(row.n, table);
+    }
+    now_.keys = nullptr;  // the same place in memory may hold another row next time
+  }
+
+  /// The same with every cell checked.
+  void take_checked(const Row& row, DualTable& table) {
+    take(row, table);
+    for (std::size_t i = 0; i < row.n; ++i) checked(row, i, table);
+  }
+
+  /// mix_key of every key.
+  [[nodiscard]] const std::uint64_t* mixed() const { return now_.mixed.data(); }
+  /// The cell of every feature, once it was checked.
+  [[nodiscard]] Cell** cells() { return now_.cells.data(); }
+  /// The cell of a feature; nobody's if it was never seen before the row was taken.
+  Cell& checked(const Row& row, std::size_t i, DualTable& table) {
+    Cell*& cell = now_.cells[i];
+    // Nobody's key is everybody's: one question for both, since whether a feature is new nobody can predict.
+    const std::uint64_t known = 0 - static_cast<std::uint64_t>(cell->count != 0);
+    if (((cell->key ^ row.keys[i]) & known) != 0) [[unlikely]] cell = table.find(row.keys[i], now_.mixed[i]);
+    return *cell;
+  }
+  /// Give a feature a cell if it still has none; it is not counted.
+  Cell& add(const Row& row, std::size_t i, DualTable& table) {
+    const std::size_t before = table.size();
+    now_.cells[i] = table.add(row.keys[i], now_.mixed[i]);
+    if (names_ != nullptr && table.size() != before) names_->follow(table.size(), row.name(i));
+    return *now_.cells[i];
+  }
+  /// The cell of a feature, which is counted; a new one if it had none.
+  Cell& see(const Row& row, std::size_t i, DualTable& table) {
+    return DualTable::see(now_.cells[i]->count != 0 ? *now_.cells[i] : add(row, i, table));
+  }
+
+ private:
+  struct Asked {
+    const std::uint64_t* keys = nullptr;
+    Buffer<std::uint64_t> mixed;
+    Buffer<Cell*> cells;
+
+    std::size_t spread_to = 0;   // so many are mixed, and the memory was asked where their cells are
+    std::size_t located_to = 0;  // of so many the memory was asked for the cell
+
+    [[nodiscard]] bool is(const Row& row) const { return keys != nullptr && keys == row.keys && mixed.size() == row.n; }
+
+    void open(const Row& row) {
+      keys = row.keys;
+      mixed.resize(row.n);
+      cells.resize(row.n);
+      spread_to = 0;
+      located_to = 0;
+    }
+    void spread(std::size_t n, const DualTable& table) {
+      std::uint64_t* const out = mixed.data();
+      const std::size_t to = spread_to + std::min(n, mixed.size() - spread_to);
+      for (std::size_t i = spread_to; i < to; ++i) {
+        out[i] = mix_key(keys[i]);
+        table.ask(out[i]);
+      }
+      spread_to = to;
+    }
+    void locate(std::size_t n, DualTable& table) {
+      const DualTable::Finder finder(table);
+      const std::uint64_t* const in = mixed.data();
+      Cell** const out = cells.data();
+      const std::size_t to = located_to + std::min(n, mixed.size() - located_to);
+      for (std::size_t i = located_to; i < to; ++i) out[i] = finder.likely(in[i]);
+      located_to = to;
+    }
+  };
+
+  Asked now_;
+  Asked next_;
+  Asked after_;
+  SeenNames* names_ = nullptr;
+};
+
+}  // namespace thresher::online

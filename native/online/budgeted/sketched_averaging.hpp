@@ -1,0 +1,243 @@
+// B-ARDA in a memory that does not grow: exact sums of the kept features, a sketch of all others.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "online/budgeted/budget_table.hpp"
+
+namespace thresher::online {
+
+/// As `DualAveraging`, but what is known of features that are not kept is shared by those that hash to the same cell:
+/// the sum of their gradients (with a sign of each, so that strangers cancel) and of their squares (without, so that
+/// a crowded cell counts as uncertain). One row of cells, so that both are of the same strangers. A feature that
+/// comes in takes the sums of its cell along; one that leaves gives its own back. Only features of the row at hand come in.
+class SketchedAveraging final : public BudgetTable {
+ public:
+  SketchedAveraging(std::size_t k, std::size_t name_cap, std::size_t lanes, bool split, BudgetRule rule, Places places)
+      : BudgetTable(k, name_cap, lanes, split, rule, 2 * lanes, 0), sketch_(places, 2 * lanes) {
+    own_.assign(tables_.size() * k * 2 * group_, 0.0);
+    asked_sums_.resize(2 * group_);
+  }
+
+  void ahead(const Row&) override {}
+  void stop() override {}
+
+  void predict(const Row& row, double* sums, double /*prior*/) override {
+    find(row);
+    for (std::size_t t = 0; t < tables_.size(); ++t) {
+      double* const out = sums + t * group_;
+      std::fill_n(out, group_, 0.0);
+      for (const Member& member : splits_[t].members())
+        for (std::size_t c = 0; c < group_; ++c)
+          out[c] += weight(own(t, member.slot) + 2 * c) * row.value(member.feature);
+    }
+  }
+
+  void update(const Row& row, const Gradient& gradient, const Move& /*move*/, bool fresh) override {
+    if (fresh) find(row);
+    ++time_;
+    for (std::size_t t = 0; t < tables_.size(); ++t) {
+      for (const Member& member : splits_[t].members()) move_member(t, member.slot, row, member.feature, gradient);
+      for (const std::uint32_t i : splits_[t].others()) move_other(t, row, i, gradient);
+    }
+    tick();
+  }
+
+  void rest() override {
+    ++time_;
+    tick();
+  }
+
+  std::vector<TopK>& tables() override {
+    if (rule_.lambda > 0.0)
+      for (std::size_t t = 0; t < tables_.size(); ++t)
+        for (std::uint32_t slot = 0; slot < tables_[t].size(); ++slot)
+          if (time_ > 0) tables_[t].change(slot, strength(own(t, slot)) * growth());
+    return tables_;
+  }
+  /// (1, squared error of the weight, weights): the error is what strangers in a cell come to.
+  double* kept(std::size_t table, std::uint32_t slot) override {
+    double* const out = BudgetTable::kept(table, slot);
+    const double* const at = own(table, slot);
+    double least = height(at[1]);
+    for (std::size_t c = 0; c < group_; ++c) {
+      out[header + c] = weight(at + 2 * c);
+      least = std::min(least, height(at[2 * c + 1]));
+    }
+    const double error = rule_.eta * strangers() / (shrinkage() + least);
+    out[0] = 1.0;
+    out[1] = error * error;
+    return out;
+  }
+  CountSketch* count_sketch() override { return &sketch_; }
+
+  /// The kept features only; the others are in the sketch.
+  DualTable& seen() override {
+    if (time_ == 0) return duals_;
+    duals_ = DualTable(2 * lanes(), 0);
+    for (std::size_t t = 0; t < tables_.size(); ++t)
+      for (std::uint32_t slot = 0; slot < tables_[t].size(); ++slot) {
+        const std::uint64_t key = tables_[t].key(slot);
+        duals_.reserve(1);
+        Cell& cell = DualTable::see(*duals_.add(key, mix_key(key)));
+        std::copy_n(own(t, slot), 2 * group_, cell.numbers() + 2 * t * group_);
+      }
+    return duals_;
+  }
+  [[nodiscard]] std::size_t saved() const override { return 2 * lanes(); }
+  [[nodiscard]] std::vector<double> singles() const override { return {static_cast<double>(time_)}; }
+  void resume(const std::vector<double>& singles) override {
+    time_ = static_cast<std::uint64_t>(singles.at(0));
+    for (std::size_t t = 0; t < tables_.size(); ++t)
+      for (std::uint32_t slot = 0; slot < tables_[t].size(); ++slot)
+        std::copy_n(known(tables_[t].key(slot)).numbers() + 2 * t * group_, 2 * group_, own(t, slot));
+  }
+
+  /// Go on from where exact sums stood: those of features that are not kept go into the cells.
+  void take_over(BudgetTable& from) {
+    inherit(from);
+    seen_by(from).each([&](Cell& cell) {
+      for (std::size_t t = 0; t < tables_.size(); ++t) {
+        const double* const sums = cell.numbers() + 2 * t * group_;
+        const std::uint32_t slot = tables_[t].find(cell.key);
+        if (slot == TopK::none)
+          give_back(t, cell.key, sums);
+        else
+          std::copy_n(sums, 2 * group_, own(t, slot));
+      }
+    });
+  }
+
+ private:
+  [[nodiscard]] double shrinkage() const { return rule_.lambda * rule_.eta * static_cast<double>(time_); }
+  [[nodiscard]] double growth() const {
+    return rule_.lambda > 0.0 ? static_cast<double>(time_) * static_cast<double>(time_) : 1.0;
+  }
+  [[nodiscard]] double height(double squares) const { return rule_.delta + std::sqrt(std::max(0.0, squares)); }
+  [[nodiscard]] double weight(const double* sums) const {
+    return -rule_.eta * sums[0] / (shrinkage() + height(sums[1]));
+  }
+  [[nodiscard]] double strength(const double* sums) const {
+    double v = 0.0;
+    for (std::size_t c = 0; c < group_; ++c) {
+      const double z = weight(sums + 2 * c);
+      v += (rule_.naive ? 1.0 : height(sums[2 * c + 1])) * z * z;
+    }
+    return v;
+  }
+  /// (G, sum of squares) of a kept feature, lane by lane.
+  double* own(std::size_t t, std::uint32_t slot) {
+    return own_.data() + (t * tables_[0].capacity() + slot) * 2 * group_;
+  }
+
+  void find(const Row& row) {
+    mixed_.resize(row.n);
+    places_.resize(row.n);
+    for (std::size_t i = 0; i < row.n; ++i) {
+      mixed_[i] = mix_key(row.keys[i]);
+      sketch_.places().locate(row.keys[i], mixed_[i], &places_[i]);
+      sketch_.ask(&places_[i]);
+    }
+    for (std::size_t t = 0; t < tables_.size(); ++t)
+      splits_[t].divide(tables_[t], row, mixed_.data());
+  }
+
+  void add(double* sums, std::size_t t, const Row& row, std::size_t i, const Gradient& gradient) const {
+    for (std::size_t c = 0; c < group_; ++c) {
+      const double g = gradient.at(row, i, t * group_ + c);
+      sums[2 * c] += g;
+      sums[2 * c + 1] += g * g;
+    }
+  }
+
+  void move_member(std::size_t t, std::uint32_t slot, const Row& row, std::size_t i, const Gradient& gradient) {
+    add(own(t, slot), t, row, i, gradient);
+    tables_[t].set(slot, strength(own(t, slot)) * growth());
+  }
+
+  void move_other(std::size_t t, const Row& row, std::size_t i, const Gradient& gradient) {
+    const std::uint64_t key = row.keys[i];
+    if (const std::uint32_t slot = tables_[t].find(key, mixed_[i]); slot != TopK::none) {
+      move_member(t, slot, row, i, gradient);  // it stands twice in the row and came in a moment ago
+      return;
+    }
+    double* const sums = asked_sums_.data();
+    read(t, places_[i], sums);
+    add(sums, t, row, i, gradient);
+    write(t, places_[i], sums);
+    read(t, places_[i], sums);  // as it was rounded
+    const double rank = strength(sums) * growth();
+    if (rank <= 0.0 || !beats(t, rank, key)) return;
+    Evicted evicted;
+    const std::uint32_t slot = tables_[t].offer(key, rank, row.name(i), 1, &evicted);
+    if (evicted.happened) give_back(t, evicted.key, own(t, slot));
+    read(t, places_[i], sums);  // who left may have been a stranger in the same cell
+    std::copy_n(sums, 2 * group_, own(t, slot));
+    if (evicted.happened) tables_[t].change(slot, strength(sums) * growth());
+    std::fill_n(sums, 2 * group_, 0.0);
+    write(t, places_[i], sums);
+  }
+
+  bool beats(std::size_t t, double rank, std::uint64_t key) {
+    TopK& table = tables_[t];
+    if (!table.full()) return true;
+    while (!table.too_weak(rank)) {
+      const std::uint32_t slot = table.weakest();
+      const double now = strength(own(t, slot)) * growth();
+      if (rule_.lambda == 0.0 || now == table.weight(slot))
+        return rank > table.weight(slot) || (rank == table.weight(slot) && key < table.key(slot));
+      table.change(slot, now);
+    }
+    return false;
+  }
+
+  void give_back(std::size_t t, std::uint64_t key, const double* sums) {
+    Place place;
+    sketch_.places().locate(key, &place);
+    double* const there = asked_sums_.data();
+    read(t, place, there);
+    for (std::size_t c = 0; c < 2 * group_; ++c) there[c] += sums[c];
+    write(t, place, there);
+  }
+
+  /// A cell as one of its features sees it: gradients by its sign, squares as they are.
+  void read(std::size_t t, const Place& place, double* out) const {
+    const float* const cell = cell_of(t, place);
+    for (std::size_t c = 0; c < group_; ++c) {
+      out[2 * c] = static_cast<double>(place.signed_like(cell[2 * c]));
+      out[2 * c + 1] = static_cast<double>(cell[2 * c + 1]);
+    }
+  }
+  void write(std::size_t t, const Place& place, const double* sums) {
+    float* const cell = const_cast<float*>(cell_of(t, place));
+    for (std::size_t c = 0; c < group_; ++c) {
+      cell[2 * c] = place.signed_like(static_cast<float>(sums[2 * c]));
+      cell[2 * c + 1] = static_cast<float>(sums[2 * c + 1]);
+    }
+  }
+  [[nodiscard]] const float* cell_of(std::size_t t, const Place& place) const {
+    return sketch_.cells().data() + place.cell * 2 * lanes() + 2 * t * group_;
+  }
+
+  /// The root mean square of the sums of gradients over all cells.
+  double strangers() {
+    if (measured_ == time_) return strangers_;
+    double squares = 0.0;
+    const Buffer<float>& cells = sketch_.cells();
+    for (std::size_t i = 0; i < cells.size(); i += 2) squares += static_cast<double>(cells[i]) * cells[i];
+    measured_ = time_;
+    return strangers_ = std::sqrt(2.0 * squares / static_cast<double>(cells.size()));
+  }
+
+  CountSketch sketch_;
+  Buffer<double> own_;
+  std::vector<double> asked_sums_;
+  std::uint64_t measured_ = ~std::uint64_t{0};
+  double strangers_ = 0.0;
+  // Of the row at hand:
+  Buffer<std::uint64_t> mixed_;
+  Buffer<Place> places_;
+};
+
+}  // namespace thresher::online

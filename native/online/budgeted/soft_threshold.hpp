@@ -1,0 +1,113 @@
+// l1-ARDA and Ada-Fobos: the number of weights follows from lambda.
+#pragma once
+
+#include <cmath>
+
+#include "online/budgeted/budget_table.hpp"
+
+namespace thresher::online {
+
+enum class Threshold {
+  dual,    // l1-ARDA: -eta sign(G) max(0, |G| - lambda t) / H
+  mirror,  // Ada-Fobos: z = w - eta g / H, then sign(z) max(0, |z| - eta lambda / H)
+};
+
+/// A weight is made from what is known of its feature when it is asked for. That of Ada-Fobos loses the same amount at
+/// every step in which nobody touches it, so what it lost is made up for when its feature comes by.
+class SoftThreshold final : public Store, public Duals {
+ public:
+  SoftThreshold(Threshold how, std::size_t lanes, BudgetRule rule, std::size_t most_bytes)
+      : Store(lanes), how_(how), rule_(rule), duals_(2 * lanes + 1, most_bytes), names_(rule.names), weights_(lanes) {
+    asked_.name_in(names_);
+  }
+
+  std::vector<TopK>& tables() override { return tables_; }
+  double* kept(std::size_t, std::uint32_t) override { return nullptr; }
+  [[nodiscard]] std::size_t kept_size() const override { return 0; }
+  void fade(double) override {}
+  void rescale(double) override {}
+
+  void ahead(const Row& row) override { asked_.ask(row, duals_); }
+  void stop() override { asked_.stop(); }
+
+  void predict(const Row& row, double* sums, double /*prior*/) override {
+    find(row);
+    for (std::size_t c = 0; c < lanes(); ++c) sums[c] = 0.0;
+    for (std::size_t i = 0; i < row.n; ++i) {
+      Cell& cell = *asked_.cells()[i];
+      if (cell.count == 0 || !weights(cell, weights_.data())) continue;
+      for (std::size_t c = 0; c < lanes(); ++c) sums[c] += weights_[c] * row.value(i);
+    }
+  }
+
+  void update(const Row& row, const Gradient& gradient, const Move& /*move*/, bool fresh) override {
+    duals_.reserve(row.n);
+    if (fresh) find(row);
+    for (std::size_t i = 0; i < row.n; ++i) {
+      Cell& cell = asked_.see(row, i, duals_);
+      double* const at = cell.numbers();
+      double& last = at[2 * lanes()];
+      // A key that stands twice in the row has been there: its second share is moved without a second loss.
+      const bool again = last == static_cast<double>(time_ + 1);
+      if (how_ == Threshold::mirror && !again) weights(cell, weights_.data());
+      for (std::size_t c = 0; c < lanes(); ++c) {
+        const double g = gradient.at(row, i, c);
+        at[2 * c + 1] += g * g;
+        if (how_ == Threshold::dual) {
+          at[2 * c] += g;
+        } else {
+          const double h = height(at[2 * c + 1]);
+          const double z = (again ? at[2 * c] : weights_[c]) - rule_.eta * g / h;
+          at[2 * c] = again ? z : shrunk(z, rule_.eta * rule_.lambda / h);
+        }
+      }
+      if (how_ == Threshold::mirror) last = static_cast<double>(time_ + 1);
+    }
+    ++time_;
+  }
+
+  void rest() override { ++time_; }
+
+  Duals* duals() override { return this; }
+  DualTable& seen() override { return duals_; }
+  [[nodiscard]] SeenNames* names() override { return names_.kept() ? &names_ : nullptr; }
+  [[nodiscard]] std::size_t saved() const override { return duals_.numbers(); }
+  [[nodiscard]] std::vector<double> singles() const override { return {static_cast<double>(time_)}; }
+  void resume(const std::vector<double>& singles) override { time_ = static_cast<std::uint64_t>(singles.at(0)); }
+
+  bool weights(DualTable::Cell& cell, double* out) override {
+    const double* const at = cell.numbers();
+    const double now = static_cast<double>(time_);
+    bool any = false;
+    for (std::size_t c = 0; c < lanes(); ++c) {
+      out[c] = 0.0;
+      if (how_ == Threshold::dual) {
+        if (std::fabs(at[2 * c]) <= rule_.lambda * now) continue;
+        out[c] = -rule_.eta * shrunk(at[2 * c], rule_.lambda * now) / height(at[2 * c + 1]);
+      } else {
+        if (at[2 * c] == 0.0) continue;
+        out[c] = shrunk(at[2 * c], (now - at[2 * lanes()]) * rule_.eta * rule_.lambda / height(at[2 * c + 1]));
+      }
+      any |= out[c] != 0.0;
+    }
+    return any;
+  }
+
+ private:
+  using Cell = DualTable::Cell;
+
+  void find(const Row& row) { asked_.take_checked(row, duals_); }
+  [[nodiscard]] double height(double squares) const { return rule_.delta + std::sqrt(squares); }
+  static double shrunk(double z, double by) { return std::copysign(std::fmax(0.0, std::fabs(z) - by), z); }
+
+  Threshold how_;
+  BudgetRule rule_;
+  std::uint64_t time_ = 0;
+  DualTable duals_;  // (G or w, sum of squares) a lane, then when Ada-Fobos last moved it
+  SeenNames names_;
+  std::vector<TopK> tables_;
+  std::vector<double> weights_;
+  AskedRow asked_;
+};
+
+}  // namespace thresher::online

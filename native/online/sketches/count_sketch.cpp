@@ -1,0 +1,62 @@
+#include "online/sketches/count_sketch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace thresher::online {
+
+double median_of_many(double* numbers, std::uint32_t n) {
+  std::sort(numbers, numbers + n);
+  return n % 2 == 1 ? numbers[n / 2] : 0.5 * (numbers[n / 2] + numbers[n / 2 - 1]);
+}
+
+CountSketch::CountSketch(Places places, std::size_t lanes) : places_(places), lanes_(lanes) {
+  if (lanes < 1) throw std::length_error("a sketch has at least one lane");
+  cells_.assign(places.cells() * lanes, 0.0F);
+}
+
+void CountSketch::add(std::uint64_t key, const double* delta) {
+  Place places[Places::most_rows];
+  places_.locate(key, places);
+  add(places, 0, lanes_, delta);
+}
+
+void CountSketch::query(std::uint64_t key, double* out) const {
+  Place places[Places::most_rows];
+  places_.locate(key, places);
+  read(places, 0, lanes_, out);
+}
+
+void CountSketch::scale(double factor) {
+  scale_ *= factor;
+  // Before the factor makes new entries lose themselves in large cells (or it reaches zero), fold it in.
+  if (std::fabs(scale_) > 1e-12 && std::fabs(scale_) < 1e12) return;
+  for (std::size_t i = 0; i < cells_.size(); ++i)
+    cells_[i] = static_cast<float>(static_cast<double>(cells_[i]) * scale_);
+  scale_ = 1.0;
+}
+
+void CountSketch::merge(const CountSketch& other) {
+  if (!places_.same(other.places_) || lanes_ != other.lanes_)
+    throw std::invalid_argument("sketches of different shape or seed cannot be merged");
+  const double ratio = other.scale_ / scale_;
+  for (std::size_t i = 0; i < cells_.size(); ++i)
+    cells_[i] += static_cast<float>(static_cast<double>(other.cells_[i]) * ratio);
+}
+
+double CountSketch::bound() const {
+  double squares[Places::most_rows];
+  const std::size_t row = places_.width() * lanes_;
+  for (std::uint32_t r = 0; r < places_.rows(); ++r) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < row; ++i) {
+      const double cell = static_cast<double>(cells_[r * row + i]);
+      sum += cell * cell;
+    }
+    squares[r] = sum;
+  }
+  return std::fabs(scale_) * std::sqrt(median(squares, places_.rows()) / places_.width());
+}
+
+}  // namespace thresher::online

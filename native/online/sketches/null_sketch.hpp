@@ -1,0 +1,32 @@
+// The sketch that forgets: behind a table of exact weights it makes iterative hard thresholding.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "online/sketches/sketch_hash.hpp"
+
+namespace thresher::online {
+
+/// No cells at all. `with_energy` says whether the table weighs sums by their evidence.
+template <bool with_energy>
+class Nothing {
+ public:
+  static constexpr bool adaptive = with_energy;
+
+  void ask(const Place*) const {}
+  void add(const Place*, std::size_t, std::size_t, const double*, double) {}
+  void pass() {}
+  double read(const Place*, std::size_t, std::size_t n, double* out, double /*prior*/) const {
+    std::fill(out, out + n, 0.0);
+    return 0.0;
+  }
+  void put(const Place*, std::size_t, std::size_t, const double*, double) {}
+  void scale(double) {}
+  [[nodiscard]] const Places& places() const { return places_; }
+
+ private:
+  Places places_{1, 1, 0};
+};
+
+}  // namespace thresher::online

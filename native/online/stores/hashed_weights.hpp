@@ -1,0 +1,75 @@
+// Feature hashing: a weight for every cell, none for any feature.
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "online/stores/store.hpp"
+
+namespace thresher::online {
+
+/// The rival that selects nothing: features that share a cell share its weight, up to sign.
+template <class Cells>
+class HashedArray final : public Store {
+ public:
+  HashedArray(std::size_t lanes, Cells cells) : Store(lanes), cells_(std::move(cells)), sums_(lanes), moves_(lanes) {}
+
+  std::vector<TopK>& tables() override { return tables_; }
+  double* kept(std::size_t, std::uint32_t) override { return nullptr; }
+  [[nodiscard]] std::size_t kept_size() const override { return 0; }
+  CountSketch* count_sketch() override {
+    if constexpr (std::is_same_v<Cells, CountSketch>) return &cells_;
+    return nullptr;
+  }
+  EvidenceSketch* evidence_sketch() override {
+    if constexpr (std::is_same_v<Cells, EvidenceSketch>) return &cells_;
+    return nullptr;
+  }
+
+  void predict(const Row& row, double* sums, double prior) override {
+    locate(row);
+    for (std::size_t c = 0; c < lanes(); ++c) sums[c] = 0.0;
+    for (std::size_t i = 0; i < row.n; ++i) {
+      const double energy = cells_.read(places(i), 0, lanes(), sums_.data(), prior);
+      const double noise = energy + prior;
+      double by = row.value(i);
+      if (Cells::adaptive) by = noise > 0.0 ? by / std::sqrt(noise) : 0.0;
+      for (std::size_t c = 0; c < lanes(); ++c) sums[c] += sums_[c] * by;
+    }
+  }
+
+  void update(const Row& row, const Gradient& gradient, const Move& move, bool fresh) override {
+    if (fresh) locate(row);
+    for (std::size_t i = 0; i < row.n; ++i) {
+      double energy = 0.0;
+      for (std::size_t c = 0; c < lanes(); ++c) {
+        const double g = gradient.at(row, i, c);
+        moves_[c] = -move.rate * g;
+        energy += g * g;
+      }
+      if (energy != 0.0) cells_.add(places(i), 0, lanes(), moves_.data(), energy);
+    }
+  }
+
+  void fade(double factor) override { cells_.scale(factor); }
+  void rescale(double power_of_two) override { cells_.scale(power_of_two); }
+
+ private:
+  Place* places(std::size_t i) { return places_.data() + i * cells_.places().rows(); }
+
+  void locate(const Row& row) {
+    places_.resize(row.n * cells_.places().rows());
+    for (std::size_t i = 0; i < row.n; ++i) {
+      cells_.places().locate(row.keys[i], places(i));
+      cells_.ask(places(i));
+    }
+  }
+
+  Cells cells_;
+  std::vector<TopK> tables_;
+  Buffer<Place> places_;
+  std::vector<double> sums_;
+  std::vector<double> moves_;
+};
+
+}  // namespace thresher::online

@@ -1,0 +1,57 @@
+// Where the cells are of those features of a row that no table keeps.
+#pragma once
+
+#include <span>
+#include <type_traits>
+
+#include "base/memory/buffer.hpp"
+#include "online/sketches/update_cells.hpp"
+#include "online/sketches/null_sketch.hpp"
+#include "online/sketches/sketch_hash.hpp"
+#include "online/stores/row_split.hpp"
+
+namespace thresher::online {
+
+class OtherPlaces {
+ public:
+  /// Call with the number of a sketch's rows where that is a usual one, so that loops over them unroll; else with 0.
+  template <class Call>
+  static void by_rows(const Places& places, Call&& call) {
+    switch (places.rows()) {
+      case 1: call(std::integral_constant<std::uint32_t, 1>{}); break;
+      case 3: call(std::integral_constant<std::uint32_t, 3>{}); break;
+      default: call(std::integral_constant<std::uint32_t, 0>{});
+    }
+  }
+
+  /// Of all others of a row, whose cells are on their way here afterwards. `one` says that cells have one lane.
+  template <bool one, class Cells>
+  void find(const RowSplit& split, const Row& row, const Cells& cells) {
+    const std::span<const std::uint32_t> others = split.others();
+    const Places& places = cells.places();
+    stride_ = others.size() + absorbed - 1;
+    at_.resize(stride_ * places.rows());
+    if constexpr (std::is_same_v<Cells, Nothing<Cells::adaptive>>) {
+      return;  // there are none
+    } else if (places.identity()) [[unlikely]] {
+      for (std::size_t j = 0; j < others.size(); ++j) places.locate(row.keys[others[j]], &at_[j]);
+      places.fill(others.size(), stride_, at_.data());
+    } else {
+      by_rows(places, [&](auto rows) {
+        places.template locate<rows>(split.other_hashes(), others.size(), stride_, cells.memory(),
+                                     one ? Cells::one_lane_bytes : cells.cell_bytes(), at_.data());
+      });
+    }
+  }
+
+  /// In the first row of cells all others one after the other, and a few of nobody; then in the next.
+  [[nodiscard]] const Place* data() const { return at_.data(); }
+  [[nodiscard]] std::size_t stride() const { return stride_; }
+  [[nodiscard]] const Place& at(std::size_t row, std::size_t j) const { return at_[row * stride_ + j]; }
+
+ private:
+  std::size_t stride_ = 0;
+  Buffer<Place> at_;
+};
+
+}  // namespace thresher::online

@@ -1,0 +1,196 @@
+#include "solvers/block_solver.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "solvers/block_prox.hpp"
+
+namespace thresher::working_set {
+
+namespace {
+
+double norm(const double* w, std::size_t n) {
+  double square = 0.0;
+  for (std::size_t i = 0; i < n; ++i) square += w[i] * w[i];
+  return std::sqrt(square);
+}
+
+constexpr double shorter = 1.6;  // a step that was too long is divided by this
+constexpr double longer = 0.85;  // and every step first tries to be longer than the last one
+
+}  // namespace
+
+void BlockSolver::products(const std::vector<double>& w, std::vector<double>& out, Team& team) {
+  design_.by_block(w.data(), out.data(), team);
+}
+
+void BlockSolver::add_up(const std::vector<double>& products, std::vector<double>& margins, Team& team) const {
+  const std::size_t rows = loss_.rows();
+  const auto body = [&](std::size_t p) {
+    const std::size_t begin = p * panel;
+    const std::size_t end = std::min(begin + panel, rows);
+    std::fill(margins.begin() + static_cast<std::ptrdiff_t>(begin), margins.begin() + static_cast<std::ptrdiff_t>(end), 0.0);
+    for (std::size_t h = 0; h < design_.blocks(); ++h) {
+      const double* mine = products.data() + h * rows;
+      for (std::size_t i = begin; i < end; ++i) margins[i] += mine[i];
+    }
+  };
+  team.run(panels(rows), body, worth_sharing(rows * design_.blocks()));
+}
+
+double BlockSolver::penalty(const std::vector<double>& w) const {
+  double sum = 0.0;
+  for (std::size_t h = 0; h < design_.blocks(); ++h) sum += norm(w.data() + design_.begin(h), design_.end(h) - design_.begin(h));
+  return 0.5 * sum * sum;
+}
+
+/// The curvature of the loss along the gradient: no step length (its reciprocal) that the line search accepts is
+/// much longer.
+double BlockSolver::longest_step(const std::vector<double>& gradient, Team& team) {
+  add_up(at_gradient_, trial_, team);
+  double along = 0.0;
+  for (std::size_t i = 0; i < trial_.size(); ++i) along += loss_.curvature(i) * trial_[i] * trial_[i];
+  const double length = norm(gradient.data(), gradient.size());
+  return length > 0.0 && along > 0.0 ? along / (length * length) : 1.0;
+}
+
+void BlockSolver::restore(std::vector<double> weights, double shift, double tau, Team& team) {
+  weights_ = std::move(weights);
+  weights_.resize(design_.columns(), 0.0);
+  shift_ = shift;
+  tau_ = tau;
+  at_weights_.resize(design_.blocks() * loss_.rows());
+  products(weights_, at_weights_, team);
+  add_up(at_weights_, margins_, team);
+  (void)loss_.slopes(margins_.data(), shift_, slopes_.data(), team);
+}
+
+Solved BlockSolver::solve(double tolerance, int most, Team& team) {
+  const std::size_t rows = loss_.rows();
+  const std::size_t blocks = design_.blocks();
+  weights_.resize(design_.columns(), 0.0);
+  at_weights_.resize(blocks * rows);
+  at_point_.resize(blocks * rows);
+  at_gradient_.resize(blocks * rows);
+
+  products(weights_, at_weights_, team);
+  add_up(at_weights_, margins_, team);
+  double objective = penalty(weights_) + loss_.at_best_shift(margins_.data(), shift_, team);
+  std::vector<double> point = weights_;
+  at_point_ = at_weights_;
+  std::vector<double> gradient(weights_.size());
+  std::vector<double> moved(weights_.size());
+  std::vector<double> norms(blocks);
+  std::vector<double> factors(blocks);
+  double momentum = 1.0;
+  bool plain = true;  // the point is the weights themselves
+  Solved solved;
+
+  while (solved.steps < most && !weights_.empty()) {
+    add_up(at_point_, trial_, team);
+    double shift = shift_;
+    const double at_point = loss_.at_best_shift(trial_.data(), shift, team);
+    (void)loss_.slopes(trial_.data(), shift, slopes_.data(), team);
+    design_.transposed(slopes_.data(), gradient.data(), team);
+    products(gradient, at_gradient_, team);
+    if (tau_ <= 0.0) tau_ = longest_step(gradient, team);
+    else tau_ *= longer;
+
+    double value = 0.0;
+    double moved_penalty = 0.0;
+    for (int tries = 0;; ++tries) {
+      for (std::size_t h = 0; h < blocks; ++h) {
+        for (std::size_t j = design_.begin(h); j < design_.end(h); ++j) moved[j] = point[j] - gradient[j] / tau_;
+        norms[h] = norm(moved.data() + design_.begin(h), design_.end(h) - design_.begin(h));
+        factors[h] = norms[h];
+      }
+      shrink_norms(factors, tau_);
+      double sum = 0.0;
+      double linear = 0.0;
+      double square = 0.0;
+      for (std::size_t h = 0; h < blocks; ++h) {
+        sum += factors[h];
+        factors[h] = norms[h] > 0.0 ? factors[h] / norms[h] : 0.0;
+        for (std::size_t j = design_.begin(h); j < design_.end(h); ++j) {
+          moved[j] *= factors[h];
+          const double step = moved[j] - point[j];
+          linear += gradient[j] * step;
+          square += step * step;
+        }
+      }
+      moved_penalty = 0.5 * sum * sum;
+      const auto try_out = [&](std::size_t p) {
+        const std::size_t begin = p * panel;
+        const std::size_t end = std::min(begin + panel, rows);
+        for (std::size_t i = begin; i < end; ++i) trial_[i] = 0.0;
+        for (std::size_t h = 0; h < blocks; ++h) {
+          if (factors[h] == 0.0) continue;
+          const double* at = at_point_.data() + h * rows;
+          const double* along = at_gradient_.data() + h * rows;
+          for (std::size_t i = begin; i < end; ++i) trial_[i] += factors[h] * (at[i] - along[i] / tau_);
+        }
+      };
+      team.run(panels(rows), try_out, worth_sharing(rows * blocks));
+      value = loss_.at_best_shift(trial_.data(), shift, team);
+      const double model = at_point + linear + 0.5 * tau_ * square;
+      if (value <= model + 1e-13 * std::fabs(at_point) || tries == 100) break;
+      tau_ *= shorter;
+    }
+
+    ++solved.steps;
+    const double now = moved_penalty + value;
+    if (!(now < objective)) {
+      if (plain) break;  // not even a plain gradient step goes down: this is the bottom, as far as numbers tell
+      point = weights_;
+      at_point_ = at_weights_;
+      momentum = 1.0;
+      plain = true;
+      continue;
+    }
+    const double gained = objective - now;
+    objective = now;
+    shift_ = shift;
+    margins_.swap(trial_);
+    const double next_momentum = 0.5 * (1.0 + std::sqrt(1.0 + 4.0 * momentum * momentum));
+    const double ahead = (momentum - 1.0) / next_momentum;
+    momentum = next_momentum;
+    plain = ahead == 0.0;
+    for (std::size_t j = 0; j < weights_.size(); ++j) {
+      point[j] = moved[j] + ahead * (moved[j] - weights_[j]);
+      weights_[j] = moved[j];
+    }
+    // The products follow without a look at the columns.
+    const auto move_on = [&](std::size_t p) {
+      const std::size_t begin = p * panel;
+      const std::size_t end = std::min(begin + panel, rows);
+      for (std::size_t h = 0; h < blocks; ++h) {
+        double* at = at_point_.data() + h * rows;
+        double* mine = at_weights_.data() + h * rows;
+        const double* along = at_gradient_.data() + h * rows;
+        for (std::size_t i = begin; i < end; ++i) {
+          const double fresh = factors[h] * (at[i] - along[i] / tau_);
+          at[i] = fresh + ahead * (fresh - mine[i]);
+          mine[i] = fresh;
+        }
+      }
+    };
+    team.run(panels(rows), move_on, worth_sharing(rows * blocks));
+    if (gained <= tolerance * objective) break;
+  }
+
+  // From the columns once more: what is handed on holds no rounding of many steps.
+  products(weights_, at_weights_, team);
+  add_up(at_weights_, margins_, team);
+  const double value = loss_.at_best_shift(margins_.data(), shift_, team);
+  solved.objective = penalty(weights_) + value;
+  solved.dual = value - loss_.slopes(margins_.data(), shift_, slopes_.data(), team);
+  design_.transposed(slopes_.data(), gradient.data(), team);
+  double largest = 0.0;
+  for (std::size_t h = 0; h < blocks; ++h)
+    largest = std::max(largest, norm(gradient.data() + design_.begin(h), design_.end(h) - design_.begin(h)));
+  solved.bound = solved.dual - 0.5 * largest * largest;
+  solved.shift = shift_;
+  return solved;
+}
+
+}  // namespace thresher::working_set

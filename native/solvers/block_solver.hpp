@@ -1,0 +1,69 @@
+// min ½ (Σ_h ‖w_h‖)² + P(w, b): the inner problem of the Feature Generating Machine, by accelerated proximal
+// gradient (Algorithm 4) with line searches on cached products.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "base/threads/thread_pool.hpp"
+#include "columns/design.hpp"
+#include "solvers/row_loss.hpp"
+
+namespace thresher::working_set {
+
+/// What one solve came to.
+struct Solved {
+  double objective = 0.0;
+  double dual = 0.0;   // P at its slopes' dual, without the norms: the lower bound is dual - ½ max ‖c_h‖²
+  double bound = 0.0;  // the lower bound of the objective on these blocks
+  double shift = 0.0;
+  int steps = 0;
+};
+
+/// The shift is a block of its own, always at its best for the weights. Products of every block with its weights and
+/// with its gradient are kept, so trying another step length costs blocks x rows and no look at the columns.
+class BlockSolver {
+ public:
+  BlockSolver(RowLoss loss, Design design) : loss_(std::move(loss)), design_(std::move(design)) {
+    slopes_.resize(loss_.rows());
+    margins_.resize(loss_.rows());
+    trial_.resize(loss_.rows());
+  }
+
+  [[nodiscard]] Design& design() { return design_; }
+  /// After `solve` the answer, one weight a column; the next `solve` starts from it.
+  [[nodiscard]] const std::vector<double>& weights() const { return weights_; }
+  [[nodiscard]] double shift() const { return shift_; }
+  /// After `solve`: the slope of the loss in each row's margin.
+  [[nodiscard]] const std::vector<double>& slopes() const { return slopes_; }
+  [[nodiscard]] const std::vector<double>& margins() const { return margins_; }
+  /// The step length it ended with, to start from next time; 0: to be found.
+  [[nodiscard]] double tau() const { return tau_; }
+
+  /// Stand where another solver stood after its `solve`, to the bit: its weights, shift and step length.
+  void restore(std::vector<double> weights, double shift, double tau, Team& team);
+
+  /// Until a step lowers the objective by no more than `tolerance` of it (40), `most` steps at the longest.
+  Solved solve(double tolerance, int most, Team& team);
+
+ private:
+  void products(const std::vector<double>& w, std::vector<double>& out, Team& team);
+  void add_up(const std::vector<double>& products, std::vector<double>& margins, Team& team) const;
+  [[nodiscard]] double penalty(const std::vector<double>& w) const;
+  [[nodiscard]] double longest_step(const std::vector<double>& gradient, Team& team);
+
+  RowLoss loss_;
+  Design design_;
+  std::vector<double> weights_;
+  double shift_ = 0.0;
+  double tau_ = 0.0;
+  std::vector<double> slopes_;
+  std::vector<double> margins_;
+  std::vector<double> trial_;
+  // Products of each block: with the weights, with the point of the last gradient, with that gradient.
+  std::vector<double> at_weights_;
+  std::vector<double> at_point_;
+  std::vector<double> at_gradient_;
+};
+
+}  // namespace thresher::working_set

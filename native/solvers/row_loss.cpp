@@ -1,0 +1,182 @@
+#include "solvers/row_loss.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "columns/design.hpp"
+
+namespace thresher::working_set {
+
+template <LossKind kind, bool valued>
+RowLoss::Sums RowLoss::of_row_as(double m, double y) const {
+  if constexpr (kind == LossKind::logistic) {
+    // One exponential gives the value, the slope and the curvature.
+    const double z = y * m;
+    const double e = std::exp(-std::fabs(z));
+    const double large = 1.0 / (1.0 + e);
+    const double p = z > 0.0 ? e * large : large;  // 1 / (1 + exp(z))
+    return {valued ? std::max(-z, 0.0) + std::log1p(e) : 0.0, -y * p, e * large * large, p};
+  } else if constexpr (kind == LossKind::squared_hinge) {
+    const double gap = std::max(0.0, 1.0 - y * m);
+    return {0.5 * gap * gap, -y * gap, gap > 0.0 ? 1.0 : 0.0, gap};
+  } else if constexpr (kind == LossKind::squared) {
+    const double r = m - y;
+    return {0.5 * r * r, r, 1.0, std::fabs(r)};
+  } else {
+    const double slope = loss_.derivative(m, y);
+    const bool near = std::fabs(m - y) <= loss_.delta;
+    const double curvature = near == (loss_.kind == LossKind::huber) ? 1.0 : 0.0;  // of Huber's, or of the other's
+    return {loss_.value(m, y), slope, curvature, std::fabs(slope)};
+  }
+}
+
+/// Asked once rather than for every row, so that a loop over rows is one over numbers.
+template <class Use>
+auto RowLoss::by_kind(bool valued, Use&& use) const {
+  switch (loss_.kind) {
+    case LossKind::logistic:
+      if (valued) return use([this](double m, double y) { return of_row_as<LossKind::logistic, true>(m, y); });
+      return use([this](double m, double y) { return of_row_as<LossKind::logistic, false>(m, y); });
+    case LossKind::squared_hinge:
+      return use([this](double m, double y) { return of_row_as<LossKind::squared_hinge, true>(m, y); });
+    case LossKind::squared: return use([this](double m, double y) { return of_row_as<LossKind::squared, true>(m, y); });
+    default: return use([this](double m, double y) { return of_row_as<LossKind::huber, true>(m, y); });
+  }
+}
+
+RowLoss::Sums RowLoss::sums(const double* margins, double shift, bool valued, double* slopes, Team& team) const {
+  constexpr std::size_t width = 4;  // sums side by side, so that additions need not wait for each other
+  std::vector<Sums> parts(panels(rows()));
+  by_kind(valued, [&](const auto& of) {
+    team.run(
+        parts.size(),
+        [&](std::size_t p) {
+          double value[width] = {}, slope[width] = {}, curvature[width] = {}, size[width] = {};
+          const std::size_t begin = p * panel;
+          const std::size_t n = std::min(panel, rows() - begin);
+          const double* m = margins + begin;
+          const double* y = y_.data() + begin;
+          const double* c = weights_.data() + begin;
+          double unused[width];
+          const auto add = [&](std::size_t i, std::size_t k, double* to) {
+            const Sums one = of(m[i] + shift, y[i]);
+            value[k] += c[i] * one.value;
+            to[k] = c[i] * one.slope;
+            slope[k] += to[k];
+            curvature[k] += c[i] * one.curvature;
+            size[k] += c[i] * one.size;
+          };
+          for (std::size_t i = 0; i < n; i += width) {
+            double* to = slopes == nullptr ? unused : slopes + begin + i;
+            if (i + width <= n)
+              for (std::size_t k = 0; k < width; ++k) add(i + k, k, to);
+            else
+              for (std::size_t k = 0; i + k < n; ++k) add(i + k, k, to);
+          }
+          for (std::size_t k = 0; k < width; ++k) parts[p] += {value[k], slope[k], curvature[k], size[k]};
+        },
+        worth_sharing(rows()));
+    return 0;
+  });
+  Sums all;
+  for (const Sums& part : parts) all += part;
+  return all;
+}
+
+RowLoss::Point RowLoss::at(const double* margins, double shift, double* slopes, Team& team) const {
+  const Sums found = sums(margins, shift, true, slopes, team);
+  return {found.value, found.curvature};
+}
+
+double RowLoss::at_best_shift(const double* margins, double& shift, Team& team) const {
+  return settle(margins, shift, nullptr, team).value;
+}
+
+RowLoss::Point RowLoss::settle(const double* margins, double& shift, double* slopes, Team& team) const {
+  if (!shift_) return at(margins, shift, slopes, team);
+  const bool dear = loss_.kind == LossKind::logistic;  // values: only the last one is asked for
+  Sums now = sums(margins, shift, !dear, slopes, team);
+  // Newton's steps between bounds: the slope never falls with the shift.
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  double best = shift;
+  Sums there = now;
+  double reach = 1.0;
+  for (int step = 0; step < 100 && std::fabs(now.slope) > 1e-14 * now.size; ++step) {
+    if (now.slope > 0.0) high = shift;
+    else low = shift;
+    double next = now.curvature > 0.0 ? shift - now.slope / now.curvature : shift - std::copysign(reach *= 2.0, now.slope);
+    if (!(next > low && next < high)) {
+      if (!std::isfinite(low) || !std::isfinite(high)) next = shift - std::copysign(reach *= 2.0, now.slope);
+      else next = 0.5 * (low + high);
+    }
+    if (next == shift || next == low || next == high) break;
+    shift = next;
+    now = sums(margins, shift, !dear, slopes, team);
+    if (std::fabs(now.slope) < std::fabs(there.slope)) {
+      there = now;
+      best = shift;
+    }
+  }
+  if (dear || (slopes != nullptr && shift != best)) return at(margins, shift = best, slopes, team);
+  shift = best;
+  return {there.value, there.curvature};
+}
+
+void RowLoss::curvatures(const double* margins, double shift, double* out, Team& team) const {
+  by_kind(false, [&](const auto& of) {
+    team.run(panels(rows()), [&](std::size_t p) {
+      const std::size_t end = std::min((p + 1) * panel, rows());
+      for (std::size_t i = p * panel; i < end; ++i) out[i] = weights_[i] * of(margins[i] + shift, y_[i]).curvature;
+    });
+    return 0;
+  });
+}
+
+double RowLoss::conjugate_of_row(double slope, double y, double c) const {
+  if (c == 0.0) return 0.0;
+  switch (loss_.kind) {
+    case LossKind::squared: return slope * (0.5 * slope / c + y);
+    case LossKind::squared_hinge: return slope * (0.5 * slope / c + y);  // y is -1 or +1
+    case LossKind::logistic: {
+      const double p = std::clamp(-y * slope / c, 0.0, 1.0);
+      const auto term = [](double q) { return q > 0.0 ? q * std::log(q) : 0.0; };
+      return c * (term(p) + term(1.0 - p));
+    }
+    default: return std::numeric_limits<double>::infinity();
+  }
+}
+
+double RowLoss::conjugate(const double* slopes, double factor, Team& team) const {
+  std::vector<double> parts(panels(rows()));
+  team.run(parts.size(), [&](std::size_t p) {
+    double sum = 0.0;
+    const std::size_t end = std::min((p + 1) * panel, rows());
+    for (std::size_t i = p * panel; i < end; ++i) sum += conjugate_of_row(factor * slopes[i], y_[i], weights_[i]);
+    parts[p] = sum;
+  });
+  double all = 0.0;
+  for (const double part : parts) all += part;
+  return all;
+}
+
+double RowLoss::slopes(const double* margins, double shift, double* out, Team& team) const {
+  std::vector<double> parts(panels(rows()));
+  const auto body = [&](std::size_t p) {
+    double sum = 0.0;
+    const std::size_t end = std::min((p + 1) * panel, rows());
+    for (std::size_t i = p * panel; i < end; ++i) {
+      const double m = margins[i] + shift;
+      out[i] = weights_[i] * loss_.derivative(m, y_[i]);
+      sum += out[i] * m;
+    }
+    parts[p] = sum;
+  };
+  team.run(parts.size(), body, worth_sharing(rows()));
+  double all = 0.0;
+  for (const double part : parts) all += part;
+  return all;
+}
+
+}  // namespace thresher::working_set

@@ -1,0 +1,91 @@
+// The loop every line format shares: one row a line, bad lines undone and counted or the end.
+#pragma once
+
+#include <cstring>
+
+#include "sources/rows/parsed_rows.hpp"
+
+namespace thresher::sources {
+
+/// What a format answers for a line.
+enum class Line { row, nothing, bad };
+
+/// Where a line went wrong; filled in by the format.
+struct Trouble {
+  const char* at = nullptr;
+  const char* what = nullptr;
+
+  Line operator()(const char* where, const char* message) {
+    at = where;
+    what = message;
+    return Line::bad;
+  }
+};
+
+inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+inline const char* skip_blanks(const char* p) {
+  while (is_blank(*p)) ++p;
+  return p;
+}
+
+/// Whether a line ends here: at its newline, or at the carriage return before it.
+inline bool at_line_end(const char* p) { return *p == '\n' || (*p == '\r' && p[1] == '\n'); }
+
+/// What a row carries besides its features; the loop keeps a column of it once one differs from the usual.
+struct RowExtras {
+  float weight = 1.0F;
+  std::int64_t qid = -1;
+};
+
+/// Append to a column that stays empty while every row has the usual value.
+template <class T>
+void push_unusual(Buffer<T>& column, T value, T usual, std::size_t rows_before) {
+  if (column.size() == 0) {
+    if (value == usual) return;
+    column.assign(rows_before, usual);
+  }
+  column.push(value);
+}
+
+/// Parse whole lines of `text` (which ends in a newline and has `padding` readable bytes behind it).
+/// `format.line(p, extras, trouble)` appends one row to `out` and leaves p anywhere in its line.
+template <class Format>
+void parse_lines(const char* text, std::size_t size, const ParseOptions& options, Format& format, Parsed& out) {
+  const char* p = text;
+  const char* const end = text + size;
+  out.keys.reserve(size / 12 + 16);
+  out.values.reserve(size / 12 + 16);
+  out.indptr.push(0);
+  if (options.multilabel) out.y_indptr.push(0);
+  while (p < end && out.indptr.size() <= options.most_rows && out.keys.size() < options.most_features) {
+    const std::size_t rows = out.indptr.size() - 1;
+    const std::size_t features = out.keys.size();
+    const std::size_t labels = out.y.size();
+    RowExtras extras;
+    Trouble trouble;
+    const Line answer = format.line(p, extras, trouble);
+    if (answer == Line::row) {
+      out.indptr.push(static_cast<std::int64_t>(out.keys.size()));
+      out.line.push(static_cast<std::int64_t>(out.lines));
+      if (options.multilabel) out.y_indptr.push(static_cast<std::int64_t>(out.y.size()));
+      push_unusual(out.weight, extras.weight, 1.0F, rows);
+      push_unusual(out.qid, extras.qid, std::int64_t{-1}, rows);
+    } else if (answer == Line::bad) {
+      out.keys.resize(features);
+      out.values.resize(features);
+      if (out.names.size() > features) out.names.resize(features);  // a format without names has none to cut
+      out.y.resize(labels);
+      if (out.faults.size() < Parsed::most_faults)
+        out.faults.push_back({static_cast<std::size_t>(trouble.at - text), out.lines, trouble.what});
+      if (!options.skip_bad_lines) return;
+      ++out.skipped;
+      p = trouble.at;
+    }
+    p = static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p))) + 1;
+    ++out.lines;
+    out.consumed = static_cast<std::size_t>(p - text);
+  }
+}
+
+}  // namespace thresher::sources

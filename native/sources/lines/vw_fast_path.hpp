@@ -1,0 +1,77 @@
+// The ordinary features of VW text, quickly; what is not ordinary is left to the careful parser.
+#pragma once
+
+#include <cmath>
+
+#include "base/hash.hpp"
+#include "base/text/number.hpp"
+#include "base/rows.hpp"
+#include "base/text/short_number.hpp"
+#include "sources/rows/row_appender.hpp"
+#include "sources/lines/delimiters.hpp"
+#include "sources/lines/line_loop.hpp"
+#include "sources/lines/vw_namespaces.hpp"
+
+namespace thresher::sources {
+
+using VwDelimiters = Delimiters<'|'>;
+
+/// What the numbers of ordinary features look like. Plain decimals of up to 16 bytes are read without a call,
+/// which leaves the loop its registers.
+enum class Numbers { plain, any };
+
+namespace detail {
+
+/// The value between a colon and the delimiter at `end`, scaled and narrowed; false where that cannot be.
+template <Numbers numbers>
+bool parse_value(const char* p, const char* end, double scale, float& out) {
+  double number;
+  if constexpr (numbers == Numbers::plain) {
+    if (!parse_short_double(p, end, number) && !parse_longer_double(p, end, number)) return false;
+  } else {
+    if (parse_double(p, number) != end) return false;
+  }
+  out = static_cast<float>(number * scale);
+  return numbers == Numbers::plain || std::isfinite(out);
+}
+
+}  // namespace detail
+
+/// Append the features behind the blank at `p`, as far as each is a name, perhaps a colon and a number, and a
+/// blank or the end of the namespace. Returns that end ('|' or the end of the line), or the blank before
+/// something else. `delimiters` go on behind p; at an end they are left to go on behind that.
+template <bool named, Numbers numbers>
+const char* append_ordinary_vw(const char* p, VwDelimiters& delimiters, const char* text, Namespace space,
+                               double scale, Parsed& out) {
+  // Plain numbers are under 1e15: with such a scale none leaves single precision, and none is looked at for it.
+  if (!std::isfinite(static_cast<float>(scale * 1e15))) return p;
+  const auto one = static_cast<float>(scale);
+  Appender<named> append(out);
+  VwDelimiters ends = delimiters;
+  while (is_blank(*p)) {
+    append.make_room();
+    const char* const name = p + 1;
+    const char* const name_end = ends.next();
+    const char* end = name_end;
+    float value = one;
+    if (*end == ':') {
+      end = ends.next();
+      if (!detail::parse_value<numbers>(name_end + 1, end, scale, value)) return p;
+    }
+    if (*end != ' ') [[unlikely]] {
+      if (*end != '\t' && *end != '|' && !at_line_end(end)) return p;
+    }
+    const auto length = static_cast<std::size_t>(name_end - name);
+    if (length == 0) [[unlikely]] {
+      if (*name_end == ':') return p;
+    } else {
+      append.unchecked(hash_bytes<true>(name, length, space.seed), value,
+                       PackedName::pack(static_cast<std::uint64_t>(name - text), length, space.prefix));
+    }
+    p = end;
+  }
+  delimiters = ends;
+  return p;
+}
+
+}  // namespace thresher::sources

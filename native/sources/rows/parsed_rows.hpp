@@ -1,0 +1,73 @@
+// What a text parser hands over: some whole lines as rows, how far it came, and what was wrong.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/memory/buffer.hpp"
+#include "base/containers/key_index.hpp"
+
+namespace thresher::sources {
+
+struct ParseOptions {
+  std::size_t most_rows = 0;
+  bool skip_bad_lines = false;   // count them and go on, instead of stopping at the first
+  bool labels_optional = false;  // a row without a label gets NaN instead of a fault
+  bool multilabel = false;       // "1,3,7 ..." (LIBSVM)
+  bool want_names = false;
+  const KeyIndex* only = nullptr;  // keep just these keys
+  std::size_t most_features = static_cast<std::size_t>(-1);  // end the batch with the row that reaches this
+};
+
+/// Something wrong in the text: where (bytes from the start of the block, whole lines before it) and what.
+struct Fault {
+  std::size_t at;
+  std::size_t line;
+  const char* what;
+};
+
+struct Parsed {
+  Buffer<std::int64_t> indptr;
+  Buffer<std::uint64_t> keys;
+  Buffer<float> values;
+  Buffer<double> y;
+  Buffer<std::int64_t> line;  // of each row, from the start of the block
+  Buffer<std::int64_t> y_indptr;  // multilabel only
+  Buffer<float> weight;           // empty while all are one
+  Buffer<std::int64_t> qid;       // empty while there are none
+  Buffer<std::uint64_t> names;    // PackedName words, where asked for
+  std::vector<std::string> prefixes{std::string()};
+
+  std::size_t consumed = 0;  // bytes
+  std::size_t lines = 0;
+  std::size_t skipped = 0;
+  std::vector<Fault> faults;  // the first few
+
+  static constexpr std::size_t most_faults = 8;
+
+  /// Whether the values need not be handed over. (Asked once at the end: it costs less than keeping count.)
+  [[nodiscard]] bool all_ones() const {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (values[i] != 1.0F) return false;
+    return true;
+  }
+
+  /// Of the features from number `first` on, keep those with a key of `only`.
+  void keep_only(const KeyIndex& only, std::size_t first) {
+    const bool named = names.size() != 0;
+    std::size_t kept = first;
+    for (std::size_t i = first; i < keys.size(); ++i) {
+      if (only.find(keys[i]) == KeyIndex::none) continue;
+      keys[kept] = keys[i];
+      values[kept] = values[i];
+      if (named) names[kept] = names[i];
+      ++kept;
+    }
+    keys.resize(kept);
+    values.resize(kept);
+    if (named) names.resize(kept);
+  }
+};
+
+}  // namespace thresher::sources

@@ -1,0 +1,149 @@
+// k-mers: every stretch of k letters of a sequence as a key of 64 bits that it can be read back from.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "base/memory/buffer.hpp"
+#include "base/containers/key_index.hpp"
+#include "sources/sequences/alphabet.hpp"
+#include "sources/rows/merge_repeats.hpp"
+
+namespace thresher::sources {
+
+/// How sequences become features.
+///
+/// The key of a k-mer is its letters, the first one highest, two bits each or four. Where there are several
+/// lengths, a one stands above the letters, so that AA and AAA differ. Where positions count, the position of the
+/// first letter (from 0) stands above all that.
+struct KmerForm {
+  std::vector<unsigned> lengths;
+  bool canonical = false;   // a k-mer and its reverse complement are one: the smaller key
+  bool wildcards = false;   // 16 letters
+  bool positional = false;
+  Counts counts = Counts::binary;
+  bool unit = false;  // rows of length one
+
+  [[nodiscard]] unsigned bits() const { return wildcards ? 4 : 2; }
+  [[nodiscard]] bool tagged() const { return lengths.size() > 1; }
+  [[nodiscard]] std::uint64_t tag(unsigned k) const { return tagged() ? std::uint64_t{1} << (bits() * k) : 0; }
+  /// Bits below the position.
+  [[nodiscard]] unsigned letter_bits() const { return bits() * longest() + (tagged() ? 1 : 0); }
+  /// How many positions there is room for.
+  [[nodiscard]] std::uint64_t positions() const {
+    const unsigned below = letter_bits();
+    return below == 64 ? 0 : below == 0 ? std::numeric_limits<std::uint64_t>::max() : ~std::uint64_t{0} >> below;
+  }
+  [[nodiscard]] unsigned longest() const;
+  [[nodiscard]] unsigned shortest() const;
+  /// Throws std::invalid_argument unless keys of this form have room in 64 bits.
+  void check() const;
+};
+
+/// Goes over the letters of a sequence, piece by piece, and finds all k-mers of one length.
+class KmerRoller {
+ public:
+  KmerRoller(unsigned k, bool with_wildcards)
+      : k_(k), mask_(~std::uint64_t{0} >> (64 - alphabet_of(with_wildcards).bits * k)) {
+    const Alphabet& alphabet = alphabet_of(with_wildcards);
+    for (unsigned i = 0; i < 1U << alphabet.bits; ++i)
+      top_[i] = std::uint64_t{alphabet.complement[i]} << (alphabet.bits * (k - 1));
+  }
+
+  [[nodiscard]] unsigned k() const { return k_; }
+
+  /// A sequence starts.
+  void restart() {
+    in_a_row_ = 0;
+    seen_ = 0;
+  }
+
+  /// `emit(forward, backward, position)` for each k-mer that ends in these letters and holds no `other_letter`;
+  /// `backward` is its reverse complement, made only if `both`.
+  template <unsigned bits, bool both, class Emit>
+  void roll(const std::uint8_t* numbers, std::size_t n, bool others, Emit&& emit) {
+    std::uint64_t forward = forward_;
+    std::uint64_t backward = backward_;
+    const auto push = [&](std::uint8_t number) {
+      forward = (forward << bits | number) & mask_;
+      if constexpr (both) backward = backward >> bits | top_[number];
+    };
+    for (std::size_t i = 0; i < n;) {
+      for (; i < n && in_a_row_ < k_ - 1; ++i) {
+        if (numbers[i] == other_letter) {
+          in_a_row_ = 0;
+        } else {
+          push(numbers[i]);
+          ++in_a_row_;
+        }
+      }
+      std::size_t stop = n;
+      if (others)
+        for (stop = i; stop < n && numbers[stop] != other_letter;) ++stop;
+      for (; i < stop; ++i) {
+        push(numbers[i]);
+        emit(forward, backward, seen_ + i + 1 - k_);
+      }
+      if (i < n) {  // another letter: k new ones are needed after it
+        in_a_row_ = 0;
+        ++i;
+      }
+    }
+    forward_ = forward;
+    backward_ = backward;
+    seen_ += n;
+  }
+
+  /// How many k-mers the letters so far would hold if all of them counted.
+  [[nodiscard]] std::uint64_t places() const { return seen_ < k_ ? 0 : seen_ - k_ + 1; }
+
+ private:
+  unsigned k_;
+  std::uint64_t mask_;
+  std::uint64_t top_[16] = {};
+  std::uint64_t forward_ = 0;
+  std::uint64_t backward_ = 0;
+  unsigned in_a_row_ = 0;  // letters that count just before this, up to k - 1
+  std::uint64_t seen_ = 0;
+};
+
+/// Rows of k-mers, one after the other; behind the last whole one may be some of the next.
+struct KmerRows {
+  Buffer<std::int64_t> indptr;
+  Buffer<std::uint64_t> keys;
+  Buffer<float> values;        // empty where all are one
+  std::uint64_t left_out = 0;  // k-mers that hold a letter other than those of the alphabet
+
+  KmerRows() { indptr.push(0); }
+  [[nodiscard]] std::size_t size() const { return indptr.size() - 1; }
+  /// Features of whole rows.
+  [[nodiscard]] std::size_t whole() const { return static_cast<std::size_t>(indptr[indptr.size() - 1]); }
+};
+
+/// Makes one row after the other out of the letters of sequences, at the end of the rows that are there.
+class KmerRowMaker {
+ public:
+  explicit KmerRowMaker(const KmerForm& form);
+
+  /// A row starts; one that was not ended is forgotten.
+  void begin(KmerRows& out);
+  void letters(const std::uint8_t* numbers, std::size_t n, bool others, KmerRows& out);
+  /// The row is whole; it keeps only the keys that are in `only`, if that is not null.
+  void end(const KeyIndex* only, KmerRows& out);
+
+ private:
+  template <unsigned bits, bool both, bool positional>
+  void roll(KmerRoller& roller, Buffer<std::uint64_t>& keys, const std::uint8_t* numbers, std::size_t n, bool others);
+  static void keep(const KeyIndex& only, KmerRows& out);
+
+  const KmerForm form_;
+  std::vector<KmerRoller> rollers_;
+  // The k-mers of all lengths but the first wait here, so that their order does not depend on the pieces.
+  std::vector<Buffer<std::uint64_t>> longer_;
+  RepeatMerger merger_;
+};
+
+}  // namespace thresher::sources

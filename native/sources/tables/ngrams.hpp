@@ -1,0 +1,84 @@
+// Texts to rows of word and character n-grams.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/memory/buffer.hpp"
+#include "base/containers/key_index.hpp"
+#include "sources/tables/arrow_cells.hpp"
+#include "sources/tables/unicode_classes.hpp"
+#include "sources/rows/merge_repeats.hpp"
+#include "sources/tables/row_labels.hpp"
+
+namespace thresher::sources {
+
+/// How texts become features. A range of 0 to 0 is none.
+struct NgramForm {
+  unsigned words_from = 1;
+  unsigned words_to = 1;
+  unsigned chars_from = 0;
+  unsigned chars_to = 0;
+  bool chars_in_words = false;  // character n-grams do not cross white space, which stands around every word
+  bool lower = true;
+  Counts counts = Counts::count;
+  bool unit = false;
+  std::uint64_t words_seed = 0;  // of hashes, and the number of the prefix of names
+  std::uint64_t words_prefix = 0;
+  std::uint64_t chars_seed = 0;
+  std::uint64_t chars_prefix = 0;
+  const KeyIndex* stop = nullptr;  // hashes of the words that are left out
+
+  /// Throws std::invalid_argument unless the ranges are some.
+  void check() const;
+};
+
+/// Makes rows out of texts. A word is two or more characters of \w in a row, as in the pattern \b\w\w+\b; words that
+/// somebody else has found can be given instead.
+///
+/// The words of a text are written one after the other with a blank between them, in lower case. There every n-gram
+/// is one stretch, which is hashed, and its name is where it stands. Equal n-grams of a row become one.
+class NgramMaker {
+ public:
+  NgramMaker(const NgramForm& form, const Characters& characters);
+
+  /// The features of a text at the end of `out`; false where it is not UTF-8. `words` (or nullptr) holds those of
+  /// this row in cells [begin, end). Names refer to `text`, which grows.
+  bool row(std::string_view document, const Cells* words, std::size_t begin, std::size_t end, const KeyIndex* only,
+           bool named, Parsed& out);
+
+  /// What names refer to.
+  [[nodiscard]] Buffer<char>& text() { return text_; }
+
+ private:
+  struct Stretch {
+    std::uint32_t start;
+    std::uint32_t end;
+  };
+
+  bool find_words(std::string_view document);
+  void given_words(const Cells& words, std::size_t begin, std::size_t end);
+  void end_word(std::size_t characters);
+  bool normalize(std::string_view document);
+  void word_ngrams(Parsed& out, bool named);
+  void char_ngrams(Parsed& out, bool named);
+  void chars_of_words(Parsed& out, bool named);
+  void emit(std::uint32_t start, std::uint32_t end, std::uint64_t seed, std::uint64_t prefix, Parsed& out, bool named);
+  /// Room for so many bytes more, and the padding that hashing may read.
+  void make_room(std::size_t bytes) { text_.reserve(text_.size() + bytes + padding); }
+
+  const NgramForm form_;
+  const Characters& characters_;
+  Buffer<char> text_;
+  std::size_t word_start_ = 0;
+  Buffer<Stretch> words_;
+  Buffer<std::uint32_t> starts_;  // of each character, and the end
+  RepeatMerger merger_;
+};
+
+/// The rows of `n` texts, or of texts with their words.
+void text_rows(const Cells& documents, const Cells* words, const RowLabels& labels, const ParseOptions& options,
+               NgramMaker& maker, Parsed& out);
+
+}  // namespace thresher::sources

@@ -1,0 +1,100 @@
+// The columns that Online Substitution keeps, and their weights: the whole state of the method.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "base/threads/thread_pool.hpp"
+#include "columns/column_block.hpp"
+#include "columns/scaling.hpp"
+#include "substitution/step_length.hpp"
+
+namespace thresher::working_set {
+
+/// One feature that came in, and the one that left for it (or none).
+struct Change {
+  static constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t entered;
+  std::uint64_t left;
+};
+
+/// What a feature that arrives has come to.
+struct Weakest {
+  std::size_t slot;  // of the kept one that is weakest; `size` is the newcomer
+  double norm;
+};
+
+/// The numbers of a column that are not zero.
+struct Nonzeros {
+  std::vector<std::uint32_t> rows;
+  std::vector<float> values;
+
+  [[nodiscard]] ArrivingColumn view() const { return {values.data(), rows.data(), rows.size()}; }
+};
+
+/// At most `room` columns of `rows` floats with `outputs` weights each, and their Gram matrix (of scaled columns).
+class KeptColumns {
+ public:
+  KeptColumns(std::size_t rows, std::size_t room, std::size_t outputs)
+      : rows_(rows), room_(room), outputs_(outputs), gram_(room * room) {
+    columns_.reserve(room * rows);
+  }
+
+  [[nodiscard]] std::size_t rows() const { return rows_; }
+  [[nodiscard]] std::size_t room() const { return room_; }
+  [[nodiscard]] std::size_t outputs() const { return outputs_; }
+  [[nodiscard]] std::size_t size() const { return ids_.size(); }
+  [[nodiscard]] bool full() const { return size() == room_; }
+  [[nodiscard]] bool has(std::uint64_t id) const;
+  [[nodiscard]] const float* column(std::size_t slot) const { return columns_.data() + slot * rows_; }
+  [[nodiscard]] std::vector<const float*> pointers() const;
+  [[nodiscard]] double* gram(std::size_t slot) { return gram_.data() + slot * room_; }
+  [[nodiscard]] const std::vector<double>& gram() const { return gram_; }
+
+  /// The next slot, its column still to be set.
+  std::size_t append();
+  void set(std::size_t slot, std::uint64_t id, Scaling scaling, const double* weights);
+  void set_column(std::size_t slot, const ArrivingColumn& column);
+  /// Products of the column in a slot with all others; its own with itself is one.
+  void set_gram(std::size_t slot, const double* products);
+  /// More slots.
+  void grow(std::size_t room);
+
+  /// Of all rows of weights and the newcomer's, the one of the smallest norm. The newcomer loses ties, and then the larger id.
+  [[nodiscard]] Weakest weakest(const std::vector<double>& weights, const double* newcomer) const;
+
+  /// out[slot * outputs + o] = scale · Σ_r slopes[o * rows + r] · x[r].
+  void dots(const double* slopes, double* out, Team& team) const;
+  /// out[o * rows + r] = Σ weights · scale · x, over the whole columns by slot, then over those of few numbers (means are
+  /// left to the constant).
+  void margins(const std::vector<double>& weights, double* out, Team& team) const;
+  /// out[slot] = Σ c·x·column over the rows, whatever form the column has; c is 1 where there are no weights.
+  void products(const ArrivingColumn& column, const double* weights, double* out, Team& team) const;
+  /// The same of scaled columns: the row of the Gram matrix that the column would have.
+  void gram_row(const ArrivingColumn& column, Scaling scaling, const double* weights, std::vector<double>& out,
+                Team& team) const;
+
+  std::vector<std::uint64_t> ids_;
+  std::vector<Scaling> scalings_;
+  std::vector<double> weights_;  // slot after slot
+
+ private:
+  [[nodiscard]] bool sparse(std::size_t slot) const { return !nonzeros_[slot].rows.empty(); }
+  /// Numbers that a look at all columns is one at.
+  [[nodiscard]] std::size_t numbers() const;
+
+  std::size_t rows_;
+  std::size_t room_;
+  std::size_t outputs_;
+  std::vector<float> columns_;
+  std::vector<Nonzeros> nonzeros_;  // of columns that are nearly all zeros; sums over them have the same bits
+  std::vector<double> gram_;  // rows are `room` apart
+};
+
+/// The same sums for columns that are not kept: out[j * outputs + o].
+void dots_of(const std::vector<ArrivingColumn>& columns, const std::vector<Scaling>& scalings, std::size_t rows,
+             const double* slopes, std::size_t outputs, double* out, Team& team);
+
+}  // namespace thresher::working_set

@@ -1,0 +1,56 @@
+// Online Substitution (Algorithm 1): features arrive one by one, and a newcomer takes the place of the weakest.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "substitution/kept_columns.hpp"
+#include "substitution/step_length.hpp"
+
+namespace thresher::working_set {
+
+/// What has happened so far.
+struct Counts {
+  std::uint64_t received = 0;  // features that were not kept already
+  std::uint64_t taken = 0;
+  std::uint64_t refused = 0;   // by the decrease check
+};
+
+/// The part that does not depend on how gradients and decreases are come by.
+class Substitution {
+ public:
+  Substitution(KeptColumns kept, StepLength step, std::vector<double> weights, bool centred)
+      : kept_(std::move(kept)), step_(step), weights_(std::move(weights)), centred_(centred) {}
+  virtual ~Substitution() = default;
+  Substitution(const Substitution&) = delete;
+  Substitution& operator=(const Substitution&) = delete;
+
+  /// Features in the order they stand in a block, one after the other. An interrupt leaves everything as it was after the
+  /// last feature that was dealt with: `done` of them.
+  virtual std::vector<Change> arrive(const ArrivingBlock& block, const std::uint64_t* ids, Team& team) = 0;
+  /// f at the weights that are there.
+  [[nodiscard]] virtual double objective(Team& team) = 0;
+  /// Numbers besides what is kept that going on needs, and the way back.
+  [[nodiscard]] virtual std::vector<double> more() const { return {}; }
+  virtual void restore(const std::vector<double>& more, Team& team) = 0;
+
+  /// Features of the last block that were dealt with.
+  [[nodiscard]] std::size_t done() const { return done_; }
+  [[nodiscard]] KeptColumns& kept() { return kept_; }
+  [[nodiscard]] StepLength& step() { return step_; }
+  [[nodiscard]] Counts& counts() { return counts_; }
+  [[nodiscard]] bool centred() const { return centred_; }
+  [[nodiscard]] const double* row_weights() const { return weights_.empty() ? nullptr : weights_.data(); }
+
+ protected:
+  KeptColumns kept_;
+  StepLength step_;
+  std::vector<double> weights_;  // of the rows, summing to one; empty: all alike
+  bool centred_;
+  Counts counts_;
+  std::size_t done_ = 0;
+};
+
+}  // namespace thresher::working_set
