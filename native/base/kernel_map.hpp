@@ -1,4 +1,4 @@
-// Coordinates of kernels' feature maps: functions of one number that are 0 at 0.
+// Coordinates of explicit kernel feature maps: functions of one variable that are 0 at 0.
 #pragma once
 
 #include <cmath>

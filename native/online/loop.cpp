@@ -9,7 +9,7 @@ namespace {
 
 constexpr double smallest_shrink = 0x1p-20;
 
-/// In four sums side by side, so that none waits for the one before.
+/// Four independent sums, so that none waits for the one before.
 double squared_length(const Row& row) {
   if (row.values == nullptr) return static_cast<double>(row.n);
   double sums[4] = {};
@@ -20,7 +20,7 @@ double squared_length(const Row& row) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-/// Ask the memory for a row that is still to come.
+/// Prefetch the arrays of a later row.
 void ask(const Row& row) {
   constexpr std::size_t line = 64;
   for (std::size_t i = 0; i < row.n; i += line / sizeof(std::uint64_t)) prefetch(row.keys + i);
@@ -58,7 +58,7 @@ void Loop::predict(const Row& row, double* margins) {
 std::size_t Loop::learn(const Rows& rows, const double* y, const float* weight, std::size_t begin, std::size_t end,
                         double* margins) {
   const std::size_t lanes = outputs.lanes;
-  store->stop();  // whatever was asked for when an error ended the last call
+  store->stop();  // an error may have ended the last call with prefetches pending
   for (std::size_t i = begin; i < end && i < begin + 2; ++i) store->ahead(rows[i]);
   for (std::size_t i = begin; i < end; ++i) {
     const Row row = rows[i];

@@ -12,13 +12,13 @@
 
 namespace thresher::online {
 
-/// What of the loop is not a part with a class of its own.
+/// Settings of the loop itself; its parts have their own.
 struct LoopSettings {
   bool with_intercept = true;
-  std::size_t minibatch = 1;  // rows whose gradients are averaged before weights move
-  std::size_t gather = 0;     // move earlier once this many features came together; 0 for never
-  double l2 = 0.0;            // every update first multiplies all weights by 1 - step * l2
-  double fade = 1.0;          // every update multiplies what is not kept by this
+  std::size_t minibatch = 1;  // rows whose gradients are averaged before an update
+  std::size_t gather = 0;     // update earlier once the mini-batch has this many features; 0: never
+  double l2 = 0.0;            // each update first multiplies all weights by 1 - step * l2
+  double fade = 1.0;          // each update multiplies the weights outside the tables by this
 };
 
 /// The intercept of every output: a feature with the value one, never truncated.
@@ -43,18 +43,18 @@ class Loop {
  public:
   Loop(std::unique_ptr<Store> store, Outputs outputs, Step step, LoopSettings settings);
 
-  /// Learn rows [begin, end); `margins` (rows x lanes) receives what was predicted for each row before it was
-  /// learned. `y` has outputs.targets() numbers a row. Returns `end`, or the first row whose prediction or
-  /// step is not finite, of which nothing is learned.
+  /// Learn rows [begin, end). `margins` (rows x lanes) receives the prediction for each row before it is learned; `y`
+  /// has outputs.targets() numbers per row. Returns `end`, or the first row whose prediction or step is not finite;
+  /// that row changes nothing.
   std::size_t learn(const Rows& rows, const double* y, const float* weight, std::size_t begin, std::size_t end,
                     double* margins);
 
-  /// The margins of a row as the model stands.
+  /// The margins of a row under the current model.
   void predict(const Row& row, double* margins);
-  /// Learn from a mini-batch that is not full yet: at the end of a pass.
+  /// Learn from an incomplete mini-batch, at the end of a pass.
   void flush();
 
-  /// What the store's weights are to be multiplied by.
+  /// The factor of the store's weights.
   [[nodiscard]] double unit() const { return shrink * step.unit(); }
 
   std::unique_ptr<Store> store;
@@ -63,12 +63,12 @@ class Loop {
   LoopSettings settings;
   Bias bias;
   Minibatch gathered;
-  std::vector<double> gathered_slopes;  // of the mini-batch, for the intercept
-  double shrink = 1.0;                  // what decay of all weights has come to
+  std::vector<double> gathered_slopes;  // sums over the mini-batch, for the intercept
+  double shrink = 1.0;                  // accumulated decay of all weights
   std::uint64_t rows_seen = 0;
 
  private:
-  /// The derivative of the loss in the logarithm of all weights' common factor.
+  /// The derivative of the loss with respect to the logarithm of the common factor of all weights.
   [[nodiscard]] double pull(const double* margins) const;
   void move(const Row& row, const Gradient& gradient, const double* slopes, bool fresh);
 

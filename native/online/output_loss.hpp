@@ -1,4 +1,4 @@
-// The loss over the outputs of a model: one margin, or one for each of several classes.
+// The loss over the outputs of a model: one margin, or one per class.
 #pragma once
 
 #include <cstdint>
@@ -8,26 +8,27 @@
 namespace thresher::online {
 
 enum class OutputKind {
-  one,      // a number, or the margin between two classes
-  softmax,  // one class of several; the target is its number
-  many,     // several yes-or-no questions about the same row; one target each
-  rest,     // one class of several, by a yes-or-no question about each; the target is its number
+  one,      // regression or binary classification
+  softmax,  // multiclass; the target is the class index
+  many,     // multilabel: a binary target per lane
+  rest,     // one-vs-rest multiclass; the target is the class index
 };
 
 struct Outputs {
   OutputKind kind = OutputKind::one;
   Loss loss;
   std::size_t lanes = 1;
-  double factor = 1.0;  // what the loss is multiplied by, for methods whose paper has it at another scale
+  double factor = 1.0;  // multiplies the loss, for methods whose paper scales it differently
 
-  /// How many targets a row has.
+  /// Number of targets per row.
   [[nodiscard]] std::size_t targets() const { return kind == OutputKind::many ? lanes : 1; }
   [[nodiscard]] bool classes() const { return kind == OutputKind::softmax || kind == OutputKind::rest; }
   [[nodiscard]] bool numbers() const {
     return !classes() && loss.real();
   }
 
-  /// Write the slope of the loss in every margin, times the row's importance; returns the sum of their squares.
+  /// Write the derivative of the loss with respect to each margin, times the row's importance; returns the sum of their
+  /// squares.
   double slopes(const double* margins, const double* y, double importance, double* out) const {
     if (kind == OutputKind::softmax)
       softmax(margins, lanes, static_cast<std::size_t>(y[0]), out);

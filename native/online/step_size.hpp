@@ -1,4 +1,4 @@
-// How far to go along a gradient, by rules that need no tuning or by what the user says.
+// Step sizes: rules that need no tuning, and rates set by the user.
 #pragma once
 
 #include <algorithm>
@@ -12,53 +12,53 @@ namespace thresher::online {
 enum class StepRule {
   /// The same rate for every update.
   constant,
-  /// rate / sqrt(number of the update).
+  /// rate / sqrt(number of updates).
   root,
   /// Half the largest step that is stable for a loss of curvature one on the longest row so far: 1 / (2 max ||x||^2).
   stable,
-  /// Every feature by its own evidence: the weight is rate * scale * z / sqrt(H + prior), with z the sum of its
-  /// gradients and H of their squares (AdaGrad, dual averaging). The scale is that of the targets over that of
-  /// the rows, so that neither unit matters, times a gain; the prior is what `prior_count` average gradients bring.
-  /// The gain is a parameter like others, learned by AdaGrad on its logarithm: how much all weights together
-  /// are to be trusted depends on how much of a row is kept and on how far its features agree, and the loss tells.
+  /// AdaGrad with dual averaging: the weight is rate * scale * z / sqrt(H + prior), with z the sum of a feature's
+  /// gradients and H the sum of their squares. The scale is that of the targets over that of the rows, so that units do
+  /// not matter, times a gain. The prior equals `prior_count` average squared gradients. The gain is learned by AdaGrad
+  /// on its logarithm: the best common factor of all weights depends on how much of a row is kept and on how correlated
+  /// its features are.
   adaptive,
-  /// The store has steps of its own, at the rate; only the intercept is learned by the loop, as under `adaptive`.
+  /// The store computes its own steps at this rate; the loop learns only the intercept, as under `adaptive`.
   own,
 };
 
-/// The rule and what it has learned of the data so far.
+/// A step size rule and its running statistics.
 struct Step {
   static constexpr double prior_count = 100.0;
   static constexpr double gain_rate = 0.03;
-  static constexpr double most_gain = 8.0;  // of its logarithm, up and down
+  static constexpr double most_gain = 8.0;  // limit of |log gain|
 
   StepRule rule = StepRule::adaptive;
   double rate = 1.0;
-  double latest = 0.0;  // importance * ||x||^2 of the row at hand
-  // Sums over rows, in their order.
+  double latest = 0.0;  // importance * ||x||^2 of the current row
+  // Statistics over rows, accumulated in order.
   double updates = 0.0;
   double longest = 0.0;   // max of importance * ||x||^2
   double rows = 0.0;
   double lengths = 0.0;   // ||x||^2
-  double targets = 0.0;   // y^2, where targets are numbers
+  double targets = 0.0;   // y^2, for real targets
   double features = 0.0;  // number of non-zeros
   double slopes = 0.0;    // squared slopes
   double energy = 0.0;    // squared slopes * ||x||^2
   double gain = 0.0;      // the logarithm of what all weights are multiplied by
-  double pulls = 0.0;     // squared derivatives of the losses in it
+  double pulls = 0.0;     // squared derivatives of the losses with respect to it
 
   [[nodiscard]] bool adaptive() const { return rule == StepRule::adaptive; }
-  /// Whether the intercept is weighed by its evidence.
+  /// Whether the intercept uses the adaptive step.
   [[nodiscard]] bool weighs_bias() const { return adaptive() || rule == StepRule::own; }
 
-  /// Before a row is predicted: its squared length and its importance.
+  /// Before the prediction of a row: its squared length and its importance.
   void see_row(double length, double importance) {
     latest = importance * length;
     longest = std::max(longest, latest);
     rows += 1.0;
     lengths += length;
   }
-  /// After it was predicted. `target` is 0 where targets are classes.
+  /// After the prediction. `target` is 0 for class targets.
   void see_slopes(double squared_slopes, double length, std::size_t nonzeros, double target) {
     slopes += squared_slopes;
     energy += squared_slopes * length;
@@ -66,7 +66,7 @@ struct Step {
     targets += target * target;
   }
 
-  /// The derivative of the row's loss in the gain: its slopes times what its features predicted.
+  /// The derivative of the row's loss with respect to the gain.
   void see_pull(double pull) {
     const double squares = pulls + pull * pull;
     if (!(squares > 0.0) || !std::isfinite(squares)) return;
@@ -75,7 +75,7 @@ struct Step {
     gain = std::clamp(gain, -most_gain, most_gain);
   }
 
-  /// What the store's weights are multiplied by to be weights.
+  /// The factor that turns the store's numbers into weights.
   [[nodiscard]] double unit() const {
     return adaptive() && lengths > 0.0 ? bias_unit() * std::exp(gain) * std::sqrt(rows / lengths) : 1.0;
   }
@@ -87,7 +87,7 @@ struct Step {
   }
   [[nodiscard]] double bias_prior() const { return rows > 0.0 ? prior_count * slopes / rows : 0.0; }
 
-  /// The next update of the weights.
+  /// The parameters of the next update.
   Move next() {
     updates += 1.0;
     return {rate_now(), prior(), rows > 0.0 ? lengths / rows : 0.0, latest};

@@ -1,5 +1,4 @@
-// A fixed set of keys, each with its position: open addressing behind a filter of one bit, which answers most
-// questions about keys that are not there.
+// A fixed set of keys with their positions: open addressing behind a one-bit filter that rejects most absent keys.
 #pragma once
 
 #include <bit>
@@ -36,7 +35,7 @@ class KeyIndex {
 
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  /// The position `key` was given at, or `none`.
+  /// The position of `key` in the constructor's array, or `none`.
   [[nodiscard]] std::uint32_t find(std::uint64_t key) const {
     const std::uint64_t hash = hash_key(key, 0);
     if ((filter_[filter_word(hash)] >> (hash & 63) & 1) == 0) return none;
@@ -46,10 +45,10 @@ class KeyIndex {
   }
 
  private:
-  // 64 bits for four places, two of which are taken at most: one bit in 32 is set.
+  // 64 bits for four buckets, at most two of them used: one bit in 32 is set.
   static constexpr std::size_t filter_keys = 4;
 
-  /// The word of the filter: of the upper bits, as the place is, so that both are near each other.
+  /// The filter word is chosen by the upper bits, like the bucket, so that it is local to it.
   [[nodiscard]] std::size_t filter_word(std::uint64_t hash) const { return (hash >> shift_) / filter_keys; }
   [[nodiscard]] std::size_t next(std::size_t at) const { return (at + 1) & (keys_.size() - 1); }
 

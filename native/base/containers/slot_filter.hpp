@@ -1,5 +1,5 @@
-// Which of many hashes a SlotIndex may hold. It includes none of our headers: an inline function of theirs, compiled
-// for AVX2 here, might be the one that the linker keeps for everybody.
+// Batch filter for SlotIndex. Includes no header of ours: the linker might keep an inline function compiled for AVX2
+// here and use it everywhere.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@ struct Screening {
   std::size_t mask;
   const std::uint64_t* hashes;
   std::size_t n;
-  std::uint32_t* maybe;   // gets positions
-  std::uint32_t* places;  // gets where the first tag is the same; both have room for one more than all
+  std::uint32_t* maybe;   // output: positions of candidates
+  std::uint32_t* places;  // output: their first bucket with a matching tag; both arrays need room for n + 1
 };
 
 #if defined(THRESHER_AVX2)
-/// SlotIndex::screen for an index without strays: a hash that is here has its tag among the sixteen from its home on. To be
-/// called only where the processor has AVX2. Returns how many may be here.
+/// SlotIndex::filter for an index without overflowed slots, where the tag of every present hash is among the sixteen
+/// from its home bucket on. Requires AVX2. Returns the number of candidates.
 std::size_t screen_avx2(const Screening& all);
 #endif
 

@@ -1,4 +1,4 @@
-// From keys to slots: an open-addressing table that answers "not here" from one byte a place.
+// An open-addressing index from keys to slots that rejects absent keys by one-byte tags.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 
 namespace thresher {
 
-/// Places are searched from a key's home on until the first empty one. Each has a tag, seven bits of its key's hash,
-/// and sixteen tags are compared at once. Most keys that are not here are told so by tags alone, which for
-/// many thousands of slots still fit into the nearest cache, and by branches that almost always go one way.
+/// Linear probing from a key's home bucket to the first empty one. Each bucket has a tag, seven bits of its key's hash;
+/// sixteen tags are compared at once (as in a Swiss table). Tags alone reject most absent keys. For many thousands of
+/// slots they fit into the L1 cache, and the branches are predictable.
 class SlotIndex {
  public:
   static constexpr std::uint32_t none = 0xffffffffU;
@@ -30,14 +30,14 @@ class SlotIndex {
 
   static std::size_t planned_bytes(std::size_t slots) { return capacity(slots) * 6 + group; }
 
-  /// The slot among those with this hash that `is` says is the one, or `none`. The first place with the tag is asked
-  /// (any place, if there is none) and its answer is only used as a number: whether a key is here is what nobody
-  /// could predict, so no branch hangs on it. Tags that mislead, and groups without an end, are rare.
+  /// The slot with this hash for which `is` returns true, or `none`. Only the first bucket with a matching tag is
+  /// tested (any bucket, if none matches), and the result is used arithmetically: whether a key is present is
+  /// unpredictable, so there is no branch on it. False tag matches and full groups are rare.
   template <class Is>
   [[nodiscard]] std::uint32_t find(std::uint64_t hash, Is&& is) const {
     const std::size_t at = hash >> shift_;
     const Seen seen = look(tags_.data() + at, tag(hash));
-    // Where no tag is the same this asks for the slot of place 0, which is near: there always is one.
+    // If no tag matches, this reads the slot of bucket 0, which is cached and always valid.
     const std::uint32_t any = 0U - static_cast<std::uint32_t>(seen.same != 0);
     const std::uint32_t slot = slots_[(at + lowest_bit(seen.same | 0x10000U)) & mask_ & any];
     const std::uint32_t here = any & (0U - static_cast<std::uint32_t>(is(slot)));
@@ -45,8 +45,8 @@ class SlotIndex {
     return slot | ~here;
   }
 
-  /// Of `n` hashes the positions of those that may be here, in order, and the place that `find` would ask about first
-  /// (any, if there is none); all others are not here. Where most are not, this is a fraction of the work of finding each.
+  /// Filter `n` hashes: write the positions of those that may be present, in order, and the bucket that `find` would
+  /// test first (any, if none). All others are absent. Much cheaper than `find` when most are absent.
   std::size_t screen(const std::uint64_t* hashes, std::size_t n, std::uint32_t* maybe, std::uint32_t* places) const {
 #if defined(THRESHER_AVX2)
     if (strays_ == 0 && has_avx2()) return screen_avx2({tags_.data(), shift_, mask_, hashes, n, maybe, places});
@@ -64,8 +64,8 @@ class SlotIndex {
 
   [[nodiscard]] std::uint32_t slot_at(std::uint32_t place) const { return slots_[place]; }
 
-  /// Whoever is nearer to its home makes room and goes on itself: so nobody gets far, and the first group of places from
-  /// its home on almost always has a slot.
+  /// Robin Hood insertion: an entry nearer to its home gives way and moves on. This keeps probe distances short, so
+  /// almost every slot is within the first group of buckets from its home.
   void add(std::uint64_t hash, std::uint32_t slot) {
     std::uint8_t mine = tag(hash);
     std::size_t away = 0;
@@ -82,7 +82,8 @@ class SlotIndex {
     }
   }
 
-  /// Take a slot out; later ones move up into the gap. `hash_of` gives the hash of any slot, of one that is far from home.
+  /// Remove a slot; later entries move back into the gap. `hash_of` returns the hash of a slot and is called for slots
+  /// far from home only.
   template <class HashOf>
   void remove(std::uint64_t hash, std::uint32_t slot, HashOf&& hash_of) {
     std::size_t hole = hash >> shift_;
@@ -90,7 +91,7 @@ class SlotIndex {
     for (std::size_t at = (hole + 1) & mask_; tags_[at] != 0; at = (at + 1) & mask_) {
       const std::size_t away = away_[at] < far ? away_[at] : (at - (hash_of(slots_[at]) >> shift_)) & mask_;
       const std::size_t gap = (at - hole) & mask_;
-      if (away < gap) continue;  // would no longer be found
+      if (away < gap) continue;  // `find` would miss it
       set(hole, tags_[at], slots_[at], away - gap);
       hole = at;
     }
@@ -101,8 +102,8 @@ class SlotIndex {
   static constexpr std::size_t group = 16;
   static constexpr std::size_t far = 255;
   struct Seen {
-    std::uint32_t same;  // bits of the places with the tag, before the first empty one
-    std::uint32_t full;  // zero if there is an empty one
+    std::uint32_t same;  // bits of the buckets with this tag, before the first empty one
+    std::uint32_t full;  // zero if the group has an empty bucket
   };
 
   template <class Is>
@@ -126,7 +127,7 @@ class SlotIndex {
 #if defined(THRESHER_SSE2)
     const __m128i tags = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
     same = static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(tags, _mm_set1_epi8(static_cast<char>(tag)))));
-    used = static_cast<std::uint32_t>(_mm_movemask_epi8(tags));  // used tags have their upper bit
+    used = static_cast<std::uint32_t>(_mm_movemask_epi8(tags));  // used tags have the top bit set
 #else
     for (std::uint32_t i = 0; i < group; ++i) {
       same |= static_cast<std::uint32_t>(at[i] == tag) << i;
@@ -142,15 +143,16 @@ class SlotIndex {
     tags_[at] = tag;
     slots_[at] = slot;
     away_[at] = static_cast<std::uint8_t>(std::min(away, far));
-    if (at < group) tags_[mask_ + 1 + at] = tag;  // a group that starts near the end sees the first ones again
+    // the first group is mirrored behind the end, so groups may wrap around
+    if (at < group) tags_[mask_ + 1 + at] = tag;
   }
 
   std::size_t mask_;
   unsigned shift_;
-  std::size_t strays_ = 0;  // slots that are not in the group of places that begins at their home
+  std::size_t strays_ = 0;  // slots outside the group of buckets that begins at their home
   Buffer<std::uint8_t> tags_;
   Buffer<std::uint32_t> slots_;
-  Buffer<std::uint8_t> away_;  // how far from home; `far` if it is that or more
+  Buffer<std::uint8_t> away_;  // probe distance from home, capped at `far`
 };
 
 }  // namespace thresher

@@ -10,7 +10,7 @@ namespace thresher {
 
 namespace {
 
-/// Looked at before anything is allocated for so many.
+/// Check before allocating.
 std::size_t checked(std::size_t k) {
   if (k == 0 || k >= TopK::none / 4) throw std::length_error("a top-k table holds 1 to 2^30 features");
   return k;
@@ -81,7 +81,7 @@ std::vector<std::uint32_t> TopK::ordered(std::size_t limit) const {
   return slots;
 }
 
-/// Bring a node on top that counts.
+/// Pop stale nodes until the top is current.
 void TopK::drop_old_nodes() {
   while (!weak_.current(weak_.top()) || at(weak_.top().slot).key != weak_.top().key) {
     weak_.pop();
@@ -89,7 +89,7 @@ void TopK::drop_old_nodes() {
   }
 }
 
-/// Bring the weakest slot on top; the node there counts.
+/// Bring the weakest slot to the top; the top must be current.
 void TopK::find_weakest() {
   for (;;) {
     const Weakest::Node top = weak_.top();

@@ -1,4 +1,4 @@
-// The bounded table of the k weights of largest magnitude, found by key, with their names.
+// A bounded table of the k weights of largest magnitude, with lookup by key and names.
 #pragma once
 
 #include <cmath>
@@ -14,54 +14,54 @@
 
 namespace thresher {
 
-/// Exactly the k largest |weight| of all that was offered, at every moment; ties go to the smaller key.
+/// Holds exactly the k largest |weight| of all offers at any time; ties go to the smaller key.
 ///
-/// Two structures over the same k slots: an open-addressing index from key to slot, and a heap of the weakest
-/// by lower bounds of |weight|. A weight that grows leaves its bound stale, which is brought up to date when
-/// somebody asks who is the smallest. So an update costs O(1) amortised and the answer is exact.
+/// Two structures share the k slots: an open-addressing index from key to slot, and a heap of the weakest slots by
+/// lower bounds of |weight|. A weight that grows leaves its bound stale; the bound is refreshed when the minimum is
+/// queried. An update is O(1) amortised and the result is exact.
 ///
-/// With `lazy` > 0 it is not: a newcomer must beat the smallest by that share, which saves the work of two that are
-/// about equal changing places again and again (section 7 of the MISSION paper).
+/// With `lazy` > 0 a newcomer must exceed the minimum by that fraction, which stops two about equal features from
+/// evicting each other repeatedly (section 7 of the MISSION paper). The result is then approximate.
 class TopK {
  public:
   static constexpr std::uint32_t none = SlotIndex::none;
   static constexpr std::size_t default_name_cap = 256;
 
-  /// Each slot has room for some `numbers` of its owner's, beside its key and weight: whoever needs one needs the other.
+  /// Each slot stores `numbers` doubles for its owner next to its key and weight, because they are accessed together.
   explicit TopK(std::size_t k, std::size_t name_cap = default_name_cap, double lazy = 0.0, std::size_t numbers = 0);
 
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::size_t capacity() const { return k_; }
 
-  /// The slot of `key`, or `none`; `mixed` is mix_key(key), for whoever has it already.
+  /// The slot of `key`, or `none`; `mixed` is mix_key(key), if the caller has it already.
   [[nodiscard]] std::uint32_t find(std::uint64_t key, std::uint64_t mixed) const {
     return index_.find(mixed, [&](std::uint32_t slot) { return at(slot).key == key; });
   }
   [[nodiscard]] std::uint32_t find(std::uint64_t key) const { return find(key, mix_key(key)); }
 
-  /// Of `n` keys by their mix_key the positions of those that may be kept, in order, and where in the index each
-  /// probably is; returns how many.
+  /// Filter `n` keys given as mix_key: write the positions of those that may be in the table, in order, and their
+  /// likely bucket of the index. Returns their number.
   std::size_t screen(const std::uint64_t* mixed, std::size_t n, std::uint32_t* maybe, std::uint32_t* places) const {
     return index_.screen(mixed, n, maybe, places);
   }
 
-  /// Ask the memory for the slot at a place of the index, and return it.
+  /// Prefetch the slot at a bucket of the index, and return it.
   std::uint32_t ask(std::uint32_t place) const {
     const std::uint32_t slot = index_.slot_at(place);
     prefetch(&at(slot));
     return slot;
   }
 
-  /// Whether a slot is in use, by this key.
+  /// Whether a slot is in use by this key.
   [[nodiscard]] bool has(std::uint32_t slot, std::uint64_t key) const { return slot < size_ && at(slot).key == key; }
 
   [[nodiscard]] double weight(std::uint32_t slot) const { return at(slot).weight; }
   [[nodiscard]] std::uint64_t key(std::uint32_t slot) const { return at(slot).key; }
   [[nodiscard]] std::uint64_t count(std::uint32_t slot) const { return at(slot).count; }
-  /// The owner's numbers of a slot; whoever gets the slot next finds them as they were.
+  /// The owner's numbers of a slot; they are not reset when the slot changes hands.
   [[nodiscard]] double* numbers(std::uint32_t slot) { return reinterpret_cast<double*>(&at(slot) + 1); }
   [[nodiscard]] const std::string& name(std::uint32_t slot) const { return name_[slot]; }
-  /// Give a kept feature a new weight, and count one more sighting of it.
+  /// Set the weight of a feature in the table and count one more occurrence.
   void set(std::uint32_t slot, double weight) {
     Slot& mine = at(slot);
     mine.weight = weight;
@@ -70,25 +70,25 @@ class TopK {
     if (magnitude <= weak_.frontier()) fell(slot, magnitude);
   }
 
-  /// No weight below this can enter: the bound of the weakest, which is at most every |weight|. Compared with
-  /// before anything else is done, it ends most offers early. Negative while there is room.
+  /// Weights below this cannot enter: a lower bound of the minimum |weight|. This cheap test rejects most offers.
+  /// Negative while the table has room.
   [[nodiscard]] double threshold() const { return size_ == k_ ? weak_.top().bound * slack_ : -1.0; }
-  /// The same by the |weight| of the weakest as it is now: a number that depends on what is in the table alone.
+  /// The same from the exact minimum |weight|, which depends on the contents of the table alone.
   [[nodiscard]] double exact_threshold() { return full() ? magnitude_of(at(weakest()).weight) * slack_ : -1.0; }
   [[nodiscard]] bool too_weak(double weight) const { return std::fabs(weight) < threshold(); }
 
-  /// Offer a feature that is not in the table. It enters if there is room or if it beats the
-  /// smallest, which then leaves (its key and weight go to `evicted`, if given; the newcomer has its
-  /// slot). The name is copied only when it enters. The slot it got, or `none`.
+  /// Offer a feature that is not in the table. It enters if there is room or if it beats the minimum, which is evicted
+  /// (reported in `evicted`, if not null) and leaves its slot to the newcomer. The name is copied only on entry.
+  /// Returns the slot, or `none`.
   std::uint32_t offer(std::uint64_t key, double weight, NameView name = {}, std::uint64_t count = 1,
                       struct Evicted* evicted = nullptr);
 
-  /// Give a kept feature another rank without having seen it.
+  /// Set a weight without counting an occurrence.
   void change(std::uint32_t slot, double weight) {
     set(slot, weight);
     --at(slot).count;
   }
-  /// The slot that would have to leave first; only of a full table.
+  /// The slot that would be evicted next; the table must be full.
   std::uint32_t weakest() {
     drop_old_nodes();
     find_weakest();
@@ -96,20 +96,20 @@ class TopK {
   }
   [[nodiscard]] bool full() const { return size_ == k_; }
 
-  /// Ask the memory for the slot that will probably have to leave next, and return its key; only of a full table.
+  /// Prefetch the slot that will probably be evicted next, and return its key; the table must be full.
   std::uint64_t ask_for_weakest() const {
     const Weakest::Node& next = weak_.top();
     prefetch(&at(next.slot));
     return next.key;
   }
 
-  /// Multiply all weights by a power of two, which changes no order.
+  /// Multiply all weights by a power of two, which preserves their order.
   void scale(double power_of_two);
 
-  /// Slots by |weight| falling, ties by key rising; at most `limit`.
+  /// Slots by decreasing |weight|, ties by increasing key; at most `limit`.
   [[nodiscard]] std::vector<std::uint32_t> ordered(std::size_t limit) const;
 
-  /// The most bytes a table of this size can come to, names at their cap included.
+  /// Upper bound of the bytes of such a table, including names of maximal length.
   static std::size_t planned_bytes(std::size_t k, std::size_t name_cap, std::size_t numbers = 0);
 
  private:
@@ -118,9 +118,9 @@ class TopK {
     double weight;
     std::uint64_t count;
   };
-  static constexpr std::size_t line = 64;  // bytes of memory that come together
+  static constexpr std::size_t line = 64;  // bytes of a cache line
 
-  /// From one slot to the next; a line where that is enough.
+  /// Stride of the slots; one cache line if a slot fits into it.
   static std::size_t slot_bytes(std::size_t numbers) {
     const std::size_t needed = sizeof(Slot) + numbers * sizeof(double);
     return numbers > 0 && needed <= line ? line : needed;
@@ -130,8 +130,7 @@ class TopK {
     return *reinterpret_cast<const Slot*>(first_ + slot * slot_bytes_);
   }
 
-  /// What the table ranks by. What is no number counts as infinite: a comparison with it would hold for
-  /// nothing, and neither the heap nor a sort would end well.
+  /// The table ranks by this. NaN counts as infinite: it would break the ordering of the heap and of sorts.
   static double magnitude_of(double weight) {
     const double magnitude = std::fabs(weight);
     return magnitude == magnitude ? magnitude : HUGE_VAL;
@@ -151,10 +150,10 @@ class TopK {
   SlotIndex index_;
   std::size_t slot_bytes_;
   Buffer<char> slots_;
-  char* first_;  // the first slot, at the beginning of a line
+  char* first_;  // the first slot, aligned to a cache line
   Weakest weak_;
   std::vector<std::string> name_;
-  bool named_ = false;  // as long as nobody has a name, none is looked at
+  bool named_ = false;  // false until the first name: then names need not be touched
 };
 
 struct Evicted {

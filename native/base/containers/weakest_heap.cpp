@@ -9,7 +9,7 @@ Weakest::Weakest(std::size_t slots) { bound_.assign(slots, -1.0); }
 void Weakest::push(const Node& node) {
   bound_[node.slot] = node.bound;
   if (heap_.size() == most_nodes(bound_.size())) {
-    // Too many nodes that nobody needs: keep one a slot.
+    // Too many stale nodes: keep one per slot.
     Node* const end = std::remove_if(heap_.data(), heap_.data() + heap_.size(),
                                      [this](const Node& old) { return !current(old); });
     heap_.resize(static_cast<std::size_t>(end - heap_.data()));
@@ -38,7 +38,7 @@ void Weakest::sink(std::size_t at) {
     std::size_t child = 2 * at + 1;
     if (child >= n) break;
     if (child + 1 < n) {
-      // Which child is the weaker one nobody can predict, so that is added up; equal ones are rare.
+      // Which child is weaker is unpredictable, so this is arithmetic; ties are rare.
       const double left = heap_[child].bound;
       const double right = heap_[child + 1].bound;
       if (left == right) [[unlikely]]
@@ -57,7 +57,7 @@ void Weakest::order() {
   for (std::size_t at = heap_.size() / 2; at-- > 0;) sink(at);
 }
 
-/// The strength of the slot at a sixteenth of those asked; whoever is not stronger becomes one of the weak.
+/// The sample's 1/16 quantile; slots up to it become weak.
 double Weakest::sixteenth() {
   double* const at = strengths_.data() + strengths_.size() / 16;
   std::nth_element(strengths_.data(), at, strengths_.data() + strengths_.size());

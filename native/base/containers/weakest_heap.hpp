@@ -1,4 +1,4 @@
-// Who of many is the weakest, asked again and again while strengths change.
+// A lazy heap of the weakest slots while strengths change.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,10 @@
 
 namespace thresher {
 
-/// A heap of the weak ones only. Every slot not stronger than the frontier has a node in it, with a bound that is at most its
-/// strength; the strong majority is not looked at until the weak have run out, and then about the weakest sixteenth of all
-/// is taken in one go. A change above the frontier, the usual one, costs a comparison; a fall below it leaves a
-/// new node and the old one behind, which is thrown away when it comes up. So the heap stays small enough for
-/// the near caches, and nothing has to know where in it a slot stands.
+/// Holds only weak slots. Every slot not stronger than the frontier has a node with a lower bound of its strength. The
+/// strong majority has none; once the heap is empty, about the weakest sixteenth of all slots is inserted. A change
+/// above the frontier, the usual case, costs one comparison; a fall below it pushes a new node and leaves the old one
+/// stale, to be dropped when it reaches the top. So the heap stays in the near caches and no position map is needed.
 class Weakest {
  public:
   struct Node {
@@ -28,17 +27,17 @@ class Weakest {
 
   [[nodiscard]] bool empty() const { return heap_.size() == 0; }
   [[nodiscard]] const Node& top() const { return heap_[0]; }
-  /// No slot with a node is weaker than its bound, -1 if it has none.
+  /// Lower bound of a slot's strength if it has a node, else -1.
   [[nodiscard]] double bound(std::uint32_t slot) const { return bound_[slot]; }
   [[nodiscard]] double frontier() const { return frontier_; }
   [[nodiscard]] bool current(const Node& node) const { return node.bound == bound_[node.slot]; }
 
-  /// From now on this is what a slot's strength is at least.
+  /// Set a lower bound of a slot's strength.
   void put(std::uint32_t slot, std::uint64_t key, double strength) {
     bound_[slot] = -1.0;
     if (strength <= frontier_) push({strength, key, slot});
   }
-  /// The same for the slot on top, whose node goes.
+  /// The same for the slot at the top, whose node is replaced.
   void replace_top(std::uint32_t slot, std::uint64_t key, double strength) {
     if (strength > frontier_) {
       bound_[slot] = -1.0;
@@ -50,10 +49,10 @@ class Weakest {
   }
   void pop();
 
-  /// Take about the weakest sixteenth of `n` slots in; `strength_of` and `key_of` tell about a slot.
+  /// Insert about the weakest sixteenth of `n` slots.
   template <class StrengthOf, class KeyOf>
   void refill(std::size_t n, StrengthOf&& strength_of, KeyOf&& key_of) {
-    // Where the frontier lies decides about time only, so some of the slots are enough to place it.
+    // The frontier affects speed only, so a sample of the slots is enough to choose it.
     strengths_.resize(0);
     for (std::size_t slot = 0; slot < n; slot += n / asked + 1)
       strengths_.push(strength_of(static_cast<std::uint32_t>(slot)));
@@ -70,11 +69,11 @@ class Weakest {
   void scale(double power_of_two);
 
  private:
-  static constexpr std::size_t asked = 512;  // slots, at most, about where the frontier should be
+  static constexpr std::size_t asked = 512;  // maximal sample of slots to choose the frontier from
 
   static std::size_t most_nodes(std::size_t slots) { return slots + slots / 4 + 16; }
 
-  /// Whether node a leaves before node b: of equal ones, the one with the larger key.
+  /// Whether node a is evicted before node b; of equal ones the larger key is.
   static bool weaker(const Node& a, const Node& b) {
     return a.bound < b.bound || (a.bound == b.bound && a.key > b.key);
   }
@@ -85,8 +84,8 @@ class Weakest {
 
   double frontier_ = -1.0;
   Buffer<Node> heap_;
-  Buffer<double> bound_;      // of a slot's node, so that older nodes of it are known
-  Buffer<double> strengths_;  // of those asked
+  Buffer<double> bound_;      // bound of a slot's current node, to recognise stale ones
+  Buffer<double> strengths_;  // the sample
 };
 
 }  // namespace thresher

@@ -1,4 +1,4 @@
-// A growable array of plain values that is never zero-filled and can be handed over whole.
+// A growable array of trivially copyable values that is never zero-filled and can be moved out whole.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +54,7 @@ class Buffer {
     if (size_ == capacity_) [[unlikely]] reserve(size_ + 1);
     data_[size_++] = value;
   }
-  /// Grow or cut to `n`; new entries hold anything.
+  /// Grow or shrink to `n`; new entries are uninitialised.
   void resize(std::size_t n) {
     reserve(n);
     size_ = n;

@@ -1,7 +1,7 @@
-// Memory for arrays that come and go with every batch, kept warm between them.
+// A pool of memory blocks for arrays that are reallocated with every batch.
 //
-// A fresh megabyte from the system costs a page fault every 4 kB, a third of the time it takes to
-// parse it full. Blocks given back are kept, a few of each size, and handed out again.
+// A fresh megabyte from the OS costs a page fault every 4 kB, a third of the time it takes to parse into it. The pool
+// keeps a few freed blocks of each size for reuse.
 #pragma once
 
 #include <array>
@@ -16,13 +16,13 @@ namespace thresher {
 
 class Pool {
  public:
-  /// The one pool of the process; never destroyed, since arrays may outlive everything else.
+  /// The pool of the process; never destroyed, since arrays may outlive everything else.
   static Pool& shared() {
     static Pool* pool = new Pool;
     return *pool;
   }
 
-  /// At least `bytes` (raised to what was really taken).
+  /// Return at least `bytes`; `bytes` is raised to the actual size.
   void* take(std::size_t& bytes) {
     bytes = std::bit_ceil(bytes < smallest ? smallest : bytes);
     const std::size_t kind = size_class(bytes);
@@ -39,7 +39,7 @@ class Pool {
     return block;
   }
 
-  /// Give back what `take` gave; `bytes` as it left it.
+  /// Return a block of `acquire`, with the `bytes` it reported.
   void give(void* block, std::size_t bytes) noexcept {
     if (block == nullptr) return;
     const std::size_t kind = size_class(bytes);
@@ -54,7 +54,7 @@ class Pool {
   }
 
  private:
-  // Classes 64 B, 128 B, ... 4 MB; larger blocks go straight back to the system.
+  // Classes 64 B, 128 B, ... 4 MB; larger blocks go back to the OS.
   static constexpr std::size_t smallest = 64;
   static constexpr std::size_t classes = 17;
   static constexpr std::size_t most_kept = 6;

@@ -1,4 +1,4 @@
-// A large stretch of zeros, in pages as large as the system has them: random visits then miss fewer translations.
+// A large zeroed allocation in huge pages where available: random access then causes fewer TLB misses.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@ namespace thresher::online {
 class ZeroPages {
  public:
   ZeroPages() = default;
-  /// Small pages where not all of it may be used, unless `large`.
+  /// With `large` false, use small pages: for memory that may not all be touched.
   explicit ZeroPages(std::size_t bytes, bool large = true) : size_(bytes) {
 #if defined(__linux__)
     const bool wish = large && bytes >= huge;
-    // A large page lies at a multiple of its size: take more, and give back what is before and behind.
+    // Huge pages must be aligned: map more, and unmap the rest on both sides.
     const std::size_t whole = wish ? bytes + huge : bytes;
     void* const block = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (block == MAP_FAILED) throw std::bad_alloc();
@@ -31,7 +31,7 @@ class ZeroPages {
     data_ += before;
     const std::size_t end = (bytes + page - 1) / page * page;
     if (whole - before > end) munmap(data_ + end, whole - before - end);
-    madvise(data_, bytes, MADV_HUGEPAGE);  // a wish: what comes of it changes no answer
+    madvise(data_, bytes, MADV_HUGEPAGE);  // a hint; it affects speed only
 #else
     (void)large;
     data_ = static_cast<char*>(std::calloc(bytes, 1));

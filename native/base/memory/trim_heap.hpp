@@ -1,4 +1,4 @@
-// What the heap holds and nobody uses.
+// Return free heap pages to the OS.
 #pragma once
 
 #include <cstdlib>
@@ -9,8 +9,8 @@
 
 namespace thresher {
 
-/// Give free pages back to the system where that can be asked for: large arrays that come and go between small ones that
-/// stay leave holes that glibc keeps.
+/// Large short-lived arrays between small long-lived ones leave holes that glibc keeps; release them where the platform
+/// supports it.
 inline void give_back() {
 #if defined(__GLIBC__)
   (void)malloc_trim(0);

@@ -7,7 +7,7 @@ namespace thresher {
 
 namespace {
 
-// In UTF-8 whatever the compiler takes this file for: " × ", and the signs of squares and cubes.
+// UTF-8 bytes, independent of the source encoding: " × ", and superscript 2 and 3.
 constexpr std::string_view times = " \xc3\x97 ";
 constexpr std::string_view powers[] = {"", "\xc2\xb2", "\xc2\xb3"};
 
@@ -19,7 +19,7 @@ std::size_t digits_end(std::string_view s, std::size_t at) {
   return at;
 }
 
-/// Drop a UTF-8 character at the end that lost its own.
+/// Drop an incomplete UTF-8 character at the end.
 void drop_broken_end(std::string& s) {
   std::size_t first = s.size();
   while (first > 0 && (static_cast<unsigned char>(s[first - 1]) & 0xc0) == 0x80) --first;
@@ -42,20 +42,20 @@ std::string joined(const NameView& name, std::size_t cap) {
   out.reserve(std::min(cap, name.prefix.size() + name.text.size()));
   out.append(name.prefix.substr(0, cap));
   out.append(name.text.substr(0, cap - out.size()));
-  // A text as long as a packed name can say was cut before it came here.
+  // A text of the maximal packed length was probably cut already.
   if (out.size() < name.prefix.size() + name.text.size() || name.text.size() >= PackedName::longest)
     drop_broken_end(out);
   return out;
 }
 
-/// A parent of a product, and how often it stands in it.
+/// A parent of a product and its exponent.
 struct Factor {
   std::size_t parent;
   std::string name;
   std::size_t times;
 };
 
-/// The factors of a product, each once, in their natural order.
+/// The distinct factors of a product in natural order.
 std::vector<Factor> factors_of(const NameView& name) {
   std::vector<Factor> factors;
   for (unsigned place = 0; place < ProductName::most_parts; ++place) {
@@ -72,7 +72,7 @@ std::vector<Factor> factors_of(const NameView& name) {
   return factors;
 }
 
-/// Cut the longest factors until all of them come to `room` bytes.
+/// Cut the longest factors until all fit into `room` bytes.
 void share(std::vector<Factor>& factors, std::size_t room) {
   std::vector<Factor*> shortest_first;
   for (Factor& factor : factors) shortest_first.push_back(&factor);
@@ -109,7 +109,7 @@ bool naturally_before(std::string_view a, std::string_view b) {
     }
   }
   if (i < a.size() || j < b.size()) return j < b.size();
-  return a < b;  // they differ in leading zeros at most
+  return a < b;  // they differ at most in leading zeros
 }
 
 std::string spelled(const NameView& name, std::size_t cap) {

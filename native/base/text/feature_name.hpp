@@ -1,4 +1,4 @@
-// What features are called: words that say where a name stands, and the spelling of it.
+// Feature names: packed references to text, and their formatting.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ namespace thresher {
 
 struct NameTable;
 
-/// A name that has not been spelled yet: an optional prefix (a namespace, "column=") and a stretch of
-/// text; or, of a product, where its parts are.
+/// A name not formatted yet: an optional prefix (a namespace, "column=") and a piece of text, or a reference to the
+/// parts of a product.
 struct NameView {
   std::string_view prefix;
   std::string_view text;
@@ -22,8 +22,8 @@ struct NameView {
   [[nodiscard]] bool empty() const { return prefix.empty() && text.empty() && product == 0; }
 };
 
-/// One 64-bit word a name: 32 bits where its text starts, 12 bits its length, 20 bits its prefix.
-/// Names are only looked at when a feature enters the top-k table, so a word is all they may cost.
+/// A name in one 64-bit word: 32 bits for the start of its text, 12 for its length, 20 for its prefix. A name is read
+/// only when its feature enters the top-k table, so it must cost no more than this.
 struct PackedName {
   static constexpr std::uint64_t longest = (1U << 12) - 1;
   static constexpr std::uint64_t most_prefixes = 1U << 20;
@@ -37,21 +37,21 @@ struct PackedName {
   static std::size_t prefix(std::uint64_t word) { return word >> 44; }
 };
 
-/// One 64-bit word a product: the numbers of up to three parents, counted from 1, in 21 bits each; 0 is
-/// none. A parent that stands there twice is squared.
+/// A product in one 64-bit word: up to three parents, numbered from 1, in 21 bits each; 0 is none. A repeated parent is
+/// squared.
 struct ProductName {
   static constexpr unsigned bits = 21;
   static constexpr std::size_t most_parts = 3;
   static constexpr std::size_t most_parents = (1U << bits) - 1;
 
-  /// The word of parent number `i`, counted from 0, at place `place`; the parts of a word are or-ed.
+  /// The bits of parent `i`, counted from 0, at position `place`; a word is the bitwise or of its parts.
   static std::uint64_t part(std::uint64_t i, unsigned place) { return (i + 1) << (bits * place); }
-  /// The parent at a place, counted from 1; 0 for none.
+  /// The parent at a position, counted from 1; 0 is none.
   static std::size_t parent(std::uint64_t word, unsigned place) { return (word >> (bits * place)) & most_parents; }
 };
 
-/// What names refer to: the text of the block and its prefixes (number 0 is the empty one). Where there are
-/// parents, these hold the packed names, and `words` are products of them.
+/// The arrays that names refer to: the text of the block and its prefixes (number 0 is empty). If `parents` is set, it
+/// holds the packed names, and `words` are products of them.
 struct NameTable {
   const std::uint64_t* words = nullptr;
   const char* text = nullptr;
@@ -67,12 +67,12 @@ struct NameTable {
   }
 };
 
-/// Whether `a` comes before `b` where numbers inside of names count as numbers: x9 before x10.
+/// Natural order, which compares digits inside names as numbers: x9 before x10.
 bool naturally_before(std::string_view a, std::string_view b);
 
-/// The name in at most `cap` bytes, never cutting a UTF-8 character in two. A product is spelled "a × b",
-/// "a² × b", its parts in their natural order whatever that of the word; where it is too long, the longest
-/// parts are cut, so that it still shows that it is a product.
+/// Format a name in at most `cap` bytes without splitting a UTF-8 character. A product becomes "a × b" or "a² × b",
+/// with its parts in natural order. If it is too long the longest parts are cut, so that it remains recognisable as a
+/// product.
 std::string spelled(const NameView& name, std::size_t cap);
 
 }  // namespace thresher

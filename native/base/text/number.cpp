@@ -7,8 +7,8 @@ namespace thresher::detail {
 
 namespace {
 
-/// The end of [+-]digits[.digits][e[+-]digits], or nullptr where that is not what stands there.
-/// Checked by hand since strtod would also take hexadecimal, "nan" and "inf".
+/// The end of [+-]digits[.digits][e[+-]digits], or nullptr if `p` does not point to one. Checked here because strtod
+/// would also accept hexadecimal, "nan" and "inf".
 const char* decimal_end(const char* p) {
   p += (*p == '-' || *p == '+') ? 1 : 0;
   bool any = false;
@@ -26,8 +26,8 @@ const char* decimal_end(const char* p) {
   return p;
 }
 
-/// Any decimal, whatever the locale of the process says about commas: too small is zero, too large an
-/// infinity, which the callers refuse.
+/// Parse a decimal independently of the process locale. Underflow gives zero; overflow gives infinity, which callers
+/// reject.
 double read_in_c_locale(const char* p, const char* end) {
   std::istringstream text(std::string(p, end));
   text.imbue(std::locale::classic());

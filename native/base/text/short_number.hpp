@@ -1,14 +1,14 @@
-// Numbers of a few digits whose end is known, without a loop and with hardly a branch.
+// Fast parsing of short numbers of known length, without loops and almost without branches.
 //
-// What these decline may still be a number: `base/number.hpp` knows. The text has `padding` readable bytes
-// behind it.
+// These may decline a valid number; `base/text/number.hpp` parses all. The text needs `padding` readable bytes behind
+// it.
 #pragma once
 
 #include "base/text/number.hpp"
 
 namespace thresher {
 
-/// An index and a value, as two tokens of known length give them; see `parse_short_pair`.
+/// The result of `parse_short_pair`.
 struct ShortPair {
   std::uint64_t key;
   float value;
@@ -16,12 +16,12 @@ struct ShortPair {
 
 namespace detail {
 
-/// A divisor that brings the sign along: [1] is for negative numbers.
+/// Divisors that include the sign: [1] is for negative numbers.
 inline constexpr double signed_power_of_ten[2][16] = {
     {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15},
     {-1e0, -1e1, -1e2, -1e3, -1e4, -1e5, -1e6, -1e7, -1e8, -1e9, -1e10, -1e11, -1e12, -1e13, -1e14, -1e15}};
 
-/// What the eight bytes of a word say, if all are digits ('0' xor-ed away).
+/// The value of the eight bytes of a word, if all are digits ('0' xor-ed away).
 inline bool eight_digits_plain(std::uint64_t word, double& out) {
   if (other_bytes(word) != 0) return false;
   out = as_double(digits_value(word, 8));
@@ -41,11 +41,11 @@ inline bool all_digits(__m128i bytes) {
   return _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(bytes, nine), nine)) == 0xffff;
 }
 
-/// Neighbours merged into one number each: `upper` is what a step of the first of them is worth.
+/// Merge neighbours into one number each; `upper` is the factor of the first of them.
 inline __m128i merged(__m128i pairs, int upper) { return _mm_madd_epi16(pairs, _mm_set1_epi32(upper | 1 << 16)); }
 #endif
 
-/// The same with the neighbours merged in pairs, three times, all at once.
+/// eight_digits_plain with SIMD.
 inline bool eight_digits(std::uint64_t word, double& out) {
 #if defined(THRESHER_SSE2)
   const __m128i zero = _mm_setzero_si128();
@@ -61,7 +61,7 @@ inline bool eight_digits(std::uint64_t word, double& out) {
 #endif
 }
 
-/// And both words of a pair at once.
+/// two_digits_values_plain with SIMD.
 inline bool two_digits_values(std::uint64_t a, std::uint64_t b, std::uint64_t& out_a, double& out_b) {
 #if defined(THRESHER_SSE2)
   const __m128i zero = _mm_setzero_si128();
@@ -79,31 +79,31 @@ inline bool two_digits_values(std::uint64_t a, std::uint64_t b, std::uint64_t& o
 #endif
 }
 
-/// Bit 7 of each byte that is a point ('0' xor-ed away); exact for the first, and a second one is no digit.
+/// Bit 7 of each byte that is a point ('0' xor-ed away). Exact for the first; a second one fails the digit test.
 inline std::uint64_t points_of(std::uint64_t word) {
   const std::uint64_t other = word ^ (('.' ^ '0') * 0x0101010101010101ULL);
   return (other - 0x0101010101010101ULL) & ~other & 0x8080808080808080ULL;
 }
 
-/// How many bytes of the word follow the first of these points.
+/// How many bytes of the word follow the first point.
 inline unsigned bytes_after(std::uint64_t points) { return 7U - lowest_bit(points) / 8U; }
 
-/// The word without its first point: what stands before it moves up to close the gap.
+/// The word without its first point: the bytes before it move up to close the gap.
 inline std::uint64_t without_point(std::uint64_t word, std::uint64_t points) {
   const std::uint64_t before = (std::uint64_t{1} << (lowest_bit(points) - 7U)) - 1;
   return (word & (~before << 8)) | ((word & before) << 8);
 }
 
-/// A short value as a quotient: a word of up to 8 digits, one in each byte, over a power of ten that has the
-/// sign. Both are exact, so the quotient is rounded once, as a reader of doubles would have it.
+/// A short value as a quotient: a word of up to 8 digits, one per byte, over a signed power of ten. Both are exact, so
+/// the quotient is correctly rounded.
 struct ShortValue {
   std::uint64_t digits;
   double divisor;
 };
 
-/// False unless the value is an optional minus and 1 to 8 other bytes, not a point alone; that they are
-/// digits is for the caller to see. They are moved to the upper end of the word, behind zero bytes, which
-/// count as leading zeros, and what stands before the point moves up to close the gap.
+/// Split a value that is an optional minus and 1 to 8 other bytes, and not a point alone; otherwise return false. The
+/// caller checks that the bytes are digits. They are moved to the upper end of the word, so that zero bytes below count
+/// as leading zeros, and the point is removed.
 inline bool split_short_value(const char* start, const char* end, ShortValue& out) {
   const bool negative = *start == '-';
   const char* const q = start + negative;
@@ -112,7 +112,7 @@ inline bool split_short_value(const char* start, const char* end, ShortValue& ou
   const double* const powers = signed_power_of_ten[negative];
   const std::uint64_t word = load_word(q) ^ ascii_zeros;
   const unsigned unused = (0U - 8U * static_cast<unsigned>(length)) & 63U;
-  if (q[1] == '.') {  // as in most decimals: no need to look for it
+  if (q[1] == '.') {  // the usual decimal: skip the search
     out = {((word & ~std::uint64_t{0xffff}) | (word & 0xff) << 8) << unused, powers[length - 2]};
     return true;
   }
@@ -128,9 +128,9 @@ inline bool split_short_value(const char* start, const char* end, ShortValue& ou
 
 }  // namespace detail
 
-/// "index:value" where both are short: `key_end` is the colon, `value_end` the byte after the value, which is
-/// no point. False unless the index is 1 to 8 digits, and the value an optional minus and up to 8 bytes of
-/// digits with at most one point among them.
+/// Parse a short "index:value": `key_end` is the colon, `value_end` the byte after the value, which must not be a
+/// point. Returns false unless the index has 1 to 8 digits, and the value is an optional minus and up to 8 bytes of
+/// digits with at most one point.
 inline bool parse_short_pair(const char* p, const char* key_end, const char* value_end, ShortPair& out) {
   const auto key_length = static_cast<std::size_t>(key_end - p);
   detail::ShortValue value;
@@ -142,7 +142,7 @@ inline bool parse_short_pair(const char* p, const char* key_end, const char* val
   return true;
 }
 
-/// Such a value alone: under 1e8, and the double that `parse_double` would read.
+/// Parse such a value alone: below 1e8, and the same double as `parse_double`.
 inline bool parse_short_double(const char* p, const char* end, double& out) {
   detail::ShortValue value;
   double digits;
@@ -151,7 +151,7 @@ inline bool parse_short_double(const char* p, const char* end, double& out) {
   return true;
 }
 
-/// A value of 9 to 16 bytes, of which at most 15 are digits; else as `parse_short_double`. Under 1e15.
+/// Parse a value of 9 to 16 bytes with at most 15 digits; otherwise like `parse_short_double`. Below 1e15.
 inline bool parse_longer_double(const char* p, const char* end, double& out) {
   const bool negative = *p == '-';
   const char* const q = p + negative;

@@ -1,4 +1,4 @@
-// UTF-8 one character at a time, and whether a text is valid at all.
+// UTF-8 decoding, encoding and validation.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@ namespace thresher {
 
 inline bool is_ascii(std::uint64_t word) { return (word & 0x8080808080808080ULL) == 0; }
 
-/// The character that starts at `p`, of `n` >= 1 readable bytes; its length in `size`, which is 0 where the bytes are
-/// no valid UTF-8 (overlong forms, surrogates and numbers over 0x10ffff included).
+/// Decode the character at `p`, with `n` >= 1 readable bytes. Its length goes to `size`: 0 for invalid UTF-8 (including
+/// overlong forms, surrogates and code points over 0x10ffff).
 inline std::uint32_t decode_utf8(const char* p, std::size_t n, unsigned& size) {
   const auto byte = [p](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(p[i])); };
   const auto follows = [&byte](std::size_t i) { return (byte(i) & 0xc0U) == 0x80U; };
@@ -42,7 +42,7 @@ inline std::uint32_t decode_utf8(const char* p, std::size_t n, unsigned& size) {
   return code;
 }
 
-/// Write a character; returns just behind it (at most four bytes on).
+/// Write a character of at most four bytes; returns the byte behind it.
 inline char* encode_utf8(std::uint32_t code, char* out) {
   const auto put = [&out](std::uint32_t byte) { *out++ = static_cast<char>(static_cast<unsigned char>(byte)); };
   if (code < 0x80) {
@@ -63,7 +63,7 @@ inline char* encode_utf8(std::uint32_t code, char* out) {
   return out;
 }
 
-/// How many bytes from the first are valid UTF-8; `n` where all are.
+/// Length of the longest valid UTF-8 prefix; `n` if all of it is valid.
 inline std::size_t valid_utf8(const char* p, std::size_t n) {
   std::size_t i = 0;
   while (i < n) {

@@ -1,4 +1,4 @@
-// Work done ahead of need: a thread that fills a short queue while the consumer is busy.
+// A bounded queue that a background thread fills while the consumer is busy.
 #pragma once
 
 #include <chrono>
@@ -13,9 +13,8 @@
 
 namespace thresher {
 
-/// Calls `produce` on a thread of its own, at most `depth` results ahead of `next`, until it
-/// answers nothing. Results come out in order; an exception comes out in its place, after the
-/// results before it. `produce` is only ever called from that one thread.
+/// Calls `produce` on its own thread, at most `depth` results ahead of `next`, until it returns nullopt. Results come
+/// out in order; an exception comes out in its place, after the results before it.
 template <class Item>
 class Ahead {
  public:
@@ -28,8 +27,8 @@ class Ahead {
 
   enum class State { item, end, waiting };
 
-  /// The next result within `patience`; `waiting` if it is not there yet, so that the caller can
-  /// look for signals and ask again.
+  /// Wait at most `timeout` for the next result. Returns `waiting` on timeout, so that the caller can check for signals
+  /// and retry.
   State next(Item& out, std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex_);
     if (!changed_.wait_for(lock, patience, [this] { return !queue_.empty() || finished_; })) return State::waiting;
@@ -43,7 +42,7 @@ class Ahead {
     return State::end;
   }
 
-  /// Ask the thread to end and wait for it; what it has in hand is finished and dropped.
+  /// Stop the thread and wait for it; the result in progress is dropped.
   void stop() {
     {
       const std::lock_guard lock(mutex_);
@@ -71,7 +70,7 @@ class Ahead {
       changed_.notify_all();
     }
     const std::lock_guard lock(mutex_);
-    failure_ = std::move(failure);  // not a copy: the last one to hold it must be who catches it
+    failure_ = std::move(failure);  // moved, so that the consumer drops the last reference
     finished_ = true;
     changed_.notify_all();
   }
@@ -84,7 +83,7 @@ class Ahead {
   std::exception_ptr failure_;
   bool finished_ = false;
   bool stopping_ = false;
-  std::thread thread_;  // last: it starts when everything above is there
+  std::thread thread_;  // last: it starts when all other members exist
 };
 
 }  // namespace thresher

@@ -1,4 +1,4 @@
-// A few threads that stay, for work that is cut into numbered parts.
+// A thread pool for work that is split into numbered tasks.
 #pragma once
 
 #include <algorithm>
@@ -15,16 +15,16 @@
 
 namespace thresher {
 
-/// Somebody asked to stop: the work is not done.
+/// The work was cancelled before it was finished.
 struct Stopped : std::runtime_error {
   Stopped() : std::runtime_error("stopped") {}
 };
 
-/// Parts are handed out in order to whoever is free. A part must not care who does it or when: that is what makes
-/// every result the same for any number of threads.
+/// Threads take tasks in order. A task must not depend on the thread or the time of its execution: this makes every
+/// result the same for any number of threads.
 class Team {
  public:
-  /// `stop` is asked now and then, on the thread that called `run`.
+  /// `stop` is polled on the thread that called `run`; true cancels the work.
   explicit Team(unsigned threads, std::function<bool()> stop = {}) : stop_(std::move(stop)) {
     if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
     for (unsigned i = 1; i < threads; ++i) others_.emplace_back([this] { serve(); });
@@ -42,8 +42,8 @@ class Team {
 
   [[nodiscard]] std::size_t size() const { return others_.size() + 1; }
 
-  /// Do body(0) ... body(parts - 1), and come back when all are done. What a part throws comes out here. `shared`
-  /// false: on this thread alone, for work that takes less than waking the others.
+  /// Run body(0) ... body(parts - 1) and return when all are done; rethrows the first exception. With `shared` false
+  /// all run on the calling thread: for work shorter than waking the workers.
   void run(std::size_t parts, const std::function<void(std::size_t)>& body, bool shared = true) {
     next_ = 0;
     parts_ = parts;
@@ -111,7 +111,7 @@ class Team {
   std::size_t round_ = 0;
   std::size_t busy_ = 0;
   bool ending_ = false;
-  std::vector<std::thread> others_;  // last: they start when everything above is there
+  std::vector<std::thread> others_;  // last: they start when all other members exist
 };
 
 }  // namespace thresher

@@ -1,4 +1,4 @@
-// What stores with a budget share: at most k features have a weight, at every moment.
+// Base of the budgeted stores: at most k features have a weight at any time.
 #pragma once
 
 #include <stdexcept>
@@ -10,17 +10,17 @@
 
 namespace thresher::online {
 
-/// What a method with a budget is told. The names are those of the B-ARDA paper.
+/// Parameters of a budgeted method, named as in the B-ARDA paper.
 struct BudgetRule {
   double eta = 1.0;
   double lambda = 0.0;
   double delta = 1e-2;
   bool naive = false;  // rank by weights alone
-  NameRule names{};    // of the features seen, for methods that let in who is not in the row
+  NameRule names{};    // of the features seen, for methods that admit features outside the current row
 };
 
-/// One table of k features for all lanes, or (`split`) one for each lane, over a table of all features seen. A subclass
-/// says how weights move and what features are ranked by.
+/// One table of k features for all lanes, or (`split`) one per lane, over a table of all features seen. Subclasses
+/// define the update of weights and the rank of features.
 class BudgetTable : public Store, public Duals {
  public:
   BudgetTable(std::size_t k, std::size_t name_cap, std::size_t lanes, bool split, BudgetRule rule, std::size_t numbers,
@@ -47,16 +47,16 @@ class BudgetTable : public Store, public Duals {
   [[nodiscard]] History* history() override { return &history_; }
 
   [[nodiscard]] std::uint64_t time() const { return time_; }
-  /// Nothing is looked up any more; `each` still goes through all features seen.
+  /// Free the index of the features seen; `each` still visits all of them.
   void drop_index() { duals_.drop_index(); }
 
  protected:
-  // Of a kept feature: what its weights are multiplied by, a number nobody uses, the weights. As in other stores.
+  // Layout of a kept feature's numbers, as in other stores: factor of the weights, unused, weights.
   static constexpr std::size_t header = 2;
   using Member = RowSplit::Member;
   using Cell = DualTable::Cell;
 
-  /// The tables, the clock and the history of a store of the same shape, which is no longer needed.
+  /// Take over the tables, the clock and the history of a store of the same shape, which must not be used afterwards.
   void inherit(BudgetTable& from) {
     tables_ = std::move(from.tables_);
     history_ = std::move(from.history_);
@@ -64,20 +64,20 @@ class BudgetTable : public Store, public Duals {
   }
   static DualTable& seen_by(BudgetTable& other) { return other.duals_; }
 
-  /// Which features of the row are kept; the cells of all are on their way here.
+  /// Find which features of the row are kept, and prefetch the cells of all.
   void find(const Row& row) {
     asked_.take_checked(row, duals_);
     for (std::size_t t = 0; t < tables_.size(); ++t) splits_[t].divide(tables_[t], row, asked_.mixed());
   }
 
-  /// The cell of a feature that a saved table keeps, which has to have one.
+  /// The cell of a feature in a restored table; every such feature must have one.
   Cell& known(std::uint64_t key) {
     Cell* const cell = duals_.find(key);
     if (cell->count == 0) throw std::invalid_argument("a feature is kept that was never seen");
     return *cell;
   }
 
-  /// The name of a feature that stands in the row or was kept when it was first seen, or an empty one.
+  /// The name of a feature that is in the row or was named when first seen, else empty.
   NameView name_in(const Row& row, std::uint64_t key) {
     if (row.names != nullptr && row.names->present())
       for (std::size_t i = 0; i < row.n; ++i)
@@ -85,7 +85,7 @@ class BudgetTable : public Store, public Duals {
     return names_.size() == 0 ? NameView{} : NameView{{}, names_.at(duals_.number(key))};
   }
 
-  /// One step further; the last thing a step does.
+  /// End the step: advance the clock.
   void tick() {
     if (!history_.due(time_)) return;
     std::vector<std::uint64_t> keys;
@@ -95,15 +95,15 @@ class BudgetTable : public Store, public Duals {
   }
 
   BudgetRule rule_;
-  std::size_t group_;  // lanes of one table
+  std::size_t group_;  // lanes per table
   std::uint64_t time_ = 0;
   DualTable duals_;
   SeenNames names_;
   std::vector<TopK> tables_;
   History history_;
-  // Of the row at hand:
+  // State of the current row:
   std::vector<RowSplit> splits_;
-  AskedRow asked_;  // and of the next
+  AskedRow asked_;  // also of the next ones
 };
 
 }  // namespace thresher::online

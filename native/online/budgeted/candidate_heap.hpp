@@ -1,4 +1,4 @@
-// The strongest features that are not kept, ready to come in.
+// A heap of the strongest features outside the table.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace thresher::online {
 
-/// A heap of the strong outsiders only (features, or groups of them: whatever has a key), by upper bounds of their strength. Whoever is not on the bench is not stronger than
-/// the frontier, so the weak majority, which may be millions, is not looked at until a kept feature falls that far.
-/// The bench holds `keep` features after it was sorted out, and up to four times as many before.
+/// Holds only strong candidates (features or groups), by upper bounds of their strength. No entity outside the heap is
+/// stronger than the frontier, so the weak majority, possibly millions, is not visited until the table's minimum falls
+/// to the frontier. The heap holds `keep` entries after pruning, and up to four times as many before.
 template <class Entity>
 class Bench {
  public:
@@ -24,11 +24,11 @@ class Bench {
 
   explicit Bench(std::size_t k) : keep_(std::max<std::size_t>(k, 256)) {}
 
-  /// Whether an outsider of this strength belongs on the bench.
+  /// Whether a candidate of this strength belongs on the heap.
   [[nodiscard]] bool wants(double strength, std::uint64_t key) const {
     return frontier_ < strength || (frontier_ == strength && frontier_key_ > key);
   }
-  /// Whoever is below this does not.
+  /// Weaker candidates do not.
   [[nodiscard]] double frontier() const { return frontier_; }
   [[nodiscard]] bool empty() const { return nodes_.size() == 0; }
   [[nodiscard]] bool crowded() const { return nodes_.size() >= 4 * keep_; }
@@ -44,14 +44,14 @@ class Bench {
     nodes_.resize(nodes_.size() - 1);
   }
 
-  /// Nothing is known any more: everybody has to be looked at.
+  /// Drop everything; the next refill must visit all entities.
   void forget() {
     nodes_.resize(0);
     frontier_ = std::numeric_limits<double>::infinity();
     frontier_key_ = 0;
   }
 
-  /// Fill the bench from all there are: `all` calls back with (strength, entity) of every outsider.
+  /// Rebuild the heap; `all` calls back with (strength, entity) of every candidate.
   template <class All>
   void refill(All&& all) {
     nodes_.resize(0);
@@ -66,7 +66,8 @@ class Bench {
     std::make_heap(nodes_.data(), nodes_.data() + nodes_.size(), weaker);
   }
 
-  /// Throw out what is double or weak; `strength_of` somebody is the strength now, negative of no outsider.
+  /// Drop duplicates and weak entries. `strength_of` returns an entity's current strength, negative if it is in the
+  /// table.
   template <class StrengthOf>
   void sort_out(StrengthOf&& strength_of) {
     Node* const begin = nodes_.data();
@@ -88,7 +89,7 @@ class Bench {
     return a.bound < b.bound || (a.bound == b.bound && a.entity->key > b.entity->key);
   }
 
-  /// Keep the strongest; the frontier goes up to the strongest of those who have to go.
+  /// Keep the strongest; the frontier rises to the strongest entry dropped.
   void cut() {
     if (nodes_.size() <= keep_) return;
     Node* const begin = nodes_.data();
@@ -99,7 +100,7 @@ class Bench {
   }
 
   std::size_t keep_;
-  // By the order of the heap, so that ties are told apart; no strength above zero is weaker than this at first.
+  // The frontier in heap order, so that ties are resolved; initially all positive strengths pass.
   double frontier_ = 0.0;
   std::uint64_t frontier_key_ = 0;
   Buffer<Node> nodes_;

@@ -1,4 +1,4 @@
-// B-ARDA: adaptive dual averaging under a budget, at a cost that does not depend on the number of features.
+// B-ARDA: budgeted adaptive dual averaging, at a cost per row that is independent of the number of features.
 #pragma once
 
 #include <bit>
@@ -9,11 +9,11 @@
 
 namespace thresher::online {
 
-/// Algorithm 1 of "Online Feature Selection by Adaptive Sub-gradient Methods": of every feature seen the sum of gradients
-/// G and of their squares; z = -eta G / (lambda eta t + H) with H = delta + sqrt(sum g^2); the k features of the
-/// largest v = H z^2 have a weight.
+/// Algorithm 1 of "Online Feature Selection by Adaptive Sub-gradient Methods". For every feature seen it stores the sum
+/// of gradients G and of their squares. With H = delta + sqrt(sum g^2) and z = -eta G / (lambda eta t + H), the k
+/// features with the largest v = H z^2 have a weight.
 ///
-/// With lambda > 0 the order of features that nobody touches changes with t: `Contest` sees to it.
+/// With lambda > 0 the ranks of untouched features drift with t; `LazyTopK` handles this.
 template <bool one>
 class DualAveraging final : public BudgetTable, private Contest<DualAveraging<one>, DualTable::Cell> {
   using Arena = Contest<DualAveraging<one>, DualTable::Cell>;
@@ -53,7 +53,7 @@ class DualAveraging final : public BudgetTable, private Contest<DualAveraging<on
         const double* const moved = move(t, member.feature);
         tables_[t].set(member.slot, copy(t, member.slot, moved) * growth());
       }
-      // What is new first: rows to come are asked for while the others are learned.
+      // New features first, so that prefetches of later rows overlap with the rest of the update.
       for (const std::uint32_t i : splits_[t].fresh()) {
         if (t == 0) asked_.add(row, i, duals_);
         move(t, i);
@@ -102,24 +102,24 @@ class DualAveraging final : public BudgetTable, private Contest<DualAveraging<on
 
  private:
   static constexpr std::uint32_t kept_bit = RowSplit::outside;
-  static constexpr std::size_t together = 8;  // features to come that are asked for at once
+  static constexpr std::size_t together = 8;  // features prefetched at a time
 
   [[nodiscard]] std::size_t group() const { return one ? 1 : group_; }
   [[nodiscard]] bool several() const { return !one && tables_.size() > 1; }
-  /// What the regulariser adds to every H.
+  /// The regulariser's addition to every H.
   [[nodiscard]] double shrinkage() const { return rule_.lambda * rule_.eta * static_cast<double>(time_); }
-  /// Kept features are ranked by v times this.
+  /// The table ranks kept features by v times this.
   [[nodiscard]] double growth() const {
     return drifts() ? static_cast<double>(time_) * static_cast<double>(time_) : 1.0;
   }
   [[nodiscard]] std::size_t place(std::size_t t, std::uint32_t slot) const { return t * tables_[0].capacity() + slot; }
-  /// (G, H) of a kept feature, lane by lane: a copy near at hand.
+  /// (G, H) of a kept feature, lane by lane: a cached copy.
   double* own(std::size_t t, std::uint32_t slot) { return own_.data() + place(t, slot) * 2 * group(); }
   /// (G, sum of squares) of a feature in the lanes of a table.
   double* sums(std::size_t t, Cell& cell) const { return cell.numbers() + 2 * t * group(); }
 
-  // What a cell is marked with, table by table: of a kept feature its slot, of one on the bench at most the bound it
-  // is there under, 0 otherwise. One table has 32 bits in the cell, several have a number each.
+  // The mark of a cell per table: the slot of a kept feature, at most the bound of one on the candidate heap, else 0. A
+  // single table uses 32 bits of the cell, several tables one number each.
   [[nodiscard]] double mark(std::size_t t, Cell& cell) const {
     return !several() ? static_cast<double>(std::bit_cast<float>(cell.mark)) : cell.numbers()[2 * lanes() + t];
   }
@@ -131,7 +131,7 @@ class DualAveraging final : public BudgetTable, private Contest<DualAveraging<on
     const auto near = static_cast<float>(v);
     cell.mark = std::bit_cast<std::uint32_t>(static_cast<double>(near) > v ? std::nextafterf(near, 0.0F) : near);
   }
-  /// The slot of a feature, or what `RowSplit` wants to hear instead.
+  /// The slot of a feature, or the code that `RowSplit` expects instead.
   [[nodiscard]] std::uint32_t slot_of(std::size_t t, Cell& cell) const {
     if (!several()) return cell.mark ^ kept_bit;
     if (cell.count == 0) return TopK::none;
@@ -139,7 +139,7 @@ class DualAveraging final : public BudgetTable, private Contest<DualAveraging<on
     return mark < 0.0 ? static_cast<std::uint32_t>(-mark - 1.0) : RowSplit::outside;
   }
   [[nodiscard]] bool is_kept(std::size_t t, Cell& cell) const { return slot_of(t, cell) < kept_bit; }
-  /// A feature is kept in this slot from now on.
+  /// Store a feature in this slot.
   void settle(std::size_t t, std::uint32_t slot, Cell& cell) {
     cells_[place(t, slot)] = &cell;
     copy(t, slot, sums(t, cell));
@@ -149,7 +149,7 @@ class DualAveraging final : public BudgetTable, private Contest<DualAveraging<on
       cell.mark = kept_bit | slot;
   }
 
-  /// Which features of the row are kept: their cells say it.
+  /// Find which features of the row are kept; their cells say it.
   void find(const Row& row) {
     asked_.take(row, duals_);
     for (std::size_t t = 0; t < tables_.size(); ++t)
@@ -168,7 +168,7 @@ class DualAveraging final : public BudgetTable, private Contest<DualAveraging<on
         for (std::size_t c = 0; c < each; ++c) out[i * each + c] = gradient.at(row, i, c);
   }
 
-  /// The gradient of a feature goes into its sums; it is seen once, whatever the number of tables.
+  /// Add a feature's gradient to its sums; it is counted once for all tables.
   double* move(std::size_t t, std::size_t i) {
     Cell& cell = *asked_.cells()[i];
     if (one || t == 0) DualTable::see(cell);
@@ -181,7 +181,7 @@ class DualAveraging final : public BudgetTable, private Contest<DualAveraging<on
     return at;
   }
 
-  /// v of a feature as things stand.
+  /// The current v of a feature.
   double strength(const double* sums) const {
     double v = 0.0;
     for (std::size_t c = 0; c < group(); ++c) v += strength(sums[2 * c], rule_.delta + std::sqrt(sums[2 * c + 1]));
@@ -192,7 +192,7 @@ class DualAveraging final : public BudgetTable, private Contest<DualAveraging<on
     return (rule_.naive ? 1.0 : h) * z * z;
   }
 
-  /// Keep a copy of a kept feature's sums near at hand; its v.
+  /// Refresh the cached copy of a kept feature's sums and return its v.
   double copy(std::size_t t, std::uint32_t slot, const double* from) {
     double* const to = own(t, slot);
     double v = 0.0;
@@ -204,11 +204,11 @@ class DualAveraging final : public BudgetTable, private Contest<DualAveraging<on
     return v;
   }
 
-  /// An outsider was touched.
+  /// A feature outside the table was updated.
   void touched(std::size_t t, Cell& cell) {
     if constexpr (one) {
-      // Most do not belong on the bench, which shows without a root: H is more than sqrt(S), and so v less than
-      // eta^2 G^2 / sqrt(S).
+      // Most do not belong on the candidate heap, which is decided without a square root: H > sqrt(S), so v < eta^2 G^2
+      // / sqrt(S).
       const double* const at = cell.numbers();
       const double square = rule_.eta * rule_.eta * at[0] * at[0];
       const double low = benches_[t].frontier();
@@ -217,7 +217,7 @@ class DualAveraging final : public BudgetTable, private Contest<DualAveraging<on
     Arena::consider(t, cell, strength_of(t, cell));
   }
 
-  // For the contest:
+  // Interface of LazyTopK:
   [[nodiscard]] bool drifts() const { return rule_.lambda > 0.0; }
   [[nodiscard]] double strength_of(std::size_t t, Cell& cell) const { return strength(sums(t, cell)); }
   [[nodiscard]] Cell* held(std::size_t t, std::uint32_t slot) { return cells_[place(t, slot)]; }
@@ -230,7 +230,7 @@ class DualAveraging final : public BudgetTable, private Contest<DualAveraging<on
   using Arena::benches_;
   Buffer<double> own_;
   Buffer<Cell*> cells_;   // of kept features
-  Buffer<double> pulls_;  // of the row at hand: gradients
+  Buffer<double> pulls_;  // of the current row: gradients
 };
 
 }  // namespace thresher::online

@@ -1,4 +1,4 @@
-// What a dual method keeps beside its tables, for whoever saves it or looks on.
+// The state that a dual method keeps besides its tables, for saving and inspection.
 #pragma once
 
 #include <cstdint>
@@ -16,27 +16,27 @@ class Duals {
  public:
   virtual ~Duals() = default;
 
-  /// Every feature seen, with its numbers up to date.
+  /// All features seen, with up-to-date numbers.
   [[nodiscard]] virtual DualTable& seen() = 0;
-  /// What they are called, by the numbers they have there; nullptr where names are not kept.
+  /// Their names by feature number; nullptr if names are not kept.
   [[nodiscard]] virtual SeenNames* names() { return nullptr; }
-  /// The bytes of all that is known of them, the same after a resume.
+  /// Bytes of this state; a resumed run reports the same.
   [[nodiscard]] virtual std::size_t bytes() { return seen().least_bytes() + (names() == nullptr ? 0 : names()->bytes()); }
-  /// The groups there are, by key, where features are in groups that have names.
+  /// The groups by key, if features are in named groups.
   [[nodiscard]] virtual std::vector<std::pair<std::uint64_t, std::string_view>> groups() { return {}; }
   virtual void name_group(std::uint64_t /*key*/, std::string_view /*name*/) {}
-  /// How many of a feature's numbers are to be saved: the first ones.
+  /// How many of a feature's numbers are saved: the first ones.
   [[nodiscard]] virtual std::size_t saved() const = 0;
-  /// The clock, then whatever else there is of single numbers.
+  /// The clock, then the other scalars of the method.
   [[nodiscard]] virtual std::vector<double> singles() const = 0;
-  /// Go on from there; the features and tables have been put back.
+  /// Continue from saved scalars, after the features and tables are restored.
   virtual void resume(const std::vector<double>& singles) = 0;
-  /// The weights of a feature as they stand, one a lane; false if all are zero. For methods without a table.
+  /// The current weights of a feature, one per lane; false if all are zero. For methods without a table.
   virtual bool weights(DualTable::Cell& cell, double* out) = 0;
   [[nodiscard]] virtual History* history() { return nullptr; }
-  /// Whether it matters in which order features were first seen: then they are saved in that order.
+  /// Whether the order of first occurrence matters; then features are saved in that order.
   [[nodiscard]] virtual bool in_order() const { return false; }
-  /// After how many steps features went over into a sketch, for methods that do that; 0 if they have not.
+  /// The step at which features were moved to a sketch, for methods that do that; 0 if not yet.
   [[nodiscard]] virtual std::uint64_t spilled_at() const { return 0; }
   virtual void spill() {}
 };

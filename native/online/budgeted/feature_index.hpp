@@ -1,4 +1,4 @@
-// From keys to the numbers under which features were first seen: one cache line a question.
+// An index from keys to feature numbers (by first occurrence) with one cache line per lookup.
 #pragma once
 
 #include <bit>
@@ -9,20 +9,21 @@
 
 namespace thresher::online {
 
-/// Groups of eight places, each a cache line: eight marks (32 bits of a key's hash, 0 for an empty place) and their eight
-/// numbers. A key is looked for from its home group on, up to the first group with a gap; its home are the upper bits
-/// of its mark, so that a table twice as large is filled from this one from front to back, without any key.
-/// Marks may mislead: whoever asks has to look at the key itself. Numbers begin at 1.
+/// Groups of eight entries, each a cache line: eight marks (32 bits of a key's hash, 0 if empty) and eight numbers.
+/// Probing runs from the home group to the first group with an empty entry. The home is given by the upper bits of the
+/// mark, so that growing scans the old table in order and needs no keys. Marks may collide: the caller must compare the
+/// key itself. Numbers start at 1.
 class SeenIndex {
  public:
   static constexpr std::uint32_t none = 0;
-  // Five in eight at most: then seven groups in eight have a gap, and a key that is not there is told so by its home.
+  // Load of at most 5/8: then seven groups in eight have an empty entry, and the home group alone rejects most absent
+  // keys.
   static constexpr std::size_t group_room = 5;
   static constexpr std::size_t least_groups = 32;
 
   explicit SeenIndex(std::size_t features) { open(groups_for(features)); }
 
-  /// What an index of so many groups takes and holds, from the smallest on.
+  /// Bytes and capacity for a number of groups, starting from the smallest.
   struct Size {
     std::size_t groups = least_groups;
 
@@ -33,17 +34,17 @@ class SeenIndex {
   };
 
   [[nodiscard]] std::size_t bytes() const { return pages_.size(); }
-  /// How many features it takes before it has to grow.
+  /// Features that fit before it has to grow.
   [[nodiscard]] std::size_t room() const { return Size{groups_}.room(); }
-  /// What `grow` takes, while the old places are there too.
+  /// Bytes during `grow`, when old and new groups coexist.
   [[nodiscard]] std::size_t bytes_to_grow() const { return Size{groups_}.bytes_to_grow(); }
 
-  /// Ask the memory for the home of a key.
+  /// Prefetch the home group of a key.
   void ask(std::uint64_t mixed) const { prefetch(&group_at(home(mark_of(mixed)))); }
 
   class Reader;
 
-  /// The number among those with this hash that `is` says is the one, or `none`.
+  /// The number with this hash for which `is` returns true, or `none`.
   template <class Is>
   [[nodiscard]] std::uint32_t find(std::uint64_t mixed, Is&& is) const {
     const std::uint32_t mark = mark_of(mixed);
@@ -55,7 +56,7 @@ class SeenIndex {
     }
   }
 
-  /// The same, but where it is `none` the key gets the number `fresh`. There has to be room.
+  /// The same, but an absent key gets the number `fresh` and the result is `none`. Requires room.
   template <class Is>
   [[nodiscard]] std::uint32_t find_or_add(std::uint64_t mixed, std::uint32_t fresh, Is&& is) {
     const std::uint32_t mark = mark_of(mixed);
@@ -85,7 +86,7 @@ class SeenIndex {
     std::uint32_t marks[width];
     std::uint32_t numbers[width];
 
-    /// Take the first gap, if there is one.
+    /// Use the first empty entry, if any.
     bool add(std::uint32_t mark, std::uint32_t number) {
       if (marks[width - 1] != 0) return false;
       const std::size_t i = lowest_bit(same_in(*this, 0));
@@ -100,7 +101,7 @@ class SeenIndex {
     return std::bit_ceil(wanted < least_groups ? least_groups : wanted);
   }
   static std::uint32_t mark_of(std::uint64_t mixed) {
-    return static_cast<std::uint32_t>(mixed >> 32) | 1U;  // an empty place has 0
+    return static_cast<std::uint32_t>(mixed >> 32) | 1U;  // 0 marks an empty entry
   }
   [[nodiscard]] std::size_t home(std::uint32_t mark) const { return mark >> shift_; }
   [[nodiscard]] Group& group_at(std::size_t at) const { return reinterpret_cast<Group*>(pages_.data())[at]; }
@@ -111,7 +112,7 @@ class SeenIndex {
     shift_ = 32 - static_cast<unsigned>(std::countr_zero(groups));
   }
 
-  /// Bits of the places with this mark.
+  /// Bit mask of the entries with this mark.
   static std::uint32_t same_in(const Group& group, std::uint32_t mark) {
 #if defined(THRESHER_SSE2)
     const __m128i wanted = _mm_set1_epi32(static_cast<int>(mark));
@@ -131,19 +132,20 @@ class SeenIndex {
   ZeroPages pages_;
 };
 
-/// Answers for many keys one after the other, with copies of what does not change meanwhile.
+/// Fast lookups that cache the members of the index.
 class SeenIndex::Reader {
  public:
   explicit Reader(const SeenIndex& index)
       : first_(&index.group_at(0)), shift_(index.shift_), last_(index.groups_ - 1) {}
 
-  /// The number that a key probably has, or `none` if it surely has none; `mixed` is mix_key(key).
+  /// The likely number of a key, or `none` if it is certainly absent; `mixed` is mix_key(key).
   [[nodiscard]] std::uint32_t likely(std::uint64_t mixed) const {
     const std::uint32_t mark = mark_of(mixed);
     const Group& group = first_[mark >> shift_];
     const std::uint32_t same = same_in(group, mark);
-    // Whether a key is known is what nobody could predict, so no branch hangs on it alone.
-    const auto unknown = static_cast<std::uint32_t>(static_cast<std::int32_t>(same - 1) >> 31);  // all bits, or none
+    // Whether a key is present is unpredictable, so no branch depends on it alone.
+    // all ones if absent, else 0
+    const auto unknown = static_cast<std::uint32_t>(static_cast<std::int32_t>(same - 1) >> 31);
     if ((unknown & group.marks[width - 1]) != 0) [[unlikely]] return likely_elsewhere(mark);
     return group.numbers[lowest_bit(same | 1U << (width - 1))] & ~unknown;
   }

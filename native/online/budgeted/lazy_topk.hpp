@@ -1,4 +1,4 @@
-// Who is kept and who waits, where ranks change while nobody looks: two lazy heaps, and the answer is exact.
+// Exact top-k selection under drifting ranks, by two lazy heaps.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace thresher::online {
 
-/// The contest for the places of a table (`Self::tables_`) between entities (features, or groups of them) that have a
-/// strength v. Where v drifts with the time t it only falls, and v t^2 only rises: so outsiders wait under the v they
-/// once had, an upper bound, and whoever is kept is held by the v t^2 it once had, a lower bound. Who comes up
-/// is brought up to date. `Self` has strength_of, growth, drifts, is_kept, mark, set_mark, held, settle, each, name_of.
+/// Assigns the slots of a table (`Self::tables_`) to the entities (features or groups) of largest strength v. If v
+/// drifts with the time t, it only falls and v t^2 only rises. So a candidate waits under an earlier v, an upper bound,
+/// and a kept entity is stored under an earlier v t^2, a lower bound; whatever reaches the top of a heap is refreshed.
+/// `Self` provides strength_of, growth, drifts, is_kept, mark, set_mark, held, settle, each, name_of.
 template <class Self, class Entity>
 class Contest {
  protected:
@@ -18,12 +18,12 @@ class Contest {
     for (std::size_t t = 0; t < tables; ++t) benches_.emplace_back(k);
   }
 
-  /// An outsider has this strength now: does it belong on the bench?
+  /// A candidate has this strength now: put it on the heap if it belongs there.
   void consider(std::size_t t, Entity& entity, double v) {
     if (v > self().mark(t, entity) && benches_[t].wants(v, entity.key)) seat(t, entity, v);
   }
 
-  /// For whoever looks on or saves: ranks are brought up to date first, so that nothing shows who was asked when.
+  /// Refresh all ranks before saving or reporting, so that the result does not depend on earlier queries.
   void refresh() {
     if (!self().drifts()) return;
     for (std::size_t t = 0; t < benches_.size(); ++t)
@@ -32,7 +32,7 @@ class Contest {
           table(t).change(slot, self().strength_of(t, *entity) * self().growth());
   }
 
-  /// Bring in who is stronger than who is kept, until nobody is.
+  /// Replace kept entities by stronger candidates until none is stronger.
   void exchange(std::size_t t, const Row& row);
 
   std::vector<Bench<Entity>> benches_;
@@ -69,7 +69,7 @@ class Contest {
     for (const auto& node : benches_[t].nodes()) self().set_mark(t, *node.entity, node.bound);
   }
 
-  /// Who is kept and weakest now.
+  /// The weakest kept entity now.
   std::uint32_t weakest(std::size_t t) {
     for (;;) {
       const std::uint32_t slot = table(t).weakest();
@@ -88,7 +88,7 @@ void Contest<Self, Entity>::exchange(std::size_t t, const Row& row) {
   Bench<Entity>& bench = benches_[t];
   const double by = self().growth();
   for (;;) {
-    // A little less than the least that anybody kept can have: what is below needs no closer look.
+    // Slightly below the smallest strength in the table: weaker candidates need no exact test.
     const double low = table(t).full() ? table(t).threshold() / by * (1.0 - 1e-9) : 0.0;
     if (bench.empty()) {
       if (bench.frontier() == 0.0 || bench.frontier() < low) return;

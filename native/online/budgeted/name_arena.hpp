@@ -1,4 +1,4 @@
-// What the features seen are called, in the order in which they were first seen.
+// The names of the features seen, in order of first occurrence.
 #pragma once
 
 #include <algorithm>
@@ -13,27 +13,27 @@
 
 namespace thresher::online {
 
-/// How many names are kept, and how long they may be.
+/// Limits on the names kept.
 struct NameRule {
   bool keep = false;
   std::size_t cap = 256;  // bytes of one name
-  std::size_t most = 0;   // bytes of all of them; 0: without end
+  std::size_t most = 0;   // bytes of all names; 0: no limit
 };
 
-/// Names by number (from 1), one behind the other: a byte or two for the length, then the text, in blocks that never
-/// move. Where each sixteenth begins is known, the others are found from there; a name is looked for seldom, when its
-/// feature comes in or at the end, and one that was never looked for should cost little more than its letters.
-/// Names that no longer fit into `most` bytes are left out; the next one may fit.
+/// Names by number (from 1), stored consecutively: one or two bytes of length, then the text, in blocks that never
+/// move. Only every sixteenth offset is stored; the others are found by scanning from there. A lookup is rare (on
+/// admission to the table, or at the end), so an unused name should cost little more than its text. A name that does
+/// not fit into `most` bytes is dropped; a later shorter one may still fit.
 class SeenNames {
  public:
   explicit SeenNames(NameRule rule) : rule_(rule) { rule_.cap = std::min(rule_.cap, longest); }
 
   [[nodiscard]] bool kept() const { return rule_.keep; }
   [[nodiscard]] std::size_t size() const { return size_; }
-  /// What names take: letters, lengths, and where they begin. Depends on the names alone, not on their order.
+  /// Bytes of text, lengths and offsets. Depends on the set of names, not on their order.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
-  /// Feature `number` is called this, and has just got that number; those in between have no name.
+  /// Append the name of feature `number`, which has just been added; numbers skipped have no name.
   void follow(std::size_t number, const NameView& name) {
     if (!rule_.keep || name.empty()) return;
     while (size_ + 1 < number) push({});
@@ -45,7 +45,7 @@ class SeenNames {
     }
   }
 
-  /// The name of a feature, empty if it is not known; stays where it is.
+  /// The name of a feature, empty if unknown; the text never moves.
   [[nodiscard]] std::string_view at(std::size_t number) const {
     if (number == 0 || number > size_) return {};
     const std::uint64_t start = starts_[(number - 1) / each];
@@ -62,9 +62,9 @@ class SeenNames {
  private:
   static constexpr std::size_t block = std::size_t{1} << 16;
   static constexpr std::size_t each = 16;
-  static constexpr std::size_t shortly = 0xf0;                       // lengths below this take one byte
-  static constexpr std::size_t longest = ((0xfe - 0xf0) << 8) + 255;  // and this is the longest that two can say
-  static constexpr char on = static_cast<char>(0xff);                // goes on in the next block
+  static constexpr std::size_t shortly = 0xf0;                       // shorter lengths take one byte
+  static constexpr std::size_t longest = ((0xfe - 0xf0) << 8) + 255;  // the longest length in two bytes
+  static constexpr char on = static_cast<char>(0xff);                // continued in the next block
 
   static std::size_t read_length(const char*& at) {
     const auto first = static_cast<unsigned char>(*at++);
@@ -72,7 +72,7 @@ class SeenNames {
     return static_cast<std::size_t>(first - shortly) << 8 | static_cast<unsigned char>(*at++);
   }
 
-  /// Of a name that fits into the cap; two parts, so that nothing has to be put together first.
+  /// Append a name that fits into the cap; prefix and text are copied separately.
   void push(const NameView& name) {
     std::size_t length = name.prefix.size() + name.text.size();
     std::size_t need = length + (length < shortly ? 1 : 2);
@@ -81,7 +81,7 @@ class SeenNames {
     if (length > 0) bytes_ += need + 1;
     if (blocks_.empty() || at_ + need + 1 > block) {
       if (!blocks_.empty()) blocks_.back()[at_] = on;
-      blocks_.push_back(std::unique_ptr<char[]>(new char[block]));  // not filled with zeros: a page is taken when used
+      blocks_.push_back(std::unique_ptr<char[]>(new char[block]));  // uninitialised: pages are committed on use
       at_ = 0;
     }
     if (size_ % each == 0) starts_.push_back((blocks_.size() - 1) * block + at_);
@@ -103,7 +103,7 @@ class SeenNames {
   NameRule rule_;
   std::size_t size_ = 0;
   std::size_t bytes_ = 0;
-  std::size_t at_ = 0;  // where the last block goes on
+  std::size_t at_ = 0;  // end of the last block's data
   std::vector<std::uint64_t> starts_;
   std::vector<std::unique_ptr<char[]>> blocks_;
 };

@@ -1,4 +1,4 @@
-// The cells of a row, asked for in time: where they are two rows before it is learned, and they themselves one row before.
+// Prefetches the cells of coming rows: index groups two rows ahead, cells one row ahead.
 #pragma once
 
 #include <algorithm>
@@ -15,36 +15,36 @@ class AskedRow {
  public:
   using Cell = DualTable::Cell;
 
-  /// Whoever gets a cell leaves its name there.
+  /// Record the name of each newly allocated feature.
   void name_in(SeenNames& names) { names_ = &names; }
 
-  /// `row` comes two after the one that is about to be predicted, or is empty. Nothing is asked of the memory yet.
+  /// Announce the row two after the one about to be predicted, or an empty one. Nothing is prefetched yet.
   void ask(const Row& row, DualTable& table) {
     advance(~std::size_t{0}, table);
     std::swap(now_, next_);
     std::swap(next_, after_);
     after_.open(row);
   }
-  /// Ask for `n` features more of the rows to come. Called now and then while a row is learned, this keeps the memory
-  /// busy all the time, where asking for a whole row at once would mean waiting for it. No feature may be added
-  /// between this and the row's end: the next row would take it for new.
+  /// Prefetch `n` more features of the coming rows. Called repeatedly during an update, this keeps the memory system
+  /// busy; prefetching a whole row at once would stall. No feature may be added between this call and the row's end, or
+  /// the next row would miss it.
   void advance(std::size_t n, DualTable& table) {
     next_.locate(n, table);
     after_.spread(n, table);
   }
-  /// None of the rows asked for comes.
+  /// Cancel pending prefetches.
   void stop() {
     for (Asked* asked : {&now_, &next_, &after_}) asked->open({});
   }
 
-  /// The row to be predicted or learned is this.
+  /// Make `row` the current row.
   void take(const Row& row, DualTable& table) {
     if (!now_.is(row)) {
       now_.open(row);
       now_.spread(row.n, table);
       now_.locate(row.n, table);
     }
-    now_.keys = nullptr;  // the same place in memory may hold another row next time
+    now_.keys = nullptr;  // the same address may hold another row next time
   }
 
   /// The same with every cell checked.
@@ -55,24 +55,24 @@ class AskedRow {
 
   /// mix_key of every key.
   [[nodiscard]] const std::uint64_t* mixed() const { return now_.mixed.data(); }
-  /// The cell of every feature, once it was checked.
+  /// The cell of every feature, valid once checked.
   [[nodiscard]] Cell** cells() { return now_.cells.data(); }
-  /// The cell of a feature; nobody's if it was never seen before the row was taken.
+  /// The cell of a feature; the null cell if it had not been seen when the row was taken.
   Cell& checked(const Row& row, std::size_t i, DualTable& table) {
     Cell*& cell = now_.cells[i];
-    // Nobody's key is everybody's: one question for both, since whether a feature is new nobody can predict.
+    // The null cell matches any key. One test covers both cases, because whether a feature is new is unpredictable.
     const std::uint64_t known = 0 - static_cast<std::uint64_t>(cell->count != 0);
     if (((cell->key ^ row.keys[i]) & known) != 0) [[unlikely]] cell = table.find(row.keys[i], now_.mixed[i]);
     return *cell;
   }
-  /// Give a feature a cell if it still has none; it is not counted.
+  /// Allocate a cell for a feature that has none; does not count an occurrence.
   Cell& add(const Row& row, std::size_t i, DualTable& table) {
     const std::size_t before = table.size();
     now_.cells[i] = table.add(row.keys[i], now_.mixed[i]);
     if (names_ != nullptr && table.size() != before) names_->follow(table.size(), row.name(i));
     return *now_.cells[i];
   }
-  /// The cell of a feature, which is counted; a new one if it had none.
+  /// Count an occurrence of a feature and return its cell, allocated if necessary.
   Cell& see(const Row& row, std::size_t i, DualTable& table) {
     return DualTable::see(now_.cells[i]->count != 0 ? *now_.cells[i] : add(row, i, table));
   }
@@ -83,8 +83,8 @@ class AskedRow {
     Buffer<std::uint64_t> mixed;
     Buffer<Cell*> cells;
 
-    std::size_t spread_to = 0;   // so many are mixed, and the memory was asked where their cells are
-    std::size_t located_to = 0;  // of so many the memory was asked for the cell
+    std::size_t spread_to = 0;   // mixed up to here, with index groups prefetched
+    std::size_t located_to = 0;  // cells prefetched up to here
 
     [[nodiscard]] bool is(const Row& row) const { return keys != nullptr && keys == row.keys && mixed.size() == row.n; }
 

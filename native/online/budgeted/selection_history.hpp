@@ -1,4 +1,4 @@
-// Which features were kept when, in bounded room.
+// The sets of kept features over time, in bounded memory.
 #pragma once
 
 #include <algorithm>
@@ -7,14 +7,14 @@
 
 namespace thresher::online {
 
-/// The set of kept features at up to `most` moments, evenly spaced: when there would be more, every second one is dropped
-/// and the distance doubles. So the beginning is seen as finely as the end, and no stream is too long.
+/// Up to `most` snapshots, evenly spaced: when full, every second one is dropped and the spacing doubles. So the
+/// resolution is uniform for streams of any length.
 class History {
  public:
   static constexpr std::size_t most = 64;
   struct Moment {
     std::uint64_t time;
-    std::vector<std::uint64_t> keys;  // rising
+    std::vector<std::uint64_t> keys;  // ascending
   };
 
   [[nodiscard]] bool due(std::uint64_t time) const { return time >= next_; }
@@ -31,7 +31,7 @@ class History {
   }
 
   [[nodiscard]] const std::vector<Moment>& moments() const { return moments_; }
-  /// As it was saved.
+  /// Restore a saved history.
   void restore(std::vector<Moment> moments, std::uint64_t distance, std::uint64_t next) {
     moments_ = std::move(moments);
     distance_ = std::max<std::uint64_t>(1, distance);

@@ -1,4 +1,4 @@
-// B-ARDA in a memory that does not grow: exact sums of the kept features, a sketch of all others.
+// B-ARDA in bounded memory: exact sums of the kept features, a sketch of all others.
 #pragma once
 
 #include <algorithm>
@@ -8,10 +8,10 @@
 
 namespace thresher::online {
 
-/// As `DualAveraging`, but what is known of features that are not kept is shared by those that hash to the same cell:
-/// the sum of their gradients (with a sign of each, so that strangers cancel) and of their squares (without, so that
-/// a crowded cell counts as uncertain). One row of cells, so that both are of the same strangers. A feature that
-/// comes in takes the sums of its cell along; one that leaves gives its own back. Only features of the row at hand come in.
+/// Like `DualAveraging`, but features outside the table share the cells of a sketch: the sum of their gradients
+/// (signed, so that collisions cancel) and of their squares (unsigned, so that a crowded cell counts as uncertain).
+/// There is one row of cells, so that both sums collide with the same features. A feature admitted to the table takes
+/// the sums of its cell with it; an evicted one writes its own back. Only features of the current row can be admitted.
 class SketchedAveraging final : public BudgetTable {
  public:
   SketchedAveraging(std::size_t k, std::size_t name_cap, std::size_t lanes, bool split, BudgetRule rule, Places places)
@@ -56,7 +56,7 @@ class SketchedAveraging final : public BudgetTable {
           if (time_ > 0) tables_[t].change(slot, strength(own(t, slot)) * growth());
     return tables_;
   }
-  /// (1, squared error of the weight, weights): the error is what strangers in a cell come to.
+  /// (1, squared standard error of the weight, weights); the error is that of collisions in a cell.
   double* kept(std::size_t table, std::uint32_t slot) override {
     double* const out = BudgetTable::kept(table, slot);
     const double* const at = own(table, slot);
@@ -94,7 +94,7 @@ class SketchedAveraging final : public BudgetTable {
         std::copy_n(known(tables_[t].key(slot)).numbers() + 2 * t * group_, 2 * group_, own(t, slot));
   }
 
-  /// Go on from where exact sums stood: those of features that are not kept go into the cells.
+  /// Continue from exact sums: those of features outside the table are added to the cells.
   void take_over(BudgetTable& from) {
     inherit(from);
     seen_by(from).each([&](Cell& cell) {
@@ -159,20 +159,20 @@ class SketchedAveraging final : public BudgetTable {
   void move_other(std::size_t t, const Row& row, std::size_t i, const Gradient& gradient) {
     const std::uint64_t key = row.keys[i];
     if (const std::uint32_t slot = tables_[t].find(key, mixed_[i]); slot != TopK::none) {
-      move_member(t, slot, row, i, gradient);  // it stands twice in the row and came in a moment ago
+      move_member(t, slot, row, i, gradient);  // a repeated key that was admitted a moment ago
       return;
     }
     double* const sums = asked_sums_.data();
     read(t, places_[i], sums);
     add(sums, t, row, i, gradient);
     write(t, places_[i], sums);
-    read(t, places_[i], sums);  // as it was rounded
+    read(t, places_[i], sums);  // as rounded by the sketch
     const double rank = strength(sums) * growth();
     if (rank <= 0.0 || !beats(t, rank, key)) return;
     Evicted evicted;
     const std::uint32_t slot = tables_[t].offer(key, rank, row.name(i), 1, &evicted);
     if (evicted.happened) give_back(t, evicted.key, own(t, slot));
-    read(t, places_[i], sums);  // who left may have been a stranger in the same cell
+    read(t, places_[i], sums);  // the evicted feature may have shared the cell
     std::copy_n(sums, 2 * group_, own(t, slot));
     if (evicted.happened) tables_[t].change(slot, strength(sums) * growth());
     std::fill_n(sums, 2 * group_, 0.0);
@@ -201,7 +201,7 @@ class SketchedAveraging final : public BudgetTable {
     write(t, place, there);
   }
 
-  /// A cell as one of its features sees it: gradients by its sign, squares as they are.
+  /// A cell as seen by one of its features: signed gradients, unsigned squares.
   void read(std::size_t t, const Place& place, double* out) const {
     const float* const cell = cell_of(t, place);
     for (std::size_t c = 0; c < group_; ++c) {
@@ -220,7 +220,7 @@ class SketchedAveraging final : public BudgetTable {
     return sketch_.cells().data() + place.cell * 2 * lanes() + 2 * t * group_;
   }
 
-  /// The root mean square of the sums of gradients over all cells.
+  /// The root mean square of the gradient sums over all cells.
   double strangers() {
     if (measured_ == time_) return strangers_;
     double squares = 0.0;
@@ -235,7 +235,7 @@ class SketchedAveraging final : public BudgetTable {
   std::vector<double> asked_sums_;
   std::uint64_t measured_ = ~std::uint64_t{0};
   double strangers_ = 0.0;
-  // Of the row at hand:
+  // State of the current row:
   Buffer<std::uint64_t> mixed_;
   Buffer<Place> places_;
 };

@@ -1,4 +1,4 @@
-// l1-ARDA and Ada-Fobos: the number of weights follows from lambda.
+// l1-ARDA and Ada-Fobos: lambda determines the number of non-zero weights.
 #pragma once
 
 #include <cmath>
@@ -12,8 +12,8 @@ enum class Threshold {
   mirror,  // Ada-Fobos: z = w - eta g / H, then sign(z) max(0, |z| - eta lambda / H)
 };
 
-/// A weight is made from what is known of its feature when it is asked for. That of Ada-Fobos loses the same amount at
-/// every step in which nobody touches it, so what it lost is made up for when its feature comes by.
+/// Weights are computed from the dual state on demand. A weight of Ada-Fobos shrinks by the same amount in every step,
+/// so the shrinkage of steps that did not touch a feature is applied when it next occurs.
 class SoftThreshold final : public Store, public Duals {
  public:
   SoftThreshold(Threshold how, std::size_t lanes, BudgetRule rule, std::size_t most_bytes)
@@ -47,7 +47,7 @@ class SoftThreshold final : public Store, public Duals {
       Cell& cell = asked_.see(row, i, duals_);
       double* const at = cell.numbers();
       double& last = at[2 * lanes()];
-      // A key that stands twice in the row has been there: its second share is moved without a second loss.
+      // A repeated key: its second gradient is applied without shrinking again.
       const bool again = last == static_cast<double>(time_ + 1);
       if (how_ == Threshold::mirror && !again) weights(cell, weights_.data());
       for (std::size_t c = 0; c < lanes(); ++c) {
@@ -103,7 +103,7 @@ class SoftThreshold final : public Store, public Duals {
   Threshold how_;
   BudgetRule rule_;
   std::uint64_t time_ = 0;
-  DualTable duals_;  // (G or w, sum of squares) a lane, then when Ada-Fobos last moved it
+  DualTable duals_;  // (G or w, sum of squares) per lane, then the time of Ada-Fobos' last update
   SeenNames names_;
   std::vector<TopK> tables_;
   std::vector<double> weights_;

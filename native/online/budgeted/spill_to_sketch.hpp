@@ -1,4 +1,4 @@
-// B-ARDA that goes over from exact sums of every feature seen to a sketch, once these no longer fit.
+// B-ARDA that switches from exact sums to a sketch once the table of features seen is full.
 #pragma once
 
 #include "online/budgeted/dual_averaging.hpp"
@@ -6,15 +6,15 @@
 
 namespace thresher::online {
 
-/// `DualAveraging` as long as its table of features seen has room, `SketchedAveraging` from then on: kept features take
-/// their sums along, and those of all others go into the cells in the order in which they were first seen. When that is
-/// depends on the rows alone, so it is the same moment whatever the batches and after a resume.
+/// `DualAveraging` while its table of features seen has room, then `SketchedAveraging`: kept features keep their sums,
+/// and those of all others are added to the cells in order of first occurrence. The switch depends on the rows alone,
+/// so it happens at the same row for any batch size and after a resume.
 class Spilling final : public Store, public Duals {
  public:
   Spilling(std::size_t k, std::size_t name_cap, std::size_t lanes, bool split, BudgetRule rule, std::size_t most_bytes,
            Places places)
       : Store(lanes), k_(k), name_cap_(name_cap), split_(split), rule_(rule), places_(places) {
-    // The index goes before the cells of the sketch come; where cells are large it is a small part of the whole.
+    // The index is freed before the sketch is allocated; with large cells it is a small part of the total.
     const std::size_t cells = places.width() * 2 * lanes * sizeof(float);
     const std::size_t gone = lanes == 1 ? most_bytes / 8 : 0;
     const std::size_t most = std::max(most_bytes - std::min(most_bytes, cells) + gone, std::size_t{1});
@@ -61,7 +61,7 @@ class Spilling final : public Store, public Duals {
   [[nodiscard]] History* history() override { return now_->history(); }
   [[nodiscard]] std::uint64_t spilled_at() const override { return spilled_at_; }
 
-  /// From now on everything is in the sketch.
+  /// Move everything to the sketch.
   void spill() override {
     if (spilled()) return;
     spilled_at_ = exact_->time();

@@ -32,13 +32,14 @@ void Truncated::update(const Row& row, const Gradient& gradient, const Move& mov
       if (how_ == Truncation::confidence && duals_.size() != known) std::fill_n(cell.numbers(), lanes(), 1.0);
     }
   }
-  // Half of what is stable for the average row, or for this one if it is longer: one long row slows down no others.
+  // Half the stable step for the average row, or for this one if it is longer: an outlier does not slow down other
+  // rows.
   const double length = fresh ? move.length : std::max(move.length, move.now);
   rate_ = rule_.eta > 0.0 ? rule_.eta : length > 0.0 ? 0.5 / length : 0.0;
   if (how_ == Truncation::descent) shrink(row, gradient, rate_);
   if (how_ == Truncation::confidence) weigh(row, gradient, rule_.eta > 0.0 ? 1.0 / rule_.eta : move.length);
   for (std::size_t t = 0; t < tables_.size(); ++t) {
-    // Kept features move first, so that a newcomer competes with where they went.
+    // Kept features move first, so that a newcomer competes with their new weights.
     move_kept(t, row, gradient);
     for (const std::uint32_t i : splits_[t].others()) move_other(t, i, row, gradient);
   }
@@ -67,7 +68,7 @@ double Truncated::rank_of(const double* weights, const double* own) const {
   }
 }
 
-/// Collect the row's gradients by slot (a key may stand there twice), then move.
+/// Collect the row's gradients by slot (a key may be repeated), then update.
 void Truncated::move_kept(std::size_t t, const Row& row, const Gradient& gradient) {
   for (const Member& member : splits_[t].members())
     for (std::size_t c = 0; c < group_; ++c) {
@@ -83,7 +84,7 @@ void Truncated::move_kept(std::size_t t, const Row& row, const Gradient& gradien
       }
     }
   if (how_ == Truncation::mirror && rule_.lambda > 0.0) {
-    // The regulariser pulls at every weight.
+    // The regulariser changes every weight.
     for (const Member& member : splits_[t].members()) tables_[t].set(member.slot, tables_[t].weight(member.slot));
     for (std::uint32_t slot = 0; slot < tables_[t].size(); ++slot) move_slot(t, slot, false);
   } else {
@@ -142,7 +143,7 @@ void Truncated::move_other(std::size_t t, std::uint32_t i, const Row& row, const
 
 void Truncated::offer(std::size_t t, std::uint32_t i, const Row& row, Cell* cell, double rank) {
   if (const std::uint32_t slot = tables_[t].find(row.keys[i], asked_.mixed()[i]); slot != TopK::none) {
-    // The key stands twice in the row and came in a moment ago.
+    // A repeated key that was admitted a moment ago.
     double* const weights = weights_of(t, slot);
     for (std::size_t c = 0; c < group_; ++c) {
       squares_ -= weights[c] * weights[c];
@@ -172,7 +173,7 @@ void Truncated::offer(std::size_t t, std::uint32_t i, const Row& row, Cell* cell
   }
 }
 
-/// OFS before anything moves: the decay, and the length that the whole of z will have.
+/// OFS before the update: apply the decay and compute the norm of the new z.
 void Truncated::shrink(const Row& row, const Gradient& gradient, double rate) {
   scale_ *= std::max(smallest_scale, 1.0 - rule_.lambda * rate);
   while (scale_ < smallest_scale) {
@@ -185,7 +186,7 @@ void Truncated::shrink(const Row& row, const Gradient& gradient, double rate) {
     scale_ /= smallest_scale;
   }
   if (rule_.lambda <= 0.0) return;
-  // |w - u|^2 over all features, kept or not: |w|^2 - 2 <w, u> + |u|^2.
+  // ||w - u||^2 over all features, kept or not: ||w||^2 - 2 <w, u> + ||u||^2.
   double squares = squares_ * scale_ * scale_;
   for (std::size_t t = 0; t < tables_.size(); ++t) {
     for (std::size_t i = 0; i < row.n; ++i)
@@ -204,12 +205,12 @@ void Truncated::shrink(const Row& row, const Gradient& gradient, double rate) {
 void Truncated::project(double squares) {
   const double length = std::sqrt(std::max(0.0, squares) * rule_.lambda);
   if (!(length > 1.0)) return;
-  // Shrinking before the step, and the step with it, is the same as shrinking after it.
+  // Scaling w and the step before the update equals projecting after it.
   scale_ /= length;
   rate_ /= length;
 }
 
-/// AROW: how far to go in every lane.
+/// AROW: the step of every lane.
 void Truncated::weigh(const Row& row, const Gradient& gradient, double r) {
   for (std::size_t lane = 0; lane < lanes(); ++lane) {
     betas_[lane] = 0.0;

@@ -1,4 +1,4 @@
-// B-AMD, OFS and SOFS: weights that are forgotten when they are truncated.
+// B-AMD, OFS and SOFS: truncated weights are forgotten.
 #pragma once
 
 #include <cmath>
@@ -9,13 +9,14 @@ namespace thresher::online {
 
 enum class Truncation {
   mirror,      // B-AMD: z = w - eta g / H with lambda w in g, ranked by H |z|
-  descent,     // OFS: z = (1 - lambda eta) w - eta g, drawn into the l2 ball of radius 1 / sqrt(lambda), ranked by |z|
-  confidence,  // SOFS: diagonal AROW with r = 1 / eta, ranked by how small the variance is
+  // OFS: z = (1 - lambda eta) w - eta g, projected onto the l2 ball of radius 1 / sqrt(lambda), ranked by |z|
+  descent,
+  confidence,  // SOFS: diagonal AROW with r = 1 / eta, ranked by increasing variance
 };
 
-/// Whoever is not kept has the weight zero, so only features of the row at hand can come in: there is nothing to wait on a
-/// bench. What does last of every feature seen is one number a lane: of B-AMD the sum of squared gradients, of
-/// SOFS the variance. A kept feature has its own near at hand, and takes it along when it leaves.
+/// A feature outside the table has weight zero, so only features of the current row can be admitted and no candidate
+/// heap is needed. One number per lane persists for every feature seen: the sum of squared gradients for B-AMD, the
+/// variance for SOFS. Kept features have a cached copy of it, written back on eviction.
 class Truncated final : public BudgetTable {
  public:
   Truncated(Truncation how, std::size_t k, std::size_t name_cap, std::size_t lanes, bool split, BudgetRule rule,
@@ -64,14 +65,14 @@ class Truncated final : public BudgetTable {
   [[nodiscard]] double rank_of(const double* weights, const double* own) const;
 
   Truncation how_;
-  Buffer<double> own_;    // of kept features, a number a lane
-  Buffer<double> pull_;   // of kept features: gradients of the row at hand
-  double scale_ = 1.0;    // what the weights of OFS are to be multiplied by
-  double squares_ = 0.0;  // of the weights of OFS, in the unit of the table
+  Buffer<double> own_;    // of kept features, a number per lane
+  Buffer<double> pull_;   // of kept features: gradients of the current row
+  double scale_ = 1.0;    // factor of the weights of OFS
+  double squares_ = 0.0;  // squared norm of the weights of OFS, before that factor
   double rate_ = 0.0;
   std::vector<double> came_;      // weights of a newcomer
-  std::vector<double> came_own_;  // and its number in every lane
-  std::vector<double> betas_;     // of AROW, a lane each
+  std::vector<double> came_own_;  // and its number per lane
+  std::vector<double> betas_;     // of AROW, one per lane
 };
 
 }  // namespace thresher::online

@@ -1,4 +1,4 @@
-// The places of many keys in a sketch at once. It includes none of our headers, like absorb.hpp, for the same reason.
+// Batch hashing of keys to sketch cells. Includes no header of ours; see update_cells.hpp for the reason.
 #pragma once
 
 #include <cstddef>
@@ -7,19 +7,18 @@
 namespace thresher::online {
 
 struct Locating {
-  const std::uint64_t* mixed;  // of the keys; readable to a multiple of four
+  const std::uint64_t* mixed;  // of the keys; readable up to a multiple of four
   std::size_t n;
-  std::size_t stride;           // from a key's place in one row of cells to that in the next
-  const std::uint64_t* hashes;  // three numbers a row: see RowHash
+  std::size_t stride;           // offset from a key's cell in one sketch row to that in the next
+  const std::uint64_t* hashes;  // three coefficients per row: see RowHash
   std::uint32_t width;
   const char* cells;
   std::size_t bytes;  // of a cell
-  void* out;          // (cell, turn), each 32 bits; written to a multiple of four
+  void* out;          // (cell, sign bit), 32 bits each; written up to a multiple of four
 };
 
 #if defined(THRESHER_AVX2)
-/// Write the places and ask the memory for the cells, for one or three rows of them. To be called only where the processor
-/// has AVX2.
+/// Compute and prefetch the cells, for one or three sketch rows. Requires AVX2.
 template <std::uint32_t rows>
 void locate_avx2(const Locating& all);
 #endif

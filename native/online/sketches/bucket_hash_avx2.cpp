@@ -1,4 +1,4 @@
-// Compiled with AVX2 switched on; called only after the processor was asked.
+// Compiled with AVX2 enabled; callers check the CPU first.
 #include "online/sketches/bucket_hash.hpp"
 
 #if defined(THRESHER_AVX2)
@@ -12,7 +12,7 @@ constexpr std::size_t wide = 4;
 
 __m256i upper_halves(__m256i x) { return _mm256_srli_epi64(x, 32); }
 
-/// One row's hash, of four keys at once: RowHash in products of halves.
+/// RowHash of four keys at once, by 32-bit products.
 struct FourHashes {
   __m256i start, low, high, low_upper, high_upper, width, first;
 
@@ -26,7 +26,7 @@ struct FourHashes {
         width(_mm256_set1_epi64x(cells)),
         first(_mm256_set1_epi64x(static_cast<long long>(std::uint64_t{row} * cells))) {}
 
-  /// Cells in the lower halves, turns in the upper ones.
+  /// Cells in the lower halves, sign bits in the upper ones.
   [[nodiscard]] __m256i places(__m256i keys, __m256i keys_upper) const {
     const __m256i crossed = _mm256_add_epi64(_mm256_mul_epu32(low_upper, keys), _mm256_mul_epu32(high_upper, keys_upper));
     const __m256i straight = _mm256_add_epi64(_mm256_mul_epu32(low, keys), _mm256_mul_epu32(high, keys_upper));

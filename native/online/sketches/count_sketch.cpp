@@ -30,7 +30,7 @@ void CountSketch::query(std::uint64_t key, double* out) const {
 
 void CountSketch::scale(double factor) {
   scale_ *= factor;
-  // Before the factor makes new entries lose themselves in large cells (or it reaches zero), fold it in.
+  // Fold the factor into the cells before new entries lose precision against large cells (or it reaches zero).
   if (std::fabs(scale_) > 1e-12 && std::fabs(scale_) < 1e12) return;
   for (std::size_t i = 0; i < cells_.size(); ++i)
     cells_[i] = static_cast<float>(static_cast<double>(cells_[i]) * scale_);

@@ -1,4 +1,4 @@
-// The Count-Sketch: a vector of any dimension in a few rows of cells, each entry read back with an error.
+// The Count-Sketch: a vector of any dimension in a few rows of cells, with approximate read access.
 #pragma once
 
 #include <algorithm>
@@ -24,15 +24,15 @@ inline double median(double* numbers, std::uint32_t n) {
   return median_of_many(numbers, n);
 }
 
-/// A key has a cell and a sign in every row; adding to the key adds to its cells, and its estimate is the
-/// median over the rows of sign * cell. Of a vector b each estimate is off by about ||b||_2 / sqrt(width) or
-/// less, in either direction: collisions have random signs.
+/// A key has a cell and a sign in every row. Adding to a key adds to its cells; its estimate is the median of sign *
+/// cell over the rows. For a vector b the error of an estimate is about ||b||_2 / sqrt(width) or less, in either
+/// direction, because collisions have random signs.
 ///
-/// A cell has one number for each of the `lanes` (the outputs of a model with several): one hash a key serves
-/// them all, and they lie side by side.
+/// A cell has one number for each of the `lanes` (the outputs of a model): they are adjacent and share one hash per
+/// key.
 class CountSketch {
  public:
-  /// Whether cells also hold how much evidence a sum rests on; see EvidenceSketch.
+  /// Whether cells also hold the energy of a sum; see EvidenceSketch.
   static constexpr bool adaptive = false;
   static constexpr std::size_t one_lane_bytes = sizeof(float);
 
@@ -57,10 +57,10 @@ class CountSketch {
     }
   }
 
-  /// Nothing here is drawn at random.
+  /// No random bits to skip here.
   void pass() {}
 
-  /// Read `n` lanes from `lane` on. There is no energy here.
+  /// Read `n` lanes from `lane` on. This sketch has no energy.
   double read(const Place* places, std::size_t lane, std::size_t n, double* out, double /*prior*/ = 0.0) const {
     double read[Places::most_rows];
     for (std::size_t c = 0; c < n; ++c) {
@@ -71,7 +71,7 @@ class CountSketch {
     return 0.0;
   }
 
-  /// Make `n` lanes from `lane` on read `wanted`: what differs from the estimate is added.
+  /// Make `n` lanes from `lane` on read `wanted`: the difference to the estimate is added.
   void put(const Place* places, std::size_t lane, std::size_t n, const double* wanted, double /*energy*/) {
     for (std::size_t c = 0; c < n; ++c) {
       double now;
@@ -81,17 +81,17 @@ class CountSketch {
     }
   }
 
-  /// The same for one key by itself, all its lanes.
+  /// The same for a single key, all lanes.
   void add(std::uint64_t key, const double* delta);
   void query(std::uint64_t key, double* out) const;
 
-  /// Multiply the whole vector, at no cost for its size: decay by linearity.
+  /// Multiply the whole vector lazily, in O(1).
   void scale(double factor);
-  /// Add another sketch of the same shape and seed: the sketch of the sum.
+  /// Add another sketch of the same shape and seed: the result is the sketch of the sum.
   void merge(const CountSketch& other);
 
-  /// What an estimate may be off by: ||b||_2 / sqrt(width), the norm itself estimated from the cells (the
-  /// squares of a row's cells sum to ||b||_2^2 on average; the median over the rows is taken).
+  /// The error bound of an estimate, ||b||_2 / sqrt(width). The norm is estimated from the cells: the expected sum of a
+  /// row's squared cells is ||b||_2^2; the median over the rows is used.
   [[nodiscard]] double bound() const;
 
   [[nodiscard]] Buffer<float>& cells() { return cells_; }
@@ -102,7 +102,7 @@ class CountSketch {
  private:
   Places places_;
   std::size_t lanes_;
-  double scale_ = 1.0;  // what every cell is to be multiplied by
+  double scale_ = 1.0;  // factor of every cell
   Buffer<float> cells_;
 };
 

@@ -27,7 +27,7 @@ void EvidenceSketch::set_factor(double factor) {
 
 void EvidenceSketch::scale(double factor) {
   set_factor(scale_ * factor);
-  // Before the factor leaves the range where floats are at ease (or reaches zero), fold it in.
+  // Fold the factor in before it leaves a safe range (or reaches zero).
   if (std::fabs(scale_) > 1e-12 && std::fabs(scale_) < 1e12) return;
   for (std::size_t i = 0; i < cells_.size(); ++i)
     if (i % stride_ != 0)

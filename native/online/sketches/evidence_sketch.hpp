@@ -1,4 +1,4 @@
-// A sketch whose cells hold a sum of gradients and how much evidence it rests on.
+// A sketch whose cells hold a sum of gradients and the energy (sum of squares) it rests on.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +15,10 @@
 
 namespace thresher::online {
 
-/// A cell of a key holds its signed sum z of gradients, one for each lane, and the energy H, the sum of their
-/// squares over all lanes and all keys that share the cell. So z / sqrt(H) is what z is in units of its own noise:
-/// a sum that other keys' gradients made large by accident comes with the energy of those gradients, and
-/// does not look strong. That is why both must lie in the same cell. All numbers are 16 bits wide
-/// (HalfFloat): with one lane a cell takes the 32 bits of one float.
+/// A cell holds the signed sum z of gradients per lane, and the energy H, the sum of squared gradients over all lanes
+/// and all keys of the cell. So z / sqrt(H) measures z in units of its own noise: a sum inflated by collisions comes
+/// with the energy of the colliding gradients and does not look strong. Therefore both must be in the same cell. All
+/// numbers are 16 bits wide (HalfFloat): with one lane a cell takes 32 bits, as much as one float.
 class EvidenceSketch {
  public:
   static constexpr bool adaptive = true;
@@ -49,10 +48,10 @@ class EvidenceSketch {
     }
   }
 
-  /// Read `n` lanes from `lane` on, and return the energy: of the row in which the sums are weakest in units of their
-  /// noise, the root of energy and prior. What is strong by a key's own doing is strong in every row; by doing of others
-  /// it hardly is. (The median of sums with the least energy, which are of different cells, finds far fewer
-  /// true features.)
+  /// Read `n` lanes from `lane` on, and return the energy, both from the row in which the sums are weakest relative to
+  /// the square root of energy and prior. A key that is strong in its own right is strong in every row; collisions
+  /// rarely make one so. (The median of the sums with the least energy, which mixes cells, finds far fewer true
+  /// features.)
   double read(const Place* places, std::size_t lane, std::size_t n, double* out, double prior) const {
     const float least_noise = floor(prior);
     const auto noise = [&](std::uint32_t r) { return HalfFloat::open(*cell(places[r])) + least_noise; };
@@ -70,8 +69,7 @@ class EvidenceSketch {
     return static_cast<double>(HalfFloat::open(*cell(places[least])));
   }
 
-  /// For one or three rows of one lane, where a cell is one word, the inner loop of everything has the cells in its
-  /// own hands.
+  /// Direct access to the cells for inner loops, for one or three rows and one lane, where a cell is one word.
   class Hands {
    public:
     Hands(EvidenceSketch& sketch, double prior)
@@ -99,9 +97,9 @@ class EvidenceSketch {
       random_ = next(random_);
       words.store(cells_, places, static_cast<float>(delta * in_), static_cast<float>(energy), dither(random_));
     }
-    /// Take the first `n` features in, those that are not strong (whose squared sum is not above `enough` units of noise);
-    /// the positions of the others come out in `strong`, which has room for one more. Every feature draws random bits,
-    /// whether it needs them or not. `places` and `gradients` go on to `stride`, with zeros.
+    /// Update the cells of those of the first `n` features that are not strong (squared sum at most `enough` units of
+    /// noise). The positions of the strong ones go to `strong`, which needs room for one more. Every feature consumes
+    /// random bits. `places` and `gradients` are readable up to `stride`, padded with zeros.
     template <std::uint32_t rows>
     std::size_t absorb(const Place* places, const double* gradients, std::size_t n, std::size_t stride, double rate,
                        double prior, double enough, std::uint32_t* strong) {
@@ -149,15 +147,15 @@ class EvidenceSketch {
     std::uint64_t random_;
   };
 
-  /// A feature that adds nothing draws its random bits all the same.
+  /// A feature that adds nothing still consumes its random bits.
   void pass() { draw(); }
 
-  /// Make `n` lanes from `lane` on read `wanted`, resting on at least this energy.
+  /// Make `n` lanes from `lane` on read `wanted`, with at least this energy.
   void put(const Place* places, std::size_t lane, std::size_t n, const double* wanted, double energy);
 
-  /// Multiply all sums, at no cost for their number. Energies stay: a sum that fades is not better founded.
+  /// Multiply all sums lazily, in O(1). Energies stay: fading adds no evidence.
   void scale(double factor);
-  /// Add another sketch of the same shape and seed: the sums and energies of both.
+  /// Add the sums and energies of another sketch of the same shape and seed.
   void merge(const EvidenceSketch& other);
 
   [[nodiscard]] Buffer<std::uint16_t>& cells() { return cells_; }
@@ -182,7 +180,7 @@ class EvidenceSketch {
   static void set(std::uint16_t& half, float number, std::uint32_t random16) {
     half = static_cast<std::uint16_t>(HalfFloat::close(number, random16));
   }
-  /// Random bits from a sequence that goes on where a saved sketch stopped.
+  /// A linear congruential generator whose state is saved with the sketch.
   static std::uint64_t next(std::uint64_t random) { return random * random_factor + random_step; }
   static Dither dither(std::uint64_t random) { return {random ^ random >> 32}; }
   Dither draw() {
@@ -192,8 +190,8 @@ class EvidenceSketch {
 
   Places places_;
   std::size_t lanes_;
-  std::size_t stride_;  // numbers in a cell: the energy, then the lanes
-  double scale_ = 1.0;  // what every sum is to be multiplied by
+  std::size_t stride_;  // numbers per cell: the energy, then the lanes
+  double scale_ = 1.0;  // factor of every sum
   double in_ = 1.0;     // 1 / scale_
   std::uint64_t random_;
   Buffer<std::uint16_t> cells_;

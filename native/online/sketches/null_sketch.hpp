@@ -1,4 +1,4 @@
-// The sketch that forgets: behind a table of exact weights it makes iterative hard thresholding.
+// A sketch that stores nothing: behind a table of exact weights it gives iterative hard thresholding.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace thresher::online {
 
-/// No cells at all. `with_energy` says whether the table weighs sums by their evidence.
+/// `with_energy`: whether the table divides sums by their noise.
 template <bool with_energy>
 class Nothing {
  public:

@@ -1,4 +1,4 @@
-// Numbers of 16 bits, and the cells of an evidence sketch with one lane, which are words of two of them.
+// 16-bit floats, and the cells of an evidence sketch with one lane: words of two of them.
 #pragma once
 
 #include <bit>
@@ -11,8 +11,8 @@
 
 namespace thresher::online {
 
-/// The upper half of a float, rounded up or down at random so that it is right on average: 8 bits of
-/// precision, of which sums lose nothing in expectation as long as what is added is not below 2^-24 of them.
+/// The upper half of a float (bfloat16) with stochastic rounding, which is unbiased: 8 bits of precision, and sums lose
+/// nothing in expectation while each addend is at least 2^-24 of the sum.
 struct HalfFloat {
   static float open(std::uint32_t half) { return std::bit_cast<float>(half << 16); }
   static std::uint32_t close(float number, std::uint32_t random16) {
@@ -20,7 +20,7 @@ struct HalfFloat {
   }
 };
 
-/// The random bits of one change of a sketch: 64, handed out sixteen at a time, again and again.
+/// The random bits of one sketch update: 64, used cyclically sixteen at a time.
 struct Dither {
   std::uint64_t bits;
   [[nodiscard]] std::uint32_t at(std::size_t i) const {
@@ -28,13 +28,13 @@ struct Dither {
   }
 };
 
-/// Whether a squared sum is weaker in units of its noise than another in units of its own.
+/// Whether one squared sum is weaker than another, each relative to its noise.
 inline bool weaker(float squares, float noise, float than_squares, float than_noise) {
   return squares * than_noise < than_squares * noise;
 }
 
-/// The cells of one key, a word in every row: the energy in the lower half, the sum in the upper one. They are read,
-/// looked at, and written back changed; in between they stay in registers.
+/// The cells of one key, a word per row: the energy in the lower half, the sum in the upper one. They stay in registers
+/// between reading and writing back.
 template <std::uint32_t rows>
 struct CellWords {
   std::uint32_t at[rows];
@@ -44,7 +44,7 @@ struct CellWords {
       std::memcpy(&at[r], cells + std::size_t{places[r].cell} * 2, sizeof at[r]);
     for (std::uint32_t r = 0; r < rows; ++r) turn[r] = places[r].turn;
   }
-  /// The sum and the energy of the row where the sum is weakest in units of its noise: see EvidenceSketch::read.
+  /// The sum and the energy of the row where the sum is weakest relative to its noise: see EvidenceSketch::read.
   void open(float prior, float& z, float& energy) const {
     std::uint32_t least = 0;
     for (std::uint32_t r = 1; r < rows; ++r)
@@ -70,7 +70,7 @@ struct CellWords {
 };
 
 #if defined(THRESHER_SSE2)
-/// Three rows side by side in a register: the same numbers in a third of the instructions.
+/// Three rows in one SIMD register: the same numbers with a third of the instructions.
 template <>
 struct CellWords<3> {
   __m128i words;
@@ -96,11 +96,12 @@ struct CellWords<3> {
     const __m128 noise = _mm_add_ps(h, _mm_set1_ps(prior));
     const __m128 sums = _mm_castsi128_ps(_mm_xor_si128(_mm_and_si128(words, upper()), turns));
     const __m128 squares = _mm_mul_ps(sums, sums);
-    // Every row against the next, the last against the first.
+    // Each row against the next, cyclically.
     const __m128 mine = _mm_mul_ps(squares, _mm_shuffle_ps(noise, noise, _MM_SHUFFLE(3, 0, 2, 1)));
     const __m128 next = _mm_mul_ps(_mm_shuffle_ps(squares, squares, _MM_SHUFFLE(3, 0, 2, 1)), noise);
-    const int next_weaker = _mm_movemask_ps(_mm_cmplt_ps(next, mine));  // bit 0: row 1 than row 0; bit 1: 2 than 1
-    const int last_weaker = _mm_movemask_ps(_mm_cmplt_ps(mine, next));  // bit 2: row 2 than row 0
+    // bit 0: row 1 weaker than row 0; bit 1: row 2 than row 1
+    const int next_weaker = _mm_movemask_ps(_mm_cmplt_ps(next, mine));
+    const int last_weaker = _mm_movemask_ps(_mm_cmplt_ps(mine, next));  // bit 2: row 2 weaker than row 0
     static constexpr std::uint8_t weakest[8] = {0, 1, 0, 2, 2, 1, 2, 2};
     const std::uint32_t least = weakest[(next_weaker & 3) | (last_weaker & 4)];
     alignas(16) float read[2][4];

@@ -1,4 +1,4 @@
-// Where a key's cells are: what every sketch shares, whatever its cells hold.
+// The hash functions that map a key to its cells; shared by all sketches.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace thresher::online {
 
-/// A cell of a key, and the key's sign there: the sign bit of a float that it turns.
+/// A cell of a key with the key's sign, as the sign bit to xor a float with.
 struct Place {
   static constexpr std::uint32_t negative = 0x80000000U;
 
@@ -23,8 +23,8 @@ struct Place {
   }
 };
 
-/// `rows` x `width` cells; every row has a hash of its own. With `identity` a key is its own cell and no sign
-/// turns: a sketch that is exact for keys below its width, for comparison and simulation.
+/// `rows` x `width` cells with one hash function per row. With `identity` a key is its own cell and has no sign: an
+/// exact sketch for keys below its width, for comparison and simulation.
 class Places {
  public:
   static constexpr std::uint32_t most_rows = 16;
@@ -39,8 +39,8 @@ class Places {
     return rows_ == other.rows_ && width_ == other.width_ && seed_ == other.seed_ && identity_ == other.identity_;
   }
 
-  /// Write the places of a key, one for each row; `mixed` is mix_key(key). A learner finds the cells of a row's keys first, asks the
-  /// memory for them, and comes back when they have arrived.
+  /// Write the cells of a key, one per row; `mixed` is mix_key(key). Learners first hash and prefetch the cells of a
+  /// whole row, then use them.
   void locate(std::uint64_t key, std::uint64_t mixed, Place* out) const {
     if (identity_) [[unlikely]] {
       out[0] = {static_cast<std::uint32_t>(key < width_ ? key : width_ - 1), 0};
@@ -53,14 +53,14 @@ class Places {
   }
   void locate(std::uint64_t key, Place* out) const { locate(key, mix_key(key), out); }
 
-  /// The places of `n` keys by their mix_key: all of them in the first row of cells, `stride` later in the next. What lies
-  /// in between are places of no key. The memory is asked for the cells, each `bytes` long. `fixed` is the number
-  /// of rows, or 0 if it is known only now. `mixed` can be read, and `stride` goes, a few beyond the last.
+  /// Hash and prefetch the cells (`bytes` each) of `n` keys given as mix_key: first all of sketch row 0, `stride`
+  /// entries later those of row 1, and so on; the entries between are padding. `fixed` is the number of sketch rows, or
+  /// 0 if only known at run time. `mixed` must be readable, and `stride` must extend, a few entries beyond the last.
   template <std::uint32_t fixed>
   void locate(const std::uint64_t* mixed, std::size_t n, std::size_t stride, const char* cells, std::size_t bytes,
               Place* out) const {
     if (!locate_at_once<fixed>(mixed, n, stride, cells, bytes, out)) {
-      // Copies, so that nothing is read again for fear that `out` changed it.
+      // Local copies: the compiler cannot assume that `out` does not alias the members.
       const std::uint32_t rows = fixed > 0 ? fixed : rows_;
       const std::uint32_t width = width_;
       for (std::uint32_t r = 0; r < rows; ++r) {
@@ -74,7 +74,7 @@ class Places {
     }
     fill(n, stride, out);
   }
-  /// Places of no key after the `n` in every row of cells, different ones as far as there are any.
+  /// Pad every row behind the `n` keys, with distinct cells where possible.
   void fill(std::size_t n, std::size_t stride, Place* out) const {
     for (std::uint32_t r = 0; r < rows_; ++r)
       for (std::size_t j = n; j < stride; ++j)
@@ -83,7 +83,7 @@ class Places {
   [[nodiscard]] bool identity() const { return identity_; }
 
  private:
-  /// What the processor can do for several keys at once, where it can.
+  /// Use SIMD for several keys at once, if available.
   template <std::uint32_t fixed>
   bool locate_at_once([[maybe_unused]] const std::uint64_t* mixed, [[maybe_unused]] std::size_t n,
                       [[maybe_unused]] std::size_t stride, [[maybe_unused]] const char* cells,

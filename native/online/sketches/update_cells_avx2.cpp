@@ -1,4 +1,4 @@
-// Compiled with AVX2 switched on; called only after the processor was asked.
+// Compiled with AVX2 enabled; callers check the CPU first.
 #include "online/sketches/update_cells.hpp"
 
 #if defined(THRESHER_AVX2)
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t wide = absorbed;
 
-/// How the sequence of random bits goes on from any of its numbers: after i steps it is times[i] * x + plus[i].
+/// Jumps of the generator: after i steps the state is times[i] * x + plus[i].
 struct Jumps {
   std::uint64_t times[wide + 1] = {1};
   std::uint64_t plus[wide + 1] = {0};
@@ -36,9 +36,9 @@ __m256i upper_halves(__m256i a, __m256i b) {
 }
 __m256i four_words(const void* at) { return _mm256_loadu_si256(static_cast<const __m256i*>(at)); }
 
-/// The places of eight features in one row of cells.
+/// The cells of eight features in one sketch row.
 struct Spots {
-  const std::uint32_t* places;  // (cell, turn), eight of them
+  const std::uint32_t* places;  // eight of (cell, sign bit)
 
   [[nodiscard]] __m256i numbers() const { return lower_halves(four_words(places), four_words(places + wide)); }
   [[nodiscard]] __m256i turns() const { return upper_halves(four_words(places), four_words(places + wide)); }
@@ -66,7 +66,7 @@ struct Spots {
     else
       for (std::size_t i = 0; i < n; ++i) put(i);
   }
-  /// Whether two of them are the same cell: each against the next four, in a circle.
+  /// Whether any two are the same cell: each is compared with the next four, cyclically.
   [[nodiscard]] __m256i meet() const {
     const __m256i at = numbers();
     const __m256i by2 = _mm256_permute4x64_epi64(at, _MM_SHUFFLE(0, 3, 2, 1));
@@ -76,7 +76,7 @@ struct Spots {
     return _mm256_or_si256(_mm256_or_si256(_mm256_cmpeq_epi32(at, by1), _mm256_cmpeq_epi32(at, by2)),
                            _mm256_or_si256(_mm256_cmpeq_epi32(at, by3), _mm256_cmpeq_epi32(at, by4)));
   }
-  /// How many, from the first on, are different cells.
+  /// How many leading ones are pairwise different cells.
   [[nodiscard]] std::size_t apart() const {
     for (std::size_t i = 1; i < wide; ++i)
       for (std::size_t j = 0; j < i; ++j)
@@ -87,7 +87,7 @@ struct Spots {
 
 __m256i upper() { return _mm256_set1_epi32(static_cast<int>(0xffff0000U)); }
 
-/// Cells of one row, opened.
+/// Unpacked cells of one sketch row.
 struct Opened {
   __m256 z;
   __m256 h;
@@ -100,7 +100,7 @@ struct Opened {
         squares(_mm256_mul_ps(z, z)),
         noise(_mm256_add_ps(h, floor)) {}
 
-  /// Where the other is weaker in units of its noise, it counts.
+  /// Where `other` is weaker relative to its noise, take it.
   void weaken(const Opened& other) {
     const __m256 weaker =
         _mm256_cmp_ps(_mm256_mul_ps(other.squares, noise), _mm256_mul_ps(squares, other.noise), _CMP_LT_OQ);
@@ -111,12 +111,12 @@ struct Opened {
   }
 };
 
-/// The gradients of four features, and what they come to.
+/// The gradients of four features and the resulting sums.
 struct Four {
   __m256d move;
   __m256d gathered;
-  __m256d strong;  // whether it is, and moves
-  __m256d still;   // whether its gradient is zero
+  __m256d strong;  // mask of strong features with a non-zero gradient
+  __m256d still;   // mask of zero gradients
 
   Four(const Absorbing& all, const double* gradients, __m128 z, __m128 h) {
     const __m256d g = _mm256_loadu_pd(gradients);
@@ -135,7 +135,7 @@ struct Four {
 
 __m256 joined(__m128 low, __m128 high) { return _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1); }
 
-/// Sixteen random bits for each of eight features, from the 64 that each has: those of the row of cells.
+/// Sixteen random bits for each of eight features, taken from its 64 by sketch row.
 struct Dithers {
   __m256i low;
   __m256i high;
@@ -152,7 +152,7 @@ struct Dithers {
   }
 
  private:
-  /// The bits of four numbers of the sequence from the one `first` steps on: products of 64 bits in those of halves.
+  /// Four states of the generator from `first` steps on, by 32-bit products.
   static __m256i drawn(std::uint64_t random, std::size_t first) {
     const __m256i times = four_words(jumps.times + first);
     const __m256i x = _mm256_set1_epi64x(static_cast<long long>(random));
@@ -209,7 +209,7 @@ void absorb_avx2(Absorbing& all) {
       const __m256 z = _mm256_add_ps(_mm256_castsi256_ps(_mm256_and_si256(words[r], upper())), moves);
       const __m256i lower = _mm256_srli_epi32(_mm256_add_epi32(_mm256_castps_si256(h), random), 16);
       const __m256i raised = _mm256_and_si256(_mm256_add_epi32(_mm256_castps_si256(z), random), upper());
-      // Who passes leaves its cell as it is: to store that is quicker than to ask who does.
+      // Skipped features store their cell unchanged: this is faster than a branch.
       spots[r].store(all.cells, _mm256_blendv_epi8(_mm256_or_si256(lower, raised), words[r], passed), looked);
     }
     const std::size_t drawn = looked < all.n - from ? looked : all.n - from;

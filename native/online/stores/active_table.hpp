@@ -1,4 +1,4 @@
-// A store that keeps the k strongest features exactly and everything else in a sketch.
+// A store that keeps the k strongest features exactly and all others in a sketch.
 #pragma once
 
 #include <algorithm>
@@ -13,15 +13,15 @@
 
 namespace thresher::online {
 
-/// A kept feature has its exact sum of gradients from the moment it entered, when it brought the sketch's estimate
-/// along; one that leaves is written back, so that its estimate becomes its sum. Predictions come from the
-/// table alone: gradients of weak features add up in the sketch until they show.
+/// A kept feature has an exact sum of gradients since its admission, when it started from the sketch's estimate; on
+/// eviction the sum is written back. Predictions use the table alone: gradients of weak features accumulate in the
+/// sketch until they are strong enough.
 ///
-/// The weight of a feature is its sum z, or where the sketch is adaptive z / sqrt(H + prior), its sum in units of its
-/// noise (AdaGrad in its dual-averaging form). With several lanes one table ranks features by the norm
-/// across lanes, or (`split`) each lane has a table of its own.
+/// The weight of a feature is its sum z, or for an adaptive sketch z / sqrt(H + prior), its sum in units of noise
+/// (AdaGrad with dual averaging). With several lanes one table ranks features by the norm across lanes, or (`split`)
+/// each lane has its own table.
 ///
-/// `one` is for a single lane: the same code, in which the compiler then finds no loops over lanes.
+/// `one` selects a single lane, so that the compiler removes the loops over lanes.
 template <class Cells, bool one>
 class ActiveTable final : public Store {
  public:
@@ -67,8 +67,8 @@ class ActiveTable final : public Store {
   void update(const Row& row, const Gradient& gradient, const Move& move, bool fresh) override {
     if (fresh) find(row);
     for (std::size_t t = 0; t < tables(one); ++t) {
-      // Kept features move first, so that a newcomer competes with where they are going; then all that are too
-      // weak for that; then who is left competes, one by one.
+      // Kept features move first, so that a newcomer competes with their new weights; then all features that are too
+      // weak to enter; then the rest compete, one by one.
       for (const Member& member : splits_[t].members()) move_member(t, member, row, gradient, move);
       OtherPlaces::by_rows(cells_.places(), [&](auto rows) {
         move_others<rows>(t, row, gradient, move);
@@ -90,7 +90,7 @@ class ActiveTable final : public Store {
   }
 
  private:
-  // Of a kept feature: what its sums are multiplied by, the energy they rest on, then the sums.
+  // Layout of a kept feature's numbers: factor of the sums, their energy, then the sums.
   static constexpr std::size_t inverse = 0;
   static constexpr std::size_t energy = 1;
   static constexpr std::size_t header = 2;
@@ -100,7 +100,7 @@ class ActiveTable final : public Store {
   [[nodiscard]] std::size_t group() const { return one ? 1 : group_; }
   [[nodiscard]] std::size_t tables(bool single) const { return single ? 1 : tables_.size(); }
 
-  /// Which features of the row are kept, in which slot; the places of the others, on their way here.
+  /// Find which features of the row are kept, in which slot; hash and prefetch the cells of the others.
   void find(const Row& row);
   void move_member(std::size_t t, const Member& member, const Row& row, const Gradient& gradient, const Move& move);
   template <std::uint32_t rows>
@@ -110,32 +110,32 @@ class ActiveTable final : public Store {
   static void times(double slope, const float* values, std::size_t n, double* out) {
     for (std::size_t j = 0; j < n; ++j) out[j] = slope * static_cast<double>(values[j]);
   }
-  /// A feature whose squared sum is not above this many squared units of noise does not enter.
+  /// A feature whose squared sum is at most this many squared units of noise does not enter.
   static double squared(double threshold) { return threshold > 0.0 ? threshold * threshold * (1.0 - 1e-12) : 0.0; }
   [[nodiscard]] double noise(const Move& move) const { return Cells::adaptive ? found_ + move.prior : 1.0; }
   template <std::uint32_t rows>
   double weigh(std::size_t t, std::uint32_t j, const Row& row, const Gradient& gradient, const Move& move);
   void add(std::size_t t) { cells_.add(at_, t * group(), group(), moves_.data(), gathered_); }
-  // Cells of one word have a way of their own, for the usual numbers of rows.
+  // One-word cells have a fast path for the usual numbers of rows.
   template <std::uint32_t rows>
   static constexpr bool words = one && rows > 0 && std::is_same_v<Cells, EvidenceSketch>;
   bool entered_before(std::size_t t, std::uint32_t i, const Row& row, const Gradient& gradient, const Move& move);
   bool enter(std::size_t t, std::uint32_t i, const Row& row, const Move& move);
 
-  /// Bring what a kept feature's sums are multiplied by up to date; returns what it is ranked by.
+  /// Update the factor of a kept feature's sums; returns its rank.
   double settle(double* state, const Move& move) const;
 
-  std::size_t group_;  // lanes of one table
+  std::size_t group_;  // lanes per table
   Cells cells_;
   std::vector<TopK> tables_;
-  // Of the row at hand:
+  // State of the current row:
   std::vector<RowSplit> splits_;
   std::vector<OtherPlaces> places_;
   Buffer<std::uint64_t> mixed_;
-  Buffer<double> gradients_;            // of the features that are not kept, where there is one lane
-  Buffer<std::uint32_t> strong_;        // positions among those of the ones that may be strong enough to be kept
-  std::vector<std::uint64_t> entered_;  // keys that got into the table
-  // Of the feature weighed last:
+  Buffer<double> gradients_;            // of the features outside the table, for one lane
+  Buffer<std::uint32_t> strong_;        // positions among those of features that may be strong enough to enter
+  std::vector<std::uint64_t> entered_;  // keys admitted to the table
+  // State of the feature evaluated last:
   Place at_[Places::most_rows];
   double found_ = 0.0;
   double gathered_ = 0.0;
@@ -176,7 +176,7 @@ void ActiveTable<Cells, one>::move_member(std::size_t t, const Member& member, c
   tables_[t].set(member.slot, settle(state, move));
 }
 
-/// Into the cells with what is too weak to be kept, as the table stands now; the others are listed in strong_.
+/// Update the cells of features that are too weak for the current table; list the others in strong_.
 template <class Cells, bool one>
 template <std::uint32_t rows>
 void ActiveTable<Cells, one>::move_others(std::size_t t, const Row& row, const Gradient& gradient, const Move& move) {
@@ -199,7 +199,7 @@ void ActiveTable<Cells, one>::move_others(std::size_t t, const Row& row, const G
   } else {
     std::size_t strongs = 0;
     for (std::uint32_t j = 0; j < others.size(); ++j) {
-      // Most are too weak, which shows without a root or a division.
+      // Most are too weak, which is decided without a square root or a division.
       const double squares = weigh<rows>(t, j, row, gradient, move);
       const bool strong = gathered_ != 0.0 && squares > enough * noise(move);
       strong_[strongs] = j;
@@ -213,7 +213,8 @@ void ActiveTable<Cells, one>::move_others(std::size_t t, const Row& row, const G
   }
 }
 
-/// What a feature that is not kept comes to with its gradient: its sums, whose squares are returned, and its energy.
+/// Evaluate a feature outside the table including its gradient: writes its sums, whose squared norm is returned, and
+/// its energy.
 template <class Cells, bool one>
 template <std::uint32_t rows>
 double ActiveTable<Cells, one>::weigh(std::size_t t, std::uint32_t j, const Row& row, const Gradient& gradient,
@@ -239,7 +240,7 @@ double ActiveTable<Cells, one>::weigh(std::size_t t, std::uint32_t j, const Row&
   return squares;
 }
 
-/// Into the table with a listed feature, or else into the cells.
+/// Admit a listed feature to the table, or update its cells.
 template <class Cells, bool one>
 template <std::uint32_t rows>
 void ActiveTable<Cells, one>::compete(std::size_t t, std::uint32_t j, const Row& row, const Gradient& gradient,
@@ -247,12 +248,12 @@ void ActiveTable<Cells, one>::compete(std::size_t t, std::uint32_t j, const Row&
   const std::uint32_t i = splits_[t].others()[j];
   if (entered_before(t, i, row, gradient, move)) return;
   const double squares = weigh<rows>(t, j, row, gradient, move);
-  // Whoever came before may have been stronger. This is the table's guess, which lets nobody down.
+  // Earlier admissions may have raised the threshold. This lower bound never rejects wrongly.
   const double enough = squared(tables_[t].threshold());
   if (!(squares > enough * noise(move)) || !enter(t, i, row, move)) add(t);
 }
 
-/// Whether the key stands twice in the row and entered a moment ago; then it moves as a kept one.
+/// Whether the key is repeated in the row and was admitted a moment ago; then it moves as a kept one.
 template <class Cells, bool one>
 bool ActiveTable<Cells, one>::entered_before(std::size_t t, std::uint32_t i, const Row& row, const Gradient& gradient,
                                              const Move& move) {
@@ -266,7 +267,7 @@ bool ActiveTable<Cells, one>::entered_before(std::size_t t, std::uint32_t i, con
   return false;
 }
 
-/// Offer the feature weighed last to its table; who has to leave for it is written back.
+/// Offer the feature evaluated last to its table; an evicted feature is written back to the sketch.
 template <class Cells, bool one>
 bool ActiveTable<Cells, one>::enter(std::size_t t, std::uint32_t i, const Row& row, const Move& move) {
   newcomer_[energy] = found_;
@@ -283,7 +284,7 @@ bool ActiveTable<Cells, one>::enter(std::size_t t, std::uint32_t i, const Row& r
   }
   for (std::size_t c = 0; c < kept_size(); ++c) at[c] = newcomer_[c];
   if (tables_[t].full()) {
-    cells_.places().locate(tables_[t].ask_for_weakest(), back);  // that is who leaves next, as a rule
+    cells_.places().locate(tables_[t].ask_for_weakest(), back);  // the likely next eviction
     cells_.ask(back);
   }
   entered_.push_back(row.keys[i]);

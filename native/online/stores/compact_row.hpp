@@ -1,5 +1,5 @@
-// The features of a row that are not kept, one after the other. It includes none of our headers, like absorb.hpp, for the
-// same reason.
+// Compaction of the features of a row that are not kept. Includes no header of ours; see update_cells.hpp for the
+// reason.
 #pragma once
 
 #include <cstddef>
@@ -8,17 +8,17 @@
 namespace thresher::online {
 
 struct Splitting {
-  const std::uint8_t* kept;  // one for each feature that is
+  const std::uint8_t* kept;  // 1 for each kept feature
   std::size_t n;             // a multiple of four
   const std::uint64_t* hashes;
   const float* values;    // or nullptr
-  std::uint32_t* others;  // these have room for four more than all
+  std::uint32_t* others;  // outputs; room for four more than n
   std::uint64_t* other_hashes;
   float* other_values;
 };
 
 #if defined(THRESHER_AVX2)
-/// Their positions, hashes and values; returns how many. To be called only where the processor has AVX2.
+/// Write positions, hashes and values of the unkept features; returns their number. Requires AVX2.
 std::size_t split_avx2(const Splitting& all);
 #endif
 

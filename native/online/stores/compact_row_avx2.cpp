@@ -1,4 +1,4 @@
-// Compiled with AVX2 switched on; called only after the processor was asked.
+// Compiled with AVX2 enabled; callers check the CPU first.
 #include "online/stores/compact_row.hpp"
 
 #if defined(THRESHER_AVX2)
@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t wide = 4;
 
-/// For every choice of four those that are not in it to the front: as bytes of numbers of 32 bits, and as numbers of
-/// 32 bits, two for each of 64.
+/// For every mask of four, the shuffle that moves the unselected to the front: for 32-bit numbers as bytes, and for
+/// 64-bit numbers as pairs of 32-bit indices.
 struct Orders {
   alignas(16) std::uint8_t bytes[16][16] = {};
   alignas(32) std::uint32_t pairs[16][8] = {};

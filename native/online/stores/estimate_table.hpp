@@ -1,4 +1,4 @@
-// MISSION as its paper has it: a count-sketch of everything, and a table of its largest estimates.
+// MISSION as in its paper: a Count-Sketch of all features and a table of its largest estimates.
 #pragma once
 
 #include <cmath>
@@ -8,8 +8,8 @@
 
 namespace thresher::online {
 
-/// Algorithm 1: predictions come from the table alone, all gradients go into the sketch, and what the sketch then
-/// says of the row's features goes into the table.
+/// Algorithm 1: predictions use the table alone, all gradients go into the sketch, and the updated estimates of the
+/// row's features are offered to the table.
 class EstimateTable final : public Store {
  public:
   EstimateTable(std::size_t k, std::size_t name_cap, double lazy, std::size_t lanes, bool split, CountSketch sketch)
@@ -47,7 +47,7 @@ class EstimateTable final : public Store {
       }
       if (moved) sketch_.add(places(i), 0, lanes(), moves_.data());
     }
-    // Kept features first: a newcomer competes with what they are now, not with what they were before the step.
+    // Kept features first: a newcomer competes with their updated weights.
     waiting_.clear();
     for (std::size_t i = 0; i < row.n; ++i) {
       sketch_.read(places(i), 0, lanes(), estimate_.data());
@@ -63,8 +63,8 @@ class EstimateTable final : public Store {
     }
   }
 
-  /// The sketch holds the kept features too: what fading took from them is given back, the strongest first: features
-  /// that share a cell round it in an order, which must not depend on slots (a restored table has others).
+  /// The sketch also holds the kept features, so their fading is undone, strongest first: features that share a cell
+  /// round it one after the other, and the order must not depend on slots (a restored table has others).
   void fade(double factor) override {
     sketch_.scale(factor);
     for (std::size_t t = 0; t < tables_.size(); ++t)
@@ -86,7 +86,7 @@ class EstimateTable final : public Store {
   }
 
  private:
-  static constexpr std::size_t header = 2;  // as in ActiveTable: multiplied by one, resting on nothing
+  static constexpr std::size_t header = 2;  // layout as in ActiveTable: factor one, no energy
 
   Place* places(std::size_t i) { return places_.data() + i * sketch_.places().rows(); }
 

@@ -1,4 +1,4 @@
-// Feature hashing: a weight for every cell, none for any feature.
+// Feature hashing: one weight per cell, shared by all features that hash to it.
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace thresher::online {
 
-/// The rival that selects nothing: features that share a cell share its weight, up to sign.
+/// The baseline without selection: features of the same cell share its weight, up to sign.
 template <class Cells>
 class HashedArray final : public Store {
  public:

@@ -1,4 +1,4 @@
-// The features of a row apart: those that a table keeps, and the others.
+// The partition of a row into kept features and others.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ class RowSplit {
     std::uint32_t slot;
   };
 
-  /// `mixed` has mix_key of every key. Most features of a row are not kept, and most of those are told
-  /// apart by a screen; whoever passes it is looked for. Both lists are in the row's order.
+  /// `mixed` holds mix_key of every key. Most features of a row are not kept, and a filter rejects most of those; the
+  /// rest are looked up. Both lists are in row order.
   void divide(const TopK& table, const Row& row, const std::uint64_t* mixed) {
     maybe_.resize(row.n + 1);
     likely_.resize(row.n + 1);
@@ -27,7 +27,7 @@ class RowSplit {
     kept_.assign(row.n, 0);
     const std::size_t candidates = table.screen(mixed, row.n, maybe_.data(), likely_.data());
     for (std::size_t c = 0; c < candidates; ++c) likely_[c] = table.ask(likely_[c]);
-    // Who is kept nobody can predict, so features go into lists by counting.
+    // Whether a feature is kept is unpredictable, so lists are filled without branches.
     std::size_t m = 0;
     for (std::size_t c = 0; c < candidates; ++c) {
       const std::uint32_t i = maybe_[c];
@@ -42,8 +42,8 @@ class RowSplit {
     list_others(row, mixed);
   }
 
-  /// The same where somebody knows the slot of every feature: `none` of one that was never seen, `outside` or more of
-  /// one that is not kept. Those that are new have a list of their own.
+  /// The same when the caller knows the slot of every feature: `none` for one never seen, `outside` or more for one not
+  /// kept. New features get their own list.
   static constexpr std::uint32_t outside = 0x80000000U;
   template <class SlotOf>
   void divide(std::size_t n, SlotOf&& slot_of) {
@@ -55,7 +55,7 @@ class RowSplit {
     std::uint32_t* const fresh = fresh_.data();
     std::size_t m = 0;
     std::size_t f = 0;
-    for (std::uint32_t i = 0; i < n; ++i) {  // into all lists, of which only one remembers it
+    for (std::uint32_t i = 0; i < n; ++i) {  // written to all lists; only one advances
       const std::uint32_t slot = slot_of(i);
       members[m] = {i, slot};
       fresh[f] = i;
@@ -70,9 +70,9 @@ class RowSplit {
 
   [[nodiscard]] std::span<const Member> members() const { return {members_.data(), members_.size()}; }
   [[nodiscard]] std::span<const std::uint32_t> others() const { return {others_.data(), others_.size()}; }
-  /// mix_key of the others, and a few words more that can be read.
+  /// mix_key of the others, readable a few words beyond.
   [[nodiscard]] const std::uint64_t* other_hashes() const { return hashes_.data(); }
-  /// The values of the others, of a row that has values.
+  /// The values of the others, if the row has values.
   [[nodiscard]] const float* other_values() const { return values_.data(); }
   [[nodiscard]] std::span<const std::uint32_t> fresh() const { return {fresh_.data(), fresh_.size()}; }
 

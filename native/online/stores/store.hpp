@@ -1,4 +1,4 @@
-// What the online loop asks of whatever holds the weights.
+// The interface between the online loop and the storage of weights.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace thresher::online {
 
-/// The gradient of the loss in the weights of a row's features. For one example it is an outer product: the
-/// slope in each output times the value of each feature. For a mini-batch every number is its own.
+/// The gradient of the loss with respect to the weights of a row's features. For one example it is the outer product of
+/// the slopes (one per output) and the values; for a mini-batch it is a full matrix.
 struct Gradient {
-  const double* slopes;  // one a lane
+  const double* slopes;  // one per lane
   const double* each;    // features x lanes, or nullptr
   std::size_t lanes;
 
@@ -25,17 +25,16 @@ struct Gradient {
   }
 };
 
-/// How a gradient becomes a change of weights.
+/// The parameters of a weight update.
 struct Move {
-  double rate;   // what gradients are multiplied by
-  double prior;  // added to every energy: as if so much had been seen before, and had cancelled out
+  double rate;   // factor of gradients
+  double prior;  // added to every energy, like earlier gradients that cancelled out
   double length = 0.0;  // the mean of ||x||^2
-  double now = 0.0;     // importance * ||x||^2 of the row at hand
+  double now = 0.0;     // importance * ||x||^2 of the current row
 };
 
-/// A model with one or several outputs (`lanes`): sums of weight * value over a row's features. Weights are in the
-/// store's own unit: the loop multiplies all of them by one number, which makes decay of all weights
-/// and a change of step size free.
+/// A linear model with one or several outputs (`lanes`): sums of weight * value over a row's features. Weights are
+/// stored up to a common factor held by the loop, which makes decay and step size changes O(1).
 class Store {
  public:
   explicit Store(std::size_t lanes) : lanes_(lanes) {}
@@ -45,32 +44,32 @@ class Store {
 
   [[nodiscard]] std::size_t lanes() const { return lanes_; }
 
-  /// The row that comes two after the next one to be predicted, or an empty one: whoever needs far memory may ask for it.
+  /// Announce the row two after the next one to be predicted, or an empty one, so that stores can prefetch.
   virtual void ahead(const Row& /*row*/) {}
-  /// Rows that were told of do not come.
+  /// Cancel pending prefetches.
   virtual void stop() {}
-  /// Sum weight * value in every lane. `prior` is the Move's, for whoever makes weights only now.
+  /// Sum weight * value in every lane. `prior` is that of Move, for stores that compute weights on demand.
   virtual void predict(const Row& row, double* sums, double prior) = 0;
-  /// Move the weights against the gradient and truncate; `row` is the one predicted last, or any with
-  /// `fresh` (as a mini-batch's sum is).
+  /// Move the weights against the gradient and truncate. `row` is the one predicted last, or any with `fresh` (for
+  /// example a mini-batch).
   virtual void update(const Row& row, const Gradient& gradient, const Move& move, bool fresh) = 0;
-  /// A row was predicted that moves nothing: time goes on.
+  /// Advance the clock after a row without an update.
   virtual void rest() {}
-  /// Multiply the weights of everything that is not in a table.
+  /// Multiply the weights of all features outside the tables.
   virtual void fade(double factor) = 0;
   /// Multiply everything by a power of two, when the loop's common factor has become too small.
   virtual void rescale(double power_of_two) = 0;
 
-  /// The tables of kept features: one, or one a lane, or none.
+  /// The tables of kept features: one, or one per lane, or none.
   [[nodiscard]] virtual std::vector<TopK>& tables() = 0;
-  /// What is known of a kept feature beside its rank: (inverse noise, energy, sums of its lanes).
+  /// The numbers of a kept feature besides its rank: (inverse noise, energy, sums per lane).
   [[nodiscard]] virtual double* kept(std::size_t table, std::uint32_t slot) = 0;
-  /// How many numbers `kept` has.
+  /// The size of `kept`.
   [[nodiscard]] virtual std::size_t kept_size() const = 0;
-  /// The sketch, where there is one of this kind.
+  /// The sketch, if the store has one of this kind.
   [[nodiscard]] virtual CountSketch* count_sketch() { return nullptr; }
   [[nodiscard]] virtual EvidenceSketch* evidence_sketch() { return nullptr; }
-  /// What is known of every feature seen, and the clock it goes by, where a method has such.
+  /// The state of every feature seen and the clock, for dual methods.
   [[nodiscard]] virtual Duals* duals() { return nullptr; }
 
  private:

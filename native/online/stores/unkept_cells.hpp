@@ -1,4 +1,4 @@
-// Where the cells are of those features of a row that no table keeps.
+// The sketch cells of those features of a row that are not kept.
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@ namespace thresher::online {
 
 class OtherPlaces {
  public:
-  /// Call with the number of a sketch's rows where that is a usual one, so that loops over them unroll; else with 0.
+  /// Call with the number of sketch rows as a constant if it is a usual one, so that loops unroll; else with 0.
   template <class Call>
   static void by_rows(const Places& places, Call&& call) {
     switch (places.rows()) {
@@ -24,7 +24,7 @@ class OtherPlaces {
     }
   }
 
-  /// Of all others of a row, whose cells are on their way here afterwards. `one` says that cells have one lane.
+  /// Hash and prefetch the cells of all unkept features. `one`: cells have one lane.
   template <bool one, class Cells>
   void find(const RowSplit& split, const Row& row, const Cells& cells) {
     const std::span<const std::uint32_t> others = split.others();
@@ -32,7 +32,7 @@ class OtherPlaces {
     stride_ = others.size() + absorbed - 1;
     at_.resize(stride_ * places.rows());
     if constexpr (std::is_same_v<Cells, Nothing<Cells::adaptive>>) {
-      return;  // there are none
+      return;  // no sketch
     } else if (places.identity()) [[unlikely]] {
       for (std::size_t j = 0; j < others.size(); ++j) places.locate(row.keys[others[j]], &at_[j]);
       places.fill(others.size(), stride_, at_.data());
@@ -44,7 +44,7 @@ class OtherPlaces {
     }
   }
 
-  /// In the first row of cells all others one after the other, and a few of nobody; then in the next.
+  /// The cells of all unkept features in sketch row 0, padding, then those of row 1, and so on.
   [[nodiscard]] const Place* data() const { return at_.data(); }
   [[nodiscard]] std::size_t stride() const { return stride_; }
   [[nodiscard]] const Place& at(std::size_t row, std::size_t j) const { return at_[row * stride_ + j]; }

@@ -1,4 +1,4 @@
-// B-ARDA that keeps whole groups of features.
+// B-ARDA over whole groups of features.
 #pragma once
 
 #include "online/budgeted/lazy_topk.hpp"
@@ -6,10 +6,10 @@
 
 namespace thresher::online {
 
-/// As `DualAveraging`, ranked by the sum of H z^2 over a group: the truncation of Algorithm 1 in the norm of H, where the
-/// number of groups with a weight is bounded. A sum of ranks that fall falls, and of ranks that rise in v t^2 rises, so
-/// `Contest` is as exact for groups. A row costs the logarithm of a group's size for each of its features;
-/// with lambda > 0 looking at a group costs its size.
+/// Like `DualAveraging`, ranked by the sum of H z^2 over a group: the truncation of Algorithm 1 in the norm of H, with
+/// a bound on the number of groups with weights. Sums of falling ranks fall, and of rising v t^2 rise, so `LazyTopK`
+/// remains exact. Each feature of a row costs the logarithm of its group's size; with lambda > 0 refreshing a group
+/// costs its size.
 class GroupedAveraging final : public Grouped, private Contest<GroupedAveraging, Grouped::Group> {
   using Arena = Contest<GroupedAveraging, Grouped::Group>;
   friend Arena;
@@ -97,7 +97,7 @@ class GroupedAveraging final : public Grouped, private Contest<GroupedAveraging,
     return v;
   }
 
-  // For the contest:
+  // Interface of LazyTopK:
   [[nodiscard]] bool drifts() const { return rule_.lambda > 0.0; }
   [[nodiscard]] double growth() const {
     return drifts() ? static_cast<double>(time_) * static_cast<double>(time_) : 1.0;

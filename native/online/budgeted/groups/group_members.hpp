@@ -9,9 +9,9 @@
 
 namespace thresher::online {
 
-/// Cells in the order in which they joined, and their ranks below sums of pairs, of pairs of pairs, and so on: the total
-/// depends on the ranks alone, to the bit, not on how they came about, and changing one costs the logarithm of how many
-/// there are. One member needs no memory besides: where names have no prefix every feature is a group of its own.
+/// Cells in the order they joined, with a binary tree of sums over their ranks: the total depends bit by bit on the
+/// current ranks only, not on their history, and an update costs the logarithm of the size. A single member needs no
+/// extra memory: without name prefixes every feature is its own group.
 class GroupMembers {
  public:
   using Cell = DualTable::Cell;
@@ -27,16 +27,16 @@ class GroupMembers {
   /// The sum of all ranks.
   [[nodiscard]] double total() const { return sums()[1]; }
 
-  /// What they take besides this; and what another one takes, while the old place is still there.
+  /// Heap bytes of this object, and those needed to add a member while the old arrays exist.
   [[nodiscard]] std::size_t bytes() const { return bytes(width_); }
   [[nodiscard]] std::size_t bytes_to_push() const { return size_ < width_ ? 0 : bytes(2 * width_); }
 
-  /// A new member, with the rank 0.
+  /// Add a member with rank 0.
   void push(Cell* cell) {
     if (size_ == width_) widen(2 * width_);
     cells()[size_++] = cell;
   }
-  /// So many members, who are not known yet.
+  /// Set the number of members, which are filled in later.
   void resize(std::size_t n) {
     std::size_t width = width_;
     while (width < n) width *= 2;
@@ -53,7 +53,7 @@ class GroupMembers {
       sum[at] = sum[2 * at] + sum[2 * at + 1];
     }
   }
-  /// All ranks anew: `rank_of` says what a member's is.
+  /// Recompute all ranks; `rank_of` returns that of a member.
   template <class RankOf>
   void rank(RankOf&& rank_of) {
     for (std::size_t i = 0; i < size_; ++i) sums()[width_ + i] = rank_of(*cells()[i]);
@@ -89,7 +89,7 @@ class GroupMembers {
   Cell* only_ = nullptr;
   double only_rank_[2] = {0.0, 0.0};
   std::unique_ptr<Cell*[]> many_;
-  std::unique_ptr<double[]> ranks_;  // [1] the total, [width_ + i] the members'
+  std::unique_ptr<double[]> ranks_;  // [1] the total, [width_ + i] the ranks of the members
 };
 
 }  // namespace thresher::online

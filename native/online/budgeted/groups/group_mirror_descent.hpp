@@ -1,12 +1,13 @@
-// B-AMD that keeps whole groups of features.
+// B-AMD over whole groups of features.
 #pragma once
 
 #include "online/budgeted/groups/group_store.hpp"
 
 namespace thresher::online {
 
-/// As `Truncated` with mirror descent, ranked by the sum of H |z| over a group. A group that is not kept has no weights,
-/// so only groups of the row at hand can come in; one that leaves forgets its weights, not its squares.
+/// Like `Truncated` with mirror descent, ranked by the sum of H |z| over a group. A group outside the table has no
+/// weights, so only groups of the current row can be admitted; an evicted group forgets its weights but not its squared
+/// gradients.
 class GroupedMirror final : public Grouped {
  public:
   GroupedMirror(std::size_t k, std::size_t name_cap, std::size_t lanes, BudgetRule rule, GroupRule groups,
@@ -17,7 +18,7 @@ class GroupedMirror final : public Grouped {
     find(row);
     std::fill_n(sums, lanes(), 0.0);
     for (std::size_t i = 0; i < row.n; ++i) {
-      const double* const at = asked_.cells()[i]->numbers();  // all zero of a feature never seen
+      const double* const at = asked_.cells()[i]->numbers();  // all zero for a feature never seen
       for (std::size_t c = 0; c < lanes(); ++c) sums[c] += at[2 * c] * row.value(i);
     }
   }
@@ -26,7 +27,7 @@ class GroupedMirror final : public Grouped {
     if (fresh) find(row);
     ++time_;
     meet(row);
-    for (std::size_t i = 0; i < row.n; ++i)  // a key may stand there twice
+    for (std::size_t i = 0; i < row.n; ++i)  // a key may be repeated
       if (cells_[i] != nullptr)
         for (std::size_t c = 0; c < lanes(); ++c) pulls(*cells_[i])[c] += gradient.at(row, i, c);
     const bool all = rule_.lambda > 0.0;
@@ -61,7 +62,7 @@ class GroupedMirror final : public Grouped {
   }
 
  private:
-  /// The gradients of the row at hand; zero between rows.
+  /// The gradients of the current row; zero between rows.
   double* pulls(Cell& cell) { return cell.numbers() + 2 * lanes() + 3; }
 
   void move(Cell& cell, double lambda) {
@@ -74,7 +75,7 @@ class GroupedMirror final : public Grouped {
     }
     rank_anew(cell);
   }
-  /// The regulariser pulls at every weight.
+  /// The regulariser changes every weight.
   void move_kept() {
     for (std::uint32_t slot = 0; slot < tables_[0].size(); ++slot) {
       for (Cell* const cell : kept_[slot]->members) move(*cell, rule_.lambda);

@@ -1,4 +1,4 @@
-// Which features belong together: as the user lists them, or as the source names them.
+// The assignment of features to groups: listed by the user, or by name prefix.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,18 @@ namespace thresher::online {
 
 class GroupRule {
  public:
-  /// A group as a feature finds it.
+  /// The group of a feature.
   struct Place {
     std::uint64_t key;  // of the group
-    double share;       // what its rank is multiplied by
+    double share;       // factor of its rank
     NameView name;
   };
 
-  /// By the prefix of a name: the namespace, or the column of a table. A feature without one is a group of its own.
+  /// By name prefix: the namespace, or the column of a table. A feature without a prefix is its own group.
   GroupRule() = default;
 
-  /// Feature keys[i] is in group groups[i], whose rank is multiplied by shares[groups[i]]; any other is in none.
+  /// Feature keys[i] is in group groups[i], whose rank is multiplied by shares[groups[i]]; other features are in no
+  /// group.
   GroupRule(const std::uint64_t* keys, const std::uint32_t* groups, std::size_t n, std::vector<double> shares)
       : listed_(std::make_unique<KeyIndex>(keys, n)), groups_(groups, groups + n), shares_(std::move(shares)) {
     for (const std::uint32_t group : groups_)
@@ -40,7 +41,7 @@ class GroupRule {
     if (at == KeyIndex::none) return std::nullopt;
     return Place{groups_[at], shares_[groups_[at]], {}};
   }
-  /// The share of a group whose key was saved.
+  /// The share of a restored group.
   [[nodiscard]] double share(std::uint64_t key) const {
     if (listed_ == nullptr) return 1.0;
     if (key >= shares_.size()) throw std::invalid_argument("a saved feature is in no group");
@@ -48,7 +49,8 @@ class GroupRule {
   }
 
  private:
-  static constexpr std::uint64_t prefix_seed = 0x67726f757073ULL;  // so that a prefix is no feature's key
+  // so that a prefix does not collide with a feature key
+  static constexpr std::uint64_t prefix_seed = 0x67726f757073ULL;
 
   std::unique_ptr<KeyIndex> listed_;
   std::vector<std::uint32_t> groups_;

@@ -1,4 +1,4 @@
-// Truncation by whole groups of features: what B-ARDA and B-AMD with groups share.
+// Base of B-ARDA and B-AMD with groups: truncation by whole groups of features.
 #pragma once
 
 #include <cmath>
@@ -10,13 +10,14 @@
 
 namespace thresher::online {
 
-/// A table of k groups over a table of all features seen. The rank of a group is the sum of its features' ranks, lanes
-/// included, times its share; a group is kept or left as a whole. Of a feature are known two numbers a lane (those of its
-/// method), the key of its group, and its place there, so that saved features add up in the order they came in. All
-/// of it together, what the index needs to grow and what the kept features take as an answer stay within `most_bytes`.
+/// A table of k groups over a table of all features seen. The rank of a group is the sum of its features' ranks over
+/// all lanes, times its share; a group is kept or dropped as a whole. A feature stores two numbers per lane (those of
+/// its method), the key of its group and its position there, so that restored features are summed in their original
+/// order. Everything stays within `most_bytes`, including the growth of the index and the memory of the final
+/// selection.
 class Grouped : public BudgetTable {
  public:
-  /// A subclass may have `more` numbers of a feature, behind the others.
+  /// Subclasses may store `more` numbers per feature, behind these.
   Grouped(std::size_t k, std::size_t name_cap, std::size_t lanes, BudgetRule rule, GroupRule groups,
           std::size_t most_bytes, std::size_t more = 0)
       : BudgetTable(k, name_cap, lanes, false, rule, 2 * lanes + 3 + more, most_bytes),
@@ -42,7 +43,7 @@ class Grouped : public BudgetTable {
       if (const std::string_view name = name_of(group); !name.empty()) all.emplace_back(group.key, name);
     return all;
   }
-  /// Before `resume`: a group that was seen is called this.
+  /// Name a restored group; call before `resume`.
   void name_group(std::uint64_t key, std::string_view name) override {
     group_of(key, rule_of_.share(key), {{}, name});
   }
@@ -77,22 +78,22 @@ class Grouped : public BudgetTable {
  protected:
   struct Group {
     std::uint64_t key;
-    std::uint64_t count;  // sightings of its features
+    std::uint64_t count;  // occurrences of its features
     double share;
-    std::uint32_t number;  // counted from 0
+    std::uint32_t number;  // from 0
     std::uint32_t slot = TopK::none;
-    double mark = 0.0;         // for the contest
-    std::uint64_t seen = 0;    // when it was last met
+    double mark = 0.0;         // for LazyTopK
+    std::uint64_t seen = 0;    // when it last occurred
     GroupMembers members{};
 
     Group(std::uint64_t key, double share, std::uint32_t number) : key(key), count(0), share(share), number(number) {}
   };
 
-  /// What a feature is ranked by.
+  /// The rank of a feature.
   [[nodiscard]] virtual double rank_of(Cell& cell) = 0;
 
   [[nodiscard]] double rank(const Group& group) const { return group.share * group.members.total(); }
-  /// All members' ranks anew.
+  /// Recompute the ranks of all members.
   double rank_all(Group& group) {
     group.members.rank([&](Cell& cell) { return rank_of(cell); });
     return rank(group);
@@ -112,7 +113,7 @@ class Grouped : public BudgetTable {
 
   void find(const Row& row) { asked_.take_checked(row, duals_); }
 
-  /// The cells of the row's features, and its groups, once each in the order of the row; new features join theirs.
+  /// Look up the cells of the row's features and its groups, once each in row order; new features join their group.
   void meet(const Row& row) {
     make_room(duals_.bytes_to_reserve(row.n));
     duals_.reserve(row.n);
@@ -138,18 +139,18 @@ class Grouped : public BudgetTable {
   GroupRule rule_of_;
   std::deque<Group> groups_;
   Buffer<Group*> kept_;  // by slot
-  // Of the row at hand:
-  Buffer<Cell*> cells_;  // nullptr of a feature in no group
+  // State of the current row:
+  Buffer<Cell*> cells_;  // nullptr for a feature in no group
   std::vector<Group*> met_;
 
  private:
-  // What a feature takes as part of the answer, on its way to a table of names and weights.
+  // Bytes of a selected feature while the selection's names and weights are built.
   static constexpr std::size_t answered = 240;
 
   [[nodiscard]] std::size_t group_bytes() const {
     return groups_.size() * (sizeof(Group) + sizeof(void*)) + by_key_.bytes() + group_names_.bytes() + member_bytes_;
   }
-  /// Raise unless `more` bytes fit too.
+  /// Throw unless `more` bytes fit too.
   void make_room(std::size_t more) {
     if (most_ != 0 && duals_.bytes() + group_bytes() + answer_ * answered + more > most_)
       throw std::overflow_error("the features seen and their groups do not fit into the memory that was allowed");
@@ -175,7 +176,7 @@ class Grouped : public BudgetTable {
     const std::optional<GroupRule::Place> place = rule_of_.of(row, i);
     if (!place) return nullptr;
     Cell& cell = asked_.add(row, i, duals_);
-    if (cell.count != 0) return &cell;  // it stands twice in the row
+    if (cell.count != 0) return &cell;  // a repeated key
     Group& group = group_of(place->key, place->share, place->name);
     double* const home = cell.numbers() + 2 * lanes();
     home[0] = static_cast<double>(place->key >> 32);
@@ -194,7 +195,7 @@ class Grouped : public BudgetTable {
   SeenIndex by_key_;
   SeenNames group_names_;
   std::size_t member_bytes_ = 0;
-  std::size_t answer_ = 0;  // features of the groups that are kept
+  std::size_t answer_ = 0;  // number of features in kept groups
 };
 
 }  // namespace thresher::online
