@@ -1,4 +1,4 @@
-// A column that arrives: whole, or the few rows where it is not zero.
+// A block of columns, dense or sparse.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace thresher::working_set {
 
-/// `values` of the rows `at`, which rise; or of every row, where `at` is null. Sums over either have the same bits: they
-/// run in the order of the rows, or in eight sums by row, and zeros would add nothing to them.
+/// A column as `values` of the rows `at`, ascending, or of every row if `at` is null. Sums over either form agree bit
+/// by bit: they run in row order, or in eight partial sums by row, and zeros add nothing.
 struct ArrivingColumn {
   const float* values;
   const std::uint32_t* at;
@@ -16,7 +16,7 @@ struct ArrivingColumn {
 
   [[nodiscard]] bool whole() const { return at == nullptr; }
 
-  /// Σ x·r over the numbers that are there, in eight sums by row as the dense kernels add a column up.
+  /// Σ x·r over the stored entries, in eight partial sums by row like the dense kernels.
   [[nodiscard]] double dot(const double* r) const {
     double sums[8] = {};
     for (std::size_t i = 0; i < size; ++i) sums[at[i] % 8] += static_cast<double>(values[i]) * r[at[i]];
@@ -32,15 +32,16 @@ struct ArrivingColumn {
   }
 };
 
-/// Columns that arrive together: all whole, or all by their numbers.
+/// Columns that arrive together: all dense, or all sparse (CSC).
 class ArrivingBlock {
  public:
-  /// `n` whole columns, one after the other.
+  /// `n` dense columns, one after the other.
   ArrivingBlock(const float* values, std::size_t n, std::size_t rows) {
     for (std::size_t j = 0; j < n; ++j) columns_.push_back({values + j * rows, nullptr, rows});
   }
 
-  /// Column j has the entries [indptr[j], indptr[j + 1]). Made whole where that is quicker: one number in eight.
+  /// Column j has the entries [indptr[j], indptr[j + 1]). Converted to dense if at least one entry in eight is stored,
+  /// which is faster.
   ArrivingBlock(const std::int64_t* indptr, const std::uint32_t* at, const float* values, std::size_t n, std::size_t rows) {
     const auto entries = static_cast<std::size_t>(indptr[n] - indptr[0]);
     if (entries * 8 > n * rows) whole_.resize(n * rows);

@@ -11,10 +11,10 @@ namespace thresher::working_set {
 namespace {
 
 constexpr std::size_t most_parts = 16;
-constexpr std::size_t least_rows = 2048;  // a part
-constexpr std::size_t packed_rows = 64;   // at a time: packed columns then stay in the nearer caches
+constexpr std::size_t least_rows = 2048;  // per part
+constexpr std::size_t packed_rows = 64;   // at a time: packed columns then stay in the near caches
 
-/// Columns in tiles; the last one's missing columns are copies, whose sums nobody reads.
+/// Columns in tiles; the last tile is padded with copies, whose sums are ignored.
 template <std::size_t Width>
 class Tiles {
  public:
@@ -24,7 +24,7 @@ class Tiles {
 
   [[nodiscard]] std::size_t count() const { return columns_.size() / Width; }
 
-  /// Some rows of all tiles, tile after tile.
+  /// Pack some rows of all tiles, tile after tile.
   void pack(std::size_t begin, std::size_t rows, const double* weights, std::vector<double>& out) const {
     out.resize(columns_.size() * rows);
     for (std::size_t t = 0; t < count(); ++t) {
@@ -59,15 +59,15 @@ void column_products(const std::vector<const float*>& left, const std::vector<co
   const Tiles<tile_left> lefts(left);
   const Tiles<tile_right> rights(right);
   const std::size_t left_tiles = lefts.count();
-  const std::size_t apart = left.size() - (among ? right.size() : 0);  // columns of the left that are not of the right
-  // Tiles of the left that have a product to make with a tile of the right: below the diagonal there is none.
+  const std::size_t apart = left.size() - (among ? right.size() : 0);  // columns of the left that are not in the right
+  // Tiles of the left that need a product with a tile of the right: none below the diagonal.
   const auto tiles_with = [&](std::size_t j) {
     const std::size_t last = apart + std::min((j + 1) * tile_right, right.size()) - 1;
     return among ? last / tile_left + 1 : left_tiles;
   };
   constexpr std::size_t tile = tile_left * tile_right;
   std::vector<std::vector<double>> sums(parts);
-  // With weights the products are no longer exact, so fused and plain operations would differ.
+  // With weights the products are not exact, so fused and plain operations would differ.
   [[maybe_unused]] const bool fused = has_fma() && weights == nullptr;
   team.run(parts, [&](std::size_t part) {
     std::vector<double>& mine = sums[part];
@@ -106,7 +106,7 @@ void column_products(const std::vector<const float*>& left, const std::vector<co
     }
 }
 
-/// Every column in eight sums of its own, so that additions need not wait for each other.
+/// Eight independent sums per column hide the latency of additions.
 void target_products(const double* targets, std::size_t count, const std::vector<const float*>& columns, std::size_t rows,
                      double* out, Team& team) {
   const std::size_t groups = (columns.size() + dots_width - 1) / dots_width;

@@ -15,7 +15,7 @@ constexpr std::size_t first_chunk = 64;
 constexpr std::size_t largest_chunk = 1 << 14;
 constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
 
-/// Numbers for keys in the order in which they first come.
+/// Numbers keys by first occurrence.
 class Numbering {
  public:
   explicit Numbering(std::vector<std::uint64_t>& keys) : keys_(keys) { grow(1 << 10); }
@@ -58,7 +58,7 @@ void ColumnStore::Part::add_chunk() {
   chunks.emplace_back(room);
   next = chunks.back().entries.get();
   end = next + room;
-  size += room;  // less what stays free in the last one
+  size += room;  // less the free room of the last one
 }
 
 void ColumnStore::add(const Rows& rows) {
@@ -118,7 +118,7 @@ void ColumnStore::Part::sort() {
   for (std::size_t c = 0; c < counts.size(); ++c) {
     starts[c] = begin;
     begin += counts[c];
-    counts[c] = starts[c];  // from here on, where the column's next entry goes
+    counts[c] = starts[c];  // from here on the write position of the column
   }
   starts.back() = begin;
   rows = std::make_unique_for_overwrite<std::uint32_t[]>(size);
@@ -223,7 +223,7 @@ std::vector<Best> ColumnStore::top(const double* residuals, std::size_t outputs,
 
 void ColumnStore::sums(const double* residual, const std::uint64_t* keys, std::size_t n, double* sums, double* squares,
                        Team& team) const {
-  // By part, so that each is gone through once and its keys are looked up in a table made for it.
+  // By part: each part is scanned once, with a lookup table for its keys.
   std::vector<std::vector<std::size_t>> wanted(parts);
   for (std::size_t i = 0; i < n; ++i) wanted[part_of(mix_key(keys[i]))].push_back(i);
   team.run(parts, [&](std::size_t p) {

@@ -1,4 +1,4 @@
-// Rows turned into columns, once: the features of any number of rows, each with the rows it stands in.
+// Rows transposed to columns, once: the features of any number of rows with the rows they occur in.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace thresher::families {
 
-/// Some columns, one after the other: column j has rows[indptr[j] .. indptr[j + 1]).
+/// Columns in CSC form: column j has rows[indptr[j] .. indptr[j + 1]).
 struct TakenColumns {
   std::vector<std::int64_t> indptr{0};
   std::vector<std::uint32_t> rows;
@@ -21,7 +21,7 @@ struct TakenColumns {
   std::vector<double> squares;
 };
 
-/// A column where it stands, its rows rising; values == nullptr means that all are one.
+/// A view of a column with ascending rows; values == nullptr means all ones.
 struct ColumnView {
   std::uint64_t key;
   const std::uint32_t* rows;
@@ -29,54 +29,54 @@ struct ColumnView {
   std::size_t size;
 };
 
-/// Entries go by a hash of their key to one of 256 parts, as they come; each part is then sorted into columns by
-/// itself, near in memory and beside the others. Only features that occur take room, whatever their keys.
+/// Entries are appended to one of 256 parts by a hash of their key; each part is then sorted into columns
+/// independently, with good locality and in parallel. Only features that occur take memory, whatever their keys.
 ///
-/// Within a column, rows rise, and a key that stands twice in a row counts once, with the sum of its values.
+/// Within a column rows ascend; a key repeated in a row counts once, with the sum of its values.
 class ColumnStore {
  public:
-  /// Keys whose hash (mix_key) lies outside [first, last] are passed over.
+  /// Skip keys whose hash (mix_key) is outside [first, last].
   explicit ColumnStore(std::uint64_t first = 0, std::uint64_t last = ~std::uint64_t{0})
       : parts_(parts), first_(first), last_(last) {}
   ColumnStore(const ColumnStore&) = delete;
   ColumnStore& operator=(const ColumnStore&) = delete;
 
-  /// The next rows.
+  /// Append rows.
   void add(const Rows& rows);
-  /// All rows were added: make the columns. With `weights`, a row's importance counts in the columns' squares.
+  /// Build the columns after the last row. With `weights`, rows are weighted in the columns' squared norms.
   void finish(const double* weights, Team& team);
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t entries() const { return entries_; }
   [[nodiscard]] std::size_t columns() const;
-  /// The keys that occur, rising.
+  /// The keys that occur, ascending.
   [[nodiscard]] std::vector<std::uint64_t> keys() const;
-  /// Bytes held now; while rows are added, what finishing will hold at most.
+  /// Bytes held now; while rows are added, an upper bound of the bytes after `finish`.
   [[nodiscard]] std::size_t bytes() const;
-  /// The most it ever held, which was when the columns were made: what a heap takes it seldom gives back.
+  /// Peak bytes, reached while the columns were built: the heap rarely returns memory to the OS.
   [[nodiscard]] std::size_t most_bytes() const { return finished_ ? most_bytes_ : bytes(); }
 
   /// For each of `outputs` residuals (each of rows() numbers, one after the other) the best columns.
   [[nodiscard]] std::vector<Best> top(const double* residuals, std::size_t outputs, std::size_t most, ScoreRule rule,
                                       Team& team) const;
 
-  /// Σ a·x of the wanted columns, for groups of features; 0 for keys that do not occur.
+  /// Σ a·x of the requested columns, for groups of features; 0 for keys that do not occur.
   void sums(const double* residual, const std::uint64_t* keys, std::size_t n, double* sums, double* squares,
             Team& team) const;
 
-  /// The columns of these keys; an empty one for a key that does not occur. With `most`, of the first ones only: as many as
-  /// have no more entries in all, but one at least.
+  /// The columns of these keys; empty for a key that does not occur. With `most`, only the first columns whose entries
+  /// add up to no more than that, but at least one.
   [[nodiscard]] TakenColumns take(const std::uint64_t* keys, std::size_t n, Team&,
                                   std::size_t most = ~std::size_t{0}) const;
 
-  /// Every column, where it stands.
+  /// Views of all columns.
   [[nodiscard]] std::vector<ColumnView> views() const;
 
  private:
   static constexpr std::size_t parts = 256;
   static std::size_t part_of(std::uint64_t hash) { return hash >> 56; }
 
-  /// An entry as it comes.
+  /// An entry in order of arrival.
   struct Entry {
     std::uint64_t key;
     std::uint32_t row;
@@ -91,7 +91,7 @@ class ColumnStore {
 
   struct Part {
     std::vector<Chunk> chunks;
-    Entry* next = nullptr;  // where the next entry goes, up to `end`
+    Entry* next = nullptr;  // write position, up to `end`
     Entry* end = nullptr;
     std::size_t size = 0;
 
@@ -99,7 +99,7 @@ class ColumnStore {
     std::vector<std::uint32_t> starts;
     std::vector<double> squares;
     std::unique_ptr<std::uint32_t[]> rows;
-    std::unique_ptr<float[]> values;  // none: all ones
+    std::unique_ptr<float[]> values;  // null: all ones
 
     void add_chunk();
     void sort();

@@ -42,7 +42,7 @@ void DenseColumns<T>::add_up(const double* a, std::size_t from, std::size_t to, 
     add_rows<AnyProcessor, squared>(mine, first, to - from, row_step_, n, sums);
     return;
   }
-  constexpr std::size_t together = 8;  // columns side by side, so that their additions need not wait for each other
+  constexpr std::size_t together = 8;  // columns at a time, to hide the latency of additions
   for (std::size_t j = 0; j < n; j += together) {
     const std::size_t few = std::min(together, n - j);
     double local[together] = {};
@@ -60,7 +60,7 @@ void DenseColumns<T>::add_up(const double* a, std::size_t from, std::size_t to, 
 template <class T>
 template <class Body>
 void DenseColumns<T>::each_part(const double* residuals, std::size_t outputs, Team& team, Body&& body) {
-  // Rows that stay in the cache while all sums are made of them; short rows of columns that lie apart would not.
+  // Rows that stay in the cache while all sums use them; short segments of strided columns would not.
   const std::size_t tile = column_step_ == 1 ? 2 * rows_together : 4096;
   team.run((columns_ + width - 1) / width, [&](std::size_t part) {
     const std::size_t begin = part * width;
@@ -109,7 +109,7 @@ void DenseColumns<T>::sums(const double* residual, const std::uint64_t* keys, st
 template <class T>
 TakenColumns DenseColumns<T>::take(const std::uint64_t* keys, std::size_t n, Team& team) {
   measure(team);
-  // Row after row: columns side by side, as those of a group are, then come from memory together.
+  // Row by row, so that adjacent columns, such as those of a group, are read together.
   std::vector<float> numbers(n * rows_);
   constexpr std::size_t panel = 256;
   team.run((rows_ + panel - 1) / panel, [&](std::size_t part) {

@@ -1,4 +1,4 @@
-// The columns of a dense matrix that stays where it is.
+// The columns of a dense matrix, used in place.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +12,19 @@
 
 namespace thresher::families {
 
-/// The matrix of `rows` x `columns` numbers: the one at (i, j) is data[i * row_step + j * column_step], and one of the
-/// steps is 1. Numbers count in single precision, as everywhere else. The columns' squares come with the first sums
-/// that are asked for: going through the matrix once more would take as long again.
+/// A matrix of `rows` x `columns`: entry (i, j) is data[i * row_step + j * column_step], and one of the steps is 1.
+/// Values are rounded to single precision, as everywhere else. The squared norms are computed with the first sums: a
+/// separate pass over the matrix would take as long again.
 template <class T>
 class DenseColumns {
  public:
-  /// With `weights`, a row's importance counts in the columns' squares.
+  /// With `weights`, rows are weighted in the columns' squared norms.
   DenseColumns(const T* data, std::size_t rows, std::size_t columns, std::size_t row_step, std::size_t column_step,
                const double* weights);
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t columns() const { return columns_; }
-  /// Whether every number is finite (in single precision).
+  /// Whether every value is finite (in single precision).
   [[nodiscard]] bool finite(Team& team);
 
   [[nodiscard]] std::vector<Best> top(const double* residuals, std::size_t outputs, std::size_t most, ScoreRule rule,
@@ -33,15 +33,15 @@ class DenseColumns {
   [[nodiscard]] TakenColumns take(const std::uint64_t* keys, std::size_t n, Team& team);
 
  private:
-  static constexpr std::size_t width = 4096;  // columns a part: rows long enough to be fetched ahead
+  static constexpr std::size_t width = 4096;  // columns per part: long enough row segments for the hardware prefetcher
 
-  /// Call body(begin, end, sums) for every part of the columns, with Σ a·x of each output's residuals, output after
-  /// output, `width` apart. The matrix is gone through once for all of them, and for the squares if need be.
+  /// Call body(begin, end, sums) for every part of the columns, with Σ a·x for each output's residuals, output after
+  /// output, `width` apart. One pass over the matrix computes all of them, and the squared norms if missing.
   template <class Body>
   void each_part(const double* residuals, std::size_t outputs, Team& team, Body&& body);
 
-  /// Add Σ a·x over the rows [from, to) of the columns [begin, end), or with `squared` Σ a·x² (a is 1 where there is
-  /// none), in the order of the rows.
+  /// Add Σ a·x over the rows [from, to) of the columns [begin, end), or with `squared` Σ a·x² (a = 1 if null), in row
+  /// order.
   template <bool squared>
   void add_up(const double* a, std::size_t from, std::size_t to, std::size_t begin, std::size_t end, double* sums) const;
 

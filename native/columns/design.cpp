@@ -41,7 +41,7 @@ Column::Column(std::size_t rows, const std::uint32_t* at, const float* values, s
 
 double Column::dot(const double* r) const {
   if (starts_.empty()) return scale_ * whole_dot(r, values_.data(), values_.size());
-  // Four sums, so that additions need not wait for each other; always the same four.
+  // Four independent sums, always the same four, hide the latency of additions.
   double sums[4] = {};
   const std::size_t n = values_.size();
   std::size_t i = 0;

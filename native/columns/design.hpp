@@ -1,4 +1,4 @@
-// The columns a working-set solver works on, in blocks.
+// The columns of a working-set solver, in blocks.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@
 
 namespace thresher::working_set {
 
-/// Rows a part, where work is divided by rows: fixed, so that results do not depend on the number of threads.
+/// Rows per part of work split by rows; fixed, so that results do not depend on the number of threads.
 inline constexpr std::size_t panel = 8192;
 
 inline std::size_t panels(std::size_t rows) { return (rows + panel - 1) / panel; }
 
-/// Whether so many numbers are worth more than one thread: below, waking it takes as long as the work.
+/// Whether the work is large enough for several threads: below this, waking them takes as long as the work.
 inline bool worth_sharing(std::size_t numbers) { return numbers >= std::size_t{1} << 16; }
 
-/// Rows a part of products with columns, of which each row has many.
+/// Rows per part of products with many columns.
 inline constexpr std::size_t stripe = 1024;
 
-/// One column: compressed, or whole where most of it is not zero. Its numbers count times `scale`.
+/// A sparse or dense column; its values are multiplied by `scale`.
 class Column {
  public:
   Column(std::size_t rows, const std::uint32_t* at, const float* values, std::size_t n, double scale);
@@ -36,17 +36,17 @@ class Column {
  private:
   std::size_t rows_;
   double scale_;
-  std::vector<std::uint32_t> at_;  // empty: all rows
+  std::vector<std::uint32_t> at_;  // empty: dense
   std::vector<float> values_;
   std::vector<std::uint32_t> starts_;  // of each stripe
 };
 
-/// Blocks of columns: all columns are numbered through, block h has [starts[h], starts[h + 1]).
+/// Blocks of columns: columns are numbered consecutively, block h has [starts[h], starts[h + 1]).
 class Design {
  public:
   explicit Design(std::size_t rows) : rows_(rows) {}
 
-  /// Columns of a new block; false flags nothing: an empty block is allowed.
+  /// Append a block of columns, possibly empty.
   void add_block(const std::int64_t* indptr, const std::uint32_t* at, const float* values, const double* scales,
                  std::size_t columns);
 
@@ -63,7 +63,7 @@ class Design {
   void by_block(const double* w, double* out, Team& team) const;
 
  private:
-  /// Whether products are worth more than one thread.
+  /// Whether products are large enough for several threads.
   [[nodiscard]] bool large() const { return entries_ >= std::size_t{1} << 19; }
   [[nodiscard]] std::size_t stripes() const { return (rows_ + stripe - 1) / stripe; }
 

@@ -9,9 +9,10 @@ namespace thresher::working_set {
 
 namespace {
 
-constexpr std::size_t little = std::size_t{1} << 17;  // numbers: waking another thread takes as long as these
+// values: below this, waking another thread takes as long as the work
+constexpr std::size_t little = std::size_t{1} << 17;
 
-/// Parts are columns, unless there is so little work that waking others costs more.
+/// Run over columns, on this thread alone if the work is small.
 template <class Body>
 void for_columns(std::size_t columns, std::size_t numbers, Team& team, const Body& body) {
   constexpr std::size_t group = 4;
@@ -21,11 +22,11 @@ void for_columns(std::size_t columns, std::size_t numbers, Team& team, const Bod
   team.run((columns + group - 1) / group, part, numbers >= little);
 }
 
-/// Of a column's numbers that are not zero: how many, their mean over all rows, and the sum of their squared distances from
-/// it. With weights a sum runs in the order of the rows, and otherwise in eight sums by row.
+/// Of the non-zero entries of a column: their count, the mean over all rows, and the sum of their squared deviations
+/// from it. With weights a sum runs in row order, otherwise in eight partial sums by row.
 struct Spread {
   std::size_t some = 0;
-  double share = 0.0;  // of the rows' weights
+  double share = 0.0;  // total weight of their rows
   double mean = 0.0;
   double square = 0.0;
 };
@@ -83,7 +84,7 @@ std::vector<Scaling> scalings_of(const std::vector<ArrivingColumn>& columns, std
     const Spread found = weights != nullptr ? weighted_spread(column, weights, centred)
                          : column.whole()   ? whole_spread(column.values, rows, centred)
                                             : sparse_spread(column, rows, centred);
-    // All zeros are as far from the mean.
+    // All zeros have the same deviation from the mean.
     double zeros = static_cast<double>(rows - found.some);
     if (weights != nullptr) zeros = found.some == rows ? 0.0 : std::max(0.0, 1.0 - found.share);
     const double square = found.square + zeros * (found.mean * found.mean);

@@ -1,4 +1,4 @@
-// How columns are brought to one scale as they arrive: one step length serves them all.
+// Standardisation of columns on arrival, so that one step length fits all.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 namespace thresher::working_set {
 
-/// Mean and scale of a column: x stands for (x - mean) · scale. Without a constant in the model the mean counts as 0.
+/// Mean and scale of a column: x is replaced by (x - mean) · scale. Without an intercept the mean is 0.
 struct Scaling {
   double mean = 0.0;
   double scale = 0.0;
 };
 
-/// Mean and scale of each column, by the rows' weights (which sum to one; none: all alike).
+/// Mean and scale of each column, by the rows' weights (which sum to one; null: equal).
 std::vector<Scaling> scalings_of(const std::vector<ArrivingColumn>& columns, std::size_t rows, const double* weights,
                                  bool centred, Team& team);
 

@@ -26,7 +26,7 @@ void ColumnParts::parts(const std::vector<const SolverColumn*>& some, const std:
   std::vector<std::uint64_t> ids;
   std::vector<std::size_t> places;
   for (std::size_t j = 0; j < some.size(); ++j) {
-    if (some[j] == nullptr || some[j]->values != nullptr) continue;  // null is the constant
+    if (some[j] == nullptr || some[j]->values != nullptr) continue;  // null is the intercept
     ids.push_back(some[j]->id);
     places.push_back(j);
   }

@@ -13,7 +13,7 @@ namespace thresher::families {
 
 namespace {
 
-/// Columns a part: of few and long ones, one. It does not depend on the threads.
+/// Columns per part: one if they are few and long. Independent of the number of threads.
 std::size_t columns_a_part(std::size_t columns) { return std::clamp<std::size_t>(columns / 64, 1, 256); }
 
 constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
@@ -34,9 +34,9 @@ void WaveMap::fill(double x, float* out) const {
   }
   const double factor = homogeneous ? std::sqrt(x) : 1.0;
   const double angle = step * (homogeneous ? std::log(x) : x);
-  const double shift = homogeneous ? 0.0 : 1.0;  // what a cosine is at 0
+  const double shift = homogeneous ? 0.0 : 1.0;  // the value of a cosine at 0
   out[0] = static_cast<float>(amplitudes[0] * factor * (1.0 - shift));
-  // Turn by turn: the wave of j times the angle from that of j - 1.
+  // Angle addition: the wave of j from that of j - 1.
   const double cosine = std::cos(angle);
   const double sine = std::sin(angle);
   double c = 1.0;
@@ -90,7 +90,7 @@ double MappedColumns::largest(std::uint64_t key) const {
   return column == nowhere ? 0.0 : largest_[column];
 }
 
-/// How many steps are 1 at x: those whose threshold is not above it, by the very comparison that forming them makes.
+/// How many steps are 1 at x, by exactly the comparison that computes them.
 std::size_t MappedColumns::bins_below(double x, double largest) const {
   const double raised = KernelMap::raised(x, step_map_.exponent);
   const auto bins = static_cast<double>(step_map_.bins);
@@ -101,7 +101,7 @@ std::size_t MappedColumns::bins_below(double x, double largest) const {
   return below;
 }
 
-/// A histogram of the residual by bins, added up from the last one down: what each step's rows sum to.
+/// A histogram of the residual by bins, summed from the last bin down: the sum over each step's rows.
 double MappedColumns::step_score(std::size_t c, const double* residual, Scratch& scratch) const {
   const ColumnView& column = columns_[c];
   if (!(largest_[c] > 0.0)) return 0.0;

@@ -1,4 +1,4 @@
-// Columns as groups of coordinates of a kernel's feature map, which are never all formed.
+// Groups of coordinates of a kernel's feature map, one group per column, evaluated without storing them.
 #pragma once
 
 #include <cstddef>
@@ -12,27 +12,27 @@
 
 namespace thresher::families {
 
-/// The intersection kernel Σ min(|x|^e, |z|^e): a column is `bins` steps, of which step b (from 1) is 1 where |x|^e >=
-/// (b - ½) / bins · the column's largest. Their scores come from a histogram of the residual.
+/// The intersection kernel Σ min(|x|^e, |z|^e): a column becomes `bins` steps, of which step b (from 1) is 1 where
+/// |x|^e >= (b - ½) / bins · the column's maximum. Their scores follow from a histogram of the residual.
 struct StepMap {
   std::size_t bins = 100;
   double exponent = 1.0;
 };
 
-/// An additive kernel by its sampled spectrum: coordinate 0 is amplitudes[0], and j = 1 … order gives a cosine and a sine of
-/// j·step times the argument. The argument of `homogeneous` kernels is log x and they have a factor √x; the others
-/// are taken less their value at 0.
+/// An additive kernel by its sampled spectrum: coordinate 0 is amplitudes[0], and j = 1 … order gives a cosine and a
+/// sine of j·step times the argument. `homogeneous` kernels have argument log x and a factor √x; for the others the
+/// value at 0 is subtracted.
 struct WaveMap {
   bool homogeneous = true;
   double step = 1.0;
   std::vector<double> amplitudes;  // order + 1
 
   [[nodiscard]] std::size_t width() const { return amplitudes.empty() ? 0 : 2 * amplitudes.size() - 1; }
-  /// All coordinates of x, as a column holds them.
+  /// All coordinates of x, in single precision.
   void fill(double x, float* out) const;
 };
 
-/// A group, known by its id, and the column that it is of.
+/// A group, identified by its id, and its column.
 struct ScoredGroup {
   double score;
   std::uint64_t key;
@@ -43,12 +43,12 @@ struct ScoredGroup {
   }
 };
 
-/// Coordinates of numbers that came before: counts and the like are few, and cosines are dear.
+/// A cache of coordinates: counts and similar values repeat, and cosines are expensive.
 class Coordinates {
  public:
   explicit Coordinates(const WaveMap& map) : map_(map), values_(places * map.width()), numbers_(places) {}
 
-  /// All coordinates of x, until the next call.
+  /// All coordinates of x, valid until the next call.
   const float* operator()(float x);
 
  private:
@@ -56,11 +56,11 @@ class Coordinates {
 
   const WaveMap& map_;
   std::vector<float> values_;
-  std::vector<float> numbers_;  // whose coordinates are there; those of 0 are zeros
+  std::vector<float> numbers_;  // values with cached coordinates; those of 0 are zeros
 };
 
-/// Groups of coordinates, one group a column. A group's id is a hash of its column's key and `salt`; coordinates are divided by
-/// their norm to a `power`.
+/// Groups of coordinates, one group per column. The id of a group is a hash of its column's key and `salt`; coordinates
+/// are divided by their norm to the `power`.
 class MappedColumns {
  public:
   MappedColumns(std::vector<ColumnView> columns, std::size_t rows, const double* weights, StepMap map, std::uint64_t salt,
@@ -68,7 +68,7 @@ class MappedColumns {
   MappedColumns(std::vector<ColumnView> columns, std::size_t rows, const double* weights, WaveMap map, std::uint64_t salt,
                 double power);
 
-  /// The groups of the largest sums of scores.
+  /// The groups with the largest sums of scores.
   [[nodiscard]] std::vector<ScoredGroup> top(const double* residual, std::size_t most, Team& team) const;
 
   /// All coordinates of these columns, width() each.
@@ -76,7 +76,7 @@ class MappedColumns {
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t width() const { return steps_ ? step_map_.bins : wave_map_.width(); }
-  /// The largest |x|^exponent of a column; 0 where it is not there.
+  /// The largest |x|^exponent of a column; 0 if it does not exist.
   [[nodiscard]] double largest(std::uint64_t key) const;
 
  private:
@@ -94,7 +94,7 @@ class MappedColumns {
 
   std::vector<ColumnView> columns_;  // by key
   std::size_t rows_;
-  std::vector<double> weights_;  // none: all one
+  std::vector<double> weights_;  // empty: all ones
   bool steps_;
   StepMap step_map_;
   WaveMap wave_map_;

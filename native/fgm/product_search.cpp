@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t columns_a_part = 4096;
 constexpr std::size_t row_panels = 16;
-/// Bounds are sums too: this much more than what rounding can take from them.
+/// Relative slack of bounds, which are rounded sums too.
 constexpr double slack = 1.0 + 1e-9;
 
 }  // namespace
@@ -73,8 +73,8 @@ std::uint64_t ProductSearch::key_of(const Parts& parts) const {
   return hash_.whole(sum);
 }
 
-/// What no product of more than `parts` columns can exceed, by what its rows reach. For S = Σ |a x| max |z| and A = Σ a²/w, a
-/// score |Σ a x|² / (Σ w x²)^power is at most S^(2 - 2 power) A^power.
+/// Upper bound on products of more than `parts` columns. With S = Σ |a x| max |z| and A = Σ a²/w, a score |Σ a x|² / (Σ
+/// w x²)^power is at most S^(2 - 2 power) A^power.
 double ProductSearch::bound(const Reach& sizes, const Reach& squares, std::size_t parts) const {
   if (terms_.unit()) return std::max(squares.up, squares.down) * slack;
   const double weight = largest_weight_[parts];
@@ -87,8 +87,8 @@ double ProductSearch::bound(const Reach& sizes, const Reach& squares, std::size_
   return std::max(either(sizes.up, squares.up), either(sizes.down, squares.down)) * weight * slack;
 }
 
-/// Unit columns: (Σ a x)² ≤ Σ a²/w · Σ w x², over the rows where x ≠ 0. Otherwise |Σ a x z| ≤ Σ |a x| max |z|. Where no value is
-/// negative, rows of a positive and of a negative residual work against each other, and the larger of both sums is enough.
+/// For unit columns (Σ a x)² ≤ Σ a²/w · Σ w x², over the rows where x ≠ 0. Otherwise |Σ a x z| ≤ Σ |a x| max |z|. If no
+/// value is negative, rows with positive and negative residual cancel, and the larger of both sums is enough.
 void ProductSearch::weigh_rows(const double* residual) {
   of_rows_.resize(rows_);
   sizes_.resize(degree_);
@@ -109,7 +109,7 @@ void ProductSearch::weigh_rows(const double* residual) {
   }
 }
 
-/// The scores of all columns, and of their squares, and how much of each there is for products.
+/// Score all columns and their squares, and bound the products of each.
 BestOf<ScoredProduct> ProductSearch::look_at_columns(std::size_t most, std::vector<double>& bounds, Team& team) const {
   const std::size_t parts = (columns_.size() + columns_a_part - 1) / columns_a_part;
   std::vector<BestOf<ScoredProduct>> found(parts, BestOf<ScoredProduct>(most));
@@ -142,7 +142,7 @@ BestOf<ScoredProduct> ProductSearch::look_at_columns(std::size_t most, std::vect
   return best;
 }
 
-/// Number the columns whose bound reaches the floor by what they are bounded by, the most first.
+/// Sort the columns whose bound reaches the floor by decreasing bound.
 void ProductSearch::put_in_order(const std::vector<double>& bounds, double floor, Team& team) {
   order_.clear();
   for (std::size_t c = 0; c < columns_.size(); ++c)
@@ -153,7 +153,7 @@ void ProductSearch::put_in_order(const std::vector<double>& bounds, double floor
   valued_ ? fill_rows<Valued>(team) : fill_rows<std::uint32_t>(team);
 }
 
-/// Rows of the columns in order: column after column writes itself behind those before it, a panel of rows at a time.
+/// Rows of the sorted columns: each column appends itself to its rows, a panel of rows at a time.
 template <class Entry>
 void ProductSearch::fill_rows(Team& team) {
   std::vector<Entry>& all = entries<Entry>();

@@ -1,4 +1,4 @@
-// The best products of columns among all there are, without forming them.
+// Search for the best products of columns without computing all of them.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace thresher::families {
 /// A product and its score.
 struct ScoredProduct {
   double score;
-  std::uint64_t key;  // of a column its own, of a product the hash of its parts' keys
+  std::uint64_t key;  // a column's own key; for a product the hash of its parts' keys
   Parts parts;
 
   [[nodiscard]] bool before(const ScoredProduct& other) const {
@@ -24,45 +24,44 @@ struct ScoredProduct {
   }
 };
 
-/// What a search looked at.
+/// Statistics of a search.
 struct SearchCounts {
-  std::uint64_t columns = 0;  // all there are
-  std::uint64_t entered = 0;  // columns whose products were looked at
-  std::uint64_t scored = 0;   // products whose score was formed
+  std::uint64_t columns = 0;  // all columns
+  std::uint64_t entered = 0;  // columns whose products were examined
+  std::uint64_t scored = 0;   // products whose score was computed
 };
 
 /// The worst-case analysis over products (Algorithm 5 of the paper, without its blocks).
 ///
-/// Columns are numbered anew by what the residual leaves of them, the most first: a column's bound is at least the score
-/// of every product it is part of. A product is met at its column of the smallest bound, so columns are gone
-/// through in that order, each with the columns before it: its rows are walked, and what stands in them before it is added
-/// up in one place a partner. As soon as a bound is below the worst score that is kept, so are all that follow.
-/// Products of more columns go on from there, depth first, as long as their bound allows.
+/// Columns are sorted by decreasing upper bound on the score of any product that contains them. A product is visited at
+/// its column of the smallest bound: for each column in this order, its rows are scanned and the entries of all earlier
+/// columns are accumulated, one sum per partner. Once a bound is below the worst score kept, all later ones are too.
+/// Products of more columns extend these depth first, as long as their bound allows.
 ///
-/// Sums run over rows in their order and in double precision, of values rounded to single precision: the bits that a
-/// column of the product would give. Work is cut in parts that do not depend on the threads.
+/// Sums run over rows in order, in double precision, of values rounded to single precision: the same bits as for an
+/// explicit column of the product. Work is split into parts that do not depend on the number of threads.
 class ProductSearch {
  public:
-  /// A column, and the factors that may have it.
+  /// A column, and the factors it may belong to.
   struct Sided {
     ColumnView column;
     ProductTerms::Sides sides;
   };
 
-  /// The views must stay valid. `weights` (or none): importance of each row, in the squares.
+  /// The views must stay valid. `weights` (or null): the rows' weights in the squared norms.
   ProductSearch(std::vector<Sided> columns, std::size_t rows, const double* weights, ProductTerms terms);
 
-  /// The best `most` products by the residual (of rows() numbers). Without `prune`, every product is looked at.
+  /// The best `most` products for the residual (of rows() numbers). Without `prune`, examine every product.
   [[nodiscard]] std::vector<ScoredProduct> top(const double* residual, std::size_t most, bool prune, Team& team);
 
-  /// The first part of `top` alone: the best columns, and for each column what no product of it can exceed.
+  /// The first part of `top` alone: the best columns, and for each column an upper bound on all its products.
   [[nodiscard]] std::vector<ScoredProduct> look(const double* residual, std::size_t most, std::vector<double>& bounds,
                                                 Team& team);
 
-  /// The columns of products, given as the keys of their parts: product j has keys[indptr[j] .. indptr[j + 1]).
+  /// The columns of products, given by the keys of their parts: product j has keys[indptr[j] .. indptr[j + 1]).
   [[nodiscard]] TakenColumns take(const std::int64_t* indptr, const std::uint64_t* keys, std::size_t n) const;
 
-  /// The squares of the constants of such products.
+  /// The squared constants of such products.
   [[nodiscard]] std::vector<double> constants(const std::int64_t* indptr, const std::uint64_t* keys, std::size_t n) const;
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
@@ -75,7 +74,7 @@ class ProductSearch {
     double residual;
     double weight;
   };
-  /// What lies below a product adds up to at most this: where the residual is positive, and where it is negative.
+  /// Upper bounds of the sums below a product: where the residual is positive, and where it is negative.
   struct Reach {
     double up = 0.0;
     double down = 0.0;
@@ -113,23 +112,23 @@ class ProductSearch {
 
   std::vector<ColumnView> columns_;  // by key
   std::size_t rows_;
-  std::vector<double> weights_;  // none: all one
+  std::vector<double> weights_;  // empty: all ones
   ProductTerms terms_;
   std::size_t degree_;
-  std::vector<ProductTerms::Sides> sides_;  // of each column
-  std::vector<ProductTerms::Sides> kinds_;  // those that there are
-  bool repeats_ = false;                    // a column may stand twice in a product
-  std::vector<double> largest_weight_;      // of products of more than so many columns
+  std::vector<ProductTerms::Sides> sides_;  // per column
+  std::vector<ProductTerms::Sides> kinds_;  // the distinct ones
+  bool repeats_ = false;                    // a product may contain a column twice
+  std::vector<double> largest_weight_;      // of products of more than this many columns
   bool valued_ = false;
-  bool negative_ = false;           // some value is
-  std::vector<float> largest_;      // of each row, by size
-  std::vector<std::uint64_t> starts_;  // where each row's entries begin
+  bool negative_ = false;           // some value is negative
+  std::vector<float> largest_;      // largest |value| per row
+  std::vector<std::uint64_t> starts_;  // offset of each row's entries
   std::size_t mean_length_ = 0;        // of rows, rounded up
   ProductHash hash_;
 
-  // Of one search:
+  // State of one search:
   std::vector<OfRow> of_rows_;
-  std::vector<std::vector<Reach>> sizes_;  // Σ |a x| max |z|, by the number of parts that a product has so far
+  std::vector<std::vector<Reach>> sizes_;  // Σ |a x| max |z|, by the current number of parts
   std::vector<Reach> squares_;             // Σ a²/w
   std::vector<Position> order_;
   std::vector<Valued> valued_entries_;

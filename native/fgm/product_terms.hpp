@@ -1,4 +1,4 @@
-// Products of columns as features of their own: what they are, and what polynomial kernels make of them.
+// Products of columns as features: which products exist, and their constants in polynomial kernels.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace thresher::families {
 
-/// The columns of a product by their numbers, the rarest first; a column that stands twice is squared.
+/// The columns of a product, the one with the fewest rows first; a repeated column is squared.
 struct Parts {
   static constexpr std::size_t most = 8;
 
@@ -25,9 +25,9 @@ struct Parts {
   }
 };
 
-/// What one family gives to a product: from `least` to `most` of its columns, with `powers` also of a column with itself.
-/// The map of (γ x'z + r)^most has the square most! / (Π k_i! (most - k)!) γ^k r^(most - k) of a constant, where column i
-/// stands k_i times and k = Σ k_i; a column by itself (most = 1) has 1.
+/// The contribution of one family to a product: from `least` to `most` of its columns, with `powers` also repeated
+/// ones. In the map of (γ x'z + r)^most the squared constant is most! / (Π k_i! (most - k)!) γ^k r^(most - k), where
+/// column i occurs k_i times and k = Σ k_i; for most = 1 it is 1.
 struct Factor {
   std::size_t least = 1;
   std::size_t most = 2;
@@ -35,7 +35,7 @@ struct Factor {
   double gamma = 1.0;
   double r = 1.0;
 
-  /// That square without the k_i!; 0 for so many parts that there are not.
+  /// That squared constant without the k_i!; 0 for an impossible number of parts.
   [[nodiscard]] double constant(std::size_t parts) const {
     if (parts < least || parts > most) return 0.0;
     const auto left = static_cast<double>(most - parts);
@@ -44,37 +44,37 @@ struct Factor {
   }
 };
 
-/// Which products are features: those that have a part of each factor. Which columns a factor may have is a bit of their
-/// sides. What a product of kernels gives to a product of columns is the sum over all ways to share its columns out.
+/// Which products are features: those with a part from each factor. The sides of a column are a bit mask of the factors
+/// it may belong to. The constant of a product sums over all assignments of its columns to factors.
 struct ProductTerms {
   using Sides = std::uint8_t;
 
   std::vector<Factor> factors{Factor{}};
-  double power = 1.0;  // of the norm that columns are divided by: 1 for columns of unit length, 0 as they are
+  double power = 1.0;  // columns are divided by their norm to this power: 1 for unit length, 0 for unscaled
 
   [[nodiscard]] std::size_t degree() const {
     std::size_t all = 0;
     for (const Factor& factor : factors) all += factor.most;
     return all;
   }
-  /// Whether columns by themselves are features.
+  /// Whether single columns are features.
   [[nodiscard]] bool linear() const { return factors.size() == 1 && factors[0].least <= 1; }
   [[nodiscard]] bool unit() const { return power == 1.0; }
   [[nodiscard]] bool mixed() const { return power > 0.0 && power < 1.0; }
 
-  /// The square of a product's constant; 0 for one that is no feature. Equal columns stand next to each other.
+  /// The squared constant of a product; 0 if it is not a feature. Equal columns must be adjacent.
   [[nodiscard]] double constant(const Parts& parts, const Sides* sides) const {
     std::array<std::size_t, Parts::most> given{};
     return shared_out(parts, sides, 0, given, 1.0);
   }
 
-  /// What scores of columns scaled so are multiplied by: c² of a constant c, where that does not cancel.
+  /// The factor of the scores of scaled columns: c² of a constant c, unless it cancels.
   [[nodiscard]] double weight(double constant) const {
     if (power == 0.0 || constant == 0.0) return constant;
     return unit() ? 1.0 : std::pow(constant, 1.0 - power);
   }
 
-  /// Whether a product of these columns and more may be a feature.
+  /// Whether some product that extends these columns may be a feature.
   [[nodiscard]] bool goes_on(const Parts& parts, const Sides* sides) const {
     if (parts.size >= degree()) return false;
     if (factors.size() == 1) return true;
@@ -82,7 +82,7 @@ struct ProductTerms {
     return fits(parts, sides, 0, given);
   }
 
-  /// The largest weight of products of more than `parts` columns: that of different ones, which all factors may have.
+  /// The largest weight of products of more than `parts` columns, attained by distinct columns that all factors share.
   [[nodiscard]] double largest_weight(std::size_t parts) const {
     double largest = 0.0;
     for (std::size_t k = parts + 1; k <= degree(); ++k) largest = std::max(largest, weight(of_different(k, 0)));
@@ -92,7 +92,7 @@ struct ProductTerms {
  private:
   static double factorial(std::size_t k) { return std::tgamma(static_cast<double>(k) + 1.0); }
 
-  /// Share out the parts from `at` on, a run of equal ones at a time.
+  /// Assign the parts from `at` on, one run of equal parts at a time.
   [[nodiscard]] double shared_out(const Parts& parts, const Sides* sides, std::size_t at,
                                   std::array<std::size_t, Parts::most>& given, double weight) const {
     if (at == parts.size) {
@@ -104,7 +104,7 @@ struct ProductTerms {
     return share_run(parts, sides, at, run, run, 0, given, weight);
   }
 
-  /// Give the `left` last of a run to factor `f` and those after it.
+  /// Assign the last `left` parts of a run to factor `f` and those after it.
   [[nodiscard]] double share_run(const Parts& parts, const Sides* sides, std::size_t at, std::size_t run, std::size_t left,
                                  std::size_t f, std::array<std::size_t, Parts::most>& given, double weight) const {
     if (f == factors.size()) return left == 0 ? shared_out(parts, sides, at + run, given, weight) : 0.0;
@@ -132,7 +132,7 @@ struct ProductTerms {
     return false;
   }
 
-  /// Σ over the ways to share k different columns out among the factors from `f` on.
+  /// Σ over the assignments of k distinct columns to the factors from `f` on.
   [[nodiscard]] double of_different(std::size_t k, std::size_t f) const {
     if (f == factors.size()) return k == 0 ? 1.0 : 0.0;
     double all = 0.0;

@@ -1,4 +1,4 @@
-// One thread's walk through the products of some columns; see product_search.hpp.
+// Depth-first search over the products of some columns on one thread; see product_search.hpp.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace thresher::families {
 
-/// Adds up what stands in the rows of a product before its last column, in one place for each partner. Places are zero
-/// again afterwards, so a walk is made once and used for many columns.
+/// Accumulates the entries in a product's rows that precede its last column, one sum per partner. Sums are zeroed after
+/// use, so one walk serves many columns.
 template <class Entry>
 class ProductSearch::Walk {
  public:
@@ -26,7 +26,7 @@ class ProductSearch::Walk {
     }
   }
 
-  /// All products whose column of the smallest bound stands at [begin, end) of the order.
+  /// All products whose column of the smallest bound is at [begin, end) of the order.
   void enter(std::size_t begin, std::size_t end, bool prune, BestOf<ScoredProduct>& best, SearchCounts& counts) {
     best_ = &best;
     counts_ = &counts;
@@ -42,7 +42,7 @@ class ProductSearch::Walk {
 
  private:
   static constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
-  static constexpr std::size_t most_at_once = 1 << 22;  // rows of children that are kept at a time
+  static constexpr std::size_t most_at_once = 1 << 22;  // rows of children stored at a time
   static constexpr bool valued = std::is_same_v<Entry, Valued>;
 
   /// The rows of a product, and its values there (nullptr: ones).
@@ -81,7 +81,7 @@ class ProductSearch::Walk {
     if constexpr (valued) return static_cast<double>(entry.value);
     else return 1.0;
   }
-  /// A product's value as a column would hold it.
+  /// A product's value in the precision of a stored column.
   static double rounded(double x) {
     if constexpr (valued) return static_cast<double>(static_cast<float>(x));
     else return x;
@@ -94,12 +94,12 @@ class ProductSearch::Walk {
       branch(parts, support, last);
       return;
     }
-    // Where most places will be met, it is quicker not to note down which.
+    // If most partners will occur, it is faster not to record which.
     const std::size_t expected = support.size * std::min<std::size_t>(last + 1, search_.mean_length_);
     expected > last ? leaves<false>(parts, support, last) : leaves<true>(parts, support, last);
   }
 
-  /// Which columns may come next, by their sides: where there are several factors, not all go together.
+  /// Which columns may extend these parts, by their sides: with several factors not all combinations are valid.
   void open_to(const Parts& parts) {
     if (terms_.factors.size() == 1) return;
     std::array<ProductTerms::Sides, Parts::most> sides{};
@@ -119,8 +119,8 @@ class ProductSearch::Walk {
     return terms_.factors.size() == 1 || open_[search_.sides_[search_.order_[q].column]];
   }
 
-  /// Call use(j, factors of the row, entry) for all that stands in the support's rows before `last`, and for `last`
-  /// itself where powers are wanted.
+  /// Call use(j, factors of the row, entry) for all entries in the support's rows before `last`, and for `last` itself
+  /// with powers.
   template <class Value, class Use>
   void go_through(const Support<Value>& support, std::uint32_t last, Use&& use) {
     const std::uint64_t* starts = search_.starts_.data();
@@ -164,7 +164,7 @@ class ProductSearch::Walk {
       for (std::uint32_t q = 0; q <= last; ++q) settle(q);
   }
 
-  /// Offer a product; most are far below the floor, which is told without a division.
+  /// Offer a product; most are far below the floor, which is tested without a division.
   void consider(const Parts& parts, const Sum& sum, std::uint32_t q) {
     const double floor = best_->floor() * (1.0 - 1e-12);
     const double most = sum.sum * sum.sum * (terms_.unit() ? 1.0 : search_.largest_weight_[parts.size]);
@@ -227,7 +227,7 @@ class ProductSearch::Walk {
     return terms_.factors.size() == 1 || terms_.goes_on(parts.with(search_.order_[q].column), search_.sides_.data());
   }
 
-  /// Go on with these children: their rows are gathered in one more walk, whatever their number.
+  /// Continue with these children: one more scan gathers the rows of all of them.
   template <class Value>
   void descend(const Parts& parts, const Support<Value>& support, std::uint32_t last, const Child* children, std::size_t n,
                std::size_t rows) {

@@ -1,12 +1,12 @@
-// What a solver does with a whole column; compiled twice, once for AVX2.
+// Kernels on one dense column; compiled twice, once for AVX2.
 #pragma once
 
 #include <cstddef>
 
 namespace thresher::working_set {
 
-/// Σ r·x, in sixteen sums side by side, so that additions need not wait for each other; always the same sixteen.
-/// `Processor` only keeps the two compiled forms apart: no fused operations, so both give the same bits.
+/// Σ r·x in sixteen partial sums, always the same, to hide the latency of additions. `Processor` only keeps the two
+/// instantiations apart: without fused operations both give the same bits.
 template <class Processor>
 double dense_dot(const double* r, const float* x, std::size_t n) {
   constexpr std::size_t lanes = 16;
@@ -28,7 +28,7 @@ void dense_add(double factor, const float* x, std::size_t n, double* out) {
 
 struct AnyProcessor;
 
-/// The same, compiled for AVX2: to be called only where the processor has it.
+/// The same compiled for AVX2, which the caller must check for.
 double dense_dot_avx2(const double* r, const float* x, std::size_t n);
 void dense_add_avx2(double factor, const float* x, std::size_t n, double* out);
 

@@ -1,4 +1,4 @@
-// Sums over whole columns, and products of packed ones; compiled twice, once for AVX2.
+// Sums over dense columns and products of packed ones; compiled twice, once for AVX2.
 #pragma once
 
 #include <bit>
@@ -9,19 +9,19 @@
 
 namespace thresher::working_set {
 
-/// Columns that `dots` takes at a time, and the shape of a `tile`.
+/// Columns per call of `dots`, and the shape of a `tile`.
 inline constexpr std::size_t dots_width = 4;
 inline constexpr std::size_t tile_rows = 4;
 inline constexpr std::size_t tile_columns = 3;
 
-/// All eight, in a fixed order.
+/// Sum of all eight, in a fixed order.
 template <class Processor, class T>
 T sum_of(const T* s) {
   return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
 }
 
-/// out[c] = Σ_i x_ci r_i for four columns, each in eight sums: whatever stands beside it, a column gives the same bits.
-/// `Processor` only keeps the two compiled forms apart: no fused operations, so both give the same bits.
+/// out[c] = Σ_i x_ci r_i for four columns, each in eight partial sums, so that a column's result does not depend on its
+/// neighbours. `Processor` only keeps the two instantiations apart: without fused operations both give the same bits.
 template <class Processor>
 void dots(const float* const* x, const double* r, std::size_t n, double* out) {
   using Four = Lanes<Processor, double, 4>;
@@ -57,7 +57,7 @@ void add_columns(const float* const* x, const double* w, std::size_t n, double* 
   }
 }
 
-/// Σ_i x_i of a column, and Σ_i (x_i - mean)² over what is not zero; each in eight sums.
+/// Σ_i x_i of a column, and Σ_i (x_i - mean)² over its non-zeros; each in eight partial sums.
 template <class Processor>
 double sum_column(const float* x, std::size_t n) {
   double sums[8] = {};
@@ -82,15 +82,15 @@ double squares(const float* x, double mean, std::size_t n) {
   return sum_of<Processor>(sums);
 }
 
-/// To twelve binary digits: the product of two such numbers is exact in single precision, so that adding it in one
-/// fused operation or in two gives the same bits. What is too small for that is zero.
+/// Round to twelve binary digits: the product of two such numbers is exact in single precision, so fused and separate
+/// additions give the same bits. Values too small for that become zero.
 template <class Processor>
 float twelve_digits(float x) {
   const std::uint32_t bits = (std::bit_cast<std::uint32_t>(x) + 0x800U) & 0xFFFFF000U;
   return (bits & 0x7F800000U) < (64U << 23) ? 0.0F : std::bit_cast<float>(bits);
 }
 
-/// out[r] = roots[r] · x[at[r]], in single precision to twelve digits. `at` null: one after the other; `x` null: ones.
+/// out[r] = roots[r] · x[at[r]], in single precision to twelve digits. `at` null: consecutive rows; `x` null: ones.
 template <class Processor, class T>
 void pack(const float* x, const std::uint32_t* at, const T* roots, std::size_t n, T* out) {
   if (x == nullptr)
@@ -103,7 +103,8 @@ void pack(const float* x, const std::uint32_t* at, const T* roots, std::size_t n
     for (std::size_t r = 0; r < n; ++r) out[r] = twelve_digits<Processor>(out[r]);
 }
 
-/// out[a][b] += Σ_i p_ai z_bi of four by three packed columns, in single or double precision; `n` is a multiple of eight.
+/// out[a][b] += Σ_i p_ai z_bi of four by three packed columns, in single or double precision; `n` must be a multiple of
+/// eight.
 template <class Processor, class T>
 void tile(const T* const* p, const T* const* z, std::size_t n, double (*out)[tile_columns]) {
   constexpr std::size_t width = 32 / sizeof(T);
@@ -133,8 +134,7 @@ void add_row(double by, const double* row, std::size_t n, double* out) {
 
 struct AnyProcessor;
 
-// The same, compiled for AVX2: to be called only where the processor has it. Defined elsewhere, so that no caller can
-// take their code in.
+// The same compiled for AVX2, which the caller must check for. Defined in another file, so that they are not inlined.
 void dots_avx2(const float* const* x, const double* r, std::size_t n, double* out);
 void add_columns_avx2(const float* const* x, const double* w, std::size_t n, double* out);
 double sum_column_avx2(const float* x, std::size_t n);
@@ -144,10 +144,10 @@ void pack_avx2(const float* x, const std::uint32_t* at, const double* roots, std
 void tile_avx2(const float* const* p, const float* const* z, std::size_t n, double (*out)[tile_columns]);
 void tile_avx2(const double* const* p, const double* const* z, std::size_t n, double (*out)[tile_columns]);
 void add_row_avx2(double by, const double* row, std::size_t n, double* out);
-/// For packed columns in single precision, whose products are exact; where the processor has AVX2 and FMA.
+/// For packed columns in single precision, whose products are exact; requires AVX2 and FMA.
 void tile_fma(const float* const* p, const float* const* z, std::size_t n, double (*out)[tile_columns]);
 
-/// All of them, as this processor does them best.
+/// The best version of each for this processor.
 struct DenseKernels {
   void (*dots)(const float* const*, const double*, std::size_t, double*);
   void (*add_columns)(const float* const*, const double*, std::size_t, double*);

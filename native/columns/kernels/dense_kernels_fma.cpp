@@ -1,4 +1,4 @@
-// Compiled with AVX2 and FMA switched on; called only after the processor was asked.
+// Compiled with AVX2 and FMA enabled; callers check the CPU first.
 #include "columns/kernels/dense_kernels.hpp"
 
 #if defined(THRESHER_AVX2)
@@ -13,7 +13,7 @@ namespace {
 
 struct FmaProcessor;
 
-/// Sums of one column on the left with three on the right.
+/// Sums of one left column with three right columns.
 struct Three {
   __m256 s0 = _mm256_setzero_ps(), s1 = _mm256_setzero_ps(), s2 = _mm256_setzero_ps();
 
@@ -34,7 +34,7 @@ struct Three {
 
 }  // namespace
 
-// Four names and no array: compilers keep an array of sums in memory.
+// Four variables instead of an array: compilers keep an array of sums in memory.
 void tile_fma(const float* const* p, const float* const* z, std::size_t n, double (*out)[tile_columns]) {
   static_assert(tile_rows == 4 && tile_columns == 3);
   Three a, b, c, d;

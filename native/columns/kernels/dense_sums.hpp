@@ -1,17 +1,16 @@
-// Sums over the columns of a dense matrix, row after row; compiled twice, once for AVX2.
+// Sums over the columns of a dense matrix, row by row; compiled twice, once for AVX2.
 #pragma once
 
 #include <cstddef>
 
 namespace thresher::families {
 
-/// Rows that are gone through side by side: a sum is loaded and stored once for so many terms, which are still added
-/// one after the other.
+/// Rows processed together: a sum is loaded and stored once for this many terms, which are still added in order.
 inline constexpr std::size_t rows_together = 8;
 
-/// sums[j] += Σ_i a_i x_ij, or with `squared` Σ_i a_i x_ij² (a is 1 where there is none), each column in the order of
-/// the rows. `begin` points to the first of `n` columns in the first row, rows are `step` apart. `Processor` only
-/// keeps the two compiled forms apart: no fused operations, so both give the same bits.
+/// sums[j] += Σ_i a_i x_ij, or with `squared` Σ_i a_i x_ij² (a = 1 if null), in row order for each column. `begin`
+/// points to the first of `n` columns in the first row; rows are `step` apart. `Processor` only keeps the two
+/// instantiations apart: without fused operations both give the same bits.
 template <class Processor, bool squared, class T>
 void add_rows(const double* a, const T* begin, std::size_t rows, std::size_t step, std::size_t n, double* sums) {
   const auto term = [](double factor, T value) {
@@ -39,8 +38,7 @@ void add_rows(const double* a, const T* begin, std::size_t rows, std::size_t ste
 
 struct AnyProcessor;
 
-/// The same, compiled for AVX2: to be called only where the processor has it. Defined elsewhere, so that no caller can
-/// take its code in.
+/// The same compiled for AVX2, which the caller must check for. Defined in another file, so that it is not inlined.
 template <bool squared, class T>
 void add_rows_avx2(const double* a, const T* begin, std::size_t rows, std::size_t step, std::size_t n, double* sums);
 

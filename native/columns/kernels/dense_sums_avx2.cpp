@@ -1,4 +1,4 @@
-// Compiled with AVX2 switched on; called only after the processor was asked.
+// Compiled with AVX2 enabled; callers check the CPU first.
 #include "columns/kernels/dense_sums.hpp"
 
 #if defined(THRESHER_AVX2)

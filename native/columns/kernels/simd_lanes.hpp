@@ -1,4 +1,4 @@
-// A few numbers that go side by side: a register where the compiler has such a type, an array elsewhere.
+// A small vector of numbers: a SIMD register where the compiler supports vector types, else an array.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace thresher::working_set {
 
-/// `W` numbers of type T. `Processor` keeps forms apart that are compiled for different processors.
+/// `W` numbers of type T. `Processor` separates instantiations compiled for different processors.
 template <class Processor, class T, std::size_t W>
 struct Lanes {
 #if defined(__GNUC__) || defined(__clang__)

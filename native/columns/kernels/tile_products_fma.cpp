@@ -1,4 +1,4 @@
-// Compiled with AVX2 and FMA switched on; called only after the processor was asked.
+// Compiled with AVX2 and FMA enabled; callers check the CPU first.
 #include "columns/kernels/tile_products.hpp"
 
 #if defined(THRESHER_AVX2)
@@ -26,7 +26,7 @@ struct Eight {
   }
 };
 
-/// Four rows of four columns, turned round.
+/// Four rows of four columns, transposed.
 void pack_four(const float* const* columns, std::size_t at, std::size_t width, double* out) {
   __m128 a = _mm_loadu_ps(columns[0] + at);
   __m128 b = _mm_loadu_ps(columns[1] + at);
@@ -73,7 +73,7 @@ void pack_right_avx2(const float* const* columns, std::size_t begin, std::size_t
   pack_tile<tile_right>(columns, begin + r, rows - r, out);
 }
 
-// Six names and no array: compilers keep an array of sums in memory, which takes twice the time.
+// Six variables instead of an array: compilers keep an array of sums in memory, which takes twice the time.
 void tile_products_fma(const double* left, const double* right, std::size_t rows, double* sums) {
   static_assert(tile_left == 6 && tile_right == 8);
   Eight s0(sums), s1(sums + 8), s2(sums + 16), s3(sums + 24), s4(sums + 32), s5(sums + 40);

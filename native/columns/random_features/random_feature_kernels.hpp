@@ -6,8 +6,8 @@
 
 namespace thresher::families {
 
-/// sums[p] += value · coefficients[p] for the entries of a row, one after the other; an entry's coefficients start at
-/// at · n. `values` may be null: all ones. `Processor` only keeps the two compiled forms apart: no fused operations.
+/// sums[p] += value · coefficients[p] for the entries of a row in order; an entry's coefficients start at at · n. Null
+/// `values`: all ones. `Processor` only keeps the two instantiations apart: there are no fused operations.
 template <class Processor>
 void add_projections(const float* values, const std::uint32_t* at, std::size_t entries, const double* coefficients,
                      std::size_t n, double* sums) {
@@ -18,17 +18,18 @@ void add_projections(const float* values, const std::uint32_t* at, std::size_t e
   }
 }
 
-/// out[p] = √2 cos(2π turns[p]), to about 1e-9 before rounding to single precision. Turns beyond 2^51 have no fraction.
+/// out[p] = √2 cos(2π turns[p]), accurate to about 1e-9 before rounding to single precision. Turns beyond 2^51 have no
+/// fraction.
 template <class Processor>
 void cosines(const double* turns, std::size_t n, float* out) {
   constexpr double pi = 3.14159265358979323846;
   constexpr double square = pi * pi;
-  // sin(πf) / (πf) as a series in (πf)², in powers of f².
+  // sin(πf) / (πf) as a series in (πf)², written in powers of f².
   constexpr double c1 = -square / 6.0, c2 = square * square / 120.0, c3 = -square * square * square / 5040.0;
   constexpr double c4 = c2 * c2 * 14400.0 / 362880.0, c5 = c2 * c3 * -604800.0 / -39916800.0;
   constexpr double c6 = c3 * c3 * 25401600.0 / 6227020800.0;
   constexpr double root = 1.41421356237309504880;
-  constexpr double whole = 6755399441055744.0;  // 1.5 · 2^52: adding it leaves the nearest whole number
+  constexpr double whole = 6755399441055744.0;  // 1.5 · 2^52: adding it rounds to the nearest integer
   for (std::size_t p = 0; p < n; ++p) {
     const double f = turns[p] - ((turns[p] + whole) - whole);
     const double g = f * f;
@@ -40,8 +41,7 @@ void cosines(const double* turns, std::size_t n, float* out) {
 
 struct AnyProcessor;
 
-// The same, compiled for AVX2: to be called only where the processor has it. Defined elsewhere, so that no caller can
-// take their code in.
+// The same compiled for AVX2, which the caller must check for. Defined in another file, so that they are not inlined.
 void add_projections_avx2(const float* values, const std::uint32_t* at, std::size_t entries, const double* coefficients,
                           std::size_t n, double* sums);
 void cosines_avx2(const double* turns, std::size_t n, float* out);

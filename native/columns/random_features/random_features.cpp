@@ -12,15 +12,15 @@ namespace thresher::families {
 
 namespace {
 
-constexpr std::size_t panel = 2048;  // rows a part
-constexpr std::size_t block = 16;    // rows whose values are turned to columns at a time
+constexpr std::size_t panel = 2048;  // rows per part
+constexpr std::size_t block = 16;    // rows transposed at a time
 
-// Turns of a function's own stream.
+// Counter values of a feature's own stream.
 constexpr std::uint64_t offset_turn = 0, order_turn = 1, choice_turn = 1024;
-// And of its normal numbers.
+// Counter values of its normal variables.
 constexpr std::uint64_t constant_turn = 1, degrees_turn = 2;
 
-/// The inputs that a function looks at, where it looks at a few only: rising.
+/// The inputs that a sparse feature uses, ascending.
 std::vector<std::uint64_t> chosen_inputs(const RandomStream& stream, const DrawRule& rule) {
   std::vector<std::uint64_t> chosen;
   for (std::uint64_t turn = choice_turn; chosen.size() < std::min(rule.few, rule.inputs); ++turn) {
@@ -101,14 +101,14 @@ void shaped(const Drawn& drawn, Shape shape, const double* sums, float* out) {
   }
 }
 
-/// values[i * functions + f] to out[f * rows + begin + i].
+/// Transpose values[i * functions + f] to out[f * rows + begin + i].
 void turned(const std::vector<float>& values, std::size_t functions, std::size_t begin, std::size_t count, std::size_t rows,
             float* out) {
   for (std::size_t f = 0; f < functions; ++f)
     for (std::size_t i = 0; i < count; ++i) out[f * rows + begin + i] = values[i * functions + f];
 }
 
-/// Do `one(row, out)` for all rows, a block of them at a time turned to columns.
+/// Call `one(row, out)` for all rows and transpose the results, a block at a time.
 template <class One>
 void by_blocks(std::size_t rows, std::size_t functions, float* out, Team& team, One&& one) {
   team.run((rows + panel - 1) / panel, [&](std::size_t part) {
@@ -188,7 +188,7 @@ void binned_values(double gamma, std::uint64_t seed, const std::uint64_t* number
   by_blocks(rows.n, functions, out, team, [&](std::size_t i, float* values) {
     const Row row = rows[i];
     for (std::size_t f = 0; f < functions; ++f) {
-      // Cells are told apart by a sum over the inputs of what a row adds to a row of zeros: absent inputs add nothing.
+      // Cells are identified by a sum over inputs of the difference to a zero row, so absent inputs add nothing.
       std::uint64_t cell = 0;
       for (std::size_t e = 0; e < row.n; ++e) {
         const std::uint64_t input = row.keys[e];

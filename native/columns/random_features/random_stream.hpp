@@ -1,4 +1,4 @@
-// Random numbers that are a function of where they stand: seed, function, input and turn.
+// Counter-based random numbers: a function of seed, feature, input and counter.
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace thresher::families {
 
-/// The natural logarithm of a number above zero, by operations that are the same on every machine.
+/// The natural logarithm of a positive number, with the same bits on every machine.
 inline double plain_log(double x) {
   int exponent = 0;
   double m = std::frexp(x, &exponent);  // in [½, 1)
@@ -24,8 +24,7 @@ inline double plain_log(double x) {
   return 2.0 * z * series + static_cast<double>(exponent) * 0.69314718055994530942;
 }
 
-/// The numbers of one random function. `input` is a key; each has any number of turns, and the function has turns of
-/// its own besides.
+/// The random numbers of one feature. `input` is a key with its own counter; the feature has a counter of its own too.
 class RandomStream {
  public:
   RandomStream(std::uint64_t seed, std::uint64_t function)
@@ -43,7 +42,7 @@ class RandomStream {
   [[nodiscard]] double uniform(std::uint64_t input, std::uint64_t turn) const { return uniform(bits(input, turn)); }
   [[nodiscard]] double own_uniform(std::uint64_t turn) const { return uniform(own_bits(turn)); }
 
-  /// A pair of independent normal numbers; their turns are 2^16 apart, which no rejection uses up.
+  /// A pair of independent normal variables; their counters are 2^16 apart, more than rejections ever use.
   struct Pair {
     double first, second;
   };
@@ -55,7 +54,7 @@ class RandomStream {
   }
 
  private:
-  /// A point of the unit disc, stretched: Marsaglia's polar method.
+  /// Marsaglia's polar method.
   template <class Uniform>
   static Pair polar(Uniform&& uniform) {
     for (std::uint64_t t = 0;; t += 2) {

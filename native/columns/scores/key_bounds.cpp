@@ -11,8 +11,8 @@ namespace thresher::families {
 
 namespace {
 
-constexpr std::int64_t ahead = 16;    // entries whose buckets are asked for before they are needed
-constexpr double slack = 1.0 + 1e-9;  // above what rounding can take away from a sum of positive terms
+constexpr std::int64_t ahead = 16;    // prefetch distance in entries
+constexpr double slack = 1.0 + 1e-9;  // more than rounding can remove from a sum of positive terms
 
 }  // namespace
 
@@ -37,7 +37,8 @@ void KeyBounds::add(const Rows& rows, const double* residuals, std::size_t strid
       for (std::size_t o = 0; o < outputs_; ++o) {
         const double a = residuals[o * stride + first + i];
         if (!linear_.empty()) linear_[at + o] += std::fabs(a * x);
-        if (!squared_.empty() && a != 0.0) squared_[at + o] += a * a / weight;  // no weight, no end: it stays open
+        // zero weight gives infinity: the bucket stays open
+        if (!squared_.empty() && a != 0.0) squared_[at + o] += a * a / weight;
       }
     }
   }

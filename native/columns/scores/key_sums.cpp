@@ -11,7 +11,7 @@ namespace thresher::families {
 
 namespace {
 
-constexpr std::int64_t ahead = 16;  // entries whose slots are asked for before they are needed
+constexpr std::int64_t ahead = 16;  // prefetch distance in entries
 
 }  // namespace
 
@@ -40,7 +40,7 @@ void KeySums::resize(std::size_t slots) {
   }
 }
 
-/// The slot of a key, a new one if need be.
+/// The slot of a key, allocated if necessary.
 std::size_t KeySums::slot_of(std::uint64_t key, std::uint64_t hash) {
   const std::size_t mask = slots_.size() - 1;
   for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
@@ -58,7 +58,7 @@ void KeySums::make_room() {
     resize(4 * slots_.size() <= most_slots_ ? 4 * slots_.size() : 2 * slots_.size());
     return;
   }
-  // The upper half of the hashes is left to a later pass.
+  // Leave the upper half of the hashes to a later pass.
   while (4 * used_ > 3 * slots_.size()) {
     if (end_ == begin_) throw std::length_error("no room for the sums of a single key");
     end_ = begin_ + (end_ - begin_) / 2;

@@ -1,4 +1,4 @@
-// Sums for every key of a stream of rows, within a limit of memory: of as many keys as fit.
+// Sums for the keys of a stream of rows, for as many keys as fit into a memory limit.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,16 @@
 
 namespace thresher::families {
 
-/// Σ a·x and Σ x² of the keys whose hash lies in [begin, end]. Where they are too many, `end` moves down and the
-/// keys behind it are dropped: another pass over the rows, from `end` + 1 on, brings these. Sums are made entry by
-/// entry in the order of the rows, with a key's values of one row added first, exactly as a ColumnStore does.
+/// Σ a·x and Σ x² of the keys whose hash is in [begin, end]. If they do not fit, `end` decreases and the keys beyond it
+/// are dropped: another pass over the rows, from `end` + 1 on, computes them. Sums are accumulated entry by entry in
+/// row order, with a key's values within a row added first, exactly as in ColumnStore.
 class KeySums {
  public:
-  /// At most `most_bytes`, at least 64 kB; `end` is the last hash wanted.
+  /// At most `most_bytes`, at least 64 kB; `end` is the last hash requested.
   KeySums(std::size_t outputs, std::size_t most_bytes, std::uint64_t begin, std::uint64_t end);
 
-  /// The next rows; `residuals` holds `outputs` numbers for each row of the data, output after output, `stride` apart,
-  /// and `weights` (or none) the importance of each in the squares. Keys that the bounds (or none) rule out are left
-  /// out.
+  /// Add rows. `residuals` holds `outputs` numbers for each row of the data, output after output, `stride` apart;
+  /// `weights` (or null) weights each row in the squared norms. Keys excluded by the bounds (or null) are skipped.
   void add(const Rows& rows, const double* residuals, std::size_t stride, const double* weights,
            const KeyBounds* bounds = nullptr);
 
@@ -36,13 +35,13 @@ class KeySums {
   struct Slot {
     std::uint64_t key;
     double square;
-    std::uint32_t row;  // where the value that waits belongs; `nowhere` for a slot that is free
+    std::uint32_t row;  // row of the pending value; `nowhere` for a free slot
     float value;
   };
   static constexpr std::uint32_t nowhere = 0xffffffffU;
 
   [[nodiscard]] bool wanted(std::uint64_t hash, const KeyBounds* bounds) const;
-  /// Have the slot of this hash fetched, if it is wanted.
+  /// Prefetch the slot of this hash, if it is requested.
   void ask(std::uint64_t hash, const KeyBounds* bounds) const;
   void settle(std::size_t slot);
   std::size_t slot_of(std::uint64_t key, std::uint64_t hash);

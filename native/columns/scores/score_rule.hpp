@@ -1,12 +1,11 @@
-// What a feature's sums are worth to the worst-case analysis.
+// The score of a feature in the worst-case analysis, from its sums.
 #pragma once
 
 #include <cmath>
 
 namespace thresher::families {
 
-/// The square of Σ a·x over a column that is divided by its norm to some power: 0 (as it is), 1 (to unit length), or
-/// ½, half way between.
+/// The square of Σ a·x for a column divided by its norm to some power: 0 (unscaled), 1 (unit length), or ½.
 struct ScoreRule {
   double power = 1.0;
 

@@ -1,4 +1,4 @@
-// The best few of many scores.
+// Top-k selection of scores.
 #pragma once
 
 #include <algorithm>
@@ -12,20 +12,20 @@ struct Scored {
   double score;
   std::uint64_t key;
 
-  /// The higher score first, of equal ones the smaller key.
+  /// Higher scores first, ties by smaller key.
   [[nodiscard]] bool before(const Scored& other) const {
     return score > other.score || (score == other.score && key < other.key);
   }
 };
 
-/// A bounded heap: the worst of the kept is on top. What it keeps does not depend on the order of offers.
+/// A bounded heap with the worst entry at the top. Its contents do not depend on the order of offers.
 template <class One>
 class BestOf {
  public:
-  /// `floor`: scores below it are of no use, since others are known to be enough.
+  /// Scores below `floor` are ignored, since enough better ones are known.
   explicit BestOf(std::size_t most, double floor = 0.0) : most_(most), floor_(floor), least_(floor) {}
 
-  /// Whether a score may be kept. One of nothing (zero, or no number) never is.
+  /// Whether a score may be kept. Zero and NaN never are.
   [[nodiscard]] bool wants(double score) const {
     return score > floor_ || (score == floor_ && score > 0.0 && most_ > 0 && (kept_.size() == most_ || least_ > 0.0));
   }
@@ -47,7 +47,7 @@ class BestOf {
     for (const One& one : other.kept_) offer(one);
   }
 
-  /// What a newcomer must reach: 0 while there is room.
+  /// The score a newcomer must reach: 0 while there is room.
   [[nodiscard]] double floor() const { return floor_; }
 
   [[nodiscard]] std::vector<One> sorted() const {
@@ -65,7 +65,7 @@ class BestOf {
   std::vector<One> kept_;
 };
 
-/// The best of what is known by a key alone.
+/// The best of entities identified by a key alone.
 class Best : public BestOf<Scored> {
  public:
   using BestOf<Scored>::BestOf;
