@@ -8,7 +8,8 @@
 
 namespace thresher::working_set {
 
-/// The o ≥ 0 that minimises (tau/2) Σ (o_h - norms_h)² + ½ (Σ o_h)², in place: each norm less one threshold.
+/// Find the o ≥ 0 that minimises (tau/2) Σ (o_h - norms_h)² + ½ (Σ o_h)², in place: soft thresholding with a common
+/// threshold.
 inline void shrink_norms(std::vector<double>& norms, double tau) {
   std::vector<double> sorted = norms;
   std::sort(sorted.begin(), sorted.end(), std::greater<>());

@@ -15,8 +15,8 @@ double norm(const double* w, std::size_t n) {
   return std::sqrt(square);
 }
 
-constexpr double shorter = 1.6;  // a step that was too long is divided by this
-constexpr double longer = 0.85;  // and every step first tries to be longer than the last one
+constexpr double shorter = 1.6;  // backtracking factor of a step that was too long
+constexpr double longer = 0.85;  // every step first tries to be longer than the last one
 
 }  // namespace
 
@@ -44,8 +44,7 @@ double BlockSolver::penalty(const std::vector<double>& w) const {
   return 0.5 * sum * sum;
 }
 
-/// The curvature of the loss along the gradient: no step length (its reciprocal) that the line search accepts is
-/// much longer.
+/// The curvature of the loss along the gradient: the line search accepts no step much longer than its reciprocal.
 double BlockSolver::longest_step(const std::vector<double>& gradient, Team& team) {
   add_up(at_gradient_, trial_, team);
   double along = 0.0;
@@ -140,7 +139,7 @@ Solved BlockSolver::solve(double tolerance, int most, Team& team) {
     ++solved.steps;
     const double now = moved_penalty + value;
     if (!(now < objective)) {
-      if (plain) break;  // not even a plain gradient step goes down: this is the bottom, as far as numbers tell
+      if (plain) break;  // no plain gradient step descends: converged to rounding
       point = weights_;
       at_point_ = at_weights_;
       momentum = 1.0;
@@ -159,7 +158,7 @@ Solved BlockSolver::solve(double tolerance, int most, Team& team) {
       point[j] = moved[j] + ahead * (moved[j] - weights_[j]);
       weights_[j] = moved[j];
     }
-    // The products follow without a look at the columns.
+    // The products follow without touching the columns.
     const auto move_on = [&](std::size_t p) {
       const std::size_t begin = p * panel;
       const std::size_t end = std::min(begin + panel, rows);
@@ -178,7 +177,7 @@ Solved BlockSolver::solve(double tolerance, int most, Team& team) {
     if (gained <= tolerance * objective) break;
   }
 
-  // From the columns once more: what is handed on holds no rounding of many steps.
+  // Recompute from the columns, to drop the rounding of many steps.
   products(weights_, at_weights_, team);
   add_up(at_weights_, margins_, team);
   const double value = loss_.at_best_shift(margins_.data(), shift_, team);

@@ -11,17 +11,17 @@
 
 namespace thresher::working_set {
 
-/// What one solve came to.
+/// The result of a solve.
 struct Solved {
   double objective = 0.0;
-  double dual = 0.0;   // P at its slopes' dual, without the norms: the lower bound is dual - ½ max ‖c_h‖²
-  double bound = 0.0;  // the lower bound of the objective on these blocks
+  double dual = 0.0;   // P at the dual point of its slopes, without the norms: the lower bound is dual - ½ max ‖c_h‖²
+  double bound = 0.0;  // lower bound of the objective over these blocks
   double shift = 0.0;
   int steps = 0;
 };
 
-/// The shift is a block of its own, always at its best for the weights. Products of every block with its weights and
-/// with its gradient are kept, so trying another step length costs blocks x rows and no look at the columns.
+/// The intercept is a block of its own, always optimal for the weights. Products of every block with its weights and
+/// with its gradient are cached, so trying another step length costs blocks x rows without touching the columns.
 class BlockSolver {
  public:
   BlockSolver(RowLoss loss, Design design) : loss_(std::move(loss)), design_(std::move(design)) {
@@ -31,19 +31,19 @@ class BlockSolver {
   }
 
   [[nodiscard]] Design& design() { return design_; }
-  /// After `solve` the answer, one weight a column; the next `solve` starts from it.
+  /// The solution, one weight per column; the next `solve` starts from it.
   [[nodiscard]] const std::vector<double>& weights() const { return weights_; }
   [[nodiscard]] double shift() const { return shift_; }
-  /// After `solve`: the slope of the loss in each row's margin.
+  /// After `solve`: the derivative of the loss with respect to each row's margin.
   [[nodiscard]] const std::vector<double>& slopes() const { return slopes_; }
   [[nodiscard]] const std::vector<double>& margins() const { return margins_; }
-  /// The step length it ended with, to start from next time; 0: to be found.
+  /// The final step length, as a warm start; 0: unknown.
   [[nodiscard]] double tau() const { return tau_; }
 
-  /// Stand where another solver stood after its `solve`, to the bit: its weights, shift and step length.
+  /// Restore the state of a solver after its `solve`, bit by bit: weights, intercept and step length.
   void restore(std::vector<double> weights, double shift, double tau, Team& team);
 
-  /// Until a step lowers the objective by no more than `tolerance` of it (40), `most` steps at the longest.
+  /// Iterate until a step lowers the objective by at most `tolerance` of it (40), or for `most` steps.
   Solved solve(double tolerance, int most, Team& team);
 
  private:

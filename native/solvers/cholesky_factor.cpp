@@ -6,7 +6,7 @@ namespace thresher::working_set {
 
 namespace {
 
-/// b'c in eight sums, so that additions need not wait for each other.
+/// b'c in eight independent sums, to hide the latency of additions.
 double product(const double* b, const double* c, std::size_t n) {
   double sums[8] = {};
   std::size_t i = 0;
@@ -34,7 +34,7 @@ bool SupportFactor::add(std::size_t j) {
 void SupportFactor::remove(std::size_t place) {
   order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(place));
   rows_.erase(rows_.begin() + static_cast<std::ptrdiff_t>(place));
-  // Every row below has one number too many: rotations of neighbouring columns bring it to zero, row by row.
+  // Every row below has one number too many: Givens rotations of neighbouring columns eliminate it, row by row.
   std::vector<double> cosines, sines;
   for (std::size_t r = place; r < rows_.size(); ++r) {
     std::vector<double>& row = rows_[r];

@@ -1,4 +1,4 @@
-// The Cholesky factor of a matrix over a set of coordinates that changes one at a time.
+// A Cholesky factor under insertion and removal of coordinates.
 #pragma once
 
 #include <cstddef>
@@ -6,18 +6,18 @@
 
 namespace thresher::working_set {
 
-/// LL' = H over `order`, kept while coordinates come and go: each costs the square of how many there are.
+/// LL' = H over `order`; adding or removing a coordinate costs the square of their number.
 class SupportFactor {
  public:
-  /// `matrix` is H, n x n and symmetric; it stays where it is.
+  /// `matrix` is H, n x n and symmetric; it must outlive this.
   SupportFactor(const double* matrix, std::size_t n) : matrix_(matrix), n_(n) {}
 
   [[nodiscard]] const std::vector<std::size_t>& order() const { return order_; }
-  /// Take in coordinate j; false, and nothing done, where H hardly tells it from the others.
+  /// Add coordinate j; false, without effect, if H is nearly singular with it.
   bool add(std::size_t j);
-  /// Let go of the coordinate at this place of the order; those behind it move up.
+  /// Remove the coordinate at this position; later ones move up.
   void remove(std::size_t place);
-  /// x with Hx = right side over the order, in place.
+  /// Solve Hx = right over the order, in place.
   void solve(std::vector<double>& right) const;
 
  private:

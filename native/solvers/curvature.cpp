@@ -9,12 +9,13 @@ namespace thresher::working_set {
 
 namespace {
 
-constexpr std::size_t part = 512;       // rows that a tile of columns stays in the nearest cache for
-constexpr std::size_t room = 3U << 20;  // bytes that packed columns take, more or less: what the caches hold
-constexpr std::size_t together = 2;     // tiles on the left that share what is on the right
-constexpr double churn = 8.0;           // shares that may come and go for one that is there: their rounding stays
+constexpr std::size_t part = 512;       // rows for which a tile of columns stays in the L1 cache
+constexpr std::size_t room = 3U << 20;  // approximate bytes of packed columns, to fit into the cache
+constexpr std::size_t together = 2;     // left tiles that share the right one
+// rebuild once this multiple of the current weight was added and removed, to bound rounding
+constexpr double churn = 8.0;
 
-/// Rows that are packed at a time: whole parts, so that no sum depends on it.
+/// Rows packed at a time: whole parts, so that no sum depends on it.
 std::size_t chunk_of(std::size_t members, std::size_t size) {
   return std::clamp(room / (members * size) / part, std::size_t{1}, std::size_t{8}) * part;
 }
@@ -59,7 +60,7 @@ void Curvature::update(const std::vector<double>& h, double slack, const ColumnP
   }
   if (changed == 0) return;
   added_ += change;
-  const bool anew = changed > held || added_ > churn * total;  // less to do, or nothing left but rounding
+  const bool anew = changed > held || added_ > churn * total;  // cheaper, or rounding dominates
   if (anew) {
     added_ = total;
     std::fill(matrix_.begin(), matrix_.end(), 0.0);
@@ -90,7 +91,7 @@ void Curvature::add(const std::vector<const SolverColumn*>& columns, const Colum
 }
 
 void Curvature::keep(const std::vector<std::size_t>& members, std::vector<const SolverColumn*> columns) {
-  // Members are in rising order or not: their products are read before anything is written.
+  // Members may be in any order: read all products before writing.
   std::vector<double> kept(members.size() * members.size(), 0.0);
   for (std::size_t a = 0; a < members.size(); ++a)
     for (std::size_t b = 0; b <= a && stride_ != 0; ++b) kept[a * members.size() + b] = at(members[a], members[b]);

@@ -1,4 +1,4 @@
-// The curvature of the loss over some columns, X'diag(h)X, kept from one solve to the next.
+// The curvature matrix X'diag(h)X of the loss over some columns, updated from solve to solve.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,17 @@
 
 namespace thresher::working_set {
 
-/// Members are columns; the first one is the constant. Products are taken in single precision until `refine`: whoever
-/// uses the matrix takes exact gradients, so that its rounding costs steps and never the answer.
+/// Members are columns; the first one is the intercept. Products are in single precision until `refine`: solvers use
+/// exact gradients, so rounding of the matrix costs steps but not accuracy.
 class Curvature {
  public:
   explicit Curvature(std::size_t rows) : rows_(rows), share_(rows, 0.0) { clear(); }
   Curvature(const Curvature&) = delete;
   Curvature& operator=(const Curvature&) = delete;
 
-  /// As new: after a product that was stopped half way.
+  /// Reset, after an update that was interrupted.
   void clear();
-  /// As new, and from now on in double precision, which takes four times as long.
+  /// Reset, and use double precision from now on, which takes four times as long.
   void refine() {
     clear();
     fine_ = true;
@@ -31,26 +31,26 @@ class Curvature {
   [[nodiscard]] double at(std::size_t a, std::size_t b) const { return a < b ? matrix_[b * stride_ + a] : matrix_[a * stride_ + b]; }
   [[nodiscard]] std::size_t bytes() const { return matrix_.size() * sizeof(double); }
 
-  /// What going on to the same bits needs, besides the members.
+  /// The state needed to continue bit by bit, besides the members.
   struct Saved {
-    std::vector<double> matrix;  // its lower half, row after row
+    std::vector<double> matrix;  // the lower triangle, row by row
     std::vector<double> shares;
     double added = 0.0;
     bool fine = false;
   };
   [[nodiscard]] Saved save() const;
-  /// Stand where another one stood; `columns` are its members but the constant.
+  /// Restore a saved state; `columns` are its members without the intercept.
   void resume(const std::vector<const SolverColumn*>& columns, const Saved& saved);
 
-  /// Bring the rows' shares up to date where they are off by more than `slack` of the largest; over the members.
+  /// Update the row weights that deviate by more than `slack` of the largest, for all members.
   void update(const std::vector<double>& h, double slack, const ColumnParts& parts, Team& team);
-  /// More members, with the rows' shares as they stand.
+  /// Add members, with the current row weights.
   void add(const std::vector<const SolverColumn*>& columns, const ColumnParts& parts, Team& team);
-  /// Only these members stay (the constant first), in this order, and stand in these columns now.
+  /// Keep only these members (the intercept first), in this order, now stored in these columns.
   void keep(const std::vector<std::size_t>& members, std::vector<const SolverColumn*> columns);
 
  private:
-  /// Rows, and the roots of what they count with.
+  /// Rows, and the square roots of their weights.
   struct Rows {
     std::vector<std::uint32_t> at;
     std::vector<double> roots;
@@ -67,11 +67,11 @@ class Curvature {
 
   std::size_t rows_;
   bool fine_ = false;
-  std::vector<double> share_;  // of each row, as the matrix has it
-  double added_ = 0.0;         // shares added and taken away since the matrix was begun
-  std::vector<const SolverColumn*> members_;  // null is the constant
+  std::vector<double> share_;  // row weights of the matrix
+  double added_ = 0.0;         // total weight added and removed since the matrix was built
+  std::vector<const SolverColumn*> members_;  // null is the intercept
   std::size_t stride_ = 0;
-  std::vector<double> matrix_;  // its lower half
+  std::vector<double> matrix_;  // the lower triangle
 };
 
 }  // namespace thresher::working_set

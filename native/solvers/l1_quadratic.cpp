@@ -9,7 +9,7 @@ namespace thresher::working_set {
 
 namespace {
 
-constexpr std::size_t together = 16;  // violating coordinates that are taken in at a time
+constexpr std::size_t together = 16;  // violating coordinates added at a time
 
 double shrunk(double z, double by) { return z > by ? z - by : z < -by ? z + by : 0.0; }
 
@@ -61,7 +61,7 @@ bool L1Quadratic::step(SupportFactor& support, std::vector<int>& signs) {
   std::vector<double> right = direction;
   support.solve(direction);
   for (std::size_t a = 0; a < m; ++a) slope -= right[a] * direction[a];
-  // The slope rises from `slope` to zero at 1, and by a kink's own height wherever a coordinate changes its sign.
+  // The slope rises linearly from `slope` to zero at 1, and jumps where a coordinate changes its sign.
   const double curve = -slope;
   struct Kink {
     double at;
@@ -79,7 +79,7 @@ bool L1Quadratic::step(SupportFactor& support, std::vector<int>& signs) {
   double added = 0.0;
   std::size_t passed = 0;
   for (; passed < kinks.size(); ++passed) {
-    const double smooth_end = 1.0 - (curve > 0.0 ? added / curve : 0.0);  // where the slope so far would be zero
+    const double smooth_end = 1.0 - (curve > 0.0 ? added / curve : 0.0);  // where the current slope would reach zero
     if (smooth_end <= kinks[passed].at) {
       length = smooth_end;
       break;
@@ -114,7 +114,7 @@ bool L1Quadratic::polish(double tolerance) {
   }
   for (std::size_t rounds = 0; rounds < 20 * n_ + 100; ++rounds) {
     if (!support.order().empty() && step(support, signs)) continue;
-    // Optimal for its signs: take in the worst of those that are not yet in.
+    // Optimal for these signs: add the worst violators outside the support.
     std::vector<std::size_t> worst;
     for (std::size_t j = 0; j < n_; ++j)
       if (point_[j] == 0.0 && std::fabs(slopes_[j]) > (1.0 + tolerance) * penalties_[j]) worst.push_back(j);
@@ -139,7 +139,7 @@ bool L1Quadratic::solve(double tolerance, int most) {
     if (sweep() <= tolerance) return true;
     std::size_t support = 0;
     for (const double x : point_) support += x != 0.0;
-    // Once sweeps have cost what exact steps cost.
+    // Once sweeps have cost as much as exact steps.
     if (exact_ && moved_ * n_ > support * support * support / 3 + 10 * support * n_) {
       moved_ = 0;
       exact_ = polish(tolerance);

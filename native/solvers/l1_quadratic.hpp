@@ -1,4 +1,4 @@
-// min g'(v - w) + ½ (v - w)'H(v - w) + Σ λ_j |v_j|: the model of an l1 problem on a small matrix.
+// min g'(v - w) + ½ (v - w)'H(v - w) + Σ λ_j |v_j|: the quadratic model of an l1 problem.
 #pragma once
 
 #include <cstddef>
@@ -8,30 +8,29 @@
 
 namespace thresher::working_set {
 
-/// Coordinate descent with the gradient kept; where columns are so much alike that it would take thousands of sweeps,
-/// exact steps over the support, one sign change at a time.
+/// Coordinate descent with a maintained gradient. If columns are so correlated that it would take thousands of sweeps,
+/// exact steps over the support follow, one sign change at a time.
 class L1Quadratic {
  public:
-  /// `matrix` is H, n x n and symmetric, `gradient` g, `penalties` λ; `start` w. `ridge` times the largest curvature is
-  /// added to all: rounding may have left less than none, and what the loss hardly sees must not move without end.
+  /// `matrix` is H, n x n and symmetric, `gradient` g, `penalties` λ, `start` w. `ridge` times the largest curvature is
+  /// added to the diagonal: rounding may have made H indefinite, and flat directions must stay bounded.
   L1Quadratic(std::vector<double> matrix, std::vector<double> gradient, std::vector<double> penalties, std::vector<double> start,
               double ridge);
 
-  /// Until no coordinate is further than `tolerance` of its penalty from what an optimum asks of its slope, or `most`
-  /// sweeps. True if it came that far.
+  /// Iterate until every coordinate violates its optimality condition by at most `tolerance` of its penalty, or for
+  /// `most` sweeps. Returns whether it converged.
   bool solve(double tolerance, int most);
 
   [[nodiscard]] const std::vector<double>& point() const { return point_; }
   [[nodiscard]] int sweeps() const { return sweeps_; }
 
  private:
-  /// One sweep; returns the largest violation met, in shares of the penalties.
+  /// One sweep; returns the largest violation relative to the penalties.
   double sweep();
-  /// Exact steps until no coordinate outside the support violates by more than `tolerance`; false where the matrix does
-  /// not tell coordinates apart.
+  /// Exact steps until no coordinate outside the support violates by more than `tolerance`; false if the matrix is
+  /// singular on the support.
   bool polish(double tolerance);
-  /// To the least point of the line from here to the exact answer for the signs at hand. False where the signs were
-  /// right all the way.
+  /// Move to the minimum of the line to the exact solution for the current signs. False if no sign changes on the way.
   bool step(SupportFactor& support, std::vector<int>& signs);
   void move(std::size_t j, double by);
 

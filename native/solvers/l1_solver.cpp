@@ -12,14 +12,15 @@ namespace thresher::working_set {
 
 namespace {
 
-constexpr int most_sweeps = 20000;       // of one model
+constexpr int most_sweeps = 20000;       // per model
 constexpr int most_idle = 5;
 constexpr double least_damping = 1e-4;
-constexpr double ridge = 1e-6, fine_ridge = 1e-13;  // by the rounding of the curvature
-constexpr int patience = 3;  // steps in which the gap or the worst slope must halve, or else the curvature is too coarse
-constexpr double slack = 0.05;           // a row's share in the curvature may be off by this much of the largest
-constexpr double forcing = 0.01;         // a model is solved to this share of the violation it starts from
-constexpr std::size_t first_look = 64;   // columns that the first model has at least, and a share of all there are
+constexpr double ridge = 1e-6, fine_ridge = 1e-13;  // by precision of the curvature
+// steps in which the gap or the worst slope must halve; otherwise the curvature is too coarse
+constexpr int patience = 3;
+constexpr double slack = 0.05;           // a row's weight in the curvature may be off by this fraction of the largest
+constexpr double forcing = 0.01;         // a model is solved to this fraction of its initial violation
+constexpr std::size_t first_look = 64;   // minimal size of the first working set, besides a fraction of all columns
 constexpr std::size_t first_share = 4;
 
 }  // namespace
@@ -63,7 +64,7 @@ void L1Solver::measure(std::size_t first, Team& team) {
       const float* x = made.values[at] != nullptr ? made.values[at] : columns[at]->values + made.begin;
       for (std::size_t begin = made.begin; begin < made.end; begin += stripe) {
         const std::size_t n = std::min(stripe, made.end - begin);
-        double sums[8] = {}, squares[8] = {};  // so that additions need not wait for each other
+        double sums[8] = {}, squares[8] = {};  // independent sums hide the latency of additions
         for (std::size_t i = 0; i < n; i += 8)
           for (std::size_t k = 0; k < std::min<std::size_t>(8, n - i); ++k) {
             const auto value = static_cast<double>(x[begin - made.begin + i + k]);
@@ -76,7 +77,7 @@ void L1Solver::measure(std::size_t first, Team& team) {
       }
     });
   });
-  // With a shift the slopes sum to zero at every dual point, so that the mean of a column does not count.
+  // With an intercept the slopes sum to zero at every dual point, so the mean of a column cancels.
   for (std::size_t at = 0; at < fresh.size(); ++at) {
     const double off = loss_.has_shift() && total_ > 0.0 ? all[at] * all[at] / total_ : 0.0;
     columns_[first + at]->spread = std::max(0.0, all_squares[at] - off);
@@ -164,11 +165,11 @@ void L1Solver::add_up(const std::vector<double>& w, std::vector<double>& margins
     some.push_back(j);
     factors.push_back(w[j]);
   }
-  while (factors.size() % 4 != 0) factors.push_back(0.0);  // in fours: what fills up the last counts for nothing
+  while (factors.size() % 4 != 0) factors.push_back(0.0);  // pad to a multiple of four with zeros
   const std::vector<const SolverColumn*> columns = columns_of(some);
   const DenseKernels& kernels = dense_kernels();
   parts_.look(columns, [&](const MadeRows& made) {
-    // Few enough rows that their sums stay in the nearest cache while columns pass by.
+    // Few enough rows that their sums stay in the L1 cache for all columns.
     team.run((made.end - made.begin + stripe - 1) / stripe, [&](std::size_t part) {
       const std::size_t begin = made.begin + part * stripe;
       const std::size_t n = std::min(stripe, made.end - begin);
@@ -196,7 +197,7 @@ void L1Solver::slopes_of(const Some& some, std::vector<double>& gradient, Team& 
       double out[dots_width];
       const std::size_t first = group * dots_width;
       const std::size_t n = std::min(dots_width, some.size() - first);
-      // Stripe by stripe, so that no sum depends on the parts that columns are made in.
+      // By stripes, so that no sum depends on how the columns are generated.
       for (std::size_t begin = made.begin; begin < made.end; begin += stripe) {
         for (std::size_t k = 0; k < dots_width; ++k) {
           const std::size_t at = first + std::min(k, n - 1);
@@ -243,7 +244,7 @@ std::vector<std::size_t> L1Solver::working_set(double lambda, const std::vector<
     if (weights_[j] != 0.0) chosen.push_back(j);
     else if (std::fabs(gradient[j]) > lambda * columns_[j]->factor) others.push_back(j);
   }
-  // The worst first, and not many more than there are: most of what is far off now is not once they have moved.
+  // The worst violators first, in limited number: most violations disappear once these have moved.
   const std::size_t room = std::max({first_look, columns_.size() / first_share, 3 * chosen.size()});
   const auto violation = [&](std::size_t j) { return std::fabs(gradient[j]) / columns_[j]->factor; };
   const auto worse = [&](std::size_t a, std::size_t b) {
@@ -294,7 +295,7 @@ std::vector<double> L1Solver::model(double lambda, const std::vector<std::size_t
     slopes[a] = gradient[some[a]];
     penalties[a] = lambda * columns_[some[a]]->factor;
     start[a] = weights_[some[a]];
-    // The shift follows the weights: what is left of the curvature once it has.
+    // The intercept follows the weights: eliminate it from the curvature (Schur complement).
     const double along = shifted ? curvature_.at(ma, 0) / constant : 0.0;
     for (std::size_t b = 0; b <= a; ++b) {
       const auto mb = static_cast<std::size_t>(columns_[some[b]]->member);
@@ -346,9 +347,9 @@ L1Solved L1Solver::solve(double lambda, double tolerance, int most, Team& team) 
   solved.objective = loss_.at_best_shift(margins_.data(), shift_, team) + solved.penalty;
   solved.bound = -std::numeric_limits<double>::infinity();
   damping_ = 0.0;
-  int uncut = 0;  // steps in a row of full length
+  int uncut = 0;  // consecutive steps of full length
   double last_gap = std::numeric_limits<double>::infinity(), last_excess = last_gap;
-  int idle = 0;  // steps in a row that lowered the objective by less than a number shows
+  int idle = 0;  // consecutive steps without measurable descent
   for (;; ++solved.steps) {
     (void)loss_.slopes(margins_.data(), shift_, slopes_.data(), team);
     slopes_of(some, gradient, team);
@@ -369,7 +370,7 @@ L1Solved L1Solver::solve(double lambda, double tolerance, int most, Team& team) 
     const std::vector<double> target = model(lambda, working, gradient, 0.1 * tolerance, solved.sweeps, team);
 
     std::vector<double> step(columns_.size(), 0.0);
-    double slope = 0.0;  // of the model at the start, in the direction of the step
+    double slope = 0.0;  // of the model at the start, along the step
     for (std::size_t a = 0; a < working.size(); ++a) {
       const std::size_t j = working[a];
       step[j] = target[a] - weights_[j];
@@ -381,7 +382,7 @@ L1Solved L1Solver::solve(double lambda, double tolerance, int most, Team& team) 
     for (double length = 1.0; length > 1e-9 && !lower; length *= 0.5) {
       for (std::size_t j = 0; j < moved.size(); ++j) moved[j] = weights_[j] + length * step[j];
       if (length == 1.0)
-        for (std::size_t a = 0; a < working.size(); ++a) moved[working[a]] = target[a];  // zeros are zeros
+        for (std::size_t a = 0; a < working.size(); ++a) moved[working[a]] = target[a];  // exact zeros
       for (std::size_t i = 0; i < rows(); ++i) trial_[i] = margins_[i] + length * along_[i];
       double shift = shift_;
       const double penalised = penalty(lambda, moved);
@@ -389,7 +390,7 @@ L1Solved L1Solver::solve(double lambda, double tolerance, int most, Team& team) 
       if (!(now <= solved.objective + 1e-4 * length * slope + 1e-14 * std::fabs(solved.objective))) continue;
       lower = true;
       idle = now < solved.objective ? 0 : idle + 1;
-      // A step that had to be cut short was one into what the curvature here does not see.
+      // A shortened step means that the curvature here is too small for the path.
       uncut = length == 1.0 ? uncut + 1 : 0;
       damping_ = length == 1.0 ? 0.1 * damping_ : std::max(damping_, least_damping) * std::min(1.0 / length, 100.0);
       weights_.swap(moved);
@@ -398,7 +399,7 @@ L1Solved L1Solver::solve(double lambda, double tolerance, int most, Team& team) 
       solved.objective = now;
       solved.penalty = penalised;
     }
-    if (!lower || idle > most_idle) break;  // as low as numbers tell
+    if (!lower || idle > most_idle) break;  // converged to rounding
   }
   solved.shift = shift_;
   return solved;

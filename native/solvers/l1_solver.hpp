@@ -13,19 +13,19 @@
 
 namespace thresher::working_set {
 
-/// What one solve came to.
+/// The result of a solve.
 struct L1Solved {
   double objective = 0.0;
   double penalty = 0.0;  // Σ λ_j |w_j|, a part of the objective
-  double bound = 0.0;    // no weights have a smaller objective than this
+  double bound = 0.0;    // lower bound of the optimal objective
   double shift = 0.0;
   int steps = 0;   // quadratic models
   int sweeps = 0;  // of coordinate descent, over all models
 };
 
-/// Newton's method on the columns that count: a quadratic model of the loss over them, solved by coordinate descent on
-/// its small matrix, then one pass over the columns for margins and gradients in double precision. Columns that a safe
-/// sphere around the dual point rules out are not looked at again.
+/// Newton's method on a working set of columns: coordinate descent on the small matrix of a quadratic model, then one
+/// pass over the columns for margins and gradients in double precision. Columns excluded by a safe sphere around the
+/// dual point are not visited again (safe screening).
 class L1Solver {
  public:
   explicit L1Solver(RowLoss loss);
@@ -35,45 +35,45 @@ class L1Solver {
   [[nodiscard]] std::size_t rows() const { return loss_.rows(); }
   [[nodiscard]] std::size_t columns() const { return columns_.size(); }
 
-  /// Who makes columns again that are not in memory, of which at most `held` stay there from one round to the next.
+  /// Set the generator of columns outside memory; at most `held` columns stay in memory between rounds.
   void make_by(ColumnParts::Maker maker, std::size_t held) {
     parts_.make_by(std::move(maker));
     most_held_ = held;
   }
 
-  /// More columns, each `rows` numbers in a row; their weights are zero. λ_j is λ times the column's factor. They are
-  /// looked at where they are: `owner` keeps them there. `ids` are for the maker, and may be null.
+  /// Add columns of `rows` values each, with zero weights. λ_j is λ times the column's factor. The values are used in
+  /// place; `owner` keeps them alive. `ids` are for the generator and may be null.
   void add(const float* values, std::size_t columns, const double* factors, const std::uint64_t* ids,
            std::shared_ptr<const void> owner, Team& team);
-  /// The same, compressed.
+  /// The same for sparse columns (CSC).
   void add_sparse(const std::int64_t* indptr, const std::uint32_t* at, const float* values, std::size_t columns,
                   const double* factors, Team& team);
-  /// More columns that are not in memory.
+  /// Add columns outside memory.
   void add_made(const std::uint64_t* ids, std::size_t columns, const double* factors, Team& team);
-  /// Only these columns stay, numbered anew in this order, in memory of the solver's own or out of it. What leaves must
-  /// have weight zero, or the next solve starts from a point that was never one.
+  /// Keep only these columns, renumbered in this order, copied to the solver's own memory or freed. Dropped columns
+  /// must have zero weights; otherwise the next solve starts from an inconsistent point.
   void keep(const std::vector<std::size_t>& columns);
 
-  /// Until the objective is known to be within `tolerance` of itself above the least one, `most` models at the longest.
-  /// Starts from the weights that are there.
-  /// What stops it half way leaves weights of the way.
+  /// Iterate until the objective is proved to be within `tolerance` of the optimum, relative to itself, or for `most`
+  /// models. Starts from the current weights. An interrupt leaves intermediate weights.
   L1Solved solve(double lambda, double tolerance, int most, Team& team);
 
-  /// Stand at these weights.
+  /// Set the weights.
   void restore(std::vector<double> weights, double shift, Team& team);
-  /// The columns in the curvature, in its order, and the curvature: what going on to the same bits needs besides.
+  /// The columns of the curvature matrix in its order, and the matrix: the rest of the state needed to continue bit by
+  /// bit.
   [[nodiscard]] std::vector<std::size_t> members() const;
   [[nodiscard]] Curvature::Saved curvature() const { return curvature_.save(); }
   void resume(const std::vector<std::size_t>& members, const Curvature::Saved& saved);
 
-  /// The slope of the loss in every weight, at the weights that are there.
+  /// The derivative of the loss with respect to every weight, at the current weights.
   [[nodiscard]] std::vector<double> gradient(Team& team) const;
 
   [[nodiscard]] const std::vector<double>& weights() const { return weights_; }
   [[nodiscard]] double shift() const { return shift_; }
   [[nodiscard]] const std::vector<double>& slopes() const { return slopes_; }
   [[nodiscard]] const std::vector<double>& margins() const { return margins_; }
-  /// Of the columns in memory, and of their products: the curvature, a model's copy of it and its factor.
+  /// Bytes of the columns in memory, and of the curvature, its copy in a model and its factor.
   [[nodiscard]] std::size_t column_bytes() const;
   [[nodiscard]] std::size_t product_bytes() const { return curvature_.bytes() * 5 / 2; }
 
@@ -85,16 +85,16 @@ class L1Solver {
   [[nodiscard]] double penalty(double lambda, const std::vector<double>& w) const;
   void add_up(const std::vector<double>& w, std::vector<double>& margins, Team& team) const;
   void slopes_of(const std::vector<std::size_t>& some, std::vector<double>& gradient, Team& team) const;
-  /// The dual value at the slopes, made feasible for the columns looked at; what they were multiplied with is `factor`.
+  /// The dual value at the slopes, scaled by `factor` to be feasible for these columns.
   double dual(double lambda, const std::vector<std::size_t>& some, const std::vector<double>& gradient, double& factor,
               Team& team) const;
   void screen(double lambda, double gap, double factor, const std::vector<double>& gradient,
               std::vector<std::size_t>& some) const;
   [[nodiscard]] std::vector<std::size_t> working_set(double lambda, const std::vector<std::size_t>& some,
                                                      const std::vector<double>& gradient) const;
-  /// Have the curvature in double precision: some directions are too flat for single.
+  /// Switch the curvature to double precision: some directions are too flat for single.
   void refine();
-  /// The curvature up to date, with these columns in it.
+  /// Update the curvature, with these columns in it.
   void bring_in(const std::vector<std::size_t>& some, Team& team);
   /// The minimiser of the quadratic model over these columns.
   std::vector<double> model(double lambda, const std::vector<std::size_t>& some, const std::vector<double>& gradient,
@@ -104,11 +104,11 @@ class L1Solver {
   Curvature curvature_;
   ColumnParts parts_;
   std::size_t most_held_;
-  double total_ = -1.0;  // of the most curvature that there can be of the rows; not known yet
+  double total_ = -1.0;  // upper bound of the rows' curvature; negative: unknown
   std::vector<std::unique_ptr<SolverColumn>> columns_;
   std::vector<double> weights_;
   double shift_ = 0.0;
-  double damping_ = 0.0;  // more curvature than there is, in shares of the most there can be
+  double damping_ = 0.0;  // extra curvature, relative to that bound
   std::vector<double> margins_;
   std::vector<double> slopes_;
   std::vector<double> along_;  // margins of a step

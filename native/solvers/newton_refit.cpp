@@ -10,7 +10,7 @@ namespace thresher::working_set {
 
 namespace {
 
-/// Solve a · x = b in place for a symmetric positive definite matrix (by Cholesky's factors); false if it is none.
+/// Solve a · x = b in place by Cholesky factorisation; false unless the matrix is positive definite.
 bool solve(std::vector<double>& a, std::size_t n, std::vector<double>& b) {
   for (std::size_t j = 0; j < n; ++j) {
     double* row = a.data() + j * n;
@@ -62,7 +62,7 @@ class Newton {
     return value_ + 0.5 * ridge_ * square;
   }
 
-  /// The direction of a step from the point of the last `at`, and how much the objective falls along it at first.
+  /// The Newton direction at the point of the last `at`, and the initial slope along it.
   double direction(const std::vector<double>& w, double shift, std::vector<double>& out) {
     const std::size_t n = columns_.size();
     (void)loss_.slopes(margins_.data(), shift, slopes_.data(), team_);
@@ -75,7 +75,7 @@ class Newton {
     target_products(curvatures_.data(), 1, columns_, loss_.rows(), along.data(), team_);
     std::vector<double> hessian(n * n);
     column_products(columns_, columns_, loss_.rows(), curvatures_.data(), hessian.data(), team_, true);
-    const bool shifted = loss_.has_shift() && curvature > 0.0;  // the shift goes along: its part is taken out
+    const bool shifted = loss_.has_shift() && curvature > 0.0;  // the intercept is eliminated
     double largest = 0.0;
     for (std::size_t i = 0; i < n; ++i) {
       gradient[i] = gradient[i] * scales_[i] + ridge_ * w[i];

@@ -1,4 +1,4 @@
-// A fit of a few columns to the bottom, without the method that found them: Newton's method.
+// Newton's method to refit a few selected columns to convergence.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,16 @@
 
 namespace thresher::working_set {
 
-/// What a refit came to.
+/// The result of a refit.
 struct Refitted {
-  std::vector<double> weights;  // of the columns times their scales
+  std::vector<double> weights;  // of the scaled columns
   double shift = 0.0;
   double value = 0.0;           // of the loss alone
   int steps = 0;
 };
 
-/// min over w and the shift of Σ c · loss(Σ w·scale·x + shift) + ½ ridge |w|², from `weights` on; with `most` = 0 only
-/// the shift is found. Steps of Newton, halved until they go down, until one gains next to nothing.
+/// min over w and the intercept of Σ c · loss(Σ w·scale·x + shift) + ½ ridge |w|², starting from `weights`; `most` = 0
+/// fits only the intercept. Newton steps with backtracking, until the decrease is negligible.
 Refitted refit(const RowLoss& loss, const std::vector<const float*>& columns, const std::vector<double>& scales,
                std::vector<double> weights, double ridge, int most, Team& team);
 

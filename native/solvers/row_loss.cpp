@@ -26,12 +26,12 @@ RowLoss::Sums RowLoss::of_row_as(double m, double y) const {
   } else {
     const double slope = loss_.derivative(m, y);
     const bool near = std::fabs(m - y) <= loss_.delta;
-    const double curvature = near == (loss_.kind == LossKind::huber) ? 1.0 : 0.0;  // of Huber's, or of the other's
+    const double curvature = near == (loss_.kind == LossKind::huber) ? 1.0 : 0.0;  // huber, else squared_epsilon
     return {loss_.value(m, y), slope, curvature, std::fabs(slope)};
   }
 }
 
-/// Asked once rather than for every row, so that a loop over rows is one over numbers.
+/// Dispatch once instead of per row, so that the loop over rows vectorises.
 template <class Use>
 auto RowLoss::by_kind(bool valued, Use&& use) const {
   switch (loss_.kind) {
@@ -46,7 +46,7 @@ auto RowLoss::by_kind(bool valued, Use&& use) const {
 }
 
 RowLoss::Sums RowLoss::sums(const double* margins, double shift, bool valued, double* slopes, Team& team) const {
-  constexpr std::size_t width = 4;  // sums side by side, so that additions need not wait for each other
+  constexpr std::size_t width = 4;  // independent sums hide the latency of additions
   std::vector<Sums> parts(panels(rows()));
   by_kind(valued, [&](const auto& of) {
     team.run(
@@ -95,9 +95,9 @@ double RowLoss::at_best_shift(const double* margins, double& shift, Team& team) 
 
 RowLoss::Point RowLoss::settle(const double* margins, double& shift, double* slopes, Team& team) const {
   if (!shift_) return at(margins, shift, slopes, team);
-  const bool dear = loss_.kind == LossKind::logistic;  // values: only the last one is asked for
+  const bool dear = loss_.kind == LossKind::logistic;  // expensive values: compute the last one only
   Sums now = sums(margins, shift, !dear, slopes, team);
-  // Newton's steps between bounds: the slope never falls with the shift.
+  // Newton's method with bracketing: the slope is monotone in the intercept.
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
   double best = shift;

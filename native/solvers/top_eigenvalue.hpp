@@ -1,4 +1,4 @@
-// The largest eigenvalue of a small symmetric matrix, from above.
+// An upper estimate of the largest eigenvalue of a small symmetric matrix.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,12 @@ inline void multiply(const double* matrix, std::size_t n, std::size_t stride, co
   std::fill_n(out, n, 0.0);
   for (std::size_t k = 0; k < n; ++k) {
     const double factor = v[k];
-    const double* row = matrix + k * stride;  // a column too, since it is symmetric
+    const double* row = matrix + k * stride;  // a column too, by symmetry
     for (std::size_t i = 0; i < n; ++i) out[i] += factor * row[i];
   }
 }
 
-/// How many eigenvalues of the tridiagonal matrix lie above x (Sturm's count).
+/// How many eigenvalues of the tridiagonal matrix are above x (Sturm sequence).
 inline std::size_t eigenvalues_above(const std::vector<double>& diagonal, const std::vector<double>& beside, double x) {
   std::size_t count = 0;
   double pivot = 1.0;
@@ -31,9 +31,9 @@ inline std::size_t eigenvalues_above(const std::vector<double>& diagonal, const 
   return count;
 }
 
-/// Lanczos' method from a fixed start, every vector made orthogonal to all before it. What is returned is the largest
-/// value it finds plus the length of what is left over: an eigenvalue lies within that, so this is an upper bound
-/// unless the start had nothing at all of the largest one's direction.
+/// The Lanczos method from a fixed start with full reorthogonalisation. Returns the largest Ritz value plus its
+/// residual norm: an eigenvalue lies within that distance, so this is an upper bound unless the start is orthogonal to
+/// the top eigenvector.
 inline double top_eigenvalue(const double* matrix, std::size_t n, std::size_t stride, std::size_t most = 16) {
   if (n == 0) return 0.0;
   std::vector<std::vector<double>> basis;
@@ -81,7 +81,7 @@ inline double top_eigenvalue(const double* matrix, std::size_t n, std::size_t st
     if (eigenvalues_above(diagonal, beside, middle) > 0) low = middle;
     else high = middle;
   }
-  // The last entry of its vector, by the recurrence, tells how much of what is left over concerns it.
+  // The last entry of its eigenvector, by the recurrence, scales the residual.
   double before = 0.0;
   double now = 1.0;
   double norm = 1.0;

@@ -27,9 +27,9 @@ void Worker::restore(const std::vector<double>& more) {
   pushed_.assign(split, more.end());
 }
 
-/// What a feature's arrival makes of the weights.
+/// The change of the weights by a feature's arrival.
 struct Worker::Step {
-  std::vector<double> moved;     // of the kept
+  std::vector<double> moved;     // of the kept columns
   std::vector<double> newcomer;
   Weakest weakest;
 };
@@ -43,7 +43,7 @@ double Worker::objective(const double* margins) {
   return value;
 }
 
-/// (15) of the appendix: whether the objective falls enough if the newcomer takes the weakest one's place.
+/// (15) of the appendix: whether the objective falls enough if the newcomer replaces the weakest.
 bool Worker::passes(const Step& step, const ArrivingColumn& column, Scaling scaling, const double* now) {
   const std::size_t rows = kept_.rows();
   const std::size_t outputs = kept_.outputs();

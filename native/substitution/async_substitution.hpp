@@ -1,4 +1,4 @@
-// Asy-OS (Algorithms 2 and 3): one central state, and workers that never wait for each other.
+// Asy-OS (Algorithms 2 and 3): a central state and asynchronous workers.
 #pragma once
 
 #include <algorithm>
@@ -14,18 +14,18 @@
 
 namespace thresher::working_set {
 
-/// The central part: u_C, the sum of all that workers pushed. It knows nothing of columns or weights.
+/// The central state u_C, the sum of all changes pushed by workers. It stores no columns or weights.
 class Central {
  public:
   explicit Central(std::size_t size) : u_(size) {}
 
-  /// A copy of u_C; the number of updates in it.
+  /// Copy u_C; returns the number of updates in it.
   std::uint64_t read(double* out) const {
     const std::lock_guard lock(mutex_);
     std::copy(u_.begin(), u_.end(), out);
     return updates_;
   }
-  /// Add a worker's change, made from the state of `seen` updates.
+  /// Add a worker's change, computed from the state after `seen` updates.
   void push(const double* change, std::uint64_t seen) {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < u_.size(); ++i) u_[i] += change[i];
@@ -39,13 +39,13 @@ class Central {
     const std::lock_guard lock(mutex_);
     return updates_;
   }
-  /// The largest staleness among the last updates. What is long ago does not count: a thread that the system put to
-  /// sleep once would make all steps short for good.
+  /// The largest staleness among recent updates. Older ones do not count: a thread that was once descheduled would
+  /// shorten all later steps.
   [[nodiscard]] std::uint64_t lately() const {
     const std::lock_guard lock(mutex_);
     return std::max(before_, now_);
   }
-  /// τ_max so far: updates by others between a worker's reading and its pushing.
+  /// τ_max so far: updates by others between a worker's read and its push.
   [[nodiscard]] std::uint64_t stalest() const {
     const std::lock_guard lock(mutex_);
     return stalest_;
@@ -57,14 +57,14 @@ class Central {
   std::uint64_t updates_ = 0;
   std::uint64_t stalest_ = 0;
   static constexpr std::uint64_t window = 64;
-  std::uint64_t before_ = 0;  // the largest of the window before, and of this one
+  std::uint64_t before_ = 0;  // largest of the previous window and of this one
   std::uint64_t now_ = 0;
 };
 
-/// What Theorem 2 says of the step: η < 1 / (2 (L_F + (1 / (2 m² q) + 1 / (2 (p - s))) (L_f² / (c L_F)) τ²)).
+/// The step length of Theorem 2: η < 1 / (2 (L_F + (1 / (2 m² q) + 1 / (2 (p - s))) (L_f² / (c L_F)) τ²)).
 struct Theorem2 {
   double workers = 1.0;
-  double others = 0.0;  // p - s; 0: unknown, and taken as without end
+  double others = 0.0;  // p - s; 0: unknown, treated as infinite
   double c = 1.0;
 
   [[nodiscard]] double most(double m, double own, double all, double tau) const {
@@ -73,31 +73,31 @@ struct Theorem2 {
   }
 };
 
-/// The central state at this moment.
+/// Returns the current central state.
 using Fresh = std::function<const double*()>;
 
-/// The part of one worker: its columns, their weights, and what it has pushed so far.
+/// The state of one worker: its columns, their weights, and what it has pushed.
 class Worker {
  public:
   Worker(KeptColumns kept, StepRule rule, double curvature, std::vector<RowLoss> losses, std::vector<double> weights,
          bool centred, Theorem2 theorem);
 
-  /// One feature (Algorithm 3) at the state `central` (u_C, outputs x rows); `change` is what to push. `all` bounds L_f
-  /// of everything that is kept, `tau` the staleness; false if the feature is kept already. `fresh` gives u_C as it is
-  /// by the time of the push: where there is one, a newcomer is refused for which the objective there would fall by
-  /// less than (15) asks, c (1/(2η) - L_F) times the squared move.
+  /// Process one feature (Algorithm 3) at the state `central` (u_C, outputs x rows); `change` is the update to push.
+  /// `all` bounds L_f over all kept columns, `tau` the staleness. Returns false if the feature is kept already.
+  /// `fresh`, if set, returns u_C at the time of the push: then a newcomer is rejected unless the objective there falls
+  /// by at least what (15) requires, c (1/(2η) - L_F) times the squared move.
   bool receive(const ArrivingColumn& column, std::uint64_t id, const double* central, double all, double tau, double* change,
                const Fresh& fresh = {});
 
   [[nodiscard]] KeptColumns& kept() { return kept_; }
   [[nodiscard]] StepLength& step() { return step_; }
-  /// The constants and u(t), besides what is kept; and the way back.
+  /// The intercepts and u(t), besides the kept columns; saved and restored.
   [[nodiscard]] std::vector<double> more() const;
   void restore(const std::vector<double>& more);
   [[nodiscard]] const std::vector<double>& pushed() const { return pushed_; }
   [[nodiscard]] double lambda() const { return step_.lambda(); }
   [[nodiscard]] double eta() const { return eta_; }
-  /// Newcomers that the check refused.
+  /// Newcomers rejected by the check.
   [[nodiscard]] std::uint64_t refused() const { return refused_; }
 
  private:

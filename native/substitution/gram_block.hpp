@@ -1,24 +1,24 @@
-// What Online Substitution for the squared loss knows of a block, and of the weights it began with.
+// Cached products of a block and of its starting weights, for Online Substitution with the squared loss.
 #pragma once
 
 #include "substitution/gram_substitution.hpp"
 
 namespace thresher::working_set {
 
-/// What the rows had to say about a block.
+/// A block with its products.
 struct GramSubstitution::Block {
   const std::vector<ArrivingColumn>& columns;
   const std::uint64_t* ids;
   std::size_t n;
   std::vector<Scaling> scalings;
-  std::vector<double> towards;  // outputs x n: products with the targets, scaled
+  std::vector<double> towards;  // outputs x n: scaled products with the targets
 };
 
-/// Weights w0 from which on newcomers are looked at.
+/// Weights w0 at which newcomers are screened.
 struct GramSubstitution::Start {
-  std::vector<double> along;     // outputs x rows: X w0, times the rows' weights and centred like the columns
+  std::vector<double> along;     // outputs x rows: X w0, times the row weights and centred like the columns
   std::vector<double> weights;   // w0
-  std::vector<double> gradient;  // of the kept, there
+  std::vector<double> gradient;  // of the kept weights at w0
 };
 
 }  // namespace thresher::working_set

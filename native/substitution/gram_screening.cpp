@@ -1,4 +1,4 @@
-// Newcomers that cannot come in, told by a bound on their gradient: nothing else need be known of them.
+// Screening of newcomers: a bound on the gradient shows that a newcomer cannot enter, without further products.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -52,8 +52,8 @@ double GramSubstitution::slope_at(const Block& block, std::size_t j, const doubl
   return std::sqrt(square);
 }
 
-/// A newcomer's gradient is that at w0, give or take |X(w - w0)|, which the Gram matrix knows. If its weight cannot be as large
-/// as the weakest one's, it is passed over: only the kept weights move.
+/// A newcomer's gradient differs from that at w0 by at most |X(w - w0)|, which follows from the Gram matrix. If its
+/// weight cannot reach the weakest one's, it is skipped: only the kept weights move.
 bool GramSubstitution::passed_over(const Start& start, double slope) {
   const std::size_t outputs = kept_.outputs();
   make_gradient();
@@ -77,7 +77,7 @@ bool GramSubstitution::passed_over(const Start& start, double slope) {
   return true;
 }
 
-/// Whole columns from feature `done_` on, until one is taken or nothing can be said of one. Those that may well come in are
+/// Process dense columns from feature `done_` on, until one is taken or screening fails. Likely newcomers are
 /// multiplied with the kept columns together.
 void GramSubstitution::screened(Block& block, std::vector<Change>& changes, Team& team) {
   const std::size_t size = kept_.size();
@@ -92,7 +92,7 @@ void GramSubstitution::screened(Block& block, std::vector<Change>& changes, Team
   for (std::size_t i = 0; i < left.size(); ++i) slopes[i] = slope_at(block, first + i, sums.data() + i, left.size());
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t k = 0; k < size; ++k) least = std::min(least, norm(kept_.weights_.data() + k * outputs, outputs));
-  std::vector<std::size_t> place(left.size(), nowhere);  // among those that were multiplied
+  std::vector<std::size_t> place(left.size(), nowhere);  // among those multiplied
   std::vector<const float*> likely;
   for (std::size_t i = 0; i < left.size(); ++i)
     if (step_.eta() * slopes[i] > 0.7 * least && !kept_.has(block.ids[first + i])) {
@@ -113,7 +113,7 @@ void GramSubstitution::screened(Block& block, std::vector<Change>& changes, Team
     if (slot == nowhere) continue;
     kept_.set_column(slot, block.columns[first + i]);
     ++done_;
-    return;  // what is kept is another set now
+    return;  // the kept set has changed
   }
 }
 

@@ -32,7 +32,7 @@ std::vector<Change> GramSubstitution::arrive(const ArrivingBlock& arrived, const
   done_ = 0;
   Block block{arrived.columns(), ids, n, scalings_of(arrived.columns(), rows, row_weights(), centred_, team),
               std::vector<double>(kept_.outputs() * n)};
-  // Where columns are centred so are the targets, which does as well.
+  // If columns are centred so are the targets, which is equivalent.
   target_products(targets_.data(), kept_.outputs(), block.columns, rows, block.towards.data(), team);
   for (std::size_t o = 0; o < kept_.outputs(); ++o)
     for (std::size_t j = 0; j < n; ++j) block.towards[o * n + j] *= block.scalings[j].scale;
@@ -47,7 +47,7 @@ std::vector<Change> GramSubstitution::arrive(const ArrivingBlock& arrived, const
   return changes;
 }
 
-/// All products of the block, from feature `done_` on, at once: best where many newcomers are taken.
+/// Compute all products of the block from feature `done_` on at once: best if many newcomers are taken.
 void GramSubstitution::multiplied(Block& block, std::vector<Change>& changes, Team& team) {
   const std::size_t first = done_;
   const std::size_t before = kept_.size();
@@ -57,7 +57,7 @@ void GramSubstitution::multiplied(Block& block, std::vector<Change>& changes, Te
   all.insert(all.end(), left.begin(), left.end());
   std::vector<double> products(all.size() * left.size());
   column_products(all, left, kept_.rows(), row_weights(), products.data(), team, true);
-  std::vector<std::size_t> standing;  // the row of `products` that each slot's column has
+  std::vector<std::size_t> standing;  // row of `products` for each slot's column
   for (std::size_t slot = 0; slot < before; ++slot) standing.push_back(slot);
   std::vector<double> mine;
   for (std::size_t j = first; j < block.n; ++j) {
@@ -73,7 +73,7 @@ void GramSubstitution::multiplied(Block& block, std::vector<Change>& changes, Te
   done_ = block.n;
 }
 
-/// Columns of few numbers. Products with the kept columns cost little, and are made for those that may come in.
+/// Sparse columns: products with the kept columns are cheap, and computed for likely newcomers only.
 void GramSubstitution::one_by_one(Block& block, std::vector<Change>& changes, Team& team) {
   Start start;
   std::vector<double> products;
@@ -91,11 +91,11 @@ void GramSubstitution::one_by_one(Block& block, std::vector<Change>& changes, Te
     const std::size_t slot = receive(block, j, products, changes);
     if (slot == nowhere) continue;
     kept_.set_column(slot, column);
-    start = {};  // what is kept is another set now
+    start = {};  // the kept set has changed
   }
 }
 
-/// Of the kept weights: G w - X'y.
+/// Gradient of the kept weights: G w - X'y.
 void GramSubstitution::make_gradient() {
   const std::size_t size = kept_.size();
   const std::size_t outputs = kept_.outputs();

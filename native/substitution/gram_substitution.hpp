@@ -6,12 +6,12 @@
 namespace thresher::working_set {
 
 /// For f(w) = ½ Σ c (x'w - y)² a step, its decrease and the next gradient follow from inner products alone. Those of a
-/// block of newcomers with the kept columns, with each other and with the targets are made at once; after that a
-/// feature costs O(s²), without a look at the rows. Of columns with few numbers they are made one after the other, where a
-/// feature may come in. Decisions are those of one feature after the other.
+/// block with the kept columns, with itself and with the targets are computed at once; then a feature costs O(s²)
+/// without touching the rows. For sparse columns they are computed one by one, for likely newcomers only. The decisions
+/// equal those of feature-by-feature processing.
 class GramSubstitution final : public Substitution {
  public:
-  /// `targets` are outputs x rows; with `centred`, as if every column and target had its mean taken off.
+  /// `targets` are outputs x rows; with `centred`, as if every column and target were centred.
   GramSubstitution(KeptColumns kept, StepRule rule, std::vector<double> targets, std::vector<double> weights, bool centred);
 
   std::vector<Change> arrive(const ArrivingBlock& block, const std::uint64_t* ids, Team& team) override;
@@ -30,18 +30,18 @@ class GramSubstitution final : public Substitution {
   [[nodiscard]] double slope_at(const Block& block, std::size_t j, const double* sums, std::size_t apart) const;
   [[nodiscard]] bool passed_over(const Start& start, double slope);
   void make_gradient();
-  /// A feature with these products with the kept columns (not scaled); the slot that it took, or nowhere.
+  /// Process a feature with these (unscaled) products with the kept columns; returns the slot it took, or nowhere.
   std::size_t receive(const Block& block, std::size_t j, const std::vector<double>& products, std::vector<Change>& changes);
-  /// f(next) - f(now) for a move of the kept weights, and of the newcomer's that is given too.
+  /// f(next) - f(now) for a move of the kept weights and, if not null, of the newcomer's.
   [[nodiscard]] double decrease(const std::vector<double>& move, const double* newcomer, const double* own_gradient,
                                 const std::vector<double>& q) const;
   [[nodiscard]] double share() const { return weights_.empty() ? static_cast<double>(kept_.rows()) : 1.0; }
 
-  std::vector<double> targets_;  // less their means, times the rows' weights
-  double start_ = 0.0;           // f at no weights
-  std::vector<double> towards_;  // X'y of the kept, slot after slot
+  std::vector<double> targets_;  // centred, times the row weights
+  double start_ = 0.0;           // f at zero weights
+  std::vector<double> towards_;  // X'y of the kept columns, by slot
   std::vector<double> gradient_;
-  bool quiet_ = false;  // hardly anything was taken of the last block
+  bool quiet_ = false;  // few features of the last block were taken
 };
 
 }  // namespace thresher::working_set

@@ -10,7 +10,7 @@ namespace thresher::working_set {
 
 namespace {
 
-constexpr std::size_t sparse_share = 8;  // one number in so many, and a column's zeros are passed over
+constexpr std::size_t sparse_share = 8;  // a column with at most one entry in this many is sparse
 
 }  // namespace
 
@@ -95,13 +95,14 @@ Weakest KeptColumns::weakest(const std::vector<double>& weights, const double* n
 
 namespace {
 
-constexpr std::size_t stretch = 2048;                 // rows of a part
-constexpr std::size_t little = std::size_t{1} << 17;  // numbers: waking another thread takes as long as these
+constexpr std::size_t stretch = 2048;                 // rows per part
+// entries: below this, waking another thread takes as long as the work
+constexpr std::size_t little = std::size_t{1} << 17;
 
 }  // namespace
 
 void KeptColumns::dots(const double* slopes, double* out, Team& team) const {
-  std::vector<std::size_t> slots;  // of columns that are taken whole
+  std::vector<std::size_t> slots;  // of dense columns
   std::vector<ArrivingColumn> whole;
   std::vector<Scaling> scalings;
   for (std::size_t slot = 0; slot < size(); ++slot) {
@@ -144,7 +145,7 @@ void KeptColumns::margins(const std::vector<double>& weights, double* out, Team&
     for (std::size_t at = 0; at < whole.size(); at += 4) {
       const float* x[4];
       double w[4];
-      for (std::size_t c = 0; c < 4; ++c) {  // what fills up the last four counts for nothing
+      for (std::size_t c = 0; c < 4; ++c) {  // the last four are padded with zero weights
         x[c] = column(whole[std::min(at + c, whole.size() - 1)]) + begin;
         w[c] = at + c < whole.size() ? factor(whole[at + c]) : 0.0;
       }
@@ -167,7 +168,7 @@ void KeptColumns::products(const ArrivingColumn& column, const double* weights, 
     column_products(pointers(), {column.values}, rows_, weights, out, team);
     return;
   }
-  // Part by part, as the products of whole columns are added up.
+  // Part by part, like the products of dense columns.
   const std::size_t per_part = rows_of_part(rows_);
   for (std::size_t slot = 0; slot < size(); ++slot) {
     const float* x = this->column(slot);

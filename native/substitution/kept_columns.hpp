@@ -1,4 +1,4 @@
-// The columns that Online Substitution keeps, and their weights: the whole state of the method.
+// The columns that Online Substitution keeps, with their weights: the whole state of the method.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,20 @@
 
 namespace thresher::working_set {
 
-/// One feature that came in, and the one that left for it (or none).
+/// A feature that was taken, and the one it replaced (or none).
 struct Change {
   static constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t entered;
   std::uint64_t left;
 };
 
-/// What a feature that arrives has come to.
+/// The weakest feature after an arrival.
 struct Weakest {
-  std::size_t slot;  // of the kept one that is weakest; `size` is the newcomer
+  std::size_t slot;  // of the weakest kept feature; `size` is the newcomer
   double norm;
 };
 
-/// The numbers of a column that are not zero.
+/// The non-zero entries of a column.
 struct Nonzeros {
   std::vector<std::uint32_t> rows;
   std::vector<float> values;
@@ -34,7 +34,7 @@ struct Nonzeros {
   [[nodiscard]] ArrivingColumn view() const { return {values.data(), rows.data(), rows.size()}; }
 };
 
-/// At most `room` columns of `rows` floats with `outputs` weights each, and their Gram matrix (of scaled columns).
+/// At most `room` columns of `rows` floats with `outputs` weights each, and the Gram matrix of the scaled columns.
 class KeptColumns {
  public:
   KeptColumns(std::size_t rows, std::size_t room, std::size_t outputs)
@@ -53,47 +53,48 @@ class KeptColumns {
   [[nodiscard]] double* gram(std::size_t slot) { return gram_.data() + slot * room_; }
   [[nodiscard]] const std::vector<double>& gram() const { return gram_; }
 
-  /// The next slot, its column still to be set.
+  /// The next slot, whose column must be set.
   std::size_t append();
   void set(std::size_t slot, std::uint64_t id, Scaling scaling, const double* weights);
   void set_column(std::size_t slot, const ArrivingColumn& column);
-  /// Products of the column in a slot with all others; its own with itself is one.
+  /// Set the products of a slot's column with all others; that with itself is one.
   void set_gram(std::size_t slot, const double* products);
-  /// More slots.
+  /// Increase the number of slots.
   void grow(std::size_t room);
 
-  /// Of all rows of weights and the newcomer's, the one of the smallest norm. The newcomer loses ties, and then the larger id.
+  /// Of all weight vectors and the newcomer's, the one with the smallest norm. The newcomer loses ties, then the larger
+  /// id.
   [[nodiscard]] Weakest weakest(const std::vector<double>& weights, const double* newcomer) const;
 
   /// out[slot * outputs + o] = scale · Σ_r slopes[o * rows + r] · x[r].
   void dots(const double* slopes, double* out, Team& team) const;
-  /// out[o * rows + r] = Σ weights · scale · x, over the whole columns by slot, then over those of few numbers (means are
-  /// left to the constant).
+  /// out[o * rows + r] = Σ weights · scale · x, over the dense columns by slot, then over the sparse ones (means belong
+  /// to the intercept).
   void margins(const std::vector<double>& weights, double* out, Team& team) const;
-  /// out[slot] = Σ c·x·column over the rows, whatever form the column has; c is 1 where there are no weights.
+  /// out[slot] = Σ c·x·column over the rows, for dense or sparse columns; c is 1 without weights.
   void products(const ArrivingColumn& column, const double* weights, double* out, Team& team) const;
-  /// The same of scaled columns: the row of the Gram matrix that the column would have.
+  /// The same for scaled columns: the column's row of the Gram matrix.
   void gram_row(const ArrivingColumn& column, Scaling scaling, const double* weights, std::vector<double>& out,
                 Team& team) const;
 
   std::vector<std::uint64_t> ids_;
   std::vector<Scaling> scalings_;
-  std::vector<double> weights_;  // slot after slot
+  std::vector<double> weights_;  // by slot
 
  private:
   [[nodiscard]] bool sparse(std::size_t slot) const { return !nonzeros_[slot].rows.empty(); }
-  /// Numbers that a look at all columns is one at.
+  /// Entries visited by one pass over all columns.
   [[nodiscard]] std::size_t numbers() const;
 
   std::size_t rows_;
   std::size_t room_;
   std::size_t outputs_;
   std::vector<float> columns_;
-  std::vector<Nonzeros> nonzeros_;  // of columns that are nearly all zeros; sums over them have the same bits
+  std::vector<Nonzeros> nonzeros_;  // of sparse columns; sums over them have the same bits
   std::vector<double> gram_;  // rows are `room` apart
 };
 
-/// The same sums for columns that are not kept: out[j * outputs + o].
+/// The same sums for columns outside: out[j * outputs + o].
 void dots_of(const std::vector<ArrivingColumn>& columns, const std::vector<Scaling>& scalings, std::size_t rows,
              const double* slopes, std::size_t outputs, double* out, Team& team);
 

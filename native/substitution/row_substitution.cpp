@@ -62,7 +62,7 @@ std::vector<double> RowSubstitution::more() const {
 }
 
 void RowSubstitution::restore(const std::vector<double>& more, Team& team) {
-  if (kept_.size() == 0) return;  // before the first feature the constants are still to be found
+  if (kept_.size() == 0) return;  // the intercepts are found before the first feature
   const auto split = more.begin() + static_cast<std::ptrdiff_t>(here_.shifts.size());
   here_.shifts.assign(more.begin(), split);
   here_.margins.assign(split, more.end());
@@ -70,7 +70,7 @@ void RowSubstitution::restore(const std::vector<double>& more, Team& team) {
   begun_ = true;
 }
 
-/// The share of the loss's largest curvature that its rows have where they stand, on average.
+/// The average local curvature of the rows, relative to the loss's largest.
 double RowSubstitution::curvature_share() const { return std::clamp(here_.curvature / curvature_, least_share, 1.0); }
 
 void RowSubstitution::receive(const ArrivingColumn& column, Scaling scaling, std::uint64_t id, Team& team,
@@ -80,7 +80,7 @@ void RowSubstitution::receive(const ArrivingColumn& column, Scaling scaling, std
   kept_.dots(here_.slopes.data(), now.gradient.data(), team);
   dots_of({column}, {scaling}, kept_.rows(), here_.slopes.data(), outputs, now.own.data(), team);
 
-  // A step as long as the rows' curvature where they stand allows, and if that goes up, as long as is surely safe.
+  // First a step by the local curvature of the rows; if the objective rises, the safe step.
   const double share = step_.rule().eta > 0.0 ? 1.0 : curvature_share();
   Outcome outcome = moved_by(now, share, team);
   if (share < 1.0 && !outcome.down) outcome = moved_by(now, 1.0, team);
@@ -107,7 +107,7 @@ void RowSubstitution::receive(const ArrivingColumn& column, Scaling scaling, std
   changes.push_back({id, left});
 }
 
-/// One try of lines 6 to 16, which leaves the point it comes to in `trial_`; `share` is that of L_F to go by.
+/// One attempt at lines 6 to 16, whose result is in `trial_`; `share` is the fraction of L_F to use.
 RowSubstitution::Outcome RowSubstitution::moved_by(Arriving& now, double share, Team& team) {
   const std::size_t size = kept_.size();
   const std::size_t outputs = kept_.outputs();

@@ -6,26 +6,26 @@
 
 namespace thresher::working_set {
 
-/// Every arrival moves the kept weights, so all slopes change, and with them every inner product that a gradient
-/// needs: two looks at the kept columns and one at the loss of all rows cannot be saved here. Inner products with the kept
-/// columns are only made for a newcomer that is about to be taken. A newcomer itself costs as much as it has numbers.
+/// Every arrival moves the kept weights, so all slopes change, and with them every inner product of a gradient: each
+/// arrival needs two passes over the kept columns and one over the loss of all rows. Inner products with the kept
+/// columns are computed only for a newcomer about to be taken. A newcomer costs its number of entries.
 ///
-/// L_F holds for any margins, but most rows of a hinge are flat where they stand. Unless a step is given, it is as long
-/// as the curvature that rows have here allows, if the objective does not rise for it.
+/// L_F holds for any margins, but most rows of a hinge loss are locally flat. Unless a step is set, it is as long as
+/// the local curvature of the rows allows, provided that the objective does not rise.
 class RowSubstitution final : public Substitution {
  public:
-  /// One loss for each output, its weights summing to one; with a constant in it, columns count as centred.
+  /// One loss per output, with weights that sum to one; with an intercept, columns count as centred.
   RowSubstitution(KeptColumns kept, StepRule rule, double curvature, std::vector<RowLoss> losses,
                   std::vector<double> weights, bool centred);
 
   std::vector<Change> arrive(const ArrivingBlock& block, const std::uint64_t* ids, Team& team) override;
   [[nodiscard]] double objective(Team& team) override;
-  /// The constants, and the margins: summed in the order in which columns came.
+  /// The intercepts and the margins, which were summed in order of arrival.
   [[nodiscard]] std::vector<double> more() const override;
   void restore(const std::vector<double>& more, Team& team) override;
 
  private:
-  /// Weights by what they do to the rows: their margins, the constants that suit them best, and the loss there.
+  /// Weights by their effect on the rows: margins, best intercepts, and the loss.
   struct Point {
     std::vector<double> margins;  // outputs x rows
     std::vector<double> slopes;
@@ -35,15 +35,15 @@ class RowSubstitution final : public Substitution {
 
     Point(std::size_t outputs, std::size_t rows) : margins(outputs * rows), slopes(outputs * rows), shifts(outputs) {}
   };
-  /// A feature that arrives: its column, and the gradients before it.
+  /// An arriving feature: its column, and the gradients before it.
   struct Arriving {
     const ArrivingColumn& column;
     Scaling scaling;
     std::vector<double> gradient;
     std::vector<double> own;
-    std::vector<double> q;  // its products with the kept, once they are wanted
+    std::vector<double> q;  // its products with the kept columns, computed on demand
   };
-  /// What a step came to.
+  /// The result of a step.
   struct Outcome {
     std::vector<double> moved;
     std::vector<double> newcomer;
@@ -54,7 +54,7 @@ class RowSubstitution final : public Substitution {
   };
   static constexpr double least_share = 0.02;
 
-  /// Constants, slopes and loss at a point's margins: the best constants, looked for from `shifts` on; or as they are.
+  /// Slopes and loss at a point's margins: with the best intercepts, searched from `shifts`; or with the current ones.
   void settle(Point& point, const std::vector<double>& shifts, Team& team) const;
   void evaluate(Point& point, Team& team) const;
   void begin(Team& team);
@@ -66,7 +66,7 @@ class RowSubstitution final : public Substitution {
   std::vector<RowLoss> losses_;
   Point here_;
   Point trial_;
-  bool begun_ = false;  // what is known of `here_` is known
+  bool begun_ = false;  // `here_` is up to date
 };
 
 }  // namespace thresher::working_set

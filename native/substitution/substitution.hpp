@@ -1,4 +1,4 @@
-// Online Substitution (Algorithm 1): features arrive one by one, and a newcomer takes the place of the weakest.
+// Online Substitution (Algorithm 1): features arrive one by one, and a newcomer replaces the weakest.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 
 namespace thresher::working_set {
 
-/// What has happened so far.
+/// Statistics so far.
 struct Counts {
   std::uint64_t received = 0;  // features that were not kept already
   std::uint64_t taken = 0;
   std::uint64_t refused = 0;   // by the decrease check
 };
 
-/// The part that does not depend on how gradients and decreases are come by.
+/// The part that is independent of how gradients and decreases are computed.
 class Substitution {
  public:
   Substitution(KeptColumns kept, StepLength step, std::vector<double> weights, bool centred)
@@ -27,16 +27,16 @@ class Substitution {
   Substitution(const Substitution&) = delete;
   Substitution& operator=(const Substitution&) = delete;
 
-  /// Features in the order they stand in a block, one after the other. An interrupt leaves everything as it was after the
-  /// last feature that was dealt with: `done` of them.
+  /// Process the features of a block in order. An interrupt leaves the state after the last complete feature, number
+  /// `done`.
   virtual std::vector<Change> arrive(const ArrivingBlock& block, const std::uint64_t* ids, Team& team) = 0;
-  /// f at the weights that are there.
+  /// f at the current weights.
   [[nodiscard]] virtual double objective(Team& team) = 0;
-  /// Numbers besides what is kept that going on needs, and the way back.
+  /// Further numbers of the state, besides the kept columns; saved and restored.
   [[nodiscard]] virtual std::vector<double> more() const { return {}; }
   virtual void restore(const std::vector<double>& more, Team& team) = 0;
 
-  /// Features of the last block that were dealt with.
+  /// Features of the last block that were processed.
   [[nodiscard]] std::size_t done() const { return done_; }
   [[nodiscard]] KeptColumns& kept() { return kept_; }
   [[nodiscard]] StepLength& step() { return step_; }
@@ -47,7 +47,7 @@ class Substitution {
  protected:
   KeptColumns kept_;
   StepLength step_;
-  std::vector<double> weights_;  // of the rows, summing to one; empty: all alike
+  std::vector<double> weights_;  // of the rows, summing to one; empty: equal
   bool centred_;
   Counts counts_;
   std::size_t done_ = 0;
