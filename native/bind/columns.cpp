@@ -1,4 +1,4 @@
-// Families of features: columns of rows, of dense matrices, and sums over streams.
+// Columns of rows and of dense matrices, and sums over streams.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
@@ -21,7 +21,7 @@ using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Strided = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
 
-/// The rows of a batch, the first of which has number `first`, where there is a residual for each.
+/// The rows of a batch that starts at row `first`, checked to have a residual each.
 Rows checked_rows(const Array<const std::int64_t>& indptr, const Keys& keys, const std::optional<Array<const float>>& values,
                   const Matrix<double>& residuals, std::size_t first) {
   const Rows rows = rows_of(indptr, keys, values);

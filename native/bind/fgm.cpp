@@ -1,4 +1,4 @@
-// Families whose columns are never stored: products of columns, coordinates of kernels' maps.
+// Implicit columns of FGM: products of columns, coordinates of kernel maps.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -21,7 +21,7 @@ namespace {
 
 using namespace thresher::families;
 
-/// A part over columns, and these where they are not a store's own.
+/// An object over columns, and the columns if no store owns them.
 template <class Part>
 struct Owning {
   TakenColumns owned;
@@ -57,10 +57,11 @@ std::vector<ColumnView> views_of(Store& store, TakenColumns& owned, const std::o
   return views;
 }
 
-/// A factor of products: its columns (none: all), how few and how many of them, whether one may stand twice, γ and r.
+/// A factor of products: its columns (none: all), the minimal and maximal number of them, whether one may repeat, γ and
+/// r.
 using GivenFactor = std::tuple<std::optional<Keys>, std::size_t, std::size_t, bool, double, double>;
 
-/// The columns of a store with the factors that may have them.
+/// The columns of a store with the factors they may belong to.
 std::vector<ProductSearch::Sided> sided(const std::vector<ColumnView>& views, const std::vector<GivenFactor>& factors) {
   std::vector<ProductSearch::Sided> columns;
   for (const ColumnView& view : views) columns.push_back({view, 0});

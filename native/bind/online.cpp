@@ -24,18 +24,18 @@ namespace {
 
 using namespace thresher::online;
 
-/// So many features are learned between two looks at the signals: some tens of milliseconds.
+/// Features learned between two checks for signals: some tens of milliseconds.
 constexpr std::int64_t features_between_looks = 1 << 20;
 
-/// The part of a batch from `begin` on that is learned before the next look.
+/// The end of the part of a batch that is learned before the next check.
 std::size_t stretch_end(const Rows& rows, std::size_t begin) {
   std::size_t end = begin;
   while (end < rows.n && rows.indptr[end] - rows.indptr[begin] < features_between_looks && end - begin < 65536) ++end;
   return end;
 }
 
-/// Learn a batch; (rows learned, margins before learning). Fewer rows than given means that the
-/// prediction of the next one was not finite, or (third) that an interrupt came between two stretches.
+/// Learn a batch; returns (rows learned, margins before learning, interrupted). Fewer rows than passed mean that the
+/// next prediction was not finite, or that an interrupt arrived between two parts.
 nb::tuple learn(Loop& loop, const Array<const std::int64_t>& indptr, const Array<const std::uint64_t>& keys,
                 const std::optional<Array<const float>>& values, const Array<const double>& y,
                 const std::optional<Array<const float>>& weight,
@@ -61,7 +61,7 @@ nb::tuple learn(Loop& loop, const Array<const std::int64_t>& indptr, const Array
     }
     if (done < end) break;
     if (PyErr_CheckSignals() != 0) {
-      // What was learned is learned: the caller accounts for it, and raises then.
+      // These rows are learned: the caller accounts for them before it raises.
       PyErr_Clear();
       interrupted = true;
     }
@@ -87,7 +87,7 @@ TopK& table_of(Loop& loop, std::size_t t) {
   return loop.store->tables()[t];
 }
 
-/// Everything a table knows, strongest first: (keys, ranks, counts, names, kept).
+/// The contents of a table, strongest first: (keys, ranks, counts, names, kept).
 nb::tuple table_rows(Loop& loop, std::size_t t, std::size_t limit) {
   const TopK& table = table_of(loop, t);
   Buffer<std::uint64_t> keys;
@@ -107,7 +107,7 @@ nb::tuple table_rows(Loop& loop, std::size_t t, std::size_t limit) {
                         to_numpy(std::move(kept)));
 }
 
-/// Put features back as `table_rows` gave them out.
+/// Restore features in the form of `table_rows`.
 void restore_table(Loop& loop, std::size_t t, const Array<const std::uint64_t>& keys,
                    const Array<const double>& ranks, const Array<const std::uint64_t>& counts,
                    const std::vector<nb::bytes>& names, const Array<const double>& kept) {
@@ -125,7 +125,7 @@ void restore_table(Loop& loop, std::size_t t, const Array<const std::uint64_t>& 
   }
 }
 
-/// A mini-batch that is not full yet: (rows, slopes, keys, sums, names).
+/// An incomplete mini-batch: (rows, slopes, keys, sums, names).
 nb::tuple gathered(Loop& loop) {
   Buffer<std::uint64_t> keys;
   Buffer<double> sums;
@@ -210,7 +210,7 @@ std::unique_ptr<Store> active(const StoreSettings& s, Cells cells) {
 }
 
 std::unique_ptr<Store> truncated(StoreSettings& s, Truncation how) {
-  s.budget.names.keep = false;  // who comes in stands in the row
+  s.budget.names.keep = false;  // only features of the current row are admitted
   return std::make_unique<Truncated>(how, s.k, s.name_cap, s.lanes, s.split, s.budget, s.most_bytes);
 }
 
@@ -228,7 +228,7 @@ std::unique_ptr<Store> grouped(StoreSettings& s) {
   throw nb::value_error("this store knows no groups");
 }
 
-/// What a loop is told of groups: nothing, `True` for the prefixes of names, or (keys, numbers of groups, shares).
+/// The group option: none, `True` for name prefixes, or (keys, group numbers, shares).
 std::optional<GroupRule> group_rule(const nb::object& told) {
   if (told.is_none()) return std::nullopt;
   if (nb::isinstance<nb::bool_>(told)) return GroupRule();

@@ -1,4 +1,4 @@
-// What dual methods keep of every feature seen, and the history of what they selected.
+// The dual state of every feature seen, and the history of the selection.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
@@ -20,7 +20,7 @@ Duals& duals_of(Loop& loop) {
   return *duals;
 }
 
-/// Every feature, by key or in the order in which they were first seen.
+/// All features, by key or by first occurrence.
 std::vector<Cell*> listed(DualTable& table, bool by_key) {
   std::vector<Cell*> cells;
   cells.reserve(table.size());
@@ -29,7 +29,7 @@ std::vector<Cell*> listed(DualTable& table, bool by_key) {
   return cells;
 }
 
-/// Names end to end, and where each begins.
+/// Names end to end, with offsets.
 class Packed {
  public:
   Packed() { offsets_.push(0); }
@@ -44,7 +44,7 @@ class Packed {
   Buffer<std::uint8_t> text_;
 };
 
-/// The i-th of names that were packed.
+/// The i-th of packed names.
 std::string_view unpacked(const Array<const std::int64_t>& offsets, const Array<const std::uint8_t>& text,
                           std::size_t i) {
   const std::int64_t begin = offsets.data()[i];
@@ -54,7 +54,7 @@ std::string_view unpacked(const Array<const std::int64_t>& offsets, const Array<
   return {reinterpret_cast<const char*>(text.data()) + begin, static_cast<std::size_t>(end - begin)};
 }
 
-/// What the features seen are called, in the order of `dual_state`: (offsets, text); none where names are not kept.
+/// The names of the features seen, in the order of `dual_state`: (offsets, text); none if names are not kept.
 nb::tuple dual_names(Loop& loop) {
   Duals& duals = duals_of(loop);
   Packed packed;
@@ -64,7 +64,7 @@ nb::tuple dual_names(Loop& loop) {
   return packed.done();
 }
 
-/// What some features are called, as far as that was kept.
+/// The names of some features, where known.
 nb::list names_of(Loop& loop, const Array<const std::uint64_t>& keys) {
   Duals& duals = duals_of(loop);
   const SeenNames* const names = duals.names();
@@ -76,7 +76,7 @@ nb::list names_of(Loop& loop, const Array<const std::uint64_t>& keys) {
   return all;
 }
 
-/// The groups that have names: (keys, (offsets, text)).
+/// The named groups: (keys, (offsets, text)).
 nb::tuple dual_groups(Loop& loop) {
   Buffer<std::uint64_t> keys;
   Packed packed;
@@ -87,7 +87,7 @@ nb::tuple dual_groups(Loop& loop) {
   return nb::make_tuple(to_numpy(std::move(keys)), packed.done());
 }
 
-/// Everything but the tables: (keys, sightings, numbers, single numbers).
+/// Everything but the tables: (keys, occurrences, numbers, scalars).
 nb::tuple dual_state(Loop& loop) {
   Duals& duals = duals_of(loop);
   Buffer<std::uint64_t> keys;
@@ -104,14 +104,14 @@ nb::tuple dual_state(Loop& loop) {
 
 using Names = std::pair<Array<const std::int64_t>, Array<const std::uint8_t>>;
 
-/// Put back what `dual_groups` gave; before the features.
+/// Restore the result of `dual_groups`; before the features.
 void restore_groups(Loop& loop, const Array<const std::uint64_t>& keys, const Names& names) {
   if (names.first.shape(0) != keys.shape(0) + 1) throw nb::value_error("the saved names do not fit");
   for (std::size_t i = 0; i < keys.shape(0); ++i)
     duals_of(loop).name_group(keys.data()[i], unpacked(names.first, names.second, i));
 }
 
-/// Put back what `dual_state` and `dual_names` gave; after the tables.
+/// Restore the results of `dual_state` and `dual_names`; after the tables.
 void restore_duals(Loop& loop, const Array<const std::uint64_t>& keys, const Array<const std::uint32_t>& counts,
                    const Array<const double>& numbers, const std::vector<double>& singles, const Names& names) {
   Duals& duals = duals_of(loop);
@@ -134,7 +134,7 @@ void restore_duals(Loop& loop, const Array<const std::uint64_t>& keys, const Arr
   duals.resume(singles);
 }
 
-/// All weights of a method without a table: (keys, sightings, weights).
+/// All weights of a method without a table: (keys, occurrences, weights).
 nb::tuple dual_weights(Loop& loop) {
   Duals& duals = duals_of(loop);
   Buffer<std::uint64_t> keys;

@@ -1,4 +1,4 @@
-// The sketches by themselves.
+// The sketches, for direct use.
 #include <cstring>
 
 #include "bind/convert/arrays.hpp"
@@ -24,7 +24,7 @@ nb::object query(const CountSketch& sketch, const Array<const std::uint64_t>& ke
   return to_numpy(std::move(out));
 }
 
-/// Add to keys, or make them read something: `change` is one of the sketch's own two ways.
+/// Add to keys or overwrite them: `change` is the sketch's `add` or `put`.
 template <void (EvidenceSketch::*change)(const Place*, std::size_t, std::size_t, const double*, double)>
 void change_evidence(EvidenceSketch& sketch, const Array<const std::uint64_t>& keys, const Array<const double>& sums,
                      const Array<const double>& energies) {
@@ -65,7 +65,7 @@ void set_cells(Sketch& sketch, const Array<const Cell>& values) {
   std::memcpy(sketch.cells().data(), values.data(), values.shape(0) * sizeof(Cell));
 }
 
-/// What both kinds of sketch offer.
+/// The common methods of both sketches.
 template <class Sketch, class Cell>
 nb::class_<Sketch> bind_sketch(nb::module_& m, const char* name) {
   return nb::class_<Sketch>(m, name)

@@ -1,4 +1,4 @@
-// A Python iterator driven from a thread of its own.
+// A Python iterator driven by a background thread.
 #include "base/threads/prefetch_queue.hpp"
 
 #include <set>
@@ -9,7 +9,7 @@ namespace thresher::bind {
 
 namespace {
 
-/// A Python reference that may be dropped on any thread: it takes the interpreter lock to do so.
+/// A Python reference that may be dropped on any thread: it acquires the GIL to do so.
 class Held {
  public:
   Held() = default;
@@ -34,8 +34,8 @@ class Held {
   bool failed = false;  // the object is the exception that ended the iteration
 };
 
-/// Runs a Python iterator ahead of its consumer. The interpreter lock is held only for the Python
-/// parts of the iteration, so two native calls (parse there, learn here) run at the same time.
+/// Runs a Python iterator ahead of its consumer. The GIL is held only for the Python parts of the iteration, so two
+/// native calls (parse there, learn here) run in parallel.
 class AheadIterator {
  public:
   AheadIterator(const nb::object& iterator, std::size_t depth)
@@ -47,7 +47,7 @@ class AheadIterator {
     live().erase(this);
   }
 
-  /// End all that still run: their threads must not outlive the interpreter.
+  /// Stop all live iterators: their threads must not outlive the interpreter.
   static void close_all() {
     for (AheadIterator* each : live()) each->close();
   }
@@ -75,11 +75,11 @@ class AheadIterator {
 
   void close() {
     {
-      // The thread may be waiting for the interpreter lock: never join it while holding that.
+      // The thread may be waiting for the GIL: never join it while holding the GIL.
       const nb::gil_scoped_release nogil;
       ahead_.stop();
     }
-    iterator_.reset();  // a generator left half way closes its files now
+    iterator_.reset();  // a suspended generator closes its files now
   }
 
  private:

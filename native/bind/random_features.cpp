@@ -1,4 +1,4 @@
-// Basis functions drawn at random.
+// Random features.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 

@@ -29,7 +29,7 @@ const std::uint64_t* checked_ids(const std::optional<Ids>& ids, const Floats& fa
   return ids ? ids->data() : nullptr;
 }
 
-/// The array itself is kept, not a copy, for as long as the solver looks at it.
+/// The solver keeps a reference to the array, without a copy.
 void add(L1Solver& solver, const Block& values, const Floats& factors, ListeningTeam& team, const std::optional<Ids>& ids) {
   if (values.shape(1) != solver.rows()) throw nb::value_error("a column is as long as there are rows");
   if (factors.shape(0) != values.shape(0)) throw nb::value_error("one factor a column is needed");
@@ -48,7 +48,7 @@ void add_made(L1Solver& solver, const Ids& ids, const Floats& factors, Listening
   freely([&] { solver.add_made(ids.data(), ids.shape(0), factors.data(), team); });
 }
 
-/// `maker(ids, rows)` is an iterator over blocks of columns x rows; rows None: of all rows.
+/// `maker(ids, rows)` returns an iterator over blocks of columns x rows; rows None: all rows.
 void make_by(L1Solver& solver, const nb::callable& maker, std::size_t held) {
   const std::size_t all = solver.rows();
   std::shared_ptr<nb::callable> kept(new nb::callable(maker), [](nb::callable* p) {
@@ -80,7 +80,7 @@ void add_sparse(L1Solver& solver, const Array<const std::int64_t>& indptr, const
   freely([&] { solver.add_sparse(indptr.data(), rows.data(), values.data(), factors.shape(0), factors.data(), team); });
 }
 
-/// Columns that are there, each once.
+/// Check that the columns exist and are distinct.
 std::vector<std::size_t> checked_columns(const L1Solver& solver, const Array<const std::int64_t>& columns) {
   std::vector<std::size_t> some;
   std::vector<bool> seen(solver.columns());

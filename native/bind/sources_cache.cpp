@@ -1,4 +1,4 @@
-// Rows on their way to a file and back.
+// Rows written to cache files and read back.
 #include "base/checksum.hpp"
 #include "bind/convert/arrays.hpp"
 #include "bind/convert/names.hpp"
@@ -13,7 +13,7 @@ std::uint64_t checksum_of(const Array<const std::uint8_t>& bytes, std::uint64_t 
   return checksum(reinterpret_cast<const char*>(bytes.data()), bytes.shape(0), seed);
 }
 
-/// (words, text) of the same names, every one spelled once; None where that would take more text than there is.
+/// (words, text) of the same names without duplicates; None if that would take more text than now.
 nb::object compact_names(const Array<const std::uint64_t>& keys, const Array<const std::uint64_t>& words,
                          const Array<const std::uint8_t>& text) {
   const std::size_t n = keys.shape(0);

@@ -76,14 +76,14 @@ nb::object row_hashes(const Array<const std::int64_t>& indptr, const Array<const
   return to_numpy(std::move(out));
 }
 
-/// An array of `size` bytes of anything, from the pool: to read text into.
+/// An uninitialised array of `size` bytes from the buffer pool, to read text into.
 nb::object new_block(std::size_t size) {
   Buffer<std::uint8_t> block;
   block.resize(size);
   return to_numpy(std::move(block));
 }
 
-/// Just behind the last newline of block[begin:end], or `begin` where there is none.
+/// The position behind the last newline of block[begin:end], or `begin` if there is none.
 std::size_t after_last_newline(const Array<const std::uint8_t>& block, std::size_t begin, std::size_t end) {
   if (begin > end || end > block.shape(0)) throw nb::value_error("out of the block");
   while (end > begin && block.data()[end - 1] != '\n') --end;

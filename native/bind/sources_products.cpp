@@ -1,4 +1,4 @@
-// Products of features, and names as these need them.
+// Products of features, and their names.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -35,7 +35,7 @@ void make_rule(ProductRule* self, std::size_t groups, const std::vector<std::vec
   new (self) ProductRule(std::move(rule));
 }
 
-/// The groups of the features, if they are given as they should.
+/// Check the groups of the features.
 const std::int64_t* checked(const ProductRule& rule, const Groups& groups, std::size_t n) {
   if (!groups) {
     if (rule.groups != 1) throw nb::value_error("a group for each feature is needed");
@@ -58,7 +58,7 @@ nb::object count(const ProductRule& rule, const Array<const std::int64_t>& indpt
   return to_numpy(std::move(counts));
 }
 
-/// (indptr, keys, values, names, bad row or -1) of the rows with their products; about `features` in all.
+/// (indptr, keys, values, names, overflowing row or -1) of the rows with their products; about `features` in all.
 nb::tuple form(const ProductRule& rule, const Array<const std::int64_t>& indptr, const Array<const std::uint64_t>& keys,
                const std::optional<Array<const float>>& values, const Groups& groups, const KeyIndex* only,
                bool want_names, std::size_t features) {
@@ -95,7 +95,7 @@ nb::object name_groups(const Array<const std::uint64_t>& words, const Array<cons
   return to_numpy(std::move(groups));
 }
 
-/// Keys as names of digits: (words, text), with prefix number `prefix`.
+/// Keys as decimal names: (words, text), with prefix number `prefix`.
 nb::tuple spelled_keys(const Array<const std::uint64_t>& keys, std::uint64_t prefix) {
   if (keys.shape(0) > (1U << 24) || prefix >= PackedName::most_prefixes) throw nb::value_error("too many names");
   constexpr std::size_t longest = 20;

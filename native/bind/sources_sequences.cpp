@@ -1,4 +1,4 @@
-// FASTA and FASTQ: the scanner of records and what takes them.
+// FASTA and FASTQ: the record scanner and its sinks.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>

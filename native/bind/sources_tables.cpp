@@ -1,4 +1,4 @@
-// Tables and texts: Arrow's buffers in, rows of features out.
+// Tables and texts: Arrow buffers to rows of features.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -23,7 +23,7 @@ template <class T>
 using Maybe = std::optional<Array<const T>>;
 using Bytes = Array<const std::uint8_t>;
 
-/// Cells together with the arrays that they look into.
+/// Cells together with the arrays they refer to.
 struct HeldCells {
   Cells cells;
   Maybe<std::uint8_t> validity;
@@ -35,7 +35,7 @@ struct HeldCells {
   std::shared_ptr<HeldCells> amounts;
 };
 
-/// Raise unless offsets never fall and stay within `size`.
+/// Raise unless offsets are ascending and within `size`.
 void check_offsets(const Offsets& offsets, std::size_t n, std::size_t size) {
   std::int64_t before = 0;
   for (std::size_t i = 0; i <= n; ++i) {

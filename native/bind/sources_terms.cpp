@@ -1,4 +1,4 @@
-// Features made of others, and the keys they have.
+// Derived features and their keys.
 #include <nanobind/stl/optional.h>
 
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// Online Substitution, alone and with workers.
+// Online Substitution, sequential and asynchronous.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -19,10 +19,10 @@ namespace {
 
 using namespace thresher::working_set;
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Columns = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;  // a column a row
+using Columns = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;  // a column per row
 using Keys = Array<const std::uint64_t>;
 
-/// What all three are made from, checked.
+/// The checked arguments of all three constructors.
 struct Made {
   std::vector<double> targets;
   std::vector<double> weights;
@@ -84,7 +84,7 @@ nb::tuple arrive_whole(Substitution& self, const Columns& columns, const Keys& i
   return arrive(self, ArrivingBlock(columns.data(), columns.shape(0), columns.shape(1)), ids, team);
 }
 
-/// Columns by their numbers: rows rise within a column, and no number is zero.
+/// Check sparse columns: rows ascend within a column, and no value is zero.
 void check_sparse(const Array<const std::int64_t>& indptr, const Array<const std::uint32_t>& at,
                   const Array<const float>& values, std::size_t columns, std::size_t rows) {
   if (indptr.shape(0) != columns + 1) throw nb::value_error("one id a column is needed");
@@ -107,7 +107,7 @@ nb::tuple arrive_sparse(Substitution& self, const Array<const std::int64_t>& ind
   return arrive(self, ArrivingBlock(indptr.data(), at.data(), values.data(), ids.shape(0), rows), ids, team);
 }
 
-/// Everything that a copy needs, as arrays.
+/// The state needed for a copy, as arrays.
 template <class Method>
 nb::dict state(Method& self) {
   KeptColumns& kept = self.kept();
@@ -132,7 +132,7 @@ nb::dict state(Method& self) {
   return out;
 }
 
-/// The way back, into something new.
+/// Restore a state into a new object.
 template <class Method>
 std::vector<double> restore(Method& self, const Keys& ids, const Floats& weights, const Floats& scalings,
                             const Floats& gram, const Array<const float>& columns, const Floats& more, const Floats& step) {
@@ -154,7 +154,7 @@ std::vector<double> restore(Method& self, const Keys& ids, const Floats& weights
   return {more.data(), more.data() + more.shape(0)};
 }
 
-/// The whole share of a worker in a block: each feature reads u_C, moves, and pushes.
+/// A worker's share of a block: each feature reads u_C, moves, and pushes.
 std::size_t work(Worker& worker, Central& central, const Columns& columns, const Keys& ids, double all, bool check) {
   check_columns(worker.kept(), columns, ids);
   if (central.size() != worker.pushed().size()) throw nb::value_error("the central state is of another size");

@@ -1,4 +1,4 @@
-// Arrays across the border: views of NumPy arrays coming in, buffers handed over going out.
+// NumPy arrays: views of inputs, and outputs that take over a buffer.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -32,7 +32,7 @@ nb::object to_numpy_or_none(Buffer<T>&& buffer) {
   return buffer.size() == 0 ? nb::none() : to_numpy(std::move(buffer));
 }
 
-/// Check what a batch promises before any pointer is followed.
+/// Check a batch before any pointer is followed.
 inline Rows rows_of(const Array<const std::int64_t>& indptr, const Array<const std::uint64_t>& keys,
                     const std::optional<Array<const float>>& values) {
   if (indptr.shape(0) == 0) throw nb::value_error("indptr must hold at least one entry");

@@ -1,4 +1,4 @@
-// Columns across the border.
+// Conversion of columns.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// How counts are called in Python.
+// Python names of the count options.
 #pragma once
 
 #include <nanobind/nanobind.h>

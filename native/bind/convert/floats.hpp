@@ -1,4 +1,4 @@
-// Plain vectors, in and out.
+// Conversion of vectors.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ nb::object array_of(const std::vector<T>& values) {
   return to_numpy(std::move(out));
 }
 
-/// Raise unless compressed columns are in order: before any pointer is followed.
+/// Raise unless sparse columns (CSC) are valid, before any pointer is followed.
 inline void check_columns(const Array<const std::int64_t>& indptr, const Array<const std::uint32_t>& rows,
                           const Array<const float>& values, std::size_t columns, std::size_t height) {
   const std::int64_t* p = indptr.data();

@@ -1,4 +1,4 @@
-// Names across the border.
+// Conversion of names.
 #pragma once
 
 #include <nanobind/stl/optional.h>
@@ -15,8 +15,8 @@ namespace thresher::bind {
 using Words = std::optional<Array<const std::uint64_t>>;
 using Text = std::optional<Array<const std::uint8_t>>;
 
-/// The names of `n` features as Python holds them (see `thresher.batch.Names`), checked before any of them is
-/// looked up. The arrays must outlive the table.
+/// Check the names of `n` features as Python holds them (see `thresher.batch.Names`). The arrays must outlive the
+/// table.
 inline NameTable name_table(std::size_t n, const Words& words, const Text& text, const std::vector<nb::bytes>& prefixes,
                             const Words& parents) {
   NameTable table;

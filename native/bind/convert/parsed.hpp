@@ -1,4 +1,4 @@
-// What a parser hands over, as Python takes it.
+// Conversion of a parser's result.
 #pragma once
 
 #include "bind/convert/arrays.hpp"

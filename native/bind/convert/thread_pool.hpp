@@ -1,4 +1,4 @@
-// Long native work beside Python: without the interpreter lock, and with an ear for Ctrl-C.
+// Long native calls: without the GIL, and interruptible by Ctrl-C.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 
 namespace thresher::bind {
 
-/// A team that looks for signals every 50 ms.
+/// A thread pool that checks for signals every 50 ms.
 class ListeningTeam : public Team {
  public:
   explicit ListeningTeam(unsigned threads)
@@ -22,7 +22,7 @@ class ListeningTeam : public Team {
         }) {}
 };
 
-/// Do `work` without the interpreter lock; an interrupt comes out as the exception it is.
+/// Run `work` without the GIL; an interrupt is raised as a Python exception.
 template <class Work>
 auto freely(Work&& work) {
   try {

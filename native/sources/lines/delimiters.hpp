@@ -1,4 +1,4 @@
-// Where the tokens of a line end, found 64 bytes at a time.
+// Finds the ends of tokens, 64 bytes at a time.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,11 @@
 
 namespace thresher::sources {
 
-/// The ':', the bytes `more`, and every byte up to the blank, one after the other.
+/// Iterates over the delimiters: ':', the bytes `more`, and every byte up to the blank.
 ///
-/// A parser that looks for the end of each token only when it has read the last one does nothing
-/// else meanwhile: each step waits for a load that waits for the step before. Here the ends come
-/// from a bit mask of the whole stretch, so the tokens between them are read side by side.
-/// The text ends in a newline with 64 readable bytes behind it; nobody asks for more after that.
+/// A parser that searches each token's end after reading the previous token is bound by latency: each step waits for a
+/// load of the step before. Here the ends come from a bit mask of the whole block, so tokens are parsed in parallel by
+/// the CPU. The text must end in a newline with 64 readable bytes behind it; do not advance beyond that.
 template <char... more>
 class Delimiters {
  public:
@@ -29,7 +28,7 @@ class Delimiters {
     return at;
   }
 
-  /// Bit i says whether p[i] is a delimiter.
+  /// Bit i: whether p[i] is a delimiter.
   static std::uint64_t marks(const char* p) {
     std::uint64_t out = 0;
 #if defined(THRESHER_SSE2)
@@ -47,9 +46,9 @@ class Delimiters {
     return out;
   }
 
-  /// The same for eight bytes, on any machine.
+  /// The same for eight bytes, portable.
   static std::uint64_t marks_of_word(std::uint64_t word) {
-    // In each of these, bit 7 of a byte is clear just where it is a delimiter; no carry leaves a byte.
+    // In each of these, bit 7 of a byte is clear exactly for delimiters; carries stay within a byte.
     const std::uint64_t over_blank = ((word & low) + 0x5f * ones) | word;
     const std::uint64_t found = ~(over_blank & (other_than(word, ':') & ... & other_than(word, more))) & high;
     // Gather the eight flags into one byte, first byte first.

@@ -42,7 +42,7 @@ class Libsvm {
       double label;
       const char* const end = parse_double(p, label);
       if (end == nullptr || *end == ':') {
-        // "index:value" (or qid:) where a label should stand: a row without one.
+        // "index:value" (or qid:) in place of a label: a row without one.
         const bool feature = end != nullptr || std::memcmp(p, "qid:", 4) == 0;
         if (feature && first && options_.multilabel) return Line::row;
         if (feature && first && options_.labels_optional) {
@@ -66,8 +66,8 @@ class Libsvm {
     return *at == '\n' ? Line::row : any_features(at, bad);
   }
 
-  /// As far as the tokens are of the ordinary kind: short index, colon, short value, one blank. Returns
-  /// where the first other one starts (or the line ends), for `any_features` to go on from.
+  /// Parse the leading tokens of the usual form: short index, colon, short value, one blank. Returns the start of the
+  /// first other token (or the end of the line), where `any_features` continues.
   const char* ordinary_features(const char* p) {
     if (*p == '\n') return p;
     const KeyIndex* const only = options_.only;
@@ -86,7 +86,7 @@ class Libsvm {
     }
   }
 
-  /// Any tokens at all, with every check.
+  /// Parse any tokens, with every check.
   Line any_features(const char*& at, Trouble& bad) {
     const KeyIndex* const only = options_.only;
     Appender append(out_);

@@ -1,4 +1,4 @@
-// The loop every line format shares: one row a line, bad lines undone and counted or the end.
+// The loop of all line formats: one row per line; malformed lines are undone and counted, or end the batch.
 #pragma once
 
 #include <cstring>
@@ -7,10 +7,10 @@
 
 namespace thresher::sources {
 
-/// What a format answers for a line.
+/// The result of parsing a line.
 enum class Line { row, nothing, bad };
 
-/// Where a line went wrong; filled in by the format.
+/// The error in a line, filled in by the format.
 struct Trouble {
   const char* at = nullptr;
   const char* what = nullptr;
@@ -32,13 +32,13 @@ inline const char* skip_blanks(const char* p) {
 /// Whether a line ends here: at its newline, or at the carriage return before it.
 inline bool at_line_end(const char* p) { return *p == '\n' || (*p == '\r' && p[1] == '\n'); }
 
-/// What a row carries besides its features; the loop keeps a column of it once one differs from the usual.
+/// Optional fields of a row; a column of them is stored once one differs from its default.
 struct RowExtras {
   float weight = 1.0F;
   std::int64_t qid = -1;
 };
 
-/// Append to a column that stays empty while every row has the usual value.
+/// Append to a column that stays empty while every value is the default.
 template <class T>
 void push_unusual(Buffer<T>& column, T value, T usual, std::size_t rows_before) {
   if (column.size() == 0) {
@@ -48,8 +48,8 @@ void push_unusual(Buffer<T>& column, T value, T usual, std::size_t rows_before) 
   column.push(value);
 }
 
-/// Parse whole lines of `text` (which ends in a newline and has `padding` readable bytes behind it).
-/// `format.line(p, extras, trouble)` appends one row to `out` and leaves p anywhere in its line.
+/// Parse whole lines of `text` (which ends in a newline and has `padding` readable bytes behind it). `format.line(p,
+/// extras, trouble)` appends one row to `out` and may leave p anywhere in its line.
 template <class Format>
 void parse_lines(const char* text, std::size_t size, const ParseOptions& options, Format& format, Parsed& out) {
   const char* p = text;
@@ -74,7 +74,7 @@ void parse_lines(const char* text, std::size_t size, const ParseOptions& options
     } else if (answer == Line::bad) {
       out.keys.resize(features);
       out.values.resize(features);
-      if (out.names.size() > features) out.names.resize(features);  // a format without names has none to cut
+      if (out.names.size() > features) out.names.resize(features);  // empty for a format without names
       out.y.resize(labels);
       if (out.faults.size() < Parsed::most_faults)
         out.faults.push_back({static_cast<std::size_t>(trouble.at - text), out.lines, trouble.what});

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t every_byte(unsigned char c) { return 0x0101010101010101ULL * c; }
 
-/// Marks (in bit 7) the zero bytes of x; exact for the first one, which is all that is asked.
+/// Marks (in bit 7) the zero bytes of x; exact for the first one, which is sufficient.
 std::uint64_t zero_bytes(std::uint64_t x) { return (x - every_byte(1)) & ~x & every_byte(0x80); }
 
 /// The first byte from p on that ends a name: ':', '|', a blank, or any control character.
@@ -62,8 +62,8 @@ class Vw {
     return true;
   }
 
-  /// Label, importance, base and tag, up to the first '|'. The base is checked and dropped: it is an
-  /// offset to the prediction, which none of our methods take.
+  /// Label, importance, base and tag, up to the first '|'. The base, an offset of the prediction, is checked and
+  /// dropped: no method uses it.
   Line head(const char*& p, RowExtras& extras, Trouble& bad) {
     double numbers[3] = {std::numeric_limits<double>::quiet_NaN(), 1.0, 0.0};
     int given = 0;
@@ -112,7 +112,7 @@ class Vw {
     return Line::row;
   }
 
-  /// The features behind the blank at `p`, if there is one, as far as nothing can be wrong with them.
+  /// The features behind the blank at `p`, if there is one, up to the first unusual one.
   template <bool named>
   void ordinary_features(const char*& p, VwDelimiters& ends) {
     const std::size_t before = out_.keys.size();
@@ -124,7 +124,7 @@ class Vw {
     if (options_.only != nullptr) out_.keep_only(*options_.only, before);
   }
 
-  /// The start of a namespace, "|name:scale". `ends` go on behind p, before and after.
+  /// The start of a namespace, "|name:scale". `ends` continue behind p, before and after.
   Line space(const char*& p, VwDelimiters& ends, Trouble& bad) {
     const char* const name = p + 1;
     const char* const end = ends.next();

@@ -1,4 +1,4 @@
-// The ordinary features of VW text, quickly; what is not ordinary is left to the careful parser.
+// Fast path for the usual features of VW text; anything unusual is left to the careful parser.
 #pragma once
 
 #include <cmath>
@@ -16,13 +16,13 @@ namespace thresher::sources {
 
 using VwDelimiters = Delimiters<'|'>;
 
-/// What the numbers of ordinary features look like. Plain decimals of up to 16 bytes are read without a call,
-/// which leaves the loop its registers.
+/// The form of numbers. Plain decimals of up to 16 bytes are parsed without a call, which keeps the loop's variables in
+/// registers.
 enum class Numbers { plain, any };
 
 namespace detail {
 
-/// The value between a colon and the delimiter at `end`, scaled and narrowed; false where that cannot be.
+/// Parse the value between a colon and the delimiter at `end`, scaled and narrowed; false if it is not valid.
 template <Numbers numbers>
 bool parse_value(const char* p, const char* end, double scale, float& out) {
   double number;
@@ -37,13 +37,13 @@ bool parse_value(const char* p, const char* end, double scale, float& out) {
 
 }  // namespace detail
 
-/// Append the features behind the blank at `p`, as far as each is a name, perhaps a colon and a number, and a
-/// blank or the end of the namespace. Returns that end ('|' or the end of the line), or the blank before
-/// something else. `delimiters` go on behind p; at an end they are left to go on behind that.
+/// Append the features behind the blank at `p`, while each is a name, optionally a colon and a number, and a blank or
+/// the end of the namespace. Returns that end ('|' or the end of the line), or the blank before anything else.
+/// `delimiters` continue behind p; at an end they are left to continue behind it.
 template <bool named, Numbers numbers>
 const char* append_ordinary_vw(const char* p, VwDelimiters& delimiters, const char* text, Namespace space,
                                double scale, Parsed& out) {
-  // Plain numbers are under 1e15: with such a scale none leaves single precision, and none is looked at for it.
+  // Plain numbers are below 1e15: with this scale none overflows single precision, so none needs a check.
   if (!std::isfinite(static_cast<float>(scale * 1e15))) return p;
   const auto one = static_cast<float>(scale);
   Appender<named> append(out);

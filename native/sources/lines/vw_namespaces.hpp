@@ -1,4 +1,4 @@
-// The namespaces met in a block, each with its number and the seed of its keys.
+// The namespaces of a block, each with its number and the seed of its keys.
 #pragma once
 
 #include <cstddef>
@@ -15,20 +15,20 @@
 namespace thresher::sources {
 
 struct Namespace {
-  std::size_t prefix = 0;  // its number among the prefixes; 0 is the namespace without a name
+  std::size_t prefix = 0;  // its index among the prefixes; 0 is the default namespace
   std::uint64_t seed = 0;
 };
 
-/// Numbers namespaces in the order they come, and writes their prefixes ("user^") down in `prefixes`.
+/// Numbers namespaces by first occurrence, and records their prefixes ("user^") in `prefixes`.
 ///
-/// Every line asks for its few, so they have a table of their own (open addressing, at most half full),
-/// where names of up to eight bytes are words.
+/// Every line looks up a few, so they have a small table (open addressing, at most half full), in which names of up to
+/// eight bytes are words.
 class Namespaces {
  public:
   explicit Namespaces(std::vector<std::string>& prefixes) : prefixes_(prefixes), slots_(16) {}
 
-  /// False when there are more than names can number. The name is not empty, has no zero byte in it, and
-  /// eight bytes past its end are readable.
+  /// False if there are more namespaces than a name can refer to. The name must not be empty or hold a zero byte, and
+  /// eight bytes past its end must be readable.
   bool find(std::string_view name, Namespace& out) {
     const Slot wanted = slot_of(name);
     std::size_t at = home(wanted);
@@ -42,7 +42,7 @@ class Namespaces {
 
  private:
   struct Slot {
-    std::uint64_t hash = 0;  // up to eight bytes are their own
+    std::uint64_t hash = 0;  // names of up to eight bytes are their own hash
     std::size_t length = 0;  // zero in a free slot
     Namespace space;
   };

@@ -1,4 +1,4 @@
-// The names of a batch in as little text as they need: every name once, and nothing between them.
+// The names of a batch in minimal text: every name once, without gaps.
 #pragma once
 
 #include <bit>
@@ -15,14 +15,14 @@ struct CompactNames {
   Buffer<std::uint8_t> text;
 };
 
-/// Copy the names of `n` features, those of equal key and spelling once; the words refer to the copy. Names that
-/// lie over each other (as n-grams do) can take more room apart than together: then this answers false.
+/// Copy the names of `n` features, those of equal key and spelling once; the words refer to the copy. Overlapping names
+/// (such as n-grams) can take more room when copied; then this returns false.
 inline bool compact_names(const std::uint64_t* keys, const std::uint64_t* words, std::size_t n, const char* text,
                           std::size_t size, CompactNames& out) {
   out.words.resize(n);
   out.text.resize(0);
   out.text.reserve(size);
-  // Where a name was met first, counted from 1; 0 is free. At most half of the places are ever taken.
+  // First occurrence of a name, from 1; 0 is free. At most half of the entries are used.
   Buffer<std::uint32_t> met;
   met.assign(std::bit_ceil(2 * n + 2), 0);
   const std::size_t mask = met.size() - 1;
@@ -41,7 +41,7 @@ inline bool compact_names(const std::uint64_t* keys, const std::uint64_t* words,
         break;
       }
       const std::size_t first = met[at] - 1;
-      // Two names can have one key, if seldom: each keeps its own spelling.
+      // Two names may share a key, rarely: each keeps its own spelling.
       if (keys[first] == keys[i] && words[first] >> 32 == words[i] >> 32 &&
           std::memcmp(text + PackedName::start(words[first]), name, length) == 0) {
         out.words[i] = out.words[first];

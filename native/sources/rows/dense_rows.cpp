@@ -10,7 +10,7 @@ namespace thresher::sources {
 
 namespace {
 
-/// Append one entry unless it is zero; false when it is not finite.
+/// Append one entry unless it is zero; false if it is not finite.
 template <class T>
 bool append_nonzero(T x, std::size_t position, Buffer<std::uint64_t>& keys, Buffer<float>& values) {
   const auto narrow = static_cast<float>(x);

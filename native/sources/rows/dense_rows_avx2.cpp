@@ -1,4 +1,4 @@
-// Compiled with AVX2 switched on; called only after the processor was asked.
+// Compiled with AVX2 enabled; callers check the CPU first.
 #include "sources/rows/dense_rows_avx2.hpp"
 
 #if defined(THRESHER_AVX2)
@@ -6,7 +6,7 @@
 
 namespace thresher::sources::detail {
 
-// NaN compares unequal to zero (unordered), so the mask holds everything that needs a look.
+// NaN compares unequal to zero (unordered), so the mask includes it.
 NonZeros next_nonzeros_avx2(const float* x, std::size_t at, std::size_t n) {
   for (; at + 8 <= n; at += 8) {
     const __m256 nonzero = _mm256_cmp_ps(_mm256_loadu_ps(x + at), _mm256_setzero_ps(), _CMP_NEQ_UQ);

@@ -8,7 +8,7 @@ namespace thresher::sources {
 
 namespace {
 
-/// In how many ways `m` of `n` can be chosen, with repetition or without; at most `uncountable`.
+/// The number of ways to choose `m` of `n`, with repetition or without; at most `uncountable`.
 std::uint64_t choose(std::uint64_t n, std::size_t m, bool repeated) {
   if (repeated && n > 0) n += m - 1;
   if (n < m) return 0;
@@ -22,7 +22,7 @@ std::uint64_t times(std::uint64_t a, std::uint64_t b) {
   return static_cast<double>(a) * static_cast<double>(b) > 0x1p62 ? ProductRule::uncountable : a * b;
 }
 
-/// Appends what a row has to the ends of the arrays, which have room.
+/// Appends a row's features to the ends of the arrays, which must have room.
 template <bool valued, bool named>
 struct Unchecked {
   std::uint64_t* keys;
@@ -51,7 +51,7 @@ struct Unchecked {
   }
 };
 
-/// The same for those whose key is wanted: they are few, so room is made as they come.
+/// The same for selected keys only: they are few, so room is made on demand.
 template <bool valued, bool named>
 struct Wanted {
   ProductRows& out;
@@ -103,7 +103,7 @@ std::int64_t ProductFormer::form(const Rows& rows, const std::int64_t* groups, P
   for (std::size_t i = 0; i < rows.n; ++i) {
     const Row row = rows[i];
     gather(row, groups);
-    if (merged_ && !out.valued) {  // a sum of ones is not one: from here on there are values
+    if (merged_ && !out.valued) {  // a sum of ones is not one: values are needed from here on
       out.values.assign(out.keys.size(), 1.0F);
       out.valued = true;
     }
@@ -134,7 +134,7 @@ void ProductFormer::gather(const Row& row, const std::int64_t* groups) {
     begins_ = {0, parts_.size()};
 }
 
-/// Make one of parts with the same key, in the place of the first of them.
+/// Merge parts with the same key into the first of them.
 void ProductFormer::merge() {
   const std::size_t room = std::bit_ceil(2 * parts_.size() + 2);
   const unsigned shift = 64 - static_cast<unsigned>(std::countr_zero(room));
@@ -163,16 +163,16 @@ void ProductFormer::order_by_group() {
   unordered_.swap(parts_);
   parts_.resize(unordered_.size());
   for (const Part& part : unordered_) parts_[begins_[static_cast<std::size_t>(part.group)]++] = part;
-  // Each beginning has moved on to the next one.
+  // Each start has advanced to the next one.
   for (std::size_t g = rule_.groups; g > 0; --g) begins_[g] = begins_[g - 1];
   begins_[0] = 0;
 }
 
-/// Whether a product of the row could be too large for single precision.
+/// Whether a product of the row could overflow single precision.
 bool ProductFormer::may_overflow() const {
   float largest = 0.0F;
   for (const Part& part : parts_) largest = std::max(largest, std::fabs(part.value));
-  return !(largest < 6.9e12F);  // the cube root of the largest number
+  return !(largest < 6.9e12F);  // the cube root of the largest float
 }
 
 template <class Sink>

@@ -1,4 +1,4 @@
-// Products of the features of a row as further features of it.
+// Products of the features of a row, added to the row as features.
 #pragma once
 
 #include <array>
@@ -12,12 +12,12 @@
 
 namespace thresher::sources {
 
-/// Which products are formed. Every feature is in one of `groups` groups or in none (a negative number);
-/// a combination names the groups that the parts of a product come from, one part from each. Where a group
-/// stands twice in it, its features are combined with each other, and with themselves if `squares`.
+/// Which products to form. Every feature is in one of `groups` groups or in none (a negative number); a combination
+/// lists the groups of a product's parts, one part from each. If a group occurs twice, its features are combined with
+/// each other, and with themselves if `squares`.
 struct ProductRule {
   struct Combination {
-    std::array<std::int64_t, 3> groups{};  // not falling
+    std::array<std::int64_t, 3> groups{};  // not descending
     std::size_t parts = 2;                 // 2 or 3
   };
 
@@ -27,42 +27,41 @@ struct ProductRule {
 
   static constexpr std::uint64_t uncountable = std::uint64_t{1} << 62;
 
-  /// How many products a row has whose groups hold so many features; at most `uncountable`.
+  /// The number of products of a row with these group sizes; at most `uncountable`.
   [[nodiscard]] std::uint64_t count(const std::uint64_t* sizes) const;
 };
 
-/// Rows on their way out.
+/// The output rows.
 struct ProductRows {
   Buffer<std::int64_t> indptr;
   Buffer<std::uint64_t> keys;
   Buffer<float> values;         // empty while all are one
-  Buffer<std::uint64_t> names;  // ProductName words, where asked for
+  Buffer<std::uint64_t> names;  // ProductName words, if requested
   bool valued = false;
 };
 
-/// Forms the products of one row after the other: all features of the row as they are, then the products by
-/// the order of the rule and of the row. The key of a product is the ProductHash of its parts, its value the
-/// product of theirs. A key that stands twice in a row counts in products once, with the sum of its values.
-/// What is zero has no products.
+/// Forms the products of row after row: all features of the row, then the products in the order of the rule and of the
+/// row. The key of a product is the ProductHash of its parts, its value the product of their values. A repeated key
+/// counts once in products, with the sum of its values. Zeros have no products.
 class ProductFormer {
  public:
   static constexpr std::int64_t all_well = -1;
 
-  /// `only`: leave out all features and products but these.
+  /// `only`: drop all other features and products.
   ProductFormer(const ProductRule& rule, const KeyIndex* only, bool named) : rule_(rule), only_(only), named_(named) {}
 
-  /// How many features and products each row has at most. `groups`, one a feature, is null for all in group 0.
+  /// Upper bound of the features and products of each row. `groups`, one per feature, may be null: all in group 0.
   void count(const Rows& rows, const std::int64_t* groups, std::uint64_t* counts);
 
-  /// The rows with their products; returns the first row with a product that single precision cannot hold
-  /// (and stops there), or `all_well`.
+  /// Form the rows with their products. Returns the first row with a product that overflows single precision (and stops
+  /// there), or `all_well`.
   std::int64_t form(const Rows& rows, const std::int64_t* groups, ProductRows& out);
 
  private:
-  /// What can be part of a product.
+  /// A part of a product.
   struct Part {
     std::uint64_t hash;
-    std::uint64_t where;  // its number among all features of the rows
+    std::uint64_t where;  // its index among all features of the rows
     float value;
     std::int64_t group;
   };
@@ -81,7 +80,7 @@ class ProductFormer {
   const KeyIndex* only_;
   bool named_;
   ProductHash hash_;
-  std::vector<Part> parts_;  // of the row at hand
+  std::vector<Part> parts_;  // of the current row
   std::vector<Part> unordered_;
   std::vector<std::uint64_t> begins_;  // of the groups among them
   std::vector<std::uint64_t> sizes_;   // of the groups

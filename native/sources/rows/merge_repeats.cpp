@@ -10,17 +10,17 @@ namespace thresher::sources {
 
 namespace {
 
-/// Rows of more features leave no scratch memory behind.
+/// Longer rows do not keep their scratch memory.
 constexpr std::size_t long_row = 1U << 17;
 
 std::uint64_t spread(std::uint64_t key) { return key * 0x9e3779b97f4a7c15ULL; }
 
-/// `cold`: the table fits into no cache, so its slots are asked for some keys before they are needed.
+/// `cold`: the table exceeds the caches, so its slots are prefetched some keys ahead.
 template <bool cold, class Slot>
 std::size_t merge_repeats(std::uint64_t* keys, std::size_t n, float* counts, std::uint64_t* names,
                           Buffer<Slot>& table, std::size_t capacity) {
   table.resize(capacity);
-  Slot* const slots = table.data();  // where the key of each is kept, from 1
+  Slot* const slots = table.data();  // position of each slot's key, from 1
   std::memset(slots, 0, capacity * sizeof(Slot));
   const unsigned shift = 64 - static_cast<unsigned>(std::countr_zero(capacity));
   std::size_t kept = 0;
@@ -48,8 +48,7 @@ std::size_t merge_repeats(std::uint64_t* keys, std::size_t n, float* counts, std
 }  // namespace
 
 std::size_t RepeatMerger::merge(std::uint64_t* keys, std::size_t n, float* counts, std::uint64_t* names) {
-  // The row of a fragment has a sparse table, where it is seldom unclear what comes next; that of a long one is as
-  // small as it can be.
+  // The short row of a fragment uses a sparse table with predictable branches; a long row the smallest possible one.
   if (n <= 1024) return merge_repeats<false>(keys, n, counts, names, short_, std::bit_ceil(4 * n + 2));
   const std::size_t kept = merge_repeats<true>(keys, n, counts, names, long_, std::bit_ceil(n + n / 4));
   if (n > long_row) long_ = Buffer<std::uint32_t>();

@@ -1,4 +1,4 @@
-// Features that stand in a row again and again, as one with its count; and what a count is worth.
+// Merging of repeated features of a row into one with a count, and the value of a count.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@ namespace thresher::sources {
 
 enum class Counts { binary, count, log };
 
-/// Keeps the first of equal keys, in the order they stand in.
+/// Keeps the first of equal keys, in order.
 class RepeatMerger {
  public:
-  /// How many of keys[0..n) are left; `counts` (if not null) gets how often each occurred, and `names` (if not null)
-  /// are those of the keys.
+  /// Merge keys[0..n) and return how many are left. `counts` (if not null) receives their numbers of occurrences;
+  /// `names` (if not null) are those of the keys.
   std::size_t merge(std::uint64_t* keys, std::size_t n, float* counts, std::uint64_t* names = nullptr);
 
  private:
@@ -22,7 +22,7 @@ class RepeatMerger {
   Buffer<std::uint32_t> long_;
 };
 
-/// From how often the features of a row occur to the values they have; `unit` scales the row to length one.
+/// Convert the counts of a row to values; `unit` normalises the row to length one.
 void weigh(Counts counts, bool unit, float* values, std::size_t n);
 
 }  // namespace thresher::sources

@@ -1,4 +1,4 @@
-// Which of some wanted groups each feature belongs to, by its name.
+// Assignment of features to requested groups by name.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace thresher::sources {
 
-/// The number of each name's group in `wanted`, or -1. The group of a name with a prefix is the prefix without
-/// the sign at its end ("user" of "user^", "city" of "city="); that of one without is the name itself (a column)
-/// or, failing that, the group "" (the default namespace).
+/// The index of each name's group in `wanted`, or -1. The group of a name with a prefix is the prefix without its final
+/// sign ("user" for "user^", "city" for "city="); without a prefix it is the name itself (a column) or else the group
+/// "" (the default namespace).
 inline void name_groups(const NameTable& names, std::size_t n, const std::vector<std::string>& wanted,
                         std::int64_t* groups) {
   std::unordered_map<std::string_view, std::int64_t> numbers;

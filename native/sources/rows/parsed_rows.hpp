@@ -1,4 +1,4 @@
-// What a text parser hands over: some whole lines as rows, how far it came, and what was wrong.
+// The result of a text parser: whole lines as rows, the bytes consumed, and the errors.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@ namespace thresher::sources {
 
 struct ParseOptions {
   std::size_t most_rows = 0;
-  bool skip_bad_lines = false;   // count them and go on, instead of stopping at the first
-  bool labels_optional = false;  // a row without a label gets NaN instead of a fault
+  bool skip_bad_lines = false;   // skip and count them instead of stopping at the first
+  bool labels_optional = false;  // a row without a label gets NaN instead of an error
   bool multilabel = false;       // "1,3,7 ..." (LIBSVM)
   bool want_names = false;
-  const KeyIndex* only = nullptr;  // keep just these keys
+  const KeyIndex* only = nullptr;  // keep only these keys
   std::size_t most_features = static_cast<std::size_t>(-1);  // end the batch with the row that reaches this
 };
 
-/// Something wrong in the text: where (bytes from the start of the block, whole lines before it) and what.
+/// An error in the text: position (bytes from the start of the block, whole lines before it) and message.
 struct Fault {
   std::size_t at;
   std::size_t line;
@@ -36,7 +36,7 @@ struct Parsed {
   Buffer<std::int64_t> y_indptr;  // multilabel only
   Buffer<float> weight;           // empty while all are one
   Buffer<std::int64_t> qid;       // empty while there are none
-  Buffer<std::uint64_t> names;    // PackedName words, where asked for
+  Buffer<std::uint64_t> names;    // PackedName words, if requested
   std::vector<std::string> prefixes{std::string()};
 
   std::size_t consumed = 0;  // bytes
@@ -46,14 +46,14 @@ struct Parsed {
 
   static constexpr std::size_t most_faults = 8;
 
-  /// Whether the values need not be handed over. (Asked once at the end: it costs less than keeping count.)
+  /// Whether the values can be omitted. (One check at the end is cheaper than tracking it.)
   [[nodiscard]] bool all_ones() const {
     for (std::size_t i = 0; i < values.size(); ++i)
       if (values[i] != 1.0F) return false;
     return true;
   }
 
-  /// Of the features from number `first` on, keep those with a key of `only`.
+  /// Of the features from index `first` on, keep those with a key in `only`.
   void keep_only(const KeyIndex& only, std::size_t first) {
     const bool named = names.size() != 0;
     std::size_t kept = first;

@@ -1,4 +1,4 @@
-// Features appended from a hot loop: the ends of the arrays are kept in registers.
+// Appends features from a hot loop, with the ends of the arrays in registers.
 #pragma once
 
 #include <algorithm>
@@ -8,9 +8,8 @@
 
 namespace thresher::sources {
 
-/// Appends to the keys and values (and, if `named`, the names) of a Parsed, which learns of it when the
-/// appender goes. Pushing to the buffers one by one would reload their sizes from memory each time,
-/// since a key might alias a size.
+/// Appends to the keys and values (and, if `named`, the names) of a Parsed, whose sizes are updated by the destructor.
+/// Pushing to the buffers one by one would reload their sizes each time, since a key might alias a size.
 template <bool named = false>
 class Appender {
  public:
@@ -24,7 +23,7 @@ class Appender {
     unchecked(key, value, name);
   }
 
-  /// The two halves of that, for a loop that wants nothing in its registers while there may be a call.
+  /// The two halves of that, for a loop that must not hold registers across a call.
   void make_room() {
     if (ends_.at == ends_.capacity) [[unlikely]] ends_ = grown(ends_.at, out_);
   }

@@ -1,4 +1,4 @@
-// Small kernels over rows that every source shares: which rows, which keys.
+// Kernels over rows for all sources: selection of rows and keys.
 #pragma once
 
 #include <bit>
@@ -11,8 +11,8 @@
 
 namespace thresher::sources {
 
-/// A hash of what a row holds, whatever the order of its features: the sum of its features' hashes,
-/// mixed once more. Zero values count for nothing, as they do to a model.
+/// A hash of a row's contents, independent of the order of its features: the mixed sum of its features' hashes. Zero
+/// values are ignored, as in a model.
 inline std::uint64_t row_hash(const Row& row, std::uint64_t seed) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < row.n; ++i) {
@@ -22,7 +22,7 @@ inline std::uint64_t row_hash(const Row& row, std::uint64_t seed) {
   return hash_key(sum, seed);
 }
 
-/// The features of `rows` whose key is in `index`, as (indptr, positions in the index, values, where they stood).
+/// The features of `rows` whose key is in `index`, as (indptr, positions in the index, values, original positions).
 inline void keep_keys(const Rows& rows, const KeyIndex& index, Buffer<std::int64_t>& indptr,
                       Buffer<std::int64_t>& positions, Buffer<std::int64_t>& where) {
   indptr.resize(rows.n + 1);
@@ -38,8 +38,8 @@ inline void keep_keys(const Rows& rows, const KeyIndex& index, Buffer<std::int64
   }
 }
 
-/// Margins of a linear model of `outputs` rows of weights, each index.size() long:
-/// out[i, c] = intercept[c] + sum of weights[c, at(key)] * value, in the order of the row.
+/// Margins of a linear model with `outputs` rows of weights, each index.size() long: out[i, c] = intercept[c] + sum of
+/// weights[c, at(key)] * value, in row order.
 inline void margins(const Rows& rows, const KeyIndex& index, const double* weights, const double* intercept,
                     std::size_t outputs, double* out) {
   for (std::size_t i = 0; i < rows.n; ++i) {

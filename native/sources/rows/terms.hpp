@@ -1,4 +1,4 @@
-// Features made of others: products of several, or functions of one; only those that are wanted are formed.
+// Derived features: products of several features, or functions of one; only requested ones are computed.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace thresher::sources {
 
-/// One of them: the features it is of by number, rising; a function where it is of one.
+/// A derived feature: the indices of its parts, ascending; a function if it has one part.
 struct Term {
   std::uint64_t key;
   std::vector<std::uint32_t> parts;
   KernelMap map;
 };
 
-/// Rows of the features that terms are made of, by number, to rows of the terms.
+/// Converts rows of part features, by index, to rows of derived features.
 class TermFormer {
  public:
   TermFormer(std::size_t features, std::vector<Term> terms);
@@ -28,15 +28,15 @@ class TermFormer {
     Buffer<float> values;
   };
 
-  /// A feature that stands twice in a row counts once, with the sum of its values. What is zero is left out.
+  /// A repeated feature counts once, with the sum of its values. Zeros are omitted.
   void form(const std::int64_t* indptr, const std::int64_t* features, const float* values, std::size_t n, Rows& out);
 
  private:
   [[nodiscard]] double value(const Term& term) const;
 
-  std::vector<Term> terms_;             // by their first part
-  std::vector<std::size_t> begins_;     // of each feature's terms
-  std::vector<float> present_;          // the values of the row at hand
+  std::vector<Term> terms_;             // sorted by first part
+  std::vector<std::size_t> begins_;     // offset of each feature's terms
+  std::vector<float> present_;          // the values of the current row
   std::vector<std::uint32_t> touched_;
 };
 

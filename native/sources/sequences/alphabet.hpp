@@ -1,4 +1,4 @@
-// The letters of sequences as numbers: two bits for A C G T, four for all that IUPAC has names for.
+// The letters of sequences as numbers: two bits for A C G T, four for all IUPAC codes.
 #pragma once
 
 #include <array>
@@ -8,13 +8,12 @@
 
 namespace thresher::sources {
 
-/// What a byte between two newlines of a sequence can be besides a letter with a number. Bit 7 is set in each of
-/// them; bit 6 in those that do not count as a letter.
-inline constexpr std::uint8_t other_letter = 0x80;  // a letter, but not one of the alphabet: no k-mer goes over it
-inline constexpr std::uint8_t no_letter = 0xc0;     // a blank or a carriage return: passed over
-inline constexpr std::uint8_t bad_letter = 0xe0;    // nothing that stands in a sequence
+/// Codes for bytes of a sequence that have no number. All have bit 7 set, and bit 6 if they do not count as a letter.
+inline constexpr std::uint8_t other_letter = 0x80;  // a letter outside the alphabet: no k-mer contains it
+inline constexpr std::uint8_t no_letter = 0xc0;     // a blank or a carriage return: skipped
+inline constexpr std::uint8_t bad_letter = 0xe0;    // not allowed in a sequence
 
-/// From bytes to numbers. Lower case (soft-masked repeats) counts as upper case, and U as T.
+/// A table from bytes to numbers. Lower case (soft-masked repeats) counts as upper case, and U as T.
 struct Alphabet {
   std::array<std::uint8_t, 256> number;
   unsigned bits;
@@ -43,19 +42,18 @@ constexpr Alphabet make_alphabet(std::string_view letters, unsigned bits) {
 
 }  // namespace detail
 
-/// A C G T as 0 to 3: the order of the numbers is that of the alphabet, and 3 - x is the complement.
+/// A C G T as 0 to 3 in alphabetical order; 3 - x is the complement.
 inline constexpr Alphabet bases = detail::make_alphabet("ACGT", 2);
 
-/// The IUPAC letters by the bases they stand for: a bit each for A C G T, none for a gap. Reversing the four bits
-/// gives the complement.
+/// The IUPAC codes as bit sets of A C G T; a gap is empty. Reversing the four bits gives the complement.
 inline constexpr Alphabet wildcards = detail::make_alphabet("-ACMGRSVTWYHKDBN", 4);
 
 inline const Alphabet& alphabet_of(bool with_wildcards) { return with_wildcards ? wildcards : bases; }
 
-/// `n` bytes of a sequence as numbers, those that are no letters left out.
+/// Converts `n` bytes of a sequence to numbers, without bytes that are not letters.
 struct Letters {
   std::size_t n = 0;     // numbers written
-  std::size_t read = 0;  // bytes gone through: all, or up to one that has no place in a sequence
+  std::size_t read = 0;  // bytes read: all, or up to one not allowed in a sequence
   bool others = false;   // whether some number is `other_letter`
 };
 

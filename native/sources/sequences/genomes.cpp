@@ -12,9 +12,9 @@ namespace thresher::sources {
 
 namespace {
 
-/// The higher half of a product: a number below `n` from 64 even bits.
+/// The upper half of a product: maps 64 uniform bits to a number below `n`.
 std::uint64_t below(std::uint64_t bits, std::uint64_t n) {
-  // Schoolbook, so that no compiler's 128-bit type is needed; once a fragment it does not matter.
+  // Schoolbook multiplication avoids compiler-specific 128-bit types; the cost per fragment is negligible.
   const std::uint64_t low = (bits & 0xffffffffU) * (n & 0xffffffffU);
   const std::uint64_t first = (bits >> 32) * (n & 0xffffffffU);
   const std::uint64_t second = (bits & 0xffffffffU) * (n >> 32);
@@ -22,7 +22,7 @@ std::uint64_t below(std::uint64_t bits, std::uint64_t n) {
   return (bits >> 32) * (n >> 32) + (first >> 32) + (second >> 32) + (middle >> 32);
 }
 
-/// The lowest eight letters of a word, a byte each.
+/// The lowest eight letters of a word, one per byte.
 std::uint64_t eight_of_two_bits(std::uint64_t word) {
   word &= 0xffffU;
   word = (word | word << 24) & 0x000000ff000000ffULL;
@@ -76,7 +76,7 @@ std::string Genomes::letters(const std::uint8_t* numbers, std::size_t n, bool ot
         others_.push_back({size_, size_ + 1});
       number = 0;
     }
-    std::uint8_t& byte = packed_.data()[size_ >> in_a_byte_];  // the first letter lowest
+    std::uint8_t& byte = packed_.data()[size_ >> in_a_byte_];  // the first letter is lowest
     const auto place = static_cast<unsigned>((size_ & within) * bits_);
     byte = static_cast<std::uint8_t>((byte & ((1U << place) - 1)) | unsigned{number} << place);
   }
@@ -129,12 +129,12 @@ void Genomes::fetch(const Fragment& fragment) const {
 bool Genomes::read(const Fragment& fragment, std::uint8_t* out) const {
   const std::uint64_t from = contigs_[fragment.contig].begin + fragment.offset;
   const std::uint64_t within = (1U << in_a_byte_) - 1;
-  const std::uint64_t taken = 64 / bits_ - within;  // letters that a word holds, wherever in its first byte it starts
+  const std::uint64_t taken = 64 / bits_ - within;  // letters in a word that starts anywhere in its first byte
   for (std::uint64_t i = 0; i < fragment_;) {
     const std::uint64_t at = from + i;
     std::uint64_t word = load_word(reinterpret_cast<const char*>(packed_.data() + (at >> in_a_byte_)));
     word >>= (at & within) * bits_;
-    // Eight letters at a time; what is written too much is written over, or lies behind the end.
+    // Eight letters at a time; excess letters are overwritten or lie behind the end.
     for (std::uint64_t j = 0; j + 8 <= taken; j += 8, i += 8, word >>= 8 * bits_) {
       const std::uint64_t eight = bits_ == 2 ? eight_of_two_bits(word) : eight_of_four_bits(word);
       std::memcpy(out + i, &eight, sizeof eight);
@@ -157,7 +157,7 @@ std::size_t fragment_rows(const Genomes& genomes, const std::uint64_t* numbers, 
                           Buffer<std::int64_t>& contigs) {
   KmerRowMaker maker(form);
   std::vector<std::uint8_t> letters(genomes.fragment() + Genomes::padding);
-  // Fragments lie anywhere in memory: each is fetched while some before it are worked on.
+  // Prefetch distance: fragments are scattered in memory.
   constexpr std::size_t ahead = 8;
   Fragment drawn[ahead];
   const auto draw = [&](std::size_t i) {

@@ -1,4 +1,4 @@
-// Whole genomes in memory, a few bits a letter, to draw fragments from.
+// Whole genomes in memory, at a few bits per letter, to sample fragments from.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace thresher::sources {
 
-/// Bytes that grow in small steps and in place where the system can: genomes are too large to be held twice.
+/// A byte array that grows in small steps, in place if possible: genomes are too large to be held twice.
 class Bytes {
  public:
   Bytes() = default;
@@ -21,7 +21,7 @@ class Bytes {
   [[nodiscard]] std::uint8_t* data() { return data_; }
   [[nodiscard]] const std::uint8_t* data() const { return data_; }
   [[nodiscard]] std::size_t capacity() const { return capacity_; }
-  /// Room for `n` bytes; new ones are zero.
+  /// Reserve `n` bytes; new ones are zero.
   void reserve(std::size_t n);
 
  private:
@@ -31,15 +31,15 @@ class Bytes {
 
 /// One record of a genome.
 struct Contig {
-  std::uint64_t begin;   // of all letters held
+  std::uint64_t begin;   // offset among all letters
   std::uint64_t length;
-  std::uint64_t starts;  // places where a fragment can start, in this and all records before it
-  std::int64_t label;    // where its id stands in the table of labels, -1 for nowhere
+  std::uint64_t starts;  // possible fragment starts in this and all earlier records
+  std::int64_t label;    // index of its id in the label table, or -1
   std::uint32_t file;
   std::string id;
 };
 
-/// A fragment: which record, and where in it.
+/// A fragment: its record and its offset there.
 struct Fragment {
   std::size_t contig;
   std::uint64_t offset;
@@ -50,7 +50,7 @@ class Genomes final : public RecordSink {
   /// `labels` as in KmerRecordOptions.
   Genomes(bool with_wildcards, std::uint64_t fragment, const KeyIndex* labels, bool labels_optional);
 
-  /// Which file the records that follow are of.
+  /// The file of the records that follow.
   std::uint32_t file = 0;
 
   void begin(std::string_view id, std::int64_t line) override;
@@ -61,15 +61,15 @@ class Genomes final : public RecordSink {
 
   [[nodiscard]] const std::vector<Contig>& contigs() const { return contigs_; }
   [[nodiscard]] std::uint64_t total_letters() const { return size_; }
-  /// Letters that are not of the alphabet.
+  /// Letters outside the alphabet.
   [[nodiscard]] std::uint64_t other_letters() const;
   [[nodiscard]] std::size_t bytes() const;
 
-  /// Fragment number `number` of the endless series of this seed: every place is as likely as any other.
+  /// Fragment `number` of the infinite sequence of this seed; starts are uniform.
   [[nodiscard]] Fragment draw(std::uint64_t number, std::uint64_t seed) const;
-  /// The letters of a fragment as numbers; whether some are `other_letter`. `out` has room for `padding` more.
+  /// Unpack the letters of a fragment; returns whether some are `other_letter`. `out` needs room for `padding` more.
   bool read(const Fragment& fragment, std::uint8_t* out) const;
-  /// Ask for the memory that `read` will need.
+  /// Prefetch the memory of a fragment.
   void fetch(const Fragment& fragment) const;
   [[nodiscard]] std::uint64_t fragment() const { return fragment_; }
   static constexpr std::size_t padding = 32;
@@ -83,19 +83,19 @@ class Genomes final : public RecordSink {
   };
 
   const unsigned bits_;
-  const unsigned in_a_byte_;  // the logarithm of the letters in one
+  const unsigned in_a_byte_;  // log2 of the letters per byte
   const std::uint64_t fragment_;
   const KeyIndex* const labels_;
   const bool labels_optional_;
   Bytes packed_;
   std::uint64_t size_ = 0;
-  std::vector<Run> others_;  // where letters are that have no number, in order
+  std::vector<Run> others_;  // runs of letters without a number, in order
   std::vector<Contig> contigs_;
-  Contig open_{};  // the record at hand
+  Contig open_{};  // the current record
 };
 
-/// The rows of fragments number numbers[0..n), and the record each one is from; the row that brings the features to
-/// `most_features` is the last. Returns how many there are.
+/// Write the rows of fragments numbers[0..n) and the record of each; the row that reaches `most_features` is the last.
+/// Returns the number of rows.
 std::size_t fragment_rows(const Genomes& genomes, const std::uint64_t* numbers, std::size_t n, std::uint64_t seed,
                           const KmerForm& form, const KeyIndex* only, std::size_t most_features, KmerRows& out,
                           Buffer<std::int64_t>& contigs);

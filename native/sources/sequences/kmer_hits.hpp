@@ -1,4 +1,4 @@
-// Where the k-mers of a selection occur in sequences.
+// Occurrences of selected k-mers in sequences.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@
 
 namespace thresher::sources {
 
-/// One occurrence: which key, where its first letter stands in its record (from 0), on which strand.
+/// Occurrences: the key, the offset of its first letter in the record (from 0), and the strand.
 struct KmerHits {
-  Buffer<std::int64_t> record;    // numbered from 0 over all that is read
+  Buffer<std::int64_t> record;    // numbered from 0 over all input
   Buffer<std::int64_t> position;
-  Buffer<std::int64_t> key;       // where it stands in the index
+  Buffer<std::int64_t> key;       // position in the index
   Buffer<std::int64_t> length;
-  Buffer<std::int8_t> strand;     // 1 as written, -1 on the other strand, 0 where both are the same
+  Buffer<std::int8_t> strand;     // 1 as written, -1 on the reverse strand, 0 if both are the same
 };
 
-/// Finds the keys of `wanted` in every record, in the order of where they end, shorter ones first. Hits are known
-/// before the end of their record, since that may be as long as a chromosome: one that turns out bad keeps them.
+/// Finds the keys of `wanted` in every record, ordered by their end, shorter ones first. Hits are reported before the
+/// end of their record, which may be as long as a chromosome: a record that turns out malformed keeps them.
 class KmerFinder final : public RecordSink {
  public:
   KmerFinder(const KmerForm& form, const KeyIndex& wanted) : form_(form), wanted_(wanted) {
@@ -38,7 +38,7 @@ class KmerFinder final : public RecordSink {
       find(rollers_[0], numbers, n, others);
       return {};
     }
-    // Letter by letter, so that the hits of all lengths come in order.
+    // Letter by letter, so that the hits of all lengths are in order.
     for (std::size_t i = 0; i < n; ++i)
       for (KmerRoller& roller : rollers_) find(roller, numbers + i, 1, others);
     return {};
@@ -50,7 +50,7 @@ class KmerFinder final : public RecordSink {
 
   /// The hits since the last call.
   KmerHits take() { return std::exchange(hits_, KmerHits()); }
-  /// The names of the records begun since the last call.
+  /// The ids of the records begun since the last call.
   std::vector<std::string> take_ids() {
     first_id_ += ids_.size();
     return std::exchange(ids_, {});

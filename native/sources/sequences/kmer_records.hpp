@@ -15,10 +15,10 @@ namespace thresher::sources {
 struct KmerRecordOptions {
   std::size_t most_rows = 0;
   std::size_t most_features = static_cast<std::size_t>(-1);  // a batch ends with the row that reaches this
-  std::uint64_t most_letters = static_cast<std::uint64_t>(-1);  // of a record
-  const KeyIndex* labels = nullptr;  // hashes of the ids that have a label; nullptr where ids do not matter
+  std::uint64_t most_letters = static_cast<std::uint64_t>(-1);  // per record
+  const KeyIndex* labels = nullptr;  // hashes of the ids that have a label; nullptr without labels
   bool labels_optional = false;
-  const KeyIndex* only = nullptr;  // keep just these keys
+  const KeyIndex* only = nullptr;  // keep only these keys
 };
 
 class KmerRecords final : public RecordSink {
@@ -72,16 +72,16 @@ class KmerRecords final : public RecordSink {
   struct Taken {
     KmerRows rows;
     Buffer<std::int64_t> lines;   // of each header, from 0
-    Buffer<std::int64_t> labels;  // where its id stands in the table, -1 for nowhere; empty without a table
+    Buffer<std::int64_t> labels;  // index of its id in the table, or -1; empty without a table
   };
-  /// The rows since the last call; a record that has begun stays.
+  /// The rows since the last call; an incomplete record stays.
   Taken take() {
     Taken taken;
     if (rows_.size() == 0) return taken;
     const std::size_t whole = rows_.whole();
     const std::size_t begun = rows_.keys.size() - whole;
-    taken = {std::exchange(rows_, KmerRows()), std::move(lines_), std::move(labels_)};  // moved from, they are empty
-    rows_.keys.reserve(std::max(begun, std::min(whole, usual)));  // the next ones will be about as many
+    taken = {std::exchange(rows_, KmerRows()), std::move(lines_), std::move(labels_)};  // empty after the move
+    rows_.keys.reserve(std::max(begun, std::min(whole, usual)));  // expect about as many as before
     rows_.keys.resize(begun);
     if (begun != 0) std::memcpy(rows_.keys.data(), taken.rows.keys.data() + whole, begun * sizeof(std::uint64_t));
     taken.rows.keys.resize(whole);

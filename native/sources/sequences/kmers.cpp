@@ -74,7 +74,7 @@ void KmerRowMaker::end(const KeyIndex* only, KmerRows& out) {
   std::uint64_t places = 0;
   for (const KmerRoller& roller : rollers_) places += roller.places();
   out.left_out += places - (out.keys.size() - first);
-  // What is not wanted need not be merged, but the length of a row is that of all of it.
+  // Unselected keys need not be merged, but the norm of a row includes them.
   if (only != nullptr && !form_.unit) keep(*only, out);
   const bool valued = form_.counts != Counts::binary || form_.unit;
   if (valued) {
@@ -93,7 +93,7 @@ void KmerRowMaker::end(const KeyIndex* only, KmerRows& out) {
   out.indptr.push(static_cast<std::int64_t>(out.keys.size()));
 }
 
-/// Drop all other keys of the row at hand, and their values if there are any.
+/// Drop all other keys of the current row, and their values if there are any.
 void KmerRowMaker::keep(const KeyIndex& only, KmerRows& out) {
   std::size_t kept = out.whole();
   const bool valued = out.values.size() == out.keys.size();

@@ -1,4 +1,4 @@
-// k-mers: every stretch of k letters of a sequence as a key of 64 bits that it can be read back from.
+// k-mers: substrings of k letters as invertible 64-bit keys.
 #pragma once
 
 #include <bit>
@@ -16,12 +16,12 @@ namespace thresher::sources {
 
 /// How sequences become features.
 ///
-/// The key of a k-mer is its letters, the first one highest, two bits each or four. Where there are several
-/// lengths, a one stands above the letters, so that AA and AAA differ. Where positions count, the position of the
-/// first letter (from 0) stands above all that.
+/// The key of a k-mer is its letters, the first one highest, two or four bits each. With several lengths a one bit is
+/// set above the letters, so that AA and AAA differ. With positions, the position of the first letter (from 0) is above
+/// all that.
 struct KmerForm {
   std::vector<unsigned> lengths;
-  bool canonical = false;   // a k-mer and its reverse complement are one: the smaller key
+  bool canonical = false;   // merge a k-mer with its reverse complement: the smaller key
   bool wildcards = false;   // 16 letters
   bool positional = false;
   Counts counts = Counts::binary;
@@ -32,18 +32,18 @@ struct KmerForm {
   [[nodiscard]] std::uint64_t tag(unsigned k) const { return tagged() ? std::uint64_t{1} << (bits() * k) : 0; }
   /// Bits below the position.
   [[nodiscard]] unsigned letter_bits() const { return bits() * longest() + (tagged() ? 1 : 0); }
-  /// How many positions there is room for.
+  /// The number of positions that fit.
   [[nodiscard]] std::uint64_t positions() const {
     const unsigned below = letter_bits();
     return below == 64 ? 0 : below == 0 ? std::numeric_limits<std::uint64_t>::max() : ~std::uint64_t{0} >> below;
   }
   [[nodiscard]] unsigned longest() const;
   [[nodiscard]] unsigned shortest() const;
-  /// Throws std::invalid_argument unless keys of this form have room in 64 bits.
+  /// Throws std::invalid_argument unless keys of this form fit into 64 bits.
   void check() const;
 };
 
-/// Goes over the letters of a sequence, piece by piece, and finds all k-mers of one length.
+/// Scans the letters of a sequence, piece by piece, for all k-mers of one length.
 class KmerRoller {
  public:
   KmerRoller(unsigned k, bool with_wildcards)
@@ -55,14 +55,14 @@ class KmerRoller {
 
   [[nodiscard]] unsigned k() const { return k_; }
 
-  /// A sequence starts.
+  /// Start a sequence.
   void restart() {
     in_a_row_ = 0;
     seen_ = 0;
   }
 
-  /// `emit(forward, backward, position)` for each k-mer that ends in these letters and holds no `other_letter`;
-  /// `backward` is its reverse complement, made only if `both`.
+  /// Call `emit(forward, backward, position)` for each k-mer that ends in these letters and holds no `other_letter`;
+  /// `backward` is its reverse complement, computed only if `both`.
   template <unsigned bits, bool both, class Emit>
   void roll(const std::uint8_t* numbers, std::size_t n, bool others, Emit&& emit) {
     std::uint64_t forward = forward_;
@@ -87,7 +87,7 @@ class KmerRoller {
         push(numbers[i]);
         emit(forward, backward, seen_ + i + 1 - k_);
       }
-      if (i < n) {  // another letter: k new ones are needed after it
+      if (i < n) {  // a letter outside the alphabet: k new ones are needed after it
         in_a_row_ = 0;
         ++i;
       }
@@ -97,7 +97,7 @@ class KmerRoller {
     seen_ += n;
   }
 
-  /// How many k-mers the letters so far would hold if all of them counted.
+  /// The number of k-mers so far if every letter counted.
   [[nodiscard]] std::uint64_t places() const { return seen_ < k_ ? 0 : seen_ - k_ + 1; }
 
  private:
@@ -106,16 +106,16 @@ class KmerRoller {
   std::uint64_t top_[16] = {};
   std::uint64_t forward_ = 0;
   std::uint64_t backward_ = 0;
-  unsigned in_a_row_ = 0;  // letters that count just before this, up to k - 1
+  unsigned in_a_row_ = 0;  // valid letters just before this, up to k - 1
   std::uint64_t seen_ = 0;
 };
 
-/// Rows of k-mers, one after the other; behind the last whole one may be some of the next.
+/// Rows of k-mers; an incomplete row may follow the last whole one.
 struct KmerRows {
   Buffer<std::int64_t> indptr;
   Buffer<std::uint64_t> keys;
   Buffer<float> values;        // empty where all are one
-  std::uint64_t left_out = 0;  // k-mers that hold a letter other than those of the alphabet
+  std::uint64_t left_out = 0;  // k-mers dropped for a letter outside the alphabet
 
   KmerRows() { indptr.push(0); }
   [[nodiscard]] std::size_t size() const { return indptr.size() - 1; }
@@ -123,15 +123,15 @@ struct KmerRows {
   [[nodiscard]] std::size_t whole() const { return static_cast<std::size_t>(indptr[indptr.size() - 1]); }
 };
 
-/// Makes one row after the other out of the letters of sequences, at the end of the rows that are there.
+/// Appends rows made from the letters of sequences.
 class KmerRowMaker {
  public:
   explicit KmerRowMaker(const KmerForm& form);
 
-  /// A row starts; one that was not ended is forgotten.
+  /// Start a row; an incomplete one is dropped.
   void begin(KmerRows& out);
   void letters(const std::uint8_t* numbers, std::size_t n, bool others, KmerRows& out);
-  /// The row is whole; it keeps only the keys that are in `only`, if that is not null.
+  /// Finish the row; keep only the keys in `only`, if not null.
   void end(const KeyIndex* only, KmerRows& out);
 
  private:
@@ -141,7 +141,7 @@ class KmerRowMaker {
 
   const KmerForm form_;
   std::vector<KmerRoller> rollers_;
-  // The k-mers of all lengths but the first wait here, so that their order does not depend on the pieces.
+  // k-mers of all lengths but the first are buffered, so that their order does not depend on the pieces.
   std::vector<Buffer<std::uint64_t>> longer_;
   RepeatMerger merger_;
 };

@@ -8,7 +8,7 @@ namespace thresher::sources {
 
 namespace {
 
-/// What a fault says of a byte, printable.
+/// A byte in a message, printable.
 std::string shown(char c) {
   constexpr char digits[] = "0123456789abcdef";
   const auto byte = static_cast<unsigned char>(c);
@@ -16,14 +16,14 @@ std::string shown(char c) {
   return std::string("byte 0x") + digits[byte >> 4] + digits[byte & 15];
 }
 
-/// A record's name in a message, short and printable.
+/// A record's id in a message, short and printable.
 std::string quoted(std::string_view id) {
   std::string out = "'";
   for (const char c : id.substr(0, 40)) out += c >= ' ' && c <= '~' ? c : '?';
   return out + (id.size() > 40 ? "...'" : "'");
 }
 
-/// What ends the id of a record, and is no letter of quality.
+/// Ends the id of a record, and is not a quality character.
 bool is_blank_byte(char c) { return static_cast<unsigned char>(c) <= ' '; }
 
 }  // namespace
@@ -44,7 +44,7 @@ RecordScanner::RecordScanner(RecordSink& sink, bool with_wildcards, std::optiona
   if (seeking) {
     state_ = State::lost;
     line_start_ = std::numeric_limits<std::uint64_t>::max();
-    --lines_;  // the line that the text starts in the middle of is not counted
+    --lines_;  // do not count the line in which the text starts
   }
 }
 
@@ -81,7 +81,7 @@ const char* RecordScanner::line_end(const char* p) const {
   return found == nullptr ? end_ : static_cast<const char*>(found);
 }
 
-/// Past the newline at p.
+/// Advance past the newline at p.
 const char* RecordScanner::newline(const char* p) {
   ++lines_;
   line_start_ = at(p + 1);
@@ -120,7 +120,7 @@ const char* RecordScanner::between(const char* p) {
   return p;
 }
 
-/// A record starts at p, unless that is behind the limit.
+/// Start a record at p, unless that is beyond the limit.
 void RecordScanner::start(const char* p) {
   if (at(p) >= limit_) {
     stop_ = Stop::past;
@@ -132,7 +132,7 @@ void RecordScanner::start(const char* p) {
   in_id_ = true;
 }
 
-/// The header is read.
+/// The header is complete.
 void RecordScanner::begin() {
   letters_ = letters_before_line_ = sequence_lines_ = quality_ = quality_before_line_ = 0;
   state_ = State::sequence;
@@ -214,7 +214,7 @@ const char* RecordScanner::quality(const char* p) {
   return stop == end_ ? end_ : quality_line(stop);
 }
 
-/// At the newline of a line of quality: was it the last, or one too many?
+/// At the newline of a quality line: check whether it was the last, or one too many.
 const char* RecordScanner::quality_line(const char* p) {
   const std::int64_t line = lines_;
   p = newline(p);
@@ -245,7 +245,7 @@ const char* RecordScanner::lost(const char* p) {
   return stop == end_ ? end_ : newline(stop);
 }
 
-/// The record is whole, and ends at p (or with the file).
+/// The record is complete and ends at p (or with the file).
 void RecordScanner::close(const char* p) {
   begun_ = false;
   on_trial_ = false;
@@ -260,7 +260,7 @@ void RecordScanner::close(const char* p) {
   if (sink_.full()) stop_ = Stop::full;
 }
 
-/// What stands here is no record, or no longer one.
+/// Report a malformed record.
 void RecordScanner::broken(std::int64_t line, std::uint64_t column, std::string what) {
   if (begun_) sink_.undo();
   begun_ = false;

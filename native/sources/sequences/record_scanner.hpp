@@ -1,4 +1,4 @@
-// FASTA and FASTQ text, in pieces of any size: where records start and end, and what is wrong with them.
+// A streaming scanner of FASTA and FASTQ text in pieces of any size: finds records and errors.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace thresher::sources {
 
-/// Takes the records that a scanner finds. What is wrong with a record is said in words; no words, no fault.
+/// The consumer of a scanner's records. Methods return an error message, empty if there is none.
 class RecordSink {
  public:
   RecordSink() = default;
@@ -21,59 +21,59 @@ class RecordSink {
   RecordSink& operator=(const RecordSink&) = delete;
   virtual ~RecordSink() = default;
 
-  /// A record starts: the first word of its header, and the line that stands in (from 0).
+  /// Start a record: the first word of its header, and the header's line (from 0).
   virtual void begin(std::string_view id, std::int64_t line) = 0;
-  /// Some more of its letters, as numbers. However a sequence is cut into pieces, the outcome is the same.
+  /// Append letters as numbers. The result must not depend on how a sequence is split into pieces.
   virtual std::string letters(const std::uint8_t* numbers, std::size_t n, bool others) = 0;
-  /// It was whole, and not empty.
+  /// The record is complete and not empty.
   virtual std::string end() = 0;
-  /// It was bad: forget it.
+  /// The record is malformed: drop it.
   virtual void undo() = 0;
-  /// Whether there is enough for now.
+  /// Whether the batch is complete.
   [[nodiscard]] virtual bool full() const = 0;
 };
 
-/// Something wrong: line and column (both from 0) and what.
+/// An error: line and column (both from 0) and message.
 struct RecordFault {
   std::int64_t line;
   std::uint64_t column;
   std::string what;
 };
 
-/// A place between two records: bytes and lines before it, and the bad records passed over up to it.
+/// A position between two records: bytes, lines and skipped records before it.
 struct RecordPlace {
   std::uint64_t offset = 0;
   std::int64_t lines = 0;
   std::uint64_t skipped = 0;
 };
 
-/// A record is ">id ..." and lines of letters, or "@id ...", lines of letters, a line "+..." and as many letters
-/// of quality. Text comes as it comes, cut anywhere: all that must be remembered from one piece to the next is
-/// here, so that a record of any length needs no more memory than its sink takes.
+/// A record is ">id ..." and lines of letters, or "@id ...", lines of letters, a line "+..." and as many quality
+/// characters. Text may be split anywhere: the scanner keeps all state between pieces, so a record of any length needs
+/// only the memory of its sink.
 ///
-/// Bad records are passed over up to the next place where a record can start. In FASTA that is a line that starts
-/// with '>'. In FASTQ a line of quality may start with '@' too, so a record that starts after a bad one is on
-/// trial: if it turns out wrong it was none, and is not counted.
+/// Malformed records are skipped up to the next possible start of a record. In FASTA that is a line that starts with
+/// '>'. In FASTQ a quality line may start with '@' too, so a record after a malformed one is on trial: if it is
+/// malformed, it was not a record and is not counted.
 class RecordScanner {
  public:
-  /// `seeking`: the text starts one byte before a place at or after which records are wanted, and what stands
-  /// before the first of them is somebody else's (FASTA only). `limit`: no record starts there or later.
-  /// Without `fastq` the first byte that is no blank decides.
+  /// `seeking`: the text starts one byte before the first position of interest; what precedes the first record there
+  /// belongs to another reader (FASTA only). `limit`: no record starts there or later. Without `fastq` the first
+  /// non-blank byte decides the format.
   RecordScanner(RecordSink& sink, bool with_wildcards, std::optional<bool> fastq, bool skip_bad, RecordPlace start,
                 bool seeking = false, std::uint64_t limit = std::numeric_limits<std::uint64_t>::max());
 
-  enum class Stop { more, full, bad, past };  // wants more text; sink full; a bad record; the limit was reached
+  enum class Stop { more, full, bad, past };  // needs more text; sink full; malformed record; limit reached
 
-  /// Goes through text[0..size), or as far as there is reason to; `used` says how far.
+  /// Scan text[0..size) until there is a reason to stop; `used` is the number of bytes read.
   Stop feed(const char* text, std::size_t size, std::size_t& used);
-  /// There is no more text.
+  /// End of the text.
   Stop finish();
 
-  /// Just behind the last good record.
+  /// The position behind the last good record.
   [[nodiscard]] const RecordPlace& place() const { return place_; }
-  /// Where it stands: all lines and bad records gone through.
+  /// The current position, including all lines and skipped records.
   [[nodiscard]] RecordPlace reached() const { return {offset_, lines_, skipped_}; }
-  /// The first few faults since the last call.
+  /// The first few errors since the last call.
   std::vector<RecordFault> take_faults() { return std::exchange(faults_, {}); }
 
  private:
@@ -112,12 +112,12 @@ class RecordScanner {
 
   State state_ = State::between;
   Stop stop_ = Stop::more;
-  bool begun_ = false;     // the sink has been told of a record that it has not been told the end of
-  bool on_trial_ = false;  // FASTQ after a bad record: whether a record starts here is not known yet
+  bool begun_ = false;     // the sink has an open record
+  bool on_trial_ = false;  // FASTQ after a malformed record: it is not yet known whether a record starts here
   RecordPlace place_;
   std::vector<RecordFault> faults_;
 
-  // The text at hand and where it stands.
+  // The current text and position.
   const char* text_ = nullptr;
   const char* end_ = nullptr;
   std::uint64_t offset_;
@@ -125,7 +125,7 @@ class RecordScanner {
   std::int64_t lines_;
   std::uint64_t skipped_;
 
-  // The record at hand.
+  // The current record.
   std::string id_;
   bool in_id_ = false;
   std::int64_t header_line_ = 0;
@@ -134,7 +134,7 @@ class RecordScanner {
   std::uint64_t sequence_lines_ = 0;
   std::uint64_t quality_ = 0;
   std::uint64_t quality_before_line_ = 0;
-  // A line of quality that starts with '@' may be the header of the next record.
+  // A quality line that starts with '@' may be the header of the next record.
   bool maybe_header_ = false;
   std::string maybe_id_;
 };

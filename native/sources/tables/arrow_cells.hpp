@@ -1,4 +1,4 @@
-// The cells of a column as Arrow lays them out: views into buffers that somebody else owns.
+// The cells of a column in Arrow layout: views of buffers owned by the caller.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace thresher::sources {
 
-/// A place in a text, a list or a map column: 32 bits wide or 64.
+/// Offsets into a text, list or map column, 32 or 64 bits wide.
 struct Offsets {
   const std::int32_t* narrow = nullptr;
   const std::int64_t* wide = nullptr;
@@ -16,19 +16,19 @@ struct Offsets {
   [[nodiscard]] std::int64_t operator[](std::size_t i) const { return narrow != nullptr ? narrow[i] : wide[i]; }
 };
 
-/// Numbers, or texts, or (with `lists`) any number of those in each cell.
+/// Numbers or texts, or (with `lists`) any number of those per cell.
 struct Cells {
   std::size_t n = 0;
-  const std::uint8_t* validity = nullptr;  // a bit a cell, set where there is something; nullptr: everywhere
+  const std::uint8_t* validity = nullptr;  // one bit per cell, set if valid; nullptr: all valid
   std::size_t first_bit = 0;
   const double* numbers = nullptr;
   Offsets texts;
   const char* text = nullptr;
   std::size_t text_size = 0;
-  std::uint64_t name_start = 0;  // where `text` stands in the text of names
+  std::uint64_t name_start = 0;  // offset of `text` in the text of names
   Offsets lists;                 // cell i is values[lists[i] .. lists[i + 1])
   const Cells* values = nullptr;
-  const Cells* amounts = nullptr;  // of a map: a number beside each value
+  const Cells* amounts = nullptr;  // of a map: a number for each value
 
   [[nodiscard]] bool has(std::size_t i) const {
     const std::size_t bit = first_bit + i;

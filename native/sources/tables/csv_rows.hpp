@@ -1,4 +1,4 @@
-// Where the rows of separated text begin: at every line, except inside of quotes.
+// Row boundaries of CSV text: line ends outside quotes.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +9,17 @@
 
 namespace thresher::sources {
 
-/// What stands between fields, and around those that hold such characters themselves (0: nothing does).
+/// The separator, and the quote character (0: none).
 struct CsvMarks {
   char delimiter = ',';
   char quote = '"';
 };
 
-/// Goes from row to row. The same rules as Arrow's: a quote counts where a field starts and ends at the next one that
-/// is not doubled; a line ends in \n, \r\n or \r.
+/// Iterates over rows by Arrow's rules: a quote counts at the start of a field, which ends at the next quote that is
+/// not doubled; a line ends in \n, \r\n or \r.
 class CsvScanner {
  public:
-  /// `whole`: no more text follows, so that a \r at the very end is a line end of its own.
+  /// `whole`: no more text follows, so that a \r at the very end is a line end.
   CsvScanner(const char* text, std::size_t size, CsvMarks marks, bool whole)
       : p_(text),
         end_(text + size),
@@ -30,13 +30,13 @@ class CsvScanner {
 
   [[nodiscard]] const char* at() const { return p_; }
   [[nodiscard]] bool at_end() const { return p_ == end_; }
-  /// Lines passed so far.
+  /// Lines scanned so far.
   [[nodiscard]] std::int64_t lines() const { return lines_; }
 
-  /// Whether a row holds nothing at all, so that it is none.
+  /// Whether the current line is empty, so that it is not a row.
   [[nodiscard]] bool blank() const { return p_ < end_ && (*p_ == '\n' || *p_ == '\r'); }
 
-  /// Pass one row and its line end. False, and nothing passed, where it has no end: the text stops inside of it.
+  /// Skip one row and its line end. False, without effect, if the text ends within the row.
   bool pass() {
     const char* p = p_;
     std::int64_t lines = 0;
@@ -52,7 +52,7 @@ class CsvScanner {
     return true;
   }
 
-  /// Pass one line, whatever is in it.
+  /// Skip one line, whatever it holds.
   void pass_line() {
     const char* p = line_end(p_);
     if (p < end_) p += *p == '\r' && p + 1 < end_ && p[1] == '\n' ? 2 : 1;
@@ -72,7 +72,7 @@ class CsvScanner {
     return p;
   }
 
-  /// Go to the line end of this row, or to the end of the text; false where that is inside of quotes.
+  /// Advance to the line end of this row, or to the end of the text; false if that is inside quotes.
   bool past_quoted_fields(const char*& p, std::int64_t& lines) const {
     for (;; ++p) {  // at the start of a field
       if (p < end_ && *p == marks_.quote) {
@@ -103,9 +103,9 @@ class CsvScanner {
 };
 
 struct CsvRows {
-  Buffer<std::int64_t> starts;  // of each row that is not blank
+  Buffer<std::int64_t> starts;  // of each non-blank row
   Buffer<std::int64_t> lines;   // lines before it
-  std::size_t size = 0;         // bytes of these rows, with the blank ones around them
+  std::size_t size = 0;         // bytes of these rows, including blank lines around them
   std::int64_t size_lines = 0;
 };
 
@@ -128,7 +128,7 @@ inline CsvRows csv_rows(const char* text, std::size_t size, CsvMarks marks, std:
   return out;
 }
 
-/// Just behind the last row that surely is whole.
+/// The end of the last row that is certainly complete.
 inline std::size_t after_last_row(const char* text, std::size_t size, CsvMarks marks) {
   CsvScanner scanner(text, size, marks, false);
   while (!scanner.at_end() && scanner.pass()) {

@@ -12,7 +12,8 @@ namespace thresher::sources {
 
 namespace {
 
-/// Bytes that a byte of text can become: in lower case three of two, and a blank behind every word.
+/// Growth factor from text to its normal form: lower case can turn two bytes into three, and a blank follows every
+/// word.
 constexpr std::size_t growth = 2;
 
 }  // namespace
@@ -30,7 +31,7 @@ NgramMaker::NgramMaker(const NgramForm& form, const Characters& characters) : fo
 bool NgramMaker::row(std::string_view document, const Cells* words, std::size_t begin, std::size_t end,
                      const KeyIndex* only, bool named, Parsed& out) {
   const std::size_t first = out.keys.size();
-  if (!named) text_.resize(0);  // nothing refers to earlier rows
+  if (!named) text_.resize(0);  // no names refer to earlier rows
   words_.resize(0);
   if (form_.words_to != 0) {
     if (words != nullptr)
@@ -45,7 +46,7 @@ bool NgramMaker::row(std::string_view document, const Cells* words, std::size_t 
   }
   out.values.resize(out.keys.size());
   float* const values = out.values.data() + first;
-  // What is not wanted need not be merged, but the length of a row is that of all of it.
+  // Unselected keys need not be merged, but the norm of a row includes them.
   if (only != nullptr && !form_.unit) out.keep_only(*only, first);
   const std::size_t n = merger_.merge(out.keys.data() + first, out.keys.size() - first,
                                       form_.counts == Counts::binary ? nullptr : values,
@@ -60,7 +61,7 @@ bool NgramMaker::row(std::string_view document, const Cells* words, std::size_t 
   return true;
 }
 
-/// The word that was just written from `word_start_` on counts, or it is taken back.
+/// Accept the word just written from `word_start_` on, or undo it.
 void NgramMaker::end_word(std::size_t characters) {
   const std::size_t size = text_.size() - word_start_;
   if (characters < 2 ||
@@ -128,7 +129,7 @@ void NgramMaker::given_words(const Cells& words, std::size_t begin, std::size_t 
     make_room(word.size() + 1);
     text_.resize(word_start_ + word.size());
     if (!word.empty()) std::memcpy(text_.data() + word_start_, word.data(), word.size());
-    end_word(2);  // whoever found them says what a word is
+    end_word(2);  // the tokeniser decides what a word is
   }
 }
 
@@ -146,19 +147,19 @@ void NgramMaker::word_ngrams(Parsed& out, bool named) {
       emit(words_[i + 1 - m].start, words_[i].end, form_.words_seed, form_.words_prefix, out, named);
 }
 
-/// Write the text in lower case, two or more characters of white space as one blank, and note where characters start.
+/// Write the text in lower case with runs of white space as one blank, and record the starts of characters.
 bool NgramMaker::normalize(std::string_view document) {
   make_room(growth * document.size() + 2);
   starts_.resize(0);
   const char* p = document.data();
   const char* const end = p + document.size();
   char* to = text_.data() + text_.size();
-  std::size_t spaces = 0;  // in a row just before this
+  std::size_t spaces = 0;  // consecutive ones just before this
   const auto put = [&](std::uint32_t c) {
     if ((characters_.kind(c) & Characters::space) == 0) {
       spaces = 0;
     } else if (++spaces == 2) {
-      to = text_.data() + starts_[starts_.size() - 1];  // the one before becomes a blank
+      to = text_.data() + starts_[starts_.size() - 1];  // replace the previous one by a blank
       *to++ = ' ';
       return;
     } else if (spaces > 2) {
@@ -194,9 +195,9 @@ void NgramMaker::char_ngrams(Parsed& out, bool named) {
       emit(starts_[i], starts_[i + m], form_.chars_seed, form_.chars_prefix, out, named);
 }
 
-/// As that, for each word with a blank before and behind it. A word that is shorter than an n-gram counts whole, once.
+/// The same for each word, padded with blanks. A word shorter than an n-gram counts once as a whole.
 void NgramMaker::chars_of_words(Parsed& out, bool named) {
-  // The words are written once more behind the text, each with its blanks.
+  // Write the words again behind the text, each with its blanks.
   const std::size_t characters = starts_.size() - 1;
   const std::size_t text_end = text_.size();
   if (characters == 0) return;
@@ -243,7 +244,7 @@ void NgramMaker::chars_of_words(Parsed& out, bool named) {
 
 void text_rows(const Cells& documents, const Cells* words, const RowLabels& labels, const ParseOptions& options,
                NgramMaker& maker, Parsed& out) {
-  constexpr std::size_t farthest = std::size_t{1} << 31;  // so that names have room in 32 bits
+  constexpr std::size_t farthest = std::size_t{1} << 31;  // so that name offsets fit into 32 bits
   ParseOptions within = options;
   make_rows(
       documents.n, labels, target_column, weight_column, within,
@@ -261,7 +262,7 @@ void text_rows(const Cells& documents, const Cells* words, const RowLabels& labe
           maker.text().resize(before);
           fault = {labels_before, "the text is not UTF-8"};
         }
-        if (maker.text().size() > farthest) within.most_rows = 0;  // the batch ends here
+        if (maker.text().size() > farthest) within.most_rows = 0;  // end the batch here
       },
       out);
 }

@@ -1,4 +1,4 @@
-// Texts to rows of word and character n-grams.
+// Conversion of texts to rows of word and character n-grams.
 #pragma once
 
 #include <cstddef>
@@ -14,41 +14,42 @@
 
 namespace thresher::sources {
 
-/// How texts become features. A range of 0 to 0 is none.
+/// How texts become features. A range of 0 to 0 means none.
 struct NgramForm {
   unsigned words_from = 1;
   unsigned words_to = 1;
   unsigned chars_from = 0;
   unsigned chars_to = 0;
-  bool chars_in_words = false;  // character n-grams do not cross white space, which stands around every word
+  // character n-grams do not cross white space; every word is padded with a blank on both sides
+  bool chars_in_words = false;
   bool lower = true;
   Counts counts = Counts::count;
   bool unit = false;
-  std::uint64_t words_seed = 0;  // of hashes, and the number of the prefix of names
+  std::uint64_t words_seed = 0;  // seed of the hashes, and prefix number of the names
   std::uint64_t words_prefix = 0;
   std::uint64_t chars_seed = 0;
   std::uint64_t chars_prefix = 0;
-  const KeyIndex* stop = nullptr;  // hashes of the words that are left out
+  const KeyIndex* stop = nullptr;  // hashes of stop words
 
-  /// Throws std::invalid_argument unless the ranges are some.
+  /// Throws std::invalid_argument unless some range is not empty.
   void check() const;
 };
 
-/// Makes rows out of texts. A word is two or more characters of \w in a row, as in the pattern \b\w\w+\b; words that
-/// somebody else has found can be given instead.
+/// Makes rows from texts. A word is two or more consecutive characters of \w, as in the pattern \b\w\w+\b; the caller
+/// can pass tokenised words instead.
 ///
-/// The words of a text are written one after the other with a blank between them, in lower case. There every n-gram
-/// is one stretch, which is hashed, and its name is where it stands. Equal n-grams of a row become one.
+/// The words of a text are written in lower case, separated by blanks. Every n-gram is then one substring, which is
+/// hashed, and its name refers to it. Equal n-grams of a row are merged.
 class NgramMaker {
  public:
   NgramMaker(const NgramForm& form, const Characters& characters);
 
-  /// The features of a text at the end of `out`; false where it is not UTF-8. `words` (or nullptr) holds those of
-  /// this row in cells [begin, end). Names refer to `text`, which grows.
+  /// Append the features of a text to `out`; false if it is not UTF-8. `words` (or nullptr) holds the tokens of this
+  /// row in cells [begin, end). Names refer to `text`, which grows.
   bool row(std::string_view document, const Cells* words, std::size_t begin, std::size_t end, const KeyIndex* only,
            bool named, Parsed& out);
 
-  /// What names refer to.
+  /// The text that names refer to.
   [[nodiscard]] Buffer<char>& text() { return text_; }
 
  private:
@@ -65,7 +66,7 @@ class NgramMaker {
   void char_ngrams(Parsed& out, bool named);
   void chars_of_words(Parsed& out, bool named);
   void emit(std::uint32_t start, std::uint32_t end, std::uint64_t seed, std::uint64_t prefix, Parsed& out, bool named);
-  /// Room for so many bytes more, and the padding that hashing may read.
+  /// Reserve `bytes` more, and the padding that hashing may read.
   void make_room(std::size_t bytes) { text_.reserve(text_.size() + bytes + padding); }
 
   const NgramForm form_;
@@ -77,7 +78,7 @@ class NgramMaker {
   RepeatMerger merger_;
 };
 
-/// The rows of `n` texts, or of texts with their words.
+/// The rows of `n` texts, or of tokenised texts.
 void text_rows(const Cells& documents, const Cells* words, const RowLabels& labels, const ParseOptions& options,
                NgramMaker& maker, Parsed& out);
 

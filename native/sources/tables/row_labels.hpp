@@ -1,4 +1,4 @@
-// What a row of a table has besides its features: its target and its weight.
+// The target and the weight of a table row.
 #pragma once
 
 #include <cmath>
@@ -14,14 +14,14 @@
 
 namespace thresher::sources {
 
-/// A number written in `text` with nothing but blanks around it, or true or false; `blank` where there is none at all.
+/// A number in `text` surrounded only by blanks, or true or false; `blank` if empty.
 enum class Written { number, blank, other };
 
 inline Written written_number(std::string_view text, double& out) {
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
   if (text.empty()) return Written::blank;
-  // Cells follow one another without a byte between them, so the digits are copied to where they have an end.
+  // Cells follow one another without a separator, so the digits are copied and terminated.
   constexpr std::size_t usual = 48;
   const auto parse = [&out](const char* p, std::size_t n) {
     return parse_double(p, out) == p + n ? Written::number : Written::other;
@@ -47,7 +47,7 @@ inline Written written_number(std::string_view text, double& out) {
   return Written::other;
 }
 
-/// The number in a cell of numbers or of texts.
+/// The number in a numeric or text cell.
 inline Written number_at(const Cells& cells, std::size_t i, double& out) {
   if (!cells.has(i)) return Written::blank;
   if (cells.numbers == nullptr) return written_number(cells.text_at(i), out);
@@ -57,11 +57,11 @@ inline Written number_at(const Cells& cells, std::size_t i, double& out) {
 
 struct RowLabels {
   const Cells* target = nullptr;
-  bool target_is_text = false;  // then only its being there is checked here
+  bool target_is_text = false;  // then only its presence is checked here
   bool target_optional = false;
   const Cells* weight = nullptr;
 
-  /// Append the target of row i; what is wrong with it, or nullptr.
+  /// Append the target of row i; returns an error message, or nullptr.
   const char* append_target(std::size_t i, Buffer<double>& y) const {
     double value = std::numeric_limits<double>::quiet_NaN();
     if (target == nullptr) return nullptr;
@@ -89,7 +89,7 @@ struct RowLabels {
     return nullptr;
   }
 
-  /// The weight of row i; what is wrong with it, or nullptr.
+  /// Read the weight of row i; returns an error message, or nullptr.
   const char* read_weight(std::size_t i, float& out) const {
     out = 1.0F;
     if (weight == nullptr) return nullptr;
@@ -104,9 +104,9 @@ struct RowLabels {
   }
 };
 
-/// Rows of a table one after the other, as `parse_lines` does it for lines: bad ones undone and counted, or the end.
-/// `append(row, fault)` appends the features of a row; `fault.at` is the column where something is wrong, and
-/// `out.line` gets the number of each row that came out.
+/// The loop over the rows of a table, like `parse_lines`: malformed rows are undone and counted, or end the batch.
+/// `append(row, fault)` appends the features of a row; `fault.at` is the column of an error, and `out.line` receives
+/// the number of each row written.
 struct RowFault {
   std::size_t column = 0;
   const char* what = nullptr;

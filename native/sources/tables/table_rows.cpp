@@ -18,7 +18,7 @@ class CellFeatures {
  public:
   explicit CellFeatures(Parsed& out) : append_(out) {}
 
-  /// What is wrong with cell i of the column, or nullptr.
+  /// Returns the error in cell i of the column, or nullptr.
   const char* operator()(const TableColumn& column, std::size_t i) {
     const Cells& cells = *column.cells;
     const ColumnRule& rule = column.rule;
@@ -54,7 +54,7 @@ class CellFeatures {
     const std::int64_t at = cells.texts[i];
     const auto size = static_cast<std::size_t>(cells.texts[i + 1] - at);
     const char* const p = cells.text + at;
-    // Eight bytes past the end may be read where the buffer has them, which is almost everywhere.
+    // Eight bytes past the end may be read if the buffer has them, which is the usual case.
     const bool padded = static_cast<std::size_t>(at) + size + 16 <= cells.text_size;
     if (!(padded && size <= 8 && is_ascii(load_word(p))) && valid_utf8(p, size) != size) return "the text is not UTF-8";
     const std::uint64_t key = padded ? hash_bytes<true>(p, size, rule.seed) : hash_bytes(p, size, rule.seed);

@@ -1,4 +1,4 @@
-// Columns of a table to rows of features: a number under its column, anything else as "column=value".
+// Table columns to rows of features: a number under its column, any other value as "column=value".
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,22 @@
 
 namespace thresher::sources {
 
-/// How a column becomes features. Words are PackedName's; those of texts get their start and length from the cell.
+/// How a column becomes features. Words are those of PackedName; for texts the cell provides start and length.
 struct ColumnRule {
   bool category = false;
   std::uint64_t key = 0;     // of a number: the hash of the column's name
   std::uint64_t word = 0;
-  std::uint64_t seed = 0;    // of a text: the hash of "column=", and the number of that prefix
+  std::uint64_t seed = 0;    // of a text: the hash of "column=", and the index of that prefix
   std::uint64_t prefix = 0;
   bool missing_counts = false;  // a missing value is a feature too
   std::uint64_t missing_key = 0;
   std::uint64_t missing_word = 0;
-  // Numbers in bins: bin i holds the numbers under edges[i] that are in none before; there is one bin more than edges.
+  // Binned numbers: bin i holds the numbers below edges[i] and not below edges[i - 1]; there is one bin more than
+  // edges.
   std::vector<double> edges;
   std::vector<std::uint64_t> bin_keys;
   std::vector<std::uint64_t> bin_words;
-  // Numbers in lists: those of each place.
+  // Lists of numbers: the keys by position.
   std::vector<std::uint64_t> place_keys;
   std::vector<std::uint64_t> place_words;
 };
@@ -33,8 +34,8 @@ struct TableColumn {
   const Cells* cells = nullptr;
 };
 
-/// The rows of some columns of `n` cells each; numbers of columns in faults count from `labels_before`, where the
-/// target is column 0 and the weight column 1.
+/// The rows of some columns of `n` cells each. Column numbers in errors start at `labels_before`; the target is column
+/// 0 and the weight column 1.
 void table_rows(const std::vector<TableColumn>& columns, std::size_t n, const RowLabels& labels,
                 const ParseOptions& options, Parsed& out);
 

@@ -1,4 +1,4 @@
-// What the characters of Unicode are: parts of words, white space, and their lower case.
+// Unicode character classes: word characters, white space, and lower case.
 #pragma once
 
 #include <algorithm>
@@ -10,15 +10,15 @@
 
 namespace thresher::sources {
 
-/// Given once by Python, so that both agree to the last character whatever version of Unicode they know.
+/// Provided by Python, so that both use the same Unicode version.
 class Characters {
  public:
   static constexpr std::uint32_t count = 0x110000;
   static constexpr std::uint8_t word = 1;     // \w
   static constexpr std::uint8_t space = 2;    // \s
-  static constexpr std::uint8_t cased = 4;    // has another lower case
+  static constexpr std::uint8_t cased = 4;    // has a different lower case
 
-  /// `kinds` for each character, and the lower case of those that have another, in ascending order.
+  /// `kinds` of each character, and the lower case of those with a different one, in ascending order.
   Characters(std::vector<std::uint8_t> kinds, std::vector<std::pair<std::uint32_t, std::uint32_t>> lower)
       : kinds_(std::move(kinds)), lower_(std::move(lower)) {
     if (kinds_.size() != count) throw std::invalid_argument("a kind for each character is needed");
@@ -38,7 +38,7 @@ class Characters {
   }
   [[nodiscard]] char ascii_lower(unsigned char c) const { return ascii_lower_[c]; }
 
-  /// The one character whose lower case is two: a dot above follows the i.
+  /// The only character whose lower case is two: an i followed by a combining dot above.
   static constexpr std::uint32_t dotted_i = 0x130;
   static constexpr std::uint32_t dot_above = 0x307;
 
