@@ -1,5 +1,5 @@
-// Texts to n-grams in many ways that should agree. The first three bytes choose the form, the rest is texts with a
-// NUL between them.
+// Texts to n-grams in several ways that must agree. The first three bytes choose the form, the rest is texts separated
+// by NUL.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -20,7 +20,7 @@ using namespace thresher::sources;
 using thresher::KeyIndex;
 using thresher::PackedName;
 
-/// Texts as Arrow has them, in blocks of just their size.
+/// Texts in Arrow layout, in blocks of exactly their size.
 struct Texts {
   std::vector<std::int64_t> offsets{0};
   std::unique_ptr<char[]> text;
@@ -115,7 +115,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   REQUIRE(named.skipped == bad);
   REQUIRE(one_by_one == named.rows);
 
-  // Only some keys wanted: those, with the values they have among all.
+  // With selected keys: those, with the values they have among all.
   std::vector<std::uint64_t> wanted;
   for (std::size_t i = 0; i < named.keys.size(); i += 2) {
     bool known = false;

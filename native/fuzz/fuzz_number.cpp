@@ -1,4 +1,4 @@
-// Both number parsers against the slow and obvious way; the first byte fills the padding.
+// Both number parsers against the oracle; the first byte fills the padding.
 #include <bit>
 #include <cstddef>
 #include <cstdint>

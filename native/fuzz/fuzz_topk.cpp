@@ -1,5 +1,5 @@
-// The top-k table against a map. The first byte is k and the cap of the names, then two bytes a put:
-// a key and a weight, both from a small choice so that ties, returns and evictions are common.
+// The top-k table against a map. The first byte is k and the cap of the names, then two bytes per put: a key and a
+// weight, both from a small set so that ties, returns and evictions are common.
 #include <cstddef>
 #include <cstdint>
 #include <limits>

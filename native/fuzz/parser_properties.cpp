@@ -22,7 +22,7 @@ using thresher::sources::ParseOptions;
 
 constexpr std::size_t all_rows = 1'000'000'000;
 
-/// The arrays fit together and hold nothing they should not.
+/// The arrays are consistent and hold nothing they should not.
 void require_sound(const Parsed& parsed, const ParseOptions& options, std::size_t size) {
   const std::size_t rows = parsed.indptr.size() - 1;
   REQUIRE(parsed.indptr.size() >= 1 && parsed.indptr[0] == 0);
@@ -70,7 +70,7 @@ void require_sound(const Parsed& parsed, const ParseOptions& options, std::size_
   } else {
     REQUIRE(parsed.skipped == 0 && parsed.faults.size() <= 1);
   }
-  // Without a fault a parser ends for one of two reasons: no more text, or no more room.
+  // Without a fault a parser ends for one of two reasons: end of the text, or a full batch.
   const bool stopped = !options.skip_bad_lines && !parsed.faults.empty();
   REQUIRE(stopped || parsed.consumed == size || rows == options.most_rows ||
           parsed.keys.size() >= options.most_features);
@@ -89,7 +89,7 @@ void require_same_faults(const Parsed& a, const Parsed& b) {
   REQUIRE(a.consumed == b.consumed && a.lines == b.lines && a.skipped == b.skipped);
 }
 
-/// Some rows or features at a time, resumed where the piece before ended: the same rows, lines and faults.
+/// Some rows or features at a time, resumed where the last piece ended: the same rows, lines and faults.
 void require_pieces_make_the_whole(Parse parse, const PaddedText& text, ParseOptions options,
                                    const Parsed& whole, const std::string& rows) {
   std::string joined;
@@ -123,8 +123,8 @@ void require_pieces_make_the_whole(Parse parse, const PaddedText& text, ParseOpt
   REQUIRE(begin == whole.consumed && lines == whole.lines && skipped == whole.skipped);
 }
 
-/// Every line alone, in a block of its own that ends right after its padding: a line knows nothing
-/// of its neighbours, and a bad one leaves nothing behind.
+/// Every line alone, in a block that ends right after its padding: lines are independent, and a malformed one leaves
+/// nothing behind.
 void require_lines_make_the_whole(Parse parse, const PaddedText& text, ParseOptions options,
                                   const Parsed& whole, const std::string& rows) {
   const bool skip = options.skip_bad_lines;
@@ -146,7 +146,7 @@ void require_lines_make_the_whole(Parse parse, const PaddedText& text, ParseOpti
   REQUIRE(joined == rows && lines == whole.lines);
 }
 
-/// Only some keys: the rows of the whole, filtered.
+/// With selected keys: the rows of the whole, filtered.
 void require_only_filters(Parse parse, const PaddedText& text, ParseOptions options, const Parsed& whole) {
   std::vector<std::uint64_t> wanted;
   for (std::size_t i = 0; i < whole.keys.size() && wanted.size() < 64; i += 2) {
@@ -197,7 +197,7 @@ void require_parser_properties(Parse parse, const std::uint8_t* data, std::size_
   require_sound(whole, options, text.size());
   const std::string rows = check::describe(whole, text.data());
 
-  // What stands in the padding must not matter.
+  // The contents of the padding must not matter.
   for (const char fill : {'\n', '|', '\0'}) {
     const PaddedText other(input, fill);
     Parsed again;
@@ -205,7 +205,7 @@ void require_parser_properties(Parse parse, const std::uint8_t* data, std::size_
     require_same_faults(again, whole);
     REQUIRE(check::describe(again, other.data()) == rows);
   }
-  // Nor whether names are asked for.
+  // Nor whether names are requested.
   ParseOptions other_names = options;
   other_names.want_names = !options.want_names;
   Parsed other;

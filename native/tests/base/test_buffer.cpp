@@ -21,7 +21,7 @@ TEST(pool_rounds_up_and_keeps_warm) {
     std::size_t again = asked;
     void* const second = Pool::shared().take(again);
     CHECK_EQ(again, bytes);
-    // Beyond the largest class blocks go back to the system at once.
+    // Beyond the largest class blocks go back to the OS at once.
     if (asked <= 1 << 22) CHECK(second == block);
     Pool::shared().give(second, again);
   }
@@ -40,7 +40,7 @@ TEST(pool_never_gives_a_block_twice) {
     } else if (!blocks.empty()) {
       const auto [block, bytes] = blocks.back();
       blocks.pop_back();
-      // Nobody else wrote into it meanwhile.
+      // No other thread wrote into it.
       bool intact = true;
       for (std::size_t i = 0; i < bytes; ++i) intact &= block[i] == blocks.size();
       CHECK(intact);

@@ -66,7 +66,7 @@ TEST(long_products_lose_the_ends_of_their_longest_parts) {
   CHECK(Parents({"éééé", "b"}, {0, 1}).name(10) == "b × éé");
   CHECK(Parents({"éééé", "b"}, {0, 1}).name(9) == "b × éé");
   CHECK(Parents({"éééé", "b"}, {0, 1}).name(8) == "b × é");
-  // Where not even the signs fit, what is left of them.
+  // If not even the signs fit, a part of them.
   CHECK(Parents({"aaaa", "bbbb"}, {0, 1}).name(3) == " ×");
   CHECK(Parents({"aaaa", "bbbb"}, {0, 1}).name(2) == " ");
   CHECK(Parents({"aaaa", "bbbb"}, {0, 1}).name(0).empty());

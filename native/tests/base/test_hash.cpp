@@ -20,7 +20,7 @@ TEST(hash_padded_is_hash_unpadded) {
     std::string text(n, ' ');
     for (char& c : text) c = static_cast<char>(random());
     const std::uint64_t seed = random();
-    // The unpadded form must not read past its end: give it a block that ends right there.
+    // The unpadded form must not read past its end: use a block that ends there.
     const std::vector<char> exact(text.begin(), text.end());
     const std::uint64_t plain = hash_bytes(n == 0 ? text.data() : exact.data(), n, seed);
     for (const char fill : {'\0', '7', '\xff'})
@@ -64,7 +64,7 @@ TEST(hash_key_moves_half_the_bits) {
       const std::uint64_t key = random();
       moved += std::popcount(hash_key(key, 7) ^ hash_key(key ^ (std::uint64_t{1} << bit), 7));
     }
-    // 64000 fair bits: a standard deviation is 126.
+    // 64000 fair bits: the standard deviation is 126.
     CHECK(std::abs(moved - 32000) < 1000);
   }
 }
@@ -72,7 +72,7 @@ TEST(hash_key_moves_half_the_bits) {
 TEST(buckets_are_even_and_signs_independent) {
   constexpr std::uint32_t width = 97;
   constexpr int keys = 97 * 2000;
-  // Keys that count up are what a LIBSVM file holds, and the hardest to spread.
+  // Consecutive keys are what a LIBSVM file holds, and the hardest to spread.
   for (const std::uint64_t seed : {0ULL, 1ULL, 12345ULL}) {
     std::vector<int> count(width);
     std::vector<int> balance(width);
@@ -83,7 +83,7 @@ TEST(buckets_are_even_and_signs_independent) {
       balance[bucket] += turn == 0 ? 1 : -1;
     }
     for (std::uint32_t b = 0; b < width; ++b) {
-      // 2000 a bucket: a standard deviation is 45, for the count and for the balance.
+      // 2000 per bucket: the standard deviation is 45, for the count and for the balance.
       CHECK(std::abs(count[b] - 2000) < 5 * 45);
       CHECK(std::abs(balance[b]) < 5 * 45);
     }

@@ -15,7 +15,7 @@ using thresher::parse_u64;
 
 namespace {
 
-/// Same end, same bits as the oracle, whatever stands in the padding.
+/// Same end and same bits as the oracle, for any padding.
 bool double_as_expected(const std::string& text) {
   for (const char fill : {'7', '.', 'e', '\0'}) {
     const PaddedText padded(text, fill);
@@ -63,7 +63,7 @@ TEST(double_nasty) {
        {"0", "-0", "+0", "0.0", "-0.0", "5.", ".5", "-.5", "+.5", ".", "-", "+", "", "-.", "+-5", "-+5", "--5", "1e5",
         "1E5", "1e+5", "1e-5", "1e", "1e+", "1e-", "1.e5", ".e5", "1.5e", "1e5.5", "1.2.3", "nan", "inf", "-inf",
         "infinity", "NaN", "0x10", "0x1p3", "-0x1", "1_000", "1,5", "1:2", "1 2", " 1", "\t1", "1\r",
-        // Where the fast way of seven and seven digits ends.
+        // The limits of the fast path of seven and seven digits.
         "1234567", "12345678", "123456789", "1234567.1234567", "1234567.12345678", "12345678.1", "0.1234567",
         "0.12345678", "9999999.9999999", "00000000", "0000000", "00000001", "000000000000000000001",
         "0000000.0000000", "0000001.0000001",
@@ -118,7 +118,7 @@ TEST(double_random_bit_patterns) {
 }
 
 TEST(double_goes_through_any_neighbour) {
-  // A number is read the same with whatever the formats put behind it.
+  // The bytes that formats put behind a number must not matter.
   for (const char* after : {" ", "\t", ":", "|", "#", ",", "\r", "\n", "x", "\x80", "/"})
     for (const char* number : {"1", "1234567", "12345678", "1.5", "1.1234567", "1.12345678", "1e5", "0"})
       check_double(std::string(number) + after + "99999999");
@@ -156,7 +156,7 @@ TEST(u64_random) {
 }
 
 TEST(u64_every_length) {
-  // One to 20 digits, with and without leading zeros: the words of eight digits meet at 8 and 16.
+  // One to 20 digits, with and without leading zeros: words of eight digits meet at 8 and 16.
   for (std::size_t zeros = 0; zeros <= 17; ++zeros)
     for (std::size_t n = 1; n <= 20; ++n)
       for (const char digit : {'1', '9'}) check_u64(std::string(zeros, '0') + std::string(n, digit) + ":5");

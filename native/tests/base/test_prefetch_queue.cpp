@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// The next result, however long it takes.
+/// Wait for the next result.
 template <class Item>
 typename Ahead<Item>::State next(Ahead<Item>& ahead, Item& out) {
   for (;;) {
@@ -24,7 +24,7 @@ typename Ahead<Item>::State next(Ahead<Item>& ahead, Item& out) {
   }
 }
 
-/// Wait until `condition` holds; a test that is wrong must end too.
+/// Wait until `condition` holds, with a limit.
 template <class Condition>
 bool soon(Condition condition) {
   for (int i = 0; i < 5000; ++i) {
@@ -62,7 +62,7 @@ TEST(ahead_of_nothing) {
 TEST(ahead_goes_no_further_than_its_depth) {
   std::atomic<int> made = 0;
   Ahead<int> ahead([&made]() -> std::optional<int> { return made++; }, 3);
-  // Three in the queue and one in the thread's hand.
+  // Three in the queue and one in progress.
   CHECK(soon([&] { return made == 4; }));
   std::this_thread::sleep_for(20ms);
   CHECK_EQ(made.load(), 4);
@@ -93,7 +93,7 @@ TEST(ahead_exception_after_results) {
     message = error.what();
   }
   CHECK_EQ(message, "no more");
-  CHECK(next(ahead, item) == Ahead<std::string>::State::end);  // it comes out once
+  CHECK(next(ahead, item) == Ahead<std::string>::State::end);  // it is thrown once
 }
 
 TEST(ahead_waits_no_longer_than_told) {
@@ -118,7 +118,7 @@ TEST(ahead_stops_a_blocked_producer) {
   ahead.stop();
   ahead.stop();
   const int at_stop = made;
-  // What was in the queue is still there, and then it ends.
+  // Queued results remain, then it ends.
   int item = -1;
   CHECK(next(ahead, item) == State::item);
   CHECK_EQ(item, 0);
@@ -128,7 +128,7 @@ TEST(ahead_stops_a_blocked_producer) {
 }
 
 TEST(ahead_stops_while_producing) {
-  // The call in hand is finished and dropped; there is no other one.
+  // The call in progress is finished and dropped; there is no other one.
   std::atomic<int> started = 0;
   std::atomic<bool> go = false;
   Ahead<int> ahead(

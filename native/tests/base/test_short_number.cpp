@@ -1,4 +1,4 @@
-// The fast paths of text: where tokens end, short numbers, and short pairs of index and value.
+// The fast paths of text: ends of tokens, short numbers, and short pairs of index and value.
 #include <bit>
 #include <cmath>
 #include <string>
@@ -30,7 +30,7 @@ std::string drawn(Random& random, const std::string& letters, std::size_t length
   return out;
 }
 
-/// The delimiters of a text, asked for one by one, against a look at every byte.
+/// The delimiters of a text, one by one, against a test of every byte.
 template <class Ends>
 void check_one_by_one(const PaddedText& text, const std::string& more) {
   Ends ends(text.data());
@@ -50,7 +50,7 @@ void check_word(const std::string& bytes, const std::string& more) {
   CHECK_EQ(Ends::marks_of_word(thresher::load_word(bytes.data())), wanted);
 }
 
-/// A value read alone is the double of the oracle, to the bit, and under what is promised.
+/// A value parsed alone equals the oracle's double, to the bit, and is below the documented limit.
 bool value_as_expected(bool (*parse)(const char*, const char*, double&), double under, const std::string& value,
                        bool must_accept) {
   const PaddedText text(value + " ");
@@ -65,7 +65,7 @@ bool longer_as_expected(const std::string& value, bool must_accept) {
   return value_as_expected(parse_longer_double, 1e15, value, must_accept);
 }
 
-/// Whatever the fast path accepts must be what the oracles read, to the bit and to the end of the token.
+/// Anything the fast path accepts must be what the oracles parse, to the bit and to the end of the token.
 bool as_expected(const std::string& key, const std::string& value, bool must_accept) {
   if (!value_as_expected(parse_short_double, 1e8, value, must_accept)) return false;
   const PaddedText text(key + ":" + value + " ");

@@ -44,14 +44,14 @@ class Both {
   std::map<std::uint64_t, std::uint32_t> map_;
 };
 
-/// Slots are filled and emptied at random; `hash` draws the hashes.
+/// Fill and empty slots at random; `hash` generates the hashes.
 template <class Hash>
 void against_a_map(std::uint64_t seed, std::size_t slots, int steps, Hash hash) {
   Random random(seed);
   Both both(slots);
   for (int i = 0; i < steps; ++i) {
     const auto slot = static_cast<std::uint32_t>(random.below(slots));
-    // Fuller and emptier by turns.
+    // Fuller and emptier in alternation.
     if (both.used(slot) && random.chance(i / 500 % 2 == 0 ? 4 : 1)) both.remove(slot);
     const std::uint64_t drawn = hash(random);
     if (!both.used(slot) && !both.has(drawn)) both.add(drawn, slot);
@@ -70,7 +70,7 @@ TEST(slot_index_with_spread_hashes) {
 }
 
 TEST(slot_index_with_few_tags_and_homes) {
-  // Same home, same tag, or both: long runs, many false alarms.
+  // Same home, same tag, or both: long runs, many false matches.
   for (const std::size_t slots : {3, 20, 64}) {
     against_a_map(slots, slots, 4000, [](Random& random) { return random.below(400) << 8; });        // one home and tag
     against_a_map(slots, slots, 4000, [](Random& random) { return random.below(300); });             // one home
@@ -79,7 +79,8 @@ TEST(slot_index_with_few_tags_and_homes) {
 }
 
 TEST(slot_index_round_the_end) {
-  // All homes are the last place: runs go on at the first ones, which a group near the end sees through their copies.
+  // All homes are the last bucket: runs continue at the first ones, which a group near the end sees through their
+  // copies.
   for (const std::size_t slots : {5, 17, 40}) {
     against_a_map(slots, slots, 4000, [](Random& random) { return ~random.below(1000); });
     against_a_map(slots, slots, 4000,

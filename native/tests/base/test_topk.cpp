@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t last_key = ~std::uint64_t{0};
 
-/// A random run of puts; `weight` draws the weights.
+/// A random run of puts; `weight` generates the weights.
 template <class Weight>
 void against_oracle(std::uint64_t seed, std::size_t k, std::size_t keys, int puts, Weight weight) {
   Random random(seed);
@@ -29,7 +29,7 @@ void against_oracle(std::uint64_t seed, std::size_t k, std::size_t keys, int put
   for (int i = 0; i < puts; ++i) {
     const std::uint64_t key = pool[random.below(pool.size())];
     const double w = weight(random);
-    // Names of one, two and three bytes a character, longer and shorter than the cap.
+    // Names of one, two and three bytes per character, longer and shorter than the cap.
     std::string name = std::to_string(key % 1000);
     for (std::uint64_t n = key % 5; n != 0; --n) name += n % 2 == 0 ? "\xc3\xa9" : "\xe2\x82\xac";
     Evicted out;
@@ -96,7 +96,7 @@ TEST(topk_names) {
   TopK table(2, 4);
   table.offer(1, 5.0, {"ab", "cdef"});
   CHECK_EQ(table.name(table.find(1)), "abcd");
-  table.offer(2, 4.0, {"abc", "\xc3\xa9"});  // half a character fits: it goes whole
+  table.offer(2, 4.0, {"abc", "\xc3\xa9"});  // half a character fits: it is dropped whole
   CHECK_EQ(table.name(table.find(2)), "abc");
   table.offer(3, 6.0);  // takes the slot of 2, not its name
   CHECK_EQ(table.find(2), TopK::none);
@@ -140,7 +140,7 @@ TEST(topk_tells_the_exact_threshold) {
   CHECK_EQ(table.exact_threshold(), -1.0);
   table.offer(1, 4.0);
   table.offer(2, -9.0);
-  table.set(table.find(1), 7.0);  // the heap still thinks it is 4
+  table.set(table.find(1), 7.0);  // the heap's bound is still 4
   CHECK(table.threshold() <= 7.0);
   CHECK_EQ(table.exact_threshold(), 7.0);
 }

@@ -79,7 +79,7 @@ TEST(functions_are_the_same_alone_and_among_others) {
     }
     CHECK(looked_at == 2);
   }
-  // Some rows, one of them empty: values by function, then by row.
+  // Some rows, one of them empty: values by feature, then by row.
   const std::vector<std::int64_t> indptr{0, 2, 2, 3};
   const std::vector<std::uint64_t> keys{1, 4, 5};
   const std::vector<float> values{0.5F, 2.0F, -1.0F};

@@ -1,4 +1,4 @@
-// Families whose columns are never stored, against their columns stored.
+// Implicit columns against explicit ones.
 #include <cmath>
 #include <vector>
 
@@ -24,7 +24,7 @@ std::vector<double> some_residual(Random& random, std::size_t rows) {
   return residual;
 }
 
-/// Columns that every factor may have.
+/// Columns that may belong to every factor.
 std::vector<ProductSearch::Sided> for_all(const std::vector<ColumnView>& views, ProductTerms::Sides sides = 1) {
   std::vector<ProductSearch::Sided> columns;
   for (const ColumnView& view : views) columns.push_back({view, sides});

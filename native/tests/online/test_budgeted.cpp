@@ -1,4 +1,4 @@
-// The budgeted stores without Python: budgets, growth, keys that stand twice; their answers are checked in tests/native.
+// The budgeted stores: budgets, growth, repeated keys; tests/native checks their results.
 #include <cmath>
 #include <memory>
 #include <set>
@@ -29,7 +29,7 @@ Loop loop_over(std::unique_ptr<Store> store, std::size_t lanes) {
   return {std::move(store), {kind, {thresher::LossKind::squared_hinge, 1.0}, lanes, 2.0}, step, {}};
 }
 
-/// Of every four keys the first three are in a group, and keys above 300 in none.
+/// The first three of every four keys are in a group, and keys above 300 in none.
 GroupRule some_groups() {
   std::vector<std::uint64_t> keys;
   std::vector<std::uint32_t> groups;
@@ -110,7 +110,7 @@ TEST(seen_index_keeps_apart_what_shares_a_mark) {
   SeenIndex index(0);
   const auto never = [](std::uint32_t) { return false; };
   for (std::uint32_t number = 1; number <= 60; ++number) {
-    // All in one group and the next ones, with the same mark: only the numbers tell them apart.
+    // All in one group and the next ones, with the same mark: only the numbers differ.
     CHECK_EQ(index.find_or_add(~std::uint64_t{0}, number, never), SeenIndex::none);
   }
   CHECK_EQ(index.find(~std::uint64_t{0}, [](std::uint32_t at) { return at == 60; }), 60U);

@@ -20,7 +20,7 @@ using namespace thresher::online;
 
 namespace {
 
-/// H_k(w - eta g) on a map: every weight of the step taken, sorted, cut after k.
+/// H_k(w - eta g) on a map: take the full step, sort the weights, keep k.
 struct Oracle {
   std::size_t k;
   Loss loss;
@@ -87,7 +87,7 @@ LoopSettings with(bool intercept, std::size_t minibatch = 1, std::size_t gather 
   return {intercept, minibatch, gather, l2, fade};
 }
 
-/// Iterative hard thresholding; a rate of 0 is the stable rule.
+/// Iterative hard thresholding; a rate of 0 selects the stable rule.
 Loop thresholding(std::size_t k, Loss loss, double rate, bool intercept) {
   return Loop(std::make_unique<ActiveTable<Nothing<false>, true>>(k, 16, 0.0, 1, false, Nothing<false>()),
               {OutputKind::one, loss, 1}, steps(rate > 0.0 ? StepRule::constant : StepRule::stable, rate > 0.0 ? rate : 1.0),
@@ -180,7 +180,7 @@ TEST(loop_batches_do_not_matter) {
     for (std::size_t begin = 0; begin < 300;) {
       const std::size_t end = std::min<std::size_t>(300, begin + 1 + random.below(40));
       begin = second.learn(data.rows(), y.data(), data.weight.data(), begin, end, parts.data());
-      // What is asked in between changes nothing.
+      // Predictions in between change nothing.
       std::vector<double> asked(first.outputs.lanes);
       second.predict(data.rows()[random.below(300)], asked.data());
     }
@@ -237,7 +237,7 @@ TEST(loop_minibatch_is_one_step_along_the_mean) {
 }
 
 TEST(loop_common_factor_is_folded_in_unseen) {
-  // Rows of no gradient in the weights (another feature's) while l2 halves them again and again.
+  // Rows without a gradient in these weights (those of another feature) while l2 halves them repeatedly.
   Loop loop = thresholding(4, {LossKind::squared, 1.0}, 0.25, false);
   Data data;
   data.add(4.0, {{1, 1.0F}});
@@ -253,7 +253,7 @@ TEST(loop_common_factor_is_folded_in_unseen) {
 }
 
 TEST(loop_stops_where_it_diverges) {
-  // A step that overflows is not taken: the loop stops at its row and leaves everything as it was.
+  // A step that overflows is not taken: the loop stops at its row and changes nothing.
   Data data;
   data.add(1e300, {{1, 0.0F}, {2, 1e-20F}, {3, 2.0F}});
   data.add(1.0, {{1, 1.0F}, {2, 1.0F}, {3, 1.0F}, {4, 1.0F}});

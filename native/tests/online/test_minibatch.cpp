@@ -15,7 +15,7 @@ TEST(minibatch_sums_like_a_map_in_the_order_of_arrival) {
   Random random(1);
   for (const std::size_t lanes : {1, 3}) {
     Minibatch batch(lanes);
-    for (int round = 0; round < 20; ++round) {  // the same one again and again: forgetting leaves nothing behind
+    for (int round = 0; round < 20; ++round) {  // repeated: `clear` must leave nothing behind
       const Data data = check::some_rows(random, 1 + random.below(60), 5000, true);
       const thresher::Rows rows = data.rows();
       std::map<std::uint64_t, std::vector<double>> sums;
@@ -62,7 +62,7 @@ TEST(minibatch_names_outlive_their_text) {
     batch.add({keys, nullptr, 2, &names, 0}, &slope);
   }
   const std::uint64_t more[] = {9, 11};
-  batch.add({more, nullptr, 2, nullptr, 0}, &slope);  // who has no name now keeps the one it came with
+  batch.add({more, nullptr, 2, nullptr, 0}, &slope);  // a feature without a name keeps its earlier one
   CHECK_EQ(batch.name(0), "one");
   CHECK_EQ(batch.name(1), "ns^xy");
   CHECK_EQ(batch.name(2), "");

@@ -1,4 +1,4 @@
-// Names of features seen: what goes in comes out, whatever its length, in as many bytes as are allowed.
+// Names of features: stored and read back, for any length, within the allowed bytes.
 #include <string>
 #include <vector>
 
@@ -13,7 +13,7 @@ using thresher::online::SeenNames;
 TEST(names_come_out_as_they_went_in) {
   Random random(1);
   SeenNames names({true, 300});
-  std::vector<std::string> all{""};  // number 0 is nobody's
+  std::vector<std::string> all{""};  // number 0 is unused
   for (int i = 0; i < 20000; ++i) {
     const std::string prefix(random.below(4), 'p');
     const std::string text(random.below(10) == 0 ? random.below(600) : random.below(12), static_cast<char>('a' + i % 26));

@@ -11,7 +11,7 @@ using thresher::online::RowSplit;
 
 namespace {
 
-/// What is kept and what is not, found one by one.
+/// Kept and unkept features against lookups one by one.
 void check_split(const RowSplit& split, const TopK& table, const Row& row) {
   std::size_t m = 0;
   std::size_t o = 0;

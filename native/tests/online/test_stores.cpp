@@ -1,4 +1,4 @@
-// The stores: what is kept is exact, what leaves is written back, and nothing is forgotten that need not be.
+// The stores: kept features are exact, evicted ones are written back, and nothing is lost needlessly.
 #include <cmath>
 #include <map>
 #include <memory>
@@ -20,7 +20,7 @@ namespace {
 using Cells = std::map<std::uint64_t, std::vector<double>>;
 constexpr Move plain{1.0, 0.0};
 
-/// What a store says of a feature in a lane, kept or not.
+/// The weight of a feature in a lane, kept or not.
 double weight_of(Store& store, std::uint64_t key, std::size_t lane) {
   const std::size_t tables = store.tables().size();
   if (tables > 0) {
@@ -38,7 +38,7 @@ double weight_of(Store& store, std::uint64_t key, std::size_t lane) {
   return all[lane];
 }
 
-/// Random gradients of whole numbers; returns their sums with the sign that weights have.
+/// Random integer gradients; returns their sums with the sign of weights.
 Cells feed(Store& store, std::uint64_t seed, int rows, std::uint64_t universe, std::size_t k, double prior) {
   Cells sums;
   Random random(seed);
@@ -54,7 +54,7 @@ Cells feed(Store& store, std::uint64_t seed, int rows, std::uint64_t universe, s
     for (std::size_t c = 0; c < store.lanes(); ++c) slopes.push_back(static_cast<double>(random.below(5)) - 2.0);
     const Row row{keys.data(), values.data(), keys.size(), nullptr, 0};
     store.predict(row, margins.data(), prior);
-    // By turns the row just predicted, and one that is new to the store with every gradient its own.
+    // Alternately the row just predicted, and one that is new to the store with a full gradient matrix.
     if (random.chance(2)) {
       store.update(row, {slopes.data(), nullptr, store.lanes()}, {1.0, prior}, false);
     } else {
@@ -80,7 +80,7 @@ Places wide() { return Places(5, 1U << 14, 3); }
 }  // namespace
 
 TEST(stores_without_collisions_keep_every_sum) {
-  // So wide a sketch that forty keys do not meet: features come and go, their sums stay.
+  // A sketch so wide that forty keys do not collide: features enter and leave, their sums stay.
   for (const std::size_t lanes : {1, 3})
     for (const bool split : {false, true}) {
       std::vector<std::unique_ptr<Store>> stores;
@@ -98,8 +98,8 @@ TEST(stores_without_collisions_keep_every_sum) {
 }
 
 TEST(evidence_stores_know_sums_to_the_precision_of_their_cells) {
-  // Up to 256 a whole number has eight bits; sums of some hundreds are off by a few after many roundings.
-  // (One row: of several the weakest is read, which roundings make weaker.)
+  // Integers up to 256 have eight bits; sums of some hundreds are off by a few after many roundings. (One row: of
+  // several the weakest is read, which rounding makes weaker.)
   const Places row(1, 1U << 14, 3);
   for (const std::size_t lanes : {1, 3}) {
     std::vector<std::unique_ptr<Store>> stores;
@@ -117,7 +117,7 @@ TEST(evidence_stores_know_sums_to_the_precision_of_their_cells) {
 }
 
 TEST(stores_of_single_words_and_of_lanes_are_the_same) {
-  // The way for cells of one word, unrolled for one and three rows, against the general one.
+  // The fast path for cells of one word, unrolled for one and three rows, against the general one.
   for (const std::uint32_t rows : {1U, 2U, 3U, 4U}) {
     ActiveTable<EvidenceSketch, true> fast(4, 0, 0.0, 1, false, EvidenceSketch(Places(rows, 7, 5), 1));
     ActiveTable<EvidenceSketch, false> slow(4, 0, 0.0, 1, false, EvidenceSketch(Places(rows, 7, 5), 1));

@@ -16,7 +16,7 @@ bool same_cells(const EvidenceSketch& a, const EvidenceSketch& b) {
   return a.random() == b.random();
 }
 
-/// Rows of features, many of which meet in cells where there are few, taken at once and one by one.
+/// Rows of features with many collisions, updated in a batch and one by one.
 template <std::uint32_t rows>
 void test_same_as_one_by_one(std::uint32_t width, double enough) {
   Random random(rows * 1000 + width);

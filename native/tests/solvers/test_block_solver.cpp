@@ -10,7 +10,7 @@ using check::Random;
 using namespace thresher::working_set;
 
 TEST(shrunk_norms_meet_their_condition) {
-  // tau (norm - o) = Σ o where o is above zero, and tau · norm ≤ Σ o where it is not.
+  // tau (norm - o) = Σ o where o is above zero, and tau · norm ≤ Σ o elsewhere.
   Random random(1);
   for (int round = 0; round < 200; ++round) {
     std::vector<double> norms;
@@ -37,7 +37,7 @@ TEST(block_solver_closes_its_gap_with_and_without_blocks) {
                      Design(n));
   double last = solver.solve(1e-10, 1000, team).objective;
   for (int block = 0; block < 3; ++block) {
-    // One column that is whole, and one that is sparse.
+    // A dense column and a sparse one.
     std::vector<std::int64_t> indptr{0};
     std::vector<std::uint32_t> rows;
     std::vector<float> values;

@@ -94,7 +94,8 @@ TEST(curvature_is_the_weighted_product_of_its_members) {
   const ColumnParts parts(n);
   std::vector<double> h(n);
   double near = 1e-3;
-  double digits = 0x1.0p-12;  // of a packed number, twice for a product, and shares are added up in up to two parts
+  // relative error of a packed number, twice for a product; weights are added in up to two parts
+  double digits = 0x1.0p-12;
   const auto check = [&](const std::vector<std::size_t>& members) {
     for (std::size_t a = 0; a < members.size(); ++a)
       for (std::size_t b = 0; b <= a; ++b) {
@@ -117,14 +118,14 @@ TEST(curvature_is_the_weighted_product_of_its_members) {
   curvature.update(h, 0.05, parts, team);
   curvature.add(columns(0, 3), parts, team);
   check({p, 0, 1, 2});
-  double packed = 0.0;  // of columns as they are packed it is the very product
+  double packed = 0.0;  // the exact product for packed columns
   for (std::size_t i = 0; i < n; ++i) {
     const auto root = static_cast<float>(std::sqrt(h[i]));
     packed += static_cast<double>(twelve_digits<AnyProcessor>(root * values[i])) *
               static_cast<double>(twelve_digits<AnyProcessor>(root * values[n + i]));
   }
   CHECK(std::fabs(curvature.at(1, 2) - packed) < near);
-  for (std::size_t i = 0; i < n; i += 3) h[i] = 1.5 - h[i];  // some rows change sides
+  for (std::size_t i = 0; i < n; i += 3) h[i] = 1.5 - h[i];  // the weights of some rows are mirrored
   curvature.update(h, 0.05, parts, team);
   check({p, 0, 1, 2});
   curvature.add(columns(3, p), parts, team);

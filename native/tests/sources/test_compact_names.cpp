@@ -29,7 +29,7 @@ TEST(names_are_copied_once) {
   CHECK_EQ(name(out, 0), "1apple");
   CHECK_EQ(name(out, 1), "0pear");
   CHECK_EQ(out.words[2], out.words[0]);
-  // One key, another spelling; and one spelling behind another prefix.
+  // One key with two spellings; and one spelling with two prefixes.
   CHECK_EQ(name(out, 3), "0pea");
   CHECK_EQ(name(out, 4), "2apple");
   CHECK_EQ(out.text.size(), 5U + 4U + 3U + 5U);

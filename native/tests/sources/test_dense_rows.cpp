@@ -17,7 +17,7 @@ template <class T>
 void wide_as_plain(std::uint64_t seed, std::uint64_t zeros_among, std::uint64_t odd_one_in) {
   Random random(seed);
   for (std::size_t n = 0; n < 70; ++n) {
-    // A block of its own, so that a load past the end is seen.
+    // A separate block, so that a load past the end is detected.
     std::vector<T> x(n);
     for (T& entry : x) {
       if (random.below(zeros_among) != 0) continue;
@@ -37,7 +37,7 @@ void wide_as_plain(std::uint64_t seed, std::uint64_t zeros_among, std::uint64_t 
       CHECK(std::memcmp(keys[0].data(), keys[1].data(), keys[0].size() * sizeof(std::uint64_t)) == 0);
       CHECK(std::memcmp(values[0].data(), values[1].data(), values[0].size() * sizeof(float)) == 0);
     }
-    // And both are what the row says.
+    // And both match the row.
     std::size_t at = 0;
     std::size_t i = 0;
     for (; i < n && std::isfinite(static_cast<float>(x[i])); ++i) {

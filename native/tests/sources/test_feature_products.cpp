@@ -45,7 +45,7 @@ TEST(products_of_two) {
   CHECK_EQ(ProductFormer(rule(2), nullptr, true).form(rows, nullptr, out), ProductFormer::all_well);
   CHECK(out.indptr.size() == 4 && out.indptr[1] == 4 && out.indptr[2] == 4 && out.indptr[3] == 8);
   CHECK(out.keys[0] == 7 && out.keys[1] == 1 && out.keys[2] == 9);
-  // What is zero has no products; a key that stands twice counts once, with the sum of its values.
+  // Zeros have no products; a repeated key counts once, with the sum of its values.
   CHECK_EQ(out.keys[3], key_of({1, 7}));
   CHECK(out.values[3] == 6);
   CHECK_EQ(out.names[3], ProductName::part(0, 0) | ProductName::part(1, 1));

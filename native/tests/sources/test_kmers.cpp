@@ -33,13 +33,13 @@ KmerForm form_of(std::vector<unsigned> lengths, bool canonical = false, bool wit
   return form;
 }
 
-/// "line: key key" for each row, given piece by piece.
+/// "line: key key" for each row, scanned piece by piece.
 std::string rows(std::string_view text, const KmerForm& form, std::size_t piece = 1'000'000) {
   KmerRecords records(form, {.most_rows = 1'000'000});
   RecordScanner scanner(records, form.wildcards, std::nullopt, true, {});
   for (std::size_t at = 0; at < text.size();) {
     std::size_t used = 0;
-    const std::string copy(text.substr(at, piece));  // so that reading past its end is seen
+    const std::string copy(text.substr(at, piece));  // so that reading past its end is detected
     CHECK(scanner.feed(copy.data(), copy.size(), used) == RecordScanner::Stop::more);
     CHECK_EQ(used, copy.size());
     at += used;

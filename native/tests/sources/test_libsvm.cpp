@@ -49,7 +49,7 @@ TEST(libsvm_comments_and_line_ends) {
   CHECK_EQ(rows("1 1:2\r\n\r\n2 1:3\r\n"), "1 1:2\n2 1:3\n");
   CHECK_EQ(rows("# head\n1 1:2 # tail 9:9\n \t# more\n2#x\n3 1:4#\r\n"), "1 1:2\n2\n3 1:4\n");
   CHECK_EQ(rows("1 qid:5#c\n"), "1 qid=5\n");
-  // A carriage return counts for a line end only where a newline follows.
+  // A carriage return counts as a line end only before a newline.
   CHECK_EQ(fault("1 1:2\r 2:3\n"), "0:5 unexpected text after a value");
   CHECK_EQ(fault("1\r\r\n"), "0:1 the label is not a number");
 }
@@ -60,7 +60,7 @@ TEST(libsvm_qid) {
   const PaddedText text("1 1:1\n2 1:1\n");
   Parsed parsed;
   parse_libsvm(text.data(), text.size(), check::options(), parsed);
-  CHECK_EQ(parsed.qid.size(), 0U);  // no column where nobody has one
+  CHECK_EQ(parsed.qid.size(), 0U);  // no column if no row has one
   CHECK_EQ(parsed.weight.size(), 0U);
   const char* const message = "0:2 qid: needs a whole number of up to 63 bits";
   CHECK_EQ(fault("1 qid:9223372036854775808 1:1\n"), message);
@@ -102,7 +102,7 @@ TEST(libsvm_multilabel) {
   CHECK_EQ(fault("1, 1:2\n", multilabel()), "0:2 the label is not a number");
   CHECK_EQ(fault("1,\n", multilabel()), "0:2 the label is not a number");
   CHECK_EQ(fault("1,,2 1:2\n", multilabel()), "0:2 the label is not a number");
-  // After a comma a label must stand: a feature there is a row that was cut.
+  // A label must follow a comma: a feature there means a truncated row.
   CHECK_EQ(fault("1,2:3\n", multilabel()), "0:2 the label is missing");
   CHECK_EQ(fault("1,qid:3 1:1\n", multilabel()), "0:2 the label is missing");
 }
@@ -124,7 +124,7 @@ TEST(libsvm_skip_undoes_the_bad_row) {
   CHECK_EQ(check::describe(parsed, text.data()), "1,2 1:1\n5 2:1\n7 4:1\n");
   CHECK_EQ(parsed.y.size(), 4U);
   CHECK_EQ(parsed.qid.size(), 0U);
-  CHECK(parsed.all_ones());  // only the undone row held anything else
+  CHECK(parsed.all_ones());  // only the undone row held another value
   CHECK_EQ(parsed.skipped, 3U);
   CHECK_EQ(parsed.lines, 6U);
   CHECK(parsed.line.size() == 3 && parsed.line[0] == 0 && parsed.line[1] == 2 && parsed.line[2] == 5);

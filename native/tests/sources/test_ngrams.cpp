@@ -24,7 +24,7 @@ NgramForm form_of(unsigned words_from, unsigned words_to, unsigned chars_from = 
   return form;
 }
 
-/// "name*count name*count" of one text, which stands in a block of just its size.
+/// "name*count name*count" of one text, in a block of exactly its size.
 std::string row(std::string_view text, const NgramForm& form) {
   NgramMaker maker(form, check::some_characters());
   const std::unique_ptr<char[]> block(new char[text.size()]);

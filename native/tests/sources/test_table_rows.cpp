@@ -12,7 +12,7 @@ using namespace thresher::sources;
 
 namespace {
 
-/// Texts one after the other, as Arrow has them, and a bit for each.
+/// Texts in Arrow layout, with validity bits.
 struct Texts {
   std::vector<std::int32_t> offsets{0};
   std::string text;
@@ -35,7 +35,7 @@ struct Texts {
   }
 };
 
-/// "value value|value" of a table of one column, rows that are bad as "!".
+/// "value value|value" of a table of one column, malformed rows as "!".
 std::string numbers(const std::vector<const char*>& values) {
   const Texts texts(values);
   TableColumn column;

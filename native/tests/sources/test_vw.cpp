@@ -25,7 +25,7 @@ ParseOptions unlabelled() {
 std::string rows(std::string_view text, const ParseOptions& options = named()) {
   return check::rows(parse_vw, text, options);
 }
-/// The same with names and without: what is asked for must not change what is wrong.
+/// The same with names and without: requesting names must not change the errors.
 std::string fault(std::string_view text) {
   const std::string with_names = check::fault(parse_vw, text, named());
   CHECK_EQ(check::fault(parse_vw, text, check::options()), with_names);
@@ -113,7 +113,7 @@ TEST(vw_keys_and_names) {
   CHECK_EQ(parsed.keys[0], key_of("user", "age"));
   CHECK_EQ(parsed.keys[1], key_of("user", "a_name_of_more_than_eight_bytes"));
   CHECK_EQ(parsed.keys[2], key_of("", "age"));
-  CHECK_EQ(parsed.keys[3], key_of("", long_name));  // the key sees all of a name whose copy is cut
+  CHECK_EQ(parsed.keys[3], key_of("", long_name));  // the key covers all of a name whose copy is cut
   CHECK_EQ(PackedName::length(parsed.names[3]), PackedName::longest);
   CHECK_EQ(PackedName::start(parsed.names[0]), 8U);
   Parsed nameless;
@@ -123,14 +123,14 @@ TEST(vw_keys_and_names) {
 }
 
 TEST(vw_names_of_every_length) {
-  // The end of a name is looked for eight bytes at a time.
+  // The end of a name is searched eight bytes at a time.
   for (std::size_t n = 1; n < 40; ++n)
     for (const char* after : {"", ":2", " ", "|", "\r"}) {
       const std::string name(n, '\xff');
       const bool valued = *after == ':';
       CHECK_EQ(rows("1 |s " + name + after + "\n"), "1 s^" + name + (valued ? ":2\n" : ":1\n"));
     }
-  // Delimiters are looked for 64 bytes at a time.
+  // Delimiters are searched 64 bytes at a time.
   for (std::size_t n = 1; n < 140; ++n) {
     const std::string name(n, 'n');
     const std::string text = "1 |s " + name + ":0.25 a " + name + "|" + name + ":2 b:3\n";
@@ -139,7 +139,7 @@ TEST(vw_names_of_every_length) {
 }
 
 TEST(vw_ordinary_features_among_others) {
-  // Short numbers are read one way, other numbers another, and what may be wrong a third.
+  // Short numbers, other numbers and suspicious ones take three different paths.
   CHECK_EQ(rows("1 | a:0.5 b:-.25 c:12345678 d e:-3. f:0\n"), "1 a:0.5 b:-0.25 c:12345678 d:1 e:-3 f:0\n");
   CHECK_EQ(rows("1 | a:0.5 b:1e2 c:0.5 d |x e:0.125\n"), "1 a:0.5 b:100 c:0.5 d:1 x^e:0.125\n");
   CHECK_EQ(rows("1 | a:123456789 b:+1 c:0.0000000001 d\n"), "1 a:123456792 b:1 c:1.00000001e-10 d:1\n");
@@ -152,7 +152,7 @@ TEST(vw_ordinary_features_among_others) {
 }
 
 TEST(vw_scales_near_the_largest_float) {
-  // Under 3.4e23 no plain number needs to be looked at; from there on each does.
+  // Below 3.4e23 no plain number needs a check; from there on each does.
   CHECK_EQ(rows("1 |n:3.4e23 a b:999999999999999\n"), "1 n^a:3.4000001e+23 n^b:3.39999995e+38\n");
   CHECK_EQ(fault("1 |n:3.41e23 a b:999999999999999\n"), "0:16 the value is too large for single precision");
   CHECK_EQ(rows("1 |n:3.4e30 a b:99999999\n"), "1 n^a:3.3999999e+30 n^b:3.39999995e+38\n");

@@ -16,7 +16,7 @@ using thresher::sources::Namespaces;
 
 namespace {
 
-/// Asks for names in turn and checks every answer against a map.
+/// Looks up names in turn and checks every result against a map.
 class Asked {
  public:
   void ask(const std::string& name, char fill) {
@@ -40,7 +40,7 @@ class Asked {
 }  // namespace
 
 TEST(namespaces_of_every_length) {
-  // Names that are the start of each other, and names that differ in one byte anywhere.
+  // Names that are prefixes of each other, and names that differ in one byte anywhere.
   Asked asked;
   for (int turn = 0; turn < 2; ++turn)
     for (std::size_t n = 1; n < 30; ++n) {

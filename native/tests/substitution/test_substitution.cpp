@@ -65,7 +65,8 @@ TEST(blocks_and_rows_decide_alike) {
   const std::size_t columns = 60;
   const std::vector<float> x = made(rows, columns, random);
   std::vector<double> y = targets_of(x, rows);
-  for (double& target : y) target += static_cast<double>(random.below(1001)) / 1000.0;  // or all would come down to rounding
+  // otherwise only rounding would remain
+  for (double& target : y) target += static_cast<double>(random.below(1001)) / 1000.0;
   std::vector<std::uint64_t> ids(columns);
   for (std::size_t j = 0; j < columns; ++j) ids[j] = j;
   GramSubstitution grams(KeptColumns(rows, 5, 1), {}, y, {}, false);

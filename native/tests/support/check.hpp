@@ -1,4 +1,4 @@
-// Checks for the native tests: each one counts, a failed one says where, and the run goes on.
+// Checks for the native tests: each one counts, a failed one prints its location, and the run continues.
 #pragma once
 
 #include <cstdio>
@@ -18,7 +18,7 @@ inline Tally& tally() {
   return the_tally;
 }
 
-/// A test that puts itself on the list `main` runs through.
+/// A test that registers itself in the list that `main` runs.
 struct Test {
   Test(const char* name, void (*run)()) : name(name), run(run), next(first()) { first() = this; }
   static Test*& first() {
@@ -49,7 +49,7 @@ std::string show(const T& value) {
 
 inline bool note(bool good, const char* file, int line, const std::string& what) {
   ++(good ? tally().passed : tally().failed);
-  // A broken loop would fail a million times: the first few say enough.
+  // A broken loop would fail a million times: print the first few only.
   if (!good && tally().failed <= 50) std::printf("%s:%d: %s\n", file, line, what.c_str());
   return good;
 }
@@ -63,7 +63,7 @@ bool equal(const A& a, const B& b, const char* file, int line, const char* what)
   }
   return note(false, file, line, std::string(what) + ": " + show(a) + " is not " + show(b));
 }
-/// For texts: one function, not one for every length of a literal, which takes a compiler long.
+/// For texts: one function instead of one per literal length, which compiles slowly.
 inline bool equal(const std::string& a, std::string_view b, const char* file, int line, const char* what) {
   if (a == b) {
     ++tally().passed;

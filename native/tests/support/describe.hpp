@@ -1,4 +1,4 @@
-// Parsed rows as text, one line a row, so that two parses are compared (and read) as strings.
+// Parsed rows as text, one line per row, so that parses are compared (and read) as strings.
 #pragma once
 
 #include <cstdio>
@@ -15,8 +15,8 @@ inline void append_number(std::string& out, double value, int digits) {
   out += text;
 }
 
-/// "labels w=weight qid=id key:value ...", the usual weight and id left out, a name instead of its
-/// key where there is one. Digits enough for every value to come out distinct.
+/// "labels w=weight qid=id key:value ...", without default weight and id, and with a name instead of its key if there
+/// is one. Enough digits to distinguish every value.
 inline std::string describe(const thresher::sources::Parsed& parsed, const char* text) {
   using thresher::PackedName;
   std::string out;

@@ -1,4 +1,4 @@
-// What the number parsers should answer, by the slow and obvious way.
+// Reference results for the number parsers.
 #pragma once
 
 #include <cctype>
@@ -8,8 +8,8 @@
 
 namespace check {
 
-/// strtod, less what it takes and our formats do not: leading space, nan, inf, hexadecimal, and an
-/// 'e' that no exponent follows. `text` must hold a byte that is part of no number.
+/// strtod, without what our formats reject: leading space, nan, inf, hexadecimal, and an 'e' without an exponent.
+/// `text` must hold a byte that is part of no number.
 inline const char* expected_double(const char* text, double& out) {
   const char* digits = text + (*text == '-' || *text == '+' ? 1 : 0);
   if (*digits != '.' && std::isdigit(static_cast<unsigned char>(*digits)) == 0) return nullptr;
@@ -24,7 +24,7 @@ inline const char* expected_double(const char* text, double& out) {
   return end == text || (!exponent && (*end | 0x20) == 'e') ? nullptr : end;
 }
 
-/// Digit by digit; nullptr where there is none or the number leaves 64 bits.
+/// Digit by digit; nullptr if there is none or the number exceeds 64 bits.
 inline const char* expected_u64(const char* p, std::uint64_t& out) {
   if (std::isdigit(static_cast<unsigned char>(*p)) == 0) return nullptr;
   constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();

@@ -1,4 +1,4 @@
-// Text as the parsers want it: ending in a newline, with exactly `padding` readable bytes behind.
+// Text in the form that parsers require: ending in a newline, with exactly `padding` readable bytes behind.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace check {
 
-/// The block ends right after the padding, so that the address sanitizer sees the first byte read
-/// too many. What the padding holds must never matter: `fill` lets a test try nasty bytes.
+/// The block ends right after the padding, so that the address sanitizer detects a read beyond it. The contents of the
+/// padding must not matter: `fill` lets a test try difficult bytes.
 class PaddedText {
  public:
   explicit PaddedText(std::string_view text, char fill = '7') {

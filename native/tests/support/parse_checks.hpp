@@ -1,4 +1,4 @@
-// What the parser tests share: parse a text, look at rows and faults.
+// Helpers of the parser tests: parse a text, describe rows and faults.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ inline ParseOptions options(std::size_t most_rows = all_rows) {
   return options;
 }
 
-/// The rows of a text that has no faults.
+/// The rows of a text without faults.
 inline std::string rows(Parse parse, std::string_view text, const ParseOptions& options) {
   const PaddedText padded(text);
   Parsed parsed;
@@ -42,14 +42,14 @@ inline std::string fault(Parse parse, std::string_view text, const ParseOptions&
   if (parsed.faults.size() != 1) return "no fault";
   const auto& [at, line, what] = parsed.faults[0];
   CHECK_EQ(line, parsed.lines);
-  // A strict parse stops before the bad line, and keeps nothing of it.
+  // A strict parse stops before the malformed line, and keeps nothing of it.
   CHECK(parsed.consumed <= at);
   CHECK_EQ(static_cast<std::size_t>(parsed.indptr[parsed.indptr.size() - 1]), parsed.keys.size());
   CHECK_EQ(parsed.keys.size(), parsed.values.size());
   return std::to_string(line) + ":" + std::to_string(at - parsed.consumed) + " " + what;
 }
 
-/// Parsed so many rows or features at a time, each piece from where the one before ended.
+/// Parse some rows or features at a time, each piece from where the last one ended.
 inline std::string rows_in_pieces(Parse parse, std::string_view text, const ParseOptions& options) {
   const PaddedText padded(text);
   std::string out;
@@ -59,7 +59,7 @@ inline std::string rows_in_pieces(Parse parse, std::string_view text, const Pars
     parse(padded.data() + begin, padded.size() - begin, options, parsed);
     const std::size_t rows = parsed.indptr.size() - 1;
     CHECK(rows <= options.most_rows);
-    // The row that reaches the limit is the last: before it there was room.
+    // The row that reaches the limit is the last: there was room before it.
     if (rows != 0) CHECK(static_cast<std::size_t>(parsed.indptr[rows - 1]) < options.most_features);
     if (!CHECK(parsed.consumed > 0) || !CHECK(parsed.consumed <= padded.size() - begin)) break;
     out += describe(parsed, padded.data() + begin);

@@ -16,7 +16,7 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
     return z ^ (z >> 31);
   }
-  /// In [0, n); the bias of the remainder is far below what a test could see.
+  /// In [0, n); the modulo bias is far below what a test could detect.
   std::uint64_t below(std::uint64_t n) { return (*this)() % n; }
   bool chance(std::uint64_t one_in) { return below(one_in) == 0; }
 

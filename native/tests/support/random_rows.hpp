@@ -33,7 +33,7 @@ struct Data {
   }
 };
 
-/// Rows of distinct keys, in no order; weights and values that make ties.
+/// Rows of distinct keys, unordered; weights and values that produce ties.
 inline Data some_rows(Random& random, std::size_t rows, std::uint64_t universe, bool classes) {
   Data data;
   for (std::size_t i = 0; i < rows; ++i) {

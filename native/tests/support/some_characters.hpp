@@ -1,4 +1,4 @@
-// A small part of Unicode for the native tests and the fuzzers; the whole comes from Python.
+// A small part of Unicode for the native tests and the fuzzers; Python provides all of it.
 #pragma once
 
 #include <cstdint>

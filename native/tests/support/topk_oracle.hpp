@@ -1,4 +1,4 @@
-// The top-k table by the slow and obvious way: a map, and a look at every entry to find the weakest.
+// A reference top-k table: a map, scanned to find the weakest.
 #pragma once
 
 #include <cmath>
@@ -24,7 +24,7 @@ class TopKOracle {
 
   TopKOracle(std::size_t k, std::size_t name_cap) : k_(k), name_cap_(name_cap) {}
 
-  /// Whether the key is kept afterwards; who left, if anybody, goes to `evicted`.
+  /// Whether the key is kept afterwards; an evicted entry goes to `evicted`.
   bool put(std::uint64_t key, double weight, std::string_view name, thresher::Evicted& evicted) {
     evicted = {};
     if (const auto found = entries_.find(key); found != entries_.end()) {
@@ -46,7 +46,7 @@ class TopKOracle {
 
   [[nodiscard]] const std::map<std::uint64_t, Entry>& entries() const { return entries_; }
 
-  /// By magnitude, where what is not a number counts as infinite; ties to the smaller key.
+  /// By magnitude, with NaN as infinite; ties to the smaller key.
   static bool stronger(double a, std::uint64_t a_key, double b, std::uint64_t b_key) {
     const double x = magnitude(a);
     const double y = magnitude(b);
@@ -77,7 +77,7 @@ inline bool put(thresher::TopK& table, std::uint64_t key, double weight, std::st
   evicted = {};
   const std::uint32_t slot = table.find(key);
   if (slot == thresher::TopK::none) {
-    // The prefix and the text are joined: where they part must not matter.
+    // The prefix and the text are joined: the split must not matter.
     const std::size_t middle = name.size() / 2;
     const thresher::NameView halves{name.substr(0, middle), name.substr(middle)};
     return table.offer(key, weight, halves, 1, &evicted) != thresher::TopK::none;
@@ -86,7 +86,7 @@ inline bool put(thresher::TopK& table, std::uint64_t key, double weight, std::st
   return true;
 }
 
-/// Whether the table holds just what the oracle holds, in the right order; empty, or what is wrong.
+/// Whether the table equals the oracle, in the right order; empty, or a description of the difference.
 inline std::string difference(const thresher::TopK& table, const TopKOracle& oracle) {
   if (table.size() != oracle.entries().size()) return "the sizes differ";
   for (const auto& [key, entry] : oracle.entries()) {
