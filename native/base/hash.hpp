@@ -140,7 +140,7 @@ struct RowHash {
 /// would no longer cancel.
 struct BucketSign {
   std::uint32_t bucket;
-  std::uint32_t turn;  // xor mask for a float: 0, or its sign bit
+  std::uint32_t sign_bit;  // xor mask for a float: 0, or its sign bit
 };
 
 inline BucketSign bucket_sign(std::uint64_t mixed, const RowHash& row, std::uint32_t width) {

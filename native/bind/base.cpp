@@ -113,7 +113,7 @@ nb::tuple buckets_and_signs(const Array<const std::uint64_t>& keys, std::uint64_
   for (std::size_t i = 0; i < keys.shape(0); ++i) {
     const BucketSign both = bucket_sign(mix_key(keys.data()[i]), hash, width);
     buckets[i] = both.bucket;
-    signs[i] = both.turn == 0 ? 1.0F : -1.0F;
+    signs[i] = both.sign_bit == 0 ? 1.0F : -1.0F;
   }
   return nb::make_tuple(to_numpy(std::move(buckets)), to_numpy(std::move(signs)));
 }

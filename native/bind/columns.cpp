@@ -15,7 +15,7 @@ namespace thresher::bind {
 
 namespace {
 
-using namespace thresher::families;
+using namespace thresher::columns;
 template <class T>
 using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
@@ -30,12 +30,12 @@ Rows checked_rows(const Array<const std::int64_t>& indptr, const Keys& keys, con
 }
 
 /// (keys, scores) of each output, the best first.
-nb::list listed(const std::vector<Best>& best) {
+nb::list listed(const std::vector<TopKeys>& best) {
   nb::list all;
-  for (const Best& one : best) {
+  for (const TopKeys& one : best) {
     Buffer<std::uint64_t> keys;
     Buffer<double> scores;
-    for (const Scored& scored : one.sorted()) {
+    for (const ScoredKey& scored : one.sorted()) {
       keys.push(scored.key);
       scores.push(scored.score);
     }
@@ -45,26 +45,26 @@ nb::list listed(const std::vector<Best>& best) {
 }
 
 template <class Columns>
-nb::list top(Columns& columns, const Matrix<double>& residuals, std::size_t most, double power, ListeningTeam& team) {
+nb::list top(Columns& columns, const Matrix<double>& residuals, std::size_t most, double power, InterruptiblePool& pool) {
   if (residuals.shape(1) != columns.rows()) throw nb::value_error("one residual a row is needed");
-  return listed(freely([&] { return columns.top(residuals.data(), residuals.shape(0), most, ScoreRule{power}, team); }));
+  return listed(without_gil([&] { return columns.top(residuals.data(), residuals.shape(0), most, ScoreRule{power}, pool); }));
 }
 
 template <class Columns>
-nb::tuple sums(Columns& columns, const Array<const double>& residual, const Keys& keys, ListeningTeam& team) {
+nb::tuple sums(Columns& columns, const Array<const double>& residual, const Keys& keys, InterruptiblePool& pool) {
   if (residual.shape(0) != columns.rows()) throw nb::value_error("one residual a row is needed");
   Buffer<double> sums;
   Buffer<double> squares;
   sums.resize(keys.shape(0));
   squares.resize(keys.shape(0));
-  freely([&] { columns.sums(residual.data(), keys.data(), keys.shape(0), sums.data(), squares.data(), team); });
+  without_gil([&] { columns.sums(residual.data(), keys.data(), keys.shape(0), sums.data(), squares.data(), pool); });
   return nb::make_tuple(to_numpy(std::move(sums)), to_numpy(std::move(squares)));
 }
 
 template <class Columns>
-nb::tuple take(Columns& columns, const Keys& keys, ListeningTeam& team) {
-  const TakenColumns taken = freely([&] { return columns.take(keys.data(), keys.shape(0), team); });
-  return taken_columns(taken);
+nb::tuple take(Columns& columns, const Keys& keys, InterruptiblePool& pool) {
+  const CscColumns taken = without_gil([&] { return columns.take(keys.data(), keys.shape(0), pool); });
+  return csc_tuple(taken);
 }
 
 template <class T>
@@ -83,7 +83,7 @@ void bind_dense(nb::module_& m, const char* name) {
           nb::arg("x"), nb::arg("weights") = nb::none(), nb::keep_alive<1, 2>())
       .def_prop_ro("rows", &Columns::rows)
       .def_prop_ro("columns", &Columns::columns)
-      .def("finite", [](Columns& columns, ListeningTeam& team) { return freely([&] { return columns.finite(team); }); },
+      .def("finite", [](Columns& columns, InterruptiblePool& pool) { return without_gil([&] { return columns.finite(pool); }); },
            nb::arg("team"))
       .def("top", &top<Columns>, nb::arg("residuals"), nb::arg("most"), nb::arg("power"), nb::arg("team"))
       .def("sums", &sums<Columns>, nb::arg("residual"), nb::arg("keys"), nb::arg("team"))
@@ -92,10 +92,10 @@ void bind_dense(nb::module_& m, const char* name) {
 
 }  // namespace
 
-void bind_families(nb::module_& m) {
-  nb::class_<ListeningTeam>(m, "Team")
+void bind_columns(nb::module_& m) {
+  nb::class_<InterruptiblePool>(m, "Team")
       .def(nb::init<unsigned>(), nb::arg("threads") = 0)
-      .def_prop_ro("threads", [](const ListeningTeam& team) { return team.size(); });
+      .def_prop_ro("threads", [](const InterruptiblePool& pool) { return pool.size(); });
 
   m.def(
       "mix_keys",
@@ -119,9 +119,9 @@ void bind_families(nb::module_& m) {
           nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none())
       .def(
           "finish",
-          [](ColumnStore& store, ListeningTeam& team, const Weights& weights) {
+          [](ColumnStore& store, InterruptiblePool& pool, const Weights& weights) {
             const double* w = checked(weights, store.rows());
-            freely([&] { store.finish(w, team); });
+            without_gil([&] { store.finish(w, pool); });
           },
           nb::arg("team"), nb::arg("weights") = nb::none())
       .def_prop_ro("rows", &ColumnStore::rows)
@@ -135,8 +135,8 @@ void bind_families(nb::module_& m) {
       .def("take", &take<ColumnStore>, nb::arg("keys"), nb::arg("team"))
       .def(
           "take_some",
-          [](const ColumnStore& store, const Keys& keys, std::size_t most, ListeningTeam& team) {
-            return taken_columns(freely([&] { return store.take(keys.data(), keys.shape(0), team, most); }));
+          [](const ColumnStore& store, const Keys& keys, std::size_t most, InterruptiblePool& pool) {
+            return csc_tuple(without_gil([&] { return store.take(keys.data(), keys.shape(0), pool, most); }));
           },
           nb::arg("keys"), nb::arg("most"), nb::arg("team"));
 

@@ -19,24 +19,25 @@ namespace thresher::bind {
 
 namespace {
 
-using namespace thresher::families;
+using namespace thresher::columns;
+using namespace thresher::fgm;
 
 /// An object over columns, and the columns if no store owns them.
 template <class Part>
-struct Owning {
-  TakenColumns owned;
+struct WithColumns {
+  CscColumns owned;
   std::unique_ptr<Part> part;
 };
-using OwningSearch = Owning<ProductSearch>;
-using OwningGroups = Owning<MappedColumns>;
+using SearchWithColumns = WithColumns<ProductSearch>;
+using GroupsWithColumns = WithColumns<KernelGroups>;
 
-std::vector<ColumnView> views_of(ColumnStore& store, TakenColumns&, Team&) { return store.views(); }
+std::vector<ColumnView> views_of(ColumnStore& store, CscColumns&, ThreadPool&) { return store.views(); }
 
 template <class T>
-std::vector<ColumnView> views_of(DenseColumns<T>& dense, TakenColumns& owned, Team& team) {
+std::vector<ColumnView> views_of(DenseColumns<T>& dense, CscColumns& owned, ThreadPool& pool) {
   std::vector<std::uint64_t> keys(dense.columns());
   std::iota(keys.begin(), keys.end(), std::uint64_t{0});
-  owned = dense.take(keys.data(), keys.size(), team);
+  owned = dense.take(keys.data(), keys.size(), pool);
   std::vector<ColumnView> views;
   for (std::size_t j = 0; j < keys.size(); ++j) {
     const std::int64_t begin = owned.indptr[j];
@@ -48,8 +49,8 @@ std::vector<ColumnView> views_of(DenseColumns<T>& dense, TakenColumns& owned, Te
 
 /// The columns of a store; with `only`, those of these keys.
 template <class Store>
-std::vector<ColumnView> views_of(Store& store, TakenColumns& owned, const std::optional<Keys>& only, Team& team) {
-  std::vector<ColumnView> views = views_of(store, owned, team);
+std::vector<ColumnView> views_of(Store& store, CscColumns& owned, const std::optional<Keys>& only, ThreadPool& pool) {
+  std::vector<ColumnView> views = views_of(store, owned, pool);
   if (only) {
     const KeyIndex wanted(only->data(), only->shape(0));
     std::erase_if(views, [&](const ColumnView& view) { return wanted.find(view.key) == KeyIndex::none; });
@@ -59,16 +60,16 @@ std::vector<ColumnView> views_of(Store& store, TakenColumns& owned, const std::o
 
 /// A factor of products: its columns (none: all), the minimal and maximal number of them, whether one may repeat, γ and
 /// r.
-using GivenFactor = std::tuple<std::optional<Keys>, std::size_t, std::size_t, bool, double, double>;
+using FactorSpec = std::tuple<std::optional<Keys>, std::size_t, std::size_t, bool, double, double>;
 
 /// The columns of a store with the factors they may belong to.
-std::vector<ProductSearch::Sided> sided(const std::vector<ColumnView>& views, const std::vector<GivenFactor>& factors) {
-  std::vector<ProductSearch::Sided> columns;
+std::vector<ProductSearch::FactorColumn> factor_columns(const std::vector<ColumnView>& views, const std::vector<FactorSpec>& factors) {
+  std::vector<ProductSearch::FactorColumn> columns;
   for (const ColumnView& view : views) columns.push_back({view, 0});
   for (std::size_t f = 0; f < factors.size(); ++f) {
     const std::optional<Keys>& keys = std::get<0>(factors[f]);
     const std::optional<KeyIndex> wanted = keys ? std::optional<KeyIndex>(std::in_place, keys->data(), keys->shape(0)) : std::nullopt;
-    for (ProductSearch::Sided& one : columns)
+    for (ProductSearch::FactorColumn& one : columns)
       if (!wanted || wanted->find(one.column.key) != KeyIndex::none)
         one.sides = static_cast<ProductTerms::Sides>(one.sides | 1U << f);
   }
@@ -76,18 +77,18 @@ std::vector<ProductSearch::Sided> sided(const std::vector<ColumnView>& views, co
 }
 
 template <class Store>
-void bind_search_over(nb::class_<OwningSearch>& search) {
+void bind_search_over(nb::class_<SearchWithColumns>& search) {
   search.def(
       "__init__",
-      [](OwningSearch* self, Store& store, const Weights& weights, const std::vector<GivenFactor>& factors, double power,
-         ListeningTeam& team) {
+      [](SearchWithColumns* self, Store& store, const Weights& weights, const std::vector<FactorSpec>& factors, double power,
+         InterruptiblePool& pool) {
         const double* w = checked(weights, store.rows());
         ProductTerms terms{{}, power};
         for (const auto& [keys, least, most, powers, gamma, r] : factors) terms.factors.push_back({least, most, powers, gamma, r});
         if (factors.empty() || terms.degree() > Parts::most) throw nb::value_error("products of 1 to 8 columns");
-        new (self) OwningSearch();
-        freely([&] {
-          self->part = std::make_unique<ProductSearch>(sided(views_of(store, self->owned, team), factors), store.rows(), w, terms);
+        new (self) SearchWithColumns();
+        without_gil([&] {
+          self->part = std::make_unique<ProductSearch>(factor_columns(views_of(store, self->owned, pool), factors), store.rows(), w, terms);
         });
       },
       nb::arg("store"), nb::arg("weights").none(), nb::arg("factors"), nb::kw_only(), nb::arg("power"), nb::arg("team"),
@@ -95,32 +96,32 @@ void bind_search_over(nb::class_<OwningSearch>& search) {
 }
 
 template <class Store>
-void bind_groups_over(nb::class_<OwningGroups>& groups) {
+void bind_groups_over(nb::class_<GroupsWithColumns>& groups) {
   groups
       .def(
           "__init__",
-          [](OwningGroups* self, Store& store, const Weights& weights, const std::optional<Keys>& only,
-             std::size_t bins, double exponent, std::uint64_t salt, double power, ListeningTeam& team) {
+          [](GroupsWithColumns* self, Store& store, const Weights& weights, const std::optional<Keys>& only,
+             std::size_t bins, double exponent, std::uint64_t salt, double power, InterruptiblePool& pool) {
             const double* w = checked(weights, store.rows());
-            new (self) OwningGroups();
-            freely([&] {
-              self->part = std::make_unique<MappedColumns>(views_of(store, self->owned, only, team), store.rows(), w,
-                                                           StepMap{bins, exponent}, salt, power, team);
+            new (self) GroupsWithColumns();
+            without_gil([&] {
+              self->part = std::make_unique<KernelGroups>(views_of(store, self->owned, only, pool), store.rows(), w,
+                                                           StepMap{bins, exponent}, salt, power, pool);
             });
           },
           nb::arg("store"), nb::arg("weights").none(), nb::arg("only").none(), nb::kw_only(), nb::arg("bins"),
           nb::arg("exponent"), nb::arg("salt"), nb::arg("power"), nb::arg("team"), nb::keep_alive<1, 2>())
       .def(
           "__init__",
-          [](OwningGroups* self, Store& store, const Weights& weights, const std::optional<Keys>& only,
+          [](GroupsWithColumns* self, Store& store, const Weights& weights, const std::optional<Keys>& only,
              const Array<const double>& amplitudes, double step, bool homogeneous, std::uint64_t salt, double power,
-             ListeningTeam& team) {
+             InterruptiblePool& pool) {
             const double* w = checked(weights, store.rows());
             if (amplitudes.shape(0) == 0) throw nb::value_error("a map of no coordinates");
             const std::vector<double> sizes(amplitudes.data(), amplitudes.data() + amplitudes.shape(0));
-            new (self) OwningGroups();
-            freely([&] {
-              self->part = std::make_unique<MappedColumns>(views_of(store, self->owned, only, team), store.rows(), w,
+            new (self) GroupsWithColumns();
+            without_gil([&] {
+              self->part = std::make_unique<KernelGroups>(views_of(store, self->owned, only, pool), store.rows(), w,
                                                            WaveMap{homogeneous, step, sizes}, salt, power);
             });
           },
@@ -131,11 +132,11 @@ void bind_groups_over(nb::class_<OwningGroups>& groups) {
 
 /// The smallest and the largest value, zero included.
 template <class Store>
-nb::tuple value_range(Store& store, ListeningTeam& team) {
-  TakenColumns owned;
+nb::tuple value_range(Store& store, InterruptiblePool& pool) {
+  CscColumns owned;
   float least = 0.0F;
   float most = 0.0F;
-  for (const ColumnView& view : views_of(store, owned, team))
+  for (const ColumnView& view : views_of(store, owned, pool))
     for (std::size_t i = 0; i < view.size; ++i) {
       const float x = view.values == nullptr ? 1.0F : view.values[i];
       least = std::min(least, x);
@@ -163,31 +164,31 @@ nb::tuple found(const ProductSearch& search, const std::vector<ScoredProduct>& b
 
 }  // namespace
 
-void bind_implicit(nb::module_& m) {
-  nb::class_<OwningSearch> search(m, "ProductSearch");
+void bind_fgm(nb::module_& m) {
+  nb::class_<SearchWithColumns> search(m, "ProductSearch");
   bind_search_over<ColumnStore>(search);
   bind_search_over<DenseColumns<float>>(search);
   bind_search_over<DenseColumns<double>>(search);
-  search.def_prop_ro("rows", [](const OwningSearch& self) { return self.part->rows(); })
-      .def_prop_ro("bytes", [](const OwningSearch& self) { return self.part->bytes(); })
+  search.def_prop_ro("rows", [](const SearchWithColumns& self) { return self.part->rows(); })
+      .def_prop_ro("bytes", [](const SearchWithColumns& self) { return self.part->bytes(); })
       .def_prop_ro("counts",
-                   [](const OwningSearch& self) {
+                   [](const SearchWithColumns& self) {
                      const SearchCounts& counts = self.part->counts();
                      return nb::make_tuple(counts.columns, counts.entered, counts.scored);
                    })
       .def(
           "top",
-          [](OwningSearch& self, const Array<const double>& residual, std::size_t most, bool prune, ListeningTeam& team) {
+          [](SearchWithColumns& self, const Array<const double>& residual, std::size_t most, bool prune, InterruptiblePool& pool) {
             if (residual.shape(0) != self.part->rows()) throw nb::value_error("one residual a row is needed");
-            return found(*self.part, freely([&] { return self.part->top(residual.data(), most, prune, team); }));
+            return found(*self.part, without_gil([&] { return self.part->top(residual.data(), most, prune, pool); }));
           },
           nb::arg("residual"), nb::arg("most"), nb::arg("prune"), nb::arg("team"))
       .def(
           "look",
-          [](OwningSearch& self, const Array<const double>& residual, std::size_t most, ListeningTeam& team) {
+          [](SearchWithColumns& self, const Array<const double>& residual, std::size_t most, InterruptiblePool& pool) {
             if (residual.shape(0) != self.part->rows()) throw nb::value_error("one residual a row is needed");
             std::vector<double> bounds;
-            const auto best = freely([&] { return self.part->look(residual.data(), most, bounds, team); });
+            const auto best = without_gil([&] { return self.part->bound_columns(residual.data(), most, bounds, pool); });
             std::vector<std::uint64_t> keys;
             std::vector<std::int64_t> sizes;
             for (const ColumnView& column : self.part->columns()) {
@@ -199,14 +200,14 @@ void bind_implicit(nb::module_& m) {
           nb::arg("residual"), nb::arg("most"), nb::arg("team"))
       .def(
           "take",
-          [](const OwningSearch& self, const Array<const std::int64_t>& indptr, const Keys& keys) {
+          [](const SearchWithColumns& self, const Array<const std::int64_t>& indptr, const Keys& keys) {
             const Rows products = rows_of(indptr, keys, std::nullopt);
-            return taken_columns(freely([&] { return self.part->take(indptr.data(), keys.data(), products.n); }));
+            return csc_tuple(without_gil([&] { return self.part->take(indptr.data(), keys.data(), products.n); }));
           },
           nb::arg("indptr"), nb::arg("keys"))
       .def(
           "constants",
-          [](const OwningSearch& self, const Array<const std::int64_t>& indptr, const Keys& keys) {
+          [](const SearchWithColumns& self, const Array<const std::int64_t>& indptr, const Keys& keys) {
             const Rows products = rows_of(indptr, keys, std::nullopt);
             return array_of(self.part->constants(indptr.data(), keys.data(), products.n));
           },
@@ -216,21 +217,21 @@ void bind_implicit(nb::module_& m) {
   m.def("value_range", &value_range<DenseColumns<float>>, nb::arg("store"), nb::arg("team"));
   m.def("value_range", &value_range<DenseColumns<double>>, nb::arg("store"), nb::arg("team"));
 
-  nb::class_<OwningGroups> groups(m, "MappedColumns");
+  nb::class_<GroupsWithColumns> groups(m, "MappedColumns");
   bind_groups_over<ColumnStore>(groups);
   bind_groups_over<DenseColumns<float>>(groups);
   bind_groups_over<DenseColumns<double>>(groups);
-  groups.def_prop_ro("rows", [](const OwningGroups& self) { return self.part->rows(); })
-      .def_prop_ro("width", [](const OwningGroups& self) { return self.part->width(); })
-      .def("largest", [](const OwningGroups& self, std::uint64_t key) { return self.part->largest(key); }, nb::arg("key"))
+  groups.def_prop_ro("rows", [](const GroupsWithColumns& self) { return self.part->rows(); })
+      .def_prop_ro("width", [](const GroupsWithColumns& self) { return self.part->width(); })
+      .def("largest", [](const GroupsWithColumns& self, std::uint64_t key) { return self.part->largest(key); }, nb::arg("key"))
       .def(
           "top",
-          [](const OwningGroups& self, const Array<const double>& residual, std::size_t most, ListeningTeam& team) {
+          [](const GroupsWithColumns& self, const Array<const double>& residual, std::size_t most, InterruptiblePool& pool) {
             if (residual.shape(0) != self.part->rows()) throw nb::value_error("one residual a row is needed");
             Buffer<std::uint64_t> ids;
             Buffer<double> scores;
             Buffer<std::uint64_t> columns;
-            for (const ScoredGroup& one : freely([&] { return self.part->top(residual.data(), most, team); })) {
+            for (const ScoredGroup& one : without_gil([&] { return self.part->top(residual.data(), most, pool); })) {
               ids.push(one.key);
               scores.push(one.score);
               columns.push(one.column);
@@ -240,8 +241,8 @@ void bind_implicit(nb::module_& m) {
           nb::arg("residual"), nb::arg("most"), nb::arg("team"))
       .def(
           "take",
-          [](const OwningGroups& self, const Keys& keys) {
-            return taken_columns(freely([&] { return self.part->take(keys.data(), keys.shape(0)); }));
+          [](const GroupsWithColumns& self, const Keys& keys) {
+            return csc_tuple(without_gil([&] { return self.part->take(keys.data(), keys.shape(0)); }));
           },
           nb::arg("keys"));
 }

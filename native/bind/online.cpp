@@ -25,12 +25,12 @@ namespace {
 using namespace thresher::online;
 
 /// Features learned between two checks for signals: some tens of milliseconds.
-constexpr std::int64_t features_between_looks = 1 << 20;
+constexpr std::int64_t features_between_checks = 1 << 20;
 
 /// The end of the part of a batch that is learned before the next check.
-std::size_t stretch_end(const Rows& rows, std::size_t begin) {
+std::size_t part_end(const Rows& rows, std::size_t begin) {
   std::size_t end = begin;
-  while (end < rows.n && rows.indptr[end] - rows.indptr[begin] < features_between_looks && end - begin < 65536) ++end;
+  while (end < rows.n && rows.indptr[end] - rows.indptr[begin] < features_between_checks && end - begin < 65536) ++end;
   return end;
 }
 
@@ -54,7 +54,7 @@ nb::tuple learn(Loop& loop, const Array<const std::int64_t>& indptr, const Array
   std::size_t done = 0;
   bool interrupted = false;
   while (done < rows.n && !interrupted) {
-    const std::size_t end = stretch_end(rows, done);
+    const std::size_t end = part_end(rows, done);
     {
       const nb::gil_scoped_release nogil;
       done = loop.learn(rows, y.data(), weight ? weight->data() : nullptr, done, end, margins.data());
@@ -153,12 +153,12 @@ void restore_gathered(Loop& loop, std::size_t rows, const std::vector<double>& s
 }
 
 std::vector<double> step_state(const Loop& loop) {
-  const Step& s = loop.step;
+  const StepSize& s = loop.step;
   return {s.updates, s.longest, s.rows, s.lengths, s.targets, s.features, s.slopes, s.energy, s.gain, s.pulls};
 }
 
 void set_step_state(Loop& loop, const std::vector<double>& sums) {
-  Step& s = loop.step;
+  StepSize& s = loop.step;
   double* const to[] = {&s.updates,  &s.longest, &s.rows,   &s.lengths, &s.targets,
                         &s.features, &s.slopes,  &s.energy, &s.gain,    &s.pulls};
   if (sums.size() != std::size(to)) throw nb::value_error("the saved step does not fit");
@@ -222,18 +222,18 @@ std::unique_ptr<Store> grouped(StoreSettings& s) {
   if (s.split) throw nb::value_error("groups are kept for all lanes together");
   GroupRule rule = std::move(*s.groups);
   if (s.kind == "b-arda")
-    return std::make_unique<GroupedAveraging>(s.k, s.name_cap, s.lanes, s.budget, std::move(rule), s.most_bytes);
+    return std::make_unique<GroupDualAveraging>(s.k, s.name_cap, s.lanes, s.budget, std::move(rule), s.most_bytes);
   if (s.kind == "b-amd")
-    return std::make_unique<GroupedMirror>(s.k, s.name_cap, s.lanes, s.budget, std::move(rule), s.most_bytes);
+    return std::make_unique<GroupMirrorDescent>(s.k, s.name_cap, s.lanes, s.budget, std::move(rule), s.most_bytes);
   throw nb::value_error("this store knows no groups");
 }
 
 /// The group option: none, `True` for name prefixes, or (keys, group numbers, shares).
-std::optional<GroupRule> group_rule(const nb::object& told) {
-  if (told.is_none()) return std::nullopt;
-  if (nb::isinstance<nb::bool_>(told)) return GroupRule();
+std::optional<GroupRule> group_rule(const nb::object& spec) {
+  if (spec.is_none()) return std::nullopt;
+  if (nb::isinstance<nb::bool_>(spec)) return GroupRule();
   const auto [keys, groups, shares] =
-      nb::cast<std::tuple<Array<const std::uint64_t>, Array<const std::uint32_t>, std::vector<double>>>(told);
+      nb::cast<std::tuple<Array<const std::uint64_t>, Array<const std::uint32_t>, std::vector<double>>>(spec);
   if (groups.shape(0) != keys.shape(0)) throw nb::value_error("one group a key is needed");
   return GroupRule(keys.data(), groups.data(), keys.shape(0), shares);
 }
@@ -249,23 +249,23 @@ std::unique_ptr<Store> make_store(StoreSettings s) {
   if (s.kind == "sofs") return truncated(s, Truncation::confidence);
   if (s.kind == "l1-arda") return thresholded(s, Threshold::dual);
   if (s.kind == "ada-fobos") return thresholded(s, Threshold::mirror);
-  if (s.kind == "forget") return s.adaptive ? active(s, Nothing<true>()) : active(s, Nothing<false>());
-  const Places places(s.rows, s.width, s.seed, s.identity);
+  if (s.kind == "forget") return s.adaptive ? active(s, NullSketch<true>()) : active(s, NullSketch<false>());
+  const SketchHash hash(s.rows, s.width, s.seed, s.identity);
   if (s.kind == "b-arda-spill") {
     if (s.rows != 1 || s.most_bytes == 0) throw nb::value_error("the sketch of b-arda has one row, and a time to begin");
-    return std::make_unique<Spilling>(s.k, s.name_cap, s.lanes, s.split, s.budget, s.most_bytes, places);
+    return std::make_unique<SpillToSketch>(s.k, s.name_cap, s.lanes, s.split, s.budget, s.most_bytes, hash);
   }
   if (s.kind == "b-arda-sketch") {
     if (s.rows != 1) throw nb::value_error("the sketch of b-arda has one row");
-    return std::make_unique<SketchedAveraging>(s.k, s.name_cap, s.lanes, s.split, s.budget, places);
+    return std::make_unique<SketchedAveraging>(s.k, s.name_cap, s.lanes, s.split, s.budget, hash);
   }
   if (s.kind == "estimates")
-    return std::make_unique<EstimateTable>(s.k, s.name_cap, s.lazy, s.lanes, s.split, CountSketch(places, s.lanes));
+    return std::make_unique<EstimateTable>(s.k, s.name_cap, s.lazy, s.lanes, s.split, CountSketch(hash, s.lanes));
   if (s.kind == "exact")
-    return s.adaptive ? active(s, EvidenceSketch(places, s.lanes)) : active(s, CountSketch(places, s.lanes));
+    return s.adaptive ? active(s, EvidenceSketch(hash, s.lanes)) : active(s, CountSketch(hash, s.lanes));
   if (s.kind == "hashed") {
-    if (s.adaptive) return std::make_unique<HashedArray<EvidenceSketch>>(s.lanes, EvidenceSketch(places, s.lanes));
-    return std::make_unique<HashedArray<CountSketch>>(s.lanes, CountSketch(places, s.lanes));
+    if (s.adaptive) return std::make_unique<HashedWeights<EvidenceSketch>>(s.lanes, EvidenceSketch(hash, s.lanes));
+    return std::make_unique<HashedWeights<CountSketch>>(s.lanes, CountSketch(hash, s.lanes));
   }
   throw nb::value_error("unknown store");
 }
@@ -295,7 +295,7 @@ void make_loop(Loop* self, const std::string& store, std::size_t k, std::size_t 
                double eta, double lam, double smoothing, bool naive, double factor, std::size_t most_bytes,
                bool keep_names, std::size_t most_name_bytes, const nb::object& groups) {
   if (lanes < 1 || (outputs == "one" && lanes != 1)) throw nb::value_error("a loop of such outputs has other lanes");
-  Step step;
+  StepSize step;
   step.rule = step_rule(rule);
   step.rate = rate;
   const OutputKind kind = output_kind(outputs);

@@ -14,8 +14,8 @@ namespace {
 using namespace thresher::online;
 using Cell = DualTable::Cell;
 
-Duals& duals_of(Loop& loop) {
-  Duals* const duals = loop.store->duals();
+DualState& duals_of(Loop& loop) {
+  DualState* const duals = loop.store->duals();
   if (duals == nullptr) throw nb::value_error("this method keeps nothing of every feature");
   return *duals;
 }
@@ -56,9 +56,9 @@ std::string_view unpacked(const Array<const std::int64_t>& offsets, const Array<
 
 /// The names of the features seen, in the order of `dual_state`: (offsets, text); none if names are not kept.
 nb::tuple dual_names(Loop& loop) {
-  Duals& duals = duals_of(loop);
+  DualState& duals = duals_of(loop);
   Packed packed;
-  if (const SeenNames* const names = duals.names(); names != nullptr && names->size() > 0)
+  if (const NameArena* const names = duals.names(); names != nullptr && names->size() > 0)
     for (const Cell* const cell : listed(duals.seen(), !duals.in_order()))
       packed.add(names->at(duals.seen().number(cell->key)));
   return packed.done();
@@ -66,8 +66,8 @@ nb::tuple dual_names(Loop& loop) {
 
 /// The names of some features, where known.
 nb::list names_of(Loop& loop, const Array<const std::uint64_t>& keys) {
-  Duals& duals = duals_of(loop);
-  const SeenNames* const names = duals.names();
+  DualState& duals = duals_of(loop);
+  const NameArena* const names = duals.names();
   nb::list all;
   for (std::size_t i = 0; i < keys.shape(0); ++i) {
     const std::string_view name = names == nullptr ? std::string_view{} : names->at(duals.seen().number(keys.data()[i]));
@@ -89,7 +89,7 @@ nb::tuple dual_groups(Loop& loop) {
 
 /// Everything but the tables: (keys, occurrences, numbers, scalars).
 nb::tuple dual_state(Loop& loop) {
-  Duals& duals = duals_of(loop);
+  DualState& duals = duals_of(loop);
   Buffer<std::uint64_t> keys;
   Buffer<std::uint32_t> counts;
   Buffer<double> numbers;
@@ -114,7 +114,7 @@ void restore_groups(Loop& loop, const Array<const std::uint64_t>& keys, const Na
 /// Restore the results of `dual_state` and `dual_names`; after the tables.
 void restore_duals(Loop& loop, const Array<const std::uint64_t>& keys, const Array<const std::uint32_t>& counts,
                    const Array<const double>& numbers, const std::vector<double>& singles, const Names& names) {
-  Duals& duals = duals_of(loop);
+  DualState& duals = duals_of(loop);
   DualTable& table = duals.seen();
   const std::size_t n = keys.shape(0);
   const std::size_t each = duals.saved();
@@ -128,7 +128,7 @@ void restore_duals(Loop& loop, const Array<const std::uint64_t>& keys, const Arr
     cell->count = std::max<std::uint32_t>(1, counts.data()[i]);
     std::copy_n(numbers.data() + i * each, each, cell->numbers());
     if (named && duals.names() != nullptr)
-      duals.names()->follow(table.size(), {{}, unpacked(names.first, names.second, i)});
+      duals.names()->append_name(table.size(), {{}, unpacked(names.first, names.second, i)});
   }
   if (table.size() != n) throw nb::value_error("the saved features hold a key twice");
   duals.resume(singles);
@@ -136,7 +136,7 @@ void restore_duals(Loop& loop, const Array<const std::uint64_t>& keys, const Arr
 
 /// All weights of a method without a table: (keys, occurrences, weights).
 nb::tuple dual_weights(Loop& loop) {
-  Duals& duals = duals_of(loop);
+  DualState& duals = duals_of(loop);
   Buffer<std::uint64_t> keys;
   Buffer<std::uint64_t> counts;
   Buffer<double> weights;
@@ -157,8 +157,8 @@ nb::tuple history(Loop& loop) {
   Buffer<std::uint64_t> keys;
   std::uint64_t distance = 1;
   std::uint64_t next = 1;
-  if (History* const kept = duals_of(loop).history()) {
-    for (const History::Moment& moment : kept->moments()) {
+  if (SelectionHistory* const kept = duals_of(loop).history()) {
+    for (const SelectionHistory::Moment& moment : kept->moments()) {
       times.push(moment.time);
       sizes.push(moment.keys.size());
       for (const std::uint64_t key : moment.keys) keys.push(key);
@@ -172,11 +172,11 @@ nb::tuple history(Loop& loop) {
 
 void restore_history(Loop& loop, const Array<const std::uint64_t>& times, const Array<const std::uint64_t>& sizes,
                      const Array<const std::uint64_t>& keys, std::uint64_t distance, std::uint64_t next) {
-  History* const kept = duals_of(loop).history();
+  SelectionHistory* const kept = duals_of(loop).history();
   if (kept == nullptr) return;
-  if (times.shape(0) != sizes.shape(0) || times.shape(0) > History::most)
+  if (times.shape(0) != sizes.shape(0) || times.shape(0) > SelectionHistory::most)
     throw nb::value_error("the saved history does not fit");
-  std::vector<History::Moment> moments;
+  std::vector<SelectionHistory::Moment> moments;
   std::size_t at = 0;
   for (std::size_t i = 0; i < times.shape(0); ++i) {
     const std::size_t n = sizes.data()[i];
@@ -204,7 +204,7 @@ void bind_duals(nb::module_& m) {
   m.def("restore_history", &restore_history, nb::arg("loop"), nb::arg("times"), nb::arg("sizes"), nb::arg("keys"),
         nb::arg("distance"), nb::arg("next"));
   m.def("dual_size", [](Loop& loop) {
-    Duals& duals = duals_of(loop);
+    DualState& duals = duals_of(loop);
     return nb::make_tuple(duals.seen().size(), duals.bytes());
   }, nb::arg("loop"));
 }

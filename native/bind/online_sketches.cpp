@@ -25,15 +25,15 @@ nb::object query(const CountSketch& sketch, const Array<const std::uint64_t>& ke
 }
 
 /// Add to keys or overwrite them: `change` is the sketch's `add` or `put`.
-template <void (EvidenceSketch::*change)(const Place*, std::size_t, std::size_t, const double*, double)>
+template <void (EvidenceSketch::*change)(const CellRef*, std::size_t, std::size_t, const double*, double)>
 void change_evidence(EvidenceSketch& sketch, const Array<const std::uint64_t>& keys, const Array<const double>& sums,
                      const Array<const double>& energies) {
   if (keys.shape(0) * sketch.lanes() != sums.shape(0) || keys.shape(0) != energies.shape(0))
     throw nb::value_error("one sum and one energy a key are needed");
-  Place places[Places::most_rows];
+  CellRef refs[SketchHash::most_rows];
   for (std::size_t i = 0; i < keys.shape(0); ++i) {
-    sketch.places().locate(keys.data()[i], places);
-    (sketch.*change)(places, 0, sketch.lanes(), sums.data() + i * sketch.lanes(), energies.data()[i]);
+    sketch.hash().cell_refs(keys.data()[i], refs);
+    (sketch.*change)(refs, 0, sketch.lanes(), sums.data() + i * sketch.lanes(), energies.data()[i]);
   }
 }
 
@@ -42,10 +42,10 @@ nb::tuple query_evidence(const EvidenceSketch& sketch, const Array<const std::ui
   Buffer<double> energies;
   sums.resize(keys.shape(0) * sketch.lanes());
   energies.resize(keys.shape(0));
-  Place places[Places::most_rows];
+  CellRef refs[SketchHash::most_rows];
   for (std::size_t i = 0; i < keys.shape(0); ++i) {
-    sketch.places().locate(keys.data()[i], places);
-    energies[i] = sketch.read(places, 0, sketch.lanes(), sums.data() + i * sketch.lanes(), 0.0);
+    sketch.hash().cell_refs(keys.data()[i], refs);
+    energies[i] = sketch.read(refs, 0, sketch.lanes(), sums.data() + i * sketch.lanes(), 0.0);
   }
   return nb::make_tuple(to_numpy(std::move(sums)), to_numpy(std::move(energies)));
 }
@@ -71,12 +71,12 @@ nb::class_<Sketch> bind_sketch(nb::module_& m, const char* name) {
   return nb::class_<Sketch>(m, name)
       .def("__init__",
            [](Sketch* self, std::uint32_t rows, std::uint32_t width, std::uint64_t seed, std::size_t lanes) {
-             new (self) Sketch(Places(rows, width, seed), lanes);
+             new (self) Sketch(SketchHash(rows, width, seed), lanes);
            },
            nb::arg("rows"), nb::arg("width"), nb::arg("seed"), nb::arg("lanes") = 1)
-      .def_prop_ro("rows", [](const Sketch& sketch) { return sketch.places().rows(); })
-      .def_prop_ro("width", [](const Sketch& sketch) { return sketch.places().width(); })
-      .def_prop_ro("seed", [](const Sketch& sketch) { return sketch.places().seed(); })
+      .def_prop_ro("rows", [](const Sketch& sketch) { return sketch.hash().rows(); })
+      .def_prop_ro("width", [](const Sketch& sketch) { return sketch.hash().width(); })
+      .def_prop_ro("seed", [](const Sketch& sketch) { return sketch.hash().seed(); })
       .def_prop_ro("lanes", &Sketch::lanes)
       .def("scale", &Sketch::scale, nb::arg("factor"))
       .def("merge", &Sketch::merge, nb::arg("other"))

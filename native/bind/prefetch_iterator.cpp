@@ -10,17 +10,17 @@ namespace thresher::bind {
 namespace {
 
 /// A Python reference that may be dropped on any thread: it acquires the GIL to do so.
-class Held {
+class PyReference {
  public:
-  Held() = default;
-  Held(nb::object object, bool failed) : object_(object.release().ptr()), failed(failed) {}
-  Held(Held&& other) noexcept : object_(std::exchange(other.object_, nullptr)), failed(other.failed) {}
-  Held& operator=(Held&& other) noexcept {
+  PyReference() = default;
+  PyReference(nb::object object, bool is_exception) : object_(object.release().ptr()), is_exception(is_exception) {}
+  PyReference(PyReference&& other) noexcept : object_(std::exchange(other.object_, nullptr)), is_exception(other.is_exception) {}
+  PyReference& operator=(PyReference&& other) noexcept {
     std::swap(object_, other.object_);
-    std::swap(failed, other.failed);
+    std::swap(is_exception, other.is_exception);
     return *this;
   }
-  ~Held() {
+  ~PyReference() {
     if (object_ == nullptr) return;
     const nb::gil_scoped_acquire gil;
     Py_DECREF(object_);
@@ -31,42 +31,42 @@ class Held {
   PyObject* object_ = nullptr;
 
  public:
-  bool failed = false;  // the object is the exception that ended the iteration
+  bool is_exception = false;  // the object is the exception that ended the iteration
 };
 
 /// Runs a Python iterator ahead of its consumer. The GIL is held only for the Python parts of the iteration, so two
 /// native calls (parse there, learn here) run in parallel.
-class AheadIterator {
+class PrefetchIterator {
  public:
-  AheadIterator(const nb::object& iterator, std::size_t depth)
-      : iterator_(checked(iterator)), ahead_([this] { return produce(); }, depth) {
+  PrefetchIterator(const nb::object& iterator, std::size_t depth)
+      : iterator_(checked(iterator)), queue_([this] { return produce(); }, depth) {
     live().insert(this);
   }
-  ~AheadIterator() {
+  ~PrefetchIterator() {
     close();
     live().erase(this);
   }
 
   /// Stop all live iterators: their threads must not outlive the interpreter.
   static void close_all() {
-    for (AheadIterator* each : live()) each->close();
+    for (PrefetchIterator* each : live()) each->close();
   }
 
   nb::object next() {
-    using Queue = Ahead<Held>;
-    Held item;
+    using Queue = PrefetchQueue<PyReference>;
+    PyReference item;
     for (;;) {
       Queue::State state;
       {
         const nb::gil_scoped_release nogil;
-        state = ahead_.next(item, std::chrono::milliseconds(50));
+        state = queue_.next(item, std::chrono::milliseconds(50));
       }
       if (state == Queue::State::item) break;
       if (state == Queue::State::end) throw nb::stop_iteration();
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
     }
     nb::object out = item.take();
-    if (item.failed) {
+    if (item.is_exception) {
       PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(out.ptr())), out.ptr());
       throw nb::python_error();
     }
@@ -77,17 +77,17 @@ class AheadIterator {
     {
       // The thread may be waiting for the GIL: never join it while holding the GIL.
       const nb::gil_scoped_release nogil;
-      ahead_.stop();
+      queue_.stop();
     }
     iterator_.reset();  // a suspended generator closes its files now
   }
 
  private:
-  std::optional<Held> produce() {
+  std::optional<PyReference> produce() {
     if (ended_) return std::nullopt;
     const nb::gil_scoped_acquire gil;
     PyObject* item = PyIter_Next(iterator_.ptr());
-    if (item != nullptr) return Held(nb::steal(item), false);
+    if (item != nullptr) return PyReference(nb::steal(item), false);
     ended_ = true;
     if (PyErr_Occurred() == nullptr) return std::nullopt;
     PyObject *type, *value, *trace;
@@ -96,32 +96,32 @@ class AheadIterator {
     if (trace != nullptr) PyException_SetTraceback(value, trace);
     Py_XDECREF(type);
     Py_XDECREF(trace);
-    return Held(nb::steal(value), true);
+    return PyReference(nb::steal(value), true);
   }
 
   static const nb::object& checked(const nb::object& iterator) {
     if (!PyIter_Check(iterator.ptr())) throw nb::type_error("an iterator is needed");
     return iterator;
   }
-  static std::set<AheadIterator*>& live() {
-    static std::set<AheadIterator*> all;
+  static std::set<PrefetchIterator*>& live() {
+    static std::set<PrefetchIterator*> all;
     return all;
   }
 
   nb::object iterator_;
   bool ended_ = false;
-  Ahead<Held> ahead_;
+  PrefetchQueue<PyReference> queue_;
 };
 
 }  // namespace
 
-void bind_ahead(nb::module_& m) {
-  nb::class_<AheadIterator>(m, "Ahead")
+void bind_prefetch(nb::module_& m) {
+  nb::class_<PrefetchIterator>(m, "Ahead")
       .def(nb::init<const nb::object&, std::size_t>(), nb::arg("iterator"), nb::arg("depth"))
       .def("__iter__", [](nb::handle self) { return nb::borrow(self); })
-      .def("__next__", &AheadIterator::next)
-      .def("close", &AheadIterator::close);
-  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&AheadIterator::close_all));
+      .def("__next__", &PrefetchIterator::next)
+      .def("close", &PrefetchIterator::close);
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&PrefetchIterator::close_all));
 }
 
 }  // namespace thresher::bind

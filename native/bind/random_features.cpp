@@ -11,13 +11,13 @@ namespace thresher::bind {
 
 namespace {
 
-using namespace thresher::families;
+using namespace thresher::columns;
 using Keys = Array<const std::uint64_t>;
 using Block = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-DrawRule rule_of(const nb::dict& fields) {
-  DrawRule rule;
-  rule.law = law_of(nb::cast<std::string>(fields["law"]));
+RandomFeatureRule rule_of(const nb::dict& fields) {
+  RandomFeatureRule rule;
+  rule.law = distribution_of(nb::cast<std::string>(fields["law"]));
   rule.scale = nb::cast<double>(fields["scale"]);
   rule.degrees = nb::cast<int>(fields["degrees"]);
   rule.offset = nb::cast<double>(fields["offset"]);
@@ -38,26 +38,26 @@ nb::object matrix(Buffer<float>&& buffer, std::size_t rows, std::size_t columns)
   return nb::cast(nb::ndarray<nb::numpy, float, nb::ndim<2>>(kept->data(), {rows, columns}, owner));
 }
 
-nb::object drawn_values(const Drawn& drawn, const std::string& shape, const Array<const std::int64_t>& indptr,
+nb::object feature_values(const RandomFeatures& features, const std::string& shape, const Array<const std::int64_t>& indptr,
                         const Keys& keys, const std::optional<Array<const float>>& values,
-                        const Array<const std::uint32_t>& at, ListeningTeam& team) {
+                        const Array<const std::uint32_t>& at, InterruptiblePool& pool) {
   const Rows rows = rows_of(indptr, keys, values);
-  const std::size_t inputs = drawn.projections == 0 ? 0 : drawn.coefficients.size() / drawn.projections;
+  const std::size_t inputs = features.projections == 0 ? 0 : features.coefficients.size() / features.projections;
   if (at.shape(0) != keys.shape(0)) throw nb::value_error("one input an entry is needed");
-  for (std::size_t e = 0; e < at.shape(0) && drawn.projections != 0; ++e)
+  for (std::size_t e = 0; e < at.shape(0) && features.projections != 0; ++e)
     if (at.data()[e] >= inputs) throw nb::value_error("an input that is not there");
   Buffer<float> out;
-  out.resize(drawn.functions * rows.n);
-  freely([&] { values_of(drawn, shape_of(shape), rows, at.data(), out.data(), team); });
-  return matrix(std::move(out), drawn.functions, rows.n);
+  out.resize(features.functions * rows.n);
+  without_gil([&] { values_of(features, nonlinearity_of(shape), rows, at.data(), out.data(), pool); });
+  return matrix(std::move(out), features.functions, rows.n);
 }
 
 nb::object binned(double gamma, std::uint64_t seed, const Keys& numbers, const Array<const std::int64_t>& indptr,
-                  const Keys& keys, const std::optional<Array<const float>>& values, ListeningTeam& team) {
+                  const Keys& keys, const std::optional<Array<const float>>& values, InterruptiblePool& pool) {
   const Rows rows = rows_of(indptr, keys, values);
   Buffer<float> out;
   out.resize(numbers.shape(0) * rows.n);
-  freely([&] { binned_values(gamma, seed, numbers.data(), numbers.shape(0), rows, out.data(), team); });
+  without_gil([&] { binned_values(gamma, seed, numbers.data(), numbers.shape(0), rows, out.data(), pool); });
   return matrix(std::move(out), numbers.shape(0), rows.n);
 }
 
@@ -76,32 +76,32 @@ nb::object weighted_sum(const Block& columns, const Floats& weights, double star
       x[k] = columns.data() + std::min(j + k, count - 1) * n;
       w[k] = j + k < count ? weights.data()[j + k] : 0.0;
     }
-    working_set::dense_kernels().add_columns(x, w, n, out.data());
+    columns::dense_kernels().add_columns(x, w, n, out.data());
   }
   return to_numpy(std::move(out));
 }
 
 }  // namespace
 
-void bind_drawn(nb::module_& m) {
-  nb::class_<Drawn>(m, "Drawn")
+void bind_random_features(nb::module_& m) {
+  nb::class_<RandomFeatures>(m, "Drawn")
       .def_prop_ro("starts",
-                   [](const Drawn& drawn) {
+                   [](const RandomFeatures& features) {
                      Buffer<std::int64_t> out;
-                     out.resize(drawn.starts.size());
-                     std::copy(drawn.starts.begin(), drawn.starts.end(), out.data());
+                     out.resize(features.starts.size());
+                     std::copy(features.starts.begin(), features.starts.end(), out.data());
                      return to_numpy(std::move(out));
                    })
-      .def_prop_ro("coefficients", [](const Drawn& drawn) { return array_of(drawn.coefficients); })
-      .def_prop_ro("offsets", [](const Drawn& drawn) { return array_of(drawn.offsets); })
-      .def_prop_ro("factors", [](const Drawn& drawn) { return array_of(drawn.factors); });
+      .def_prop_ro("coefficients", [](const RandomFeatures& features) { return array_of(features.coefficients); })
+      .def_prop_ro("offsets", [](const RandomFeatures& features) { return array_of(features.offsets); })
+      .def_prop_ro("factors", [](const RandomFeatures& features) { return array_of(features.factors); });
   m.def(
       "draw",
       [](const nb::dict& rule, std::uint64_t seed, const Keys& numbers, const Keys& inputs) {
-        return draw(rule_of(rule), seed, numbers.data(), numbers.shape(0), inputs.data(), inputs.shape(0));
+        return sample_features(rule_of(rule), seed, numbers.data(), numbers.shape(0), inputs.data(), inputs.shape(0));
       },
       nb::arg("rule"), nb::arg("seed"), nb::arg("numbers"), nb::arg("inputs"));
-  m.def("drawn_values", &drawn_values, nb::arg("drawn"), nb::arg("shape"), nb::arg("indptr"), nb::arg("keys"),
+  m.def("drawn_values", &feature_values, nb::arg("drawn"), nb::arg("shape"), nb::arg("indptr"), nb::arg("keys"),
         nb::arg("values").none(), nb::arg("at"), nb::arg("team"));
   m.def("binned_values", &binned, nb::arg("gamma"), nb::arg("seed"), nb::arg("numbers"), nb::arg("indptr"), nb::arg("keys"),
         nb::arg("values").none(), nb::arg("team"));

@@ -14,7 +14,8 @@ namespace thresher::bind {
 
 namespace {
 
-using namespace thresher::working_set;
+using namespace thresher::columns;
+using namespace thresher::solvers;
 using Block = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 void check_factors(const Floats& factors) {
@@ -30,7 +31,7 @@ const std::uint64_t* checked_ids(const std::optional<Ids>& ids, const Floats& fa
 }
 
 /// The solver keeps a reference to the array, without a copy.
-void add(L1Solver& solver, const Block& values, const Floats& factors, ListeningTeam& team, const std::optional<Ids>& ids) {
+void add(L1Solver& solver, const Block& values, const Floats& factors, InterruptiblePool& pool, const std::optional<Ids>& ids) {
   if (values.shape(1) != solver.rows()) throw nb::value_error("a column is as long as there are rows");
   if (factors.shape(0) != values.shape(0)) throw nb::value_error("one factor a column is needed");
   check_factors(factors);
@@ -39,24 +40,24 @@ void add(L1Solver& solver, const Block& values, const Floats& factors, Listening
     const nb::gil_scoped_acquire gil;
     delete static_cast<const Block*>(p);
   });
-  freely([&] { solver.add(values.data(), values.shape(0), factors.data(), numbers, std::move(owner), team); });
+  without_gil([&] { solver.add(values.data(), values.shape(0), factors.data(), numbers, std::move(owner), pool); });
 }
 
-void add_made(L1Solver& solver, const Ids& ids, const Floats& factors, ListeningTeam& team) {
+void add_generated(L1Solver& solver, const Ids& ids, const Floats& factors, InterruptiblePool& pool) {
   if (ids.shape(0) != factors.shape(0)) throw nb::value_error("one factor a column is needed");
   check_factors(factors);
-  freely([&] { solver.add_made(ids.data(), ids.shape(0), factors.data(), team); });
+  without_gil([&] { solver.add_generated(ids.data(), ids.shape(0), factors.data(), pool); });
 }
 
 /// `maker(ids, rows)` returns an iterator over blocks of columns x rows; rows None: all rows.
-void make_by(L1Solver& solver, const nb::callable& maker, std::size_t held) {
+void set_generator(L1Solver& solver, const nb::callable& generator, std::size_t held) {
   const std::size_t all = solver.rows();
-  std::shared_ptr<nb::callable> kept(new nb::callable(maker), [](nb::callable* p) {
+  std::shared_ptr<nb::callable> kept(new nb::callable(generator), [](nb::callable* p) {
     const nb::gil_scoped_acquire gil;
     delete p;
   });
-  solver.make_by(
-      [kept, all](const std::vector<std::uint64_t>& ids, const std::vector<std::uint32_t>* rows, const ColumnParts::Take& take) {
+  solver.set_generator(
+      [kept, all](const std::vector<std::uint64_t>& ids, const std::vector<std::uint32_t>* rows, const ColumnChunks::Take& take) {
         const nb::gil_scoped_acquire gil;
         const nb::object blocks = (*kept)(array_of(ids), rows == nullptr ? nb::none() : array_of(*rows));
         std::size_t first = 0;
@@ -74,10 +75,10 @@ void make_by(L1Solver& solver, const nb::callable& maker, std::size_t held) {
 }
 
 void add_sparse(L1Solver& solver, const Array<const std::int64_t>& indptr, const Array<const std::uint32_t>& rows,
-                const Array<const float>& values, const Floats& factors, ListeningTeam& team) {
+                const Array<const float>& values, const Floats& factors, InterruptiblePool& pool) {
   check_columns(indptr, rows, values, factors.shape(0), solver.rows());
   check_factors(factors);
-  freely([&] { solver.add_sparse(indptr.data(), rows.data(), values.data(), factors.shape(0), factors.data(), team); });
+  without_gil([&] { solver.add_sparse(indptr.data(), rows.data(), values.data(), factors.shape(0), factors.data(), pool); });
 }
 
 /// Check that the columns exist and are distinct.
@@ -96,7 +97,7 @@ std::vector<std::size_t> checked_columns(const L1Solver& solver, const Array<con
 
 void keep(L1Solver& solver, const Array<const std::int64_t>& columns) {
   solver.keep(checked_columns(solver, columns));
-  give_back();
+  trim_heap();
 }
 
 /// (members, matrix, shares, added, fine)
@@ -115,9 +116,9 @@ void resume(L1Solver& solver, const Array<const std::int64_t>& members, const Fl
   solver.resume(checked_columns(solver, members), {vector_of(matrix), vector_of(shares), added, fine});
 }
 
-nb::dict solve(L1Solver& solver, double lambda, double tolerance, int most, ListeningTeam& team) {
+nb::dict solve(L1Solver& solver, double lambda, double tolerance, int most, InterruptiblePool& pool) {
   if (!(lambda > 0.0)) throw nb::value_error("lambda must be above zero");
-  const L1Solved solved = freely([&] { return solver.solve(lambda, tolerance, most, team); });
+  const L1Result solved = without_gil([&] { return solver.solve(lambda, tolerance, most, pool); });
   nb::dict out;
   out["objective"] = solved.objective;
   out["penalty"] = solved.penalty;
@@ -129,39 +130,39 @@ nb::dict solve(L1Solver& solver, double lambda, double tolerance, int most, List
 
 }  // namespace
 
-void bind_l1(nb::module_& m) {
+void bind_solvers_l1(nb::module_& m) {
   nb::class_<L1Solver>(m, "L1Solver")
       .def(
           "__init__",
-          [](L1Solver* self, const std::string& loss, const Floats& y, const Floats& weights, bool shift) {
+          [](L1Solver* self, const std::string& loss, const Floats& y, const Floats& weights, bool intercept) {
             if (weights.shape(0) != y.shape(0)) throw nb::value_error("one weight a row is needed");
             const LossKind kind = loss_kind(loss);
             if (kind == LossKind::hinge || kind == LossKind::huber)
               throw nb::value_error("the l1 solver takes the losses squared, squared_hinge and logistic");
-            new (self) L1Solver(RowLoss(Loss{kind, 1.0}, vector_of(y), vector_of(weights), shift));
+            new (self) L1Solver(RowLoss(Loss{kind, 1.0}, vector_of(y), vector_of(weights), intercept));
           },
           nb::arg("loss"), nb::arg("y"), nb::arg("weights"), nb::arg("shift"))
-      .def("make_by", &make_by, nb::arg("maker"), nb::arg("held"))
+      .def("make_by", &set_generator, nb::arg("maker"), nb::arg("held"))
       .def("add", &add, nb::arg("values"), nb::arg("factors"), nb::arg("team"), nb::arg("ids").none() = nb::none())
-      .def("add_made", &add_made, nb::arg("ids"), nb::arg("factors"), nb::arg("team"))
+      .def("add_made", &add_generated, nb::arg("ids"), nb::arg("factors"), nb::arg("team"))
       .def("add_sparse", &add_sparse, nb::arg("indptr"), nb::arg("rows"), nb::arg("values"), nb::arg("factors"), nb::arg("team"))
       .def("keep", &keep, nb::arg("columns"))
       .def("solve", &solve, nb::arg("lam"), nb::arg("tolerance"), nb::arg("most"), nb::arg("team"))
       .def(
           "restore",
-          [](L1Solver& solver, const Floats& weights, double shift, ListeningTeam& team) {
+          [](L1Solver& solver, const Floats& weights, double intercept, InterruptiblePool& pool) {
             if (weights.shape(0) != solver.columns()) throw nb::value_error("one weight a column is needed");
-            freely([&] { solver.restore(vector_of(weights), shift, team); });
+            without_gil([&] { solver.restore(vector_of(weights), intercept, pool); });
           },
           nb::arg("weights"), nb::arg("shift"), nb::arg("team"))
       .def("curvature", &curvature)
       .def("resume", &resume, nb::arg("members"), nb::arg("matrix"), nb::arg("shares"), nb::arg("added"), nb::arg("fine"))
       .def(
           "gradient",
-          [](L1Solver& solver, ListeningTeam& team) { return array_of(freely([&] { return solver.gradient(team); })); },
+          [](L1Solver& solver, InterruptiblePool& pool) { return array_of(without_gil([&] { return solver.gradient(pool); })); },
           nb::arg("team"))
       .def_prop_ro("weights", [](L1Solver& solver) { return array_of(solver.weights()); })
-      .def_prop_ro("shift", [](L1Solver& solver) { return solver.shift(); })
+      .def_prop_ro("shift", [](L1Solver& solver) { return solver.intercept(); })
       .def_prop_ro("slopes", [](L1Solver& solver) { return array_of(solver.slopes()); })
       .def_prop_ro("margins", [](L1Solver& solver) { return array_of(solver.margins()); })
       .def_prop_ro("columns", [](L1Solver& solver) { return solver.columns(); })

@@ -35,7 +35,7 @@ nb::object compact_names(const Array<const std::uint64_t>& keys, const Array<con
 
 }  // namespace
 
-void bind_stored(nb::module_& m) {
+void bind_cache(nb::module_& m) {
   m.def("checksum", &checksum_of, nb::arg("bytes"), nb::arg("seed") = 0);
   m.def("compact_names", &compact_names, nb::arg("keys"), nb::arg("words"), nb::arg("text"));
 }

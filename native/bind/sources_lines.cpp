@@ -17,10 +17,10 @@ namespace thresher::bind {
 
 namespace {
 
-using sources::Parsed;
+using sources::ParsedRows;
 using sources::ParseOptions;
 
-template <void (*parse)(const char*, std::size_t, const ParseOptions&, Parsed&)>
+template <void (*parse)(const char*, std::size_t, const ParseOptions&, ParsedRows&)>
 nb::dict parse_block(const Array<const std::uint8_t>& block, std::size_t begin, std::size_t end, std::size_t rows,
                      bool skip, bool labels_optional, bool multilabel, bool want_names, const KeyIndex* only,
                      std::size_t features) {
@@ -30,7 +30,7 @@ nb::dict parse_block(const Array<const std::uint8_t>& block, std::size_t begin, 
   const char* const text = reinterpret_cast<const char*>(block.data());
   if (end > begin && text[end - 1] != '\n') throw nb::value_error("the block must end in a newline");
   const ParseOptions options{rows, skip, labels_optional, multilabel, want_names, only, features};
-  Parsed parsed;
+  ParsedRows parsed;
   {
     const nb::gil_scoped_release nogil;
     parse(text + begin, end - begin, options, parsed);
@@ -135,7 +135,7 @@ void def_parser(nb::module_& m, const char* name, Function* function) {
 
 }  // namespace
 
-void bind_sources(nb::module_& m) {
+void bind_lines(nb::module_& m) {
   m.attr("padding") = padding;
   def_parser(m, "parse_libsvm", &parse_block<&sources::parse_libsvm>);
   def_parser(m, "parse_vw", &parse_block<&sources::parse_vw>);

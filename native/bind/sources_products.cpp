@@ -119,7 +119,7 @@ nb::list spelled_names(const Array<const std::uint64_t>& words, const Array<cons
   const NameTable table = name_table(words.shape(0), words, text, prefixes, parents);
   nb::list out;
   for (std::size_t i = 0; i < words.shape(0); ++i) {
-    const std::string name = spelled(table.at(i), longest);
+    const std::string name = format_name(table.at(i), longest);
     out.append(nb::bytes(name.data(), name.size()));
   }
   return out;

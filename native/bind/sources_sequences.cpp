@@ -29,7 +29,7 @@ const char* name_of(RecordScanner::Stop stop) {
 }
 
 using Place = std::tuple<std::uint64_t, std::int64_t, std::uint64_t>;
-Place as_tuple(const RecordPlace& place) { return {place.offset, place.lines, place.skipped}; }
+Place as_tuple(const RecordPosition& position) { return {position.offset, position.lines, position.skipped}; }
 
 nb::dict as_dict(KmerRows&& rows) {
   nb::dict out;
@@ -37,7 +37,7 @@ nb::dict as_dict(KmerRows&& rows) {
   out["indptr"] = to_numpy(std::move(rows.indptr));
   out["keys"] = to_numpy(std::move(rows.keys));
   out["values"] = valued ? to_numpy(std::move(rows.values)) : nb::none();
-  out["left_out"] = rows.left_out;
+  out["left_out"] = rows.dropped;
   return out;
 }
 
@@ -69,7 +69,7 @@ void bind_scanner(nb::module_& m) {
           },
           nb::arg("block"), nb::arg("begin"), nb::arg("end"))
       .def("finish", [](RecordScanner& scanner) { return name_of(scanner.finish()); })
-      .def_prop_ro("place", [](const RecordScanner& scanner) { return as_tuple(scanner.place()); })
+      .def_prop_ro("place", [](const RecordScanner& scanner) { return as_tuple(scanner.position()); })
       .def_prop_ro("reached", [](const RecordScanner& scanner) { return as_tuple(scanner.reached()); })
       .def("take_faults", [](RecordScanner& scanner) {
         nb::list out;
@@ -172,7 +172,7 @@ void bind_finder(nb::module_& m) {
 
 }  // namespace
 
-void bind_kmers(nb::module_& m) {
+void bind_sequences(nb::module_& m) {
   nb::class_<KmerForm>(m, "KmerForm")
       .def(
           "__init__",

@@ -24,15 +24,15 @@ using Maybe = std::optional<Array<const T>>;
 using Bytes = Array<const std::uint8_t>;
 
 /// Cells together with the arrays they refer to.
-struct HeldCells {
+struct CellsWithOwners {
   Cells cells;
   Maybe<std::uint8_t> validity;
   Maybe<double> numbers;
   Maybe<std::int32_t> narrow;
   Maybe<std::int64_t> wide;
   Maybe<std::uint8_t> text;
-  std::shared_ptr<HeldCells> values;
-  std::shared_ptr<HeldCells> amounts;
+  std::shared_ptr<CellsWithOwners> values;
+  std::shared_ptr<CellsWithOwners> amounts;
 };
 
 /// Raise unless offsets are ascending and within `size`.
@@ -46,12 +46,12 @@ void check_offsets(const Offsets& offsets, std::size_t n, std::size_t size) {
   if (static_cast<std::size_t>(before) > size) throw nb::value_error("offsets out of range");
 }
 
-Offsets offsets_of(const HeldCells& held, std::size_t n) {
+Offsets offsets_of(const CellsWithOwners& held, std::size_t n) {
   if ((held.narrow ? held.narrow->shape(0) : held.wide->shape(0)) < n + 1) throw nb::value_error("too few offsets");
   return {held.narrow ? held.narrow->data() : nullptr, held.wide ? held.wide->data() : nullptr};
 }
 
-void check_validity(HeldCells& held, std::size_t n, const Maybe<std::uint8_t>& validity, std::size_t first_bit) {
+void check_validity(CellsWithOwners& held, std::size_t n, const Maybe<std::uint8_t>& validity, std::size_t first_bit) {
   held.cells.n = n;
   held.validity = validity;
   held.cells.first_bit = first_bit;
@@ -60,9 +60,9 @@ void check_validity(HeldCells& held, std::size_t n, const Maybe<std::uint8_t>& v
   held.cells.validity = validity->data();
 }
 
-std::shared_ptr<HeldCells> number_cells(std::size_t n, const Array<const double>& numbers,
+std::shared_ptr<CellsWithOwners> number_cells(std::size_t n, const Array<const double>& numbers,
                                         const Maybe<std::uint8_t>& validity, std::size_t first_bit) {
-  auto held = std::make_shared<HeldCells>();
+  auto held = std::make_shared<CellsWithOwners>();
   check_validity(*held, n, validity, first_bit);
   if (numbers.shape(0) < n) throw nb::value_error("a number a cell is needed");
   held->numbers = numbers;
@@ -71,7 +71,7 @@ std::shared_ptr<HeldCells> number_cells(std::size_t n, const Array<const double>
 }
 
 template <class T>
-void take_offsets(HeldCells& held, const Array<const T>& offsets) {
+void take_offsets(CellsWithOwners& held, const Array<const T>& offsets) {
   if constexpr (sizeof(T) == 4)
     held.narrow = offsets;
   else
@@ -79,10 +79,10 @@ void take_offsets(HeldCells& held, const Array<const T>& offsets) {
 }
 
 template <class T>
-std::shared_ptr<HeldCells> text_cells(std::size_t n, const Array<const T>& offsets, const Bytes& text,
+std::shared_ptr<CellsWithOwners> text_cells(std::size_t n, const Array<const T>& offsets, const Bytes& text,
                                       const Maybe<std::uint8_t>& validity, std::size_t first_bit,
                                       std::uint64_t name_start) {
-  auto held = std::make_shared<HeldCells>();
+  auto held = std::make_shared<CellsWithOwners>();
   check_validity(*held, n, validity, first_bit);
   take_offsets(*held, offsets);
   held->cells.texts = offsets_of(*held, n);
@@ -96,10 +96,10 @@ std::shared_ptr<HeldCells> text_cells(std::size_t n, const Array<const T>& offse
 }
 
 template <class T>
-std::shared_ptr<HeldCells> list_cells(std::size_t n, const Array<const T>& offsets,
-                                      const std::shared_ptr<HeldCells>& values, const Maybe<std::uint8_t>& validity,
-                                      std::size_t first_bit, const std::shared_ptr<HeldCells>& amounts) {
-  auto held = std::make_shared<HeldCells>();
+std::shared_ptr<CellsWithOwners> list_cells(std::size_t n, const Array<const T>& offsets,
+                                      const std::shared_ptr<CellsWithOwners>& values, const Maybe<std::uint8_t>& validity,
+                                      std::size_t first_bit, const std::shared_ptr<CellsWithOwners>& amounts) {
+  auto held = std::make_shared<CellsWithOwners>();
   check_validity(*held, n, validity, first_bit);
   take_offsets(*held, offsets);
   held->cells.lists = offsets_of(*held, n);
@@ -114,10 +114,10 @@ std::shared_ptr<HeldCells> list_cells(std::size_t n, const Array<const T>& offse
   return held;
 }
 
-using Held = std::shared_ptr<HeldCells>;
+using Held = std::shared_ptr<CellsWithOwners>;
 
 void bind_cells(nb::module_& m) {
-  nb::class_<HeldCells>(m, "Cells");
+  nb::class_<CellsWithOwners>(m, "Cells");
   m.def("number_cells", &number_cells, nb::arg("n"), nb::arg("numbers"), nb::arg("validity").none() = nb::none(),
         nb::arg("first_bit") = 0);
   const auto def_texts = [&m](auto* function) {
@@ -192,7 +192,7 @@ nb::dict columns_to_rows(const std::vector<const ColumnRule*>& rules, const std:
   }
   const ParseOptions options{rows, skip, labels_optional, false, want_names, only, features};
   const RowLabels labels = labels_of(target, target_is_text, labels_optional, weight, n);
-  Parsed parsed;
+  ParsedRows parsed;
   {
     const nb::gil_scoped_release nogil;
     table_rows(table, n, labels, options, parsed);
@@ -200,7 +200,7 @@ nb::dict columns_to_rows(const std::vector<const ColumnRule*>& rules, const std:
   return as_dict(std::move(parsed), options);
 }
 
-nb::dict texts_to_rows(const NgramForm& form, const Characters& characters, const Held& documents, const Held& words,
+nb::dict texts_to_rows(const NgramForm& form, const UnicodeClasses& characters, const Held& documents, const Held& words,
                        const Held& target, bool target_is_text, const Held& weight, std::size_t rows, bool skip,
                        bool labels_optional, bool want_names, const KeyIndex* only, std::size_t features) {
   const std::size_t n = documents->cells.n;
@@ -209,7 +209,7 @@ nb::dict texts_to_rows(const NgramForm& form, const Characters& characters, cons
     throw nb::value_error("a list of words for each text is needed");
   const ParseOptions options{rows, skip, labels_optional, false, want_names, only, features};
   const RowLabels labels = labels_of(target, target_is_text, labels_optional, weight, n);
-  Parsed parsed;
+  ParsedRows parsed;
   NgramMaker maker(form, characters);
   {
     const nb::gil_scoped_release nogil;
@@ -222,13 +222,13 @@ nb::dict texts_to_rows(const NgramForm& form, const Characters& characters, cons
 
 template <class... Arguments>
 void bind_texts(nb::module_& m, Arguments... options) {
-  nb::class_<Characters>(m, "Characters")
-      .def("__init__", [](Characters* self, const Bytes& kinds, const Array<const std::uint32_t>& from,
+  nb::class_<UnicodeClasses>(m, "Characters")
+      .def("__init__", [](UnicodeClasses* self, const Bytes& kinds, const Array<const std::uint32_t>& from,
                           const Array<const std::uint32_t>& to) {
         if (from.shape(0) != to.shape(0)) throw nb::value_error("a lower case for each is needed");
         std::vector<std::pair<std::uint32_t, std::uint32_t>> lower;
         for (std::size_t i = 0; i < from.shape(0); ++i) lower.emplace_back(from.data()[i], to.data()[i]);
-        new (self) Characters(std::vector<std::uint8_t>(kinds.data(), kinds.data() + kinds.shape(0)), std::move(lower));
+        new (self) UnicodeClasses(std::vector<std::uint8_t>(kinds.data(), kinds.data() + kinds.shape(0)), std::move(lower));
       });
   nb::class_<NgramForm>(m, "NgramForm")
       .def(

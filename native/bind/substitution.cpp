@@ -17,19 +17,21 @@ namespace thresher::bind {
 
 namespace {
 
-using namespace thresher::working_set;
+using namespace thresher::columns;
+using namespace thresher::solvers;
+using namespace thresher::substitution;
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Columns = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;  // a column per row
 using Keys = Array<const std::uint64_t>;
 
 /// The checked arguments of all three constructors.
-struct Made {
+struct SubstitutionArgs {
   std::vector<double> targets;
   std::vector<double> weights;
   std::vector<RowLoss> losses;
   double curvature;
 
-  Made(const std::string& name, double delta, const Matrix& y, const Floats& given, bool shift) {
+  SubstitutionArgs(const std::string& name, double delta, const Matrix& y, const Floats& given, bool intercept) {
     const std::size_t rows = y.shape(1);
     if (given.shape(0) != 0 && given.shape(0) != rows) throw nb::value_error("one weight a row is needed");
     if (rows == 0 || y.shape(0) == 0) throw nb::value_error("there are no targets");
@@ -41,20 +43,20 @@ struct Made {
     const std::vector<double> even(rows, 1.0 / static_cast<double>(rows));
     for (std::size_t o = 0; o < y.shape(0); ++o)
       losses.emplace_back(loss, std::vector<double>(y.data() + o * rows, y.data() + (o + 1) * rows),
-                          weights.empty() ? even : weights, shift);
+                          weights.empty() ? even : weights, intercept);
   }
 };
 
-std::unique_ptr<Substitution> make(const std::string& loss, double delta, const Matrix& y, const Floats& weights, bool shift,
+std::unique_ptr<Substitution> make(const std::string& loss, double delta, const Matrix& y, const Floats& weights, bool intercept,
                                    std::size_t room, double eta, double rate, double m, double c, bool check,
                                    bool by_rows) {
-  Made made(loss, delta, y, weights, shift);
+  SubstitutionArgs made(loss, delta, y, weights, intercept);
   KeptColumns kept(y.shape(1), room, y.shape(0));
   const StepRule rule{eta, rate, m, c, check};
   if (loss == "squared" && !by_rows)
-    return std::make_unique<GramSubstitution>(std::move(kept), rule, std::move(made.targets), std::move(made.weights), shift);
+    return std::make_unique<GramSubstitution>(std::move(kept), rule, std::move(made.targets), std::move(made.weights), intercept);
   return std::make_unique<RowSubstitution>(std::move(kept), rule, made.curvature, std::move(made.losses),
-                                           std::move(made.weights), shift);
+                                           std::move(made.weights), intercept);
 }
 
 std::vector<const float*> pointers(const Columns& columns) {
@@ -68,8 +70,8 @@ void check_columns(const KeptColumns& kept, const Columns& columns, const Keys& 
   if (columns.shape(0) != ids.shape(0)) throw nb::value_error("one id a column is needed");
 }
 
-nb::tuple arrive(Substitution& self, const ArrivingBlock& block, const Keys& ids, ListeningTeam& team) {
-  const std::vector<Change> changes = freely([&] { return self.arrive(block, ids.data(), team); });
+nb::tuple arrive(Substitution& self, const ColumnBlock& block, const Keys& ids, InterruptiblePool& pool) {
+  const std::vector<Change> changes = without_gil([&] { return self.arrive(block, ids.data(), pool); });
   std::vector<std::uint64_t> entered;
   std::vector<std::uint64_t> left;
   for (const Change& change : changes) {
@@ -79,9 +81,9 @@ nb::tuple arrive(Substitution& self, const ArrivingBlock& block, const Keys& ids
   return nb::make_tuple(array_of(entered), array_of(left));
 }
 
-nb::tuple arrive_whole(Substitution& self, const Columns& columns, const Keys& ids, ListeningTeam& team) {
+nb::tuple arrive_whole(Substitution& self, const Columns& columns, const Keys& ids, InterruptiblePool& pool) {
   check_columns(self.kept(), columns, ids);
-  return arrive(self, ArrivingBlock(columns.data(), columns.shape(0), columns.shape(1)), ids, team);
+  return arrive(self, ColumnBlock(columns.data(), columns.shape(0), columns.shape(1)), ids, pool);
 }
 
 /// Check sparse columns: rows ascend within a column, and no value is zero.
@@ -101,10 +103,10 @@ void check_sparse(const Array<const std::int64_t>& indptr, const Array<const std
 }
 
 nb::tuple arrive_sparse(Substitution& self, const Array<const std::int64_t>& indptr, const Array<const std::uint32_t>& at,
-                        const Array<const float>& values, const Keys& ids, ListeningTeam& team) {
+                        const Array<const float>& values, const Keys& ids, InterruptiblePool& pool) {
   const std::size_t rows = self.kept().rows();
   check_sparse(indptr, at, values, ids.shape(0), rows);
-  return arrive(self, ArrivingBlock(indptr.data(), at.data(), values.data(), ids.shape(0), rows), ids, team);
+  return arrive(self, ColumnBlock(indptr.data(), at.data(), values.data(), ids.shape(0), rows), ids, pool);
 }
 
 /// The state needed for a copy, as arrays.
@@ -127,7 +129,7 @@ nb::dict state(Method& self) {
   out["scalings"] = array_of(scalings);
   out["gram"] = array_of(gram);
   out["columns"] = to_numpy(std::move(columns));
-  out["more"] = array_of(self.more());
+  out["more"] = array_of(self.extra_state());
   out["step"] = array_of(std::vector<double>{self.step().lambda(), self.step().largest()});
   return out;
 }
@@ -135,13 +137,13 @@ nb::dict state(Method& self) {
 /// Restore a state into a new object.
 template <class Method>
 std::vector<double> restore(Method& self, const Keys& ids, const Floats& weights, const Floats& scalings,
-                            const Floats& gram, const Array<const float>& columns, const Floats& more, const Floats& step) {
+                            const Floats& gram, const Array<const float>& columns, const Floats& extra_state, const Floats& step) {
   KeptColumns& kept = self.kept();
   const std::size_t n = ids.shape(0);
   if (kept.size() != 0) throw nb::value_error("there is something already");
   kept.grow(n);
   if (weights.shape(0) != n * kept.outputs() || scalings.shape(0) != 2 * n || gram.shape(0) != n * n ||
-      columns.shape(0) != n * kept.rows() || step.shape(0) != 2 || more.shape(0) != self.more().size())
+      columns.shape(0) != n * kept.rows() || step.shape(0) != 2 || extra_state.shape(0) != self.extra_state().size())
     throw nb::value_error("a state of another size");
   for (std::size_t slot = 0; slot < n; ++slot) {
     (void)kept.append();
@@ -151,11 +153,11 @@ std::vector<double> restore(Method& self, const Keys& ids, const Floats& weights
     std::copy_n(gram.data() + slot * n, n, kept.gram(slot));
   }
   self.step().restore(step.data()[0], step.data()[1]);
-  return {more.data(), more.data() + more.shape(0)};
+  return {extra_state.data(), extra_state.data() + extra_state.shape(0)};
 }
 
 /// A worker's share of a block: each feature reads u_C, moves, and pushes.
-std::size_t work(Worker& worker, Central& central, const Columns& columns, const Keys& ids, double all, bool check) {
+std::size_t work(Worker& worker, CentralState& central, const Columns& columns, const Keys& ids, double all, bool check) {
   check_columns(worker.kept(), columns, ids);
   if (central.size() != worker.pushed().size()) throw nb::value_error("the central state is of another size");
   const nb::gil_scoped_release nogil;
@@ -169,8 +171,8 @@ std::size_t work(Worker& worker, Central& central, const Columns& columns, const
   std::size_t received = 0;
   for (std::size_t j = 0; j < ids.shape(0); ++j) {
     const std::uint64_t seen = central.read(state.data());
-    const ArrivingColumn column{columns.data() + j * columns.shape(1), nullptr, columns.shape(1)};
-    if (!worker.receive(column, ids.data()[j], state.data(), all, static_cast<double>(central.lately()), change.data(),
+    const BlockColumn column{columns.data() + j * columns.shape(1), nullptr, columns.shape(1)};
+    if (!worker.receive(column, ids.data()[j], state.data(), all, static_cast<double>(central.recent_staleness()), change.data(),
                         check ? fresh : Fresh{}))
       continue;
     central.push(change.data(), seen);
@@ -193,24 +195,24 @@ void bind_substitution(nb::module_& m) {
            [](Substitution& self) {
              nb::dict out = state(self);
              const Counts& counts = self.counts();
-             out["counts"] = array_of(std::vector<std::uint64_t>{counts.received, counts.taken, counts.refused});
+             out["counts"] = array_of(std::vector<std::uint64_t>{counts.received, counts.taken, counts.rejected});
              return out;
            })
       .def(
           "restore",
           [](Substitution& self, const Keys& ids, const Floats& weights, const Floats& scalings, const Floats& gram,
-             const Array<const float>& columns, const Floats& more, const Floats& step, const Keys& counts,
-             ListeningTeam& team) {
+             const Array<const float>& columns, const Floats& extra_state, const Floats& step, const Keys& counts,
+             InterruptiblePool& pool) {
             if (counts.shape(0) != 3 || ids.shape(0) > self.kept().room()) throw nb::value_error("a state of another size");
-            const std::vector<double> rest = restore(self, ids, weights, scalings, gram, columns, more, step);
+            const std::vector<double> rest = restore(self, ids, weights, scalings, gram, columns, extra_state, step);
             self.counts() = {counts.data()[0], counts.data()[1], counts.data()[2]};
-            freely([&] { self.restore(rest, team); });
+            without_gil([&] { self.restore(rest, pool); });
           },
           nb::arg("ids"), nb::arg("weights"), nb::arg("scalings"), nb::arg("gram"), nb::arg("columns"), nb::arg("more"),
           nb::arg("step"), nb::arg("counts"), nb::arg("team"))
       .def(
           "objective",
-          [](Substitution& self, ListeningTeam& team) { return freely([&] { return self.objective(team); }); },
+          [](Substitution& self, InterruptiblePool& pool) { return without_gil([&] { return self.objective(pool); }); },
           nb::arg("team"))
       .def_prop_ro("done", &Substitution::done)
       .def_prop_ro("size", [](Substitution& self) { return self.kept().size(); })
@@ -219,10 +221,10 @@ void bind_substitution(nb::module_& m) {
       .def_prop_ro("eta", [](Substitution& self) { return self.step().eta(); })
       .def_prop_ro("lipschitz", [](Substitution& self) { return self.step().lipschitz(); });
 
-  nb::class_<Central>(m, "Central")
+  nb::class_<CentralState>(m, "Central")
       .def(nb::init<std::size_t>(), nb::arg("size"))
       .def("read",
-           [](const Central& self) {
+           [](const CentralState& self) {
              Buffer<double> out;
              out.resize(self.size());
              const std::uint64_t seen = self.read(out.data());
@@ -230,23 +232,23 @@ void bind_substitution(nb::module_& m) {
            })
       .def(
           "push",
-          [](Central& self, const Floats& change, std::uint64_t seen) {
+          [](CentralState& self, const Floats& change, std::uint64_t seen) {
             if (change.shape(0) != self.size()) throw nb::value_error("a change of another size");
             self.push(change.data(), seen);
           },
           nb::arg("change"), nb::arg("seen"))
-      .def_prop_ro("updates", &Central::updates)
-      .def_prop_ro("stalest", &Central::stalest)
-      .def_prop_ro("lately", &Central::lately);
+      .def_prop_ro("updates", &CentralState::updates)
+      .def_prop_ro("stalest", &CentralState::max_staleness)
+      .def_prop_ro("lately", &CentralState::recent_staleness);
 
   nb::class_<Worker>(m, "Worker")
       .def(
           "__init__",
-          [](Worker* self, const std::string& loss, double delta, const Matrix& y, const Floats& weights, bool shift,
+          [](Worker* self, const std::string& loss, double delta, const Matrix& y, const Floats& weights, bool intercept,
              std::size_t room, double eta, double rate, double step_m, double c, double workers, double others) {
-            Made made(loss, delta, y, weights, shift);
+            SubstitutionArgs made(loss, delta, y, weights, intercept);
             new (self) Worker(KeptColumns(y.shape(1), room, y.shape(0)), StepRule{eta, rate, step_m, c, false},
-                              made.curvature, std::move(made.losses), std::move(made.weights), shift,
+                              made.curvature, std::move(made.losses), std::move(made.weights), intercept,
                               Theorem2{workers, others, 1.0});
           },
           nb::arg("loss"), nb::arg("delta"), nb::arg("y"), nb::arg("weights"), nb::arg("shift"), nb::arg("room"),
@@ -265,7 +267,7 @@ void bind_substitution(nb::module_& m) {
               const nb::gil_scoped_release nogil;
               const double* state = now.data();
               const Fresh fresh = [state] { return state; };
-              const ArrivingColumn whole{column.data(), nullptr, column.shape(0)};
+              const BlockColumn whole{column.data(), nullptr, column.shape(0)};
               received = self.receive(whole, id, central.data(), all, tau, change.data(),
                                       now.shape(0) == 0 ? Fresh{} : fresh);
             }
@@ -277,37 +279,37 @@ void bind_substitution(nb::module_& m) {
       .def(
           "restore",
           [](Worker& self, const Keys& ids, const Floats& weights, const Floats& scalings, const Floats& gram,
-             const Array<const float>& columns, const Floats& more, const Floats& step) {
-            self.restore(restore(self, ids, weights, scalings, gram, columns, more, step));
+             const Array<const float>& columns, const Floats& extra_state, const Floats& step) {
+            self.restore(restore(self, ids, weights, scalings, gram, columns, extra_state, step));
           },
           nb::arg("ids"), nb::arg("weights"), nb::arg("scalings"), nb::arg("gram"), nb::arg("columns"), nb::arg("more"),
           nb::arg("step"))
       .def_prop_ro("pushed", [](Worker& self) { return array_of(self.pushed()); })
       .def_prop_ro("ids", [](Worker& self) { return array_of(self.kept().ids_); })
       .def_prop_ro("room", [](Worker& self) { return self.kept().room(); })
-      .def_prop_ro("refused", &Worker::refused)
+      .def_prop_ro("refused", &Worker::rejected)
       .def_prop_ro("lambda_", &Worker::lambda)
       .def_prop_ro("eta", &Worker::eta);
 
   m.def(
       "refit",
-      [](const std::string& loss, double delta, const Matrix& y, const Floats& row_weights, bool shift,
-         const Columns& columns, const Floats& scales, const Floats& start, double ridge, int most, ListeningTeam& team) {
+      [](const std::string& loss, double delta, const Matrix& y, const Floats& row_weights, bool intercept,
+         const Columns& columns, const Floats& scales, const Floats& start, double ridge, int most, InterruptiblePool& pool) {
         if (columns.shape(1) != y.shape(1) || scales.shape(0) != columns.shape(0) || start.shape(0) != columns.shape(0))
           throw nb::value_error("columns must be as long as the targets, with a scale and a weight each");
-        const Made made(loss, delta, y, row_weights, shift);
+        const SubstitutionArgs made(loss, delta, y, row_weights, intercept);
         const std::vector<double> scale(scales.data(), scales.data() + scales.shape(0));
         const std::vector<double> from(start.data(), start.data() + start.shape(0));
-        const Refitted found =
-            freely([&] { return refit(made.losses[0], pointers(columns), scale, from, ridge, most, team); });
-        return nb::make_tuple(array_of(found.weights), found.shift, found.value, found.steps);
+        const RefitResult found =
+            without_gil([&] { return refit(made.losses[0], pointers(columns), scale, from, ridge, most, pool); });
+        return nb::make_tuple(array_of(found.weights), found.intercept, found.value, found.steps);
       },
       nb::arg("loss"), nb::arg("delta"), nb::arg("y"), nb::arg("row_weights"), nb::arg("shift"), nb::arg("columns"),
       nb::arg("scales"), nb::arg("start"), nb::arg("ridge"), nb::arg("most"), nb::arg("team"));
 
   m.def(
       "column_products",
-      [](const Columns& left, const Columns& right, const Floats& weights, ListeningTeam& team) {
+      [](const Columns& left, const Columns& right, const Floats& weights, InterruptiblePool& pool) {
         const std::size_t rows = left.shape(1);
         if (right.shape(1) != rows || (weights.shape(0) != 0 && weights.shape(0) != rows))
           throw nb::value_error("columns and weights must be of one length");
@@ -315,8 +317,8 @@ void bind_substitution(nb::module_& m) {
         const std::vector<const float*> b = pointers(right);
         Buffer<double> out;
         out.resize(a.size() * b.size());
-        freely([&] {
-          column_products(a, b, rows, weights.shape(0) == 0 ? nullptr : weights.data(), out.data(), team);
+        without_gil([&] {
+          column_products(a, b, rows, weights.shape(0) == 0 ? nullptr : weights.data(), out.data(), pool);
         });
         return to_numpy(std::move(out));
       },

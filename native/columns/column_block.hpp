@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <vector>
 
-namespace thresher::working_set {
+namespace thresher::columns {
 
 /// A column as `values` of the rows `at`, ascending, or of every row if `at` is null. Sums over either form agree bit
 /// by bit: they run in row order, or in eight partial sums by row, and zeros add nothing.
-struct ArrivingColumn {
+struct BlockColumn {
   const float* values;
   const std::uint32_t* at;
   std::size_t size;
@@ -33,21 +33,21 @@ struct ArrivingColumn {
 };
 
 /// Columns that arrive together: all dense, or all sparse (CSC).
-class ArrivingBlock {
+class ColumnBlock {
  public:
   /// `n` dense columns, one after the other.
-  ArrivingBlock(const float* values, std::size_t n, std::size_t rows) {
+  ColumnBlock(const float* values, std::size_t n, std::size_t rows) {
     for (std::size_t j = 0; j < n; ++j) columns_.push_back({values + j * rows, nullptr, rows});
   }
 
   /// Column j has the entries [indptr[j], indptr[j + 1]). Converted to dense if at least one entry in eight is stored,
   /// which is faster.
-  ArrivingBlock(const std::int64_t* indptr, const std::uint32_t* at, const float* values, std::size_t n, std::size_t rows) {
+  ColumnBlock(const std::int64_t* indptr, const std::uint32_t* at, const float* values, std::size_t n, std::size_t rows) {
     const auto entries = static_cast<std::size_t>(indptr[n] - indptr[0]);
     if (entries * 8 > n * rows) whole_.resize(n * rows);
     for (std::size_t j = 0; j < n; ++j) {
       const std::int64_t begin = indptr[j];
-      const ArrivingColumn few{values + begin, at + begin, static_cast<std::size_t>(indptr[j + 1] - begin)};
+      const BlockColumn few{values + begin, at + begin, static_cast<std::size_t>(indptr[j + 1] - begin)};
       float* column = whole_.data() + j * rows;
       if (whole_.empty()) columns_.push_back(few);
       else columns_.push_back({column, nullptr, rows});
@@ -55,16 +55,16 @@ class ArrivingBlock {
         for (std::size_t i = 0; i < few.size; ++i) column[few.at[i]] = few.values[i];
     }
   }
-  ArrivingBlock(const ArrivingBlock&) = delete;
-  ArrivingBlock& operator=(const ArrivingBlock&) = delete;
+  ColumnBlock(const ColumnBlock&) = delete;
+  ColumnBlock& operator=(const ColumnBlock&) = delete;
 
   [[nodiscard]] std::size_t size() const { return columns_.size(); }
   [[nodiscard]] bool whole() const { return columns_.empty() || columns_[0].whole(); }
-  [[nodiscard]] const std::vector<ArrivingColumn>& columns() const { return columns_; }
+  [[nodiscard]] const std::vector<BlockColumn>& columns() const { return columns_; }
 
  private:
-  std::vector<ArrivingColumn> columns_;
+  std::vector<BlockColumn> columns_;
   std::vector<float> whole_;
 };
 
-}  // namespace thresher::working_set
+}  // namespace thresher::columns

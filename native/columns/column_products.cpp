@@ -6,7 +6,7 @@
 #include "columns/kernels/dense_kernels.hpp"
 #include "columns/kernels/tile_products.hpp"
 
-namespace thresher::working_set {
+namespace thresher::columns {
 
 namespace {
 
@@ -52,7 +52,7 @@ class Tiles {
 std::size_t rows_of_part(std::size_t rows) { return std::max(least_rows, (rows + most_parts - 1) / most_parts); }
 
 void column_products(const std::vector<const float*>& left, const std::vector<const float*>& right, std::size_t rows,
-                     const double* weights, double* out, Team& team, bool among) {
+                     const double* weights, double* out, ThreadPool& pool, bool among) {
   if (left.empty() || right.empty()) return;
   const std::size_t per_part = rows_of_part(rows);
   const std::size_t parts = (rows + per_part - 1) / per_part;
@@ -69,7 +69,7 @@ void column_products(const std::vector<const float*>& left, const std::vector<co
   std::vector<std::vector<double>> sums(parts);
   // With weights the products are not exact, so fused and plain operations would differ.
   [[maybe_unused]] const bool fused = has_fma() && weights == nullptr;
-  team.run(parts, [&](std::size_t part) {
+  pool.run(parts, [&](std::size_t part) {
     std::vector<double>& mine = sums[part];
     mine.assign(left_tiles * rights.count() * tile, 0.0);
     std::vector<double> packed_left;
@@ -108,11 +108,11 @@ void column_products(const std::vector<const float*>& left, const std::vector<co
 
 /// Eight independent sums per column hide the latency of additions.
 void target_products(const double* targets, std::size_t count, const std::vector<const float*>& columns, std::size_t rows,
-                     double* out, Team& team) {
+                     double* out, ThreadPool& pool) {
   const std::size_t groups = (columns.size() + dots_width - 1) / dots_width;
   const bool small = columns.size() * count * rows < (std::size_t{1} << 18);
   const DenseKernels& kernels = dense_kernels();
-  team.run(
+  pool.run(
       groups,
       [&](std::size_t g) {
         const std::size_t begin = g * dots_width;
@@ -128,8 +128,8 @@ void target_products(const double* targets, std::size_t count, const std::vector
       !small);
 }
 
-void target_products(const double* targets, std::size_t count, const std::vector<ArrivingColumn>& columns,
-                     std::size_t rows, double* out, Team& team) {
+void target_products(const double* targets, std::size_t count, const std::vector<BlockColumn>& columns,
+                     std::size_t rows, double* out, ThreadPool& pool) {
   std::vector<std::size_t> places;
   std::vector<const float*> whole;
   for (std::size_t j = 0; j < columns.size(); ++j) {
@@ -142,9 +142,9 @@ void target_products(const double* targets, std::size_t count, const std::vector
   }
   if (whole.empty()) return;
   std::vector<double> found(count * whole.size());
-  target_products(targets, count, whole, rows, found.data(), team);
+  target_products(targets, count, whole, rows, found.data(), pool);
   for (std::size_t t = 0; t < count; ++t)
     for (std::size_t i = 0; i < whole.size(); ++i) out[t * columns.size() + places[i]] = found[t * whole.size() + i];
 }
 
-}  // namespace thresher::working_set
+}  // namespace thresher::columns

@@ -7,7 +7,7 @@
 #include "base/threads/thread_pool.hpp"
 #include "columns/column_block.hpp"
 
-namespace thresher::working_set {
+namespace thresher::columns {
 
 /// Rows per partial sum of a product; depends on the number of rows alone.
 std::size_t rows_of_part(std::size_t rows);
@@ -18,12 +18,12 @@ std::size_t rows_of_part(std::size_t rows);
 /// added in order. So a product has the same bits whatever the other columns, the number of threads or the processor.
 /// `among`: left ends with the columns of right, whose mutual products are then computed once per pair.
 void column_products(const std::vector<const float*>& left, const std::vector<const float*>& right, std::size_t rows,
-                     const double* weights, double* out, Team& team, bool among = false);
+                     const double* weights, double* out, ThreadPool& pool, bool among = false);
 
 /// out[t * columns.size() + j] = Σ_r targets[t * rows + r] · columns_j[r], independent of the other columns.
 void target_products(const double* targets, std::size_t count, const std::vector<const float*>& columns, std::size_t rows,
-                     double* out, Team& team);
-void target_products(const double* targets, std::size_t count, const std::vector<ArrivingColumn>& columns,
-                     std::size_t rows, double* out, Team& team);
+                     double* out, ThreadPool& pool);
+void target_products(const double* targets, std::size_t count, const std::vector<BlockColumn>& columns,
+                     std::size_t rows, double* out, ThreadPool& pool);
 
-}  // namespace thresher::working_set
+}  // namespace thresher::columns

@@ -7,7 +7,7 @@
 
 #include "base/hash.hpp"
 
-namespace thresher::families {
+namespace thresher::columns {
 
 namespace {
 
@@ -79,10 +79,10 @@ void ColumnStore::add(const Rows& rows) {
   rows_ += rows.n;
 }
 
-void ColumnStore::finish(const double* weights, Team& team) {
+void ColumnStore::finish(const double* weights, ThreadPool& pool) {
   if (finished_) return;
   most_bytes_ = bytes();
-  team.run(parts, [this, weights](std::size_t p) {
+  pool.run(parts, [this, weights](std::size_t p) {
     Part& part = parts_[p];
     part.sort();
     part.merge_repeats();
@@ -206,27 +206,27 @@ std::size_t ColumnStore::bytes() const {
   return entries_ * (sizeof(std::uint32_t) + sizeof(float)) + columns() * (2 * sizeof(std::uint64_t) + sizeof(std::uint32_t));
 }
 
-std::vector<Best> ColumnStore::top(const double* residuals, std::size_t outputs, std::size_t most, ScoreRule rule,
-                                   Team& team) const {
-  std::vector<std::vector<Best>> found(parts, std::vector<Best>(outputs, Best(most)));
-  team.run(parts, [&](std::size_t p) {
+std::vector<TopKeys> ColumnStore::top(const double* residuals, std::size_t outputs, std::size_t most, ScoreRule rule,
+                                   ThreadPool& pool) const {
+  std::vector<std::vector<TopKeys>> found(parts, std::vector<TopKeys>(outputs, TopKeys(most)));
+  pool.run(parts, [&](std::size_t p) {
     const Part& part = parts_[p];
     for (std::size_t c = 0; c < part.keys.size(); ++c)
       for (std::size_t o = 0; o < outputs; ++o)
         found[p][o].offer(rule(part.sum(c, residuals + o * rows_), part.squares[c]), part.keys[c]);
   });
-  std::vector<Best> best(outputs, Best(most));
-  for (const std::vector<Best>& part : found)
+  std::vector<TopKeys> best(outputs, TopKeys(most));
+  for (const std::vector<TopKeys>& part : found)
     for (std::size_t o = 0; o < outputs; ++o) best[o].take(part[o]);
   return best;
 }
 
 void ColumnStore::sums(const double* residual, const std::uint64_t* keys, std::size_t n, double* sums, double* squares,
-                       Team& team) const {
+                       ThreadPool& pool) const {
   // By part: each part is scanned once, with a lookup table for its keys.
   std::vector<std::vector<std::size_t>> wanted(parts);
   for (std::size_t i = 0; i < n; ++i) wanted[part_of(mix_key(keys[i]))].push_back(i);
-  team.run(parts, [&](std::size_t p) {
+  pool.run(parts, [&](std::size_t p) {
     const Part& part = parts_[p];
     if (wanted[p].empty()) return;
     std::vector<std::size_t> order(part.keys.size());
@@ -242,8 +242,8 @@ void ColumnStore::sums(const double* residual, const std::uint64_t* keys, std::s
   });
 }
 
-TakenColumns ColumnStore::take(const std::uint64_t* keys, std::size_t n, Team&, std::size_t most) const {
-  TakenColumns taken;
+CscColumns ColumnStore::take(const std::uint64_t* keys, std::size_t n, ThreadPool&, std::size_t most) const {
+  CscColumns taken;
   for (std::size_t i = 0; i < n; ++i) {
     const Part& part = parts_[part_of(mix_key(keys[i]))];
     const std::size_t column = part.find(keys[i]);
@@ -274,4 +274,4 @@ std::vector<ColumnView> ColumnStore::views() const {
   return all;
 }
 
-}  // namespace thresher::families
+}  // namespace thresher::columns

@@ -11,10 +11,10 @@
 #include "columns/scores/top_scores.hpp"
 #include "columns/scores/score_rule.hpp"
 
-namespace thresher::families {
+namespace thresher::columns {
 
 /// Columns in CSC form: column j has rows[indptr[j] .. indptr[j + 1]).
-struct TakenColumns {
+struct CscColumns {
   std::vector<std::int64_t> indptr{0};
   std::vector<std::uint32_t> rows;
   std::vector<float> values;
@@ -44,7 +44,7 @@ class ColumnStore {
   /// Append rows.
   void add(const Rows& rows);
   /// Build the columns after the last row. With `weights`, rows are weighted in the columns' squared norms.
-  void finish(const double* weights, Team& team);
+  void finish(const double* weights, ThreadPool& pool);
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t entries() const { return entries_; }
@@ -57,16 +57,16 @@ class ColumnStore {
   [[nodiscard]] std::size_t most_bytes() const { return finished_ ? most_bytes_ : bytes(); }
 
   /// For each of `outputs` residuals (each of rows() numbers, one after the other) the best columns.
-  [[nodiscard]] std::vector<Best> top(const double* residuals, std::size_t outputs, std::size_t most, ScoreRule rule,
-                                      Team& team) const;
+  [[nodiscard]] std::vector<TopKeys> top(const double* residuals, std::size_t outputs, std::size_t most, ScoreRule rule,
+                                      ThreadPool& pool) const;
 
   /// Σ a·x of the requested columns, for groups of features; 0 for keys that do not occur.
   void sums(const double* residual, const std::uint64_t* keys, std::size_t n, double* sums, double* squares,
-            Team& team) const;
+            ThreadPool& pool) const;
 
   /// The columns of these keys; empty for a key that does not occur. With `most`, only the first columns whose entries
   /// add up to no more than that, but at least one.
-  [[nodiscard]] TakenColumns take(const std::uint64_t* keys, std::size_t n, Team&,
+  [[nodiscard]] CscColumns take(const std::uint64_t* keys, std::size_t n, ThreadPool&,
                                   std::size_t most = ~std::size_t{0}) const;
 
   /// Views of all columns.
@@ -118,4 +118,4 @@ class ColumnStore {
   bool finished_ = false;
 };
 
-}  // namespace thresher::families
+}  // namespace thresher::columns

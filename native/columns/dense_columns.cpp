@@ -6,7 +6,7 @@
 #include "base/cpu.hpp"
 #include "columns/kernels/dense_sums.hpp"
 
-namespace thresher::families {
+namespace thresher::columns {
 
 template <class T>
 DenseColumns<T>::DenseColumns(const T* data, std::size_t rows, std::size_t columns, std::size_t row_step,
@@ -16,8 +16,8 @@ DenseColumns<T>::DenseColumns(const T* data, std::size_t rows, std::size_t colum
 }
 
 template <class T>
-bool DenseColumns<T>::finite(Team& team) {
-  measure(team);
+bool DenseColumns<T>::finite(ThreadPool& pool) {
+  measure(pool);
   return std::all_of(squares_.begin(), squares_.end(), [](double square) { return std::isfinite(square); });
 }
 
@@ -42,16 +42,16 @@ void DenseColumns<T>::add_up(const double* a, std::size_t from, std::size_t to, 
     add_rows<AnyProcessor, squared>(mine, first, to - from, row_step_, n, sums);
     return;
   }
-  constexpr std::size_t together = 8;  // columns at a time, to hide the latency of additions
-  for (std::size_t j = 0; j < n; j += together) {
-    const std::size_t few = std::min(together, n - j);
-    double local[together] = {};
+  constexpr std::size_t columns_together = 8;  // columns at a time, to hide the latency of additions
+  for (std::size_t j = 0; j < n; j += columns_together) {
+    const std::size_t few = std::min(columns_together, n - j);
+    double local[columns_together] = {};
     std::copy_n(sums + j, few, local);
-    const T* columns[together];
-    for (std::size_t c = 0; c < together; ++c) columns[c] = data_ + (begin + j + std::min(c, few - 1)) * column_step_;
+    const T* columns[columns_together];
+    for (std::size_t c = 0; c < columns_together; ++c) columns[c] = data_ + (begin + j + std::min(c, few - 1)) * column_step_;
     for (std::size_t i = from; i < to; ++i) {
       const double factor = a == nullptr ? 1.0 : a[i];
-      for (std::size_t c = 0; c < together; ++c) local[c] += term(factor, columns[c][i]);
+      for (std::size_t c = 0; c < columns_together; ++c) local[c] += term(factor, columns[c][i]);
     }
     std::copy_n(local, few, sums + j);
   }
@@ -59,10 +59,10 @@ void DenseColumns<T>::add_up(const double* a, std::size_t from, std::size_t to, 
 
 template <class T>
 template <class Body>
-void DenseColumns<T>::each_part(const double* residuals, std::size_t outputs, Team& team, Body&& body) {
+void DenseColumns<T>::each_part(const double* residuals, std::size_t outputs, ThreadPool& pool, Body&& body) {
   // Rows that stay in the cache while all sums use them; short segments of strided columns would not.
   const std::size_t tile = column_step_ == 1 ? 2 * rows_together : 4096;
-  team.run((columns_ + width - 1) / width, [&](std::size_t part) {
+  pool.run((columns_ + width - 1) / width, [&](std::size_t part) {
     const std::size_t begin = part * width;
     const std::size_t end = std::min(begin + width, columns_);
     std::vector<double> sums(outputs * width);
@@ -79,25 +79,25 @@ void DenseColumns<T>::each_part(const double* residuals, std::size_t outputs, Te
 }
 
 template <class T>
-std::vector<Best> DenseColumns<T>::top(const double* residuals, std::size_t outputs, std::size_t most, ScoreRule rule,
-                                       Team& team) {
-  std::vector<std::vector<Best>> found((columns_ + width - 1) / width, std::vector<Best>(outputs, Best(most)));
-  each_part(residuals, outputs, team, [&](std::size_t begin, std::size_t end, const double* sums) {
+std::vector<TopKeys> DenseColumns<T>::top(const double* residuals, std::size_t outputs, std::size_t most, ScoreRule rule,
+                                       ThreadPool& pool) {
+  std::vector<std::vector<TopKeys>> found((columns_ + width - 1) / width, std::vector<TopKeys>(outputs, TopKeys(most)));
+  each_part(residuals, outputs, pool, [&](std::size_t begin, std::size_t end, const double* sums) {
     for (std::size_t o = 0; o < outputs; ++o)
       for (std::size_t j = begin; j < end; ++j)
         found[begin / width][o].offer(rule(sums[o * width + j - begin], squares_[j]), j);
   });
-  std::vector<Best> best(outputs, Best(most));
-  for (const std::vector<Best>& part : found)
+  std::vector<TopKeys> best(outputs, TopKeys(most));
+  for (const std::vector<TopKeys>& part : found)
     for (std::size_t o = 0; o < outputs; ++o) best[o].take(part[o]);
   return best;
 }
 
 template <class T>
 void DenseColumns<T>::sums(const double* residual, const std::uint64_t* keys, std::size_t n, double* sums,
-                           double* squares, Team& team) {
+                           double* squares, ThreadPool& pool) {
   std::vector<double> all(columns_);
-  each_part(residual, 1, team, [&](std::size_t begin, std::size_t end, const double* mine) {
+  each_part(residual, 1, pool, [&](std::size_t begin, std::size_t end, const double* mine) {
     std::copy(mine, mine + (end - begin), all.begin() + static_cast<std::ptrdiff_t>(begin));
   });
   for (std::size_t i = 0; i < n; ++i) {
@@ -107,18 +107,18 @@ void DenseColumns<T>::sums(const double* residual, const std::uint64_t* keys, st
 }
 
 template <class T>
-TakenColumns DenseColumns<T>::take(const std::uint64_t* keys, std::size_t n, Team& team) {
-  measure(team);
+CscColumns DenseColumns<T>::take(const std::uint64_t* keys, std::size_t n, ThreadPool& pool) {
+  measure(pool);
   // Row by row, so that adjacent columns, such as those of a group, are read together.
   std::vector<float> numbers(n * rows_);
   constexpr std::size_t panel = 256;
-  team.run((rows_ + panel - 1) / panel, [&](std::size_t part) {
+  pool.run((rows_ + panel - 1) / panel, [&](std::size_t part) {
     const std::size_t end = std::min((part + 1) * panel, rows_);
     for (std::size_t i = part * panel; i < end; ++i)
       for (std::size_t c = 0; c < n; ++c)
         if (keys[c] < columns_) numbers[c * rows_ + i] = static_cast<float>(data_[i * row_step_ + keys[c] * column_step_]);
   });
-  TakenColumns taken;
+  CscColumns taken;
   taken.rows.reserve(numbers.size());
   taken.values.reserve(numbers.size());
   for (std::size_t c = 0; c < n; ++c) {
@@ -137,4 +137,4 @@ TakenColumns DenseColumns<T>::take(const std::uint64_t* keys, std::size_t n, Tea
 template class DenseColumns<float>;
 template class DenseColumns<double>;
 
-}  // namespace thresher::families
+}  // namespace thresher::columns

@@ -10,7 +10,7 @@
 #include "columns/column_store.hpp"
 #include "columns/scores/score_rule.hpp"
 
-namespace thresher::families {
+namespace thresher::columns {
 
 /// A matrix of `rows` x `columns`: entry (i, j) is data[i * row_step + j * column_step], and one of the steps is 1.
 /// Values are rounded to single precision, as everywhere else. The squared norms are computed with the first sums: a
@@ -25,12 +25,12 @@ class DenseColumns {
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t columns() const { return columns_; }
   /// Whether every value is finite (in single precision).
-  [[nodiscard]] bool finite(Team& team);
+  [[nodiscard]] bool finite(ThreadPool& pool);
 
-  [[nodiscard]] std::vector<Best> top(const double* residuals, std::size_t outputs, std::size_t most, ScoreRule rule,
-                                      Team& team);
-  void sums(const double* residual, const std::uint64_t* keys, std::size_t n, double* sums, double* squares, Team& team);
-  [[nodiscard]] TakenColumns take(const std::uint64_t* keys, std::size_t n, Team& team);
+  [[nodiscard]] std::vector<TopKeys> top(const double* residuals, std::size_t outputs, std::size_t most, ScoreRule rule,
+                                      ThreadPool& pool);
+  void sums(const double* residual, const std::uint64_t* keys, std::size_t n, double* sums, double* squares, ThreadPool& pool);
+  [[nodiscard]] CscColumns take(const std::uint64_t* keys, std::size_t n, ThreadPool& pool);
 
  private:
   static constexpr std::size_t width = 4096;  // columns per part: long enough row segments for the hardware prefetcher
@@ -38,15 +38,15 @@ class DenseColumns {
   /// Call body(begin, end, sums) for every part of the columns, with Σ a·x for each output's residuals, output after
   /// output, `width` apart. One pass over the matrix computes all of them, and the squared norms if missing.
   template <class Body>
-  void each_part(const double* residuals, std::size_t outputs, Team& team, Body&& body);
+  void each_part(const double* residuals, std::size_t outputs, ThreadPool& pool, Body&& body);
 
   /// Add Σ a·x over the rows [from, to) of the columns [begin, end), or with `squared` Σ a·x² (a = 1 if null), in row
   /// order.
   template <bool squared>
   void add_up(const double* a, std::size_t from, std::size_t to, std::size_t begin, std::size_t end, double* sums) const;
 
-  void measure(Team& team) {
-    if (!measured_) each_part(nullptr, 0, team, [](std::size_t, std::size_t, const double*) {});
+  void measure(ThreadPool& pool) {
+    if (!measured_) each_part(nullptr, 0, pool, [](std::size_t, std::size_t, const double*) {});
   }
 
   const T* data_;
@@ -59,4 +59,4 @@ class DenseColumns {
   bool measured_ = false;
 };
 
-}  // namespace thresher::families
+}  // namespace thresher::columns

@@ -5,7 +5,7 @@
 #include "base/cpu.hpp"
 #include "columns/kernels/dense_column.hpp"
 
-namespace thresher::working_set {
+namespace thresher::columns {
 
 namespace {
 
@@ -78,15 +78,15 @@ std::size_t Design::bytes() const {
   return all;
 }
 
-void Design::transposed(const double* r, double* out, Team& team) const {
+void Design::transposed(const double* r, double* out, ThreadPool& pool) const {
   constexpr std::size_t few = 16;
   const auto body = [&](std::size_t part) {
     for (std::size_t j = part * few; j < std::min((part + 1) * few, columns_.size()); ++j) out[j] = columns_[j].dot(r);
   };
-  team.run((columns_.size() + few - 1) / few, body, large());
+  pool.run((columns_.size() + few - 1) / few, body, large());
 }
 
-void Design::by_block(const double* w, double* out, Team& team) const {
+void Design::by_block(const double* w, double* out, ThreadPool& pool) const {
   const auto body = [&](std::size_t number) {
     const std::size_t begin = number * stripe;
     const std::size_t n = std::min(stripe, rows_ - begin);
@@ -96,7 +96,7 @@ void Design::by_block(const double* w, double* out, Team& team) const {
       for (std::size_t j = starts_[h]; j < starts_[h + 1]; ++j) columns_[j].add(w[j], number, mine);
     }
   };
-  team.run(stripes(), body, large());
+  pool.run(stripes(), body, large());
 }
 
-}  // namespace thresher::working_set
+}  // namespace thresher::columns

@@ -8,7 +8,7 @@
 
 #include "base/threads/thread_pool.hpp"
 
-namespace thresher::working_set {
+namespace thresher::columns {
 
 /// Rows per part of work split by rows; fixed, so that results do not depend on the number of threads.
 inline constexpr std::size_t panel = 8192;
@@ -16,7 +16,7 @@ inline constexpr std::size_t panel = 8192;
 inline std::size_t panels(std::size_t rows) { return (rows + panel - 1) / panel; }
 
 /// Whether the work is large enough for several threads: below this, waking them takes as long as the work.
-inline bool worth_sharing(std::size_t numbers) { return numbers >= std::size_t{1} << 16; }
+inline bool worth_threads(std::size_t numbers) { return numbers >= std::size_t{1} << 16; }
 
 /// Rows per part of products with many columns.
 inline constexpr std::size_t stripe = 1024;
@@ -58,9 +58,9 @@ class Design {
   [[nodiscard]] std::size_t bytes() const;
 
   /// out[j] = x_j'r for all columns.
-  void transposed(const double* r, double* out, Team& team) const;
+  void transposed(const double* r, double* out, ThreadPool& pool) const;
   /// out[h * rows + i] = Σ w_j x_ij over the columns of block h, block by block.
-  void by_block(const double* w, double* out, Team& team) const;
+  void by_block(const double* w, double* out, ThreadPool& pool) const;
 
  private:
   /// Whether products are large enough for several threads.
@@ -73,4 +73,4 @@ class Design {
   std::vector<std::size_t> starts_{0};
 };
 
-}  // namespace thresher::working_set
+}  // namespace thresher::columns

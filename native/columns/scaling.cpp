@@ -5,21 +5,21 @@
 
 #include "columns/kernels/dense_kernels.hpp"
 
-namespace thresher::working_set {
+namespace thresher::columns {
 
 namespace {
 
 // values: below this, waking another thread takes as long as the work
-constexpr std::size_t little = std::size_t{1} << 17;
+constexpr std::size_t small_work = std::size_t{1} << 17;
 
 /// Run over columns, on this thread alone if the work is small.
 template <class Body>
-void for_columns(std::size_t columns, std::size_t numbers, Team& team, const Body& body) {
+void for_columns(std::size_t columns, std::size_t numbers, ThreadPool& pool, const Body& body) {
   constexpr std::size_t group = 4;
   const auto part = [&](std::size_t g) {
     for (std::size_t j = g * group; j < std::min((g + 1) * group, columns); ++j) body(j);
   };
-  team.run((columns + group - 1) / group, part, numbers >= little);
+  pool.run((columns + group - 1) / group, part, numbers >= small_work);
 }
 
 /// Of the non-zero entries of a column: their count, the mean over all rows, and the sum of their squared deviations
@@ -40,7 +40,7 @@ Spread whole_spread(const float* x, std::size_t rows, bool centred) {
   return found;
 }
 
-Spread sparse_spread(const ArrivingColumn& column, std::size_t rows, bool centred) {
+Spread sparse_spread(const BlockColumn& column, std::size_t rows, bool centred) {
   Spread found;
   found.some = column.size;
   double sums[8] = {};
@@ -57,7 +57,7 @@ Spread sparse_spread(const ArrivingColumn& column, std::size_t rows, bool centre
   return found;
 }
 
-Spread weighted_spread(const ArrivingColumn& column, const double* weights, bool centred) {
+Spread weighted_spread(const BlockColumn& column, const double* weights, bool centred) {
   Spread found;
   const auto each = [&](const auto& use) {
     for (std::size_t i = 0; i < column.size; ++i)
@@ -74,13 +74,13 @@ Spread weighted_spread(const ArrivingColumn& column, const double* weights, bool
 
 }  // namespace
 
-std::vector<Scaling> scalings_of(const std::vector<ArrivingColumn>& columns, std::size_t rows, const double* weights,
-                                 bool centred, Team& team) {
+std::vector<Scaling> scalings_of(const std::vector<BlockColumn>& columns, std::size_t rows, const double* weights,
+                                 bool centred, ThreadPool& pool) {
   std::vector<Scaling> scalings(columns.size());
   std::size_t numbers = 0;
-  for (const ArrivingColumn& column : columns) numbers += column.size;
-  for_columns(columns.size(), numbers, team, [&](std::size_t j) {
-    const ArrivingColumn& column = columns[j];
+  for (const BlockColumn& column : columns) numbers += column.size;
+  for_columns(columns.size(), numbers, pool, [&](std::size_t j) {
+    const BlockColumn& column = columns[j];
     const Spread found = weights != nullptr ? weighted_spread(column, weights, centred)
                          : column.whole()   ? whole_spread(column.values, rows, centred)
                                             : sparse_spread(column, rows, centred);
@@ -94,4 +94,4 @@ std::vector<Scaling> scalings_of(const std::vector<ArrivingColumn>& columns, std
   return scalings;
 }
 
-}  // namespace thresher::working_set
+}  // namespace thresher::columns

@@ -7,7 +7,7 @@
 #include "base/threads/thread_pool.hpp"
 #include "columns/column_block.hpp"
 
-namespace thresher::working_set {
+namespace thresher::columns {
 
 /// Mean and scale of a column: x is replaced by (x - mean) · scale. Without an intercept the mean is 0.
 struct Scaling {
@@ -16,7 +16,7 @@ struct Scaling {
 };
 
 /// Mean and scale of each column, by the rows' weights (which sum to one; null: equal).
-std::vector<Scaling> scalings_of(const std::vector<ArrivingColumn>& columns, std::size_t rows, const double* weights,
-                                 bool centred, Team& team);
+std::vector<Scaling> scalings_of(const std::vector<BlockColumn>& columns, std::size_t rows, const double* weights,
+                                 bool centred, ThreadPool& pool);
 
-}  // namespace thresher::working_set
+}  // namespace thresher::columns

@@ -3,26 +3,26 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace thresher::working_set {
+namespace thresher::columns {
 
-void SolverColumn::own(std::size_t rows) {
+void SolverColumn::copy_values(std::size_t rows) {
   std::shared_ptr<float[]> copy(new float[rows]);
   std::copy_n(values, rows, copy.get());
   values = copy.get();
   owner = std::move(copy);
-  lent = false;
+  borrowed = false;
 }
 
-void SolverColumn::leave() {
+void SolverColumn::release() {
   values = nullptr;
   owner.reset();
-  lent = false;
+  borrowed = false;
 }
 
-void ColumnParts::parts(const std::vector<const SolverColumn*>& some, const std::vector<std::uint32_t>* rows,
-                        std::size_t count, const std::function<void(const MadeRows&)>& body) const {
+void ColumnChunks::parts(const std::vector<const SolverColumn*>& some, const std::vector<std::uint32_t>* rows,
+                        std::size_t count, const std::function<void(const ChunkRows&)>& body) const {
   if (count == 0) return;
-  MadeRows part{0, count, std::vector<const float*>(some.size(), nullptr)};
+  ChunkRows part{0, count, std::vector<const float*>(some.size(), nullptr)};
   std::vector<std::uint64_t> ids;
   std::vector<std::size_t> places;
   for (std::size_t j = 0; j < some.size(); ++j) {
@@ -34,9 +34,9 @@ void ColumnParts::parts(const std::vector<const SolverColumn*>& some, const std:
     body(part);
     return;
   }
-  if (!maker_) throw std::logic_error("columns that are not in memory need somebody to make them");
+  if (!generator_) throw std::logic_error("columns that are not in memory need somebody to make them");
   std::size_t seen = 0;
-  maker_(ids, rows, [&](std::size_t first, const float* values, std::size_t n, std::size_t apart) {
+  generator_(ids, rows, [&](std::size_t first, const float* values, std::size_t n, std::size_t apart) {
     if (first != seen || (rows == nullptr && first % stripe != 0) || n > count - seen)
       throw std::invalid_argument("columns must be made of all rows, in order, whole stripes at a time");
     part.begin = first;
@@ -47,4 +47,4 @@ void ColumnParts::parts(const std::vector<const SolverColumn*>& some, const std:
   if (seen != count) throw std::invalid_argument("columns must be made of all rows: the data has become shorter");
 }
 
-}  // namespace thresher::working_set
+}  // namespace thresher::columns

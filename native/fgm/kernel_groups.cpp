@@ -9,7 +9,10 @@
 #include "base/hash.hpp"
 #include "base/kernel_map.hpp"
 
-namespace thresher::families {
+namespace thresher::fgm {
+
+using columns::ScoreRule;
+using columns::TopScores;
 
 namespace {
 
@@ -51,58 +54,58 @@ void WaveMap::fill(double x, float* out) const {
 }
 
 const float* Coordinates::operator()(float x) {
-  const std::size_t place = mix_key(std::bit_cast<std::uint32_t>(x)) % places;
-  float* mine = values_.data() + place * map_.width();
-  if (numbers_[place] != x) {
+  const std::size_t bucket = mix_key(std::bit_cast<std::uint32_t>(x)) % cache_size;
+  float* mine = values_.data() + bucket * map_.width();
+  if (numbers_[bucket] != x) {
     map_.fill(static_cast<double>(x), mine);
-    numbers_[place] = x;
+    numbers_[bucket] = x;
   }
   return mine;
 }
 
-MappedColumns::MappedColumns(std::vector<ColumnView> columns, std::size_t rows, const double* weights, StepMap map,
-                             std::uint64_t salt, double power, Team& team)
+KernelGroups::KernelGroups(std::vector<ColumnView> columns, std::size_t rows, const double* weights, StepMap map,
+                             std::uint64_t salt, double power, ThreadPool& pool)
     : columns_(by_key(std::move(columns))), rows_(rows), steps_(true), step_map_(map), salt_(salt), power_(power), largest_(columns_.size()) {
   if (weights != nullptr) weights_.assign(weights, weights + rows);
   const std::size_t few = columns_a_part(columns_.size());
-  team.run((columns_.size() + few - 1) / few, [this, few](std::size_t part) {
+  pool.run((columns_.size() + few - 1) / few, [this, few](std::size_t part) {
     const std::size_t end = std::min(columns_.size(), (part + 1) * few);
     for (std::size_t c = part * few; c < end; ++c)
       for (std::size_t i = 0; i < columns_[c].size; ++i)
-        largest_[c] = std::max(largest_[c], KernelMap::raised(value_of(columns_[c], i), step_map_.exponent));
+        largest_[c] = std::max(largest_[c], KernelMap::abs_power(value_of(columns_[c], i), step_map_.exponent));
   });
 }
 
-MappedColumns::MappedColumns(std::vector<ColumnView> columns, std::size_t rows, const double* weights, WaveMap map,
+KernelGroups::KernelGroups(std::vector<ColumnView> columns, std::size_t rows, const double* weights, WaveMap map,
                              std::uint64_t salt, double power)
     : columns_(by_key(std::move(columns))), rows_(rows), steps_(false), wave_map_(std::move(map)), salt_(salt), power_(power) {
   if (weights != nullptr) weights_.assign(weights, weights + rows);
 }
 
-std::size_t MappedColumns::find(std::uint64_t key) const {
+std::size_t KernelGroups::find(std::uint64_t key) const {
   const auto at = std::lower_bound(columns_.begin(), columns_.end(), key,
                                    [](const ColumnView& column, std::uint64_t wanted) { return column.key < wanted; });
   return at == columns_.end() || at->key != key ? nowhere : static_cast<std::size_t>(at - columns_.begin());
 }
 
-double MappedColumns::largest(std::uint64_t key) const {
+double KernelGroups::largest(std::uint64_t key) const {
   const std::size_t column = find(key);
   return column == nowhere ? 0.0 : largest_[column];
 }
 
 /// How many steps are 1 at x, by exactly the comparison that computes them.
-std::size_t MappedColumns::bins_below(double x, double largest) const {
-  const double raised = KernelMap::raised(x, step_map_.exponent);
+std::size_t KernelGroups::bins_below(double x, double largest) const {
+  const double abs_power = KernelMap::abs_power(x, step_map_.exponent);
   const auto bins = static_cast<double>(step_map_.bins);
   const auto threshold = [&](std::size_t b) { return (static_cast<double>(b) - 0.5) / bins * largest; };
-  auto below = static_cast<std::size_t>(std::min(bins, std::floor(raised / largest * bins + 0.5)));
-  while (below > 0 && raised < threshold(below)) --below;
-  while (below < step_map_.bins && raised >= threshold(below + 1)) ++below;
+  auto below = static_cast<std::size_t>(std::min(bins, std::floor(abs_power / largest * bins + 0.5)));
+  while (below > 0 && abs_power < threshold(below)) --below;
+  while (below < step_map_.bins && abs_power >= threshold(below + 1)) ++below;
   return below;
 }
 
 /// A histogram of the residual by bins, summed from the last bin down: the sum over each step's rows.
-double MappedColumns::step_score(std::size_t c, const double* residual, Scratch& scratch) const {
+double KernelGroups::step_score(std::size_t c, const double* residual, Scratch& scratch) const {
   const ColumnView& column = columns_[c];
   if (!(largest_[c] > 0.0)) return 0.0;
   std::fill(scratch.sums.begin(), scratch.sums.end(), 0.0);
@@ -126,7 +129,7 @@ double MappedColumns::step_score(std::size_t c, const double* residual, Scratch&
   return score;
 }
 
-double MappedColumns::wave_score(std::size_t c, const double* residual, Scratch& scratch) const {
+double KernelGroups::wave_score(std::size_t c, const double* residual, Scratch& scratch) const {
   const ColumnView& column = columns_[c];
   const std::size_t n = width();
   std::fill(scratch.sums.begin(), scratch.sums.end(), 0.0);
@@ -147,26 +150,26 @@ double MappedColumns::wave_score(std::size_t c, const double* residual, Scratch&
   return score;
 }
 
-std::vector<ScoredGroup> MappedColumns::top(const double* residual, std::size_t most, Team& team) const {
+std::vector<ScoredGroup> KernelGroups::top(const double* residual, std::size_t most, ThreadPool& pool) const {
   const std::size_t few = columns_a_part(columns_.size());
   const std::size_t parts = (columns_.size() + few - 1) / few;
-  std::vector<BestOf<ScoredGroup>> found(parts, BestOf<ScoredGroup>(most));
+  std::vector<TopScores<ScoredGroup>> found(parts, TopScores<ScoredGroup>(most));
   const SpreadSeed seed(salt_);
-  team.run(parts, [&](std::size_t part) {
+  pool.run(parts, [&](std::size_t part) {
     Scratch scratch{std::vector<double>(width()), std::vector<double>(width()), Coordinates(wave_map_)};
     const std::size_t end = std::min(columns_.size(), (part + 1) * few);
     for (std::size_t c = part * few; c < end; ++c) {
       const double score = steps_ ? step_score(c, residual, scratch) : wave_score(c, residual, scratch);
-      if (found[part].wants(score)) found[part].offer({score, hash_key(columns_[c].key, seed), columns_[c].key});
+      if (found[part].admits(score)) found[part].offer({score, hash_key(columns_[c].key, seed), columns_[c].key});
     }
   });
-  BestOf<ScoredGroup> best(most);
-  for (const BestOf<ScoredGroup>& part : found) best.take(part);
+  TopScores<ScoredGroup> best(most);
+  for (const TopScores<ScoredGroup>& part : found) best.take(part);
   return best.sorted();
 }
 
-TakenColumns MappedColumns::take(const std::uint64_t* keys, std::size_t n) const {
-  TakenColumns taken;
+CscColumns KernelGroups::take(const std::uint64_t* keys, std::size_t n) const {
+  CscColumns taken;
   Coordinates of(wave_map_);
   for (std::size_t k = 0; k < n; ++k) {
     const std::size_t c = find(keys[k]);
@@ -198,4 +201,4 @@ TakenColumns MappedColumns::take(const std::uint64_t* keys, std::size_t n) const
   return taken;
 }
 
-}  // namespace thresher::families
+}  // namespace thresher::fgm

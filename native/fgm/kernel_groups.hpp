@@ -10,7 +10,10 @@
 #include "columns/column_store.hpp"
 #include "columns/scores/score_rule.hpp"
 
-namespace thresher::families {
+namespace thresher::fgm {
+
+using columns::ColumnView;
+using columns::CscColumns;
 
 /// The intersection kernel Σ min(|x|^e, |z|^e): a column becomes `bins` steps, of which step b (from 1) is 1 where
 /// |x|^e >= (b - ½) / bins · the column's maximum. Their scores follow from a histogram of the residual.
@@ -46,13 +49,13 @@ struct ScoredGroup {
 /// A cache of coordinates: counts and similar values repeat, and cosines are expensive.
 class Coordinates {
  public:
-  explicit Coordinates(const WaveMap& map) : map_(map), values_(places * map.width()), numbers_(places) {}
+  explicit Coordinates(const WaveMap& map) : map_(map), values_(cache_size * map.width()), numbers_(cache_size) {}
 
   /// All coordinates of x, valid until the next call.
   const float* operator()(float x);
 
  private:
-  static constexpr std::size_t places = 64;
+  static constexpr std::size_t cache_size = 64;
 
   const WaveMap& map_;
   std::vector<float> values_;
@@ -61,18 +64,18 @@ class Coordinates {
 
 /// Groups of coordinates, one group per column. The id of a group is a hash of its column's key and `salt`; coordinates
 /// are divided by their norm to the `power`.
-class MappedColumns {
+class KernelGroups {
  public:
-  MappedColumns(std::vector<ColumnView> columns, std::size_t rows, const double* weights, StepMap map, std::uint64_t salt,
-                double power, Team& team);
-  MappedColumns(std::vector<ColumnView> columns, std::size_t rows, const double* weights, WaveMap map, std::uint64_t salt,
+  KernelGroups(std::vector<ColumnView> columns, std::size_t rows, const double* weights, StepMap map, std::uint64_t salt,
+                double power, ThreadPool& pool);
+  KernelGroups(std::vector<ColumnView> columns, std::size_t rows, const double* weights, WaveMap map, std::uint64_t salt,
                 double power);
 
   /// The groups with the largest sums of scores.
-  [[nodiscard]] std::vector<ScoredGroup> top(const double* residual, std::size_t most, Team& team) const;
+  [[nodiscard]] std::vector<ScoredGroup> top(const double* residual, std::size_t most, ThreadPool& pool) const;
 
   /// All coordinates of these columns, width() each.
-  [[nodiscard]] TakenColumns take(const std::uint64_t* keys, std::size_t n) const;
+  [[nodiscard]] CscColumns take(const std::uint64_t* keys, std::size_t n) const;
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t width() const { return steps_ ? step_map_.bins : wave_map_.width(); }
@@ -103,4 +106,4 @@ class MappedColumns {
   std::vector<double> largest_;
 };
 
-}  // namespace thresher::families
+}  // namespace thresher::fgm

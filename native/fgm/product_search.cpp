@@ -10,7 +10,8 @@
 
 #include "fgm/product_walk.hpp"
 
-namespace thresher::families {
+namespace thresher::fgm {
+
 
 namespace {
 
@@ -21,15 +22,15 @@ constexpr double slack = 1.0 + 1e-9;
 
 }  // namespace
 
-ProductSearch::ProductSearch(std::vector<Sided> columns, std::size_t rows, const double* weights, ProductTerms terms)
+ProductSearch::ProductSearch(std::vector<FactorColumn> columns, std::size_t rows, const double* weights, ProductTerms terms)
     : rows_(rows), terms_(std::move(terms)), degree_(terms_.degree()), largest_(rows), starts_(rows + 1) {
   if (terms_.factors.empty() || degree_ < 1 || degree_ > Parts::most) throw std::invalid_argument("products of 1 to 8 columns");
-  std::erase_if(columns, [](const Sided& one) { return one.column.size == 0 || one.sides == 0; });
-  std::sort(columns.begin(), columns.end(), [](const Sided& a, const Sided& b) { return a.column.key < b.column.key; });
+  std::erase_if(columns, [](const FactorColumn& one) { return one.column.size == 0 || one.sides == 0; });
+  std::sort(columns.begin(), columns.end(), [](const FactorColumn& a, const FactorColumn& b) { return a.column.key < b.column.key; });
   if (columns.size() >= std::numeric_limits<std::uint32_t>::max()) throw std::length_error("more than 2^32 columns");
   columns_.reserve(columns.size());
   sides_.reserve(columns.size());
-  for (const Sided& one : columns) {
+  for (const FactorColumn& one : columns) {
     columns_.push_back(one.column);
     sides_.push_back(one.sides);
     repeats_ = repeats_ || std::popcount(one.sides) > 1;
@@ -89,7 +90,7 @@ double ProductSearch::bound(const Reach& sizes, const Reach& squares, std::size_
 
 /// For unit columns (Σ a x)² ≤ Σ a²/w · Σ w x², over the rows where x ≠ 0. Otherwise |Σ a x z| ≤ Σ |a x| max |z|. If no
 /// value is negative, rows with positive and negative residual cancel, and the larger of both sums is enough.
-void ProductSearch::weigh_rows(const double* residual) {
+void ProductSearch::bound_rows(const double* residual) {
   of_rows_.resize(rows_);
   sizes_.resize(degree_);
   for (std::size_t parts = 1; parts < degree_; ++parts) sizes_[parts].resize(terms_.unit() ? 0 : rows_);
@@ -110,11 +111,11 @@ void ProductSearch::weigh_rows(const double* residual) {
 }
 
 /// Score all columns and their squares, and bound the products of each.
-BestOf<ScoredProduct> ProductSearch::look_at_columns(std::size_t most, std::vector<double>& bounds, Team& team) const {
+TopScores<ScoredProduct> ProductSearch::score_columns(std::size_t most, std::vector<double>& bounds, ThreadPool& pool) const {
   const std::size_t parts = (columns_.size() + columns_a_part - 1) / columns_a_part;
-  std::vector<BestOf<ScoredProduct>> found(parts, BestOf<ScoredProduct>(most));
+  std::vector<TopScores<ScoredProduct>> found(parts, TopScores<ScoredProduct>(most));
   const double weight = terms_.linear() ? terms_.weight(terms_.factors[0].constant(1)) : 0.0;
-  team.run(parts, [&](std::size_t part) {
+  pool.run(parts, [&](std::size_t part) {
     const std::size_t end = std::min(columns_.size(), (part + 1) * columns_a_part);
     for (std::size_t c = part * columns_a_part; c < end; ++c) {
       const ColumnView& column = columns_[c];
@@ -134,33 +135,33 @@ BestOf<ScoredProduct> ProductSearch::look_at_columns(std::size_t most, std::vect
       if (!terms_.linear()) continue;
       const Parts alone = Parts{}.with(static_cast<std::uint32_t>(c));
       const double score = ScoreRule{terms_.power}(sum, square) * weight;
-      if (found[part].wants(score)) found[part].offer({score, column.key, alone});
+      if (found[part].admits(score)) found[part].offer({score, column.key, alone});
     }
   });
-  BestOf<ScoredProduct> best(most);
-  for (const BestOf<ScoredProduct>& part : found) best.take(part);
+  TopScores<ScoredProduct> best(most);
+  for (const TopScores<ScoredProduct>& part : found) best.take(part);
   return best;
 }
 
 /// Sort the columns whose bound reaches the floor by decreasing bound.
-void ProductSearch::put_in_order(const std::vector<double>& bounds, double floor, Team& team) {
+void ProductSearch::sort_columns(const std::vector<double>& bounds, double floor, ThreadPool& pool) {
   order_.clear();
   for (std::size_t c = 0; c < columns_.size(); ++c)
     if (bounds[c] >= floor) order_.push_back({static_cast<std::uint32_t>(c), bounds[c]});
   std::sort(order_.begin(), order_.end(), [](const Position& a, const Position& b) {
     return a.bound > b.bound || (a.bound == b.bound && a.column < b.column);
   });
-  valued_ ? fill_rows<Valued>(team) : fill_rows<std::uint32_t>(team);
+  valued_ ? fill_rows<Valued>(pool) : fill_rows<std::uint32_t>(pool);
 }
 
 /// Rows of the sorted columns: each column appends itself to its rows, a panel of rows at a time.
 template <class Entry>
-void ProductSearch::fill_rows(Team& team) {
+void ProductSearch::fill_rows(ThreadPool& pool) {
   std::vector<Entry>& all = entries<Entry>();
   all.resize(starts_.back());
   std::vector<std::uint64_t> next(starts_.begin(), starts_.end() - 1);
   const std::size_t height = (rows_ + row_panels - 1) / row_panels;
-  team.run(row_panels, [&](std::size_t panel) {
+  pool.run(row_panels, [&](std::size_t panel) {
     const auto first = static_cast<std::uint32_t>(std::min(rows_, panel * height));
     const auto end = static_cast<std::uint32_t>(std::min(rows_, (panel + 1) * height));
     for (std::size_t p = 0; p < order_.size(); ++p) {
@@ -179,7 +180,7 @@ void ProductSearch::fill_rows(Team& team) {
 }
 
 template <class Entry>
-void ProductSearch::walk(BestOf<ScoredProduct>& best, std::size_t most, bool prune, Team& team) {
+void ProductSearch::walk(TopScores<ScoredProduct>& best, std::size_t most, bool prune, ThreadPool& pool) {
   std::mutex mutex;
   std::vector<std::unique_ptr<Walk<Entry>>> idle;
   const std::size_t work_a_part = degree_ > 2 ? 1 << 18 : 1 << 21;
@@ -198,9 +199,9 @@ void ProductSearch::walk(BestOf<ScoredProduct>& best, std::size_t most, bool pru
     }
     if (cuts.back() != at) cuts.push_back(at);
     if (cuts.size() == 1) return;
-    std::vector<BestOf<ScoredProduct>> found(cuts.size() - 1, BestOf<ScoredProduct>(most, best.floor()));
+    std::vector<TopScores<ScoredProduct>> found(cuts.size() - 1, TopScores<ScoredProduct>(most, best.floor()));
     std::vector<SearchCounts> counts(found.size());
-    team.run(found.size(), [&](std::size_t part) {
+    pool.run(found.size(), [&](std::size_t part) {
       std::unique_ptr<Walk<Entry>> mine;
       {
         const std::lock_guard lock(mutex);
@@ -223,22 +224,22 @@ void ProductSearch::walk(BestOf<ScoredProduct>& best, std::size_t most, bool pru
   }
 }
 
-std::vector<ScoredProduct> ProductSearch::look(const double* residual, std::size_t most, std::vector<double>& bounds,
-                                               Team& team) {
-  weigh_rows(residual);
+std::vector<ScoredProduct> ProductSearch::bound_columns(const double* residual, std::size_t most, std::vector<double>& bounds,
+                                               ThreadPool& pool) {
+  bound_rows(residual);
   bounds.resize(columns_.size());
-  return look_at_columns(most, bounds, team).sorted();
+  return score_columns(most, bounds, pool).sorted();
 }
 
-std::vector<ScoredProduct> ProductSearch::top(const double* residual, std::size_t most, bool prune, Team& team) {
-  weigh_rows(residual);
+std::vector<ScoredProduct> ProductSearch::top(const double* residual, std::size_t most, bool prune, ThreadPool& pool) {
+  bound_rows(residual);
   std::vector<double> bounds(columns_.size());
-  BestOf<ScoredProduct> best = look_at_columns(most, bounds, team);
+  TopScores<ScoredProduct> best = score_columns(most, bounds, pool);
   counts_.columns += columns_.size();
   if (terms_.linear()) counts_.scored += columns_.size();
   if (degree_ > 1 && most > 0) {
-    put_in_order(bounds, prune ? best.floor() : 0.0, team);
-    valued_ ? walk<Valued>(best, most, prune, team) : walk<std::uint32_t>(best, most, prune, team);
+    sort_columns(bounds, prune ? best.floor() : 0.0, pool);
+    valued_ ? walk<Valued>(best, most, prune, pool) : walk<std::uint32_t>(best, most, prune, pool);
   }
   return best.sorted();
 }
@@ -264,8 +265,8 @@ std::vector<double> ProductSearch::constants(const std::int64_t* indptr, const s
   return all;
 }
 
-TakenColumns ProductSearch::take(const std::int64_t* indptr, const std::uint64_t* keys, std::size_t n) const {
-  TakenColumns taken;
+CscColumns ProductSearch::take(const std::int64_t* indptr, const std::uint64_t* keys, std::size_t n) const {
+  CscColumns taken;
   std::vector<std::uint32_t> rows;
   std::vector<double> values;
   for (std::size_t product = 0; product < n; ++product) {
@@ -310,4 +311,4 @@ TakenColumns ProductSearch::take(const std::int64_t* indptr, const std::uint64_t
   return taken;
 }
 
-}  // namespace thresher::families
+}  // namespace thresher::fgm

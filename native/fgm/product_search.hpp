@@ -11,7 +11,11 @@
 #include "columns/column_store.hpp"
 #include "fgm/product_terms.hpp"
 
-namespace thresher::families {
+namespace thresher::fgm {
+
+using columns::ColumnView;
+using columns::CscColumns;
+using columns::TopScores;
 
 /// A product and its score.
 struct ScoredProduct {
@@ -43,23 +47,23 @@ struct SearchCounts {
 class ProductSearch {
  public:
   /// A column, and the factors it may belong to.
-  struct Sided {
+  struct FactorColumn {
     ColumnView column;
     ProductTerms::Sides sides;
   };
 
   /// The views must stay valid. `weights` (or null): the rows' weights in the squared norms.
-  ProductSearch(std::vector<Sided> columns, std::size_t rows, const double* weights, ProductTerms terms);
+  ProductSearch(std::vector<FactorColumn> columns, std::size_t rows, const double* weights, ProductTerms terms);
 
   /// The best `most` products for the residual (of rows() numbers). Without `prune`, examine every product.
-  [[nodiscard]] std::vector<ScoredProduct> top(const double* residual, std::size_t most, bool prune, Team& team);
+  [[nodiscard]] std::vector<ScoredProduct> top(const double* residual, std::size_t most, bool prune, ThreadPool& pool);
 
   /// The first part of `top` alone: the best columns, and for each column an upper bound on all its products.
-  [[nodiscard]] std::vector<ScoredProduct> look(const double* residual, std::size_t most, std::vector<double>& bounds,
-                                                Team& team);
+  [[nodiscard]] std::vector<ScoredProduct> bound_columns(const double* residual, std::size_t most, std::vector<double>& bounds,
+                                                ThreadPool& pool);
 
   /// The columns of products, given by the keys of their parts: product j has keys[indptr[j] .. indptr[j + 1]).
-  [[nodiscard]] TakenColumns take(const std::int64_t* indptr, const std::uint64_t* keys, std::size_t n) const;
+  [[nodiscard]] CscColumns take(const std::int64_t* indptr, const std::uint64_t* keys, std::size_t n) const;
 
   /// The squared constants of such products.
   [[nodiscard]] std::vector<double> constants(const std::int64_t* indptr, const std::uint64_t* keys, std::size_t n) const;
@@ -98,13 +102,13 @@ class ProductSearch {
   friend class Walk;
 
   [[nodiscard]] const ColumnView* find(std::uint64_t key) const;
-  void weigh_rows(const double* residual);
-  BestOf<ScoredProduct> look_at_columns(std::size_t most, std::vector<double>& bounds, Team& team) const;
-  void put_in_order(const std::vector<double>& bounds, double floor, Team& team);
+  void bound_rows(const double* residual);
+  TopScores<ScoredProduct> score_columns(std::size_t most, std::vector<double>& bounds, ThreadPool& pool) const;
+  void sort_columns(const std::vector<double>& bounds, double floor, ThreadPool& pool);
   template <class Entry>
-  void walk(BestOf<ScoredProduct>& best, std::size_t most, bool prune, Team& team);
+  void walk(TopScores<ScoredProduct>& best, std::size_t most, bool prune, ThreadPool& pool);
   template <class Entry>
-  void fill_rows(Team& team);
+  void fill_rows(ThreadPool& pool);
   template <class Entry>
   [[nodiscard]] std::vector<Entry>& entries();
   [[nodiscard]] std::uint64_t key_of(const Parts& parts) const;
@@ -136,4 +140,4 @@ class ProductSearch {
   SearchCounts counts_;
 };
 
-}  // namespace thresher::families
+}  // namespace thresher::fgm

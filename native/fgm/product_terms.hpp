@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace thresher::families {
+namespace thresher::fgm {
 
 /// The columns of a product, the one with the fewest rows first; a repeated column is squared.
 struct Parts {
@@ -64,8 +64,8 @@ struct ProductTerms {
 
   /// The squared constant of a product; 0 if it is not a feature. Equal columns must be adjacent.
   [[nodiscard]] double constant(const Parts& parts, const Sides* sides) const {
-    std::array<std::size_t, Parts::most> given{};
-    return shared_out(parts, sides, 0, given, 1.0);
+    std::array<std::size_t, Parts::most> assigned{};
+    return assignments(parts, sides, 0, assigned, 1.0);
   }
 
   /// The factor of the scores of scaled columns: c² of a constant c, unless it cancels.
@@ -75,17 +75,17 @@ struct ProductTerms {
   }
 
   /// Whether some product that extends these columns may be a feature.
-  [[nodiscard]] bool goes_on(const Parts& parts, const Sides* sides) const {
+  [[nodiscard]] bool can_extend(const Parts& parts, const Sides* sides) const {
     if (parts.size >= degree()) return false;
     if (factors.size() == 1) return true;
-    std::array<std::size_t, Parts::most> given{};
-    return fits(parts, sides, 0, given);
+    std::array<std::size_t, Parts::most> assigned{};
+    return fits(parts, sides, 0, assigned);
   }
 
   /// The largest weight of products of more than `parts` columns, attained by distinct columns that all factors share.
   [[nodiscard]] double largest_weight(std::size_t parts) const {
     double largest = 0.0;
-    for (std::size_t k = parts + 1; k <= degree(); ++k) largest = std::max(largest, weight(of_different(k, 0)));
+    for (std::size_t k = parts + 1; k <= degree(); ++k) largest = std::max(largest, weight(distinct_assignments(k, 0)));
     return largest;
   }
 
@@ -93,53 +93,53 @@ struct ProductTerms {
   static double factorial(std::size_t k) { return std::tgamma(static_cast<double>(k) + 1.0); }
 
   /// Assign the parts from `at` on, one run of equal parts at a time.
-  [[nodiscard]] double shared_out(const Parts& parts, const Sides* sides, std::size_t at,
-                                  std::array<std::size_t, Parts::most>& given, double weight) const {
+  [[nodiscard]] double assignments(const Parts& parts, const Sides* sides, std::size_t at,
+                                  std::array<std::size_t, Parts::most>& assigned, double weight) const {
     if (at == parts.size) {
-      for (std::size_t f = 0; f < factors.size(); ++f) weight *= factors[f].constant(given[f]);
+      for (std::size_t f = 0; f < factors.size(); ++f) weight *= factors[f].constant(assigned[f]);
       return weight;
     }
     std::size_t run = 1;
     while (at + run < parts.size && parts.columns[at + run] == parts.columns[at]) ++run;
-    return share_run(parts, sides, at, run, run, 0, given, weight);
+    return assign_run(parts, sides, at, run, run, 0, assigned, weight);
   }
 
   /// Assign the last `left` parts of a run to factor `f` and those after it.
-  [[nodiscard]] double share_run(const Parts& parts, const Sides* sides, std::size_t at, std::size_t run, std::size_t left,
-                                 std::size_t f, std::array<std::size_t, Parts::most>& given, double weight) const {
-    if (f == factors.size()) return left == 0 ? shared_out(parts, sides, at + run, given, weight) : 0.0;
+  [[nodiscard]] double assign_run(const Parts& parts, const Sides* sides, std::size_t at, std::size_t run, std::size_t left,
+                                 std::size_t f, std::array<std::size_t, Parts::most>& assigned, double weight) const {
+    if (f == factors.size()) return left == 0 ? assignments(parts, sides, at + run, assigned, weight) : 0.0;
     const bool may = (sides[parts.columns[at]] >> f & 1) != 0;
-    const std::size_t room = may ? std::min(factors[f].powers ? left : std::size_t{1}, factors[f].most - given[f]) : 0;
+    const std::size_t room = may ? std::min(factors[f].powers ? left : std::size_t{1}, factors[f].most - assigned[f]) : 0;
     double all = 0.0;
     for (std::size_t some = 0; some <= std::min(room, left); ++some) {
-      given[f] += some;
-      all += share_run(parts, sides, at, run, left - some, f + 1, given, weight / factorial(some));
-      given[f] -= some;
+      assigned[f] += some;
+      all += assign_run(parts, sides, at, run, left - some, f + 1, assigned, weight / factorial(some));
+      assigned[f] -= some;
     }
     return all;
   }
 
   [[nodiscard]] bool fits(const Parts& parts, const Sides* sides, std::size_t at,
-                          std::array<std::size_t, Parts::most>& given) const {
+                          std::array<std::size_t, Parts::most>& assigned) const {
     if (at == parts.size) return true;
     for (std::size_t f = 0; f < factors.size(); ++f) {
-      if ((sides[parts.columns[at]] >> f & 1) == 0 || given[f] == factors[f].most) continue;
-      ++given[f];
-      const bool rest = fits(parts, sides, at + 1, given);
-      --given[f];
+      if ((sides[parts.columns[at]] >> f & 1) == 0 || assigned[f] == factors[f].most) continue;
+      ++assigned[f];
+      const bool rest = fits(parts, sides, at + 1, assigned);
+      --assigned[f];
       if (rest) return true;
     }
     return false;
   }
 
   /// Σ over the assignments of k distinct columns to the factors from `f` on.
-  [[nodiscard]] double of_different(std::size_t k, std::size_t f) const {
+  [[nodiscard]] double distinct_assignments(std::size_t k, std::size_t f) const {
     if (f == factors.size()) return k == 0 ? 1.0 : 0.0;
     double all = 0.0;
     for (std::size_t some = factors[f].least; some <= std::min(k, factors[f].most); ++some)
-      all += factorial(k) / factorial(some) / factorial(k - some) * factors[f].constant(some) * of_different(k - some, f + 1);
+      all += factorial(k) / factorial(some) / factorial(k - some) * factors[f].constant(some) * distinct_assignments(k - some, f + 1);
     return all;
   }
 };
 
-}  // namespace thresher::families
+}  // namespace thresher::fgm

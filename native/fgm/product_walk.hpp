@@ -10,7 +10,9 @@
 #include "base/cpu.hpp"
 #include "fgm/product_search.hpp"
 
-namespace thresher::families {
+namespace thresher::fgm {
+
+using columns::ScoreRule;
 
 /// Accumulates the entries in a product's rows that precede its last column, one sum per partner. Sums are zeroed after
 /// use, so one walk serves many columns.
@@ -27,7 +29,7 @@ class ProductSearch::Walk {
   }
 
   /// All products whose column of the smallest bound is at [begin, end) of the order.
-  void enter(std::size_t begin, std::size_t end, bool prune, BestOf<ScoredProduct>& best, SearchCounts& counts) {
+  void enter(std::size_t begin, std::size_t end, bool prune, TopScores<ScoredProduct>& best, SearchCounts& counts) {
     best_ = &best;
     counts_ = &counts;
     prune_ = prune;
@@ -89,7 +91,7 @@ class ProductSearch::Walk {
 
   template <class Value>
   void extend(const Parts& parts, const Support<Value>& support, std::uint32_t last) {
-    open_to(parts);
+    set_extensions(parts);
     if (parts.size + 1 < search_.degree_) {
       branch(parts, support, last);
       return;
@@ -100,16 +102,16 @@ class ProductSearch::Walk {
   }
 
   /// Which columns may extend these parts, by their sides: with several factors not all combinations are valid.
-  void open_to(const Parts& parts) {
+  void set_extensions(const Parts& parts) {
     if (terms_.factors.size() == 1) return;
     std::array<ProductTerms::Sides, Parts::most> sides{};
-    Parts places;
+    Parts cache_size;
     for (std::size_t i = 0; i < parts.size; ++i) {
       sides[i] = search_.sides_[parts.columns[i]];
       const bool again = i > 0 && parts.columns[i] == parts.columns[i - 1];
-      places = places.with(again ? places.columns[i - 1] : static_cast<std::uint32_t>(i));
+      cache_size = cache_size.with(again ? cache_size.columns[i - 1] : static_cast<std::uint32_t>(i));
     }
-    const Parts more = places.with(static_cast<std::uint32_t>(parts.size));
+    const Parts more = cache_size.with(static_cast<std::uint32_t>(parts.size));
     for (const ProductTerms::Sides kind : search_.kinds_) {
       sides[parts.size] = kind;
       open_[kind] = terms_.constant(more, sides.data()) > 0.0;
@@ -122,7 +124,7 @@ class ProductSearch::Walk {
   /// Call use(j, factors of the row, entry) for all entries in the support's rows before `last`, and for `last` itself
   /// with powers.
   template <class Value, class Use>
-  void go_through(const Support<Value>& support, std::uint32_t last, Use&& use) {
+  void scan(const Support<Value>& support, std::uint32_t last, Use&& use) {
     const std::uint64_t* starts = search_.starts_.data();
     const OfRow* of_rows = search_.of_rows_.data();
     constexpr std::size_t ahead = 8;
@@ -144,7 +146,7 @@ class ProductSearch::Walk {
   void leaves(const Parts& parts, const Support<Value>& support, std::uint32_t last) {
     Sum* sums = sums_.data();
     touched_.clear();
-    go_through(support, last, [&](std::size_t j, const OfRow& of_row, const Entry& entry) {
+    scan(support, last, [&](std::size_t j, const OfRow& of_row, const Entry& entry) {
       Sum& sum = sums[position(entry)];
       if (listed && sum.square == 0.0) touched_.push_back(position(entry));
       const double x = valued ? rounded(support.value(j) * value(entry)) : 1.0;
@@ -175,7 +177,7 @@ class ProductSearch::Walk {
     const double constant = terms_.constant(more, search_.sides_.data());
     if (constant == 0.0) return;
     const double score = ScoreRule{terms_.power}(sum.sum, sum.square) * terms_.weight(constant);
-    if (best_->wants(score)) best_->offer({score, search_.key_of(more), more});
+    if (best_->admits(score)) best_->offer({score, search_.key_of(more), more});
   }
 
   template <class Value>
@@ -186,7 +188,7 @@ class ProductSearch::Walk {
     const bool by_size = !terms_.unit();
     const bool by_square = terms_.power > 0.0;
     std::vector<std::uint32_t> touched;
-    go_through(support, last, [&](std::size_t j, const OfRow& of_row, const Entry& entry) {
+    scan(support, last, [&](std::size_t j, const OfRow& of_row, const Entry& entry) {
       WideSum& sum = level.sums[position(entry)];
       if (sum.rows++ == 0) touched.push_back(position(entry));
       const double x = valued ? rounded(support.value(j) * value(entry)) : 1.0;
@@ -204,7 +206,7 @@ class ProductSearch::Walk {
       }
       const double bound = search_.bound(sum.sizes, sum.squares, parts.size + 1);
       const bool reaches = !prune_ || bound >= best_->floor();
-      if (reaches && goes_on(parts, q)) children.push_back({q, bound, sum.rows});
+      if (reaches && can_extend(parts, q)) children.push_back({q, bound, sum.rows});
       sum = WideSum{};
     }
     std::sort(children.begin(), children.end(), [](const Child& a, const Child& b) {
@@ -223,8 +225,8 @@ class ProductSearch::Walk {
     }
   }
 
-  [[nodiscard]] bool goes_on(const Parts& parts, std::uint32_t q) const {
-    return terms_.factors.size() == 1 || terms_.goes_on(parts.with(search_.order_[q].column), search_.sides_.data());
+  [[nodiscard]] bool can_extend(const Parts& parts, std::uint32_t q) const {
+    return terms_.factors.size() == 1 || terms_.can_extend(parts.with(search_.order_[q].column), search_.sides_.data());
   }
 
   /// Continue with these children: one more scan gathers the rows of all of them.
@@ -240,7 +242,7 @@ class ProductSearch::Walk {
       next[c + 1] = next[c] + children[c].rows;
     }
     std::vector<std::size_t> starts = next;
-    go_through(support, last, [&](std::size_t j, const OfRow&, const Entry& entry) {
+    scan(support, last, [&](std::size_t j, const OfRow&, const Entry& entry) {
       const std::uint32_t slot = slots[position(entry)];
       if (slot == nowhere) return;
       const std::size_t to = next[slot]++;
@@ -262,9 +264,9 @@ class ProductSearch::Walk {
   std::vector<std::uint32_t> touched_;
   std::vector<Level> levels_;
   std::array<bool, 256> open_{};
-  BestOf<ScoredProduct>* best_ = nullptr;
+  TopScores<ScoredProduct>* best_ = nullptr;
   SearchCounts* counts_ = nullptr;
   bool prune_ = true;
 };
 
-}  // namespace thresher::families
+}  // namespace thresher::fgm

@@ -23,7 +23,7 @@ constexpr std::size_t all_rows = 1'000'000'000;
 struct Outcome {
   std::string rows;
   std::string faults;
-  RecordPlace reached;
+  RecordPosition reached;
   std::vector<std::uint64_t> keys;
 };
 
@@ -79,16 +79,16 @@ Outcome scanned(std::string_view text, const KmerForm& form, KmerRecordOptions o
 /// A new scanner for every row, from where the last one ended.
 std::string resumed(std::string_view text, const KmerForm& form, bool fastq) {
   Outcome out;
-  RecordPlace place;
+  RecordPosition position;
   for (bool more = true; more;) {
     KmerRecords records(form, {.most_rows = 1});
-    RecordScanner scanner(records, form.wildcards, fastq, true, place);
+    RecordScanner scanner(records, form.wildcards, fastq, true, position);
     std::size_t used = 0;
-    more = scanner.feed(text.data() + place.offset, text.size() - place.offset, used) == Stop::full;
+    more = scanner.feed(text.data() + position.offset, text.size() - position.offset, used) == Stop::full;
     if (!more) scanner.finish();
     describe(records.take(), out);
-    REQUIRE(!more || scanner.place().offset > place.offset);
-    place = scanner.place();
+    REQUIRE(!more || scanner.position().offset > position.offset);
+    position = scanner.position();
   }
   return out.rows;
 }

@@ -56,7 +56,7 @@ Made made(const std::vector<std::string_view>& texts, const NgramForm& form, boo
   options.skip_bad_lines = true;
   options.want_names = named;
   options.only = only;
-  Parsed out;
+  ParsedRows out;
   text_rows(cells.cells, nullptr, {}, options, maker, out);
   REQUIRE(out.consumed == texts.size());
   REQUIRE(out.values.size() == out.keys.size() && out.names.size() == (named ? out.keys.size() : 0));

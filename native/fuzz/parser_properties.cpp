@@ -17,13 +17,13 @@ namespace {
 
 using check::PaddedText;
 using thresher::KeyIndex;
-using thresher::sources::Parsed;
+using thresher::sources::ParsedRows;
 using thresher::sources::ParseOptions;
 
 constexpr std::size_t all_rows = 1'000'000'000;
 
 /// The arrays are consistent and hold nothing they should not.
-void require_sound(const Parsed& parsed, const ParseOptions& options, std::size_t size) {
+void require_sound(const ParsedRows& parsed, const ParseOptions& options, std::size_t size) {
   const std::size_t rows = parsed.indptr.size() - 1;
   REQUIRE(parsed.indptr.size() >= 1 && parsed.indptr[0] == 0);
   REQUIRE(rows <= options.most_rows);
@@ -66,7 +66,7 @@ void require_sound(const Parsed& parsed, const ParseOptions& options, std::size_
   REQUIRE(parsed.consumed <= size);
   REQUIRE(rows + parsed.skipped <= parsed.lines);
   if (options.skip_bad_lines) {
-    REQUIRE(parsed.faults.size() == (parsed.skipped < Parsed::most_faults ? parsed.skipped : Parsed::most_faults));
+    REQUIRE(parsed.faults.size() == (parsed.skipped < ParsedRows::most_faults ? parsed.skipped : ParsedRows::most_faults));
   } else {
     REQUIRE(parsed.skipped == 0 && parsed.faults.size() <= 1);
   }
@@ -81,7 +81,7 @@ void require_sound(const Parsed& parsed, const ParseOptions& options, std::size_
   }
 }
 
-void require_same_faults(const Parsed& a, const Parsed& b) {
+void require_same_faults(const ParsedRows& a, const ParsedRows& b) {
   REQUIRE(a.faults.size() == b.faults.size());
   for (std::size_t i = 0; i < a.faults.size(); ++i)
     REQUIRE(a.faults[i].at == b.faults[i].at && a.faults[i].line == b.faults[i].line &&
@@ -91,7 +91,7 @@ void require_same_faults(const Parsed& a, const Parsed& b) {
 
 /// Some rows or features at a time, resumed where the last piece ended: the same rows, lines and faults.
 void require_pieces_make_the_whole(Parse parse, const PaddedText& text, ParseOptions options,
-                                   const Parsed& whole, const std::string& rows) {
+                                   const ParsedRows& whole, const std::string& rows) {
   std::string joined;
   std::size_t begin = 0;
   std::size_t row = 0;
@@ -100,7 +100,7 @@ void require_pieces_make_the_whole(Parse parse, const PaddedText& text, ParseOpt
   bool stopped = false;
   bool first_fault = true;
   while (begin < text.size() && !stopped) {
-    Parsed piece;
+    ParsedRows piece;
     parse(text.data() + begin, text.size() - begin, options, piece);
     require_sound(piece, options, text.size() - begin);
     stopped = !options.skip_bad_lines && !piece.faults.empty();
@@ -126,7 +126,7 @@ void require_pieces_make_the_whole(Parse parse, const PaddedText& text, ParseOpt
 /// Every line alone, in a block that ends right after its padding: lines are independent, and a malformed one leaves
 /// nothing behind.
 void require_lines_make_the_whole(Parse parse, const PaddedText& text, ParseOptions options,
-                                  const Parsed& whole, const std::string& rows) {
+                                  const ParsedRows& whole, const std::string& rows) {
   const bool skip = options.skip_bad_lines;
   options.skip_bad_lines = false;
   options.most_rows = all_rows;
@@ -135,7 +135,7 @@ void require_lines_make_the_whole(Parse parse, const PaddedText& text, ParseOpti
   for (const char* p = text.data(); p < text.data() + text.size();) {
     const char* const end = static_cast<const char*>(std::memchr(p, '\n', text.size())) + 1;
     const PaddedText line(std::string_view(p, static_cast<std::size_t>(end - p)), ':');
-    Parsed parsed;
+    ParsedRows parsed;
     parse(line.data(), line.size(), options, parsed);
     require_sound(parsed, options, line.size());
     if (!parsed.faults.empty() && !skip) break;
@@ -147,7 +147,7 @@ void require_lines_make_the_whole(Parse parse, const PaddedText& text, ParseOpti
 }
 
 /// With selected keys: the rows of the whole, filtered.
-void require_only_filters(Parse parse, const PaddedText& text, ParseOptions options, const Parsed& whole) {
+void require_only_filters(Parse parse, const PaddedText& text, ParseOptions options, const ParsedRows& whole) {
   std::vector<std::uint64_t> wanted;
   for (std::size_t i = 0; i < whole.keys.size() && wanted.size() < 64; i += 2) {
     bool known = false;
@@ -156,7 +156,7 @@ void require_only_filters(Parse parse, const PaddedText& text, ParseOptions opti
   }
   const KeyIndex only(wanted.data(), wanted.size());
   options.only = &only;
-  Parsed some;
+  ParsedRows some;
   parse(text.data(), text.size(), options, some);
   require_sound(some, options, text.size());
   require_same_faults(some, whole);
@@ -192,7 +192,7 @@ void require_parser_properties(Parse parse, const std::uint8_t* data, std::size_
   const std::string_view input(reinterpret_cast<const char*>(data) + 1, size - 1);
 
   const PaddedText text(input);
-  Parsed whole;
+  ParsedRows whole;
   parse(text.data(), text.size(), options, whole);
   require_sound(whole, options, text.size());
   const std::string rows = check::describe(whole, text.data());
@@ -200,7 +200,7 @@ void require_parser_properties(Parse parse, const std::uint8_t* data, std::size_
   // The contents of the padding must not matter.
   for (const char fill : {'\n', '|', '\0'}) {
     const PaddedText other(input, fill);
-    Parsed again;
+    ParsedRows again;
     parse(other.data(), other.size(), options, again);
     require_same_faults(again, whole);
     REQUIRE(check::describe(again, other.data()) == rows);
@@ -208,7 +208,7 @@ void require_parser_properties(Parse parse, const std::uint8_t* data, std::size_
   // Nor whether names are requested.
   ParseOptions other_names = options;
   other_names.want_names = !options.want_names;
-  Parsed other;
+  ParsedRows other;
   parse(text.data(), text.size(), other_names, other);
   require_sound(other, other_names, text.size());
   require_same_faults(other, whole);

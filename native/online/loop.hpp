@@ -26,12 +26,12 @@ struct Bias {
   std::vector<double> sums;
   double energy = 0.0;
 
-  [[nodiscard]] double value(std::size_t lane, const Step& step) const {
+  [[nodiscard]] double value(std::size_t lane, const StepSize& step) const {
     if (!step.weighs_bias()) return sums[lane];
     const double noise = energy + step.bias_prior();
     return noise > 0.0 ? step.bias_unit() * sums[lane] / std::sqrt(noise) : 0.0;
   }
-  void move(const double* slopes, const Step& step) {
+  void move(const double* slopes, const StepSize& step) {
     for (std::size_t c = 0; c < sums.size(); ++c) {
       energy += slopes[c] * slopes[c];
       sums[c] -= step.bias_rate() * slopes[c];
@@ -41,7 +41,7 @@ struct Bias {
 
 class Loop {
  public:
-  Loop(std::unique_ptr<Store> store, Outputs outputs, Step step, LoopSettings settings);
+  Loop(std::unique_ptr<Store> store, OutputLoss outputs, StepSize step, LoopSettings settings);
 
   /// Learn rows [begin, end). `margins` (rows x lanes) receives the prediction for each row before it is learned; `y`
   /// has outputs.targets() numbers per row. Returns `end`, or the first row whose prediction or step is not finite;
@@ -58,8 +58,8 @@ class Loop {
   [[nodiscard]] double unit() const { return shrink * step.unit(); }
 
   std::unique_ptr<Store> store;
-  Outputs outputs;
-  Step step;
+  OutputLoss outputs;
+  StepSize step;
   LoopSettings settings;
   Bias bias;
   Minibatch gathered;

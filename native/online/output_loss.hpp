@@ -14,7 +14,7 @@ enum class OutputKind {
   rest,     // one-vs-rest multiclass; the target is the class index
 };
 
-struct Outputs {
+struct OutputLoss {
   OutputKind kind = OutputKind::one;
   Loss loss;
   std::size_t lanes = 1;

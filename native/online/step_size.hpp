@@ -27,7 +27,7 @@ enum class StepRule {
 };
 
 /// A step size rule and its running statistics.
-struct Step {
+struct StepSize {
   static constexpr double prior_count = 100.0;
   static constexpr double gain_rate = 0.03;
   static constexpr double most_gain = 8.0;  // limit of |log gain|

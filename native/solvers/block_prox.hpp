@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-namespace thresher::working_set {
+namespace thresher::solvers {
 
 /// Find the o ≥ 0 that minimises (tau/2) Σ (o_h - norms_h)² + ½ (Σ o_h)², in place: soft thresholding with a common
 /// threshold.
@@ -26,4 +26,4 @@ inline void shrink_norms(std::vector<double>& norms, double tau) {
   for (double& norm : norms) norm = std::max(0.0, norm - threshold);
 }
 
-}  // namespace thresher::working_set
+}  // namespace thresher::solvers

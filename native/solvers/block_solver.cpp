@@ -5,7 +5,11 @@
 
 #include "solvers/block_prox.hpp"
 
-namespace thresher::working_set {
+namespace thresher::solvers {
+
+using columns::panel;
+using columns::panels;
+using columns::worth_threads;
 
 namespace {
 
@@ -20,11 +24,11 @@ constexpr double longer = 0.85;  // every step first tries to be longer than the
 
 }  // namespace
 
-void BlockSolver::products(const std::vector<double>& w, std::vector<double>& out, Team& team) {
-  design_.by_block(w.data(), out.data(), team);
+void BlockSolver::products(const std::vector<double>& w, std::vector<double>& out, ThreadPool& pool) {
+  design_.by_block(w.data(), out.data(), pool);
 }
 
-void BlockSolver::add_up(const std::vector<double>& products, std::vector<double>& margins, Team& team) const {
+void BlockSolver::add_up(const std::vector<double>& products, std::vector<double>& margins, ThreadPool& pool) const {
   const std::size_t rows = loss_.rows();
   const auto body = [&](std::size_t p) {
     const std::size_t begin = p * panel;
@@ -35,7 +39,7 @@ void BlockSolver::add_up(const std::vector<double>& products, std::vector<double
       for (std::size_t i = begin; i < end; ++i) margins[i] += mine[i];
     }
   };
-  team.run(panels(rows), body, worth_sharing(rows * design_.blocks()));
+  pool.run(panels(rows), body, worth_threads(rows * design_.blocks()));
 }
 
 double BlockSolver::penalty(const std::vector<double>& w) const {
@@ -45,26 +49,26 @@ double BlockSolver::penalty(const std::vector<double>& w) const {
 }
 
 /// The curvature of the loss along the gradient: the line search accepts no step much longer than its reciprocal.
-double BlockSolver::longest_step(const std::vector<double>& gradient, Team& team) {
-  add_up(at_gradient_, trial_, team);
+double BlockSolver::longest_step(const std::vector<double>& gradient, ThreadPool& pool) {
+  add_up(at_gradient_, trial_, pool);
   double along = 0.0;
   for (std::size_t i = 0; i < trial_.size(); ++i) along += loss_.curvature(i) * trial_[i] * trial_[i];
   const double length = norm(gradient.data(), gradient.size());
   return length > 0.0 && along > 0.0 ? along / (length * length) : 1.0;
 }
 
-void BlockSolver::restore(std::vector<double> weights, double shift, double tau, Team& team) {
+void BlockSolver::restore(std::vector<double> weights, double intercept, double tau, ThreadPool& pool) {
   weights_ = std::move(weights);
   weights_.resize(design_.columns(), 0.0);
-  shift_ = shift;
+  intercept_ = intercept;
   tau_ = tau;
   at_weights_.resize(design_.blocks() * loss_.rows());
-  products(weights_, at_weights_, team);
-  add_up(at_weights_, margins_, team);
-  (void)loss_.slopes(margins_.data(), shift_, slopes_.data(), team);
+  products(weights_, at_weights_, pool);
+  add_up(at_weights_, margins_, pool);
+  (void)loss_.slopes(margins_.data(), intercept_, slopes_.data(), pool);
 }
 
-Solved BlockSolver::solve(double tolerance, int most, Team& team) {
+SolveResult BlockSolver::solve(double tolerance, int most, ThreadPool& pool) {
   const std::size_t rows = loss_.rows();
   const std::size_t blocks = design_.blocks();
   weights_.resize(design_.columns(), 0.0);
@@ -72,9 +76,9 @@ Solved BlockSolver::solve(double tolerance, int most, Team& team) {
   at_point_.resize(blocks * rows);
   at_gradient_.resize(blocks * rows);
 
-  products(weights_, at_weights_, team);
-  add_up(at_weights_, margins_, team);
-  double objective = penalty(weights_) + loss_.at_best_shift(margins_.data(), shift_, team);
+  products(weights_, at_weights_, pool);
+  add_up(at_weights_, margins_, pool);
+  double objective = penalty(weights_) + loss_.at_best_intercept(margins_.data(), intercept_, pool);
   std::vector<double> point = weights_;
   at_point_ = at_weights_;
   std::vector<double> gradient(weights_.size());
@@ -83,16 +87,16 @@ Solved BlockSolver::solve(double tolerance, int most, Team& team) {
   std::vector<double> factors(blocks);
   double momentum = 1.0;
   bool plain = true;  // the point is the weights themselves
-  Solved solved;
+  SolveResult solved;
 
   while (solved.steps < most && !weights_.empty()) {
-    add_up(at_point_, trial_, team);
-    double shift = shift_;
-    const double at_point = loss_.at_best_shift(trial_.data(), shift, team);
-    (void)loss_.slopes(trial_.data(), shift, slopes_.data(), team);
-    design_.transposed(slopes_.data(), gradient.data(), team);
-    products(gradient, at_gradient_, team);
-    if (tau_ <= 0.0) tau_ = longest_step(gradient, team);
+    add_up(at_point_, trial_, pool);
+    double intercept = intercept_;
+    const double at_point = loss_.at_best_intercept(trial_.data(), intercept, pool);
+    (void)loss_.slopes(trial_.data(), intercept, slopes_.data(), pool);
+    design_.transposed(slopes_.data(), gradient.data(), pool);
+    products(gradient, at_gradient_, pool);
+    if (tau_ <= 0.0) tau_ = longest_step(gradient, pool);
     else tau_ *= longer;
 
     double value = 0.0;
@@ -129,8 +133,8 @@ Solved BlockSolver::solve(double tolerance, int most, Team& team) {
           for (std::size_t i = begin; i < end; ++i) trial_[i] += factors[h] * (at[i] - along[i] / tau_);
         }
       };
-      team.run(panels(rows), try_out, worth_sharing(rows * blocks));
-      value = loss_.at_best_shift(trial_.data(), shift, team);
+      pool.run(panels(rows), try_out, worth_threads(rows * blocks));
+      value = loss_.at_best_intercept(trial_.data(), intercept, pool);
       const double model = at_point + linear + 0.5 * tau_ * square;
       if (value <= model + 1e-13 * std::fabs(at_point) || tries == 100) break;
       tau_ *= shorter;
@@ -148,14 +152,14 @@ Solved BlockSolver::solve(double tolerance, int most, Team& team) {
     }
     const double gained = objective - now;
     objective = now;
-    shift_ = shift;
+    intercept_ = intercept;
     margins_.swap(trial_);
     const double next_momentum = 0.5 * (1.0 + std::sqrt(1.0 + 4.0 * momentum * momentum));
-    const double ahead = (momentum - 1.0) / next_momentum;
+    const double extrapolation = (momentum - 1.0) / next_momentum;
     momentum = next_momentum;
-    plain = ahead == 0.0;
+    plain = extrapolation == 0.0;
     for (std::size_t j = 0; j < weights_.size(); ++j) {
-      point[j] = moved[j] + ahead * (moved[j] - weights_[j]);
+      point[j] = moved[j] + extrapolation * (moved[j] - weights_[j]);
       weights_[j] = moved[j];
     }
     // The products follow without touching the columns.
@@ -168,28 +172,28 @@ Solved BlockSolver::solve(double tolerance, int most, Team& team) {
         const double* along = at_gradient_.data() + h * rows;
         for (std::size_t i = begin; i < end; ++i) {
           const double fresh = factors[h] * (at[i] - along[i] / tau_);
-          at[i] = fresh + ahead * (fresh - mine[i]);
+          at[i] = fresh + extrapolation * (fresh - mine[i]);
           mine[i] = fresh;
         }
       }
     };
-    team.run(panels(rows), move_on, worth_sharing(rows * blocks));
+    pool.run(panels(rows), move_on, worth_threads(rows * blocks));
     if (gained <= tolerance * objective) break;
   }
 
   // Recompute from the columns, to drop the rounding of many steps.
-  products(weights_, at_weights_, team);
-  add_up(at_weights_, margins_, team);
-  const double value = loss_.at_best_shift(margins_.data(), shift_, team);
+  products(weights_, at_weights_, pool);
+  add_up(at_weights_, margins_, pool);
+  const double value = loss_.at_best_intercept(margins_.data(), intercept_, pool);
   solved.objective = penalty(weights_) + value;
-  solved.dual = value - loss_.slopes(margins_.data(), shift_, slopes_.data(), team);
-  design_.transposed(slopes_.data(), gradient.data(), team);
+  solved.dual = value - loss_.slopes(margins_.data(), intercept_, slopes_.data(), pool);
+  design_.transposed(slopes_.data(), gradient.data(), pool);
   double largest = 0.0;
   for (std::size_t h = 0; h < blocks; ++h)
     largest = std::max(largest, norm(gradient.data() + design_.begin(h), design_.end(h) - design_.begin(h)));
   solved.bound = solved.dual - 0.5 * largest * largest;
-  solved.shift = shift_;
+  solved.intercept = intercept_;
   return solved;
 }
 
-}  // namespace thresher::working_set
+}  // namespace thresher::solvers

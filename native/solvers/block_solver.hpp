@@ -9,14 +9,16 @@
 #include "columns/design.hpp"
 #include "solvers/row_loss.hpp"
 
-namespace thresher::working_set {
+namespace thresher::solvers {
+
+using columns::Design;
 
 /// The result of a solve.
-struct Solved {
+struct SolveResult {
   double objective = 0.0;
   double dual = 0.0;   // P at the dual point of its slopes, without the norms: the lower bound is dual - ½ max ‖c_h‖²
   double bound = 0.0;  // lower bound of the objective over these blocks
-  double shift = 0.0;
+  double intercept = 0.0;
   int steps = 0;
 };
 
@@ -33,7 +35,7 @@ class BlockSolver {
   [[nodiscard]] Design& design() { return design_; }
   /// The solution, one weight per column; the next `solve` starts from it.
   [[nodiscard]] const std::vector<double>& weights() const { return weights_; }
-  [[nodiscard]] double shift() const { return shift_; }
+  [[nodiscard]] double intercept() const { return intercept_; }
   /// After `solve`: the derivative of the loss with respect to each row's margin.
   [[nodiscard]] const std::vector<double>& slopes() const { return slopes_; }
   [[nodiscard]] const std::vector<double>& margins() const { return margins_; }
@@ -41,21 +43,21 @@ class BlockSolver {
   [[nodiscard]] double tau() const { return tau_; }
 
   /// Restore the state of a solver after its `solve`, bit by bit: weights, intercept and step length.
-  void restore(std::vector<double> weights, double shift, double tau, Team& team);
+  void restore(std::vector<double> weights, double intercept, double tau, ThreadPool& pool);
 
   /// Iterate until a step lowers the objective by at most `tolerance` of it (40), or for `most` steps.
-  Solved solve(double tolerance, int most, Team& team);
+  SolveResult solve(double tolerance, int most, ThreadPool& pool);
 
  private:
-  void products(const std::vector<double>& w, std::vector<double>& out, Team& team);
-  void add_up(const std::vector<double>& products, std::vector<double>& margins, Team& team) const;
+  void products(const std::vector<double>& w, std::vector<double>& out, ThreadPool& pool);
+  void add_up(const std::vector<double>& products, std::vector<double>& margins, ThreadPool& pool) const;
   [[nodiscard]] double penalty(const std::vector<double>& w) const;
-  [[nodiscard]] double longest_step(const std::vector<double>& gradient, Team& team);
+  [[nodiscard]] double longest_step(const std::vector<double>& gradient, ThreadPool& pool);
 
   RowLoss loss_;
   Design design_;
   std::vector<double> weights_;
-  double shift_ = 0.0;
+  double intercept_ = 0.0;
   double tau_ = 0.0;
   std::vector<double> slopes_;
   std::vector<double> margins_;
@@ -66,4 +68,4 @@ class BlockSolver {
   std::vector<double> at_gradient_;
 };
 
-}  // namespace thresher::working_set
+}  // namespace thresher::solvers

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace thresher::working_set {
+namespace thresher::solvers {
 
 namespace {
 
@@ -18,7 +18,7 @@ double product(const double* b, const double* c, std::size_t n) {
 
 }  // namespace
 
-bool SupportFactor::add(std::size_t j) {
+bool CholeskyFactor::add(std::size_t j) {
   const std::size_t m = order_.size();
   const double* column = matrix_ + j * n_;
   std::vector<double> row(m + 1);
@@ -31,17 +31,17 @@ bool SupportFactor::add(std::size_t j) {
   return true;
 }
 
-void SupportFactor::remove(std::size_t place) {
-  order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(place));
-  rows_.erase(rows_.begin() + static_cast<std::ptrdiff_t>(place));
+void CholeskyFactor::remove(std::size_t position) {
+  order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(position));
+  rows_.erase(rows_.begin() + static_cast<std::ptrdiff_t>(position));
   // Every row below has one number too many: Givens rotations of neighbouring columns eliminate it, row by row.
   std::vector<double> cosines, sines;
-  for (std::size_t r = place; r < rows_.size(); ++r) {
+  for (std::size_t r = position; r < rows_.size(); ++r) {
     std::vector<double>& row = rows_[r];
-    for (std::size_t c = place; c < r; ++c) {
+    for (std::size_t c = position; c < r; ++c) {
       const double a = row[c], b = row[c + 1];
-      row[c] = cosines[c - place] * a + sines[c - place] * b;
-      row[c + 1] = cosines[c - place] * b - sines[c - place] * a;
+      row[c] = cosines[c - position] * a + sines[c - position] * b;
+      row[c + 1] = cosines[c - position] * b - sines[c - position] * a;
     }
     const double length = std::sqrt(row[r] * row[r] + row[r + 1] * row[r + 1]);
     cosines.push_back(row[r] / length);
@@ -51,7 +51,7 @@ void SupportFactor::remove(std::size_t place) {
   }
 }
 
-void SupportFactor::solve(std::vector<double>& right) const {
+void CholeskyFactor::solve(std::vector<double>& right) const {
   const std::size_t m = order_.size();
   for (std::size_t k = 0; k < m; ++k) right[k] = (right[k] - product(right.data(), rows_[k].data(), k)) / rows_[k][k];
   for (std::size_t k = m; k-- > 0;) {
@@ -60,4 +60,4 @@ void SupportFactor::solve(std::vector<double>& right) const {
   }
 }
 
-}  // namespace thresher::working_set
+}  // namespace thresher::solvers

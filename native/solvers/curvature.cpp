@@ -5,7 +5,12 @@
 
 #include "columns/kernels/dense_kernels.hpp"
 
-namespace thresher::working_set {
+namespace thresher::solvers {
+
+using columns::ChunkRows;
+using columns::dense_kernels;
+using columns::tile_columns;
+using columns::tile_rows;
 
 namespace {
 
@@ -45,7 +50,7 @@ void Curvature::resize(std::size_t members) {
   stride_ = members;
 }
 
-void Curvature::update(const std::vector<double>& h, double slack, const ColumnParts& parts, Team& team) {
+void Curvature::update(const std::vector<double>& h, double slack, const ColumnChunks& parts, ThreadPool& pool) {
   resize(members_.size());
   const double most = slack * *std::max_element(h.begin(), h.end());
   std::size_t held = 0, changed = 0;
@@ -73,11 +78,11 @@ void Curvature::update(const std::vector<double>& h, double slack, const ColumnP
     (by > 0.0 ? more : less).add(i, std::fabs(by));
     share_[i] = h[i];
   }
-  accumulate(more, 1.0, 0, parts, team);
-  accumulate(less, -1.0, 0, parts, team);
+  accumulate(more, 1.0, 0, parts, pool);
+  accumulate(less, -1.0, 0, parts, pool);
 }
 
-void Curvature::add(const std::vector<const SolverColumn*>& columns, const ColumnParts& parts, Team& team) {
+void Curvature::add(const std::vector<const SolverColumn*>& columns, const ColumnChunks& parts, ThreadPool& pool) {
   if (columns.empty()) return;
   const std::size_t first = members_.size();
   members_.insert(members_.end(), columns.begin(), columns.end());
@@ -87,7 +92,7 @@ void Curvature::add(const std::vector<const SolverColumn*>& columns, const Colum
   Rows rows;
   for (std::size_t i = 0; i < rows_; ++i)
     if (share_[i] != 0.0) rows.add(i, share_[i]);
-  accumulate(rows, 1.0, first, parts, team);
+  accumulate(rows, 1.0, first, parts, pool);
 }
 
 void Curvature::keep(const std::vector<std::size_t>& members, std::vector<const SolverColumn*> columns) {
@@ -119,13 +124,13 @@ void Curvature::resume(const std::vector<const SolverColumn*>& columns, const Sa
   fine_ = saved.fine;
 }
 
-void Curvature::accumulate(const Rows& rows, double sign, std::size_t first, const ColumnParts& parts, Team& team) {
-  if (fine_) accumulate_in<double>(rows, sign, first, parts, team);
-  else accumulate_in<float>(rows, sign, first, parts, team);
+void Curvature::accumulate(const Rows& rows, double sign, std::size_t first, const ColumnChunks& parts, ThreadPool& pool) {
+  if (fine_) accumulate_in<double>(rows, sign, first, parts, pool);
+  else accumulate_in<float>(rows, sign, first, parts, pool);
 }
 
 template <class T>
-void Curvature::accumulate_in(const Rows& rows, double sign, std::size_t first, const ColumnParts& parts, Team& team) {
+void Curvature::accumulate_in(const Rows& rows, double sign, std::size_t first, const ColumnChunks& parts, ThreadPool& pool) {
   const auto pack = [] {
     if constexpr (sizeof(T) == sizeof(float)) return dense_kernels().pack;
     else return dense_kernels().fine_pack;
@@ -139,20 +144,20 @@ void Curvature::accumulate_in(const Rows& rows, double sign, std::size_t first, 
     const std::size_t padded = (filled + 7) / 8 * 8;
     for (std::size_t member = 0; member < n && padded > filled; ++member)
       std::fill(packed.data() + member * chunk + filled, packed.data() + member * chunk + padded, T{});
-    multiply(packed, chunk, padded, sign, first, team);
+    multiply(packed, chunk, padded, sign, first, pool);
     filled = 0;
   };
-  parts.look(members_, rows.at, [&](const MadeRows& made) {
-    for (std::size_t begin = made.begin; begin < made.end;) {
-      const std::size_t count = std::min(chunk - filled, made.end - begin);
+  parts.for_each_chunk(members_, rows.at, [&](const ChunkRows& range) {
+    for (std::size_t begin = range.begin; begin < range.end;) {
+      const std::size_t count = std::min(chunk - filled, range.end - begin);
       const std::uint32_t* at = rows.at.data() + begin;
       for (std::size_t r = 0; r < count; ++r) roots[filled + r] = static_cast<T>(rows.roots[begin + r]);
-      team.run(n, [&](std::size_t member) {
+      pool.run(n, [&](std::size_t member) {
         T* out = packed.data() + member * chunk + filled;
         const SolverColumn* column = members_[member];
-        const float* fresh = made.values[member];
+        const float* fresh = range.values[member];
         if (column == nullptr) pack(nullptr, nullptr, roots.data() + filled, count, out);
-        else if (fresh != nullptr) pack(fresh + (begin - made.begin), nullptr, roots.data() + filled, count, out);
+        else if (fresh != nullptr) pack(fresh + (begin - range.begin), nullptr, roots.data() + filled, count, out);
         else if (at[count - 1] - at[0] == count - 1) pack(column->values + at[0], nullptr, roots.data() + filled, count, out);
         else pack(column->values, at, roots.data() + filled, count, out);
       });
@@ -166,7 +171,7 @@ void Curvature::accumulate_in(const Rows& rows, double sign, std::size_t first, 
 
 template <class T>
 void Curvature::multiply(const std::vector<T>& packed, std::size_t apart, std::size_t count, double sign, std::size_t first,
-                         Team& team) {
+                         ThreadPool& pool) {
   const auto tile = [] {
     if constexpr (sizeof(T) == sizeof(float)) return dense_kernels().tile;
     else return dense_kernels().fine_tile;
@@ -174,7 +179,7 @@ void Curvature::multiply(const std::vector<T>& packed, std::size_t apart, std::s
   constexpr std::size_t wide = together * tile_rows;
   const std::size_t n = members_.size();
   const std::size_t groups = (n - first + wide - 1) / wide;
-  team.run(groups, [&](std::size_t turn) {
+  pool.run(groups, [&](std::size_t turn) {
     const std::size_t group_begin = first + (groups - 1 - turn) * wide;  // the longest rows first
     const std::size_t group_last = std::min(group_begin + wide, n) - 1;
     for (std::size_t from = 0; from < count; from += part) {
@@ -199,4 +204,4 @@ void Curvature::multiply(const std::vector<T>& packed, std::size_t apart, std::s
   });
 }
 
-}  // namespace thresher::working_set
+}  // namespace thresher::solvers

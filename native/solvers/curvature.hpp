@@ -8,7 +8,10 @@
 #include "base/threads/thread_pool.hpp"
 #include "columns/solver_columns.hpp"
 
-namespace thresher::working_set {
+namespace thresher::solvers {
+
+using columns::ColumnChunks;
+using columns::SolverColumn;
 
 /// Members are columns; the first one is the intercept. Products are in single precision until `refine`: solvers use
 /// exact gradients, so rounding of the matrix costs steps but not accuracy.
@@ -43,9 +46,9 @@ class Curvature {
   void resume(const std::vector<const SolverColumn*>& columns, const Saved& saved);
 
   /// Update the row weights that deviate by more than `slack` of the largest, for all members.
-  void update(const std::vector<double>& h, double slack, const ColumnParts& parts, Team& team);
+  void update(const std::vector<double>& h, double slack, const ColumnChunks& parts, ThreadPool& pool);
   /// Add members, with the current row weights.
-  void add(const std::vector<const SolverColumn*>& columns, const ColumnParts& parts, Team& team);
+  void add(const std::vector<const SolverColumn*>& columns, const ColumnChunks& parts, ThreadPool& pool);
   /// Keep only these members (the intercept first), in this order, now stored in these columns.
   void keep(const std::vector<std::size_t>& members, std::vector<const SolverColumn*> columns);
 
@@ -58,11 +61,11 @@ class Curvature {
   };
 
   /// matrix[a, b] += sign · Σ_r (root_r x_ra)(root_r x_rb) for the members from `first` on and all before them.
-  void accumulate(const Rows& rows, double sign, std::size_t first, const ColumnParts& parts, Team& team);
+  void accumulate(const Rows& rows, double sign, std::size_t first, const ColumnChunks& parts, ThreadPool& pool);
   template <class T>
-  void accumulate_in(const Rows& rows, double sign, std::size_t first, const ColumnParts& parts, Team& team);
+  void accumulate_in(const Rows& rows, double sign, std::size_t first, const ColumnChunks& parts, ThreadPool& pool);
   template <class T>
-  void multiply(const std::vector<T>& packed, std::size_t apart, std::size_t count, double sign, std::size_t first, Team& team);
+  void multiply(const std::vector<T>& packed, std::size_t apart, std::size_t count, double sign, std::size_t first, ThreadPool& pool);
   void resize(std::size_t members);
 
   std::size_t rows_;
@@ -74,4 +77,4 @@ class Curvature {
   std::vector<double> matrix_;  // the lower triangle
 };
 
-}  // namespace thresher::working_set
+}  // namespace thresher::solvers

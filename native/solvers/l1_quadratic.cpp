@@ -5,7 +5,9 @@
 
 #include "columns/kernels/dense_kernels.hpp"
 
-namespace thresher::working_set {
+namespace thresher::solvers {
+
+using columns::dense_kernels;
 
 namespace {
 
@@ -52,7 +54,7 @@ double L1Quadratic::sweep() {
   return worst;
 }
 
-bool L1Quadratic::step(SupportFactor& support, std::vector<int>& signs) {
+bool L1Quadratic::step(CholeskyFactor& support, std::vector<int>& signs) {
   const std::vector<std::size_t>& order = support.order();
   const std::size_t m = order.size();
   std::vector<double> direction(m);
@@ -65,7 +67,7 @@ bool L1Quadratic::step(SupportFactor& support, std::vector<int>& signs) {
   const double curve = -slope;
   struct Kink {
     double at;
-    std::size_t place;
+    std::size_t position;
   };
   std::vector<Kink> kinks;
   for (std::size_t a = 0; a < m; ++a) {
@@ -73,7 +75,7 @@ bool L1Quadratic::step(SupportFactor& support, std::vector<int>& signs) {
     if (x == 0.0 ? sign(direction[a]) == -signs[a] : sign(x + direction[a]) != sign(x))
       kinks.push_back({x == 0.0 ? 0.0 : -x / direction[a], a});
   }
-  std::sort(kinks.begin(), kinks.end(), [](const Kink& a, const Kink& b) { return a.at < b.at || (a.at == b.at && a.place < b.place); });
+  std::sort(kinks.begin(), kinks.end(), [](const Kink& a, const Kink& b) { return a.at < b.at || (a.at == b.at && a.position < b.position); });
   double length = 1.0;
   std::size_t ends_at = m;
   double added = 0.0;
@@ -84,7 +86,7 @@ bool L1Quadratic::step(SupportFactor& support, std::vector<int>& signs) {
       length = smooth_end;
       break;
     }
-    const std::size_t a = kinks[passed].place;
+    const std::size_t a = kinks[passed].position;
     added += 2.0 * penalties_[order[a]] * std::fabs(direction[a]);
     if (slope + curve * kinks[passed].at + added >= 0.0) {
       length = kinks[passed].at;
@@ -93,7 +95,7 @@ bool L1Quadratic::step(SupportFactor& support, std::vector<int>& signs) {
     }
   }
   if (ends_at == m && passed == kinks.size() && !kinks.empty()) length = 1.0 - (curve > 0.0 ? added / curve : 0.0);
-  for (std::size_t i = 0; i < passed; ++i) signs[kinks[i].place] = -signs[kinks[i].place];
+  for (std::size_t i = 0; i < passed; ++i) signs[kinks[i].position] = -signs[kinks[i].position];
   if (length > 0.0)
     for (std::size_t a = 0; a < m; ++a) move(order[a], length * direction[a]);
   if (ends_at < m) {
@@ -105,7 +107,7 @@ bool L1Quadratic::step(SupportFactor& support, std::vector<int>& signs) {
 }
 
 bool L1Quadratic::polish(double tolerance) {
-  SupportFactor support(matrix_.data(), n_);
+  CholeskyFactor support(matrix_.data(), n_);
   std::vector<int> signs;
   for (std::size_t j = 0; j < n_; ++j) {
     if (point_[j] == 0.0) continue;
@@ -148,4 +150,4 @@ bool L1Quadratic::solve(double tolerance, int most) {
   return false;
 }
 
-}  // namespace thresher::working_set
+}  // namespace thresher::solvers

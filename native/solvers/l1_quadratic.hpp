@@ -6,7 +6,7 @@
 
 #include "solvers/cholesky_factor.hpp"
 
-namespace thresher::working_set {
+namespace thresher::solvers {
 
 /// Coordinate descent with a maintained gradient. If columns are so correlated that it would take thousands of sweeps,
 /// exact steps over the support follow, one sign change at a time.
@@ -31,7 +31,7 @@ class L1Quadratic {
   /// singular on the support.
   bool polish(double tolerance);
   /// Move to the minimum of the line to the exact solution for the current signs. False if no sign changes on the way.
-  bool step(SupportFactor& support, std::vector<int>& signs);
+  bool step(CholeskyFactor& support, std::vector<int>& signs);
   void move(std::size_t j, double by);
 
   std::size_t n_;
@@ -44,4 +44,4 @@ class L1Quadratic {
   int sweeps_ = 0;
 };
 
-}  // namespace thresher::working_set
+}  // namespace thresher::solvers

@@ -8,7 +8,15 @@
 #include "columns/design.hpp"
 #include "solvers/l1_quadratic.hpp"
 
-namespace thresher::working_set {
+namespace thresher::solvers {
+
+using columns::AnyProcessor;
+using columns::ChunkRows;
+using columns::DenseKernels;
+using columns::dense_kernels;
+using columns::dots_width;
+using columns::stripe;
+using columns::sum_of;
 
 namespace {
 
@@ -49,7 +57,7 @@ std::size_t L1Solver::column_bytes() const {
   return held * rows() * sizeof(float);
 }
 
-void L1Solver::measure(std::size_t first, Team& team) {
+void L1Solver::measure(std::size_t first, ThreadPool& pool) {
   weights_.resize(columns_.size(), 0.0);
   if (total_ < 0.0) {
     total_ = 0.0;
@@ -59,15 +67,15 @@ void L1Solver::measure(std::size_t first, Team& team) {
   for (std::size_t j = first; j < columns_.size(); ++j) fresh.push_back(j);
   const std::vector<const SolverColumn*> columns = columns_of(fresh);
   std::vector<double> all(fresh.size()), all_squares(fresh.size());
-  parts_.look(columns, [&](const MadeRows& made) {
-    team.run(fresh.size(), [&](std::size_t at) {
-      const float* x = made.values[at] != nullptr ? made.values[at] : columns[at]->values + made.begin;
-      for (std::size_t begin = made.begin; begin < made.end; begin += stripe) {
-        const std::size_t n = std::min(stripe, made.end - begin);
+  parts_.for_each_chunk(columns, [&](const ChunkRows& chunk) {
+    pool.run(fresh.size(), [&](std::size_t at) {
+      const float* x = chunk.values[at] != nullptr ? chunk.values[at] : columns[at]->values + chunk.begin;
+      for (std::size_t begin = chunk.begin; begin < chunk.end; begin += stripe) {
+        const std::size_t n = std::min(stripe, chunk.end - begin);
         double sums[8] = {}, squares[8] = {};  // independent sums hide the latency of additions
         for (std::size_t i = 0; i < n; i += 8)
           for (std::size_t k = 0; k < std::min<std::size_t>(8, n - i); ++k) {
-            const auto value = static_cast<double>(x[begin - made.begin + i + k]);
+            const auto value = static_cast<double>(x[begin - chunk.begin + i + k]);
             const double share = loss_.curvature(begin + i + k) * value;
             sums[k] += share;
             squares[k] += share * value;
@@ -79,28 +87,28 @@ void L1Solver::measure(std::size_t first, Team& team) {
   });
   // With an intercept the slopes sum to zero at every dual point, so the mean of a column cancels.
   for (std::size_t at = 0; at < fresh.size(); ++at) {
-    const double off = loss_.has_shift() && total_ > 0.0 ? all[at] * all[at] / total_ : 0.0;
+    const double off = loss_.has_intercept() && total_ > 0.0 ? all[at] * all[at] / total_ : 0.0;
     columns_[first + at]->spread = std::max(0.0, all_squares[at] - off);
   }
 }
 
 void L1Solver::add(const float* values, std::size_t columns, const double* factors, const std::uint64_t* ids,
-                   std::shared_ptr<const void> owner, Team& team) {
+                   std::shared_ptr<const void> owner, ThreadPool& pool) {
   const std::size_t first = columns_.size();
   for (std::size_t j = 0; j < columns; ++j) {
     auto column = std::make_unique<SolverColumn>();
     column->values = values + j * rows();
     column->owner = owner;
-    column->lent = true;
+    column->borrowed = true;
     column->id = ids == nullptr ? 0 : ids[j];
     column->factor = factors[j];
     columns_.push_back(std::move(column));
   }
-  measure(first, team);
+  measure(first, pool);
 }
 
 void L1Solver::add_sparse(const std::int64_t* indptr, const std::uint32_t* at, const float* values, std::size_t columns,
-                          const double* factors, Team& team) {
+                          const double* factors, ThreadPool& pool) {
   const std::size_t first = columns_.size();
   for (std::size_t j = 0; j < columns; ++j) {
     auto column = std::make_unique<SolverColumn>();
@@ -111,10 +119,10 @@ void L1Solver::add_sparse(const std::int64_t* indptr, const std::uint32_t* at, c
     column->factor = factors[j];
     columns_.push_back(std::move(column));
   }
-  measure(first, team);
+  measure(first, pool);
 }
 
-void L1Solver::add_made(const std::uint64_t* ids, std::size_t columns, const double* factors, Team& team) {
+void L1Solver::add_generated(const std::uint64_t* ids, std::size_t columns, const double* factors, ThreadPool& pool) {
   const std::size_t first = columns_.size();
   for (std::size_t j = 0; j < columns; ++j) {
     auto column = std::make_unique<SolverColumn>();
@@ -122,7 +130,7 @@ void L1Solver::add_made(const std::uint64_t* ids, std::size_t columns, const dou
     column->factor = factors[j];
     columns_.push_back(std::move(column));
   }
-  measure(first, team);
+  measure(first, pool);
 }
 
 void L1Solver::keep(const Some& columns) {
@@ -139,8 +147,8 @@ void L1Solver::keep(const Some& columns) {
       column->member = static_cast<std::ptrdiff_t>(members.size() - 1);
     }
     if (column->values != nullptr) {
-      if (held >= most_held_) column->leave();
-      else if (column->lent) column->own(rows());
+      if (held >= most_held_) column->release();
+      else if (column->borrowed) column->copy_values(rows());
     }
     held += column->values != nullptr;
     kept.push_back(std::move(column));
@@ -157,7 +165,7 @@ double L1Solver::penalty(double lambda, const std::vector<double>& w) const {
   return sum;
 }
 
-void L1Solver::add_up(const std::vector<double>& w, std::vector<double>& margins, Team& team) const {
+void L1Solver::add_up(const std::vector<double>& w, std::vector<double>& margins, ThreadPool& pool) const {
   Some some;
   std::vector<double> factors;
   for (std::size_t j = 0; j < w.size(); ++j) {
@@ -168,17 +176,17 @@ void L1Solver::add_up(const std::vector<double>& w, std::vector<double>& margins
   while (factors.size() % 4 != 0) factors.push_back(0.0);  // pad to a multiple of four with zeros
   const std::vector<const SolverColumn*> columns = columns_of(some);
   const DenseKernels& kernels = dense_kernels();
-  parts_.look(columns, [&](const MadeRows& made) {
+  parts_.for_each_chunk(columns, [&](const ChunkRows& chunk) {
     // Few enough rows that their sums stay in the L1 cache for all columns.
-    team.run((made.end - made.begin + stripe - 1) / stripe, [&](std::size_t part) {
-      const std::size_t begin = made.begin + part * stripe;
-      const std::size_t n = std::min(stripe, made.end - begin);
+    pool.run((chunk.end - chunk.begin + stripe - 1) / stripe, [&](std::size_t part) {
+      const std::size_t begin = chunk.begin + part * stripe;
+      const std::size_t n = std::min(stripe, chunk.end - begin);
       std::fill_n(margins.begin() + static_cast<std::ptrdiff_t>(begin), n, 0.0);
       for (std::size_t c = 0; c < some.size(); c += 4) {
         const float* x[4];
         for (std::size_t k = 0; k < 4; ++k) {
           const std::size_t at = std::min(c + k, some.size() - 1);
-          x[k] = made.values[at] != nullptr ? made.values[at] + (begin - made.begin) : columns[at]->values + begin;
+          x[k] = chunk.values[at] != nullptr ? chunk.values[at] + (begin - chunk.begin) : columns[at]->values + begin;
         }
         kernels.add_columns(x, factors.data() + c, n, margins.data() + begin);
       }
@@ -186,46 +194,46 @@ void L1Solver::add_up(const std::vector<double>& w, std::vector<double>& margins
   });
 }
 
-void L1Solver::slopes_of(const Some& some, std::vector<double>& gradient, Team& team) const {
+void L1Solver::slopes_of(const Some& some, std::vector<double>& gradient, ThreadPool& pool) const {
   if (some.empty()) return;
   const std::vector<const SolverColumn*> columns = columns_of(some);
   const DenseKernels& kernels = dense_kernels();
   for (const std::size_t j : some) gradient[j] = 0.0;
-  parts_.look(columns, [&](const MadeRows& made) {
-    team.run((some.size() + dots_width - 1) / dots_width, [&](std::size_t group) {
+  parts_.for_each_chunk(columns, [&](const ChunkRows& chunk) {
+    pool.run((some.size() + dots_width - 1) / dots_width, [&](std::size_t group) {
       const float* x[dots_width];
       double out[dots_width];
       const std::size_t first = group * dots_width;
       const std::size_t n = std::min(dots_width, some.size() - first);
       // By stripes, so that no sum depends on how the columns are generated.
-      for (std::size_t begin = made.begin; begin < made.end; begin += stripe) {
+      for (std::size_t begin = chunk.begin; begin < chunk.end; begin += stripe) {
         for (std::size_t k = 0; k < dots_width; ++k) {
           const std::size_t at = first + std::min(k, n - 1);
-          x[k] = made.values[at] != nullptr ? made.values[at] + (begin - made.begin) : columns[at]->values + begin;
+          x[k] = chunk.values[at] != nullptr ? chunk.values[at] + (begin - chunk.begin) : columns[at]->values + begin;
         }
-        kernels.dots(x, slopes_.data() + begin, std::min(stripe, made.end - begin), out);
+        kernels.dots(x, slopes_.data() + begin, std::min(stripe, chunk.end - begin), out);
         for (std::size_t k = 0; k < n; ++k) gradient[some[first + k]] += out[k];
       }
     });
   });
 }
 
-std::vector<double> L1Solver::gradient(Team& team) const {
+std::vector<double> L1Solver::gradient(ThreadPool& pool) const {
   std::vector<std::size_t> all(columns_.size());
   for (std::size_t j = 0; j < all.size(); ++j) all[j] = j;
   std::vector<double> out(columns_.size());
-  slopes_of(all, out, team);
+  slopes_of(all, out, pool);
   return out;
 }
 
 double L1Solver::dual(double lambda, const std::vector<std::size_t>& some, const std::vector<double>& gradient,
-                      double& factor, Team& team) const {
+                      double& factor, ThreadPool& pool) const {
   factor = 1.0;
   for (const std::size_t j : some) {
     const double limit = lambda * columns_[j]->factor;
     if (std::fabs(gradient[j]) > limit) factor = std::min(factor, limit / std::fabs(gradient[j]));
   }
-  return -loss_.conjugate(slopes_.data(), factor, team);
+  return -loss_.conjugate(slopes_.data(), factor, pool);
 }
 
 void L1Solver::screen(double lambda, double gap, double factor, const std::vector<double>& gradient,
@@ -264,17 +272,17 @@ void L1Solver::refine() {
   for (const auto& column : columns_) column->member = -1;
 }
 
-void L1Solver::bring_in(const std::vector<std::size_t>& some, Team& team) {
+void L1Solver::bring_in(const std::vector<std::size_t>& some, ThreadPool& pool) {
   std::vector<const SolverColumn*> fresh;
   try {
-    loss_.curvatures(margins_.data(), shift_, trial_.data(), team);
-    curvature_.update(trial_, slack, parts_, team);
+    loss_.curvatures(margins_.data(), intercept_, trial_.data(), pool);
+    curvature_.update(trial_, slack, parts_, pool);
     for (const std::size_t j : some) {
       if (columns_[j]->member >= 0) continue;
       columns_[j]->member = static_cast<std::ptrdiff_t>(curvature_.members() + fresh.size());
       fresh.push_back(columns_[j].get());
     }
-    curvature_.add(fresh, parts_, team);
+    curvature_.add(fresh, parts_, pool);
   } catch (...) {
     curvature_.clear();
     for (const auto& column : columns_) column->member = -1;
@@ -283,23 +291,23 @@ void L1Solver::bring_in(const std::vector<std::size_t>& some, Team& team) {
 }
 
 std::vector<double> L1Solver::model(double lambda, const std::vector<std::size_t>& some, const std::vector<double>& gradient,
-                                    double tolerance, int& sweeps, Team& team) {
-  bring_in(some, team);
+                                    double tolerance, int& sweeps, ThreadPool& pool) {
+  bring_in(some, pool);
   const std::size_t n = some.size();
   std::vector<double> matrix(n * n);
   std::vector<double> slopes(n), penalties(n), start(n);
   const double constant = curvature_.at(0, 0);
-  const bool shifted = loss_.has_shift() && constant > 0.0;
+  const bool fits_intercept = loss_.has_intercept() && constant > 0.0;
   for (std::size_t a = 0; a < n; ++a) {
     const auto ma = static_cast<std::size_t>(columns_[some[a]]->member);
     slopes[a] = gradient[some[a]];
     penalties[a] = lambda * columns_[some[a]]->factor;
     start[a] = weights_[some[a]];
     // The intercept follows the weights: eliminate it from the curvature (Schur complement).
-    const double along = shifted ? curvature_.at(ma, 0) / constant : 0.0;
+    const double along = fits_intercept ? curvature_.at(ma, 0) / constant : 0.0;
     for (std::size_t b = 0; b <= a; ++b) {
       const auto mb = static_cast<std::size_t>(columns_[some[b]]->member);
-      matrix[a * n + b] = matrix[b * n + a] = curvature_.at(ma, mb) - (shifted ? along * curvature_.at(mb, 0) : 0.0);
+      matrix[a * n + b] = matrix[b * n + a] = curvature_.at(ma, mb) - (fits_intercept ? along * curvature_.at(mb, 0) : 0.0);
     }
   }
   for (std::size_t a = 0; a < n; ++a) matrix[a * n + a] += damping_ * columns_[some[a]]->spread;
@@ -316,12 +324,12 @@ std::vector<double> L1Solver::model(double lambda, const std::vector<std::size_t
   return quadratic.point();
 }
 
-void L1Solver::restore(std::vector<double> weights, double shift, Team& team) {
+void L1Solver::restore(std::vector<double> weights, double intercept, ThreadPool& pool) {
   weights_ = std::move(weights);
   weights_.resize(columns_.size(), 0.0);
-  shift_ = shift;
-  add_up(weights_, margins_, team);
-  (void)loss_.slopes(margins_.data(), shift_, slopes_.data(), team);
+  intercept_ = intercept;
+  add_up(weights_, margins_, pool);
+  (void)loss_.slopes(margins_.data(), intercept_, slopes_.data(), pool);
 }
 
 std::vector<std::size_t> L1Solver::members() const {
@@ -337,24 +345,24 @@ void L1Solver::resume(const std::vector<std::size_t>& members, const Curvature::
   curvature_.resume(columns_of(members), saved);
 }
 
-L1Solved L1Solver::solve(double lambda, double tolerance, int most, Team& team) {
+L1Result L1Solver::solve(double lambda, double tolerance, int most, ThreadPool& pool) {
   std::vector<std::size_t> some(columns_.size());
   for (std::size_t j = 0; j < some.size(); ++j) some[j] = j;
   std::vector<double> gradient(columns_.size(), 0.0);
-  add_up(weights_, margins_, team);
-  L1Solved solved;
+  add_up(weights_, margins_, pool);
+  L1Result solved;
   solved.penalty = penalty(lambda, weights_);
-  solved.objective = loss_.at_best_shift(margins_.data(), shift_, team) + solved.penalty;
+  solved.objective = loss_.at_best_intercept(margins_.data(), intercept_, pool) + solved.penalty;
   solved.bound = -std::numeric_limits<double>::infinity();
   damping_ = 0.0;
   int uncut = 0;  // consecutive steps of full length
   double last_gap = std::numeric_limits<double>::infinity(), last_excess = last_gap;
   int idle = 0;  // consecutive steps without measurable descent
   for (;; ++solved.steps) {
-    (void)loss_.slopes(margins_.data(), shift_, slopes_.data(), team);
-    slopes_of(some, gradient, team);
+    (void)loss_.slopes(margins_.data(), intercept_, slopes_.data(), pool);
+    slopes_of(some, gradient, pool);
     double factor = 1.0;
-    const double below = dual(lambda, some, gradient, factor, team);
+    const double below = dual(lambda, some, gradient, factor, pool);
     solved.bound = std::max(solved.bound, below);
     if (solved.objective - solved.bound <= tolerance * std::fabs(solved.objective) || solved.steps >= most) break;
     if (solved.steps % patience == 0) {
@@ -367,7 +375,7 @@ L1Solved L1Solver::solve(double lambda, double tolerance, int most, Team& team) 
     screen(lambda, solved.objective - below, factor, gradient, some);
     const std::vector<std::size_t> working = working_set(lambda, some, gradient);
     if (working.empty()) break;
-    const std::vector<double> target = model(lambda, working, gradient, 0.1 * tolerance, solved.sweeps, team);
+    const std::vector<double> target = model(lambda, working, gradient, 0.1 * tolerance, solved.sweeps, pool);
 
     std::vector<double> step(columns_.size(), 0.0);
     double slope = 0.0;  // of the model at the start, along the step
@@ -376,7 +384,7 @@ L1Solved L1Solver::solve(double lambda, double tolerance, int most, Team& team) 
       step[j] = target[a] - weights_[j];
       slope += gradient[j] * step[j] + lambda * columns_[j]->factor * (std::fabs(target[a]) - std::fabs(weights_[j]));
     }
-    add_up(step, along_, team);
+    add_up(step, along_, pool);
     std::vector<double> moved(columns_.size());
     bool lower = false;
     for (double length = 1.0; length > 1e-9 && !lower; length *= 0.5) {
@@ -384,9 +392,9 @@ L1Solved L1Solver::solve(double lambda, double tolerance, int most, Team& team) 
       if (length == 1.0)
         for (std::size_t a = 0; a < working.size(); ++a) moved[working[a]] = target[a];  // exact zeros
       for (std::size_t i = 0; i < rows(); ++i) trial_[i] = margins_[i] + length * along_[i];
-      double shift = shift_;
+      double intercept = intercept_;
       const double penalised = penalty(lambda, moved);
-      const double now = loss_.at_best_shift(trial_.data(), shift, team) + penalised;
+      const double now = loss_.at_best_intercept(trial_.data(), intercept, pool) + penalised;
       if (!(now <= solved.objective + 1e-4 * length * slope + 1e-14 * std::fabs(solved.objective))) continue;
       lower = true;
       idle = now < solved.objective ? 0 : idle + 1;
@@ -395,14 +403,14 @@ L1Solved L1Solver::solve(double lambda, double tolerance, int most, Team& team) 
       damping_ = length == 1.0 ? 0.1 * damping_ : std::max(damping_, least_damping) * std::min(1.0 / length, 100.0);
       weights_.swap(moved);
       margins_.swap(trial_);
-      shift_ = shift;
+      intercept_ = intercept;
       solved.objective = now;
       solved.penalty = penalised;
     }
     if (!lower || idle > most_idle) break;  // converged to rounding
   }
-  solved.shift = shift_;
+  solved.intercept = intercept_;
   return solved;
 }
 
-}  // namespace thresher::working_set
+}  // namespace thresher::solvers

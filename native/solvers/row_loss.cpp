@@ -6,7 +6,11 @@
 
 #include "columns/design.hpp"
 
-namespace thresher::working_set {
+namespace thresher::solvers {
+
+using columns::panel;
+using columns::panels;
+using columns::worth_threads;
 
 template <LossKind kind, bool valued>
 RowLoss::Sums RowLoss::of_row_as(double m, double y) const {
@@ -45,11 +49,11 @@ auto RowLoss::by_kind(bool valued, Use&& use) const {
   }
 }
 
-RowLoss::Sums RowLoss::sums(const double* margins, double shift, bool valued, double* slopes, Team& team) const {
+RowLoss::Sums RowLoss::sums(const double* margins, double intercept, bool valued, double* slopes, ThreadPool& pool) const {
   constexpr std::size_t width = 4;  // independent sums hide the latency of additions
   std::vector<Sums> parts(panels(rows()));
   by_kind(valued, [&](const auto& of) {
-    team.run(
+    pool.run(
         parts.size(),
         [&](std::size_t p) {
           double value[width] = {}, slope[width] = {}, curvature[width] = {}, size[width] = {};
@@ -60,7 +64,7 @@ RowLoss::Sums RowLoss::sums(const double* margins, double shift, bool valued, do
           const double* c = weights_.data() + begin;
           double unused[width];
           const auto add = [&](std::size_t i, std::size_t k, double* to) {
-            const Sums one = of(m[i] + shift, y[i]);
+            const Sums one = of(m[i] + intercept, y[i]);
             value[k] += c[i] * one.value;
             to[k] = c[i] * one.slope;
             slope[k] += to[k];
@@ -76,7 +80,7 @@ RowLoss::Sums RowLoss::sums(const double* margins, double shift, bool valued, do
           }
           for (std::size_t k = 0; k < width; ++k) parts[p] += {value[k], slope[k], curvature[k], size[k]};
         },
-        worth_sharing(rows()));
+        worth_threads(rows()));
     return 0;
   });
   Sums all;
@@ -84,51 +88,51 @@ RowLoss::Sums RowLoss::sums(const double* margins, double shift, bool valued, do
   return all;
 }
 
-RowLoss::Point RowLoss::at(const double* margins, double shift, double* slopes, Team& team) const {
-  const Sums found = sums(margins, shift, true, slopes, team);
+RowLoss::Point RowLoss::at(const double* margins, double intercept, double* slopes, ThreadPool& pool) const {
+  const Sums found = sums(margins, intercept, true, slopes, pool);
   return {found.value, found.curvature};
 }
 
-double RowLoss::at_best_shift(const double* margins, double& shift, Team& team) const {
-  return settle(margins, shift, nullptr, team).value;
+double RowLoss::at_best_intercept(const double* margins, double& intercept, ThreadPool& pool) const {
+  return settle(margins, intercept, nullptr, pool).value;
 }
 
-RowLoss::Point RowLoss::settle(const double* margins, double& shift, double* slopes, Team& team) const {
-  if (!shift_) return at(margins, shift, slopes, team);
-  const bool dear = loss_.kind == LossKind::logistic;  // expensive values: compute the last one only
-  Sums now = sums(margins, shift, !dear, slopes, team);
+RowLoss::Point RowLoss::settle(const double* margins, double& intercept, double* slopes, ThreadPool& pool) const {
+  if (!intercept_) return at(margins, intercept, slopes, pool);
+  const bool expensive = loss_.kind == LossKind::logistic;  // expensive values: compute the last one only
+  Sums now = sums(margins, intercept, !expensive, slopes, pool);
   // Newton's method with bracketing: the slope is monotone in the intercept.
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
-  double best = shift;
+  double best = intercept;
   Sums there = now;
   double reach = 1.0;
   for (int step = 0; step < 100 && std::fabs(now.slope) > 1e-14 * now.size; ++step) {
-    if (now.slope > 0.0) high = shift;
-    else low = shift;
-    double next = now.curvature > 0.0 ? shift - now.slope / now.curvature : shift - std::copysign(reach *= 2.0, now.slope);
+    if (now.slope > 0.0) high = intercept;
+    else low = intercept;
+    double next = now.curvature > 0.0 ? intercept - now.slope / now.curvature : intercept - std::copysign(reach *= 2.0, now.slope);
     if (!(next > low && next < high)) {
-      if (!std::isfinite(low) || !std::isfinite(high)) next = shift - std::copysign(reach *= 2.0, now.slope);
+      if (!std::isfinite(low) || !std::isfinite(high)) next = intercept - std::copysign(reach *= 2.0, now.slope);
       else next = 0.5 * (low + high);
     }
-    if (next == shift || next == low || next == high) break;
-    shift = next;
-    now = sums(margins, shift, !dear, slopes, team);
+    if (next == intercept || next == low || next == high) break;
+    intercept = next;
+    now = sums(margins, intercept, !expensive, slopes, pool);
     if (std::fabs(now.slope) < std::fabs(there.slope)) {
       there = now;
-      best = shift;
+      best = intercept;
     }
   }
-  if (dear || (slopes != nullptr && shift != best)) return at(margins, shift = best, slopes, team);
-  shift = best;
+  if (expensive || (slopes != nullptr && intercept != best)) return at(margins, intercept = best, slopes, pool);
+  intercept = best;
   return {there.value, there.curvature};
 }
 
-void RowLoss::curvatures(const double* margins, double shift, double* out, Team& team) const {
+void RowLoss::curvatures(const double* margins, double intercept, double* out, ThreadPool& pool) const {
   by_kind(false, [&](const auto& of) {
-    team.run(panels(rows()), [&](std::size_t p) {
+    pool.run(panels(rows()), [&](std::size_t p) {
       const std::size_t end = std::min((p + 1) * panel, rows());
-      for (std::size_t i = p * panel; i < end; ++i) out[i] = weights_[i] * of(margins[i] + shift, y_[i]).curvature;
+      for (std::size_t i = p * panel; i < end; ++i) out[i] = weights_[i] * of(margins[i] + intercept, y_[i]).curvature;
     });
     return 0;
   });
@@ -148,9 +152,9 @@ double RowLoss::conjugate_of_row(double slope, double y, double c) const {
   }
 }
 
-double RowLoss::conjugate(const double* slopes, double factor, Team& team) const {
+double RowLoss::conjugate(const double* slopes, double factor, ThreadPool& pool) const {
   std::vector<double> parts(panels(rows()));
-  team.run(parts.size(), [&](std::size_t p) {
+  pool.run(parts.size(), [&](std::size_t p) {
     double sum = 0.0;
     const std::size_t end = std::min((p + 1) * panel, rows());
     for (std::size_t i = p * panel; i < end; ++i) sum += conjugate_of_row(factor * slopes[i], y_[i], weights_[i]);
@@ -161,22 +165,22 @@ double RowLoss::conjugate(const double* slopes, double factor, Team& team) const
   return all;
 }
 
-double RowLoss::slopes(const double* margins, double shift, double* out, Team& team) const {
+double RowLoss::slopes(const double* margins, double intercept, double* out, ThreadPool& pool) const {
   std::vector<double> parts(panels(rows()));
   const auto body = [&](std::size_t p) {
     double sum = 0.0;
     const std::size_t end = std::min((p + 1) * panel, rows());
     for (std::size_t i = p * panel; i < end; ++i) {
-      const double m = margins[i] + shift;
+      const double m = margins[i] + intercept;
       out[i] = weights_[i] * loss_.derivative(m, y_[i]);
       sum += out[i] * m;
     }
     parts[p] = sum;
   };
-  team.run(parts.size(), body, worth_sharing(rows()));
+  pool.run(parts.size(), body, worth_threads(rows()));
   double all = 0.0;
   for (const double part : parts) all += part;
   return all;
 }
 
-}  // namespace thresher::working_set
+}  // namespace thresher::solvers

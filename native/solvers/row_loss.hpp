@@ -7,20 +7,20 @@
 #include "base/losses.hpp"
 #include "base/threads/thread_pool.hpp"
 
-namespace thresher::working_set {
+namespace thresher::solvers {
 
 /// P(m, b) = Σ c_i · loss(m_i + b, y_i), with row weights c_i (the paper's C times the row's importance).
 class RowLoss {
  public:
-  RowLoss(Loss loss, std::vector<double> y, std::vector<double> weights, bool shift)
-      : loss_(loss), y_(std::move(y)), weights_(std::move(weights)), shift_(shift) {}
+  RowLoss(Loss loss, std::vector<double> y, std::vector<double> weights, bool intercept)
+      : loss_(loss), y_(std::move(y)), weights_(std::move(weights)), intercept_(intercept) {}
 
   [[nodiscard]] std::size_t rows() const { return y_.size(); }
 
-  /// The loss at these margins and the best intercept, which is searched from `shift` and stored there. The
+  /// The loss at these margins and the best intercept, which is searched from `intercept` and stored there. The
   /// one-dimensional problem is solved to the last bits, so the slopes of the rows sum to zero: the result is a smooth
   /// function of the margins alone.
-  [[nodiscard]] double at_best_shift(const double* margins, double& shift, Team& team) const;
+  [[nodiscard]] double at_best_intercept(const double* margins, double& intercept, ThreadPool& pool) const;
 
   /// The loss at a point, and the sum of the rows' second derivatives.
   struct Point {
@@ -28,21 +28,21 @@ class RowLoss {
     double curvature = 0.0;
   };
   /// The same, with the slopes of the rows, c_i · loss'(m_i + b).
-  [[nodiscard]] Point settle(const double* margins, double& shift, double* slopes, Team& team) const;
+  [[nodiscard]] Point settle(const double* margins, double& intercept, double* slopes, ThreadPool& pool) const;
   /// At a given intercept; the same bits as `settle` at its result.
-  [[nodiscard]] Point at(const double* margins, double shift, double* slopes, Team& team) const;
+  [[nodiscard]] Point at(const double* margins, double intercept, double* slopes, ThreadPool& pool) const;
 
   /// The slopes c_i · loss'(m_i + b), and Σ slope · (m_i + b) for a dual bound.
-  [[nodiscard]] double slopes(const double* margins, double shift, double* out, Team& team) const;
+  [[nodiscard]] double slopes(const double* margins, double intercept, double* out, ThreadPool& pool) const;
 
-  [[nodiscard]] bool has_shift() const { return shift_; }
+  [[nodiscard]] bool has_intercept() const { return intercept_; }
 
   /// The second derivatives c_i · loss''(m_i + b).
-  void curvatures(const double* margins, double shift, double* out, Team& team) const;
+  void curvatures(const double* margins, double intercept, double* out, ThreadPool& pool) const;
 
   /// Σ of the conjugates of c_i · loss at `factor` times these slopes. Its negative is a dual value if the slopes sum
   /// to zero or there is no intercept. For the squared, squared hinge and logistic losses.
-  [[nodiscard]] double conjugate(const double* slopes, double factor, Team& team) const;
+  [[nodiscard]] double conjugate(const double* slopes, double factor, ThreadPool& pool) const;
 
   /// A row's part of Σ c_i · (largest second derivative), the upper bound of the intercept's curvature.
   [[nodiscard]] double curvature(std::size_t i) const { return weights_[i] * loss_.curvature(); }
@@ -63,7 +63,7 @@ class RowLoss {
   };
 
   /// Values that cost more than slopes (logarithms) only if `valued`; slopes only if not null.
-  [[nodiscard]] Sums sums(const double* margins, double shift, bool valued, double* slopes, Team& team) const;
+  [[nodiscard]] Sums sums(const double* margins, double intercept, bool valued, double* slopes, ThreadPool& pool) const;
   template <LossKind kind, bool valued>
   [[nodiscard]] Sums of_row_as(double m, double y) const;
   template <class Use>
@@ -73,7 +73,7 @@ class RowLoss {
   Loss loss_;
   std::vector<double> y_;
   std::vector<double> weights_;
-  bool shift_;
+  bool intercept_;
 };
 
-}  // namespace thresher::working_set
+}  // namespace thresher::solvers

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace thresher::working_set {
+namespace thresher::solvers {
 
 /// out = matrix · v; rows of the matrix are `stride` apart.
 inline void multiply(const double* matrix, std::size_t n, std::size_t stride, const double* v, double* out) {
@@ -95,4 +95,4 @@ inline double top_eigenvalue(const double* matrix, std::size_t n, std::size_t st
   return high + (whole ? 0.0 : left * std::fabs(now) / std::sqrt(norm));
 }
 
-}  // namespace thresher::working_set
+}  // namespace thresher::solvers

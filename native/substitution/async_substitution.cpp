@@ -1,6 +1,8 @@
 #include "substitution/async_substitution.hpp"
 
-namespace thresher::working_set {
+namespace thresher::substitution {
+
+using columns::scalings_of;
 
 Worker::Worker(KeptColumns kept, StepRule rule, double curvature, std::vector<RowLoss> losses, std::vector<double> weights,
                bool centred, Theorem2 theorem)
@@ -10,21 +12,21 @@ Worker::Worker(KeptColumns kept, StepRule rule, double curvature, std::vector<Ro
       weights_(std::move(weights)),
       centred_(centred),
       theorem_(theorem),
-      given_(rule.eta),
-      shifts_(kept_.outputs()),
+      fixed_eta_(rule.eta),
+      intercepts_(kept_.outputs()),
       pushed_(kept_.outputs() * kept_.rows()),
       slopes_(pushed_.size()) {}
 
-std::vector<double> Worker::more() const {
-  std::vector<double> all = shifts_;
+std::vector<double> Worker::extra_state() const {
+  std::vector<double> all = intercepts_;
   all.insert(all.end(), pushed_.begin(), pushed_.end());
   return all;
 }
 
-void Worker::restore(const std::vector<double>& more) {
-  const auto split = more.begin() + static_cast<std::ptrdiff_t>(shifts_.size());
-  shifts_.assign(more.begin(), split);
-  pushed_.assign(split, more.end());
+void Worker::restore(const std::vector<double>& extra_state) {
+  const auto split = extra_state.begin() + static_cast<std::ptrdiff_t>(intercepts_.size());
+  intercepts_.assign(extra_state.begin(), split);
+  pushed_.assign(split, extra_state.end());
 }
 
 /// The change of the weights by a feature's arrival.
@@ -37,14 +39,14 @@ struct Worker::Step {
 double Worker::objective(const double* margins) {
   double value = 0.0;
   for (std::size_t o = 0; o < losses_.size(); ++o) {
-    double shift = shifts_[o];
-    value += losses_[o].at_best_shift(margins + o * kept_.rows(), shift, alone_);
+    double intercept = intercepts_[o];
+    value += losses_[o].at_best_intercept(margins + o * kept_.rows(), intercept, alone_);
   }
   return value;
 }
 
 /// (15) of the appendix: whether the objective falls enough if the newcomer replaces the weakest.
-bool Worker::passes(const Step& step, const ArrivingColumn& column, Scaling scaling, const double* now) {
+bool Worker::passes(const Step& step, const BlockColumn& column, Scaling scaling, const double* now) {
   const std::size_t rows = kept_.rows();
   const std::size_t outputs = kept_.outputs();
   std::vector<double> next = step.moved;
@@ -60,7 +62,7 @@ bool Worker::passes(const Step& step, const ArrivingColumn& column, Scaling scal
   return objective(margins.data()) - objective(now) <= -step_.rule().c * margin * square;
 }
 
-bool Worker::receive(const ArrivingColumn& column, std::uint64_t id, const double* central, double all, double tau, double* change,
+bool Worker::receive(const BlockColumn& column, std::uint64_t id, const double* central, double all, double tau, double* change,
                      const Fresh& fresh) {
   if (kept_.has(id)) return false;
   const std::size_t rows = kept_.rows();
@@ -69,7 +71,7 @@ bool Worker::receive(const ArrivingColumn& column, std::uint64_t id, const doubl
   const double* row_weights = weights_.empty() ? nullptr : weights_.data();
   const Scaling scaling = scalings_of({column}, rows, row_weights, centred_, alone_)[0];
   for (std::size_t o = 0; o < outputs; ++o)
-    (void)losses_[o].settle(central + o * rows, shifts_[o], slopes_.data() + o * rows, alone_);
+    (void)losses_[o].settle(central + o * rows, intercepts_[o], slopes_.data() + o * rows, alone_);
   std::vector<double> gradient(size * outputs);
   kept_.dots(slopes_.data(), gradient.data(), alone_);
   std::vector<double> own(outputs);
@@ -83,7 +85,7 @@ bool Worker::receive(const ArrivingColumn& column, std::uint64_t id, const doubl
   bool taken = true;
   for (;;) {
     const double bound = std::max(all, step_.lipschitz());
-    eta_ = given_ > 0.0 ? given_ : step_.rule().rate * theorem_.most(step_.rule().m, step_.lipschitz(), bound, tau);
+    eta_ = fixed_eta_ > 0.0 ? fixed_eta_ : step_.rule().rate * theorem_.most(step_.rule().m, step_.lipschitz(), bound, tau);
     for (std::size_t i = 0; i < moved.size(); ++i) moved[i] = kept_.weights_[i] - eta_ / step_.rule().m * gradient[i];
     for (std::size_t o = 0; o < outputs; ++o) newcomer[o] = -eta_ * own[o];
     if (kept_.full()) {
@@ -91,12 +93,12 @@ bool Worker::receive(const ArrivingColumn& column, std::uint64_t id, const doubl
       taken = weakest.slot != size;
       if (!taken) break;
     }
-    if (given_ > 0.0) break;
+    if (fixed_eta_ > 0.0) break;
     if (q.empty()) kept_.gram_row(column, scaling, row_weights, q, alone_);
     if (step_.allow(kept_.gram().data(), size, kept_.room(), q.data())) break;
   }
   if (taken && fresh && kept_.full() && !passes(step, column, scaling, fresh())) {
-    ++refused_;
+    ++rejected_;
     taken = false;
   }
   if (taken) {
@@ -108,9 +110,9 @@ bool Worker::receive(const ArrivingColumn& column, std::uint64_t id, const doubl
     }
     kept_.set(slot, id, scaling, newcomer.data());
     kept_.set_column(slot, column);
-    if (given_ == 0.0) {
+    if (fixed_eta_ == 0.0) {
       kept_.set_gram(slot, q.data());
-      step_.took();
+      step_.accept();
     }
   } else {
     kept_.weights_ = moved;
@@ -124,4 +126,4 @@ bool Worker::receive(const ArrivingColumn& column, std::uint64_t id, const doubl
   return true;
 }
 
-}  // namespace thresher::working_set
+}  // namespace thresher::substitution

@@ -12,12 +12,14 @@
 #include "substitution/kept_columns.hpp"
 #include "solvers/row_loss.hpp"
 
-namespace thresher::working_set {
+namespace thresher::substitution {
+
+using solvers::RowLoss;
 
 /// The central state u_C, the sum of all changes pushed by workers. It stores no columns or weights.
-class Central {
+class CentralState {
  public:
-  explicit Central(std::size_t size) : u_(size) {}
+  explicit CentralState(std::size_t size) : u_(size) {}
 
   /// Copy u_C; returns the number of updates in it.
   std::uint64_t read(double* out) const {
@@ -30,7 +32,7 @@ class Central {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < u_.size(); ++i) u_[i] += change[i];
     const std::uint64_t late = updates_ - std::min(seen, updates_);
-    stalest_ = std::max(stalest_, late);
+    max_staleness_ = std::max(max_staleness_, late);
     now_ = std::max(now_, late);
     if (++updates_ % window == 0) before_ = std::exchange(now_, 0);
   }
@@ -41,21 +43,21 @@ class Central {
   }
   /// The largest staleness among recent updates. Older ones do not count: a thread that was once descheduled would
   /// shorten all later steps.
-  [[nodiscard]] std::uint64_t lately() const {
+  [[nodiscard]] std::uint64_t recent_staleness() const {
     const std::lock_guard lock(mutex_);
     return std::max(before_, now_);
   }
   /// τ_max so far: updates by others between a worker's read and its push.
-  [[nodiscard]] std::uint64_t stalest() const {
+  [[nodiscard]] std::uint64_t max_staleness() const {
     const std::lock_guard lock(mutex_);
-    return stalest_;
+    return max_staleness_;
   }
 
  private:
   mutable std::mutex mutex_;
   std::vector<double> u_;
   std::uint64_t updates_ = 0;
-  std::uint64_t stalest_ = 0;
+  std::uint64_t max_staleness_ = 0;
   static constexpr std::uint64_t window = 64;
   std::uint64_t before_ = 0;  // largest of the previous window and of this one
   std::uint64_t now_ = 0;
@@ -86,23 +88,23 @@ class Worker {
   /// `all` bounds L_f over all kept columns, `tau` the staleness. Returns false if the feature is kept already.
   /// `fresh`, if set, returns u_C at the time of the push: then a newcomer is rejected unless the objective there falls
   /// by at least what (15) requires, c (1/(2η) - L_F) times the squared move.
-  bool receive(const ArrivingColumn& column, std::uint64_t id, const double* central, double all, double tau, double* change,
+  bool receive(const BlockColumn& column, std::uint64_t id, const double* central, double all, double tau, double* change,
                const Fresh& fresh = {});
 
   [[nodiscard]] KeptColumns& kept() { return kept_; }
   [[nodiscard]] StepLength& step() { return step_; }
   /// The intercepts and u(t), besides the kept columns; saved and restored.
-  [[nodiscard]] std::vector<double> more() const;
-  void restore(const std::vector<double>& more);
+  [[nodiscard]] std::vector<double> extra_state() const;
+  void restore(const std::vector<double>& extra_state);
   [[nodiscard]] const std::vector<double>& pushed() const { return pushed_; }
   [[nodiscard]] double lambda() const { return step_.lambda(); }
   [[nodiscard]] double eta() const { return eta_; }
   /// Newcomers rejected by the check.
-  [[nodiscard]] std::uint64_t refused() const { return refused_; }
+  [[nodiscard]] std::uint64_t rejected() const { return rejected_; }
 
  private:
   struct Step;
-  [[nodiscard]] bool passes(const Step& step, const ArrivingColumn& column, Scaling scaling, const double* now);
+  [[nodiscard]] bool passes(const Step& step, const BlockColumn& column, Scaling scaling, const double* now);
   [[nodiscard]] double objective(const double* margins);
 
   KeptColumns kept_;
@@ -111,13 +113,13 @@ class Worker {
   std::vector<double> weights_;
   bool centred_;
   Theorem2 theorem_;
-  double given_;
+  double fixed_eta_;
   double eta_ = 0.0;
-  std::uint64_t refused_ = 0;
-  Team alone_{1};
-  std::vector<double> shifts_;
+  std::uint64_t rejected_ = 0;
+  ThreadPool alone_{1};
+  std::vector<double> intercepts_;
   std::vector<double> pushed_;  // u(t)
   std::vector<double> slopes_;
 };
 
-}  // namespace thresher::working_set
+}  // namespace thresher::substitution

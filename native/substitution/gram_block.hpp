@@ -3,15 +3,15 @@
 
 #include "substitution/gram_substitution.hpp"
 
-namespace thresher::working_set {
+namespace thresher::substitution {
 
 /// A block with its products.
 struct GramSubstitution::Block {
-  const std::vector<ArrivingColumn>& columns;
+  const std::vector<BlockColumn>& columns;
   const std::uint64_t* ids;
   std::size_t n;
   std::vector<Scaling> scalings;
-  std::vector<double> towards;  // outputs x n: scaled products with the targets
+  std::vector<double> with_targets;  // outputs x n: scaled products with the targets
 };
 
 /// Weights w0 at which newcomers are screened.
@@ -21,4 +21,4 @@ struct GramSubstitution::Start {
   std::vector<double> gradient;  // of the kept weights at w0
 };
 
-}  // namespace thresher::working_set
+}  // namespace thresher::substitution

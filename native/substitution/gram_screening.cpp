@@ -6,7 +6,10 @@
 #include "columns/column_products.hpp"
 #include "substitution/gram_block.hpp"
 
-namespace thresher::working_set {
+namespace thresher::substitution {
+
+using columns::column_products;
+using columns::target_products;
 
 namespace {
 
@@ -18,12 +21,12 @@ double norm(const double* weights, std::size_t outputs) {
 
 }  // namespace
 
-GramSubstitution::Start GramSubstitution::start_here(Team& team) {
+GramSubstitution::Start GramSubstitution::start_here(ThreadPool& pool) {
   const std::size_t rows = kept_.rows();
   const std::size_t outputs = kept_.outputs();
   Start start;
   start.along.resize(outputs * rows);
-  kept_.margins(kept_.weights_, start.along.data(), team);
+  kept_.margins(kept_.weights_, start.along.data(), pool);
   const double even = 1.0 / static_cast<double>(rows);
   const auto weight = [&](std::size_t r) { return weights_.empty() ? even : weights_[r]; };
   for (std::size_t o = 0; o < outputs; ++o) {
@@ -46,7 +49,7 @@ GramSubstitution::Start GramSubstitution::start_here(Team& team) {
 double GramSubstitution::slope_at(const Block& block, std::size_t j, const double* sums, std::size_t apart) const {
   double square = 0.0;
   for (std::size_t o = 0; o < kept_.outputs(); ++o) {
-    const double slope = sums[o * apart] * block.scalings[j].scale - block.towards[o * block.n + j];
+    const double slope = sums[o * apart] * block.scalings[j].scale - block.with_targets[o * block.n + j];
     square += slope * slope;
   }
   return std::sqrt(square);
@@ -54,7 +57,7 @@ double GramSubstitution::slope_at(const Block& block, std::size_t j, const doubl
 
 /// A newcomer's gradient differs from that at w0 by at most |X(w - w0)|, which follows from the Gram matrix. If its
 /// weight cannot reach the weakest one's, it is skipped: only the kept weights move.
-bool GramSubstitution::passed_over(const Start& start, double slope) {
+bool GramSubstitution::can_skip(const Start& start, double slope) {
   const std::size_t outputs = kept_.outputs();
   make_gradient();
   double drift = 0.0;
@@ -79,15 +82,15 @@ bool GramSubstitution::passed_over(const Start& start, double slope) {
 
 /// Process dense columns from feature `done_` on, until one is taken or screening fails. Likely newcomers are
 /// multiplied with the kept columns together.
-void GramSubstitution::screened(Block& block, std::vector<Change>& changes, Team& team) {
+void GramSubstitution::process_screened(Block& block, std::vector<Change>& changes, ThreadPool& pool) {
   const std::size_t size = kept_.size();
   const std::size_t outputs = kept_.outputs();
   const std::size_t first = done_;
   std::vector<const float*> left;
   for (std::size_t j = first; j < block.n; ++j) left.push_back(block.columns[j].values);
-  const Start start = start_here(team);
+  const Start start = start_here(pool);
   std::vector<double> sums(outputs * left.size());
-  target_products(start.along.data(), outputs, left, kept_.rows(), sums.data(), team);
+  target_products(start.along.data(), outputs, left, kept_.rows(), sums.data(), pool);
   std::vector<double> slopes(left.size());
   for (std::size_t i = 0; i < left.size(); ++i) slopes[i] = slope_at(block, first + i, sums.data() + i, left.size());
   double least = std::numeric_limits<double>::infinity();
@@ -100,12 +103,12 @@ void GramSubstitution::screened(Block& block, std::vector<Change>& changes, Team
       likely.push_back(left[i]);
     }
   std::vector<double> products(size * likely.size());
-  column_products(kept_.pointers(), likely, kept_.rows(), row_weights(), products.data(), team);
+  column_products(kept_.pointers(), likely, kept_.rows(), row_weights(), products.data(), pool);
   std::vector<double> mine(size);
   for (std::size_t i = 0; i < left.size(); ++i, ++done_) {
     if (kept_.has(block.ids[first + i])) continue;
     if (place[i] == nowhere) {
-      if (passed_over(start, slopes[i])) continue;
+      if (can_skip(start, slopes[i])) continue;
       return;
     }
     for (std::size_t k = 0; k < size; ++k) mine[k] = products[k * likely.size() + place[i]];
@@ -117,4 +120,4 @@ void GramSubstitution::screened(Block& block, std::vector<Change>& changes, Team
   }
 }
 
-}  // namespace thresher::working_set
+}  // namespace thresher::substitution

@@ -6,7 +6,12 @@
 #include "columns/column_products.hpp"
 #include "substitution/gram_block.hpp"
 
-namespace thresher::working_set {
+namespace thresher::substitution {
+
+using columns::column_products;
+using columns::scalings_of;
+using columns::target_products;
+using solvers::multiply;
 
 GramSubstitution::GramSubstitution(KeptColumns kept, StepRule rule, std::vector<double> targets,
                                    std::vector<double> weights, bool centred)
@@ -26,29 +31,29 @@ GramSubstitution::GramSubstitution(KeptColumns kept, StepRule rule, std::vector<
   }
 }
 
-std::vector<Change> GramSubstitution::arrive(const ArrivingBlock& arrived, const std::uint64_t* ids, Team& team) {
+std::vector<Change> GramSubstitution::arrive(const ColumnBlock& arrived, const std::uint64_t* ids, ThreadPool& pool) {
   const std::size_t rows = kept_.rows();
   const std::size_t n = arrived.size();
   done_ = 0;
-  Block block{arrived.columns(), ids, n, scalings_of(arrived.columns(), rows, row_weights(), centred_, team),
+  Block block{arrived.columns(), ids, n, scalings_of(arrived.columns(), rows, row_weights(), centred_, pool),
               std::vector<double>(kept_.outputs() * n)};
   // If columns are centred so are the targets, which is equivalent.
-  target_products(targets_.data(), kept_.outputs(), block.columns, rows, block.towards.data(), team);
+  target_products(targets_.data(), kept_.outputs(), block.columns, rows, block.with_targets.data(), pool);
   for (std::size_t o = 0; o < kept_.outputs(); ++o)
-    for (std::size_t j = 0; j < n; ++j) block.towards[o * n + j] *= block.scalings[j].scale;
+    for (std::size_t j = 0; j < n; ++j) block.with_targets[o * n + j] *= block.scalings[j].scale;
   std::vector<Change> changes;
   if (!arrived.whole()) {
-    one_by_one(block, changes, team);
+    process_one_by_one(block, changes, pool);
   } else {
-    if (kept_.full() && quiet_) screened(block, changes, team);
-    if (done_ < n) multiplied(block, changes, team);
+    if (kept_.full() && few_taken_) process_screened(block, changes, pool);
+    if (done_ < n) process_multiplied(block, changes, pool);
   }
-  quiet_ = changes.size() * 16 <= n;
+  few_taken_ = changes.size() * 16 <= n;
   return changes;
 }
 
 /// Compute all products of the block from feature `done_` on at once: best if many newcomers are taken.
-void GramSubstitution::multiplied(Block& block, std::vector<Change>& changes, Team& team) {
+void GramSubstitution::process_multiplied(Block& block, std::vector<Change>& changes, ThreadPool& pool) {
   const std::size_t first = done_;
   const std::size_t before = kept_.size();
   std::vector<const float*> left;
@@ -56,7 +61,7 @@ void GramSubstitution::multiplied(Block& block, std::vector<Change>& changes, Te
   std::vector<const float*> all = kept_.pointers();
   all.insert(all.end(), left.begin(), left.end());
   std::vector<double> products(all.size() * left.size());
-  column_products(all, left, kept_.rows(), row_weights(), products.data(), team, true);
+  column_products(all, left, kept_.rows(), row_weights(), products.data(), pool, true);
   std::vector<std::size_t> standing;  // row of `products` for each slot's column
   for (std::size_t slot = 0; slot < before; ++slot) standing.push_back(slot);
   std::vector<double> mine;
@@ -74,20 +79,20 @@ void GramSubstitution::multiplied(Block& block, std::vector<Change>& changes, Te
 }
 
 /// Sparse columns: products with the kept columns are cheap, and computed for likely newcomers only.
-void GramSubstitution::one_by_one(Block& block, std::vector<Change>& changes, Team& team) {
+void GramSubstitution::process_one_by_one(Block& block, std::vector<Change>& changes, ThreadPool& pool) {
   Start start;
   std::vector<double> products;
   std::vector<double> sums(kept_.outputs());
   for (std::size_t j = 0; j < block.n; ++j, ++done_) {
-    const ArrivingColumn& column = block.columns[j];
+    const BlockColumn& column = block.columns[j];
     if (kept_.has(block.ids[j])) continue;
-    if (kept_.full() && quiet_) {
-      if (start.along.empty()) start = start_here(team);
+    if (kept_.full() && few_taken_) {
+      if (start.along.empty()) start = start_here(pool);
       for (std::size_t o = 0; o < sums.size(); ++o) sums[o] = column.dot(start.along.data() + o * kept_.rows());
-      if (passed_over(start, slope_at(block, j, sums.data(), 1))) continue;
+      if (can_skip(start, slope_at(block, j, sums.data(), 1))) continue;
     }
     products.resize(kept_.size());
-    kept_.products(column, row_weights(), products.data(), team);
+    kept_.products(column, row_weights(), products.data(), pool);
     const std::size_t slot = receive(block, j, products, changes);
     if (slot == nowhere) continue;
     kept_.set_column(slot, column);
@@ -105,7 +110,7 @@ void GramSubstitution::make_gradient() {
   for (std::size_t o = 0; o < outputs; ++o) {
     for (std::size_t k = 0; k < size; ++k) weights[k] = kept_.weights_[k * outputs + o];
     multiply(kept_.gram().data(), size, kept_.room(), weights.data(), product.data());
-    for (std::size_t k = 0; k < size; ++k) gradient_[k * outputs + o] = product[k] - towards_[k * outputs + o];
+    for (std::size_t k = 0; k < size; ++k) gradient_[k * outputs + o] = product[k] - with_targets_[k * outputs + o];
   }
 }
 
@@ -124,7 +129,7 @@ std::size_t GramSubstitution::receive(const Block& block, std::size_t j, const s
   make_gradient();
   std::vector<double> own(outputs);
   for (std::size_t o = 0; o < outputs; ++o) {
-    double sum = -block.towards[o * block.n + j];
+    double sum = -block.with_targets[o * block.n + j];
     for (std::size_t k = 0; k < size; ++k) sum += q[k] * kept_.weights_[k * outputs + o];
     own[o] = sum;
   }
@@ -158,7 +163,7 @@ std::size_t GramSubstitution::receive(const Block& block, std::size_t j, const s
     }
     for (const double w : newcomer) square += w * w;
     if (step_.rule().check && !(decrease(move, newcomer.data(), own.data(), q) <= step_.allowed(square))) {
-      ++counts_.refused;
+      ++counts_.rejected;
       kept_.weights_ = moved;
       return nowhere;
     }
@@ -167,13 +172,13 @@ std::size_t GramSubstitution::receive(const Block& block, std::size_t j, const s
   kept_.weights_ = moved;
   if (slot == size) {
     (void)kept_.append();
-    towards_.resize(towards_.size() + outputs);
+    with_targets_.resize(with_targets_.size() + outputs);
     q.push_back(1.0);
   }
   kept_.set(slot, block.ids[j], mine, newcomer.data());
   kept_.set_gram(slot, q.data());
-  for (std::size_t o = 0; o < outputs; ++o) towards_[slot * outputs + o] = block.towards[o * block.n + j];
-  step_.took();
+  for (std::size_t o = 0; o < outputs; ++o) with_targets_[slot * outputs + o] = block.with_targets[o * block.n + j];
+  step_.accept();
   ++counts_.taken;
   changes.push_back({block.ids[j], left});
   return slot;
@@ -200,7 +205,7 @@ double GramSubstitution::decrease(const std::vector<double>& move, const double*
   return change;
 }
 
-double GramSubstitution::objective(Team&) {
+double GramSubstitution::objective(ThreadPool&) {
   const std::size_t size = kept_.size();
   const std::size_t outputs = kept_.outputs();
   std::vector<double> weights(size);
@@ -209,19 +214,19 @@ double GramSubstitution::objective(Team&) {
   for (std::size_t o = 0; o < outputs; ++o) {
     for (std::size_t k = 0; k < size; ++k) weights[k] = kept_.weights_[k * outputs + o];
     multiply(kept_.gram().data(), size, kept_.room(), weights.data(), product.data());
-    for (std::size_t k = 0; k < size; ++k) value += weights[k] * (0.5 * product[k] - towards_[k * outputs + o]);
+    for (std::size_t k = 0; k < size; ++k) value += weights[k] * (0.5 * product[k] - with_targets_[k * outputs + o]);
   }
   return value;
 }
 
-void GramSubstitution::restore(const std::vector<double>&, Team& team) {
+void GramSubstitution::restore(const std::vector<double>&, ThreadPool& pool) {
   const std::size_t size = kept_.size();
   const std::size_t outputs = kept_.outputs();
   std::vector<double> sums(size * outputs);
-  target_products(targets_.data(), outputs, kept_.pointers(), kept_.rows(), sums.data(), team);
-  towards_.resize(size * outputs);
+  target_products(targets_.data(), outputs, kept_.pointers(), kept_.rows(), sums.data(), pool);
+  with_targets_.resize(size * outputs);
   for (std::size_t k = 0; k < size; ++k)
-    for (std::size_t o = 0; o < outputs; ++o) towards_[k * outputs + o] = sums[o * size + k] * kept_.scalings_[k].scale;
+    for (std::size_t o = 0; o < outputs; ++o) with_targets_[k * outputs + o] = sums[o * size + k] * kept_.scalings_[k].scale;
 }
 
-}  // namespace thresher::working_set
+}  // namespace thresher::substitution

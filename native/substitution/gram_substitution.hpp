@@ -3,7 +3,7 @@
 
 #include "substitution/substitution.hpp"
 
-namespace thresher::working_set {
+namespace thresher::substitution {
 
 /// For f(w) = ½ Σ c (x'w - y)² a step, its decrease and the next gradient follow from inner products alone. Those of a
 /// block with the kept columns, with itself and with the targets are computed at once; then a feature costs O(s²)
@@ -14,21 +14,21 @@ class GramSubstitution final : public Substitution {
   /// `targets` are outputs x rows; with `centred`, as if every column and target were centred.
   GramSubstitution(KeptColumns kept, StepRule rule, std::vector<double> targets, std::vector<double> weights, bool centred);
 
-  std::vector<Change> arrive(const ArrivingBlock& block, const std::uint64_t* ids, Team& team) override;
-  [[nodiscard]] double objective(Team& team) override;
-  void restore(const std::vector<double>& more, Team& team) override;
+  std::vector<Change> arrive(const ColumnBlock& block, const std::uint64_t* ids, ThreadPool& pool) override;
+  [[nodiscard]] double objective(ThreadPool& pool) override;
+  void restore(const std::vector<double>& extra_state, ThreadPool& pool) override;
 
  private:
   struct Block;
   struct Start;
   static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
 
-  void multiplied(Block& block, std::vector<Change>& changes, Team& team);
-  void screened(Block& block, std::vector<Change>& changes, Team& team);
-  void one_by_one(Block& block, std::vector<Change>& changes, Team& team);
-  [[nodiscard]] Start start_here(Team& team);
+  void process_multiplied(Block& block, std::vector<Change>& changes, ThreadPool& pool);
+  void process_screened(Block& block, std::vector<Change>& changes, ThreadPool& pool);
+  void process_one_by_one(Block& block, std::vector<Change>& changes, ThreadPool& pool);
+  [[nodiscard]] Start start_here(ThreadPool& pool);
   [[nodiscard]] double slope_at(const Block& block, std::size_t j, const double* sums, std::size_t apart) const;
-  [[nodiscard]] bool passed_over(const Start& start, double slope);
+  [[nodiscard]] bool can_skip(const Start& start, double slope);
   void make_gradient();
   /// Process a feature with these (unscaled) products with the kept columns; returns the slot it took, or nowhere.
   std::size_t receive(const Block& block, std::size_t j, const std::vector<double>& products, std::vector<Change>& changes);
@@ -39,9 +39,9 @@ class GramSubstitution final : public Substitution {
 
   std::vector<double> targets_;  // centred, times the row weights
   double start_ = 0.0;           // f at zero weights
-  std::vector<double> towards_;  // X'y of the kept columns, by slot
+  std::vector<double> with_targets_;  // X'y of the kept columns, by slot
   std::vector<double> gradient_;
-  bool quiet_ = false;  // few features of the last block were taken
+  bool few_taken_ = false;  // few features of the last block were taken
 };
 
-}  // namespace thresher::working_set
+}  // namespace thresher::substitution

@@ -6,7 +6,13 @@
 #include "columns/column_products.hpp"
 #include "columns/kernels/dense_kernels.hpp"
 
-namespace thresher::working_set {
+namespace thresher::substitution {
+
+using columns::DenseKernels;
+using columns::column_products;
+using columns::dense_kernels;
+using columns::rows_of_part;
+using columns::target_products;
 
 namespace {
 
@@ -37,7 +43,7 @@ void KeptColumns::set(std::size_t slot, std::uint64_t id, Scaling scaling, const
   std::copy_n(weights, outputs_, weights_.begin() + static_cast<std::ptrdiff_t>(slot * outputs_));
 }
 
-void KeptColumns::set_column(std::size_t slot, const ArrivingColumn& column) {
+void KeptColumns::set_column(std::size_t slot, const BlockColumn& column) {
   float* whole = columns_.data() + slot * rows_;
   Nonzeros& mine = nonzeros_[slot];
   mine = {};
@@ -97,13 +103,13 @@ namespace {
 
 constexpr std::size_t stretch = 2048;                 // rows per part
 // entries: below this, waking another thread takes as long as the work
-constexpr std::size_t little = std::size_t{1} << 17;
+constexpr std::size_t small_work = std::size_t{1} << 17;
 
 }  // namespace
 
-void KeptColumns::dots(const double* slopes, double* out, Team& team) const {
+void KeptColumns::dots(const double* slopes, double* out, ThreadPool& pool) const {
   std::vector<std::size_t> slots;  // of dense columns
-  std::vector<ArrivingColumn> whole;
+  std::vector<BlockColumn> whole;
   std::vector<Scaling> scalings;
   for (std::size_t slot = 0; slot < size(); ++slot) {
     if (sparse(slot)) {
@@ -116,21 +122,21 @@ void KeptColumns::dots(const double* slopes, double* out, Team& team) const {
     scalings.push_back(scalings_[slot]);
   }
   std::vector<double> found(slots.size() * outputs_);
-  dots_of(whole, scalings, rows_, slopes, outputs_, found.data(), team);
+  dots_of(whole, scalings, rows_, slopes, outputs_, found.data(), pool);
   for (std::size_t i = 0; i < slots.size(); ++i)
     std::copy_n(found.data() + i * outputs_, outputs_, out + slots[i] * outputs_);
 }
 
-void dots_of(const std::vector<ArrivingColumn>& columns, const std::vector<Scaling>& scalings, std::size_t rows,
-             const double* slopes, std::size_t outputs, double* out, Team& team) {
+void dots_of(const std::vector<BlockColumn>& columns, const std::vector<Scaling>& scalings, std::size_t rows,
+             const double* slopes, std::size_t outputs, double* out, ThreadPool& pool) {
   std::vector<double> sums(outputs * columns.size());
-  target_products(slopes, outputs, columns, rows, sums.data(), team);
+  target_products(slopes, outputs, columns, rows, sums.data(), pool);
   for (std::size_t j = 0; j < columns.size(); ++j)
     for (std::size_t o = 0; o < outputs; ++o)
       out[j * outputs + o] = scalings[j].scale * sums[o * columns.size() + j];
 }
 
-void KeptColumns::margins(const std::vector<double>& weights, double* out, Team& team) const {
+void KeptColumns::margins(const std::vector<double>& weights, double* out, ThreadPool& pool) const {
   const DenseKernels& kernels = dense_kernels();
   std::vector<std::size_t> whole;
   std::vector<std::size_t> few;
@@ -160,12 +166,12 @@ void KeptColumns::margins(const std::vector<double>& weights, double* out, Team&
         mine[numbers.rows[i] - begin] += w * numbers.values[i];
     }
   };
-  team.run((rows_ + stretch - 1) / stretch * outputs_, part, numbers() * outputs_ >= little);
+  pool.run((rows_ + stretch - 1) / stretch * outputs_, part, numbers() * outputs_ >= small_work);
 }
 
-void KeptColumns::products(const ArrivingColumn& column, const double* weights, double* out, Team& team) const {
+void KeptColumns::products(const BlockColumn& column, const double* weights, double* out, ThreadPool& pool) const {
   if (column.whole()) {
-    column_products(pointers(), {column.values}, rows_, weights, out, team);
+    column_products(pointers(), {column.values}, rows_, weights, out, pool);
     return;
   }
   // Part by part, like the products of dense columns.
@@ -187,13 +193,13 @@ void KeptColumns::products(const ArrivingColumn& column, const double* weights, 
   }
 }
 
-void KeptColumns::gram_row(const ArrivingColumn& column, Scaling scaling, const double* weights, std::vector<double>& out,
-                           Team& team) const {
+void KeptColumns::gram_row(const BlockColumn& column, Scaling scaling, const double* weights, std::vector<double>& out,
+                           ThreadPool& pool) const {
   out.resize(size());
-  products(column, weights, out.data(), team);
+  products(column, weights, out.data(), pool);
   const double even = weights == nullptr ? 1.0 / static_cast<double>(rows_) : 1.0;
   for (std::size_t k = 0; k < size(); ++k)
     out[k] = (even * out[k] - scalings_[k].mean * scaling.mean) * scalings_[k].scale * scaling.scale;
 }
 
-}  // namespace thresher::working_set
+}  // namespace thresher::substitution

@@ -11,7 +11,10 @@
 #include "columns/scaling.hpp"
 #include "substitution/step_length.hpp"
 
-namespace thresher::working_set {
+namespace thresher::substitution {
+
+using columns::BlockColumn;
+using columns::Scaling;
 
 /// A feature that was taken, and the one it replaced (or none).
 struct Change {
@@ -31,7 +34,7 @@ struct Nonzeros {
   std::vector<std::uint32_t> rows;
   std::vector<float> values;
 
-  [[nodiscard]] ArrivingColumn view() const { return {values.data(), rows.data(), rows.size()}; }
+  [[nodiscard]] BlockColumn view() const { return {values.data(), rows.data(), rows.size()}; }
 };
 
 /// At most `room` columns of `rows` floats with `outputs` weights each, and the Gram matrix of the scaled columns.
@@ -56,7 +59,7 @@ class KeptColumns {
   /// The next slot, whose column must be set.
   std::size_t append();
   void set(std::size_t slot, std::uint64_t id, Scaling scaling, const double* weights);
-  void set_column(std::size_t slot, const ArrivingColumn& column);
+  void set_column(std::size_t slot, const BlockColumn& column);
   /// Set the products of a slot's column with all others; that with itself is one.
   void set_gram(std::size_t slot, const double* products);
   /// Increase the number of slots.
@@ -67,15 +70,15 @@ class KeptColumns {
   [[nodiscard]] Weakest weakest(const std::vector<double>& weights, const double* newcomer) const;
 
   /// out[slot * outputs + o] = scale · Σ_r slopes[o * rows + r] · x[r].
-  void dots(const double* slopes, double* out, Team& team) const;
+  void dots(const double* slopes, double* out, ThreadPool& pool) const;
   /// out[o * rows + r] = Σ weights · scale · x, over the dense columns by slot, then over the sparse ones (means belong
   /// to the intercept).
-  void margins(const std::vector<double>& weights, double* out, Team& team) const;
+  void margins(const std::vector<double>& weights, double* out, ThreadPool& pool) const;
   /// out[slot] = Σ c·x·column over the rows, for dense or sparse columns; c is 1 without weights.
-  void products(const ArrivingColumn& column, const double* weights, double* out, Team& team) const;
+  void products(const BlockColumn& column, const double* weights, double* out, ThreadPool& pool) const;
   /// The same for scaled columns: the column's row of the Gram matrix.
-  void gram_row(const ArrivingColumn& column, Scaling scaling, const double* weights, std::vector<double>& out,
-                Team& team) const;
+  void gram_row(const BlockColumn& column, Scaling scaling, const double* weights, std::vector<double>& out,
+                ThreadPool& pool) const;
 
   std::vector<std::uint64_t> ids_;
   std::vector<Scaling> scalings_;
@@ -95,7 +98,7 @@ class KeptColumns {
 };
 
 /// The same sums for columns outside: out[j * outputs + o].
-void dots_of(const std::vector<ArrivingColumn>& columns, const std::vector<Scaling>& scalings, std::size_t rows,
-             const double* slopes, std::size_t outputs, double* out, Team& team);
+void dots_of(const std::vector<BlockColumn>& columns, const std::vector<Scaling>& scalings, std::size_t rows,
+             const double* slopes, std::size_t outputs, double* out, ThreadPool& pool);
 
-}  // namespace thresher::working_set
+}  // namespace thresher::substitution

@@ -4,7 +4,9 @@
 #include "solvers/row_loss.hpp"
 #include "substitution/substitution.hpp"
 
-namespace thresher::working_set {
+namespace thresher::substitution {
+
+using solvers::RowLoss;
 
 /// Every arrival moves the kept weights, so all slopes change, and with them every inner product of a gradient: each
 /// arrival needs two passes over the kept columns and one over the loss of all rows. Inner products with the kept
@@ -18,26 +20,26 @@ class RowSubstitution final : public Substitution {
   RowSubstitution(KeptColumns kept, StepRule rule, double curvature, std::vector<RowLoss> losses,
                   std::vector<double> weights, bool centred);
 
-  std::vector<Change> arrive(const ArrivingBlock& block, const std::uint64_t* ids, Team& team) override;
-  [[nodiscard]] double objective(Team& team) override;
+  std::vector<Change> arrive(const ColumnBlock& block, const std::uint64_t* ids, ThreadPool& pool) override;
+  [[nodiscard]] double objective(ThreadPool& pool) override;
   /// The intercepts and the margins, which were summed in order of arrival.
-  [[nodiscard]] std::vector<double> more() const override;
-  void restore(const std::vector<double>& more, Team& team) override;
+  [[nodiscard]] std::vector<double> extra_state() const override;
+  void restore(const std::vector<double>& extra_state, ThreadPool& pool) override;
 
  private:
   /// Weights by their effect on the rows: margins, best intercepts, and the loss.
   struct Point {
     std::vector<double> margins;  // outputs x rows
     std::vector<double> slopes;
-    std::vector<double> shifts;
+    std::vector<double> intercepts;
     double value = 0.0;
     double curvature = 0.0;  // the largest sum over the rows of an output
 
-    Point(std::size_t outputs, std::size_t rows) : margins(outputs * rows), slopes(outputs * rows), shifts(outputs) {}
+    Point(std::size_t outputs, std::size_t rows) : margins(outputs * rows), slopes(outputs * rows), intercepts(outputs) {}
   };
   /// An arriving feature: its column, and the gradients before it.
-  struct Arriving {
-    const ArrivingColumn& column;
+  struct Newcomer {
+    const BlockColumn& column;
     Scaling scaling;
     std::vector<double> gradient;
     std::vector<double> own;
@@ -49,18 +51,18 @@ class RowSubstitution final : public Substitution {
     std::vector<double> newcomer;
     Weakest weakest;
     bool taken;
-    bool refused;
+    bool rejected;
     bool down;  // the objective did not rise
   };
   static constexpr double least_share = 0.02;
 
-  /// Slopes and loss at a point's margins: with the best intercepts, searched from `shifts`; or with the current ones.
-  void settle(Point& point, const std::vector<double>& shifts, Team& team) const;
-  void evaluate(Point& point, Team& team) const;
-  void begin(Team& team);
+  /// Slopes and loss at a point's margins: with the best intercepts, searched from `intercepts`; or with the current ones.
+  void settle(Point& point, const std::vector<double>& intercepts, ThreadPool& pool) const;
+  void evaluate(Point& point, ThreadPool& pool) const;
+  void begin(ThreadPool& pool);
   [[nodiscard]] double curvature_share() const;
-  [[nodiscard]] Outcome moved_by(Arriving& now, double share, Team& team);
-  void receive(const ArrivingColumn& column, Scaling scaling, std::uint64_t id, Team& team, std::vector<Change>& changes);
+  [[nodiscard]] Outcome moved_by(Newcomer& now, double share, ThreadPool& pool);
+  void receive(const BlockColumn& column, Scaling scaling, std::uint64_t id, ThreadPool& pool, std::vector<Change>& changes);
 
   double curvature_;
   std::vector<RowLoss> losses_;
@@ -69,4 +71,4 @@ class RowSubstitution final : public Substitution {
   bool begun_ = false;  // `here_` is up to date
 };
 
-}  // namespace thresher::working_set
+}  // namespace thresher::substitution

@@ -7,7 +7,9 @@
 
 #include "solvers/top_eigenvalue.hpp"
 
-namespace thresher::working_set {
+namespace thresher::substitution {
+
+using solvers::top_eigenvalue;
 
 /// Step lengths, and the condition for a newcomer.
 struct StepRule {
@@ -52,7 +54,7 @@ class StepLength {
     return rule_.eta > 0.0;
   }
   /// The column of the last `allow` was taken; a replaced one can only lower λ.
-  void took() { lambda_ = joined_; }
+  void accept() { lambda_ = joined_; }
 
   void restore(double lambda, double largest) {
     lambda_ = lambda;
@@ -74,4 +76,4 @@ class StepLength {
   double largest_ = 1.0;  // largest value ever needed, in the metric of the steps
 };
 
-}  // namespace thresher::working_set
+}  // namespace thresher::substitution

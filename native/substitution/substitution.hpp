@@ -9,13 +9,15 @@
 #include "substitution/kept_columns.hpp"
 #include "substitution/step_length.hpp"
 
-namespace thresher::working_set {
+namespace thresher::substitution {
+
+using columns::ColumnBlock;
 
 /// Statistics so far.
 struct Counts {
   std::uint64_t received = 0;  // features that were not kept already
   std::uint64_t taken = 0;
-  std::uint64_t refused = 0;   // by the decrease check
+  std::uint64_t rejected = 0;   // by the decrease check
 };
 
 /// The part that is independent of how gradients and decreases are computed.
@@ -29,12 +31,12 @@ class Substitution {
 
   /// Process the features of a block in order. An interrupt leaves the state after the last complete feature, number
   /// `done`.
-  virtual std::vector<Change> arrive(const ArrivingBlock& block, const std::uint64_t* ids, Team& team) = 0;
+  virtual std::vector<Change> arrive(const ColumnBlock& block, const std::uint64_t* ids, ThreadPool& pool) = 0;
   /// f at the current weights.
-  [[nodiscard]] virtual double objective(Team& team) = 0;
+  [[nodiscard]] virtual double objective(ThreadPool& pool) = 0;
   /// Further numbers of the state, besides the kept columns; saved and restored.
-  [[nodiscard]] virtual std::vector<double> more() const { return {}; }
-  virtual void restore(const std::vector<double>& more, Team& team) = 0;
+  [[nodiscard]] virtual std::vector<double> extra_state() const { return {}; }
+  virtual void restore(const std::vector<double>& extra_state, ThreadPool& pool) = 0;
 
   /// Features of the last block that were processed.
   [[nodiscard]] std::size_t done() const { return done_; }
@@ -53,4 +55,4 @@ class Substitution {
   std::size_t done_ = 0;
 };
 
-}  // namespace thresher::working_set
+}  // namespace thresher::substitution

@@ -7,20 +7,20 @@
 
 namespace thresher {
 
-struct Screening {
+struct SlotFilter {
   const std::uint8_t* tags;
   unsigned shift;
   std::size_t mask;
   const std::uint64_t* hashes;
   std::size_t n;
-  std::uint32_t* maybe;   // output: positions of candidates
-  std::uint32_t* places;  // output: their first bucket with a matching tag; both arrays need room for n + 1
+  std::uint32_t* candidates;   // output: positions of candidates
+  std::uint32_t* buckets;  // output: their first bucket with a matching tag; both arrays need room for n + 1
 };
 
 #if defined(THRESHER_AVX2)
 /// SlotIndex::filter for an index without overflowed slots, where the tag of every present hash is among the sixteen
 /// from its home bucket on. Requires AVX2. Returns the number of candidates.
-std::size_t screen_avx2(const Screening& all);
+std::size_t filter_slots_avx2(const SlotFilter& all);
 #endif
 
 }  // namespace thresher

@@ -24,7 +24,7 @@ TopK::TopK(std::size_t k, std::size_t name_cap, double lazy, std::size_t numbers
       slack_(1.0 + lazy),
       index_(k),
       slot_bytes_(slot_bytes(numbers)),
-      weak_(k) {
+      weakest_heap_(k) {
   slots_.assign(k * slot_bytes_ + line, 0);
   first_ = slots_.data() + (line - reinterpret_cast<std::uintptr_t>(slots_.data()) % line) % line;
   name_.resize(k);
@@ -32,7 +32,7 @@ TopK::TopK(std::size_t k, std::size_t name_cap, double lazy, std::size_t numbers
 
 std::size_t TopK::planned_bytes(std::size_t k, std::size_t name_cap, std::size_t numbers) {
   const std::size_t slot = slot_bytes(numbers) + sizeof(std::string) + (name_cap > 15 ? name_cap + 17 : 0);
-  return SlotIndex::planned_bytes(k) + Weakest::planned_bytes(k) + k * slot;
+  return SlotIndex::planned_bytes(k) + WeakestHeap::planned_bytes(k) + k * slot;
 }
 
 std::uint32_t TopK::offer(std::uint64_t key, double weight, NameView name, std::uint64_t count, Evicted* evicted) {
@@ -40,31 +40,31 @@ std::uint32_t TopK::offer(std::uint64_t key, double weight, NameView name, std::
   std::uint32_t slot;
   if (size_ < k_) {
     slot = static_cast<std::uint32_t>(size_++);
-    weak_.put(slot, key, magnitude);
+    weakest_heap_.put(slot, key, magnitude);
   } else {
-    drop_old_nodes();
+    drop_stale_nodes();
     if (too_weak(weight)) return none;
     find_weakest();
-    slot = weak_.top().slot;
-    const double smallest = weak_.top().bound * slack_;
+    slot = weakest_heap_.top().slot;
+    const double smallest = weakest_heap_.top().bound * slack_;
     if (magnitude < smallest || (magnitude == smallest && key > at(slot).key)) return none;
     if (evicted != nullptr) *evicted = {at(slot).key, at(slot).weight, true};
     index_.remove(mix_key(at(slot).key), slot, [&](std::uint32_t other) { return mix_key(at(other).key); });
-    weak_.replace_top(slot, key, magnitude);
+    weakest_heap_.replace_top(slot, key, magnitude);
   }
   at(slot) = {key, weight, count};
   if (named_ || !name.empty()) {
     named_ = true;
-    name_[slot] = spelled(name, name_cap_);
+    name_[slot] = format_name(name, name_cap_);
   }
   index_.add(mix_key(key), slot);
-  if (size_ == k_ && weak_.empty()) refill();
+  if (size_ == k_ && weakest_heap_.empty()) refill();
   return slot;
 }
 
 void TopK::scale(double power_of_two) {
   for (std::size_t i = 0; i < size_; ++i) at(i).weight *= power_of_two;
-  weak_.scale(power_of_two);
+  weakest_heap_.scale(power_of_two);
 }
 
 std::vector<std::uint32_t> TopK::ordered(std::size_t limit) const {
@@ -82,27 +82,27 @@ std::vector<std::uint32_t> TopK::ordered(std::size_t limit) const {
 }
 
 /// Pop stale nodes until the top is current.
-void TopK::drop_old_nodes() {
-  while (!weak_.current(weak_.top()) || at(weak_.top().slot).key != weak_.top().key) {
-    weak_.pop();
-    if (weak_.empty()) refill();
+void TopK::drop_stale_nodes() {
+  while (!weakest_heap_.current(weakest_heap_.top()) || at(weakest_heap_.top().slot).key != weakest_heap_.top().key) {
+    weakest_heap_.pop();
+    if (weakest_heap_.empty()) refill();
   }
 }
 
 /// Bring the weakest slot to the top; the top must be current.
 void TopK::find_weakest() {
   for (;;) {
-    const Weakest::Node top = weak_.top();
+    const WeakestHeap::Node top = weakest_heap_.top();
     const double magnitude = magnitude_of(at(top.slot).weight);
     if (top.bound == magnitude) return;
-    weak_.replace_top(top.slot, top.key, magnitude);
-    if (weak_.empty()) refill();
-    drop_old_nodes();
+    weakest_heap_.replace_top(top.slot, top.key, magnitude);
+    if (weakest_heap_.empty()) refill();
+    drop_stale_nodes();
   }
 }
 
 void TopK::refill() {
-  weak_.refill(
+  weakest_heap_.refill(
       size_, [this](std::uint32_t slot) { return magnitude_of(at(slot).weight); },
       [this](std::uint32_t slot) { return at(slot).key; });
 }

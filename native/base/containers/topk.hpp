@@ -41,13 +41,13 @@ class TopK {
 
   /// Filter `n` keys given as mix_key: write the positions of those that may be in the table, in order, and their
   /// likely bucket of the index. Returns their number.
-  std::size_t screen(const std::uint64_t* mixed, std::size_t n, std::uint32_t* maybe, std::uint32_t* places) const {
-    return index_.screen(mixed, n, maybe, places);
+  std::size_t filter(const std::uint64_t* mixed, std::size_t n, std::uint32_t* candidates, std::uint32_t* buckets) const {
+    return index_.filter(mixed, n, candidates, buckets);
   }
 
   /// Prefetch the slot at a bucket of the index, and return it.
-  std::uint32_t ask(std::uint32_t place) const {
-    const std::uint32_t slot = index_.slot_at(place);
+  std::uint32_t prefetch_slot(std::uint32_t bucket) const {
+    const std::uint32_t slot = index_.slot_at(bucket);
     prefetch(&at(slot));
     return slot;
   }
@@ -67,12 +67,12 @@ class TopK {
     mine.weight = weight;
     ++mine.count;
     const double magnitude = magnitude_of(weight);
-    if (magnitude <= weak_.frontier()) fell(slot, magnitude);
+    if (magnitude <= weakest_heap_.frontier()) note_decrease(slot, magnitude);
   }
 
   /// Weights below this cannot enter: a lower bound of the minimum |weight|. This cheap test rejects most offers.
   /// Negative while the table has room.
-  [[nodiscard]] double threshold() const { return size_ == k_ ? weak_.top().bound * slack_ : -1.0; }
+  [[nodiscard]] double threshold() const { return size_ == k_ ? weakest_heap_.top().bound * slack_ : -1.0; }
   /// The same from the exact minimum |weight|, which depends on the contents of the table alone.
   [[nodiscard]] double exact_threshold() { return full() ? magnitude_of(at(weakest()).weight) * slack_ : -1.0; }
   [[nodiscard]] bool too_weak(double weight) const { return std::fabs(weight) < threshold(); }
@@ -90,15 +90,15 @@ class TopK {
   }
   /// The slot that would be evicted next; the table must be full.
   std::uint32_t weakest() {
-    drop_old_nodes();
+    drop_stale_nodes();
     find_weakest();
-    return weak_.top().slot;
+    return weakest_heap_.top().slot;
   }
   [[nodiscard]] bool full() const { return size_ == k_; }
 
   /// Prefetch the slot that will probably be evicted next, and return its key; the table must be full.
-  std::uint64_t ask_for_weakest() const {
-    const Weakest::Node& next = weak_.top();
+  std::uint64_t prefetch_weakest() const {
+    const WeakestHeap::Node& next = weakest_heap_.top();
     prefetch(&at(next.slot));
     return next.key;
   }
@@ -135,11 +135,11 @@ class TopK {
     const double magnitude = std::fabs(weight);
     return magnitude == magnitude ? magnitude : HUGE_VAL;
   }
-  void fell(std::uint32_t slot, double magnitude) {
-    const double bound = weak_.bound(slot);
-    if (bound < 0.0 || magnitude < bound) weak_.put(slot, at(slot).key, magnitude);
+  void note_decrease(std::uint32_t slot, double magnitude) {
+    const double bound = weakest_heap_.bound(slot);
+    if (bound < 0.0 || magnitude < bound) weakest_heap_.put(slot, at(slot).key, magnitude);
   }
-  void drop_old_nodes();
+  void drop_stale_nodes();
   void find_weakest();
   void refill();
 
@@ -151,7 +151,7 @@ class TopK {
   std::size_t slot_bytes_;
   Buffer<char> slots_;
   char* first_;  // the first slot, aligned to a cache line
-  Weakest weak_;
+  WeakestHeap weakest_heap_;
   std::vector<std::string> name_;
   bool named_ = false;  // false until the first name: then names need not be touched
 };

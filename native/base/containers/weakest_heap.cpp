@@ -4,16 +4,16 @@
 
 namespace thresher {
 
-Weakest::Weakest(std::size_t slots) { bound_.assign(slots, -1.0); }
+WeakestHeap::WeakestHeap(std::size_t slots) { bound_.assign(slots, -1.0); }
 
-void Weakest::push(const Node& node) {
+void WeakestHeap::push(const Node& node) {
   bound_[node.slot] = node.bound;
   if (heap_.size() == most_nodes(bound_.size())) {
     // Too many stale nodes: keep one per slot.
     Node* const end = std::remove_if(heap_.data(), heap_.data() + heap_.size(),
                                      [this](const Node& old) { return !current(old); });
     heap_.resize(static_cast<std::size_t>(end - heap_.data()));
-    order();
+    heapify();
   }
   std::size_t at = heap_.size();
   heap_.push(node);
@@ -25,13 +25,13 @@ void Weakest::push(const Node& node) {
   heap_[at] = node;
 }
 
-void Weakest::pop() {
+void WeakestHeap::pop() {
   heap_[0] = heap_[heap_.size() - 1];
   heap_.resize(heap_.size() - 1);
-  if (!empty()) sink(0);
+  if (!empty()) sift_down(0);
 }
 
-void Weakest::sink(std::size_t at) {
+void WeakestHeap::sift_down(std::size_t at) {
   const Node node = heap_[at];
   const std::size_t n = heap_.size();
   for (;;) {
@@ -53,18 +53,18 @@ void Weakest::sink(std::size_t at) {
   heap_[at] = node;
 }
 
-void Weakest::order() {
-  for (std::size_t at = heap_.size() / 2; at-- > 0;) sink(at);
+void WeakestHeap::heapify() {
+  for (std::size_t at = heap_.size() / 2; at-- > 0;) sift_down(at);
 }
 
 /// The sample's 1/16 quantile; slots up to it become weak.
-double Weakest::sixteenth() {
-  double* const at = strengths_.data() + strengths_.size() / 16;
-  std::nth_element(strengths_.data(), at, strengths_.data() + strengths_.size());
+double WeakestHeap::sample_quantile() {
+  double* const at = sample_.data() + sample_.size() / 16;
+  std::nth_element(sample_.data(), at, sample_.data() + sample_.size());
   return *at;
 }
 
-void Weakest::scale(double power_of_two) {
+void WeakestHeap::scale(double power_of_two) {
   if (frontier_ > 0.0) frontier_ *= power_of_two;
   for (std::size_t i = 0; i < heap_.size(); ++i) heap_[i].bound *= power_of_two;
   for (std::size_t i = 0; i < bound_.size(); ++i)

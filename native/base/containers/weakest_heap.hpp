@@ -11,7 +11,7 @@ namespace thresher {
 /// strong majority has none; once the heap is empty, about the weakest sixteenth of all slots is inserted. A change
 /// above the frontier, the usual case, costs one comparison; a fall below it pushes a new node and leaves the old one
 /// stale, to be dropped when it reaches the top. So the heap stays in the near caches and no position map is needed.
-class Weakest {
+class WeakestHeap {
  public:
   struct Node {
     double bound;
@@ -19,10 +19,10 @@ class Weakest {
     std::uint32_t slot;
   };
 
-  explicit Weakest(std::size_t slots);
+  explicit WeakestHeap(std::size_t slots);
 
   static std::size_t planned_bytes(std::size_t slots) {
-    return slots * sizeof(double) + most_nodes(slots) * sizeof(Node) + asked * sizeof(double);
+    return slots * sizeof(double) + most_nodes(slots) * sizeof(Node) + sampled * sizeof(double);
   }
 
   [[nodiscard]] bool empty() const { return heap_.size() == 0; }
@@ -45,7 +45,7 @@ class Weakest {
     }
     bound_[slot] = strength;
     heap_[0] = {strength, key, slot};
-    sink(0);
+    sift_down(0);
   }
   void pop();
 
@@ -53,23 +53,23 @@ class Weakest {
   template <class StrengthOf, class KeyOf>
   void refill(std::size_t n, StrengthOf&& strength_of, KeyOf&& key_of) {
     // The frontier affects speed only, so a sample of the slots is enough to choose it.
-    strengths_.resize(0);
-    for (std::size_t slot = 0; slot < n; slot += n / asked + 1)
-      strengths_.push(strength_of(static_cast<std::uint32_t>(slot)));
-    frontier_ = sixteenth();
+    sample_.resize(0);
+    for (std::size_t slot = 0; slot < n; slot += n / sampled + 1)
+      sample_.push(strength_of(static_cast<std::uint32_t>(slot)));
+    frontier_ = sample_quantile();
     heap_.resize(0);
     for (std::uint32_t slot = 0; slot < n; ++slot) {
       const double strength = strength_of(slot);
       bound_[slot] = strength <= frontier_ ? strength : -1.0;
       if (strength <= frontier_) heap_.push({strength, key_of(slot), slot});
     }
-    order();
+    heapify();
   }
 
   void scale(double power_of_two);
 
  private:
-  static constexpr std::size_t asked = 512;  // maximal sample of slots to choose the frontier from
+  static constexpr std::size_t sampled = 512;  // maximal sample of slots to choose the frontier from
 
   static std::size_t most_nodes(std::size_t slots) { return slots + slots / 4 + 16; }
 
@@ -78,14 +78,14 @@ class Weakest {
     return a.bound < b.bound || (a.bound == b.bound && a.key > b.key);
   }
   void push(const Node& node);
-  void sink(std::size_t at);
-  void order();
-  double sixteenth();
+  void sift_down(std::size_t at);
+  void heapify();
+  double sample_quantile();
 
   double frontier_ = -1.0;
   Buffer<Node> heap_;
   Buffer<double> bound_;      // bound of a slot's current node, to recognise stale ones
-  Buffer<double> strengths_;  // the sample
+  Buffer<double> sample_;  // the sample
 };
 
 }  // namespace thresher

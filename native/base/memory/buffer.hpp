@@ -24,7 +24,7 @@ class Buffer {
   }
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
-  ~Buffer() { Pool::shared().give(data_, bytes_); }
+  ~Buffer() { BufferPool::shared().release(data_, bytes_); }
 
   void swap(Buffer& other) noexcept {
     std::swap(data_, other.data_);
@@ -43,9 +43,9 @@ class Buffer {
   void reserve(std::size_t n) {
     if (n <= capacity_) return;
     std::size_t bytes = n * sizeof(T);
-    T* grown = static_cast<T*>(Pool::shared().take(bytes));
+    T* grown = static_cast<T*>(BufferPool::shared().acquire(bytes));
     if (size_ != 0) std::memcpy(grown, data_, size_ * sizeof(T));
-    Pool::shared().give(data_, bytes_);
+    BufferPool::shared().release(data_, bytes_);
     data_ = grown;
     bytes_ = bytes;
     capacity_ = bytes / sizeof(T);

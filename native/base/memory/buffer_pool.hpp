@@ -14,16 +14,16 @@
 
 namespace thresher {
 
-class Pool {
+class BufferPool {
  public:
   /// The pool of the process; never destroyed, since arrays may outlive everything else.
-  static Pool& shared() {
-    static Pool* pool = new Pool;
+  static BufferPool& shared() {
+    static BufferPool* pool = new BufferPool;
     return *pool;
   }
 
   /// Return at least `bytes`; `bytes` is raised to the actual size.
-  void* take(std::size_t& bytes) {
+  void* acquire(std::size_t& bytes) {
     bytes = std::bit_ceil(bytes < smallest ? smallest : bytes);
     const std::size_t kind = size_class(bytes);
     if (kind < classes) {
@@ -40,7 +40,7 @@ class Pool {
   }
 
   /// Return a block of `acquire`, with the `bytes` it reported.
-  void give(void* block, std::size_t bytes) noexcept {
+  void release(void* block, std::size_t bytes) noexcept {
     if (block == nullptr) return;
     const std::size_t kind = size_class(bytes);
     if (kind < classes) {
@@ -59,7 +59,7 @@ class Pool {
   static constexpr std::size_t classes = 17;
   static constexpr std::size_t most_kept = 6;
 
-  Pool() {
+  BufferPool() {
     for (auto& kept : kept_) kept.reserve(most_kept);
   }
   static std::size_t size_class(std::size_t bytes) {

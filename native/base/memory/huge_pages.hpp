@@ -13,24 +13,24 @@
 
 namespace thresher::online {
 
-class ZeroPages {
+class HugePages {
  public:
-  ZeroPages() = default;
+  HugePages() = default;
   /// With `large` false, use small pages: for memory that may not all be touched.
-  explicit ZeroPages(std::size_t bytes, bool large = true) : size_(bytes) {
+  explicit HugePages(std::size_t bytes, bool large = true) : size_(bytes) {
 #if defined(__linux__)
-    const bool wish = large && bytes >= huge;
+    const bool use_huge = large && bytes >= huge;
     // Huge pages must be aligned: map more, and unmap the rest on both sides.
-    const std::size_t whole = wish ? bytes + huge : bytes;
-    void* const block = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const std::size_t mapped = use_huge ? bytes + huge : bytes;
+    void* const block = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (block == MAP_FAILED) throw std::bad_alloc();
     data_ = static_cast<char*>(block);
-    if (!wish) return;
+    if (!use_huge) return;
     const std::size_t before = (huge - reinterpret_cast<std::uintptr_t>(block) % huge) % huge;
     if (before > 0) munmap(data_, before);
     data_ += before;
     const std::size_t end = (bytes + page - 1) / page * page;
-    if (whole - before > end) munmap(data_ + end, whole - before - end);
+    if (mapped - before > end) munmap(data_ + end, mapped - before - end);
     madvise(data_, bytes, MADV_HUGEPAGE);  // a hint; it affects speed only
 #else
     (void)large;
@@ -38,14 +38,14 @@ class ZeroPages {
     if (data_ == nullptr) throw std::bad_alloc();
 #endif
   }
-  ZeroPages(ZeroPages&& other) noexcept { swap(other); }
-  ZeroPages& operator=(ZeroPages&& other) noexcept {
+  HugePages(HugePages&& other) noexcept { swap(other); }
+  HugePages& operator=(HugePages&& other) noexcept {
     swap(other);
     return *this;
   }
-  ZeroPages(const ZeroPages&) = delete;
-  ZeroPages& operator=(const ZeroPages&) = delete;
-  ~ZeroPages() {
+  HugePages(const HugePages&) = delete;
+  HugePages& operator=(const HugePages&) = delete;
+  ~HugePages() {
     if (data_ == nullptr) return;
 #if defined(__linux__)
     munmap(data_, size_);
@@ -61,7 +61,7 @@ class ZeroPages {
   static constexpr std::size_t huge = std::size_t{1} << 21;
   static constexpr std::size_t page = 4096;
 
-  void swap(ZeroPages& other) noexcept {
+  void swap(HugePages& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
   }

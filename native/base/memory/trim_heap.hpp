@@ -11,7 +11,7 @@ namespace thresher {
 
 /// Large short-lived arrays between small long-lived ones leave holes that glibc keeps; release them where the platform
 /// supports it.
-inline void give_back() {
+inline void trim_heap() {
 #if defined(__GLIBC__)
   (void)malloc_trim(0);
 #endif

@@ -37,7 +37,7 @@ void cut(std::string& s, std::size_t cap) {
 }
 
 /// `prefix + text` in at most `cap` bytes.
-std::string joined(const NameView& name, std::size_t cap) {
+std::string concatenate(const NameView& name, std::size_t cap) {
   std::string out;
   out.reserve(std::min(cap, name.prefix.size() + name.text.size()));
   out.append(name.prefix.substr(0, cap));
@@ -65,15 +65,15 @@ std::vector<Factor> factors_of(const NameView& name) {
     if (same != factors.end())
       ++same->times;
     else
-      factors.push_back({parent, joined(name.table->packed(name.table->parents[parent - 1]), std::string::npos), 1});
+      factors.push_back({parent, concatenate(name.table->packed(name.table->parents[parent - 1]), std::string::npos), 1});
   }
   std::sort(factors.begin(), factors.end(),
-            [](const Factor& a, const Factor& b) { return naturally_before(a.name, b.name); });
+            [](const Factor& a, const Factor& b) { return natural_less(a.name, b.name); });
   return factors;
 }
 
 /// Cut the longest factors until all fit into `room` bytes.
-void share(std::vector<Factor>& factors, std::size_t room) {
+void cut_longest(std::vector<Factor>& factors, std::size_t room) {
   std::vector<Factor*> shortest_first;
   for (Factor& factor : factors) shortest_first.push_back(&factor);
   std::stable_sort(shortest_first.begin(), shortest_first.end(),
@@ -87,7 +87,7 @@ void share(std::vector<Factor>& factors, std::size_t room) {
 
 }  // namespace
 
-bool naturally_before(std::string_view a, std::string_view b) {
+bool natural_less(std::string_view a, std::string_view b) {
   std::size_t i = 0;
   std::size_t j = 0;
   while (i < a.size() && j < b.size()) {
@@ -112,12 +112,12 @@ bool naturally_before(std::string_view a, std::string_view b) {
   return a < b;  // they differ at most in leading zeros
 }
 
-std::string spelled(const NameView& name, std::size_t cap) {
-  if (name.product == 0) return joined(name, cap);
+std::string format_name(const NameView& name, std::size_t cap) {
+  if (name.product == 0) return concatenate(name, cap);
   std::vector<Factor> factors = factors_of(name);
   std::size_t signs = times.size() * (factors.size() - 1);
   for (const Factor& factor : factors) signs += powers[factor.times - 1].size();
-  share(factors, cap > signs ? cap - signs : 0);
+  cut_longest(factors, cap > signs ? cap - signs : 0);
   std::string out;
   for (const Factor& factor : factors) {
     if (&factor != factors.data()) out += times;

@@ -68,11 +68,11 @@ struct NameTable {
 };
 
 /// Natural order, which compares digits inside names as numbers: x9 before x10.
-bool naturally_before(std::string_view a, std::string_view b);
+bool natural_less(std::string_view a, std::string_view b);
 
 /// Format a name in at most `cap` bytes without splitting a UTF-8 character. A product becomes "a × b" or "a² × b",
 /// with its parts in natural order. If it is too long the longest parts are cut, so that it remains recognisable as a
 /// product.
-std::string spelled(const NameView& name, std::size_t cap);
+std::string format_name(const NameView& name, std::size_t cap);
 
 }  // namespace thresher

@@ -16,22 +16,22 @@ namespace thresher {
 /// Calls `produce` on its own thread, at most `depth` results ahead of `next`, until it returns nullopt. Results come
 /// out in order; an exception comes out in its place, after the results before it.
 template <class Item>
-class Ahead {
+class PrefetchQueue {
  public:
-  Ahead(std::function<std::optional<Item>()> produce, std::size_t depth)
+  PrefetchQueue(std::function<std::optional<Item>()> produce, std::size_t depth)
       : produce_(std::move(produce)), depth_(depth < 1 ? 1 : depth), thread_([this] { run(); }) {}
 
-  Ahead(const Ahead&) = delete;
-  Ahead& operator=(const Ahead&) = delete;
-  ~Ahead() { stop(); }
+  PrefetchQueue(const PrefetchQueue&) = delete;
+  PrefetchQueue& operator=(const PrefetchQueue&) = delete;
+  ~PrefetchQueue() { stop(); }
 
   enum class State { item, end, waiting };
 
   /// Wait at most `timeout` for the next result. Returns `waiting` on timeout, so that the caller can check for signals
   /// and retry.
-  State next(Item& out, std::chrono::milliseconds patience) {
+  State next(Item& out, std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, patience, [this] { return !queue_.empty() || finished_; })) return State::waiting;
+    if (!changed_.wait_for(lock, timeout, [this] { return !queue_.empty() || finished_; })) return State::waiting;
     if (!queue_.empty()) {
       out = std::move(queue_.front());
       queue_.pop_front();

@@ -16,31 +16,31 @@
 namespace thresher {
 
 /// The work was cancelled before it was finished.
-struct Stopped : std::runtime_error {
-  Stopped() : std::runtime_error("stopped") {}
+struct Interrupted : std::runtime_error {
+  Interrupted() : std::runtime_error("stopped") {}
 };
 
 /// Threads take tasks in order. A task must not depend on the thread or the time of its execution: this makes every
 /// result the same for any number of threads.
-class Team {
+class ThreadPool {
  public:
   /// `stop` is polled on the thread that called `run`; true cancels the work.
-  explicit Team(unsigned threads, std::function<bool()> stop = {}) : stop_(std::move(stop)) {
+  explicit ThreadPool(unsigned threads, std::function<bool()> stop = {}) : stop_(std::move(stop)) {
     if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
-    for (unsigned i = 1; i < threads; ++i) others_.emplace_back([this] { serve(); });
+    for (unsigned i = 1; i < threads; ++i) workers_.emplace_back([this] { worker_loop(); });
   }
-  Team(const Team&) = delete;
-  Team& operator=(const Team&) = delete;
-  ~Team() {
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+  ~ThreadPool() {
     {
       const std::lock_guard lock(mutex_);
       ending_ = true;
     }
     changed_.notify_all();
-    for (std::thread& other : others_) other.join();
+    for (std::thread& worker : workers_) worker.join();
   }
 
-  [[nodiscard]] std::size_t size() const { return others_.size() + 1; }
+  [[nodiscard]] std::size_t size() const { return workers_.size() + 1; }
 
   /// Run body(0) ... body(parts - 1) and return when all are done; rethrows the first exception. With `shared` false
   /// all run on the calling thread: for work shorter than waking the workers.
@@ -49,28 +49,28 @@ class Team {
     parts_ = parts;
     body_ = &body;
     failure_ = nullptr;
-    const bool together = shared && !others_.empty() && parts > 1;
-    if (together) {
+    const bool parallel = shared && !workers_.empty() && parts > 1;
+    if (parallel) {
       {
         const std::lock_guard lock(mutex_);
         ++round_;
-        busy_ = others_.size();
+        busy_ = workers_.size();
       }
       changed_.notify_all();
     }
     bool stopped = false;
-    work([&] { return stopped = stopped || (stop_ && stop_()); });
-    if (together) {
+    run_tasks([&] { return stopped = stopped || (stop_ && stop_()); });
+    if (parallel) {
       std::unique_lock lock(mutex_);
       done_.wait(lock, [this] { return busy_ == 0; });
     }
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
-    if (stopped) throw Stopped();
+    if (stopped) throw Interrupted();
   }
 
  private:
   template <class Stop>
-  void work(Stop&& stop) {
+  void run_tasks(Stop&& stop) {
     for (;;) {
       const std::size_t part = next_.fetch_add(1);
       if (part >= parts_) return;
@@ -85,7 +85,7 @@ class Team {
     }
   }
 
-  void serve() {
+  void worker_loop() {
     std::size_t seen = 0;
     for (;;) {
       {
@@ -94,7 +94,7 @@ class Team {
         if (ending_) return;
         seen = round_;
       }
-      work([] { return false; });
+      run_tasks([] { return false; });
       const std::lock_guard lock(mutex_);
       if (--busy_ == 0) done_.notify_one();
     }
@@ -111,7 +111,7 @@ class Team {
   std::size_t round_ = 0;
   std::size_t busy_ = 0;
   bool ending_ = false;
-  std::vector<std::thread> others_;  // last: they start when all other members exist
+  std::vector<std::thread> workers_;  // last: they start when all other members exist
 };
 
 }  // namespace thresher

@@ -47,21 +47,21 @@ inline Rows rows_of(const Array<const std::int64_t>& indptr, const Array<const s
 }
 
 void bind_base(nb::module_& m);
-void bind_sources(nb::module_& m);
+void bind_lines(nb::module_& m);
 void bind_online(nb::module_& m);
 void bind_duals(nb::module_& m);
 void bind_sketches(nb::module_& m);
-void bind_ahead(nb::module_& m);
+void bind_prefetch(nb::module_& m);
 void bind_products(nb::module_& m);
-void bind_kmers(nb::module_& m);
-void bind_stored(nb::module_& m);
+void bind_sequences(nb::module_& m);
+void bind_cache(nb::module_& m);
 void bind_tables(nb::module_& m);
-void bind_families(nb::module_& m);
-void bind_implicit(nb::module_& m);
+void bind_columns(nb::module_& m);
+void bind_fgm(nb::module_& m);
 void bind_terms(nb::module_& m);
-void bind_working_set(nb::module_& m);
-void bind_l1(nb::module_& m);
+void bind_solvers(nb::module_& m);
+void bind_solvers_l1(nb::module_& m);
 void bind_substitution(nb::module_& m);
-void bind_drawn(nb::module_& m);
+void bind_random_features(nb::module_& m);
 
 }  // namespace thresher::bind

@@ -17,7 +17,7 @@ inline const double* checked(const Weights& weights, std::size_t rows) {
 }
 
 /// (indptr, rows, values, squares)
-inline nb::tuple taken_columns(const families::TakenColumns& taken) {
+inline nb::tuple csc_tuple(const columns::CscColumns& taken) {
   return nb::make_tuple(array_of(taken.indptr), array_of(taken.rows), array_of(taken.values), array_of(taken.squares));
 }
 

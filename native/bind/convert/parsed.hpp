@@ -6,7 +6,7 @@
 
 namespace thresher::bind {
 
-inline nb::dict as_dict(sources::Parsed&& parsed, const sources::ParseOptions& options) {
+inline nb::dict as_dict(sources::ParsedRows&& parsed, const sources::ParseOptions& options) {
   nb::dict out;
   out["indptr"] = to_numpy(std::move(parsed.indptr));
   out["keys"] = to_numpy(std::move(parsed.keys));

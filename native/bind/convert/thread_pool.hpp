@@ -10,10 +10,10 @@
 namespace thresher::bind {
 
 /// A thread pool that checks for signals every 50 ms.
-class ListeningTeam : public Team {
+class InterruptiblePool : public ThreadPool {
  public:
-  explicit ListeningTeam(unsigned threads)
-      : Team(threads, [last = std::chrono::steady_clock::now()]() mutable {
+  explicit InterruptiblePool(unsigned threads)
+      : ThreadPool(threads, [last = std::chrono::steady_clock::now()]() mutable {
           const auto now = std::chrono::steady_clock::now();
           if (now - last < std::chrono::milliseconds(50)) return false;
           last = now;
@@ -24,11 +24,11 @@ class ListeningTeam : public Team {
 
 /// Run `work` without the GIL; an interrupt is raised as a Python exception.
 template <class Work>
-auto freely(Work&& work) {
+auto without_gil(Work&& work) {
   try {
     const nb::gil_scoped_release nogil;
     return work();
-  } catch (const Stopped&) {
+  } catch (const Interrupted&) {
     throw nb::python_error();
   }
 }

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace thresher::working_set {
+namespace thresher::columns {
 
 /// Σ r·x in sixteen partial sums, always the same, to hide the latency of additions. `Processor` only keeps the two
 /// instantiations apart: without fused operations both give the same bits.
@@ -32,4 +32,4 @@ struct AnyProcessor;
 double dense_dot_avx2(const double* r, const float* x, std::size_t n);
 void dense_add_avx2(double factor, const float* x, std::size_t n, double* out);
 
-}  // namespace thresher::working_set
+}  // namespace thresher::columns

@@ -3,7 +3,7 @@
 
 #if defined(THRESHER_AVX2)
 
-namespace thresher::working_set {
+namespace thresher::columns {
 
 struct Avx2Processor;
 
@@ -13,6 +13,6 @@ void dense_add_avx2(double factor, const float* x, std::size_t n, double* out) {
   dense_add<Avx2Processor>(factor, x, n, out);
 }
 
-}  // namespace thresher::working_set
+}  // namespace thresher::columns
 
 #endif

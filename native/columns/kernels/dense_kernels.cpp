@@ -2,7 +2,7 @@
 
 #include "base/cpu.hpp"
 
-namespace thresher::working_set {
+namespace thresher::columns {
 
 const DenseKernels& dense_kernels() {
   static constexpr DenseKernels any{dots<AnyProcessor>,         add_columns<AnyProcessor>,  sum_column<AnyProcessor>,
@@ -19,4 +19,4 @@ const DenseKernels& dense_kernels() {
   return any;
 }
 
-}  // namespace thresher::working_set
+}  // namespace thresher::columns

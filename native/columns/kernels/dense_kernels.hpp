@@ -7,7 +7,7 @@
 
 #include "columns/kernels/simd_lanes.hpp"
 
-namespace thresher::working_set {
+namespace thresher::columns {
 
 /// Columns per call of `dots`, and the shape of a `tile`.
 inline constexpr std::size_t dots_width = 4;
@@ -162,4 +162,4 @@ struct DenseKernels {
 
 const DenseKernels& dense_kernels();
 
-}  // namespace thresher::working_set
+}  // namespace thresher::columns

@@ -3,7 +3,7 @@
 
 #if defined(THRESHER_AVX2)
 
-namespace thresher::working_set {
+namespace thresher::columns {
 
 struct Avx2Processor;
 
@@ -35,6 +35,6 @@ void tile_avx2(const double* const* p, const double* const* z, std::size_t n, do
   tile<Avx2Processor>(p, z, n, out);
 }
 
-}  // namespace thresher::working_set
+}  // namespace thresher::columns
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <utility>
 
-namespace thresher::working_set {
+namespace thresher::columns {
 
 namespace {
 
@@ -51,6 +51,6 @@ void tile_fma(const float* const* p, const float* const* z, std::size_t n, doubl
   d.store(out[3]);
 }
 
-}  // namespace thresher::working_set
+}  // namespace thresher::columns
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace thresher::families {
+namespace thresher::columns {
 
 /// Rows processed together: a sum is loaded and stored once for this many terms, which are still added in order.
 inline constexpr std::size_t rows_together = 8;
@@ -42,4 +42,4 @@ struct AnyProcessor;
 template <bool squared, class T>
 void add_rows_avx2(const double* a, const T* begin, std::size_t rows, std::size_t step, std::size_t n, double* sums);
 
-}  // namespace thresher::families
+}  // namespace thresher::columns

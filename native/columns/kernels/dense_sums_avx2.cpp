@@ -3,7 +3,7 @@
 
 #if defined(THRESHER_AVX2)
 
-namespace thresher::families {
+namespace thresher::columns {
 
 struct Avx2Processor;
 
@@ -17,6 +17,6 @@ template void add_rows_avx2<true>(const double*, const float*, std::size_t, std:
 template void add_rows_avx2<false>(const double*, const double*, std::size_t, std::size_t, std::size_t, double*);
 template void add_rows_avx2<true>(const double*, const double*, std::size_t, std::size_t, std::size_t, double*);
 
-}  // namespace thresher::families
+}  // namespace thresher::columns
 
 #endif

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
-namespace thresher::working_set {
+namespace thresher::columns {
 
 /// `W` numbers of type T. `Processor` separates instantiations compiled for different processors.
 template <class Processor, class T, std::size_t W>
@@ -37,4 +37,4 @@ struct Lanes {
   void store(T* p) const { std::memcpy(p, &v, sizeof(v)); }
 };
 
-}  // namespace thresher::working_set
+}  // namespace thresher::columns

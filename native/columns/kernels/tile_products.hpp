@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace thresher::working_set {
+namespace thresher::columns {
 
 /// Columns on either side of a tile.
 inline constexpr std::size_t tile_left = 6;
@@ -36,4 +36,4 @@ void pack_right_avx2(const float* const* columns, std::size_t begin, std::size_t
 /// operations give the same bits. Requires AVX2 and FMA.
 void tile_products_fma(const double* left, const double* right, std::size_t rows, double* sums);
 
-}  // namespace thresher::working_set
+}  // namespace thresher::columns

@@ -5,7 +5,7 @@
 
 #include <immintrin.h>
 
-namespace thresher::working_set {
+namespace thresher::columns {
 
 namespace {
 
@@ -95,6 +95,6 @@ void tile_products_fma(const double* left, const double* right, std::size_t rows
   s5.store(sums + 40);
 }
 
-}  // namespace thresher::working_set
+}  // namespace thresher::columns
 
 #endif

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace thresher::families {
+namespace thresher::columns {
 
 /// sums[p] += value · coefficients[p] for the entries of a row in order; an entry's coefficients start at at · n. Null
 /// `values`: all ones. `Processor` only keeps the two instantiations apart: there are no fused operations.
@@ -46,4 +46,4 @@ void add_projections_avx2(const float* values, const std::uint32_t* at, std::siz
                           std::size_t n, double* sums);
 void cosines_avx2(const double* turns, std::size_t n, float* out);
 
-}  // namespace thresher::families
+}  // namespace thresher::columns

@@ -3,7 +3,7 @@
 
 #if defined(THRESHER_AVX2)
 
-namespace thresher::families {
+namespace thresher::columns {
 
 struct Avx2Processor;
 
@@ -14,6 +14,6 @@ void add_projections_avx2(const float* values, const std::uint32_t* at, std::siz
 
 void cosines_avx2(const double* turns, std::size_t n, float* out) { cosines<Avx2Processor>(turns, n, out); }
 
-}  // namespace thresher::families
+}  // namespace thresher::columns
 
 #endif

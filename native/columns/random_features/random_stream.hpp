@@ -6,7 +6,7 @@
 
 #include "base/hash.hpp"
 
-namespace thresher::families {
+namespace thresher::columns {
 
 /// The natural logarithm of a positive number, with the same bits on every machine.
 inline double plain_log(double x) {
@@ -30,27 +30,27 @@ class RandomStream {
   RandomStream(std::uint64_t seed, std::uint64_t function)
       : inputs_(hash_key(function, SpreadSeed(seed))), own_(hash_key(function, SpreadSeed(~seed))) {}
 
-  [[nodiscard]] std::uint64_t bits(std::uint64_t input, std::uint64_t turn) const {
-    return hash_key(hash_key(input, inputs_) + turn, inputs_);
+  [[nodiscard]] std::uint64_t bits(std::uint64_t input, std::uint64_t counter) const {
+    return hash_key(hash_key(input, inputs_) + counter, inputs_);
   }
-  [[nodiscard]] std::uint64_t own_bits(std::uint64_t turn) const { return hash_key(turn, own_); }
+  [[nodiscard]] std::uint64_t own_bits(std::uint64_t counter) const { return hash_key(counter, own_); }
 
   /// Strictly between 0 and 1.
   [[nodiscard]] static double uniform(std::uint64_t bits) {
     return (static_cast<double>(bits >> 11) + 0.5) * 0x1.0p-53;
   }
-  [[nodiscard]] double uniform(std::uint64_t input, std::uint64_t turn) const { return uniform(bits(input, turn)); }
-  [[nodiscard]] double own_uniform(std::uint64_t turn) const { return uniform(own_bits(turn)); }
+  [[nodiscard]] double uniform(std::uint64_t input, std::uint64_t counter) const { return uniform(bits(input, counter)); }
+  [[nodiscard]] double own_uniform(std::uint64_t counter) const { return uniform(own_bits(counter)); }
 
   /// A pair of independent normal variables; their counters are 2^16 apart, more than rejections ever use.
   struct Pair {
     double first, second;
   };
-  [[nodiscard]] Pair normals(std::uint64_t input, std::uint64_t turn) const {
-    return polar([&](std::uint64_t t) { return uniform(input, (turn << 16) + t); });
+  [[nodiscard]] Pair normals(std::uint64_t input, std::uint64_t counter) const {
+    return polar([&](std::uint64_t t) { return uniform(input, (counter << 16) + t); });
   }
-  [[nodiscard]] Pair own_normals(std::uint64_t turn) const {
-    return polar([&](std::uint64_t t) { return own_uniform((turn << 16) + t); });
+  [[nodiscard]] Pair own_normals(std::uint64_t counter) const {
+    return polar([&](std::uint64_t t) { return own_uniform((counter << 16) + t); });
   }
 
  private:
@@ -71,4 +71,4 @@ class RandomStream {
   SpreadSeed own_;
 };
 
-}  // namespace thresher::families
+}  // namespace thresher::columns

@@ -7,11 +7,11 @@
 #include "base/cpu.hpp"
 #include "base/hash.hpp"
 
-namespace thresher::families {
+namespace thresher::columns {
 
 namespace {
 
-constexpr std::int64_t ahead = 16;    // prefetch distance in entries
+constexpr std::int64_t prefetch_distance = 16;    // prefetch distance in entries
 constexpr double slack = 1.0 + 1e-9;  // more than rounding can remove from a sum of positive terms
 
 }  // namespace
@@ -22,7 +22,7 @@ KeyBounds::KeyBounds(std::size_t outputs, std::size_t most_bytes, ScoreRule rule
   mask_ = buckets - 1;
   if (rule.power != 1.0) linear_.assign(buckets * outputs, 0.0);
   if (rule.power != 0.0) squared_.assign(buckets * outputs, 0.0);
-  open_.assign(buckets, true);
+  is_open_.assign(buckets, true);
 }
 
 void KeyBounds::add(const Rows& rows, const double* residuals, std::size_t stride, std::size_t first,
@@ -31,7 +31,7 @@ void KeyBounds::add(const Rows& rows, const double* residuals, std::size_t strid
   for (std::size_t i = 0; i < rows.n; ++i) {
     const double weight = weights == nullptr ? 1.0 : weights[first + i];
     for (std::int64_t j = rows.indptr[i]; j < rows.indptr[i + 1]; ++j) {
-      if (j + ahead < entries) ask(mix_key(rows.keys[j + ahead]));
+      if (j + prefetch_distance < entries) prefetch_key(mix_key(rows.keys[j + prefetch_distance]));
       const std::size_t at = (mix_key(rows.keys[j]) & mask_) * outputs_;
       const double x = rows.values == nullptr ? 1.0 : static_cast<double>(rows.values[j]);
       for (std::size_t o = 0; o < outputs_; ++o) {
@@ -44,7 +44,7 @@ void KeyBounds::add(const Rows& rows, const double* residuals, std::size_t strid
   }
 }
 
-void KeyBounds::ask(std::uint64_t hash) const {
+void KeyBounds::prefetch_key(std::uint64_t hash) const {
   const std::size_t at = (hash & mask_) * outputs_;
   if (!linear_.empty()) prefetch(linear_.data() + at);
   if (!squared_.empty()) prefetch(squared_.data() + at);
@@ -52,16 +52,16 @@ void KeyBounds::ask(std::uint64_t hash) const {
 
 void KeyBounds::set_floors(const std::vector<double>& floors) {
   for (std::size_t b = 0; b <= mask_; ++b) {
-    bool open = false;
-    for (std::size_t o = 0; o < outputs_ && !open; ++o) {
+    bool is_open = false;
+    for (std::size_t o = 0; o < outputs_ && !is_open; ++o) {
       const double t = linear_.empty() ? 0.0 : linear_[b * outputs_ + o];
       const double a = squared_.empty() ? 0.0 : squared_[b * outputs_ + o];
       const double p = rule_.power;
       const double bound = linear_.empty() ? a : squared_.empty() ? t * t : std::pow(t, 2.0 * (1.0 - p)) * std::pow(a, p);
-      open = !(bound * slack < floors[o]);
+      is_open = !(bound * slack < floors[o]);
     }
-    open_[b] = open;
+    is_open_[b] = is_open;
   }
 }
 
-}  // namespace thresher::families
+}  // namespace thresher::columns

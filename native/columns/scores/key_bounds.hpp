@@ -8,7 +8,7 @@
 #include "base/rows.hpp"
 #include "columns/scores/score_rule.hpp"
 
-namespace thresher::families {
+namespace thresher::columns {
 
 /// Keys share buckets by their hash. Each bucket has T = Σ |a·x| and A = Σ a²/w over all entries of its keys. For each
 /// key (Σ a·x)² is at most T², and by Cauchy-Schwarz at most A·Σ w·x². So its score, with columns divided by their norm
@@ -24,18 +24,18 @@ class KeyBounds {
   /// From now on, exclude keys whose bound is below the floors of all outputs.
   void set_floors(const std::vector<double>& floors);
   /// Whether a key of this hash may reach a floor.
-  [[nodiscard]] bool open(std::uint64_t hash) const { return open_[hash & mask_]; }
+  [[nodiscard]] bool is_open(std::uint64_t hash) const { return is_open_[hash & mask_]; }
 
  private:
   /// Prefetch the bucket of this hash.
-  void ask(std::uint64_t hash) const;
+  void prefetch_key(std::uint64_t hash) const;
 
   std::size_t outputs_;
   ScoreRule rule_;
   std::size_t mask_;
   std::vector<double> linear_;   // T by bucket and output; empty if p = 1
   std::vector<double> squared_;  // A; empty if p = 0
-  std::vector<bool> open_;
+  std::vector<bool> is_open_;
 };
 
-}  // namespace thresher::families
+}  // namespace thresher::columns

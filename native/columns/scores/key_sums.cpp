@@ -7,11 +7,11 @@
 #include "base/cpu.hpp"
 #include "base/hash.hpp"
 
-namespace thresher::families {
+namespace thresher::columns {
 
 namespace {
 
-constexpr std::int64_t ahead = 16;  // prefetch distance in entries
+constexpr std::int64_t prefetch_distance = 16;  // prefetch distance in entries
 
 }  // namespace
 
@@ -82,7 +82,7 @@ void KeySums::add(const Rows& rows, const double* residuals, std::size_t stride,
   const std::int64_t entries = rows.indptr[rows.n];
   for (std::size_t i = 0; i < rows.n; ++i, ++row_) {
     for (std::int64_t j = rows.indptr[i]; j < rows.indptr[i + 1]; ++j) {
-      if (j + ahead < entries) ask(mix_key(rows.keys[j + ahead]), bounds);
+      if (j + prefetch_distance < entries) prefetch_key(mix_key(rows.keys[j + prefetch_distance]), bounds);
       const std::uint64_t hash = mix_key(rows.keys[j]);
       if (!wanted(hash, bounds)) continue;
       const float value = rows.values == nullptr ? 1.0F : rows.values[j];
@@ -102,18 +102,18 @@ void KeySums::add(const Rows& rows, const double* residuals, std::size_t stride,
 }
 
 bool KeySums::wanted(std::uint64_t hash, const KeyBounds* bounds) const {
-  return hash >= begin_ && hash <= end_ && (bounds == nullptr || bounds->open(hash));
+  return hash >= begin_ && hash <= end_ && (bounds == nullptr || bounds->is_open(hash));
 }
 
-void KeySums::ask(std::uint64_t hash, const KeyBounds* bounds) const {
+void KeySums::prefetch_key(std::uint64_t hash, const KeyBounds* bounds) const {
   if (!wanted(hash, bounds)) return;
   const std::size_t at = hash & (slots_.size() - 1);
   prefetch(slots_.data() + at);
   prefetch(sums_.data() + at * outputs_);
 }
 
-std::vector<Best> KeySums::top(std::size_t most, ScoreRule rule) {
-  std::vector<Best> best(outputs_, Best(most));
+std::vector<TopKeys> KeySums::top(std::size_t most, ScoreRule rule) {
+  std::vector<TopKeys> best(outputs_, TopKeys(most));
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i].row == nowhere) continue;
     settle(i);
@@ -122,4 +122,4 @@ std::vector<Best> KeySums::top(std::size_t most, ScoreRule rule) {
   return best;
 }
 
-}  // namespace thresher::families
+}  // namespace thresher::columns

@@ -10,7 +10,7 @@
 #include "columns/scores/key_bounds.hpp"
 #include "columns/scores/score_rule.hpp"
 
-namespace thresher::families {
+namespace thresher::columns {
 
 /// Σ a·x and Σ x² of the keys whose hash is in [begin, end]. If they do not fit, `end` decreases and the keys beyond it
 /// are dropped: another pass over the rows, from `end` + 1 on, computes them. Sums are accumulated entry by entry in
@@ -29,7 +29,7 @@ class KeySums {
   [[nodiscard]] std::size_t keys() const { return used_; }
 
   /// After all rows: the best keys of each output.
-  [[nodiscard]] std::vector<Best> top(std::size_t most, ScoreRule rule);
+  [[nodiscard]] std::vector<TopKeys> top(std::size_t most, ScoreRule rule);
 
  private:
   struct Slot {
@@ -42,7 +42,7 @@ class KeySums {
 
   [[nodiscard]] bool wanted(std::uint64_t hash, const KeyBounds* bounds) const;
   /// Prefetch the slot of this hash, if it is requested.
-  void ask(std::uint64_t hash, const KeyBounds* bounds) const;
+  void prefetch_key(std::uint64_t hash, const KeyBounds* bounds) const;
   void settle(std::size_t slot);
   std::size_t slot_of(std::uint64_t key, std::uint64_t hash);
   void resize(std::size_t slots);
@@ -61,4 +61,4 @@ class KeySums {
   std::vector<double> sums_;
 };
 
-}  // namespace thresher::families
+}  // namespace thresher::columns

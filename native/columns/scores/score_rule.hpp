@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-namespace thresher::families {
+namespace thresher::columns {
 
 /// The square of Σ a·x for a column divided by its norm to some power: 0 (unscaled), 1 (unit length), or ½.
 struct ScoreRule {
@@ -16,4 +16,4 @@ struct ScoreRule {
   }
 };
 
-}  // namespace thresher::families
+}  // namespace thresher::columns

@@ -6,32 +6,32 @@
 #include <cstdint>
 #include <vector>
 
-namespace thresher::families {
+namespace thresher::columns {
 
-struct Scored {
+struct ScoredKey {
   double score;
   std::uint64_t key;
 
   /// Higher scores first, ties by smaller key.
-  [[nodiscard]] bool before(const Scored& other) const {
+  [[nodiscard]] bool before(const ScoredKey& other) const {
     return score > other.score || (score == other.score && key < other.key);
   }
 };
 
 /// A bounded heap with the worst entry at the top. Its contents do not depend on the order of offers.
 template <class One>
-class BestOf {
+class TopScores {
  public:
   /// Scores below `floor` are ignored, since enough better ones are known.
-  explicit BestOf(std::size_t most, double floor = 0.0) : most_(most), floor_(floor), least_(floor) {}
+  explicit TopScores(std::size_t most, double floor = 0.0) : most_(most), floor_(floor), least_(floor) {}
 
   /// Whether a score may be kept. Zero and NaN never are.
-  [[nodiscard]] bool wants(double score) const {
+  [[nodiscard]] bool admits(double score) const {
     return score > floor_ || (score == floor_ && score > 0.0 && most_ > 0 && (kept_.size() == most_ || least_ > 0.0));
   }
 
   void offer(const One& one) {
-    if (!wants(one.score)) return;
+    if (!admits(one.score)) return;
     if (kept_.size() < most_) {
       kept_.push_back(one);
       std::push_heap(kept_.begin(), kept_.end(), worst_on_top);
@@ -43,7 +43,7 @@ class BestOf {
     if (most_ > 0 && kept_.size() == most_) floor_ = std::max(least_, kept_.front().score);
   }
 
-  void take(const BestOf& other) {
+  void take(const TopScores& other) {
     for (const One& one : other.kept_) offer(one);
   }
 
@@ -66,11 +66,11 @@ class BestOf {
 };
 
 /// The best of entities identified by a key alone.
-class Best : public BestOf<Scored> {
+class TopKeys : public TopScores<ScoredKey> {
  public:
-  using BestOf<Scored>::BestOf;
+  using TopScores<ScoredKey>::TopScores;
 
-  void offer(double score, std::uint64_t key) { BestOf<Scored>::offer({score, key}); }
+  void offer(double score, std::uint64_t key) { TopScores<ScoredKey>::offer({score, key}); }
 };
 
-}  // namespace thresher::families
+}  // namespace thresher::columns

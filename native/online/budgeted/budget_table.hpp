@@ -21,18 +21,18 @@ struct BudgetRule {
 
 /// One table of k features for all lanes, or (`split`) one per lane, over a table of all features seen. Subclasses
 /// define the update of weights and the rank of features.
-class BudgetTable : public Store, public Duals {
+class BudgetTable : public Store, public DualState {
  public:
   BudgetTable(std::size_t k, std::size_t name_cap, std::size_t lanes, bool split, BudgetRule rule, std::size_t numbers,
               std::size_t most_bytes)
       : Store(lanes), rule_(rule), group_(split ? 1 : lanes), duals_(numbers, most_bytes), names_(rule.names) {
-    asked_.name_in(names_);
+    prefetcher_.name_in(names_);
     for (std::size_t t = 0; t < (split ? lanes : 1); ++t) tables_.emplace_back(k, name_cap, 0.0, header + group_);
     splits_.resize(tables_.size());
   }
 
-  void ahead(const Row& row) override { asked_.ask(row, duals_); }
-  void stop() override { asked_.stop(); }
+  void prefetch_row(const Row& row) override { prefetcher_.announce(row, duals_); }
+  void cancel_prefetch() override { prefetcher_.cancel_prefetch(); }
 
   std::vector<TopK>& tables() override { return tables_; }
   double* kept(std::size_t table, std::uint32_t slot) override { return tables_[table].numbers(slot); }
@@ -40,11 +40,11 @@ class BudgetTable : public Store, public Duals {
   void fade(double) override {}
   void rescale(double) override {}
 
-  Duals* duals() override { return this; }
+  DualState* duals() override { return this; }
   DualTable& seen() override { return duals_; }
-  [[nodiscard]] SeenNames* names() override { return names_.kept() ? &names_ : nullptr; }
+  [[nodiscard]] NameArena* names() override { return names_.kept() ? &names_ : nullptr; }
   bool weights(DualTable::Cell&, double*) override { return false; }
-  [[nodiscard]] History* history() override { return &history_; }
+  [[nodiscard]] SelectionHistory* history() override { return &history_; }
 
   [[nodiscard]] std::uint64_t time() const { return time_; }
   /// Free the index of the features seen; `each` still visits all of them.
@@ -66,8 +66,8 @@ class BudgetTable : public Store, public Duals {
 
   /// Find which features of the row are kept, and prefetch the cells of all.
   void find(const Row& row) {
-    asked_.take_checked(row, duals_);
-    for (std::size_t t = 0; t < tables_.size(); ++t) splits_[t].divide(tables_[t], row, asked_.mixed());
+    prefetcher_.take_checked(row, duals_);
+    for (std::size_t t = 0; t < tables_.size(); ++t) splits_[t].split(tables_[t], row, prefetcher_.mixed());
   }
 
   /// The cell of a feature in a restored table; every such feature must have one.
@@ -98,12 +98,12 @@ class BudgetTable : public Store, public Duals {
   std::size_t group_;  // lanes per table
   std::uint64_t time_ = 0;
   DualTable duals_;
-  SeenNames names_;
+  NameArena names_;
   std::vector<TopK> tables_;
-  History history_;
+  SelectionHistory history_;
   // State of the current row:
   std::vector<RowSplit> splits_;
-  AskedRow asked_;  // also of the next ones
+  RowPrefetcher prefetcher_;  // also of the next ones
 };
 
 }  // namespace thresher::online

@@ -15,23 +15,23 @@ namespace thresher::online {
 /// stronger than the frontier, so the weak majority, possibly millions, is not visited until the table's minimum falls
 /// to the frontier. The heap holds `keep` entries after pruning, and up to four times as many before.
 template <class Entity>
-class Bench {
+class CandidateHeap {
  public:
   struct Node {
     double bound;
     Entity* entity;
   };
 
-  explicit Bench(std::size_t k) : keep_(std::max<std::size_t>(k, 256)) {}
+  explicit CandidateHeap(std::size_t k) : keep_(std::max<std::size_t>(k, 256)) {}
 
   /// Whether a candidate of this strength belongs on the heap.
-  [[nodiscard]] bool wants(double strength, std::uint64_t key) const {
+  [[nodiscard]] bool admits(double strength, std::uint64_t key) const {
     return frontier_ < strength || (frontier_ == strength && frontier_key_ > key);
   }
   /// Weaker candidates do not.
   [[nodiscard]] double frontier() const { return frontier_; }
   [[nodiscard]] bool empty() const { return nodes_.size() == 0; }
-  [[nodiscard]] bool crowded() const { return nodes_.size() >= 4 * keep_; }
+  [[nodiscard]] bool overfull() const { return nodes_.size() >= 4 * keep_; }
   [[nodiscard]] const Node& top() const { return nodes_[0]; }
   [[nodiscard]] std::span<const Node> nodes() const { return {nodes_.data(), nodes_.size()}; }
 
@@ -45,7 +45,7 @@ class Bench {
   }
 
   /// Drop everything; the next refill must visit all entities.
-  void forget() {
+  void reset() {
     nodes_.resize(0);
     frontier_ = std::numeric_limits<double>::infinity();
     frontier_key_ = 0;
@@ -58,18 +58,18 @@ class Bench {
     frontier_ = 0.0;
     frontier_key_ = 0;
     all([this](double strength, Entity& entity) {
-      if (!wants(strength, entity.key)) return;
+      if (!admits(strength, entity.key)) return;
       nodes_.push({strength, &entity});
-      if (crowded()) cut();
+      if (overfull()) trim();
     });
-    cut();
+    trim();
     std::make_heap(nodes_.data(), nodes_.data() + nodes_.size(), weaker);
   }
 
   /// Drop duplicates and weak entries. `strength_of` returns an entity's current strength, negative if it is in the
   /// table.
   template <class StrengthOf>
-  void sort_out(StrengthOf&& strength_of) {
+  void prune(StrengthOf&& strength_of) {
     Node* const begin = nodes_.data();
     std::sort(begin, begin + nodes_.size(), [](const Node& a, const Node& b) { return std::less<>()(a.entity, b.entity); });
     std::size_t n = 0;
@@ -77,10 +77,10 @@ class Bench {
       Entity* const entity = begin[i].entity;
       if (n > 0 && begin[n - 1].entity == entity) continue;
       const double strength = strength_of(*entity);
-      if (wants(strength, entity->key)) begin[n++] = {strength, entity};
+      if (admits(strength, entity->key)) begin[n++] = {strength, entity};
     }
     nodes_.resize(n);
-    cut();
+    trim();
     std::make_heap(nodes_.data(), nodes_.data() + nodes_.size(), weaker);
   }
 
@@ -90,7 +90,7 @@ class Bench {
   }
 
   /// Keep the strongest; the frontier rises to the strongest entry dropped.
-  void cut() {
+  void trim() {
     if (nodes_.size() <= keep_) return;
     Node* const begin = nodes_.data();
     std::nth_element(begin, begin + keep_, begin + nodes_.size(), [](const Node& a, const Node& b) { return weaker(b, a); });

@@ -15,18 +15,18 @@ namespace thresher::online {
 ///
 /// With lambda > 0 the ranks of untouched features drift with t; `LazyTopK` handles this.
 template <bool one>
-class DualAveraging final : public BudgetTable, private Contest<DualAveraging<one>, DualTable::Cell> {
-  using Arena = Contest<DualAveraging<one>, DualTable::Cell>;
-  friend Arena;
+class DualAveraging final : public BudgetTable, private LazyTopK<DualAveraging<one>, DualTable::Cell> {
+  using Ranking = LazyTopK<DualAveraging<one>, DualTable::Cell>;
+  friend Ranking;
 
  public:
   DualAveraging(std::size_t k, std::size_t name_cap, std::size_t lanes, bool split, BudgetRule rule,
                 std::size_t most_bytes)
       : BudgetTable(k, name_cap, lanes, split, rule, 2 * lanes + (split ? lanes : 0), most_bytes) {
-    Arena::open(tables_.size(), k);
-    own_.assign(tables_.size() * k * 2 * group_, 0.0);
+    Ranking::open(tables_.size(), k);
+    cached_.assign(tables_.size() * k * 2 * group_, 0.0);
     cells_.assign(tables_.size() * k, nullptr);
-    duals_.nobody().mark = TopK::none ^ kept_bit;
+    duals_.null_cell().mark = TopK::none ^ kept_bit;
   }
 
   void predict(const Row& row, double* sums, double /*prior*/) override {
@@ -37,7 +37,7 @@ class DualAveraging final : public BudgetTable, private Contest<DualAveraging<on
       for (std::size_t c = 0; c < group(); ++c) out[c] = 0.0;
       for (const Member& member : splits_[t].members()) {
         const double x = row.value(member.feature);
-        const double* const at = own(t, member.slot);
+        const double* const at = cached(t, member.slot);
         for (std::size_t c = 0; c < group(); ++c) out[c] -= rule_.eta * at[2 * c] / (pull + at[2 * c + 1]) * x;
       }
     }
@@ -47,44 +47,44 @@ class DualAveraging final : public BudgetTable, private Contest<DualAveraging<on
     duals_.reserve(row.n);
     if (fresh) find(row);
     ++time_;
-    weigh(row, gradient);
+    compute_gradients(row, gradient);
     for (std::size_t t = 0; t < tables_.size(); ++t) {
       for (const Member& member : splits_[t].members()) {
         const double* const moved = move(t, member.feature);
-        tables_[t].set(member.slot, copy(t, member.slot, moved) * growth());
+        tables_[t].set(member.slot, cache_sums(t, member.slot, moved) * growth());
       }
       // New features first, so that prefetches of later rows overlap with the rest of the update.
       for (const std::uint32_t i : splits_[t].fresh()) {
-        if (t == 0) asked_.add(row, i, duals_);
+        if (t == 0) prefetcher_.add(row, i, duals_);
         move(t, i);
-        touched(t, *asked_.cells()[i]);
+        consider_cell(t, *prefetcher_.cells()[i]);
       }
       std::size_t learned = 0;
       for (const std::uint32_t i : splits_[t].others()) {
-        if (++learned % together == 0) asked_.advance(together, duals_);
+        if (++learned % prefetch_batch == 0) prefetcher_.advance(prefetch_batch, duals_);
         move(t, i);
-        touched(t, *asked_.cells()[i]);
+        consider_cell(t, *prefetcher_.cells()[i]);
       }
-      Arena::exchange(t, row);
+      Ranking::exchange(t, row);
     }
     tick();
   }
 
-  void rest() override {
+  void skip_row() override {
     ++time_;
     if (rule_.lambda > 0.0)
-      for (std::size_t t = 0; t < tables_.size(); ++t) Arena::exchange(t, {});
+      for (std::size_t t = 0; t < tables_.size(); ++t) Ranking::exchange(t, {});
     tick();
   }
 
   std::vector<TopK>& tables() override {
-    Arena::refresh();
+    Ranking::refresh();
     return tables_;
   }
 
   double* kept(std::size_t table, std::uint32_t slot) override {
     double* const out = BudgetTable::kept(table, slot);
-    const double* const at = own(table, slot);
+    const double* const at = cached(table, slot);
     out[0] = 1.0;
     for (std::size_t c = 0; c < group(); ++c) out[header + c] = -rule_.eta * at[2 * c] / (shrinkage() + at[2 * c + 1]);
     return out;
@@ -95,14 +95,14 @@ class DualAveraging final : public BudgetTable, private Contest<DualAveraging<on
   void resume(const std::vector<double>& singles) override {
     time_ = static_cast<std::uint64_t>(singles.at(0));
     for (std::size_t t = 0; t < tables_.size(); ++t) {
-      benches_[t].forget();
+      candidates_[t].reset();
       for (std::uint32_t slot = 0; slot < tables_[t].size(); ++slot) settle(t, slot, known(tables_[t].key(slot)));
     }
   }
 
  private:
   static constexpr std::uint32_t kept_bit = RowSplit::outside;
-  static constexpr std::size_t together = 8;  // features prefetched at a time
+  static constexpr std::size_t prefetch_batch = 8;  // features prefetched at a time
 
   [[nodiscard]] std::size_t group() const { return one ? 1 : group_; }
   [[nodiscard]] bool several() const { return !one && tables_.size() > 1; }
@@ -112,9 +112,9 @@ class DualAveraging final : public BudgetTable, private Contest<DualAveraging<on
   [[nodiscard]] double growth() const {
     return drifts() ? static_cast<double>(time_) * static_cast<double>(time_) : 1.0;
   }
-  [[nodiscard]] std::size_t place(std::size_t t, std::uint32_t slot) const { return t * tables_[0].capacity() + slot; }
+  [[nodiscard]] std::size_t position(std::size_t t, std::uint32_t slot) const { return t * tables_[0].capacity() + slot; }
   /// (G, H) of a kept feature, lane by lane: a cached copy.
-  double* own(std::size_t t, std::uint32_t slot) { return own_.data() + place(t, slot) * 2 * group(); }
+  double* cached(std::size_t t, std::uint32_t slot) { return cached_.data() + position(t, slot) * 2 * group(); }
   /// (G, sum of squares) of a feature in the lanes of a table.
   double* sums(std::size_t t, Cell& cell) const { return cell.numbers() + 2 * t * group(); }
 
@@ -141,8 +141,8 @@ class DualAveraging final : public BudgetTable, private Contest<DualAveraging<on
   [[nodiscard]] bool is_kept(std::size_t t, Cell& cell) const { return slot_of(t, cell) < kept_bit; }
   /// Store a feature in this slot.
   void settle(std::size_t t, std::uint32_t slot, Cell& cell) {
-    cells_[place(t, slot)] = &cell;
-    copy(t, slot, sums(t, cell));
+    cells_[position(t, slot)] = &cell;
+    cache_sums(t, slot, sums(t, cell));
     if (several())
       cell.numbers()[2 * lanes() + t] = -1.0 - slot;
     else
@@ -151,16 +151,16 @@ class DualAveraging final : public BudgetTable, private Contest<DualAveraging<on
 
   /// Find which features of the row are kept; their cells say it.
   void find(const Row& row) {
-    asked_.take(row, duals_);
+    prefetcher_.take(row, duals_);
     for (std::size_t t = 0; t < tables_.size(); ++t)
-      splits_[t].divide(row.n, [&](std::size_t i) { return slot_of(t, asked_.checked(row, i, duals_)); });
+      splits_[t].split(row.n, [&](std::size_t i) { return slot_of(t, prefetcher_.checked(row, i, duals_)); });
   }
 
   /// The gradient of every feature, lane by lane.
-  void weigh(const Row& row, const Gradient& gradient) {
+  void compute_gradients(const Row& row, const Gradient& gradient) {
     const std::size_t each = one ? 1 : lanes();
-    pulls_.resize(row.n * each);
-    double* const out = pulls_.data();
+    gradients_.resize(row.n * each);
+    double* const out = gradients_.data();
     if (one && gradient.each == nullptr && row.values != nullptr)
       for (std::size_t i = 0; i < row.n; ++i) out[i] = gradient.slopes[0] * static_cast<double>(row.values[i]);
     else
@@ -170,13 +170,13 @@ class DualAveraging final : public BudgetTable, private Contest<DualAveraging<on
 
   /// Add a feature's gradient to its sums; it is counted once for all tables.
   double* move(std::size_t t, std::size_t i) {
-    Cell& cell = *asked_.cells()[i];
-    if (one || t == 0) DualTable::see(cell);
+    Cell& cell = *prefetcher_.cells()[i];
+    if (one || t == 0) DualTable::touch(cell);
     double* const at = sums(t, cell);
-    const double* const pulls = pulls_.data() + (one ? i : i * lanes() + t * group());
+    const double* const gradients = gradients_.data() + (one ? i : i * lanes() + t * group());
     for (std::size_t c = 0; c < group(); ++c) {
-      at[2 * c] += pulls[c];
-      at[2 * c + 1] += pulls[c] * pulls[c];
+      at[2 * c] += gradients[c];
+      at[2 * c + 1] += gradients[c] * gradients[c];
     }
     return at;
   }
@@ -193,8 +193,8 @@ class DualAveraging final : public BudgetTable, private Contest<DualAveraging<on
   }
 
   /// Refresh the cached copy of a kept feature's sums and return its v.
-  double copy(std::size_t t, std::uint32_t slot, const double* from) {
-    double* const to = own(t, slot);
+  double cache_sums(std::size_t t, std::uint32_t slot, const double* from) {
+    double* const to = cached(t, slot);
     double v = 0.0;
     for (std::size_t c = 0; c < group(); ++c) {
       to[2 * c] = from[2 * c];
@@ -205,32 +205,32 @@ class DualAveraging final : public BudgetTable, private Contest<DualAveraging<on
   }
 
   /// A feature outside the table was updated.
-  void touched(std::size_t t, Cell& cell) {
+  void consider_cell(std::size_t t, Cell& cell) {
     if constexpr (one) {
       // Most do not belong on the candidate heap, which is decided without a square root: H > sqrt(S), so v < eta^2 G^2
       // / sqrt(S).
       const double* const at = cell.numbers();
       const double square = rule_.eta * rule_.eta * at[0] * at[0];
-      const double low = benches_[t].frontier();
+      const double low = candidates_[t].frontier();
       if (rule_.naive ? square < low * at[1] : square * square < low * low * at[1]) return;
     }
-    Arena::consider(t, cell, strength_of(t, cell));
+    Ranking::consider(t, cell, strength_of(t, cell));
   }
 
   // Interface of LazyTopK:
   [[nodiscard]] bool drifts() const { return rule_.lambda > 0.0; }
   [[nodiscard]] double strength_of(std::size_t t, Cell& cell) const { return strength(sums(t, cell)); }
-  [[nodiscard]] Cell* held(std::size_t t, std::uint32_t slot) { return cells_[place(t, slot)]; }
+  [[nodiscard]] Cell* held(std::size_t t, std::uint32_t slot) { return cells_[position(t, slot)]; }
   [[nodiscard]] NameView name_of(const Row& row, const Cell& cell) { return name_in(row, cell.key); }
   template <class Call>
   void each(Call&& call) {
     duals_.each(call);
   }
 
-  using Arena::benches_;
-  Buffer<double> own_;
+  using Ranking::candidates_;
+  Buffer<double> cached_;
   Buffer<Cell*> cells_;   // of kept features
-  Buffer<double> pulls_;  // of the current row: gradients
+  Buffer<double> gradients_;  // of the current row: gradients
 };
 
 }  // namespace thresher::online

@@ -12,14 +12,14 @@
 
 namespace thresher::online {
 
-class Duals {
+class DualState {
  public:
-  virtual ~Duals() = default;
+  virtual ~DualState() = default;
 
   /// All features seen, with up-to-date numbers.
   [[nodiscard]] virtual DualTable& seen() = 0;
   /// Their names by feature number; nullptr if names are not kept.
-  [[nodiscard]] virtual SeenNames* names() { return nullptr; }
+  [[nodiscard]] virtual NameArena* names() { return nullptr; }
   /// Bytes of this state; a resumed run reports the same.
   [[nodiscard]] virtual std::size_t bytes() { return seen().least_bytes() + (names() == nullptr ? 0 : names()->bytes()); }
   /// The groups by key, if features are in named groups.
@@ -33,7 +33,7 @@ class Duals {
   virtual void resume(const std::vector<double>& singles) = 0;
   /// The current weights of a feature, one per lane; false if all are zero. For methods without a table.
   virtual bool weights(DualTable::Cell& cell, double* out) = 0;
-  [[nodiscard]] virtual History* history() { return nullptr; }
+  [[nodiscard]] virtual SelectionHistory* history() { return nullptr; }
   /// Whether the order of first occurrence matters; then features are saved in that order.
   [[nodiscard]] virtual bool in_order() const { return false; }
   /// The step at which features were moved to a sketch, for methods that do that; 0 if not yet.

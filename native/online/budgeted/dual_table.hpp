@@ -28,29 +28,29 @@ class DualTable {
   DualTable(std::size_t numbers, std::size_t most)
       : numbers_(numbers), stride_(sizeof(Cell) + numbers * sizeof(double)), most_(most), index_(0) {
     more_blocks();
-    limit();
+    set_capacity();
   }
 
   [[nodiscard]] std::size_t size() const { return size_; }
   /// How many features fit into the allowed bytes for any growth sequence of the index.
   [[nodiscard]] std::size_t most() const {
     if (most_ == 0) return ~std::size_t{0} / 2;
-    SeenIndex::Size index;
+    FeatureIndex::Size index;
     while (index.bytes_to_grow() + index.room() * stride_ <= most_) index.grow();
     return most_ < index.bytes() ? 0 : std::min(index.room(), (most_ - index.bytes()) / stride_);
   }
-  void drop_index() { index_ = SeenIndex(0); }
+  void drop_index() { index_ = FeatureIndex(0); }
   [[nodiscard]] std::size_t numbers() const { return numbers_; }
   [[nodiscard]] std::size_t bytes() const { return index_.bytes() + size_ * stride_; }
   /// The same for an index that grew only when necessary.
   [[nodiscard]] std::size_t least_bytes() const {
-    SeenIndex::Size index;
+    FeatureIndex::Size index;
     while (index.room() < size_) index.grow();
     return index.bytes() + size_ * stride_;
   }
 
   /// Prefetch the index group of a key.
-  void ask(std::uint64_t mixed) const { index_.ask(mixed); }
+  void prefetch_index(std::uint64_t mixed) const { index_.prefetch_index(mixed); }
 
   /// Looks up many cells in a row. Valid until a feature is added: it caches members of the table.
   class Finder {
@@ -67,8 +67,8 @@ class DualTable {
     }
 
    private:
-    SeenIndex::Reader index_;
-    const ZeroPages* blocks_;
+    FeatureIndex::Reader index_;
+    const HugePages* blocks_;
     std::size_t stride_;
   };
 
@@ -97,7 +97,7 @@ class DualTable {
     const auto fresh = static_cast<std::uint32_t>(size_ + 1);
     const std::uint32_t number =
         index_.find_or_add(mixed, fresh, [&](std::uint32_t at) { return cell_at(at)->key == key; });
-    if (number != SeenIndex::none) return cell_at(number);
+    if (number != FeatureIndex::none) return cell_at(number);
     if (fresh % block == 0) [[unlikely]] more_blocks();
     ++size_;
     Cell* const cell = cell_at(fresh);
@@ -105,12 +105,12 @@ class DualTable {
     return cell;
   }
   /// Count an occurrence.
-  static Cell& see(Cell& cell) {
+  static Cell& touch(Cell& cell) {
     cell.count += static_cast<std::uint32_t>(cell.count != ~std::uint32_t{0});
     return cell;
   }
   /// The cell of features never seen.
-  Cell& nobody() { return *cell_at(SeenIndex::none); }
+  Cell& null_cell() { return *cell_at(FeatureIndex::none); }
 
   /// Visit every feature, in unspecified order.
   template <class Call>
@@ -131,7 +131,7 @@ class DualTable {
   }
 
   /// Compute the current capacity.
-  void limit() {
+  void set_capacity() {
     room_ = std::min<std::size_t>(index_.room(), 0xffffffffU);
     if (most_ != 0) room_ = std::min(room_, most_ < index_.bytes() ? 0 : (most_ - index_.bytes()) / stride_);
   }
@@ -140,7 +140,7 @@ class DualTable {
     if (room_ < index_.room() || (most_ != 0 && index_.bytes_to_grow() + size_ * stride_ > most_))
       throw std::overflow_error("the features seen do not fit into the memory that was allowed");
     index_.grow();
-    limit();
+    set_capacity();
   }
 
   std::size_t numbers_;
@@ -148,8 +148,8 @@ class DualTable {
   std::size_t most_;
   std::size_t size_ = 0;
   std::size_t room_ = 0;
-  SeenIndex index_;
-  std::vector<ZeroPages> blocks_;
+  FeatureIndex index_;
+  std::vector<HugePages> blocks_;
 };
 
 }  // namespace thresher::online

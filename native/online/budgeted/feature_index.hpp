@@ -13,7 +13,7 @@ namespace thresher::online {
 /// Probing runs from the home group to the first group with an empty entry. The home is given by the upper bits of the
 /// mark, so that growing scans the old table in order and needs no keys. Marks may collide: the caller must compare the
 /// key itself. Numbers start at 1.
-class SeenIndex {
+class FeatureIndex {
  public:
   static constexpr std::uint32_t none = 0;
   // Load of at most 5/8: then seven groups in eight have an empty entry, and the home group alone rejects most absent
@@ -21,7 +21,7 @@ class SeenIndex {
   static constexpr std::size_t group_room = 5;
   static constexpr std::size_t least_groups = 32;
 
-  explicit SeenIndex(std::size_t features) { open(groups_for(features)); }
+  explicit FeatureIndex(std::size_t features) { open(groups_for(features)); }
 
   /// Bytes and capacity for a number of groups, starting from the smallest.
   struct Size {
@@ -40,7 +40,7 @@ class SeenIndex {
   [[nodiscard]] std::size_t bytes_to_grow() const { return Size{groups_}.bytes_to_grow(); }
 
   /// Prefetch the home group of a key.
-  void ask(std::uint64_t mixed) const { prefetch(&group_at(home(mark_of(mixed)))); }
+  void prefetch_index(std::uint64_t mixed) const { prefetch(&group_at(home(mark_of(mixed)))); }
 
   class Reader;
 
@@ -69,7 +69,7 @@ class SeenIndex {
   }
 
   void grow() {
-    const ZeroPages old = std::move(pages_);
+    const HugePages old = std::move(pages_);
     const std::size_t old_groups = groups_;
     open(2 * old_groups);
     const auto* const group = reinterpret_cast<const Group*>(old.data());
@@ -107,7 +107,7 @@ class SeenIndex {
   [[nodiscard]] Group& group_at(std::size_t at) const { return reinterpret_cast<Group*>(pages_.data())[at]; }
 
   void open(std::size_t groups) {
-    pages_ = ZeroPages(groups * sizeof(Group));
+    pages_ = HugePages(groups * sizeof(Group));
     groups_ = groups;
     shift_ = 32 - static_cast<unsigned>(std::countr_zero(groups));
   }
@@ -129,13 +129,13 @@ class SeenIndex {
 
   std::size_t groups_ = 0;
   unsigned shift_ = 0;
-  ZeroPages pages_;
+  HugePages pages_;
 };
 
 /// Fast lookups that cache the members of the index.
-class SeenIndex::Reader {
+class FeatureIndex::Reader {
  public:
-  explicit Reader(const SeenIndex& index)
+  explicit Reader(const FeatureIndex& index)
       : first_(&index.group_at(0)), shift_(index.shift_), last_(index.groups_ - 1) {}
 
   /// The likely number of a key, or `none` if it is certainly absent; `mixed` is mix_key(key).

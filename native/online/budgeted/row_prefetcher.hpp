@@ -11,15 +11,15 @@
 
 namespace thresher::online {
 
-class AskedRow {
+class RowPrefetcher {
  public:
   using Cell = DualTable::Cell;
 
   /// Record the name of each newly allocated feature.
-  void name_in(SeenNames& names) { names_ = &names; }
+  void name_in(NameArena& names) { names_ = &names; }
 
   /// Announce the row two after the one about to be predicted, or an empty one. Nothing is prefetched yet.
-  void ask(const Row& row, DualTable& table) {
+  void announce(const Row& row, DualTable& table) {
     advance(~std::size_t{0}, table);
     std::swap(now_, next_);
     std::swap(next_, after_);
@@ -29,20 +29,20 @@ class AskedRow {
   /// busy; prefetching a whole row at once would stall. No feature may be added between this call and the row's end, or
   /// the next row would miss it.
   void advance(std::size_t n, DualTable& table) {
-    next_.locate(n, table);
-    after_.spread(n, table);
+    next_.prefetch_cells(n, table);
+    after_.hash_keys(n, table);
   }
   /// Cancel pending prefetches.
-  void stop() {
-    for (Asked* asked : {&now_, &next_, &after_}) asked->open({});
+  void cancel_prefetch() {
+    for (PendingRow* pending : {&now_, &next_, &after_}) pending->open({});
   }
 
   /// Make `row` the current row.
   void take(const Row& row, DualTable& table) {
     if (!now_.is(row)) {
       now_.open(row);
-      now_.spread(row.n, table);
-      now_.locate(row.n, table);
+      now_.hash_keys(row.n, table);
+      now_.prefetch_cells(row.n, table);
     }
     now_.keys = nullptr;  // the same address may hold another row next time
   }
@@ -69,22 +69,22 @@ class AskedRow {
   Cell& add(const Row& row, std::size_t i, DualTable& table) {
     const std::size_t before = table.size();
     now_.cells[i] = table.add(row.keys[i], now_.mixed[i]);
-    if (names_ != nullptr && table.size() != before) names_->follow(table.size(), row.name(i));
+    if (names_ != nullptr && table.size() != before) names_->append_name(table.size(), row.name(i));
     return *now_.cells[i];
   }
   /// Count an occurrence of a feature and return its cell, allocated if necessary.
-  Cell& see(const Row& row, std::size_t i, DualTable& table) {
-    return DualTable::see(now_.cells[i]->count != 0 ? *now_.cells[i] : add(row, i, table));
+  Cell& touch(const Row& row, std::size_t i, DualTable& table) {
+    return DualTable::touch(now_.cells[i]->count != 0 ? *now_.cells[i] : add(row, i, table));
   }
 
  private:
-  struct Asked {
+  struct PendingRow {
     const std::uint64_t* keys = nullptr;
     Buffer<std::uint64_t> mixed;
     Buffer<Cell*> cells;
 
-    std::size_t spread_to = 0;   // mixed up to here, with index groups prefetched
-    std::size_t located_to = 0;  // cells prefetched up to here
+    std::size_t hashed_to = 0;   // mixed up to here, with index groups prefetched
+    std::size_t prefetched_to = 0;  // cells prefetched up to here
 
     [[nodiscard]] bool is(const Row& row) const { return keys != nullptr && keys == row.keys && mixed.size() == row.n; }
 
@@ -92,32 +92,32 @@ class AskedRow {
       keys = row.keys;
       mixed.resize(row.n);
       cells.resize(row.n);
-      spread_to = 0;
-      located_to = 0;
+      hashed_to = 0;
+      prefetched_to = 0;
     }
-    void spread(std::size_t n, const DualTable& table) {
+    void hash_keys(std::size_t n, const DualTable& table) {
       std::uint64_t* const out = mixed.data();
-      const std::size_t to = spread_to + std::min(n, mixed.size() - spread_to);
-      for (std::size_t i = spread_to; i < to; ++i) {
+      const std::size_t to = hashed_to + std::min(n, mixed.size() - hashed_to);
+      for (std::size_t i = hashed_to; i < to; ++i) {
         out[i] = mix_key(keys[i]);
-        table.ask(out[i]);
+        table.prefetch_index(out[i]);
       }
-      spread_to = to;
+      hashed_to = to;
     }
-    void locate(std::size_t n, DualTable& table) {
+    void prefetch_cells(std::size_t n, DualTable& table) {
       const DualTable::Finder finder(table);
       const std::uint64_t* const in = mixed.data();
       Cell** const out = cells.data();
-      const std::size_t to = located_to + std::min(n, mixed.size() - located_to);
-      for (std::size_t i = located_to; i < to; ++i) out[i] = finder.likely(in[i]);
-      located_to = to;
+      const std::size_t to = prefetched_to + std::min(n, mixed.size() - prefetched_to);
+      for (std::size_t i = prefetched_to; i < to; ++i) out[i] = finder.likely(in[i]);
+      prefetched_to = to;
     }
   };
 
-  Asked now_;
-  Asked next_;
-  Asked after_;
-  SeenNames* names_ = nullptr;
+  PendingRow now_;
+  PendingRow next_;
+  PendingRow after_;
+  NameArena* names_ = nullptr;
 };
 
 }  // namespace thresher::online

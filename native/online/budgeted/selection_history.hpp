@@ -9,7 +9,7 @@ namespace thresher::online {
 
 /// Up to `most` snapshots, evenly spaced: when full, every second one is dropped and the spacing doubles. So the
 /// resolution is uniform for streams of any length.
-class History {
+class SelectionHistory {
  public:
   static constexpr std::size_t most = 64;
   struct Moment {

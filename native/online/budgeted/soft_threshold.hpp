@@ -14,11 +14,11 @@ enum class Threshold {
 
 /// Weights are computed from the dual state on demand. A weight of Ada-Fobos shrinks by the same amount in every step,
 /// so the shrinkage of steps that did not touch a feature is applied when it next occurs.
-class SoftThreshold final : public Store, public Duals {
+class SoftThreshold final : public Store, public DualState {
  public:
-  SoftThreshold(Threshold how, std::size_t lanes, BudgetRule rule, std::size_t most_bytes)
-      : Store(lanes), how_(how), rule_(rule), duals_(2 * lanes + 1, most_bytes), names_(rule.names), weights_(lanes) {
-    asked_.name_in(names_);
+  SoftThreshold(Threshold method, std::size_t lanes, BudgetRule rule, std::size_t most_bytes)
+      : Store(lanes), method_(method), rule_(rule), duals_(2 * lanes + 1, most_bytes), names_(rule.names), weights_(lanes) {
+    prefetcher_.name_in(names_);
   }
 
   std::vector<TopK>& tables() override { return tables_; }
@@ -27,14 +27,14 @@ class SoftThreshold final : public Store, public Duals {
   void fade(double) override {}
   void rescale(double) override {}
 
-  void ahead(const Row& row) override { asked_.ask(row, duals_); }
-  void stop() override { asked_.stop(); }
+  void prefetch_row(const Row& row) override { prefetcher_.announce(row, duals_); }
+  void cancel_prefetch() override { prefetcher_.cancel_prefetch(); }
 
   void predict(const Row& row, double* sums, double /*prior*/) override {
     find(row);
     for (std::size_t c = 0; c < lanes(); ++c) sums[c] = 0.0;
     for (std::size_t i = 0; i < row.n; ++i) {
-      Cell& cell = *asked_.cells()[i];
+      Cell& cell = *prefetcher_.cells()[i];
       if (cell.count == 0 || !weights(cell, weights_.data())) continue;
       for (std::size_t c = 0; c < lanes(); ++c) sums[c] += weights_[c] * row.value(i);
     }
@@ -44,16 +44,16 @@ class SoftThreshold final : public Store, public Duals {
     duals_.reserve(row.n);
     if (fresh) find(row);
     for (std::size_t i = 0; i < row.n; ++i) {
-      Cell& cell = asked_.see(row, i, duals_);
+      Cell& cell = prefetcher_.touch(row, i, duals_);
       double* const at = cell.numbers();
       double& last = at[2 * lanes()];
       // A repeated key: its second gradient is applied without shrinking again.
       const bool again = last == static_cast<double>(time_ + 1);
-      if (how_ == Threshold::mirror && !again) weights(cell, weights_.data());
+      if (method_ == Threshold::mirror && !again) weights(cell, weights_.data());
       for (std::size_t c = 0; c < lanes(); ++c) {
         const double g = gradient.at(row, i, c);
         at[2 * c + 1] += g * g;
-        if (how_ == Threshold::dual) {
+        if (method_ == Threshold::dual) {
           at[2 * c] += g;
         } else {
           const double h = height(at[2 * c + 1]);
@@ -61,16 +61,16 @@ class SoftThreshold final : public Store, public Duals {
           at[2 * c] = again ? z : shrunk(z, rule_.eta * rule_.lambda / h);
         }
       }
-      if (how_ == Threshold::mirror) last = static_cast<double>(time_ + 1);
+      if (method_ == Threshold::mirror) last = static_cast<double>(time_ + 1);
     }
     ++time_;
   }
 
-  void rest() override { ++time_; }
+  void skip_row() override { ++time_; }
 
-  Duals* duals() override { return this; }
+  DualState* duals() override { return this; }
   DualTable& seen() override { return duals_; }
-  [[nodiscard]] SeenNames* names() override { return names_.kept() ? &names_ : nullptr; }
+  [[nodiscard]] NameArena* names() override { return names_.kept() ? &names_ : nullptr; }
   [[nodiscard]] std::size_t saved() const override { return duals_.numbers(); }
   [[nodiscard]] std::vector<double> singles() const override { return {static_cast<double>(time_)}; }
   void resume(const std::vector<double>& singles) override { time_ = static_cast<std::uint64_t>(singles.at(0)); }
@@ -81,7 +81,7 @@ class SoftThreshold final : public Store, public Duals {
     bool any = false;
     for (std::size_t c = 0; c < lanes(); ++c) {
       out[c] = 0.0;
-      if (how_ == Threshold::dual) {
+      if (method_ == Threshold::dual) {
         if (std::fabs(at[2 * c]) <= rule_.lambda * now) continue;
         out[c] = -rule_.eta * shrunk(at[2 * c], rule_.lambda * now) / height(at[2 * c + 1]);
       } else {
@@ -96,18 +96,18 @@ class SoftThreshold final : public Store, public Duals {
  private:
   using Cell = DualTable::Cell;
 
-  void find(const Row& row) { asked_.take_checked(row, duals_); }
+  void find(const Row& row) { prefetcher_.take_checked(row, duals_); }
   [[nodiscard]] double height(double squares) const { return rule_.delta + std::sqrt(squares); }
   static double shrunk(double z, double by) { return std::copysign(std::fmax(0.0, std::fabs(z) - by), z); }
 
-  Threshold how_;
+  Threshold method_;
   BudgetRule rule_;
   std::uint64_t time_ = 0;
   DualTable duals_;  // (G or w, sum of squares) per lane, then the time of Ada-Fobos' last update
-  SeenNames names_;
+  NameArena names_;
   std::vector<TopK> tables_;
   std::vector<double> weights_;
-  AskedRow asked_;
+  RowPrefetcher prefetcher_;
 };
 
 }  // namespace thresher::online

@@ -23,21 +23,21 @@ void Truncated::predict(const Row& row, double* sums, double /*prior*/) {
 }
 
 void Truncated::update(const Row& row, const Gradient& gradient, const Move& move, bool fresh) {
-  if (how_ != Truncation::descent) duals_.reserve(row.n);
+  if (method_ != Truncation::descent) duals_.reserve(row.n);
   if (fresh) find(row);
   ++time_;
-  if (how_ != Truncation::descent) {
+  if (method_ != Truncation::descent) {
     for (std::size_t i = 0, known = duals_.size(); i < row.n; ++i, known = duals_.size()) {
-      Cell& cell = asked_.see(row, i, duals_);
-      if (how_ == Truncation::confidence && duals_.size() != known) std::fill_n(cell.numbers(), lanes(), 1.0);
+      Cell& cell = prefetcher_.touch(row, i, duals_);
+      if (method_ == Truncation::confidence && duals_.size() != known) std::fill_n(cell.numbers(), lanes(), 1.0);
     }
   }
   // Half the stable step for the average row, or for this one if it is longer: an outlier does not slow down other
   // rows.
   const double length = fresh ? move.length : std::max(move.length, move.now);
   rate_ = rule_.eta > 0.0 ? rule_.eta : length > 0.0 ? 0.5 / length : 0.0;
-  if (how_ == Truncation::descent) shrink(row, gradient, rate_);
-  if (how_ == Truncation::confidence) weigh(row, gradient, rule_.eta > 0.0 ? 1.0 / rule_.eta : move.length);
+  if (method_ == Truncation::descent) shrink(row, gradient, rate_);
+  if (method_ == Truncation::confidence) weigh(row, gradient, rule_.eta > 0.0 ? 1.0 / rule_.eta : move.length);
   for (std::size_t t = 0; t < tables_.size(); ++t) {
     // Kept features move first, so that a newcomer competes with their new weights.
     move_kept(t, row, gradient);
@@ -46,9 +46,9 @@ void Truncated::update(const Row& row, const Gradient& gradient, const Move& mov
   tick();
 }
 
-void Truncated::rest() {
+void Truncated::skip_row() {
   ++time_;
-  if (how_ == Truncation::mirror && rule_.lambda > 0.0)
+  if (method_ == Truncation::mirror && rule_.lambda > 0.0)
     for (std::size_t t = 0; t < tables_.size(); ++t)
       for (std::uint32_t slot = 0; slot < tables_[t].size(); ++slot) move_slot(t, slot, false);
   tick();
@@ -56,12 +56,12 @@ void Truncated::rest() {
 
 double Truncated::rank_of(const double* weights, const double* own) const {
   double sum = 0.0;
-  for (std::size_t c = 0; c < group_; ++c) switch (how_) {
+  for (std::size_t c = 0; c < group_; ++c) switch (method_) {
       case Truncation::mirror: sum += (rule_.naive ? 1.0 : height(own[c])) * std::fabs(weights[c]); break;
       case Truncation::descent: sum += weights[c] * weights[c]; break;
       case Truncation::confidence: sum += own[c]; break;
     }
-  switch (how_) {
+  switch (method_) {
     case Truncation::descent: return std::sqrt(sum);
     case Truncation::confidence: return static_cast<double>(group_) / sum;
     default: return sum;
@@ -74,7 +74,7 @@ void Truncated::move_kept(std::size_t t, const Row& row, const Gradient& gradien
     for (std::size_t c = 0; c < group_; ++c) {
       const std::size_t lane = t * group_ + c;
       double& pull = pull_[at(t, member.slot) + c];
-      if (how_ != Truncation::confidence) {
+      if (method_ != Truncation::confidence) {
         pull += gradient.at(row, member.feature, lane);
       } else {
         double& own = own_[at(t, member.slot) + c];
@@ -83,7 +83,7 @@ void Truncated::move_kept(std::size_t t, const Row& row, const Gradient& gradien
         own -= betas_[lane] * (own * x) * (own * x);
       }
     }
-  if (how_ == Truncation::mirror && rule_.lambda > 0.0) {
+  if (method_ == Truncation::mirror && rule_.lambda > 0.0) {
     // The regulariser changes every weight.
     for (const Member& member : splits_[t].members()) tables_[t].set(member.slot, tables_[t].weight(member.slot));
     for (std::uint32_t slot = 0; slot < tables_[t].size(); ++slot) move_slot(t, slot, false);
@@ -97,11 +97,11 @@ void Truncated::move_slot(std::size_t t, std::uint32_t slot, bool touched) {
   double* const own = own_.data() + at(t, slot);
   double* const pull = pull_.data() + at(t, slot);
   for (std::size_t c = 0; c < group_; ++c) {
-    if (how_ == Truncation::mirror) {
+    if (method_ == Truncation::mirror) {
       const double g = pull[c] + rule_.lambda * weights[c];
       own[c] += g * g;
       weights[c] -= rule_.eta * g / height(own[c]);
-    } else if (how_ == Truncation::descent) {
+    } else if (method_ == Truncation::descent) {
       squares_ -= weights[c] * weights[c];
       weights[c] -= rate_ * pull[c] / scale_;
       squares_ += weights[c] * weights[c];
@@ -115,7 +115,7 @@ void Truncated::move_slot(std::size_t t, std::uint32_t slot, bool touched) {
 }
 
 void Truncated::move_other(std::size_t t, std::uint32_t i, const Row& row, const Gradient& gradient) {
-  Cell* const cell = how_ == Truncation::descent ? nullptr : asked_.cells()[i];
+  Cell* const cell = method_ == Truncation::descent ? nullptr : prefetcher_.cells()[i];
   double* const known = cell == nullptr ? nullptr : cell->numbers() + t * group_;
   const double x = row.value(i);
   bool any = false;
@@ -123,35 +123,35 @@ void Truncated::move_other(std::size_t t, std::uint32_t i, const Row& row, const
     const std::size_t lane = t * group_ + c;
     const double g = gradient.at(row, i, lane);
     any |= g != 0.0;
-    switch (how_) {
+    switch (method_) {
       case Truncation::mirror:
         known[c] += g * g;
-        came_[c] = -rule_.eta * g / height(known[c]);
+        newcomer_weights_[c] = -rule_.eta * g / height(known[c]);
         break;
-      case Truncation::descent: came_[c] = -rate_ * g / scale_; break;
+      case Truncation::descent: newcomer_weights_[c] = -rate_ * g / scale_; break;
       case Truncation::confidence:
-        came_[c] = -betas_[lane] * gradient.slopes[lane] * known[c] * x;
+        newcomer_weights_[c] = -betas_[lane] * gradient.slopes[lane] * known[c] * x;
         known[c] -= betas_[lane] * (known[c] * x) * (known[c] * x);
         break;
     }
-    came_own_[c] = known == nullptr ? 0.0 : known[c];
+    newcomer_own_[c] = known == nullptr ? 0.0 : known[c];
   }
   if (!any) return;
-  const double rank = rank_of(came_.data(), came_own_.data());
+  const double rank = rank_of(newcomer_weights_.data(), newcomer_own_.data());
   if (!tables_[t].too_weak(rank)) offer(t, i, row, cell, rank);
 }
 
 void Truncated::offer(std::size_t t, std::uint32_t i, const Row& row, Cell* cell, double rank) {
-  if (const std::uint32_t slot = tables_[t].find(row.keys[i], asked_.mixed()[i]); slot != TopK::none) {
+  if (const std::uint32_t slot = tables_[t].find(row.keys[i], prefetcher_.mixed()[i]); slot != TopK::none) {
     // A repeated key that was admitted a moment ago.
     double* const weights = weights_of(t, slot);
     for (std::size_t c = 0; c < group_; ++c) {
       squares_ -= weights[c] * weights[c];
-      weights[c] += came_[c];
+      weights[c] += newcomer_weights_[c];
       squares_ += weights[c] * weights[c];
-      own_[at(t, slot) + c] = came_own_[c];
+      own_[at(t, slot) + c] = newcomer_own_[c];
     }
-    tables_[t].set(slot, rank_of(weights, came_own_.data()));
+    tables_[t].set(slot, rank_of(weights, newcomer_own_.data()));
     return;
   }
   Evicted evicted;
@@ -160,16 +160,16 @@ void Truncated::offer(std::size_t t, std::uint32_t i, const Row& row, Cell* cell
   if (slot == TopK::none) return;
   double* const weights = weights_of(t, slot);
   if (evicted.happened) {
-    Cell* const gone = how_ == Truncation::descent ? nullptr : duals_.find(evicted.key);
+    Cell* const gone = method_ == Truncation::descent ? nullptr : duals_.find(evicted.key);
     for (std::size_t c = 0; c < group_; ++c) {
       squares_ -= weights[c] * weights[c];
       if (gone != nullptr) gone->numbers()[t * group_ + c] = own_[at(t, slot) + c];
     }
   }
   for (std::size_t c = 0; c < group_; ++c) {
-    weights[c] = came_[c];
-    squares_ += came_[c] * came_[c];
-    own_[at(t, slot) + c] = came_own_[c];
+    weights[c] = newcomer_weights_[c];
+    squares_ += newcomer_weights_[c] * newcomer_weights_[c];
+    own_[at(t, slot) + c] = newcomer_own_[c];
   }
 }
 
@@ -223,12 +223,12 @@ void Truncated::weigh(const Row& row, const Gradient& gradient, double r) {
 
 double Truncated::variance(const Row& row, std::size_t i, std::size_t lane) {
   const std::size_t t = lane / group_;
-  const std::uint32_t slot = tables_[t].find(row.keys[i], asked_.mixed()[i]);
-  return slot == TopK::none ? asked_.cells()[i]->numbers()[lane] : own_[at(t, slot) + lane % group_];
+  const std::uint32_t slot = tables_[t].find(row.keys[i], prefetcher_.mixed()[i]);
+  return slot == TopK::none ? prefetcher_.cells()[i]->numbers()[lane] : own_[at(t, slot) + lane % group_];
 }
 
 DualTable& Truncated::seen() {
-  if (how_ != Truncation::descent)
+  if (method_ != Truncation::descent)
     for (std::size_t t = 0; t < tables_.size(); ++t)
       for (std::uint32_t slot = 0; slot < tables_[t].size(); ++slot)
         if (Cell* const cell = duals_.find(tables_[t].key(slot)); cell->count != 0)
@@ -240,7 +240,7 @@ void Truncated::resume(const std::vector<double>& singles) {
   time_ = static_cast<std::uint64_t>(singles.at(0));
   scale_ = singles.at(1);
   squares_ = singles.at(2);
-  if (how_ == Truncation::descent) return;
+  if (method_ == Truncation::descent) return;
   for (std::size_t t = 0; t < tables_.size(); ++t)
     for (std::uint32_t slot = 0; slot < tables_[t].size(); ++slot)
       std::copy_n(known(tables_[t].key(slot)).numbers() + t * group_, group_, own_.data() + at(t, slot));

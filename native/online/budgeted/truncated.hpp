@@ -19,13 +19,13 @@ enum class Truncation {
 /// variance for SOFS. Kept features have a cached copy of it, written back on eviction.
 class Truncated final : public BudgetTable {
  public:
-  Truncated(Truncation how, std::size_t k, std::size_t name_cap, std::size_t lanes, bool split, BudgetRule rule,
+  Truncated(Truncation method, std::size_t k, std::size_t name_cap, std::size_t lanes, bool split, BudgetRule rule,
             std::size_t most_bytes)
-      : BudgetTable(k, name_cap, lanes, split, rule, how == Truncation::descent ? 0 : lanes, most_bytes), how_(how) {
+      : BudgetTable(k, name_cap, lanes, split, rule, method == Truncation::descent ? 0 : lanes, most_bytes), method_(method) {
     own_.assign(tables_.size() * k * group_, 0.0);
     pull_.assign(tables_.size() * k * group_, 0.0);
-    came_.resize(group_);
-    came_own_.resize(group_);
+    newcomer_weights_.resize(group_);
+    newcomer_own_.resize(group_);
     betas_.resize(lanes);
     for (TopK& table : tables_)
       for (std::uint32_t slot = 0; slot < k; ++slot) *table.numbers(slot) = 1.0;
@@ -33,7 +33,7 @@ class Truncated final : public BudgetTable {
 
   void predict(const Row& row, double* sums, double prior) override;
   void update(const Row& row, const Gradient& gradient, const Move& move, bool fresh) override;
-  void rest() override;
+  void skip_row() override;
 
   double* kept(std::size_t table, std::uint32_t slot) override {
     double* const at = BudgetTable::kept(table, slot);
@@ -64,14 +64,14 @@ class Truncated final : public BudgetTable {
   [[nodiscard]] double variance(const Row& row, std::size_t i, std::size_t lane);
   [[nodiscard]] double rank_of(const double* weights, const double* own) const;
 
-  Truncation how_;
+  Truncation method_;
   Buffer<double> own_;    // of kept features, a number per lane
   Buffer<double> pull_;   // of kept features: gradients of the current row
   double scale_ = 1.0;    // factor of the weights of OFS
   double squares_ = 0.0;  // squared norm of the weights of OFS, before that factor
   double rate_ = 0.0;
-  std::vector<double> came_;      // weights of a newcomer
-  std::vector<double> came_own_;  // and its number per lane
+  std::vector<double> newcomer_weights_;      // weights of a newcomer
+  std::vector<double> newcomer_own_;  // and its number per lane
   std::vector<double> betas_;     // of AROW, one per lane
 };
 

@@ -6,7 +6,7 @@
 
 namespace thresher::online {
 
-struct Locating {
+struct HashBatch {
   const std::uint64_t* mixed;  // of the keys; readable up to a multiple of four
   std::size_t n;
   std::size_t stride;           // offset from a key's cell in one sketch row to that in the next
@@ -20,7 +20,7 @@ struct Locating {
 #if defined(THRESHER_AVX2)
 /// Compute and prefetch the cells, for one or three sketch rows. Requires AVX2.
 template <std::uint32_t rows>
-void locate_avx2(const Locating& all);
+void cell_refs_avx2(const HashBatch& all);
 #endif
 
 }  // namespace thresher::online

@@ -11,21 +11,21 @@ double median_of_many(double* numbers, std::uint32_t n) {
   return n % 2 == 1 ? numbers[n / 2] : 0.5 * (numbers[n / 2] + numbers[n / 2 - 1]);
 }
 
-CountSketch::CountSketch(Places places, std::size_t lanes) : places_(places), lanes_(lanes) {
+CountSketch::CountSketch(SketchHash hash, std::size_t lanes) : hash_(hash), lanes_(lanes) {
   if (lanes < 1) throw std::length_error("a sketch has at least one lane");
-  cells_.assign(places.cells() * lanes, 0.0F);
+  cells_.assign(hash.cells() * lanes, 0.0F);
 }
 
 void CountSketch::add(std::uint64_t key, const double* delta) {
-  Place places[Places::most_rows];
-  places_.locate(key, places);
-  add(places, 0, lanes_, delta);
+  CellRef refs[SketchHash::most_rows];
+  hash_.cell_refs(key, refs);
+  add(refs, 0, lanes_, delta);
 }
 
 void CountSketch::query(std::uint64_t key, double* out) const {
-  Place places[Places::most_rows];
-  places_.locate(key, places);
-  read(places, 0, lanes_, out);
+  CellRef refs[SketchHash::most_rows];
+  hash_.cell_refs(key, refs);
+  read(refs, 0, lanes_, out);
 }
 
 void CountSketch::scale(double factor) {
@@ -38,7 +38,7 @@ void CountSketch::scale(double factor) {
 }
 
 void CountSketch::merge(const CountSketch& other) {
-  if (!places_.same(other.places_) || lanes_ != other.lanes_)
+  if (!hash_.same(other.hash_) || lanes_ != other.lanes_)
     throw std::invalid_argument("sketches of different shape or seed cannot be merged");
   const double ratio = other.scale_ / scale_;
   for (std::size_t i = 0; i < cells_.size(); ++i)
@@ -46,9 +46,9 @@ void CountSketch::merge(const CountSketch& other) {
 }
 
 double CountSketch::bound() const {
-  double squares[Places::most_rows];
-  const std::size_t row = places_.width() * lanes_;
-  for (std::uint32_t r = 0; r < places_.rows(); ++r) {
+  double squares[SketchHash::most_rows];
+  const std::size_t row = hash_.width() * lanes_;
+  for (std::uint32_t r = 0; r < hash_.rows(); ++r) {
     double sum = 0.0;
     for (std::size_t i = 0; i < row; ++i) {
       const double cell = static_cast<double>(cells_[r * row + i]);
@@ -56,7 +56,7 @@ double CountSketch::bound() const {
     }
     squares[r] = sum;
   }
-  return std::fabs(scale_) * std::sqrt(median(squares, places_.rows()) / places_.width());
+  return std::fabs(scale_) * std::sqrt(median(squares, hash_.rows()) / hash_.width());
 }
 
 }  // namespace thresher::online

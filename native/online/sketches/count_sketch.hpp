@@ -36,24 +36,24 @@ class CountSketch {
   static constexpr bool adaptive = false;
   static constexpr std::size_t one_lane_bytes = sizeof(float);
 
-  CountSketch(Places places, std::size_t lanes);
+  CountSketch(SketchHash hash, std::size_t lanes);
   CountSketch(std::uint32_t rows, std::uint32_t width, std::uint64_t seed, std::size_t lanes = 1)
-      : CountSketch(Places(rows, width, seed), lanes) {}
+      : CountSketch(SketchHash(rows, width, seed), lanes) {}
 
-  [[nodiscard]] const Places& places() const { return places_; }
+  [[nodiscard]] const SketchHash& hash() const { return hash_; }
   [[nodiscard]] std::size_t lanes() const { return lanes_; }
 
   [[nodiscard]] const char* memory() const { return reinterpret_cast<const char*>(cells_.data()); }
   [[nodiscard]] std::size_t cell_bytes() const { return lanes_ * sizeof(float); }
-  void ask(const Place* places) const {
-    for (std::uint32_t r = 0; r < places_.rows(); ++r) prefetch(cells_.data() + places[r].cell * lanes_);
+  void prefetch_cells(const CellRef* refs) const {
+    for (std::uint32_t r = 0; r < hash_.rows(); ++r) prefetch(cells_.data() + refs[r].cell * lanes_);
   }
 
   /// Add to `n` lanes from `lane` on.
-  void add(const Place* places, std::size_t lane, std::size_t n, const double* delta, double /*energy*/ = 0.0) {
-    for (std::uint32_t r = 0; r < places_.rows(); ++r) {
-      float* cell = cells_.data() + places[r].cell * lanes_ + lane;
-      for (std::size_t c = 0; c < n; ++c) cell[c] += places[r].signed_like(static_cast<float>(delta[c] / scale_));
+  void add(const CellRef* refs, std::size_t lane, std::size_t n, const double* delta, double /*energy*/ = 0.0) {
+    for (std::uint32_t r = 0; r < hash_.rows(); ++r) {
+      float* cell = cells_.data() + refs[r].cell * lanes_ + lane;
+      for (std::size_t c = 0; c < n; ++c) cell[c] += refs[r].signed_like(static_cast<float>(delta[c] / scale_));
     }
   }
 
@@ -61,23 +61,23 @@ class CountSketch {
   void pass() {}
 
   /// Read `n` lanes from `lane` on. This sketch has no energy.
-  double read(const Place* places, std::size_t lane, std::size_t n, double* out, double /*prior*/ = 0.0) const {
-    double read[Places::most_rows];
+  double read(const CellRef* refs, std::size_t lane, std::size_t n, double* out, double /*prior*/ = 0.0) const {
+    double read[SketchHash::most_rows];
     for (std::size_t c = 0; c < n; ++c) {
-      for (std::uint32_t r = 0; r < places_.rows(); ++r)
-        read[r] = static_cast<double>(places[r].signed_like(cells_[places[r].cell * lanes_ + lane + c]));
-      out[c] = scale_ * median(read, places_.rows());
+      for (std::uint32_t r = 0; r < hash_.rows(); ++r)
+        read[r] = static_cast<double>(refs[r].signed_like(cells_[refs[r].cell * lanes_ + lane + c]));
+      out[c] = scale_ * median(read, hash_.rows());
     }
     return 0.0;
   }
 
   /// Make `n` lanes from `lane` on read `wanted`: the difference to the estimate is added.
-  void put(const Place* places, std::size_t lane, std::size_t n, const double* wanted, double /*energy*/) {
+  void put(const CellRef* refs, std::size_t lane, std::size_t n, const double* wanted, double /*energy*/) {
     for (std::size_t c = 0; c < n; ++c) {
       double now;
-      read(places, lane + c, 1, &now);
+      read(refs, lane + c, 1, &now);
       const double delta = wanted[c] - now;
-      add(places, lane + c, 1, &delta);
+      add(refs, lane + c, 1, &delta);
     }
   }
 
@@ -100,7 +100,7 @@ class CountSketch {
   void set_factor(double factor) { scale_ = factor; }
 
  private:
-  Places places_;
+  SketchHash hash_;
   std::size_t lanes_;
   double scale_ = 1.0;  // factor of every cell
   Buffer<float> cells_;

@@ -4,19 +4,19 @@
 
 namespace thresher::online {
 
-EvidenceSketch::EvidenceSketch(Places places, std::size_t lanes)
-    : places_(places), lanes_(lanes), stride_(lanes + 1), random_(places.seed()) {
+EvidenceSketch::EvidenceSketch(SketchHash hash, std::size_t lanes)
+    : hash_(hash), lanes_(lanes), stride_(lanes + 1), random_(hash.seed()) {
   if (lanes < 1) throw std::length_error("a sketch has at least one lane");
-  cells_.assign(places.cells() * stride_, 0);
+  cells_.assign(hash.cells() * stride_, 0);
 }
 
-void EvidenceSketch::put(const Place* places, std::size_t lane, std::size_t n, const double* wanted, double energy) {
+void EvidenceSketch::put(const CellRef* refs, std::size_t lane, std::size_t n, const double* wanted, double energy) {
   const Dither dither = draw();
-  for (std::uint32_t r = 0; r < places_.rows(); ++r) {
-    std::uint16_t* cell = cells_.data() + places[r].cell * stride_;
+  for (std::uint32_t r = 0; r < hash_.rows(); ++r) {
+    std::uint16_t* cell = cells_.data() + refs[r].cell * stride_;
     set(cell[0], std::max(HalfFloat::open(cell[0]), static_cast<float>(energy)), dither.at(r));
     for (std::size_t c = 0; c < n; ++c)
-      set(cell[1 + lane + c], places[r].signed_like(static_cast<float>(wanted[c] * in_)), dither.at(r + c));
+      set(cell[1 + lane + c], refs[r].signed_like(static_cast<float>(wanted[c] * in_)), dither.at(r + c));
   }
 }
 
@@ -36,7 +36,7 @@ void EvidenceSketch::scale(double factor) {
 }
 
 void EvidenceSketch::merge(const EvidenceSketch& other) {
-  if (!places_.same(other.places_) || lanes_ != other.lanes_)
+  if (!hash_.same(other.hash_) || lanes_ != other.lanes_)
     throw std::invalid_argument("sketches of different shape or seed cannot be merged");
   const double ratio = other.scale_ / scale_;
   for (std::size_t i = 0; i < cells_.size(); ++i) {

@@ -24,27 +24,27 @@ class EvidenceSketch {
   static constexpr bool adaptive = true;
   static constexpr std::size_t one_lane_bytes = 2 * sizeof(std::uint16_t);
 
-  EvidenceSketch(Places places, std::size_t lanes);
+  EvidenceSketch(SketchHash hash, std::size_t lanes);
 
-  [[nodiscard]] const Places& places() const { return places_; }
+  [[nodiscard]] const SketchHash& hash() const { return hash_; }
   [[nodiscard]] std::size_t lanes() const { return lanes_; }
 
   [[nodiscard]] const char* memory() const { return reinterpret_cast<const char*>(cells_.data()); }
   [[nodiscard]] std::size_t cell_bytes() const { return stride_ * sizeof(std::uint16_t); }
 
-  void ask(const Place* places) const {
-    for (std::uint32_t r = 0; r < places_.rows(); ++r) prefetch(cell(places[r]));
+  void prefetch_cells(const CellRef* refs) const {
+    for (std::uint32_t r = 0; r < hash_.rows(); ++r) prefetch(cell(refs[r]));
   }
 
   /// Add to `n` lanes from `lane` on, and to the energy.
-  void add(const Place* places, std::size_t lane, std::size_t n, const double* delta, double energy) {
+  void add(const CellRef* refs, std::size_t lane, std::size_t n, const double* delta, double energy) {
     const Dither dither = draw();
-    for (std::uint32_t r = 0; r < places_.rows(); ++r) {
-      std::uint16_t* cell = cells_.data() + places[r].cell * stride_;
+    for (std::uint32_t r = 0; r < hash_.rows(); ++r) {
+      std::uint16_t* cell = cells_.data() + refs[r].cell * stride_;
       std::uint16_t* z = cell + 1 + lane;
       set(cell[0], HalfFloat::open(cell[0]) + static_cast<float>(energy), dither.at(r));
       for (std::size_t c = 0; c < n; ++c)
-        set(z[c], HalfFloat::open(z[c]) + places[r].signed_like(static_cast<float>(delta[c] * in_)), dither.at(r + c));
+        set(z[c], HalfFloat::open(z[c]) + refs[r].signed_like(static_cast<float>(delta[c] * in_)), dither.at(r + c));
     }
   }
 
@@ -52,77 +52,77 @@ class EvidenceSketch {
   /// the square root of energy and prior. A key that is strong in its own right is strong in every row; collisions
   /// rarely make one so. (The median of the sums with the least energy, which mixes cells, finds far fewer true
   /// features.)
-  double read(const Place* places, std::size_t lane, std::size_t n, double* out, double prior) const {
+  double read(const CellRef* refs, std::size_t lane, std::size_t n, double* out, double prior) const {
     const float least_noise = floor(prior);
-    const auto noise = [&](std::uint32_t r) { return HalfFloat::open(*cell(places[r])) + least_noise; };
+    const auto noise = [&](std::uint32_t r) { return HalfFloat::open(*cell(refs[r])) + least_noise; };
     std::uint32_t least = 0;
-    float least_squares = squares(places[0], lane, n);
-    for (std::uint32_t r = 1; r < places_.rows(); ++r) {
-      const float here = squares(places[r], lane, n);
+    float least_squares = squares(refs[0], lane, n);
+    for (std::uint32_t r = 1; r < hash_.rows(); ++r) {
+      const float here = squares(refs[r], lane, n);
       if (!weaker(here, noise(r), least_squares, noise(least))) continue;
       least = r;
       least_squares = here;
     }
-    const std::uint16_t* const z = cell(places[least]) + 1 + lane;
+    const std::uint16_t* const z = cell(refs[least]) + 1 + lane;
     for (std::size_t c = 0; c < n; ++c)
-      out[c] = scale_ * static_cast<double>(places[least].signed_like(HalfFloat::open(z[c])));
-    return static_cast<double>(HalfFloat::open(*cell(places[least])));
+      out[c] = scale_ * static_cast<double>(refs[least].signed_like(HalfFloat::open(z[c])));
+    return static_cast<double>(HalfFloat::open(*cell(refs[least])));
   }
 
   /// Direct access to the cells for inner loops, for one or three rows and one lane, where a cell is one word.
-  class Hands {
+  class SketchAccess {
    public:
-    Hands(EvidenceSketch& sketch, double prior)
+    SketchAccess(EvidenceSketch& sketch, double prior)
         : sketch_(sketch),
           cells_(sketch.cells_.data()),
           scale_(sketch.scale_),
           in_(sketch.in_),
           prior_(floor(prior)),
           random_(sketch.random_) {}
-    ~Hands() { sketch_.random_ = random_; }
-    Hands(const Hands&) = delete;
-    Hands& operator=(const Hands&) = delete;
+    ~SketchAccess() { sketch_.random_ = random_; }
+    SketchAccess(const SketchAccess&) = delete;
+    SketchAccess& operator=(const SketchAccess&) = delete;
 
     template <std::uint32_t rows>
-    double read(const Place* places, CellWords<rows>& words, double& out) const {
+    double read(const CellRef* refs, PackedCells<rows>& words, double& out) const {
       float energy;
       float z;
-      words.load(cells_, places);
+      words.load(cells_, refs);
       words.open(prior_, z, energy);
       out = scale_ * static_cast<double>(z);
       return static_cast<double>(energy);
     }
     template <std::uint32_t rows>
-    void add(const Place* places, const CellWords<rows>& words, double delta, double energy) {
+    void add(const CellRef* refs, const PackedCells<rows>& words, double delta, double energy) {
       random_ = next(random_);
-      words.store(cells_, places, static_cast<float>(delta * in_), static_cast<float>(energy), dither(random_));
+      words.store(cells_, refs, static_cast<float>(delta * in_), static_cast<float>(energy), dither(random_));
     }
     /// Update the cells of those of the first `n` features that are not strong (squared sum at most `enough` units of
     /// noise). The positions of the strong ones go to `strong`, which needs room for one more. Every feature consumes
-    /// random bits. `places` and `gradients` are readable up to `stride`, padded with zeros.
+    /// random bits. `refs` and `gradients` are readable up to `stride`, padded with zeros.
     template <std::uint32_t rows>
-    std::size_t absorb(const Place* places, const double* gradients, std::size_t n, std::size_t stride, double rate,
+    std::size_t update_cells(const CellRef* refs, const double* gradients, std::size_t n, std::size_t stride, double rate,
                        double prior, double enough, std::uint32_t* strong) {
 #if defined(THRESHER_AVX2)
-      static_assert(sizeof(Place) == 2 * sizeof(std::uint32_t));
+      static_assert(sizeof(CellRef) == 2 * sizeof(std::uint32_t));
       if (has_avx2()) {
-        Absorbing all{cells_,   &places->cell, gradients, n,      stride,  rate,  scale_,
+        CellUpdate all{cells_,   &refs->cell, gradients, n,      stride,  rate,  scale_,
                       in_,      prior,         prior_,    enough, random_, strong};
-        absorb_avx2<rows>(all);
+        update_cells_avx2<rows>(all);
         random_ = all.random;
         return all.strongs;
       }
 #endif
-      return absorb_slowly<rows>(places, gradients, n, stride, rate, prior, enough, strong);
+      return update_cells_scalar<rows>(refs, gradients, n, stride, rate, prior, enough, strong);
     }
     template <std::uint32_t rows>
-    std::size_t absorb_slowly(const Place* places, const double* gradients, std::size_t n, std::size_t stride,
+    std::size_t update_cells_scalar(const CellRef* refs, const double* gradients, std::size_t n, std::size_t stride,
                               double rate, double prior, double enough, std::uint32_t* strong) {
       std::size_t strongs = 0;
       for (std::size_t j = 0; j < n; ++j) {
-        Place mine[rows];
-        for (std::size_t r = 0; r < rows; ++r) mine[r] = places[r * stride + j];
-        CellWords<rows> words;
+        CellRef mine[rows];
+        for (std::size_t r = 0; r < rows; ++r) mine[r] = refs[r * stride + j];
+        PackedCells<rows> words;
         double sum;
         const double gathered = gradients[j] * gradients[j];
         const double found = read(mine, words, sum) + gathered;
@@ -151,7 +151,7 @@ class EvidenceSketch {
   void pass() { draw(); }
 
   /// Make `n` lanes from `lane` on read `wanted`, with at least this energy.
-  void put(const Place* places, std::size_t lane, std::size_t n, const double* wanted, double energy);
+  void put(const CellRef* refs, std::size_t lane, std::size_t n, const double* wanted, double energy);
 
   /// Multiply all sums lazily, in O(1). Energies stay: fading adds no evidence.
   void scale(double factor);
@@ -168,11 +168,11 @@ class EvidenceSketch {
  private:
   /// Not zero, so that an empty cell is weaker than any other.
   static float floor(double prior) { return std::max(static_cast<float>(prior), std::numeric_limits<float>::min()); }
-  [[nodiscard]] const std::uint16_t* cell(const Place& place) const { return cells_.data() + place.cell * stride_; }
-  [[nodiscard]] float squares(const Place& place, std::size_t lane, std::size_t n) const {
+  [[nodiscard]] const std::uint16_t* cell(const CellRef& ref) const { return cells_.data() + ref.cell * stride_; }
+  [[nodiscard]] float squares(const CellRef& ref, std::size_t lane, std::size_t n) const {
     float sum = 0.0F;
     for (std::size_t c = 0; c < n; ++c) {
-      const float z = HalfFloat::open(cell(place)[1 + lane + c]);
+      const float z = HalfFloat::open(cell(ref)[1 + lane + c]);
       sum += z * z;
     }
     return sum;
@@ -188,7 +188,7 @@ class EvidenceSketch {
     return dither(random_);
   }
 
-  Places places_;
+  SketchHash hash_;
   std::size_t lanes_;
   std::size_t stride_;  // numbers per cell: the energy, then the lanes
   double scale_ = 1.0;  // factor of every sum

@@ -10,23 +10,23 @@ namespace thresher::online {
 
 /// `with_energy`: whether the table divides sums by their noise.
 template <bool with_energy>
-class Nothing {
+class NullSketch {
  public:
   static constexpr bool adaptive = with_energy;
 
-  void ask(const Place*) const {}
-  void add(const Place*, std::size_t, std::size_t, const double*, double) {}
+  void prefetch_cells(const CellRef*) const {}
+  void add(const CellRef*, std::size_t, std::size_t, const double*, double) {}
   void pass() {}
-  double read(const Place*, std::size_t, std::size_t n, double* out, double /*prior*/) const {
+  double read(const CellRef*, std::size_t, std::size_t n, double* out, double /*prior*/) const {
     std::fill(out, out + n, 0.0);
     return 0.0;
   }
-  void put(const Place*, std::size_t, std::size_t, const double*, double) {}
+  void put(const CellRef*, std::size_t, std::size_t, const double*, double) {}
   void scale(double) {}
-  [[nodiscard]] const Places& places() const { return places_; }
+  [[nodiscard]] const SketchHash& hash() const { return hash_; }
 
  private:
-  Places places_{1, 1, 0};
+  SketchHash hash_{1, 1, 0};
 };
 
 }  // namespace thresher::online

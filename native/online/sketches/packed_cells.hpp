@@ -36,13 +36,13 @@ inline bool weaker(float squares, float noise, float than_squares, float than_no
 /// The cells of one key, a word per row: the energy in the lower half, the sum in the upper one. They stay in registers
 /// between reading and writing back.
 template <std::uint32_t rows>
-struct CellWords {
+struct PackedCells {
   std::uint32_t at[rows];
 
-  void load(const std::uint16_t* cells, const Place* places) {
+  void load(const std::uint16_t* cells, const CellRef* refs) {
     for (std::uint32_t r = 0; r < rows; ++r)
-      std::memcpy(&at[r], cells + std::size_t{places[r].cell} * 2, sizeof at[r]);
-    for (std::uint32_t r = 0; r < rows; ++r) turn[r] = places[r].turn;
+      std::memcpy(&at[r], cells + std::size_t{refs[r].cell} * 2, sizeof at[r]);
+    for (std::uint32_t r = 0; r < rows; ++r) sign_bit[r] = refs[r].sign_bit;
   }
   /// The sum and the energy of the row where the sum is weakest relative to its noise: see EvidenceSketch::read.
   void open(float prior, float& z, float& energy) const {
@@ -52,49 +52,49 @@ struct CellWords {
     z = sum(least);
     energy = energy_of(least);
   }
-  void store(std::uint16_t* cells, const Place* places, float move, float more, Dither dither) const {
+  void store(std::uint16_t* cells, const CellRef* refs, float move, float more, Dither dither) const {
     for (std::uint32_t r = 0; r < rows; ++r) {
       const std::uint32_t random = dither.at(r);
       const float h = std::bit_cast<float>(at[r] << 16) + more;
-      const float z = std::bit_cast<float>(at[r] & 0xffff0000U) + places[r].signed_like(move);
+      const float z = std::bit_cast<float>(at[r] & 0xffff0000U) + refs[r].signed_like(move);
       const std::uint32_t word =
           HalfFloat::close(h, random) | ((std::bit_cast<std::uint32_t>(z) + random) & 0xffff0000U);
-      std::memcpy(cells + std::size_t{places[r].cell} * 2, &word, sizeof word);
+      std::memcpy(cells + std::size_t{refs[r].cell} * 2, &word, sizeof word);
     }
   }
 
-  [[nodiscard]] float sum(std::uint32_t r) const { return std::bit_cast<float>((at[r] & 0xffff0000U) ^ turn[r]); }
+  [[nodiscard]] float sum(std::uint32_t r) const { return std::bit_cast<float>((at[r] & 0xffff0000U) ^ sign_bit[r]); }
   [[nodiscard]] float energy_of(std::uint32_t r) const { return std::bit_cast<float>(at[r] << 16); }
 
-  std::uint32_t turn[rows];
+  std::uint32_t sign_bit[rows];
 };
 
 #if defined(THRESHER_SSE2)
 /// Three rows in one SIMD register: the same numbers with a third of the instructions.
 template <>
-struct CellWords<3> {
+struct PackedCells<3> {
   __m128i words;
-  __m128i turns;
+  __m128i sign_bits;
 
   static __m128i upper() { return _mm_set1_epi32(static_cast<int>(0xffff0000U)); }
 
-  void load(const std::uint16_t* cells, const Place* places) {
+  void load(const std::uint16_t* cells, const CellRef* refs) {
     const auto word = [&](int r) {
       int w;
-      std::memcpy(&w, cells + std::size_t{places[r].cell} * 2, sizeof w);
+      std::memcpy(&w, cells + std::size_t{refs[r].cell} * 2, sizeof w);
       return _mm_cvtsi32_si128(w);
     };
     const __m128i third = word(2);
     words = _mm_unpacklo_epi64(_mm_unpacklo_epi32(word(0), word(1)), _mm_unpacklo_epi32(third, third));
-    const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(places));
-    const __m128i last = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(places + 2));
-    turns = _mm_castps_si128(
+    const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(refs));
+    const __m128i last = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(refs + 2));
+    sign_bits = _mm_castps_si128(
         _mm_shuffle_ps(_mm_castsi128_ps(first), _mm_castsi128_ps(last), _MM_SHUFFLE(1, 1, 3, 1)));
   }
   void open(float prior, float& z, float& energy) const {
     const __m128 h = _mm_castsi128_ps(_mm_slli_epi32(words, 16));
     const __m128 noise = _mm_add_ps(h, _mm_set1_ps(prior));
-    const __m128 sums = _mm_castsi128_ps(_mm_xor_si128(_mm_and_si128(words, upper()), turns));
+    const __m128 sums = _mm_castsi128_ps(_mm_xor_si128(_mm_and_si128(words, upper()), sign_bits));
     const __m128 squares = _mm_mul_ps(sums, sums);
     // Each row against the next, cyclically.
     const __m128 mine = _mm_mul_ps(squares, _mm_shuffle_ps(noise, noise, _MM_SHUFFLE(3, 0, 2, 1)));
@@ -110,16 +110,16 @@ struct CellWords<3> {
     z = read[0][least];
     energy = read[1][least];
   }
-  void store(std::uint16_t* cells, const Place* places, float move, float more, Dither dither) const {
+  void store(std::uint16_t* cells, const CellRef* refs, float move, float more, Dither dither) const {
     const __m128i random = _mm_unpacklo_epi16(_mm_cvtsi64_si128(static_cast<long long>(dither.bits)), _mm_setzero_si128());
     const __m128 h = _mm_add_ps(_mm_castsi128_ps(_mm_slli_epi32(words, 16)), _mm_set1_ps(more));
-    const __m128 moves = _mm_castsi128_ps(_mm_xor_si128(_mm_castps_si128(_mm_set1_ps(move)), turns));
+    const __m128 moves = _mm_castsi128_ps(_mm_xor_si128(_mm_castps_si128(_mm_set1_ps(move)), sign_bits));
     const __m128 z = _mm_add_ps(_mm_castsi128_ps(_mm_and_si128(words, upper())), moves);
     const __m128i lower = _mm_srli_epi32(_mm_add_epi32(_mm_castps_si128(h), random), 16);
     const __m128i both = _mm_or_si128(lower, _mm_and_si128(_mm_add_epi32(_mm_castps_si128(z), random), upper()));
     alignas(16) std::uint32_t word[4];
     _mm_store_si128(reinterpret_cast<__m128i*>(word), both);
-    for (std::uint32_t r = 0; r < 3; ++r) std::memcpy(cells + std::size_t{places[r].cell} * 2, &word[r], sizeof word[r]);
+    for (std::uint32_t r = 0; r < 3; ++r) std::memcpy(cells + std::size_t{refs[r].cell} * 2, &word[r], sizeof word[r]);
   }
 };
 #endif

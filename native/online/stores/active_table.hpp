@@ -29,9 +29,9 @@ class ActiveTable final : public Store {
       : Store(lanes), group_(split ? 1 : lanes), cells_(std::move(cells)) {
     for (std::size_t t = 0; t < (split ? lanes : 1); ++t) tables_.emplace_back(k, name_cap, lazy, kept_size());
     splits_.resize(tables_.size());
-    places_.resize(tables_.size());
+    unkept_.resize(tables_.size());
     sums_.resize(group_);
-    moves_.resize(group_);
+    deltas_.resize(group_);
     newcomer_.resize(kept_size());
   }
 
@@ -70,7 +70,7 @@ class ActiveTable final : public Store {
       // Kept features move first, so that a newcomer competes with their new weights; then all features that are too
       // weak to enter; then the rest compete, one by one.
       for (const Member& member : splits_[t].members()) move_member(t, member, row, gradient, move);
-      OtherPlaces::by_rows(cells_.places(), [&](auto rows) {
+      UnkeptCells::by_rows(cells_.hash(), [&](auto rows) {
         move_others<rows>(t, row, gradient, move);
         entered_.clear();
         for (std::size_t s = 0; s < strong_.size(); ++s) compete<rows>(t, strong_[s], row, gradient, move);
@@ -112,10 +112,10 @@ class ActiveTable final : public Store {
   }
   /// A feature whose squared sum is at most this many squared units of noise does not enter.
   static double squared(double threshold) { return threshold > 0.0 ? threshold * threshold * (1.0 - 1e-12) : 0.0; }
-  [[nodiscard]] double noise(const Move& move) const { return Cells::adaptive ? found_ + move.prior : 1.0; }
+  [[nodiscard]] double noise(const Move& move) const { return Cells::adaptive ? energy_ + move.prior : 1.0; }
   template <std::uint32_t rows>
-  double weigh(std::size_t t, std::uint32_t j, const Row& row, const Gradient& gradient, const Move& move);
-  void add(std::size_t t) { cells_.add(at_, t * group(), group(), moves_.data(), gathered_); }
+  double evaluate(std::size_t t, std::uint32_t j, const Row& row, const Gradient& gradient, const Move& move);
+  void add(std::size_t t) { cells_.add(at_, t * group(), group(), deltas_.data(), squared_gradient_); }
   // One-word cells have a fast path for the usual numbers of rows.
   template <std::uint32_t rows>
   static constexpr bool words = one && rows > 0 && std::is_same_v<Cells, EvidenceSketch>;
@@ -130,17 +130,17 @@ class ActiveTable final : public Store {
   std::vector<TopK> tables_;
   // State of the current row:
   std::vector<RowSplit> splits_;
-  std::vector<OtherPlaces> places_;
+  std::vector<UnkeptCells> unkept_;
   Buffer<std::uint64_t> mixed_;
   Buffer<double> gradients_;            // of the features outside the table, for one lane
   Buffer<std::uint32_t> strong_;        // positions among those of features that may be strong enough to enter
   std::vector<std::uint64_t> entered_;  // keys admitted to the table
   // State of the feature evaluated last:
-  Place at_[Places::most_rows];
-  double found_ = 0.0;
-  double gathered_ = 0.0;
+  CellRef at_[SketchHash::most_rows];
+  double energy_ = 0.0;
+  double squared_gradient_ = 0.0;
   std::vector<double> sums_;
-  std::vector<double> moves_;
+  std::vector<double> deltas_;
   std::vector<double> newcomer_;
 };
 
@@ -150,8 +150,8 @@ void ActiveTable<Cells, one>::find(const Row& row) {
   std::uint64_t* const mixed = mixed_.data();
   for (std::size_t i = 0; i < row.n; ++i) mixed[i] = mix_key(row.keys[i]);
   for (std::size_t t = 0; t < tables(one); ++t) {
-    splits_[t].divide(tables_[t], row, mixed_.data());
-    places_[t].template find<one>(splits_[t], row, cells_);
+    splits_[t].split(tables_[t], row, mixed_.data());
+    unkept_[t].template find<one>(splits_[t], row, cells_);
   }
 }
 
@@ -184,7 +184,7 @@ void ActiveTable<Cells, one>::move_others(std::size_t t, const Row& row, const G
   const double enough = squared(tables_[t].exact_threshold());
   strong_.resize(others.size() + 1);
   if constexpr (words<rows>) {
-    const std::size_t next_row = places_[t].stride();
+    const std::size_t next_row = unkept_[t].stride();
     gradients_.resize(next_row);
     if (gradient.each != nullptr)
       for (std::size_t j = 0; j < others.size(); ++j) gradients_[j] = gradient.at(row, others[j], 0);
@@ -193,18 +193,18 @@ void ActiveTable<Cells, one>::move_others(std::size_t t, const Row& row, const G
     else
       times(gradient.slopes[0], splits_[t].other_values(), others.size(), gradients_.data());
     for (std::size_t j = others.size(); j < next_row; ++j) gradients_[j] = 0.0;
-    EvidenceSketch::Hands hands(cells_, move.prior);
-    strong_.resize(hands.template absorb<rows>(places_[t].data(), gradients_.data(), others.size(), next_row,
+    EvidenceSketch::SketchAccess access(cells_, move.prior);
+    strong_.resize(access.template update_cells<rows>(unkept_[t].data(), gradients_.data(), others.size(), next_row,
                                                move.rate, move.prior, enough, strong_.data()));
   } else {
     std::size_t strongs = 0;
     for (std::uint32_t j = 0; j < others.size(); ++j) {
       // Most are too weak, which is decided without a square root or a division.
-      const double squares = weigh<rows>(t, j, row, gradient, move);
-      const bool strong = gathered_ != 0.0 && squares > enough * noise(move);
+      const double squares = evaluate<rows>(t, j, row, gradient, move);
+      const bool strong = squared_gradient_ != 0.0 && squares > enough * noise(move);
       strong_[strongs] = j;
       strongs += static_cast<std::size_t>(strong);
-      if (gathered_ != 0.0 && !strong) [[likely]]
+      if (squared_gradient_ != 0.0 && !strong) [[likely]]
         add(t);
       else
         cells_.pass();
@@ -217,26 +217,26 @@ void ActiveTable<Cells, one>::move_others(std::size_t t, const Row& row, const G
 /// its energy.
 template <class Cells, bool one>
 template <std::uint32_t rows>
-double ActiveTable<Cells, one>::weigh(std::size_t t, std::uint32_t j, const Row& row, const Gradient& gradient,
+double ActiveTable<Cells, one>::evaluate(std::size_t t, std::uint32_t j, const Row& row, const Gradient& gradient,
                                       const Move& move) {
   const std::span<const std::uint32_t> others = splits_[t].others();
-  for (std::size_t r = 0; r < (rows > 0 ? rows : cells_.places().rows()); ++r) at_[r] = places_[t].at(r, j);
+  for (std::size_t r = 0; r < (rows > 0 ? rows : cells_.hash().rows()); ++r) at_[r] = unkept_[t].at(r, j);
   if constexpr (words<rows>) {
-    CellWords<rows> cells;
-    found_ = EvidenceSketch::Hands(cells_, move.prior).read(at_, cells, sums_[0]);
+    PackedCells<rows> cells;
+    energy_ = EvidenceSketch::SketchAccess(cells_, move.prior).read(at_, cells, sums_[0]);
   } else {
-    found_ = cells_.read(at_, t * group(), group(), sums_.data(), move.prior);
+    energy_ = cells_.read(at_, t * group(), group(), sums_.data(), move.prior);
   }
   double squares = 0.0;
-  gathered_ = 0.0;
+  squared_gradient_ = 0.0;
   for (std::size_t c = 0; c < group(); ++c) {
     const double g = gradient.at(row, others[j], t * group() + c);
-    moves_[c] = -move.rate * g;
-    gathered_ += g * g;
-    sums_[c] += moves_[c];
+    deltas_[c] = -move.rate * g;
+    squared_gradient_ += g * g;
+    sums_[c] += deltas_[c];
     squares += sums_[c] * sums_[c];
   }
-  found_ += gathered_;
+  energy_ += squared_gradient_;
   return squares;
 }
 
@@ -247,7 +247,7 @@ void ActiveTable<Cells, one>::compete(std::size_t t, std::uint32_t j, const Row&
                                       const Move& move) {
   const std::uint32_t i = splits_[t].others()[j];
   if (entered_before(t, i, row, gradient, move)) return;
-  const double squares = weigh<rows>(t, j, row, gradient, move);
+  const double squares = evaluate<rows>(t, j, row, gradient, move);
   // Earlier admissions may have raised the threshold. This lower bound never rejects wrongly.
   const double enough = squared(tables_[t].threshold());
   if (!(squares > enough * noise(move)) || !enter(t, i, row, move)) add(t);
@@ -270,22 +270,22 @@ bool ActiveTable<Cells, one>::entered_before(std::size_t t, std::uint32_t i, con
 /// Offer the feature evaluated last to its table; an evicted feature is written back to the sketch.
 template <class Cells, bool one>
 bool ActiveTable<Cells, one>::enter(std::size_t t, std::uint32_t i, const Row& row, const Move& move) {
-  newcomer_[energy] = found_;
+  newcomer_[energy] = energy_;
   for (std::size_t c = 0; c < group(); ++c) newcomer_[header + c] = sums_[c];
   const double rank = settle(newcomer_.data(), move);
   Evicted evicted;
   const std::uint32_t slot = tables_[t].offer(row.keys[i], rank, row.name(i), 1, &evicted);
   if (slot == TopK::none) return false;
   double* const at = kept(t, slot);
-  Place back[Places::most_rows];
+  CellRef back[SketchHash::most_rows];
   if (evicted.happened) {
-    cells_.places().locate(evicted.key, back);
+    cells_.hash().cell_refs(evicted.key, back);
     cells_.put(back, t * group(), group(), at + header, at[energy]);
   }
   for (std::size_t c = 0; c < kept_size(); ++c) at[c] = newcomer_[c];
   if (tables_[t].full()) {
-    cells_.places().locate(tables_[t].ask_for_weakest(), back);  // the likely next eviction
-    cells_.ask(back);
+    cells_.hash().cell_refs(tables_[t].prefetch_weakest(), back);  // the likely next eviction
+    cells_.prefetch_cells(back);
   }
   entered_.push_back(row.keys[i]);
   return true;

@@ -7,7 +7,7 @@
 
 namespace thresher::online {
 
-struct Splitting {
+struct RowCompaction {
   const std::uint8_t* kept;  // 1 for each kept feature
   std::size_t n;             // a multiple of four
   const std::uint64_t* hashes;
@@ -19,7 +19,7 @@ struct Splitting {
 
 #if defined(THRESHER_AVX2)
 /// Write positions, hashes and values of the unkept features; returns their number. Requires AVX2.
-std::size_t split_avx2(const Splitting& all);
+std::size_t compact_row_avx2(const RowCompaction& all);
 #endif
 
 }  // namespace thresher::online

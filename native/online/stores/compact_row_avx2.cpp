@@ -14,12 +14,12 @@ constexpr std::size_t wide = 4;
 
 /// For every mask of four, the shuffle that moves the unselected to the front: for 32-bit numbers as bytes, and for
 /// 64-bit numbers as pairs of 32-bit indices.
-struct Orders {
+struct Shuffles {
   alignas(16) std::uint8_t bytes[16][16] = {};
   alignas(32) std::uint32_t pairs[16][8] = {};
   std::uint8_t count[16] = {};
 
-  constexpr Orders() {
+  constexpr Shuffles() {
     for (unsigned kept = 0; kept < 16; ++kept)
       for (unsigned i = 0; i < wide; ++i) {
         if ((kept >> i & 1U) != 0) continue;
@@ -29,15 +29,15 @@ struct Orders {
       }
   }
 };
-constexpr Orders orders;
+constexpr Shuffles orders;
 
 __m128i load(const void* at) { return _mm_loadu_si128(static_cast<const __m128i*>(at)); }
 void store(void* at, __m128i words) { _mm_storeu_si128(static_cast<__m128i*>(at), words); }
 
 }  // namespace
 
-std::size_t split_avx2(const Splitting& all) {
-  const Splitting s = all;
+std::size_t compact_row_avx2(const RowCompaction& all) {
+  const RowCompaction s = all;
   __m128i positions = _mm_setr_epi32(0, 1, 2, 3);
   std::size_t out = 0;
   for (std::size_t i = 0; i < s.n; i += wide) {

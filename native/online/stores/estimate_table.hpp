@@ -26,7 +26,7 @@ class EstimateTable final : public Store {
   CountSketch* count_sketch() override { return &sketch_; }
 
   void predict(const Row& row, double* sums, double /*prior*/) override {
-    locate(row);
+    cell_refs(row);
     for (std::size_t c = 0; c < lanes(); ++c) sums[c] = 0.0;
     for (std::size_t t = 0; t < tables_.size(); ++t)
       for (std::size_t i = 0; i < row.n; ++i) {
@@ -38,19 +38,19 @@ class EstimateTable final : public Store {
   }
 
   void update(const Row& row, const Gradient& gradient, const Move& move, bool fresh) override {
-    if (fresh) locate(row);
+    if (fresh) cell_refs(row);
     for (std::size_t i = 0; i < row.n; ++i) {
       bool moved = false;
       for (std::size_t c = 0; c < lanes(); ++c) {
         moves_[c] = -move.rate * gradient.at(row, i, c);
         moved |= moves_[c] != 0.0;
       }
-      if (moved) sketch_.add(places(i), 0, lanes(), moves_.data());
+      if (moved) sketch_.add(refs(i), 0, lanes(), moves_.data());
     }
     // Kept features first: a newcomer competes with their updated weights.
     waiting_.clear();
     for (std::size_t i = 0; i < row.n; ++i) {
-      sketch_.read(places(i), 0, lanes(), estimate_.data());
+      sketch_.read(refs(i), 0, lanes(), estimate_.data());
       for (std::size_t t = 0; t < tables_.size(); ++t)
         if (tables_[t].find(row.keys[i]) != TopK::none)
           rank(t, row, i, estimate_.data() + t * group_);
@@ -58,7 +58,7 @@ class EstimateTable final : public Store {
           waiting_.push_back({t, i});
     }
     for (const auto& [t, i] : waiting_) {
-      sketch_.read(places(i), t * group_, group_, estimate_.data());
+      sketch_.read(refs(i), t * group_, group_, estimate_.data());
       rank(t, row, i, estimate_.data());
     }
   }
@@ -69,8 +69,8 @@ class EstimateTable final : public Store {
     sketch_.scale(factor);
     for (std::size_t t = 0; t < tables_.size(); ++t)
       for (const std::uint32_t slot : tables_[t].ordered(tables_[t].size())) {
-        Place at[Places::most_rows];
-        sketch_.places().locate(tables_[t].key(slot), at);
+        CellRef at[SketchHash::most_rows];
+        sketch_.hash().cell_refs(tables_[t].key(slot), at);
         for (std::size_t c = 0; c < group_; ++c) moves_[c] = (1.0 - factor) * kept(t, slot)[header + c];
         sketch_.add(at, t * group_, group_, moves_.data());
       }
@@ -88,13 +88,13 @@ class EstimateTable final : public Store {
  private:
   static constexpr std::size_t header = 2;  // layout as in ActiveTable: factor one, no energy
 
-  Place* places(std::size_t i) { return places_.data() + i * sketch_.places().rows(); }
+  CellRef* refs(std::size_t i) { return refs_.data() + i * sketch_.hash().rows(); }
 
-  void locate(const Row& row) {
-    places_.resize(row.n * sketch_.places().rows());
+  void cell_refs(const Row& row) {
+    refs_.resize(row.n * sketch_.hash().rows());
     for (std::size_t i = 0; i < row.n; ++i) {
-      sketch_.places().locate(row.keys[i], places(i));
-      sketch_.ask(places(i));
+      sketch_.hash().cell_refs(row.keys[i], refs(i));
+      sketch_.prefetch_cells(refs(i));
     }
   }
 
@@ -125,7 +125,7 @@ class EstimateTable final : public Store {
   CountSketch sketch_;
   std::vector<TopK> tables_;
   Buffer<double> kept_;
-  Buffer<Place> places_;
+  Buffer<CellRef> refs_;
   std::vector<double> moves_;
   std::vector<double> estimate_;
   std::vector<Waiting> waiting_;  // features of the row that are not kept

@@ -10,9 +10,9 @@ namespace thresher::online {
 
 /// The baseline without selection: features of the same cell share its weight, up to sign.
 template <class Cells>
-class HashedArray final : public Store {
+class HashedWeights final : public Store {
  public:
-  HashedArray(std::size_t lanes, Cells cells) : Store(lanes), cells_(std::move(cells)), sums_(lanes), moves_(lanes) {}
+  HashedWeights(std::size_t lanes, Cells cells) : Store(lanes), cells_(std::move(cells)), sums_(lanes), moves_(lanes) {}
 
   std::vector<TopK>& tables() override { return tables_; }
   double* kept(std::size_t, std::uint32_t) override { return nullptr; }
@@ -27,10 +27,10 @@ class HashedArray final : public Store {
   }
 
   void predict(const Row& row, double* sums, double prior) override {
-    locate(row);
+    cell_refs(row);
     for (std::size_t c = 0; c < lanes(); ++c) sums[c] = 0.0;
     for (std::size_t i = 0; i < row.n; ++i) {
-      const double energy = cells_.read(places(i), 0, lanes(), sums_.data(), prior);
+      const double energy = cells_.read(refs(i), 0, lanes(), sums_.data(), prior);
       const double noise = energy + prior;
       double by = row.value(i);
       if (Cells::adaptive) by = noise > 0.0 ? by / std::sqrt(noise) : 0.0;
@@ -39,7 +39,7 @@ class HashedArray final : public Store {
   }
 
   void update(const Row& row, const Gradient& gradient, const Move& move, bool fresh) override {
-    if (fresh) locate(row);
+    if (fresh) cell_refs(row);
     for (std::size_t i = 0; i < row.n; ++i) {
       double energy = 0.0;
       for (std::size_t c = 0; c < lanes(); ++c) {
@@ -47,7 +47,7 @@ class HashedArray final : public Store {
         moves_[c] = -move.rate * g;
         energy += g * g;
       }
-      if (energy != 0.0) cells_.add(places(i), 0, lanes(), moves_.data(), energy);
+      if (energy != 0.0) cells_.add(refs(i), 0, lanes(), moves_.data(), energy);
     }
   }
 
@@ -55,19 +55,19 @@ class HashedArray final : public Store {
   void rescale(double power_of_two) override { cells_.scale(power_of_two); }
 
  private:
-  Place* places(std::size_t i) { return places_.data() + i * cells_.places().rows(); }
+  CellRef* refs(std::size_t i) { return refs_.data() + i * cells_.hash().rows(); }
 
-  void locate(const Row& row) {
-    places_.resize(row.n * cells_.places().rows());
+  void cell_refs(const Row& row) {
+    refs_.resize(row.n * cells_.hash().rows());
     for (std::size_t i = 0; i < row.n; ++i) {
-      cells_.places().locate(row.keys[i], places(i));
-      cells_.ask(places(i));
+      cells_.hash().cell_refs(row.keys[i], refs(i));
+      cells_.prefetch_cells(refs(i));
     }
   }
 
   Cells cells_;
   std::vector<TopK> tables_;
-  Buffer<Place> places_;
+  Buffer<CellRef> refs_;
   std::vector<double> sums_;
   std::vector<double> moves_;
 };

@@ -20,17 +20,17 @@ class RowSplit {
 
   /// `mixed` holds mix_key of every key. Most features of a row are not kept, and a filter rejects most of those; the
   /// rest are looked up. Both lists are in row order.
-  void divide(const TopK& table, const Row& row, const std::uint64_t* mixed) {
-    maybe_.resize(row.n + 1);
+  void split(const TopK& table, const Row& row, const std::uint64_t* mixed) {
+    candidates_.resize(row.n + 1);
     likely_.resize(row.n + 1);
     members_.resize(row.n + 1);
     kept_.assign(row.n, 0);
-    const std::size_t candidates = table.screen(mixed, row.n, maybe_.data(), likely_.data());
-    for (std::size_t c = 0; c < candidates; ++c) likely_[c] = table.ask(likely_[c]);
+    const std::size_t count = table.filter(mixed, row.n, candidates_.data(), likely_.data());
+    for (std::size_t c = 0; c < count; ++c) likely_[c] = table.prefetch_slot(likely_[c]);
     // Whether a feature is kept is unpredictable, so lists are filled without branches.
     std::size_t m = 0;
-    for (std::size_t c = 0; c < candidates; ++c) {
-      const std::uint32_t i = maybe_[c];
+    for (std::size_t c = 0; c < count; ++c) {
+      const std::uint32_t i = candidates_[c];
       std::uint32_t slot = likely_[c];
       if (!table.has(slot, row.keys[i])) [[unlikely]] slot = table.find(row.keys[i], mixed[i]);
       const bool here = slot != TopK::none;
@@ -46,7 +46,7 @@ class RowSplit {
   /// kept. New features get their own list.
   static constexpr std::uint32_t outside = 0x80000000U;
   template <class SlotOf>
-  void divide(std::size_t n, SlotOf&& slot_of) {
+  void split(std::size_t n, SlotOf&& slot_of) {
     members_.resize(n + 1);
     others_.resize(n + 1);
     fresh_.resize(n + 1);
@@ -83,12 +83,12 @@ class RowSplit {
     others_.resize(row.n + padding);
     hashes_.resize(row.n + padding);
     values_.resize(row.n + padding);
-    Splitting all{kept_.data(), 0, mixed, row.values, others_.data(), hashes_.data(), values_.data()};
+    RowCompaction all{kept_.data(), 0, mixed, row.values, others_.data(), hashes_.data(), values_.data()};
     std::size_t o = 0;
 #if defined(THRESHER_AVX2)
     if (has_avx2()) {
       all.n = row.n - row.n % 4;
-      o = split_avx2(all);
+      o = compact_row_avx2(all);
     }
 #endif
     for (std::size_t i = all.n; i < row.n; ++i) {
@@ -100,7 +100,7 @@ class RowSplit {
     others_.resize(o);
   }
 
-  Buffer<std::uint32_t> maybe_;
+  Buffer<std::uint32_t> candidates_;
   Buffer<std::uint32_t> likely_;
   Buffer<std::uint8_t> kept_;
   Buffer<Member> members_;

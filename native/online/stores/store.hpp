@@ -45,16 +45,16 @@ class Store {
   [[nodiscard]] std::size_t lanes() const { return lanes_; }
 
   /// Announce the row two after the next one to be predicted, or an empty one, so that stores can prefetch.
-  virtual void ahead(const Row& /*row*/) {}
+  virtual void prefetch_row(const Row& /*row*/) {}
   /// Cancel pending prefetches.
-  virtual void stop() {}
+  virtual void cancel_prefetch() {}
   /// Sum weight * value in every lane. `prior` is that of Move, for stores that compute weights on demand.
   virtual void predict(const Row& row, double* sums, double prior) = 0;
   /// Move the weights against the gradient and truncate. `row` is the one predicted last, or any with `fresh` (for
   /// example a mini-batch).
   virtual void update(const Row& row, const Gradient& gradient, const Move& move, bool fresh) = 0;
   /// Advance the clock after a row without an update.
-  virtual void rest() {}
+  virtual void skip_row() {}
   /// Multiply the weights of all features outside the tables.
   virtual void fade(double factor) = 0;
   /// Multiply everything by a power of two, when the loop's common factor has become too small.
@@ -70,7 +70,7 @@ class Store {
   [[nodiscard]] virtual CountSketch* count_sketch() { return nullptr; }
   [[nodiscard]] virtual EvidenceSketch* evidence_sketch() { return nullptr; }
   /// The state of every feature seen and the clock, for dual methods.
-  [[nodiscard]] virtual Duals* duals() { return nullptr; }
+  [[nodiscard]] virtual DualState* duals() { return nullptr; }
 
  private:
   std::size_t lanes_;

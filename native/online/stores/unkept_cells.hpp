@@ -12,12 +12,12 @@
 
 namespace thresher::online {
 
-class OtherPlaces {
+class UnkeptCells {
  public:
   /// Call with the number of sketch rows as a constant if it is a usual one, so that loops unroll; else with 0.
   template <class Call>
-  static void by_rows(const Places& places, Call&& call) {
-    switch (places.rows()) {
+  static void by_rows(const SketchHash& hash, Call&& call) {
+    switch (hash.rows()) {
       case 1: call(std::integral_constant<std::uint32_t, 1>{}); break;
       case 3: call(std::integral_constant<std::uint32_t, 3>{}); break;
       default: call(std::integral_constant<std::uint32_t, 0>{});
@@ -28,30 +28,30 @@ class OtherPlaces {
   template <bool one, class Cells>
   void find(const RowSplit& split, const Row& row, const Cells& cells) {
     const std::span<const std::uint32_t> others = split.others();
-    const Places& places = cells.places();
-    stride_ = others.size() + absorbed - 1;
-    at_.resize(stride_ * places.rows());
-    if constexpr (std::is_same_v<Cells, Nothing<Cells::adaptive>>) {
+    const SketchHash& hash = cells.hash();
+    stride_ = others.size() + update_block - 1;
+    at_.resize(stride_ * hash.rows());
+    if constexpr (std::is_same_v<Cells, NullSketch<Cells::adaptive>>) {
       return;  // no sketch
-    } else if (places.identity()) [[unlikely]] {
-      for (std::size_t j = 0; j < others.size(); ++j) places.locate(row.keys[others[j]], &at_[j]);
-      places.fill(others.size(), stride_, at_.data());
+    } else if (hash.identity()) [[unlikely]] {
+      for (std::size_t j = 0; j < others.size(); ++j) hash.cell_refs(row.keys[others[j]], &at_[j]);
+      hash.fill(others.size(), stride_, at_.data());
     } else {
-      by_rows(places, [&](auto rows) {
-        places.template locate<rows>(split.other_hashes(), others.size(), stride_, cells.memory(),
+      by_rows(hash, [&](auto rows) {
+        hash.template cell_refs<rows>(split.other_hashes(), others.size(), stride_, cells.memory(),
                                      one ? Cells::one_lane_bytes : cells.cell_bytes(), at_.data());
       });
     }
   }
 
   /// The cells of all unkept features in sketch row 0, padding, then those of row 1, and so on.
-  [[nodiscard]] const Place* data() const { return at_.data(); }
+  [[nodiscard]] const CellRef* data() const { return at_.data(); }
   [[nodiscard]] std::size_t stride() const { return stride_; }
-  [[nodiscard]] const Place& at(std::size_t row, std::size_t j) const { return at_[row * stride_ + j]; }
+  [[nodiscard]] const CellRef& at(std::size_t row, std::size_t j) const { return at_[row * stride_ + j]; }
 
  private:
   std::size_t stride_ = 0;
-  Buffer<Place> at_;
+  Buffer<CellRef> at_;
 };
 
 }  // namespace thresher::online

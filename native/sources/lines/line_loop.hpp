@@ -8,17 +8,17 @@
 namespace thresher::sources {
 
 /// The result of parsing a line.
-enum class Line { row, nothing, bad };
+enum class Line { row, empty, error };
 
 /// The error in a line, filled in by the format.
-struct Trouble {
+struct LineError {
   const char* at = nullptr;
   const char* what = nullptr;
 
   Line operator()(const char* where, const char* message) {
     at = where;
     what = message;
-    return Line::bad;
+    return Line::error;
   }
 };
 
@@ -40,7 +40,7 @@ struct RowExtras {
 
 /// Append to a column that stays empty while every value is the default.
 template <class T>
-void push_unusual(Buffer<T>& column, T value, T usual, std::size_t rows_before) {
+void push_non_default(Buffer<T>& column, T value, T usual, std::size_t rows_before) {
   if (column.size() == 0) {
     if (value == usual) return;
     column.assign(rows_before, usual);
@@ -51,7 +51,7 @@ void push_unusual(Buffer<T>& column, T value, T usual, std::size_t rows_before) 
 /// Parse whole lines of `text` (which ends in a newline and has `padding` readable bytes behind it). `format.line(p,
 /// extras, trouble)` appends one row to `out` and may leave p anywhere in its line.
 template <class Format>
-void parse_lines(const char* text, std::size_t size, const ParseOptions& options, Format& format, Parsed& out) {
+void parse_lines(const char* text, std::size_t size, const ParseOptions& options, Format& format, ParsedRows& out) {
   const char* p = text;
   const char* const end = text + size;
   out.keys.reserve(size / 12 + 16);
@@ -63,24 +63,24 @@ void parse_lines(const char* text, std::size_t size, const ParseOptions& options
     const std::size_t features = out.keys.size();
     const std::size_t labels = out.y.size();
     RowExtras extras;
-    Trouble trouble;
-    const Line answer = format.line(p, extras, trouble);
+    LineError error;
+    const Line answer = format.line(p, extras, error);
     if (answer == Line::row) {
       out.indptr.push(static_cast<std::int64_t>(out.keys.size()));
       out.line.push(static_cast<std::int64_t>(out.lines));
       if (options.multilabel) out.y_indptr.push(static_cast<std::int64_t>(out.y.size()));
-      push_unusual(out.weight, extras.weight, 1.0F, rows);
-      push_unusual(out.qid, extras.qid, std::int64_t{-1}, rows);
-    } else if (answer == Line::bad) {
+      push_non_default(out.weight, extras.weight, 1.0F, rows);
+      push_non_default(out.qid, extras.qid, std::int64_t{-1}, rows);
+    } else if (answer == Line::error) {
       out.keys.resize(features);
       out.values.resize(features);
       if (out.names.size() > features) out.names.resize(features);  // empty for a format without names
       out.y.resize(labels);
-      if (out.faults.size() < Parsed::most_faults)
-        out.faults.push_back({static_cast<std::size_t>(trouble.at - text), out.lines, trouble.what});
+      if (out.faults.size() < ParsedRows::most_faults)
+        out.faults.push_back({static_cast<std::size_t>(error.at - text), out.lines, error.what});
       if (!options.skip_bad_lines) return;
       ++out.skipped;
-      p = trouble.at;
+      p = error.at;
     }
     p = static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p))) + 1;
     ++out.lines;

@@ -41,12 +41,12 @@ bool parse_value(const char* p, const char* end, double scale, float& out) {
 /// the end of the namespace. Returns that end ('|' or the end of the line), or the blank before anything else.
 /// `delimiters` continue behind p; at an end they are left to continue behind it.
 template <bool named, Numbers numbers>
-const char* append_ordinary_vw(const char* p, VwDelimiters& delimiters, const char* text, Namespace space,
-                               double scale, Parsed& out) {
+const char* append_usual_vw(const char* p, VwDelimiters& delimiters, const char* text, Namespace space,
+                               double scale, ParsedRows& out) {
   // Plain numbers are below 1e15: with this scale none overflows single precision, so none needs a check.
   if (!std::isfinite(static_cast<float>(scale * 1e15))) return p;
   const auto one = static_cast<float>(scale);
-  Appender<named> append(out);
+  RowAppender<named> append(out);
   VwDelimiters ends = delimiters;
   while (is_blank(*p)) {
     append.make_room();

@@ -53,11 +53,11 @@ struct Unchecked {
 
 /// The same for selected keys only: they are few, so room is made on demand.
 template <bool valued, bool named>
-struct Wanted {
+struct SelectedOnly {
   ProductRows& out;
   const KeyIndex* only;
 
-  Wanted(ProductRows& out, std::size_t, const KeyIndex* only) : out(out), only(only) {}
+  SelectedOnly(ProductRows& out, std::size_t, const KeyIndex* only) : out(out), only(only) {}
   void operator()(std::uint64_t key, double value, std::uint64_t name) {
     if (only->find(key) == KeyIndex::none) return;
     out.keys.push(key);
@@ -203,7 +203,7 @@ void ProductFormer::combine(Sink& sink) const {
 
 template <bool valued, bool named, bool filtered>
 void ProductFormer::emit(const Row& row, ProductRows& out) {
-  using Sink = std::conditional_t<filtered, Wanted<valued, named>, Unchecked<valued, named>>;
+  using Sink = std::conditional_t<filtered, SelectedOnly<valued, named>, Unchecked<valued, named>>;
   std::size_t most = 0;
   if (!filtered) {
     sizes_.resize(rule_.groups);

@@ -55,7 +55,7 @@ std::size_t RepeatMerger::merge(std::uint64_t* keys, std::size_t n, float* count
   return kept;
 }
 
-void weigh(Counts counts, bool unit, float* values, std::size_t n) {
+void counts_to_values(Counts counts, bool unit, float* values, std::size_t n) {
   if (counts == Counts::log)
     for (std::size_t i = 0; i < n; ++i)
       if (values[i] != 1.0F) values[i] = static_cast<float>(1.0 + std::log(static_cast<double>(values[i])));

@@ -23,6 +23,6 @@ class RepeatMerger {
 };
 
 /// Convert the counts of a row to values; `unit` normalises the row to length one.
-void weigh(Counts counts, bool unit, float* values, std::size_t n);
+void counts_to_values(Counts counts, bool unit, float* values, std::size_t n);
 
 }  // namespace thresher::sources

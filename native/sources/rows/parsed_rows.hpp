@@ -27,7 +27,7 @@ struct Fault {
   const char* what;
 };
 
-struct Parsed {
+struct ParsedRows {
   Buffer<std::int64_t> indptr;
   Buffer<std::uint64_t> keys;
   Buffer<float> values;

@@ -11,12 +11,12 @@ namespace thresher::sources {
 /// Appends to the keys and values (and, if `named`, the names) of a Parsed, whose sizes are updated by the destructor.
 /// Pushing to the buffers one by one would reload their sizes each time, since a key might alias a size.
 template <bool named = false>
-class Appender {
+class RowAppender {
  public:
-  explicit Appender(Parsed& out) : out_(out), ends_(ends_of(out)) {}
-  Appender(const Appender&) = delete;
-  Appender& operator=(const Appender&) = delete;
-  ~Appender() { set_sizes(ends_.at, out_); }
+  explicit RowAppender(ParsedRows& out) : out_(out), ends_(ends_of(out)) {}
+  RowAppender(const RowAppender&) = delete;
+  RowAppender& operator=(const RowAppender&) = delete;
+  ~RowAppender() { set_sizes(ends_.at, out_); }
 
   void operator()(std::uint64_t key, float value, std::uint64_t name = 0) {
     make_room();
@@ -44,25 +44,25 @@ class Appender {
     std::uint64_t* names;
   };
 
-  static Ends ends_of(Parsed& out) {
+  static Ends ends_of(ParsedRows& out) {
     std::size_t capacity = std::min(out.keys.capacity(), out.values.capacity());
     if constexpr (named) capacity = std::min(capacity, out.names.capacity());
     return {out.keys.size(), capacity, out.keys.data(), out.values.data(), out.names.data()};
   }
-  static Ends grown(std::size_t at, Parsed& out) {
+  static Ends grown(std::size_t at, ParsedRows& out) {
     set_sizes(at, out);
     out.keys.reserve(at + 1);
     out.values.reserve(at + 1);
     if constexpr (named) out.names.reserve(at + 1);
     return ends_of(out);
   }
-  static void set_sizes(std::size_t n, Parsed& out) {
+  static void set_sizes(std::size_t n, ParsedRows& out) {
     out.keys.resize(n);
     out.values.resize(n);
     if constexpr (named) out.names.resize(n);
   }
 
-  Parsed& out_;
+  ParsedRows& out_;
   Ends ends_;
 };
 

@@ -52,7 +52,7 @@ void Bytes::reserve(std::size_t n) {
 
 Genomes::Genomes(bool with_wildcards, std::uint64_t fragment, const KeyIndex* labels, bool labels_optional)
     : bits_(alphabet_of(with_wildcards).bits),
-      in_a_byte_(with_wildcards ? 1 : 2),
+      log_letters_per_byte_(with_wildcards ? 1 : 2),
       fragment_(fragment),
       labels_(labels),
       labels_optional_(labels_optional) {}
@@ -65,8 +65,8 @@ void Genomes::begin(std::string_view id, std::int64_t /*line*/) {
 }
 
 std::string Genomes::letters(const std::uint8_t* numbers, std::size_t n, bool others) {
-  packed_.reserve(((size_ + n) >> in_a_byte_) + 16);  // fragments are read eight bytes at a time
-  const std::uint64_t within = (1U << in_a_byte_) - 1;
+  packed_.reserve(((size_ + n) >> log_letters_per_byte_) + 16);  // fragments are read eight bytes at a time
+  const std::uint64_t within = (1U << log_letters_per_byte_) - 1;
   for (std::size_t i = 0; i < n; ++i, ++size_) {
     std::uint8_t number = numbers[i];
     if (others && number == other_letter) {
@@ -76,9 +76,9 @@ std::string Genomes::letters(const std::uint8_t* numbers, std::size_t n, bool ot
         others_.push_back({size_, size_ + 1});
       number = 0;
     }
-    std::uint8_t& byte = packed_.data()[size_ >> in_a_byte_];  // the first letter is lowest
-    const auto place = static_cast<unsigned>((size_ & within) * bits_);
-    byte = static_cast<std::uint8_t>((byte & ((1U << place) - 1)) | unsigned{number} << place);
+    std::uint8_t& byte = packed_.data()[size_ >> log_letters_per_byte_];  // the first letter is lowest
+    const auto position = static_cast<unsigned>((size_ & within) * bits_);
+    byte = static_cast<std::uint8_t>((byte & ((1U << position) - 1)) | unsigned{number} << position);
   }
   return {};
 }
@@ -121,18 +121,18 @@ Fragment Genomes::draw(std::uint64_t number, std::uint64_t seed) const {
 
 void Genomes::fetch(const Fragment& fragment) const {
   const std::uint64_t from = contigs_[fragment.contig].begin + fragment.offset;
-  const std::uint8_t* const first = packed_.data() + (from >> in_a_byte_);
-  const std::uint8_t* const last = packed_.data() + ((from + fragment_) >> in_a_byte_);
+  const std::uint8_t* const first = packed_.data() + (from >> log_letters_per_byte_);
+  const std::uint8_t* const last = packed_.data() + ((from + fragment_) >> log_letters_per_byte_);
   for (const std::uint8_t* p = first; p < first + most_fetched; p += 64) prefetch(p < last ? p : last);
 }
 
 bool Genomes::read(const Fragment& fragment, std::uint8_t* out) const {
   const std::uint64_t from = contigs_[fragment.contig].begin + fragment.offset;
-  const std::uint64_t within = (1U << in_a_byte_) - 1;
+  const std::uint64_t within = (1U << log_letters_per_byte_) - 1;
   const std::uint64_t taken = 64 / bits_ - within;  // letters in a word that starts anywhere in its first byte
   for (std::uint64_t i = 0; i < fragment_;) {
     const std::uint64_t at = from + i;
-    std::uint64_t word = load_word(reinterpret_cast<const char*>(packed_.data() + (at >> in_a_byte_)));
+    std::uint64_t word = load_word(reinterpret_cast<const char*>(packed_.data() + (at >> log_letters_per_byte_)));
     word >>= (at & within) * bits_;
     // Eight letters at a time; excess letters are overwritten or lie behind the end.
     for (std::uint64_t j = 0; j + 8 <= taken; j += 8, i += 8, word >>= 8 * bits_) {

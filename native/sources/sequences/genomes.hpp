@@ -83,7 +83,7 @@ class Genomes final : public RecordSink {
   };
 
   const unsigned bits_;
-  const unsigned in_a_byte_;  // log2 of the letters per byte
+  const unsigned log_letters_per_byte_;  // log2 of the letters per byte
   const std::uint64_t fragment_;
   const KeyIndex* const labels_;
   const bool labels_optional_;

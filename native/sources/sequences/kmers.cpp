@@ -71,9 +71,9 @@ void KmerRowMaker::end(const KeyIndex* only, KmerRows& out) {
     out.keys.resize(before + keys.size());
     if (keys.size() != 0) std::memcpy(out.keys.data() + before, keys.data(), keys.size() * sizeof(std::uint64_t));
   }
-  std::uint64_t places = 0;
-  for (const KmerRoller& roller : rollers_) places += roller.places();
-  out.left_out += places - (out.keys.size() - first);
+  std::uint64_t windows = 0;
+  for (const KmerRoller& roller : rollers_) windows += roller.windows();
+  out.dropped += windows - (out.keys.size() - first);
   // Unselected keys need not be merged, but the norm of a row includes them.
   if (only != nullptr && !form_.unit) keep(*only, out);
   const bool valued = form_.counts != Counts::binary || form_.unit;
@@ -87,7 +87,7 @@ void KmerRowMaker::end(const KeyIndex* only, KmerRows& out) {
   }
   if (valued) {
     out.values.resize(out.keys.size());
-    weigh(form_.counts, form_.unit, out.values.data() + first, out.values.size() - first);
+    counts_to_values(form_.counts, form_.unit, out.values.data() + first, out.values.size() - first);
   }
   if (only != nullptr && form_.unit) keep(*only, out);
   out.indptr.push(static_cast<std::int64_t>(out.keys.size()));

@@ -57,7 +57,7 @@ class KmerRoller {
 
   /// Start a sequence.
   void restart() {
-    in_a_row_ = 0;
+    run_length_ = 0;
     seen_ = 0;
   }
 
@@ -72,12 +72,12 @@ class KmerRoller {
       if constexpr (both) backward = backward >> bits | top_[number];
     };
     for (std::size_t i = 0; i < n;) {
-      for (; i < n && in_a_row_ < k_ - 1; ++i) {
+      for (; i < n && run_length_ < k_ - 1; ++i) {
         if (numbers[i] == other_letter) {
-          in_a_row_ = 0;
+          run_length_ = 0;
         } else {
           push(numbers[i]);
-          ++in_a_row_;
+          ++run_length_;
         }
       }
       std::size_t stop = n;
@@ -88,7 +88,7 @@ class KmerRoller {
         emit(forward, backward, seen_ + i + 1 - k_);
       }
       if (i < n) {  // a letter outside the alphabet: k new ones are needed after it
-        in_a_row_ = 0;
+        run_length_ = 0;
         ++i;
       }
     }
@@ -98,7 +98,7 @@ class KmerRoller {
   }
 
   /// The number of k-mers so far if every letter counted.
-  [[nodiscard]] std::uint64_t places() const { return seen_ < k_ ? 0 : seen_ - k_ + 1; }
+  [[nodiscard]] std::uint64_t windows() const { return seen_ < k_ ? 0 : seen_ - k_ + 1; }
 
  private:
   unsigned k_;
@@ -106,7 +106,7 @@ class KmerRoller {
   std::uint64_t top_[16] = {};
   std::uint64_t forward_ = 0;
   std::uint64_t backward_ = 0;
-  unsigned in_a_row_ = 0;  // valid letters just before this, up to k - 1
+  unsigned run_length_ = 0;  // valid letters just before this, up to k - 1
   std::uint64_t seen_ = 0;
 };
 
@@ -115,7 +115,7 @@ struct KmerRows {
   Buffer<std::int64_t> indptr;
   Buffer<std::uint64_t> keys;
   Buffer<float> values;        // empty where all are one
-  std::uint64_t left_out = 0;  // k-mers dropped for a letter outside the alphabet
+  std::uint64_t dropped = 0;  // k-mers dropped for a letter outside the alphabet
 
   KmerRows() { indptr.push(0); }
   [[nodiscard]] std::size_t size() const { return indptr.size() - 1; }

@@ -9,7 +9,7 @@ namespace thresher::sources {
 namespace {
 
 /// A byte in a message, printable.
-std::string shown(char c) {
+std::string printable(char c) {
   constexpr char digits[] = "0123456789abcdef";
   const auto byte = static_cast<unsigned char>(c);
   if (byte > ' ' && byte < 0x7f) return std::string("'") + c + "'";
@@ -29,14 +29,14 @@ bool is_blank_byte(char c) { return static_cast<unsigned char>(c) <= ' '; }
 }  // namespace
 
 RecordScanner::RecordScanner(RecordSink& sink, bool with_wildcards, std::optional<bool> fastq, bool skip_bad,
-                             RecordPlace start, bool seeking, std::uint64_t limit)
+                             RecordPosition start, bool seeking, std::uint64_t limit)
     : sink_(sink),
       alphabet_(alphabet_of(with_wildcards)),
       fastq_known_(fastq.has_value()),
       fastq_(fastq.value_or(false)),
       skip_bad_(skip_bad),
       limit_(limit),
-      place_(start),
+      position_(start),
       offset_(start.offset),
       line_start_(start.offset),
       lines_(start.lines),
@@ -70,9 +70,9 @@ RecordScanner::Stop RecordScanner::finish() {
   } else if (inside && state_ == State::quality && quality_ == letters_) {
     close(nullptr);
   } else if (inside) {
-    broken(header_line_, 0, "the file ends within record " + quoted(id_));
+    report_malformed(header_line_, 0, "the file ends within record " + quoted(id_));
   }
-  if (stop_ != Stop::bad) place_ = reached();
+  if (stop_ != Stop::bad) position_ = reached();
   return stop_;
 }
 
@@ -116,7 +116,7 @@ const char* RecordScanner::between(const char* p) {
   if (blank) return *p == '\n' ? newline(p) : p + 1;
   const char* const wanted = fastq_ ? "a FASTQ record starts with '@' at the beginning of a line, not with "
                                     : "a FASTA record starts with '>' at the beginning of a line, not with ";
-  broken(lines_, at(p) - line_start_, wanted + shown(*p));
+  report_malformed(lines_, at(p) - line_start_, wanted + printable(*p));
   return p;
 }
 
@@ -167,7 +167,7 @@ const char* RecordScanner::sequence(const char* p) {
     }
     if (fastq_ && *p == '+') {
       if (letters_ == 0) {
-        broken(header_line_, 0, "record " + quoted(id_) + " is empty");
+        report_malformed(header_line_, 0, "record " + quoted(id_) + " is empty");
         return p;
       }
       state_ = State::plus;
@@ -182,13 +182,13 @@ const char* RecordScanner::sequence(const char* p) {
       letters_ += read.n;
       std::string what = sink_.letters(numbers, read.n, read.others);
       if (!what.empty()) {
-        broken(header_line_, 0, "record " + quoted(id_) + " " + what);
+        report_malformed(header_line_, 0, "record " + quoted(id_) + " " + what);
         return p;
       }
     }
     p += read.read;
     if (p < stop && alphabet_.number[static_cast<unsigned char>(*p)] == bad_letter) {
-      broken(lines_, at(p) - line_start_, "unexpected " + shown(*p) + " in the sequence of record " + quoted(id_));
+      report_malformed(lines_, at(p) - line_start_, "unexpected " + printable(*p) + " in the sequence of record " + quoted(id_));
       return p;
     }
   }
@@ -223,7 +223,7 @@ const char* RecordScanner::quality_line(const char* p) {
   if (quality_ == letters_) {
     close(p);
   } else if (quality_ > letters_ || sequence_lines_ == 1) {
-    broken(line, 0, "the quality of record " + quoted(id_) + " has " + std::to_string(quality_) + " letters" +
+    report_malformed(line, 0, "the quality of record " + quoted(id_) + " has " + std::to_string(quality_) + " letters" +
                         (quality_ > letters_ && sequence_lines_ > 1 ? " or more" : "") + ", its sequence " +
                         std::to_string(letters_));
     if (maybe_header_ && stop_ == Stop::more) {
@@ -256,12 +256,12 @@ void RecordScanner::close(const char* p) {
     tell(header_line_, 0, "record " + quoted(id_) + " " + what);
     return;
   }
-  if (p != nullptr) place_ = {at(p), lines_, skipped_};
+  if (p != nullptr) position_ = {at(p), lines_, skipped_};
   if (sink_.full()) stop_ = Stop::full;
 }
 
 /// Report a malformed record.
-void RecordScanner::broken(std::int64_t line, std::uint64_t column, std::string what) {
+void RecordScanner::report_malformed(std::int64_t line, std::uint64_t column, std::string what) {
   if (begun_) sink_.undo();
   begun_ = false;
   state_ = State::lost;

@@ -41,7 +41,7 @@ struct RecordFault {
 };
 
 /// A position between two records: bytes, lines and skipped records before it.
-struct RecordPlace {
+struct RecordPosition {
   std::uint64_t offset = 0;
   std::int64_t lines = 0;
   std::uint64_t skipped = 0;
@@ -59,7 +59,7 @@ class RecordScanner {
   /// `seeking`: the text starts one byte before the first position of interest; what precedes the first record there
   /// belongs to another reader (FASTA only). `limit`: no record starts there or later. Without `fastq` the first
   /// non-blank byte decides the format.
-  RecordScanner(RecordSink& sink, bool with_wildcards, std::optional<bool> fastq, bool skip_bad, RecordPlace start,
+  RecordScanner(RecordSink& sink, bool with_wildcards, std::optional<bool> fastq, bool skip_bad, RecordPosition start,
                 bool seeking = false, std::uint64_t limit = std::numeric_limits<std::uint64_t>::max());
 
   enum class Stop { more, full, bad, past };  // needs more text; sink full; malformed record; limit reached
@@ -70,9 +70,9 @@ class RecordScanner {
   Stop finish();
 
   /// The position behind the last good record.
-  [[nodiscard]] const RecordPlace& place() const { return place_; }
+  [[nodiscard]] const RecordPosition& position() const { return position_; }
   /// The current position, including all lines and skipped records.
-  [[nodiscard]] RecordPlace reached() const { return {offset_, lines_, skipped_}; }
+  [[nodiscard]] RecordPosition reached() const { return {offset_, lines_, skipped_}; }
   /// The first few errors since the last call.
   std::vector<RecordFault> take_faults() { return std::exchange(faults_, {}); }
 
@@ -99,7 +99,7 @@ class RecordScanner {
   void start(const char* p);
   void begin();
   void close(const char* p);
-  void broken(std::int64_t line, std::uint64_t column, std::string what);
+  void report_malformed(std::int64_t line, std::uint64_t column, std::string what);
   void tell(std::int64_t line, std::uint64_t column, std::string what);
   void append_id(std::string& id, const char*& p, const char* stop);
 
@@ -114,7 +114,7 @@ class RecordScanner {
   Stop stop_ = Stop::more;
   bool begun_ = false;     // the sink has an open record
   bool on_trial_ = false;  // FASTQ after a malformed record: it is not yet known whether a record starts here
-  RecordPlace place_;
+  RecordPosition position_;
   std::vector<RecordFault> faults_;
 
   // The current text and position.

@@ -37,7 +37,7 @@ class CsvScanner {
   [[nodiscard]] bool blank() const { return p_ < end_ && (*p_ == '\n' || *p_ == '\r'); }
 
   /// Skip one row and its line end. False, without effect, if the text ends within the row.
-  bool pass() {
+  bool skip_row() {
     const char* p = p_;
     std::int64_t lines = 0;
     if (quoted_) {
@@ -53,7 +53,7 @@ class CsvScanner {
   }
 
   /// Skip one line, whatever it holds.
-  void pass_line() {
+  void skip_line() {
     const char* p = line_end(p_);
     if (p < end_) p += *p == '\r' && p + 1 < end_ && p[1] == '\n' ? 2 : 1;
     p_ = p;
@@ -118,7 +118,7 @@ inline CsvRows csv_rows(const char* text, std::size_t size, CsvMarks marks, std:
     if (!blank && out.starts.size() == most) break;
     const auto start = static_cast<std::int64_t>(scanner.at() - text);
     const std::int64_t lines = scanner.lines();
-    if (!scanner.pass()) break;
+    if (!scanner.skip_row()) break;
     if (blank) continue;
     out.starts.push(start);
     out.lines.push(lines);
@@ -131,7 +131,7 @@ inline CsvRows csv_rows(const char* text, std::size_t size, CsvMarks marks, std:
 /// The end of the last row that is certainly complete.
 inline std::size_t after_last_row(const char* text, std::size_t size, CsvMarks marks) {
   CsvScanner scanner(text, size, marks, false);
-  while (!scanner.at_end() && scanner.pass()) {
+  while (!scanner.at_end() && scanner.skip_row()) {
   }
   return static_cast<std::size_t>(scanner.at() - text);
 }

@@ -24,12 +24,12 @@ void NgramForm::check() const {
     throw std::invalid_argument("n-grams from 1 on, up to as many or more");
 }
 
-NgramMaker::NgramMaker(const NgramForm& form, const Characters& characters) : form_(form), characters_(characters) {
+NgramMaker::NgramMaker(const NgramForm& form, const UnicodeClasses& characters) : form_(form), characters_(characters) {
   form_.check();
 }
 
 bool NgramMaker::row(std::string_view document, const Cells* words, std::size_t begin, std::size_t end,
-                     const KeyIndex* only, bool named, Parsed& out) {
+                     const KeyIndex* only, bool named, ParsedRows& out) {
   const std::size_t first = out.keys.size();
   if (!named) text_.resize(0);  // no names refer to earlier rows
   words_.resize(0);
@@ -56,7 +56,7 @@ bool NgramMaker::row(std::string_view document, const Cells* words, std::size_t 
   out.keys.resize(first + n);
   out.values.resize(first + n);
   if (named) out.names.resize(first + n);
-  weigh(form_.counts, form_.unit, out.values.data() + first, n);
+  counts_to_values(form_.counts, form_.unit, out.values.data() + first, n);
   if (only != nullptr && form_.unit) out.keep_only(*only, first);
   return true;
 }
@@ -89,7 +89,7 @@ bool NgramMaker::find_words(std::string_view document) {
     characters = 0;
   };
   const auto put = [&](std::uint32_t c) {
-    if ((characters_.kind(c) & Characters::word) == 0) return finish();
+    if ((characters_.kind(c) & UnicodeClasses::word) == 0) return finish();
     to = encode_utf8(c, to);
     ++characters;
   };
@@ -97,7 +97,7 @@ bool NgramMaker::find_words(std::string_view document) {
     const auto byte = static_cast<unsigned char>(*p);
     if (byte < 0x80) [[likely]] {
       ++p;
-      if ((characters_.kind(byte) & Characters::word) != 0) {
+      if ((characters_.kind(byte) & UnicodeClasses::word) != 0) {
         *to++ = form_.lower ? characters_.ascii_lower(byte) : static_cast<char>(byte);
         ++characters;
       } else {
@@ -111,9 +111,9 @@ bool NgramMaker::find_words(std::string_view document) {
     p += size;
     if (!form_.lower) {
       put(c);
-    } else if (c == Characters::dotted_i) {
+    } else if (c == UnicodeClasses::dotted_i) {
       put('i');
-      put(Characters::dot_above);
+      put(UnicodeClasses::dot_above);
     } else {
       put(characters_.lower_of(c));
     }
@@ -133,13 +133,13 @@ void NgramMaker::given_words(const Cells& words, std::size_t begin, std::size_t 
   }
 }
 
-void NgramMaker::emit(std::uint32_t start, std::uint32_t end, std::uint64_t seed, std::uint64_t prefix, Parsed& out,
+void NgramMaker::emit(std::uint32_t start, std::uint32_t end, std::uint64_t seed, std::uint64_t prefix, ParsedRows& out,
                       bool named) {
   out.keys.push(hash_bytes<true>(text_.data() + start, end - start, seed));
   if (named) out.names.push(PackedName::pack(start, end - start, prefix));
 }
 
-void NgramMaker::word_ngrams(Parsed& out, bool named) {
+void NgramMaker::word_ngrams(ParsedRows& out, bool named) {
   make_room(0);
   const std::size_t n = words_.size();
   for (std::size_t i = 0; i < n; ++i)
@@ -156,7 +156,7 @@ bool NgramMaker::normalize(std::string_view document) {
   char* to = text_.data() + text_.size();
   std::size_t spaces = 0;  // consecutive ones just before this
   const auto put = [&](std::uint32_t c) {
-    if ((characters_.kind(c) & Characters::space) == 0) {
+    if ((characters_.kind(c) & UnicodeClasses::space) == 0) {
       spaces = 0;
     } else if (++spaces == 2) {
       to = text_.data() + starts_[starts_.size() - 1];  // replace the previous one by a blank
@@ -175,9 +175,9 @@ bool NgramMaker::normalize(std::string_view document) {
     p += size;
     if (!form_.lower) {
       put(c);
-    } else if (c == Characters::dotted_i) {
+    } else if (c == UnicodeClasses::dotted_i) {
       put('i');
-      put(Characters::dot_above);
+      put(UnicodeClasses::dot_above);
     } else {
       put(characters_.lower_of(c));
     }
@@ -187,7 +187,7 @@ bool NgramMaker::normalize(std::string_view document) {
   return true;
 }
 
-void NgramMaker::char_ngrams(Parsed& out, bool named) {
+void NgramMaker::char_ngrams(ParsedRows& out, bool named) {
   make_room(0);
   const std::size_t n = starts_.size() - 1;
   for (std::size_t m = form_.chars_from; m <= form_.chars_to && m <= n; ++m)
@@ -196,7 +196,7 @@ void NgramMaker::char_ngrams(Parsed& out, bool named) {
 }
 
 /// The same for each word, padded with blanks. A word shorter than an n-gram counts once as a whole.
-void NgramMaker::chars_of_words(Parsed& out, bool named) {
+void NgramMaker::chars_of_words(ParsedRows& out, bool named) {
   // Write the words again behind the text, each with its blanks.
   const std::size_t characters = starts_.size() - 1;
   const std::size_t text_end = text_.size();
@@ -206,7 +206,7 @@ void NgramMaker::chars_of_words(Parsed& out, bool named) {
   const auto is_space = [&](std::size_t i) {
     unsigned size = 0;
     const std::uint32_t c = decode_utf8(text_.data() + starts_[i], starts_[i + 1] - starts_[i], size);
-    return (characters_.kind(c) & Characters::space) != 0;
+    return (characters_.kind(c) & UnicodeClasses::space) != 0;
   };
   for (std::size_t i = 0; i < characters;) {
     if (is_space(i)) {
@@ -243,7 +243,7 @@ void NgramMaker::chars_of_words(Parsed& out, bool named) {
 }
 
 void text_rows(const Cells& documents, const Cells* words, const RowLabels& labels, const ParseOptions& options,
-               NgramMaker& maker, Parsed& out) {
+               NgramMaker& maker, ParsedRows& out) {
   constexpr std::size_t farthest = std::size_t{1} << 31;  // so that name offsets fit into 32 bits
   ParseOptions within = options;
   make_rows(

@@ -42,12 +42,12 @@ struct NgramForm {
 /// hashed, and its name refers to it. Equal n-grams of a row are merged.
 class NgramMaker {
  public:
-  NgramMaker(const NgramForm& form, const Characters& characters);
+  NgramMaker(const NgramForm& form, const UnicodeClasses& characters);
 
   /// Append the features of a text to `out`; false if it is not UTF-8. `words` (or nullptr) holds the tokens of this
   /// row in cells [begin, end). Names refer to `text`, which grows.
   bool row(std::string_view document, const Cells* words, std::size_t begin, std::size_t end, const KeyIndex* only,
-           bool named, Parsed& out);
+           bool named, ParsedRows& out);
 
   /// The text that names refer to.
   [[nodiscard]] Buffer<char>& text() { return text_; }
@@ -62,15 +62,15 @@ class NgramMaker {
   void given_words(const Cells& words, std::size_t begin, std::size_t end);
   void end_word(std::size_t characters);
   bool normalize(std::string_view document);
-  void word_ngrams(Parsed& out, bool named);
-  void char_ngrams(Parsed& out, bool named);
-  void chars_of_words(Parsed& out, bool named);
-  void emit(std::uint32_t start, std::uint32_t end, std::uint64_t seed, std::uint64_t prefix, Parsed& out, bool named);
+  void word_ngrams(ParsedRows& out, bool named);
+  void char_ngrams(ParsedRows& out, bool named);
+  void chars_of_words(ParsedRows& out, bool named);
+  void emit(std::uint32_t start, std::uint32_t end, std::uint64_t seed, std::uint64_t prefix, ParsedRows& out, bool named);
   /// Reserve `bytes` more, and the padding that hashing may read.
   void make_room(std::size_t bytes) { text_.reserve(text_.size() + bytes + padding); }
 
   const NgramForm form_;
-  const Characters& characters_;
+  const UnicodeClasses& characters_;
   Buffer<char> text_;
   std::size_t word_start_ = 0;
   Buffer<Stretch> words_;
@@ -80,6 +80,6 @@ class NgramMaker {
 
 /// The rows of `n` texts, or of tokenised texts.
 void text_rows(const Cells& documents, const Cells* words, const RowLabels& labels, const ParseOptions& options,
-               NgramMaker& maker, Parsed& out);
+               NgramMaker& maker, ParsedRows& out);
 
 }  // namespace thresher::sources

@@ -15,22 +15,22 @@
 namespace thresher::sources {
 
 /// A number in `text` surrounded only by blanks, or true or false; `blank` if empty.
-enum class Written { number, blank, other };
+enum class NumberText { number, blank, other };
 
-inline Written written_number(std::string_view text, double& out) {
+inline NumberText written_number(std::string_view text, double& out) {
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  if (text.empty()) return Written::blank;
+  if (text.empty()) return NumberText::blank;
   // Cells follow one another without a separator, so the digits are copied and terminated.
   constexpr std::size_t usual = 48;
   const auto parse = [&out](const char* p, std::size_t n) {
-    return parse_double(p, out) == p + n ? Written::number : Written::other;
+    return parse_double(p, out) == p + n ? NumberText::number : NumberText::other;
   };
   if (text.size() <= usual) {
     char copy[usual + padding];
     std::memcpy(copy, text.data(), text.size());
     std::memset(copy + text.size(), '\n', 16);
-    if (parse(copy, text.size()) == Written::number) return Written::number;
+    if (parse(copy, text.size()) == NumberText::number) return NumberText::number;
   } else {
     std::string copy(text);
     copy.append(padding, '\n');
@@ -38,21 +38,21 @@ inline Written written_number(std::string_view text, double& out) {
   }
   if (text == "true" || text == "True" || text == "TRUE") {
     out = 1.0;
-    return Written::number;
+    return NumberText::number;
   }
   if (text == "false" || text == "False" || text == "FALSE") {
     out = 0.0;
-    return Written::number;
+    return NumberText::number;
   }
-  return Written::other;
+  return NumberText::other;
 }
 
 /// The number in a numeric or text cell.
-inline Written number_at(const Cells& cells, std::size_t i, double& out) {
-  if (!cells.has(i)) return Written::blank;
+inline NumberText number_at(const Cells& cells, std::size_t i, double& out) {
+  if (!cells.has(i)) return NumberText::blank;
   if (cells.numbers == nullptr) return written_number(cells.text_at(i), out);
   out = cells.numbers[i];
-  return std::isnan(out) ? Written::blank : Written::number;
+  return std::isnan(out) ? NumberText::blank : NumberText::number;
 }
 
 struct RowLabels {
@@ -74,15 +74,15 @@ struct RowLabels {
       return nullptr;
     }
     switch (number_at(*target, i, value)) {
-      case Written::blank:
+      case NumberText::blank:
         if (!target_optional) return "the label is missing";
         value = std::numeric_limits<double>::quiet_NaN();
         break;
-      case Written::other:
+      case NumberText::other:
         if (!target_optional) return "the label is not a number, as those of the first rows are";
         value = std::numeric_limits<double>::quiet_NaN();
         break;
-      case Written::number:
+      case NumberText::number:
         if (!std::isfinite(value)) return "the label is infinite";
     }
     y.push(value);
@@ -95,9 +95,9 @@ struct RowLabels {
     if (weight == nullptr) return nullptr;
     double value = 0;
     switch (number_at(*weight, i, value)) {
-      case Written::blank: return "the weight is missing";
-      case Written::other: return "the weight is not a number";
-      case Written::number: break;
+      case NumberText::blank: return "the weight is missing";
+      case NumberText::other: return "the weight is not a number";
+      case NumberText::number: break;
     }
     out = static_cast<float>(value);
     return std::isfinite(out) && out >= 0.0F ? nullptr : "the weight is negative, infinite or too large";
@@ -114,7 +114,7 @@ struct RowFault {
 
 template <class Append>
 void make_rows(std::size_t n, const RowLabels& labels, std::size_t target_column, std::size_t weight_column,
-               const ParseOptions& options, Append&& append, Parsed& out) {
+               const ParseOptions& options, Append&& append, ParsedRows& out) {
   out.indptr.push(0);
   std::size_t row = 0;
   for (; row < n && out.line.size() < options.most_rows && out.keys.size() < options.most_features; ++row) {
@@ -129,12 +129,12 @@ void make_rows(std::size_t n, const RowLabels& labels, std::size_t target_column
       out.values.resize(features);
       if (options.want_names) out.names.resize(features);
       out.y.resize(targets);
-      if (out.faults.size() < Parsed::most_faults) out.faults.push_back({fault.column, row, fault.what});
+      if (out.faults.size() < ParsedRows::most_faults) out.faults.push_back({fault.column, row, fault.what});
       if (!options.skip_bad_lines) break;
       ++out.skipped;
       continue;
     }
-    push_unusual(out.weight, weight, 1.0F, out.line.size());
+    push_non_default(out.weight, weight, 1.0F, out.line.size());
     out.indptr.push(static_cast<std::int64_t>(out.keys.size()));
     out.line.push(static_cast<std::int64_t>(row));
   }

@@ -16,7 +16,7 @@ namespace {
 template <bool named>
 class CellFeatures {
  public:
-  explicit CellFeatures(Parsed& out) : append_(out) {}
+  explicit CellFeatures(ParsedRows& out) : append_(out) {}
 
   /// Returns the error in cell i of the column, or nullptr.
   const char* operator()(const TableColumn& column, std::size_t i) {
@@ -37,7 +37,7 @@ class CellFeatures {
       return rule.category ? text(rule, *cells.values, j)
                            : number(rule, *cells.values, j, rule.place_keys[place], rule.place_words[place]);
     double amount = 0;
-    if (number_at(*cells.amounts, j, amount) == Written::blank || !cells.values->has(j)) return nullptr;
+    if (number_at(*cells.amounts, j, amount) == NumberText::blank || !cells.values->has(j)) return nullptr;
     return text(rule, *cells.values, j, amount);
   }
 
@@ -66,9 +66,9 @@ class CellFeatures {
                      std::uint64_t word) {
     double value = 0;
     switch (number_at(cells, i, value)) {
-      case Written::blank: return missing(rule);
-      case Written::other: return "the value is not a number";
-      case Written::number: break;
+      case NumberText::blank: return missing(rule);
+      case NumberText::other: return "the value is not a number";
+      case NumberText::number: break;
     }
     if (!rule.bin_keys.empty()) {
       if (!std::isfinite(value)) return too_large;
@@ -85,12 +85,12 @@ class CellFeatures {
 
   static constexpr const char* too_large = "the value is infinite or too large";
 
-  Appender<named> append_;
+  RowAppender<named> append_;
 };
 
 template <bool named>
 void all_rows(const std::vector<TableColumn>& columns, std::size_t n, const RowLabels& labels,
-              const ParseOptions& options, Parsed& out) {
+              const ParseOptions& options, ParsedRows& out) {
   make_rows(
       n, labels, target_column, weight_column, options,
       [&](std::size_t row, RowFault& fault) {
@@ -108,7 +108,7 @@ void all_rows(const std::vector<TableColumn>& columns, std::size_t n, const RowL
 }  // namespace
 
 void table_rows(const std::vector<TableColumn>& columns, std::size_t n, const RowLabels& labels,
-                const ParseOptions& options, Parsed& out) {
+                const ParseOptions& options, ParsedRows& out) {
   const std::size_t likely = std::min(n, options.most_rows) * columns.size();
   out.keys.reserve(likely + 1);
   out.values.reserve(likely + 1);

@@ -37,7 +37,7 @@ struct TableColumn {
 /// The rows of some columns of `n` cells each. Column numbers in errors start at `labels_before`; the target is column
 /// 0 and the weight column 1.
 void table_rows(const std::vector<TableColumn>& columns, std::size_t n, const RowLabels& labels,
-                const ParseOptions& options, Parsed& out);
+                const ParseOptions& options, ParsedRows& out);
 
 inline constexpr std::size_t target_column = 0;
 inline constexpr std::size_t weight_column = 1;

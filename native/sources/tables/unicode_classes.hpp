@@ -11,7 +11,7 @@
 namespace thresher::sources {
 
 /// Provided by Python, so that both use the same Unicode version.
-class Characters {
+class UnicodeClasses {
  public:
   static constexpr std::uint32_t count = 0x110000;
   static constexpr std::uint8_t word = 1;     // \w
@@ -19,7 +19,7 @@ class Characters {
   static constexpr std::uint8_t cased = 4;    // has a different lower case
 
   /// `kinds` of each character, and the lower case of those with a different one, in ascending order.
-  Characters(std::vector<std::uint8_t> kinds, std::vector<std::pair<std::uint32_t, std::uint32_t>> lower)
+  UnicodeClasses(std::vector<std::uint8_t> kinds, std::vector<std::pair<std::uint32_t, std::uint32_t>> lower)
       : kinds_(std::move(kinds)), lower_(std::move(lower)) {
     if (kinds_.size() != count) throw std::invalid_argument("a kind for each character is needed");
     for (std::uint8_t& kind : kinds_) kind &= word | space;

@@ -9,23 +9,23 @@
 #include "tests/support/random.hpp"
 
 using thresher::Buffer;
-using thresher::Pool;
+using thresher::BufferPool;
 
 TEST(pool_rounds_up_and_keeps_warm) {
   for (const std::size_t asked : {0, 1, 63, 64, 65, 100, 4096, 1 << 22, (1 << 22) + 1}) {
     std::size_t bytes = asked;
-    void* const block = Pool::shared().take(bytes);
+    void* const block = BufferPool::shared().acquire(bytes);
     CHECK(bytes >= asked && bytes >= 64 && (bytes & (bytes - 1)) == 0);
     std::memset(block, 1, bytes);
-    Pool::shared().give(block, bytes);
+    BufferPool::shared().release(block, bytes);
     std::size_t again = asked;
-    void* const second = Pool::shared().take(again);
+    void* const second = BufferPool::shared().acquire(again);
     CHECK_EQ(again, bytes);
     // Beyond the largest class blocks go back to the OS at once.
     if (asked <= 1 << 22) CHECK(second == block);
-    Pool::shared().give(second, again);
+    BufferPool::shared().release(second, again);
   }
-  Pool::shared().give(nullptr, 0);
+  BufferPool::shared().release(nullptr, 0);
 }
 
 TEST(pool_never_gives_a_block_twice) {
@@ -34,7 +34,7 @@ TEST(pool_never_gives_a_block_twice) {
   for (int round = 0; round < 3000; ++round) {
     if (blocks.size() < 20 && random.chance(2)) {
       std::size_t bytes = 1 + random.below(1000);
-      auto* const block = static_cast<unsigned char*>(Pool::shared().take(bytes));
+      auto* const block = static_cast<unsigned char*>(BufferPool::shared().acquire(bytes));
       std::memset(block, static_cast<int>(blocks.size()), bytes);
       blocks.emplace_back(block, bytes);
     } else if (!blocks.empty()) {
@@ -44,10 +44,10 @@ TEST(pool_never_gives_a_block_twice) {
       bool intact = true;
       for (std::size_t i = 0; i < bytes; ++i) intact &= block[i] == blocks.size();
       CHECK(intact);
-      Pool::shared().give(block, bytes);
+      BufferPool::shared().release(block, bytes);
     }
   }
-  for (const auto& [block, bytes] : blocks) Pool::shared().give(block, bytes);
+  for (const auto& [block, bytes] : blocks) BufferPool::shared().release(block, bytes);
 }
 
 TEST(pool_from_many_threads) {

@@ -8,10 +8,10 @@
 
 using thresher::NameTable;
 using thresher::NameView;
-using thresher::naturally_before;
+using thresher::natural_less;
 using thresher::PackedName;
 using thresher::ProductName;
-using thresher::spelled;
+using thresher::format_name;
 
 namespace {
 
@@ -35,7 +35,7 @@ struct Parents {
     table.parents = packed.data();
     table.words = &word;
   }
-  [[nodiscard]] std::string name(std::size_t cap = enough) const { return spelled(table.at(0), cap); }
+  [[nodiscard]] std::string name(std::size_t cap = enough) const { return format_name(table.at(0), cap); }
 };
 
 }  // namespace
@@ -43,7 +43,7 @@ struct Parents {
 TEST(natural_order) {
   const char* const rising[] = {"", "0", "00", "1", "x", "x3", "x07", "x7", "x12", "x12a", "x12b", "x100", "y", "é"};
   for (std::size_t i = 0; i < std::size(rising); ++i)
-    for (std::size_t j = 0; j < std::size(rising); ++j) CHECK_EQ(naturally_before(rising[i], rising[j]), i < j);
+    for (std::size_t j = 0; j < std::size(rising); ++j) CHECK_EQ(natural_less(rising[i], rising[j]), i < j);
 }
 
 TEST(products_are_spelled_in_one_way) {

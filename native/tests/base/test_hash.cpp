@@ -77,10 +77,10 @@ TEST(buckets_are_even_and_signs_independent) {
     std::vector<int> count(width);
     std::vector<int> balance(width);
     for (std::uint64_t key = 0; key < keys; ++key) {
-      const auto [bucket, turn] = bucket_sign(thresher::mix_key(key), thresher::RowHash(seed), width);
-      if (!CHECK(bucket < width) || !CHECK(turn == 0 || turn == 0x80000000U)) return;
+      const auto [bucket, sign_bit] = bucket_sign(thresher::mix_key(key), thresher::RowHash(seed), width);
+      if (!CHECK(bucket < width) || !CHECK(sign_bit == 0 || sign_bit == 0x80000000U)) return;
       ++count[bucket];
-      balance[bucket] += turn == 0 ? 1 : -1;
+      balance[bucket] += sign_bit == 0 ? 1 : -1;
     }
     for (std::uint32_t b = 0; b < width; ++b) {
       // 2000 per bucket: the standard deviation is 45, for the count and for the balance.

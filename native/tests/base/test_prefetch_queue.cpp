@@ -10,17 +10,17 @@
 #include "base/threads/prefetch_queue.hpp"
 #include "tests/support/check.hpp"
 
-using thresher::Ahead;
+using thresher::PrefetchQueue;
 using namespace std::chrono_literals;
 
 namespace {
 
 /// Wait for the next result.
 template <class Item>
-typename Ahead<Item>::State next(Ahead<Item>& ahead, Item& out) {
+typename PrefetchQueue<Item>::State next(PrefetchQueue<Item>& ahead, Item& out) {
   for (;;) {
     const auto state = ahead.next(out, 50ms);
-    if (state != Ahead<Item>::State::waiting) return state;
+    if (state != PrefetchQueue<Item>::State::waiting) return state;
   }
 }
 
@@ -34,14 +34,14 @@ bool soon(Condition condition) {
   return false;
 }
 
-using State = Ahead<int>::State;
+using State = PrefetchQueue<int>::State;
 
 }  // namespace
 
 TEST(ahead_keeps_the_order) {
   for (const std::size_t depth : {0, 1, 2, 7, 1000}) {
     int made = 0;
-    Ahead<int> ahead([&made]() -> std::optional<int> { return made < 500 ? std::optional(made++) : std::nullopt; }, depth);
+    PrefetchQueue<int> ahead([&made]() -> std::optional<int> { return made < 500 ? std::optional(made++) : std::nullopt; }, depth);
     int item = -1;
     for (int i = 0; i < 500; ++i) {
       if (!CHECK(next(ahead, item) == State::item)) return;
@@ -53,7 +53,7 @@ TEST(ahead_keeps_the_order) {
 }
 
 TEST(ahead_of_nothing) {
-  Ahead<int> ahead([]() -> std::optional<int> { return std::nullopt; }, 3);
+  PrefetchQueue<int> ahead([]() -> std::optional<int> { return std::nullopt; }, 3);
   int item = -1;
   CHECK(next(ahead, item) == State::end);
   CHECK_EQ(item, -1);
@@ -61,7 +61,7 @@ TEST(ahead_of_nothing) {
 
 TEST(ahead_goes_no_further_than_its_depth) {
   std::atomic<int> made = 0;
-  Ahead<int> ahead([&made]() -> std::optional<int> { return made++; }, 3);
+  PrefetchQueue<int> ahead([&made]() -> std::optional<int> { return made++; }, 3);
   // Three in the queue and one in progress.
   CHECK(soon([&] { return made == 4; }));
   std::this_thread::sleep_for(20ms);
@@ -75,7 +75,7 @@ TEST(ahead_goes_no_further_than_its_depth) {
 
 TEST(ahead_exception_after_results) {
   int made = 0;
-  Ahead<std::string> ahead(
+  PrefetchQueue<std::string> ahead(
       [&made]() -> std::optional<std::string> {
         if (made == 5) throw std::runtime_error("no more");
         return std::to_string(made++);
@@ -83,7 +83,7 @@ TEST(ahead_exception_after_results) {
       2);
   std::string item;
   for (int i = 0; i < 5; ++i) {
-    if (!CHECK(next(ahead, item) == Ahead<std::string>::State::item)) return;
+    if (!CHECK(next(ahead, item) == PrefetchQueue<std::string>::State::item)) return;
     CHECK_EQ(item, std::to_string(i));
   }
   std::string message;
@@ -93,12 +93,12 @@ TEST(ahead_exception_after_results) {
     message = error.what();
   }
   CHECK_EQ(message, "no more");
-  CHECK(next(ahead, item) == Ahead<std::string>::State::end);  // it is thrown once
+  CHECK(next(ahead, item) == PrefetchQueue<std::string>::State::end);  // it is thrown once
 }
 
 TEST(ahead_waits_no_longer_than_told) {
   std::atomic<bool> go = false;
-  Ahead<int> ahead(
+  PrefetchQueue<int> ahead(
       [&go]() -> std::optional<int> {
         while (!go) std::this_thread::sleep_for(1ms);
         return 1;
@@ -113,7 +113,7 @@ TEST(ahead_waits_no_longer_than_told) {
 
 TEST(ahead_stops_a_blocked_producer) {
   std::atomic<int> made = 0;
-  Ahead<int> ahead([&made]() -> std::optional<int> { return made++; }, 2);
+  PrefetchQueue<int> ahead([&made]() -> std::optional<int> { return made++; }, 2);
   CHECK(soon([&] { return made == 3; }));
   ahead.stop();
   ahead.stop();
@@ -131,7 +131,7 @@ TEST(ahead_stops_while_producing) {
   // The call in progress is finished and dropped; there is no other one.
   std::atomic<int> started = 0;
   std::atomic<bool> go = false;
-  Ahead<int> ahead(
+  PrefetchQueue<int> ahead(
       [&]() -> std::optional<int> {
         ++started;
         while (!go) std::this_thread::sleep_for(1ms);
@@ -155,7 +155,7 @@ TEST(ahead_destroyed_at_any_moment) {
   const auto alive = std::make_shared<int>(0);
   for (int round = 0; round < 200; ++round) {
     int made = 0;
-    Ahead<std::shared_ptr<int>> ahead(
+    PrefetchQueue<std::shared_ptr<int>> ahead(
         [&, alive]() -> std::optional<std::shared_ptr<int>> {
           if (made++ == 20) {
             if (round % 2 == 0) return std::nullopt;
@@ -173,12 +173,12 @@ TEST(ahead_destroyed_at_any_moment) {
 
 TEST(ahead_carries_what_only_moves) {
   int made = 0;
-  Ahead<std::unique_ptr<int>> ahead(
+  PrefetchQueue<std::unique_ptr<int>> ahead(
       [&made]() -> std::optional<std::unique_ptr<int>> {
         return made < 3 ? std::optional(std::make_unique<int>(made++)) : std::nullopt;
       },
       2);
   std::unique_ptr<int> item;
   for (int i = 0; i < 3; ++i)
-    if (CHECK(next(ahead, item) == Ahead<std::unique_ptr<int>>::State::item)) CHECK_EQ(*item, i);
+    if (CHECK(next(ahead, item) == PrefetchQueue<std::unique_ptr<int>>::State::item)) CHECK_EQ(*item, i);
 }

@@ -10,7 +10,7 @@
 #include "tests/support/random.hpp"
 
 using check::Random;
-using namespace thresher::families;
+using namespace thresher::columns;
 
 TEST(plain_log_is_the_logarithm) {
   Random random(1);
@@ -63,15 +63,15 @@ TEST(projections_and_cosines_give_the_same_bits_with_and_without_avx2) {
 }
 
 TEST(functions_are_the_same_alone_and_among_others) {
-  thresher::Team team(2);
-  DrawRule rule;
+  thresher::ThreadPool pool(2);
+  RandomFeatureRule rule;
   rule.offset = 1.0;
   rule.inputs = 6;
   rule.few = 2;
   const std::vector<std::uint64_t> numbers{5, 1, 9}, inputs{0, 1, 2, 3, 4, 5};
-  const Drawn together = draw(rule, 11, numbers.data(), 3, inputs.data(), 6);
+  const RandomFeatures together = sample_features(rule, 11, numbers.data(), 3, inputs.data(), 6);
   for (std::size_t f = 0; f < 3; ++f) {
-    const Drawn alone = draw(rule, 11, &numbers[f], 1, inputs.data(), 6);
+    const RandomFeatures alone = sample_features(rule, 11, &numbers[f], 1, inputs.data(), 6);
     std::size_t looked_at = 0;
     for (std::size_t k = 0; k < 6; ++k) {
       CHECK(alone.coefficients[k] == together.coefficients[k * 3 + f]);
@@ -86,11 +86,11 @@ TEST(functions_are_the_same_alone_and_among_others) {
   const std::vector<std::uint32_t> at{1, 4, 5};
   const thresher::Rows rows{indptr.data(), keys.data(), values.data(), 3, {}};
   std::vector<float> out(9), bins(9);
-  values_of(together, Shape::cosine, rows, at.data(), out.data(), team);
+  values_of(together, Nonlinearity::cosine, rows, at.data(), out.data(), pool);
   for (std::size_t f = 0; f < 3; ++f) {
     const double empty = std::sqrt(2.0) * std::cos(6.283185307179586 * together.offsets[f]);
     CHECK(std::fabs(out[f * 3 + 1] - empty) < 3e-7);
   }
-  binned_values(1.0, 11, numbers.data(), 3, rows, bins.data(), team);
+  binned_values(1.0, 11, numbers.data(), 3, rows, bins.data(), pool);
   for (const float bin : bins) CHECK(bin == 1.0F || bin == -1.0F);
 }

@@ -13,7 +13,8 @@
 
 using check::Data;
 using check::Random;
-using namespace thresher::families;
+using namespace thresher::columns;
+using namespace thresher::fgm;
 using thresher::KernelMap;
 
 namespace {
@@ -25,8 +26,8 @@ std::vector<double> some_residual(Random& random, std::size_t rows) {
 }
 
 /// Columns that may belong to every factor.
-std::vector<ProductSearch::Sided> for_all(const std::vector<ColumnView>& views, ProductTerms::Sides sides = 1) {
-  std::vector<ProductSearch::Sided> columns;
+std::vector<ProductSearch::FactorColumn> for_all(const std::vector<ColumnView>& views, ProductTerms::Sides sides = 1) {
+  std::vector<ProductSearch::FactorColumn> columns;
   for (const ColumnView& view : views) columns.push_back({view, sides});
   return columns;
 }
@@ -35,7 +36,7 @@ std::vector<ProductSearch::Sided> for_all(const std::vector<ColumnView>& views, 
 
 TEST(the_best_products_are_those_of_all_products_formed) {
   Random random(11);
-  thresher::Team team(2);
+  thresher::ThreadPool pool(2);
   for (int round = 0; round < 40; ++round) {
     const Data data = check::some_rows(random, 1 + random.below(60), 12, round % 2 == 0);
     const thresher::Rows rows = data.rows();
@@ -49,15 +50,15 @@ TEST(the_best_products_are_those_of_all_products_formed) {
     thresher::sources::ProductFormer(rule, nullptr, false).form(rows, nullptr, formed);
     ColumnStore all;
     all.add({formed.indptr.data(), formed.keys.data(), formed.valued ? formed.values.data() : nullptr, rows.n, {}});
-    all.finish(nullptr, team);
-    const std::vector<Scored> expected = all.top(residual.data(), 1, 9, ScoreRule{1.0}, team)[0].sorted();
+    all.finish(nullptr, pool);
+    const std::vector<ScoredKey> expected = all.top(residual.data(), 1, 9, ScoreRule{1.0}, pool)[0].sorted();
 
     ColumnStore store;
     store.add(rows);
-    store.finish(nullptr, team);
+    store.finish(nullptr, pool);
     for (const bool prune : {true, false}) {
       ProductSearch search(for_all(store.views()), rows.n, nullptr, ProductTerms{{Factor{1, degree, squares}}, 1.0});
-      const std::vector<ScoredProduct> found = search.top(residual.data(), 9, prune, team);
+      const std::vector<ScoredProduct> found = search.top(residual.data(), 9, prune, pool);
       CHECK_EQ(found.size(), expected.size());
       for (std::size_t i = 0; i < std::min(found.size(), expected.size()); ++i) {
         CHECK_EQ(found[i].key, expected[i].key);
@@ -69,17 +70,17 @@ TEST(the_best_products_are_those_of_all_products_formed) {
 
 TEST(groups_of_steps_are_scored_as_the_steps_are) {
   Random random(12);
-  thresher::Team team(2);
+  thresher::ThreadPool pool(2);
   for (int round = 0; round < 20; ++round) {
     const Data data = check::some_rows(random, 1 + random.below(60), 9, true);
     const thresher::Rows rows = data.rows();
     const std::vector<double> residual = some_residual(random, rows.n);
     ColumnStore store;
     store.add(rows);
-    store.finish(nullptr, team);
-    const MappedColumns groups(store.views(), rows.n, nullptr, StepMap{6, 1.0}, 5, 1.0, team);
-    for (const ScoredGroup& one : groups.top(residual.data(), 5, team)) {
-      const TakenColumns steps = groups.take(&one.column, 1);
+    store.finish(nullptr, pool);
+    const KernelGroups groups(store.views(), rows.n, nullptr, StepMap{6, 1.0}, 5, 1.0, pool);
+    for (const ScoredGroup& one : groups.top(residual.data(), 5, pool)) {
+      const CscColumns steps = groups.take(&one.column, 1);
       CHECK_EQ(steps.squares.size(), groups.width());
       double score = 0.0;
       for (std::size_t b = 0; b < groups.width(); ++b) {

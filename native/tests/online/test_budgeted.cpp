@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t k = 5;
 
 Loop loop_over(std::unique_ptr<Store> store, std::size_t lanes) {
-  Step step;
+  StepSize step;
   step.rule = StepRule::own;
   step.rate = 0.5;
   const OutputKind kind = lanes == 1 ? OutputKind::one : OutputKind::rest;
@@ -75,11 +75,11 @@ TEST(budgeted_stores_stay_within_their_budget) {
           stores.push_back(std::make_unique<Truncated>(how, k, 16, lanes, apart, rule, 0));
         for (const Threshold how : {Threshold::dual, Threshold::mirror})
           stores.push_back(std::make_unique<SoftThreshold>(how, lanes, rule, 0));
-        stores.push_back(std::make_unique<SketchedAveraging>(k, 16, lanes, apart, rule, Places(1, 37, 5)));
-        stores.push_back(std::make_unique<Spilling>(k, 16, lanes, apart, rule, std::size_t{1} << 13, Places(1, 37, 5)));
-        stores.push_back(std::make_unique<GroupedAveraging>(k, 16, lanes, rule, some_groups(), 0));
-        stores.push_back(std::make_unique<GroupedMirror>(k, 16, lanes, rule, some_groups(), 0));
-        stores.push_back(std::make_unique<GroupedAveraging>(k, 16, lanes, rule, GroupRule(), 0));
+        stores.push_back(std::make_unique<SketchedAveraging>(k, 16, lanes, apart, rule, SketchHash(1, 37, 5)));
+        stores.push_back(std::make_unique<SpillToSketch>(k, 16, lanes, apart, rule, std::size_t{1} << 13, SketchHash(1, 37, 5)));
+        stores.push_back(std::make_unique<GroupDualAveraging>(k, 16, lanes, rule, some_groups(), 0));
+        stores.push_back(std::make_unique<GroupMirrorDescent>(k, 16, lanes, rule, some_groups(), 0));
+        stores.push_back(std::make_unique<GroupDualAveraging>(k, 16, lanes, rule, GroupRule(), 0));
         for (std::unique_ptr<Store>& store : stores) {
           Loop loop = loop_over(std::move(store), lanes);
           learn_some(loop, lanes, split);
@@ -94,7 +94,7 @@ TEST(dual_table_finds_what_it_saw_however_it_grew) {
   for (int i = 0; i < 20000; ++i) {
     const std::uint64_t key = random.below(9000) * 0x10001ULL;
     table.reserve(1);
-    DualTable::Cell* const cell = &DualTable::see(*table.add(key, mix_key(key)));
+    DualTable::Cell* const cell = &DualTable::touch(*table.add(key, mix_key(key)));
     CHECK_EQ(cell->numbers()[0], keys.count(key) == 0 ? 0.0 : static_cast<double>(key));
     cell->numbers()[0] = static_cast<double>(key);
     keys.insert(key);
@@ -103,21 +103,21 @@ TEST(dual_table_finds_what_it_saw_however_it_grew) {
   std::size_t met = 0;
   table.each([&](DualTable::Cell& cell) { met += keys.count(cell.key); });
   CHECK_EQ(met, keys.size());
-  CHECK(table.find(1, mix_key(1)) == &table.nobody());
+  CHECK(table.find(1, mix_key(1)) == &table.null_cell());
 }
 
 TEST(seen_index_keeps_apart_what_shares_a_mark) {
-  SeenIndex index(0);
+  FeatureIndex index(0);
   const auto never = [](std::uint32_t) { return false; };
   for (std::uint32_t number = 1; number <= 60; ++number) {
     // All in one group and the next ones, with the same mark: only the numbers differ.
-    CHECK_EQ(index.find_or_add(~std::uint64_t{0}, number, never), SeenIndex::none);
+    CHECK_EQ(index.find_or_add(~std::uint64_t{0}, number, never), FeatureIndex::none);
   }
   CHECK_EQ(index.find(~std::uint64_t{0}, [](std::uint32_t at) { return at == 60; }), 60U);
   index.grow();
   CHECK_EQ(index.find(~std::uint64_t{0}, [](std::uint32_t at) { return at == 1; }), 1U);
-  CHECK_EQ(index.find(~std::uint64_t{0}, never), SeenIndex::none);
-  CHECK_EQ(SeenIndex::Reader(index).likely(1), SeenIndex::none);
+  CHECK_EQ(index.find(~std::uint64_t{0}, never), FeatureIndex::none);
+  CHECK_EQ(FeatureIndex::Reader(index).likely(1), FeatureIndex::none);
 }
 
 TEST(dual_table_says_when_there_is_no_more_room) {
@@ -137,9 +137,9 @@ TEST(dual_table_says_when_there_is_no_more_room) {
 
 TEST(spilling_begins_when_the_features_no_longer_fit) {
   for (const std::size_t lanes : {1, 3}) {
-    auto owned = std::make_unique<Spilling>(k, 16, lanes, false, BudgetRule{0.5, 0.01, 1e-2, false}, std::size_t{1} << 13,
-                                            Places(1, 37, 5));
-    Spilling& store = *owned;
+    auto owned = std::make_unique<SpillToSketch>(k, 16, lanes, false, BudgetRule{0.5, 0.01, 1e-2, false}, std::size_t{1} << 13,
+                                            SketchHash(1, 37, 5));
+    SpillToSketch& store = *owned;
     Loop loop = loop_over(std::move(owned), lanes);
     CHECK(store.count_sketch() == nullptr);
     learn_some(loop, lanes, false);
@@ -155,7 +155,7 @@ TEST(as_many_features_fit_as_the_table_says) {
     const std::size_t most = table.most();
     for (std::uint64_t key = 0; key < most; ++key) {
       table.reserve(1);
-      DualTable::see(*table.add(key, mix_key(key)));
+      DualTable::touch(*table.add(key, mix_key(key)));
     }
     CHECK_EQ(table.size(), most);
     CHECK(table.bytes() <= bytes || most == 0);

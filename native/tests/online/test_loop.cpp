@@ -76,8 +76,8 @@ bool same_weights(const TopK& table, const std::map<std::uint64_t, double>& w) {
   return true;
 }
 
-Step steps(StepRule rule, double rate) {
-  Step step;
+StepSize steps(StepRule rule, double rate) {
+  StepSize step;
   step.rule = rule;
   step.rate = rate;
   return step;
@@ -89,7 +89,7 @@ LoopSettings with(bool intercept, std::size_t minibatch = 1, std::size_t gather 
 
 /// Iterative hard thresholding; a rate of 0 selects the stable rule.
 Loop thresholding(std::size_t k, Loss loss, double rate, bool intercept) {
-  return Loop(std::make_unique<ActiveTable<Nothing<false>, true>>(k, 16, 0.0, 1, false, Nothing<false>()),
+  return Loop(std::make_unique<ActiveTable<NullSketch<false>, true>>(k, 16, 0.0, 1, false, NullSketch<false>()),
               {OutputKind::one, loss, 1}, steps(rate > 0.0 ? StepRule::constant : StepRule::stable, rate > 0.0 ? rate : 1.0),
               with(intercept));
 }
@@ -99,10 +99,10 @@ const TopK& table_of(Loop& loop) { return loop.store->tables()[0]; }
 /// Loops with every store and many of the other parts.
 std::vector<std::unique_ptr<Loop>> loops_of_all_kinds() {
   std::vector<std::unique_ptr<Loop>> loops;
-  const Places small(3, 11, 1);
+  const SketchHash small(3, 11, 1);
   const auto add = [&](std::unique_ptr<Store> store, OutputKind kind, StepRule rule, const LoopSettings& settings) {
     const std::size_t lanes = store->lanes();
-    loops.push_back(std::make_unique<Loop>(std::move(store), Outputs{kind, {LossKind::logistic, 1.0}, lanes},
+    loops.push_back(std::make_unique<Loop>(std::move(store), OutputLoss{kind, {LossKind::logistic, 1.0}, lanes},
                                            steps(rule, 0.5), settings));
   };
   using Evident = ActiveTable<EvidenceSketch, true>;
@@ -120,9 +120,9 @@ std::vector<std::unique_ptr<Loop>> loops_of_all_kinds() {
       with(false, 4));
   add(std::make_unique<EstimateTable>(4, 9, 0.0, 3, true, CountSketch(small, 3)), OutputKind::softmax, StepRule::stable,
       with(true, 1, 0, 0.5, 0.5));
-  add(std::make_unique<HashedArray<EvidenceSketch>>(3, EvidenceSketch(small, 3)), OutputKind::many, StepRule::adaptive,
+  add(std::make_unique<HashedWeights<EvidenceSketch>>(3, EvidenceSketch(small, 3)), OutputKind::many, StepRule::adaptive,
       with(true, 3));
-  add(std::make_unique<HashedArray<CountSketch>>(1, CountSketch(small, 1)), OutputKind::one, StepRule::constant,
+  add(std::make_unique<HashedWeights<CountSketch>>(1, CountSketch(small, 1)), OutputKind::one, StepRule::constant,
       with(true, 1, 0, 3.0));
   return loops;
 }

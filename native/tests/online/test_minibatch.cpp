@@ -67,9 +67,9 @@ TEST(minibatch_names_outlive_their_text) {
   CHECK_EQ(batch.name(1), "ns^xy");
   CHECK_EQ(batch.name(2), "");
   const Row row = batch.row();
-  CHECK_EQ(thresher::spelled(row.name(0), 99), "one");
-  CHECK_EQ(thresher::spelled(row.name(1), 99), "ns^xy");
-  CHECK_EQ(thresher::spelled(row.name(2), 99), "");
+  CHECK_EQ(thresher::format_name(row.name(0), 99), "one");
+  CHECK_EQ(thresher::format_name(row.name(1), 99), "ns^xy");
+  CHECK_EQ(thresher::format_name(row.name(2), 99), "");
 }
 
 TEST(minibatch_restored) {

@@ -50,7 +50,7 @@ TEST(a_row_is_split_as_if_every_feature_were_looked_for) {
         mixed[i] = thresher::mix_key(keys[i]);
       }
       const Row row{keys.data(), random.chance(2) ? values.data() : nullptr, keys.size(), nullptr, 0};
-      split.divide(table, row, mixed.data());
+      split.split(table, row, mixed.data());
       check_split(split, table, row);
       for (const std::uint64_t key : keys)
         if (table.find(key) == TopK::none) table.offer(key, static_cast<double>(random.below(1000)));

@@ -31,9 +31,9 @@ double weight_of(Store& store, std::uint64_t key, std::size_t lane) {
   std::vector<double> all(store.lanes(), 0.0);
   if (store.count_sketch() != nullptr) store.count_sketch()->query(key, all.data());
   if (store.evidence_sketch() != nullptr) {
-    Place places[Places::most_rows];
-    store.evidence_sketch()->places().locate(key, places);
-    store.evidence_sketch()->read(places, 0, store.lanes(), all.data(), 0.0);
+    CellRef refs[SketchHash::most_rows];
+    store.evidence_sketch()->hash().cell_refs(key, refs);
+    store.evidence_sketch()->read(refs, 0, store.lanes(), all.data(), 0.0);
   }
   return all[lane];
 }
@@ -75,7 +75,7 @@ Cells feed(Store& store, std::uint64_t seed, int rows, std::uint64_t universe, s
   return sums;
 }
 
-Places wide() { return Places(5, 1U << 14, 3); }
+SketchHash wide() { return SketchHash(5, 1U << 14, 3); }
 
 }  // namespace
 
@@ -90,7 +90,7 @@ TEST(stores_without_collisions_keep_every_sum) {
       stores.push_back(
           std::make_unique<ActiveTable<CountSketch, false>>(5, 16, 0.0, lanes, split, CountSketch(wide(), lanes)));
       stores.push_back(std::make_unique<EstimateTable>(5, 16, 0.25, lanes, split, CountSketch(wide(), lanes)));
-      stores.push_back(std::make_unique<HashedArray<CountSketch>>(lanes, CountSketch(wide(), lanes)));
+      stores.push_back(std::make_unique<HashedWeights<CountSketch>>(lanes, CountSketch(wide(), lanes)));
       for (const auto& store : stores)
         for (const auto& [key, sum] : feed(*store, 7 + lanes, 500, 40, 5, 0.0))
           for (std::size_t c = 0; c < lanes; ++c) CHECK(std::fabs(weight_of(*store, key, c) - sum[c]) < 1e-3);
@@ -100,7 +100,7 @@ TEST(stores_without_collisions_keep_every_sum) {
 TEST(evidence_stores_know_sums_to_the_precision_of_their_cells) {
   // Integers up to 256 have eight bits; sums of some hundreds are off by a few after many roundings. (One row: of
   // several the weakest is read, which rounding makes weaker.)
-  const Places row(1, 1U << 14, 3);
+  const SketchHash row(1, 1U << 14, 3);
   for (const std::size_t lanes : {1, 3}) {
     std::vector<std::unique_ptr<Store>> stores;
     if (lanes == 1)
@@ -108,7 +108,7 @@ TEST(evidence_stores_know_sums_to_the_precision_of_their_cells) {
           std::make_unique<ActiveTable<EvidenceSketch, true>>(5, 16, 0.0, 1, false, EvidenceSketch(row, 1)));
     stores.push_back(
         std::make_unique<ActiveTable<EvidenceSketch, false>>(5, 16, 0.0, lanes, true, EvidenceSketch(row, lanes)));
-    stores.push_back(std::make_unique<HashedArray<EvidenceSketch>>(lanes, EvidenceSketch(row, lanes)));
+    stores.push_back(std::make_unique<HashedWeights<EvidenceSketch>>(lanes, EvidenceSketch(row, lanes)));
     for (const auto& store : stores)
       for (const auto& [key, sum] : feed(*store, 9 + lanes, 300, 40, 5, 1.0))
         for (std::size_t c = 0; c < lanes; ++c)
@@ -119,8 +119,8 @@ TEST(evidence_stores_know_sums_to_the_precision_of_their_cells) {
 TEST(stores_of_single_words_and_of_lanes_are_the_same) {
   // The fast path for cells of one word, unrolled for one and three rows, against the general one.
   for (const std::uint32_t rows : {1U, 2U, 3U, 4U}) {
-    ActiveTable<EvidenceSketch, true> fast(4, 0, 0.0, 1, false, EvidenceSketch(Places(rows, 7, 5), 1));
-    ActiveTable<EvidenceSketch, false> slow(4, 0, 0.0, 1, false, EvidenceSketch(Places(rows, 7, 5), 1));
+    ActiveTable<EvidenceSketch, true> fast(4, 0, 0.0, 1, false, EvidenceSketch(SketchHash(rows, 7, 5), 1));
+    ActiveTable<EvidenceSketch, false> slow(4, 0, 0.0, 1, false, EvidenceSketch(SketchHash(rows, 7, 5), 1));
     feed(fast, 1, 300, 60, 4, 2.0);
     feed(slow, 1, 300, 60, 4, 2.0);
     const auto& a = fast.evidence_sketch()->cells();
@@ -134,7 +134,7 @@ TEST(stores_of_single_words_and_of_lanes_are_the_same) {
 }
 
 TEST(a_store_that_forgets_has_its_table_alone) {
-  ActiveTable<Nothing<true>, true> store(3, 0, 0.0, 1, false, {});
+  ActiveTable<NullSketch<true>, true> store(3, 0, 0.0, 1, false, {});
   feed(store, 2, 300, 40, 3, 1.0);
   CHECK_EQ(store.tables()[0].size(), 3U);
   CHECK(store.count_sketch() == nullptr);
@@ -148,7 +148,7 @@ TEST(a_store_that_forgets_has_its_table_alone) {
 
 TEST(repeated_keys_and_one_cell_stay_sound) {
   std::vector<std::unique_ptr<Store>> stores;
-  const Places one(1, 1, 0);
+  const SketchHash one(1, 1, 0);
   stores.push_back(std::make_unique<ActiveTable<CountSketch, true>>(1, 0, 0.0, 1, false, CountSketch(one, 1)));
   stores.push_back(std::make_unique<ActiveTable<EvidenceSketch, true>>(1, 0, 0.0, 1, false, EvidenceSketch(one, 1)));
   stores.push_back(std::make_unique<ActiveTable<EvidenceSketch, false>>(1, 0, 0.0, 2, true, EvidenceSketch(one, 2)));
@@ -204,12 +204,12 @@ TEST(fading_and_rescaling) {
 }
 
 TEST(an_identity_sketch_is_an_array) {
-  HashedArray<CountSketch> store(1, CountSketch(Places(1, 40, 0, true), 1));
+  HashedWeights<CountSketch> store(1, CountSketch(SketchHash(1, 40, 0, true), 1));
   for (const auto& [key, sum] : feed(store, 5, 200, 40, 0, 0.0)) {
     CHECK_EQ(static_cast<double>(store.count_sketch()->cells()[key]), sum[0]);
   }
   double read;
   store.count_sketch()->query(~std::uint64_t{0}, &read);  // keys past the end share the last cell
   CHECK_EQ(read, static_cast<double>(store.count_sketch()->cells()[39]));
-  CHECK_THROWS(Places(2, 40, 0, true), std::invalid_argument);
+  CHECK_THROWS(SketchHash(2, 40, 0, true), std::invalid_argument);
 }

@@ -7,7 +7,8 @@
 #include "solvers/block_solver.hpp"
 
 using check::Random;
-using namespace thresher::working_set;
+using namespace thresher::columns;
+using namespace thresher::solvers;
 
 TEST(shrunk_norms_meet_their_condition) {
   // tau (norm - o) = Σ o where o is above zero, and tau · norm ≤ Σ o elsewhere.
@@ -29,13 +30,13 @@ TEST(shrunk_norms_meet_their_condition) {
 
 TEST(block_solver_closes_its_gap_with_and_without_blocks) {
   Random random(2);
-  thresher::Team team(2);
+  thresher::ThreadPool pool(2);
   const std::size_t n = 3000;
   std::vector<double> y;
   for (std::size_t i = 0; i < n; ++i) y.push_back(random.below(3) == 0 ? 1.0 : -1.0);
   BlockSolver solver(RowLoss(thresher::Loss{thresher::LossKind::squared_hinge, 1.0}, y, std::vector<double>(n, 1.0), true),
                      Design(n));
-  double last = solver.solve(1e-10, 1000, team).objective;
+  double last = solver.solve(1e-10, 1000, pool).objective;
   for (int block = 0; block < 3; ++block) {
     // A dense column and a sparse one.
     std::vector<std::int64_t> indptr{0};
@@ -50,7 +51,7 @@ TEST(block_solver_closes_its_gap_with_and_without_blocks) {
       indptr.push_back(static_cast<std::int64_t>(rows.size()));
     }
     solver.design().add_block(indptr.data(), rows.data(), values.data(), scales, 2);
-    const Solved solved = solver.solve(0.0, 5000, team);
+    const SolveResult solved = solver.solve(0.0, 5000, pool);
     CHECK(solved.objective <= last);
     CHECK(solved.bound <= solved.objective);
     CHECK(solved.objective - solved.bound < 1e-6 * solved.objective);

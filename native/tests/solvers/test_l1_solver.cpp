@@ -9,7 +9,8 @@
 #include "solvers/l1_solver.hpp"
 
 using check::Random;
-using namespace thresher::working_set;
+using namespace thresher::columns;
+using namespace thresher::solvers;
 
 namespace {
 
@@ -84,14 +85,14 @@ TEST(dense_kernels_give_the_same_bits_with_and_without_avx2) {
 
 TEST(curvature_is_the_weighted_product_of_its_members) {
   Random random(2);
-  thresher::Team team(2);
+  thresher::ThreadPool pool(2);
   const std::size_t n = 3001, p = 7;
   std::vector<float> values(n * p);
   for (float& value : values) value = number(random);
   std::vector<SolverColumn> all(p);
   for (std::size_t j = 0; j < p; ++j) all[j].values = values.data() + j * n;
   Curvature curvature(n);
-  const ColumnParts parts(n);
+  const ColumnChunks parts(n);
   std::vector<double> h(n);
   double near = 1e-3;
   // relative error of a packed number, twice for a product; weights are added in up to two parts
@@ -115,8 +116,8 @@ TEST(curvature_is_the_weighted_product_of_its_members) {
     return some;
   };
   for (double& share : h) share = random.below(2) == 0 ? 0.0 : 1.5;
-  curvature.update(h, 0.05, parts, team);
-  curvature.add(columns(0, 3), parts, team);
+  curvature.update(h, 0.05, parts, pool);
+  curvature.add(columns(0, 3), parts, pool);
   check({p, 0, 1, 2});
   double packed = 0.0;  // the exact product for packed columns
   for (std::size_t i = 0; i < n; ++i) {
@@ -126,38 +127,38 @@ TEST(curvature_is_the_weighted_product_of_its_members) {
   }
   CHECK(std::fabs(curvature.at(1, 2) - packed) < near);
   for (std::size_t i = 0; i < n; i += 3) h[i] = 1.5 - h[i];  // the weights of some rows are mirrored
-  curvature.update(h, 0.05, parts, team);
+  curvature.update(h, 0.05, parts, pool);
   check({p, 0, 1, 2});
-  curvature.add(columns(3, p), parts, team);
+  curvature.add(columns(3, p), parts, pool);
   check({p, 0, 1, 2, 3, 4, 5, 6});
   curvature.keep({0, 6, 2}, {nullptr, &all[5], &all[1]});
   check({p, 5, 1});
   for (double& share : h) share = 1.0;
-  curvature.update(h, 0.05, parts, team);
+  curvature.update(h, 0.05, parts, pool);
   check({p, 5, 1});
   curvature.refine();
   near = 1e-9;
   digits = 0.0;
-  curvature.update(h, 0.05, parts, team);
-  curvature.add(columns(2, 6), parts, team);
+  curvature.update(h, 0.05, parts, pool);
+  curvature.add(columns(2, 6), parts, pool);
   check({p, 2, 3, 4, 5});
 }
 
 TEST(l1_solver_closes_its_gap_while_columns_come_and_go) {
   Random random(3);
-  thresher::Team team(2);
+  thresher::ThreadPool pool(2);
   const std::size_t n = 2000, p = 30;
   std::vector<double> y;
   for (std::size_t i = 0; i < n; ++i) y.push_back(random.below(3) == 0 ? 1.0 : -1.0);
   for (const auto kind : {thresher::LossKind::squared, thresher::LossKind::squared_hinge, thresher::LossKind::logistic}) {
     L1Solver solver(RowLoss(thresher::Loss{kind, 1.0}, y, std::vector<double>(n, 1.0), true));
-    double last = solver.solve(10.0, 1e-8, 100, team).objective;
+    double last = solver.solve(10.0, 1e-8, 100, pool).objective;
     for (int round = 0; round < 3; ++round) {
       const auto block = std::make_shared<std::vector<float>>(n * p);
       for (std::size_t j = 0; j < p; ++j)
         for (std::size_t i = 0; i < n; ++i) (*block)[j * n + i] = number(random) + static_cast<float>(y[i]) * 0.02F;
-      solver.add(block->data(), p, std::vector<double>(p, 1.0).data(), nullptr, block, team);
-      const L1Solved solved = solver.solve(10.0, 1e-8, 100, team);
+      solver.add(block->data(), p, std::vector<double>(p, 1.0).data(), nullptr, block, pool);
+      const L1Result solved = solver.solve(10.0, 1e-8, 100, pool);
       CHECK(solved.objective <= last);
       CHECK(solved.objective - solved.bound <= 1e-8 * solved.objective);
       last = solved.objective;

@@ -146,18 +146,18 @@ TEST(genomes_give_back_their_letters) {
       const auto out = std::make_unique<std::uint8_t[]>(fragment + Genomes::padding);
       std::vector<int> drawn(5);
       for (std::uint64_t number = 0; number < 500; ++number) {
-        const Fragment place = genomes.draw(number, 9);
-        if (!CHECK(place.contig < 5 && place.offset + fragment <= sequences[place.contig].size())) break;
-        ++drawn[place.contig];
+        const Fragment position = genomes.draw(number, 9);
+        if (!CHECK(position.contig < 5 && position.offset + fragment <= sequences[position.contig].size())) break;
+        ++drawn[position.contig];
         bool others = false;
         bool right = true;
-        const bool told = genomes.read(place, out.get());
+        const bool has_others = genomes.read(position, out.get());
         for (std::uint64_t i = 0; i < fragment; ++i) {
-          const auto letter = static_cast<unsigned char>(sequences[place.contig][place.offset + i]);
+          const auto letter = static_cast<unsigned char>(sequences[position.contig][position.offset + i]);
           right &= out[i] == alphabet.number[letter];
           others |= alphabet.number[letter] == other_letter;
         }
-        CHECK(right && told == others);
+        CHECK(right && has_others == others);
       }
       for (const int times : drawn) CHECK(times > 0);
     }

@@ -1,7 +1,7 @@
 #include "sources/lines/libsvm.hpp"
 #include "tests/support/parse_checks.hpp"
 
-using check::Parsed;
+using check::ParsedRows;
 using check::ParseOptions;
 using check::PaddedText;
 using thresher::KeyIndex;
@@ -58,7 +58,7 @@ TEST(libsvm_qid) {
   CHECK_EQ(rows("1 1:1\n2 qid:0 1:1\n3 qid:9223372036854775807\n4 1:1\n"),
            "1 1:1\n2 qid=0 1:1\n3 qid=9223372036854775807\n4 1:1\n");
   const PaddedText text("1 1:1\n2 1:1\n");
-  Parsed parsed;
+  ParsedRows parsed;
   parse_libsvm(text.data(), text.size(), check::options(), parsed);
   CHECK_EQ(parsed.qid.size(), 0U);  // no column if no row has one
   CHECK_EQ(parsed.weight.size(), 0U);
@@ -118,7 +118,7 @@ TEST(libsvm_skip_undoes_the_bad_row) {
   options.multilabel = true;
   options.want_names = true;  // the format has none: the column must stay empty
   const PaddedText text("1,2 1:1\n3,4 qid:7 5:6 6:7 x\n5 2:1\n,\n6 3:1 qid:1\n7 4:1\n");
-  Parsed parsed;
+  ParsedRows parsed;
   parse_libsvm(text.data(), text.size(), options, parsed);
   CHECK_EQ(parsed.names.size(), 0U);
   CHECK_EQ(check::describe(parsed, text.data()), "1,2 1:1\n5 2:1\n7 4:1\n");
@@ -139,17 +139,17 @@ TEST(libsvm_skip_keeps_the_first_faults_and_counts_all) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += "bad\n1 1:1\n";
   const PaddedText padded(text);
-  Parsed parsed;
+  ParsedRows parsed;
   parse_libsvm(padded.data(), padded.size(), skipping(), parsed);
   CHECK_EQ(parsed.skipped, 100U);
-  CHECK_EQ(parsed.faults.size(), Parsed::most_faults);
+  CHECK_EQ(parsed.faults.size(), ParsedRows::most_faults);
   CHECK_EQ(parsed.indptr.size(), 101U);
   CHECK_EQ(parsed.consumed, padded.size());
 }
 
 TEST(libsvm_strict_keeps_the_rows_before) {
   const PaddedText text("1 1:1\n2 2:1\n3 3:x\n4 4:1\n");
-  Parsed parsed;
+  ParsedRows parsed;
   parse_libsvm(text.data(), text.size(), check::options(), parsed);
   CHECK_EQ(check::describe(parsed, text.data()), "1 1:1\n2 2:1\n");
   CHECK_EQ(parsed.consumed, 12U);
@@ -169,7 +169,7 @@ TEST(libsvm_only) {
 TEST(libsvm_all_ones) {
   for (const bool ones : {false, true}) {
     const PaddedText text(ones ? "1 1:1 2:1.0\n2 3:1e0\n" : "1 1:1 2:1.0\n2 3:2\n");
-    Parsed parsed;
+    ParsedRows parsed;
     parse_libsvm(text.data(), text.size(), check::options(), parsed);
     CHECK_EQ(parsed.all_ones(), ones);
   }
@@ -196,12 +196,12 @@ TEST(libsvm_pieces) {
 
 TEST(libsvm_most_rows) {
   const PaddedText text("1 1:1\n2 1:1\n3 1:1\n");
-  Parsed parsed;
+  ParsedRows parsed;
   parse_libsvm(text.data(), text.size(), check::options(2), parsed);
   CHECK_EQ(parsed.indptr.size(), 3U);
   CHECK_EQ(parsed.consumed, 12U);
   CHECK_EQ(parsed.lines, 2U);
-  Parsed none;
+  ParsedRows none;
   parse_libsvm(text.data(), 0, check::options(), none);
   CHECK_EQ(none.indptr.size(), 1U);
   CHECK_EQ(none.consumed, 0U);

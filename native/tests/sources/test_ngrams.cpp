@@ -29,7 +29,7 @@ std::string row(std::string_view text, const NgramForm& form) {
   NgramMaker maker(form, check::some_characters());
   const std::unique_ptr<char[]> block(new char[text.size()]);
   text.copy(block.get(), text.size());
-  Parsed out;
+  ParsedRows out;
   if (!maker.row({block.get(), text.size()}, nullptr, 0, 0, nullptr, true, out)) return "bad";
   std::string shown;
   for (std::size_t i = 0; i < out.keys.size(); ++i) {

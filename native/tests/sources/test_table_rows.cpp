@@ -43,7 +43,7 @@ std::string numbers(const std::vector<const char*>& values) {
   ParseOptions options;
   options.most_rows = values.size() + 1;
   options.skip_bad_lines = true;
-  Parsed out;
+  ParsedRows out;
   table_rows({column}, values.size(), {}, options, out);
   std::string shown;
   std::size_t row = 0;
@@ -76,7 +76,7 @@ TEST(a_row_that_is_bad_is_undone) {
   column.cells = &texts.cells;
   ParseOptions options;
   options.most_rows = 9;
-  Parsed out;
+  ParsedRows out;
   table_rows({column, column}, 3, {}, options, out);
   CHECK_EQ(out.consumed, 1U);
   CHECK_EQ(out.keys.size(), 2U);
@@ -84,7 +84,7 @@ TEST(a_row_that_is_bad_is_undone) {
   CHECK_EQ(out.faults[0].at, labels_before);
   CHECK_EQ(out.faults[0].line, 1U);
   options.skip_bad_lines = true;
-  Parsed skipping;
+  ParsedRows skipping;
   table_rows({column, column}, 3, {}, options, skipping);
   CHECK_EQ(skipping.consumed, 3U);
   CHECK_EQ(skipping.line.size(), 2U);
@@ -103,7 +103,7 @@ TEST(bins_hold_what_lies_between_their_edges) {
   column.cells = &cells;
   ParseOptions options;
   options.most_rows = 9;
-  Parsed out;
+  ParsedRows out;
   table_rows({column}, values.size(), {}, options, out);
   const std::vector<std::uint64_t> expected = {10, 11, 11, 12, 12, 13, 13};
   CHECK_EQ(out.keys.size(), expected.size());

@@ -2,7 +2,7 @@
 #include "sources/lines/vw.hpp"
 #include "tests/support/parse_checks.hpp"
 
-using check::Parsed;
+using check::ParsedRows;
 using check::ParseOptions;
 using check::PaddedText;
 using thresher::hash_bytes;
@@ -107,7 +107,7 @@ TEST(vw_too_many_namespaces) {
 TEST(vw_keys_and_names) {
   const std::string long_name(5000, 'n');
   const PaddedText text("1 |user age:3 a_name_of_more_than_eight_bytes | age " + long_name + "\n");
-  Parsed parsed;
+  ParsedRows parsed;
   parse_vw(text.data(), text.size(), named(), parsed);
   if (!CHECK_EQ(parsed.keys.size(), 4U) || !CHECK_EQ(parsed.names.size(), 4U)) return;
   CHECK_EQ(parsed.keys[0], key_of("user", "age"));
@@ -116,7 +116,7 @@ TEST(vw_keys_and_names) {
   CHECK_EQ(parsed.keys[3], key_of("", long_name));  // the key covers all of a name whose copy is cut
   CHECK_EQ(PackedName::length(parsed.names[3]), PackedName::longest);
   CHECK_EQ(PackedName::start(parsed.names[0]), 8U);
-  Parsed nameless;
+  ParsedRows nameless;
   parse_vw(text.data(), text.size(), check::options(), nameless);
   CHECK_EQ(nameless.names.size(), 0U);
   for (std::size_t i = 0; i < 4; ++i) CHECK_EQ(nameless.keys[i], parsed.keys[i]);
@@ -165,7 +165,7 @@ TEST(vw_skip_undoes_the_bad_row) {
   ParseOptions options = named();
   options.skip_bad_lines = true;
   const PaddedText text("1 |a x\n2 5 |b y:3 z:4 w:\n3 | v\n4\n5 |b y\n");
-  Parsed parsed;
+  ParsedRows parsed;
   parse_vw(text.data(), text.size(), options, parsed);
   CHECK_EQ(check::describe(parsed, text.data()), "1 a^x:1\n3 v:1\n5 b^y:1\n");
   CHECK_EQ(parsed.names.size(), 3U);
@@ -194,7 +194,7 @@ TEST(vw_only) {
 
 TEST(vw_weights_start_late) {
   const PaddedText text("1 | a\n2 | b\n3 4 | c\n5 | d\n");
-  Parsed parsed;
+  ParsedRows parsed;
   parse_vw(text.data(), text.size(), check::options(), parsed);
   if (!CHECK_EQ(parsed.weight.size(), 4U)) return;
   CHECK(parsed.weight[0] == 1.0F && parsed.weight[1] == 1.0F && parsed.weight[2] == 4.0F && parsed.weight[3] == 1.0F);

@@ -11,7 +11,9 @@
 #include "substitution/row_substitution.hpp"
 
 using check::Random;
-using namespace thresher::working_set;
+using namespace thresher::columns;
+using namespace thresher::solvers;
+using namespace thresher::substitution;
 using thresher::Loss;
 using thresher::LossKind;
 
@@ -37,7 +39,7 @@ RowLoss squared(const std::vector<double>& y) {
 
 TEST(products_of_columns_are_their_sums) {
   Random random(7);
-  thresher::Team team(2);
+  thresher::ThreadPool pool(2);
   for (const std::size_t rows : {std::size_t{1}, std::size_t{129}, std::size_t{5000}}) {
     const std::vector<float> x = made(rows, 23, random);
     std::vector<const float*> left;
@@ -46,8 +48,8 @@ TEST(products_of_columns_are_their_sums) {
     const std::vector<double> ones(rows, 1.0);
     std::vector<double> plain(130);
     std::vector<double> weighted(130);
-    column_products(left, right, rows, nullptr, plain.data(), team);
-    column_products(left, right, rows, ones.data(), weighted.data(), team);
+    column_products(left, right, rows, nullptr, plain.data(), pool);
+    column_products(left, right, rows, ones.data(), weighted.data(), pool);
     for (std::size_t i = 0; i < 13; ++i)
       for (std::size_t j = 0; j < 10; ++j) {
         double sum = 0.0;
@@ -60,7 +62,7 @@ TEST(products_of_columns_are_their_sums) {
 
 TEST(blocks_and_rows_decide_alike) {
   Random random(8);
-  thresher::Team team(2);
+  thresher::ThreadPool pool(2);
   const std::size_t rows = 300;
   const std::size_t columns = 60;
   const std::vector<float> x = made(rows, columns, random);
@@ -72,24 +74,24 @@ TEST(blocks_and_rows_decide_alike) {
   GramSubstitution grams(KeptColumns(rows, 5, 1), {}, y, {}, false);
   RowSubstitution by_rows(KeptColumns(rows, 5, 1), {}, 1.0, {squared(y)}, {}, false);
   for (int scan = 0; scan < 2; ++scan) {
-    const std::vector<Change> one = grams.arrive(ArrivingBlock(x.data(), columns, rows), ids.data(), team);
-    const std::vector<Change> other = by_rows.arrive(ArrivingBlock(x.data(), columns, rows), ids.data(), team);
+    const std::vector<Change> one = grams.arrive(ColumnBlock(x.data(), columns, rows), ids.data(), pool);
+    const std::vector<Change> other = by_rows.arrive(ColumnBlock(x.data(), columns, rows), ids.data(), pool);
     CHECK(one.size() == other.size());
     for (std::size_t i = 0; i < std::min(one.size(), other.size()); ++i)
       CHECK(one[i].entered == other[i].entered && one[i].left == other[i].left);
   }
   CHECK(grams.kept().has(3) && grams.kept().has(20));
-  CHECK(std::fabs(grams.objective(team) - by_rows.objective(team)) < 1e-9);
+  CHECK(std::fabs(grams.objective(pool) - by_rows.objective(pool)) < 1e-9);
 }
 
 TEST(a_refit_has_no_slope) {
   Random random(9);
-  thresher::Team team(1);
+  thresher::ThreadPool pool(1);
   const std::size_t rows = 200;
   const std::vector<float> x = made(rows, 21, random);
   const std::vector<double> y = targets_of(x, rows);
-  const Refitted found = refit(squared(y), {x.data(), x.data() + 3 * rows, x.data() + 20 * rows}, {1.0, 1.0, 1.0},
-                               {0.0, 0.0, 0.0}, 0.0, 50, team);
+  const RefitResult found = refit(squared(y), {x.data(), x.data() + 3 * rows, x.data() + 20 * rows}, {1.0, 1.0, 1.0},
+                               {0.0, 0.0, 0.0}, 0.0, 50, pool);
   CHECK(std::fabs(found.weights[0] - 0.1) < 1e-9);
   CHECK(std::fabs(found.weights[1] - 2.0) < 1e-9);
   CHECK(std::fabs(found.weights[2] + 1.0) < 1e-9);
@@ -100,7 +102,7 @@ TEST(workers_on_threads_leave_the_sum_of_what_they_pushed) {
   const std::size_t rows = 200;
   const std::vector<float> x = made(rows, 40, random);
   const std::vector<double> y = targets_of(x, rows);
-  Central central(rows);
+  CentralState central(rows);
   std::vector<std::unique_ptr<Worker>> workers;
   for (int t = 0; t < 3; ++t)
     workers.push_back(std::make_unique<Worker>(KeptColumns(rows, 3, 1), StepRule{}, 1.0, std::vector<RowLoss>{squared(y)},

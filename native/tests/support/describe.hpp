@@ -17,7 +17,7 @@ inline void append_number(std::string& out, double value, int digits) {
 
 /// "labels w=weight qid=id key:value ...", without default weight and id, and with a name instead of its key if there
 /// is one. Enough digits to distinguish every value.
-inline std::string describe(const thresher::sources::Parsed& parsed, const char* text) {
+inline std::string describe(const thresher::sources::ParsedRows& parsed, const char* text) {
   using thresher::PackedName;
   std::string out;
   for (std::size_t row = 0; row + 1 < parsed.indptr.size(); ++row) {

@@ -11,9 +11,9 @@
 
 namespace check {
 
-using thresher::sources::Parsed;
+using thresher::sources::ParsedRows;
 using thresher::sources::ParseOptions;
-using Parse = void (*)(const char*, std::size_t, const ParseOptions&, Parsed&);
+using Parse = void (*)(const char*, std::size_t, const ParseOptions&, ParsedRows&);
 
 inline constexpr std::size_t all_rows = 1'000'000'000;
 
@@ -26,7 +26,7 @@ inline ParseOptions options(std::size_t most_rows = all_rows) {
 /// The rows of a text without faults.
 inline std::string rows(Parse parse, std::string_view text, const ParseOptions& options) {
   const PaddedText padded(text);
-  Parsed parsed;
+  ParsedRows parsed;
   parse(padded.data(), padded.size(), options, parsed);
   if (!parsed.faults.empty()) return std::string("FAULT ") + parsed.faults[0].what;
   CHECK_EQ(parsed.consumed, padded.size());
@@ -37,7 +37,7 @@ inline std::string rows(Parse parse, std::string_view text, const ParseOptions& 
 /// The one fault of a text, as "line:column message"; bytes counted from the start of its line.
 inline std::string fault(Parse parse, std::string_view text, const ParseOptions& options) {
   const PaddedText padded(text);
-  Parsed parsed;
+  ParsedRows parsed;
   parse(padded.data(), padded.size(), options, parsed);
   if (parsed.faults.size() != 1) return "no fault";
   const auto& [at, line, what] = parsed.faults[0];
@@ -55,7 +55,7 @@ inline std::string rows_in_pieces(Parse parse, std::string_view text, const Pars
   std::string out;
   std::size_t lines = 0;
   for (std::size_t begin = 0; begin < padded.size();) {
-    Parsed parsed;
+    ParsedRows parsed;
     parse(padded.data() + begin, padded.size() - begin, options, parsed);
     const std::size_t rows = parsed.indptr.size() - 1;
     CHECK(rows <= options.most_rows);

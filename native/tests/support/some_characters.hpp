@@ -10,13 +10,13 @@
 namespace check {
 
 /// ASCII, the letters of Latin-1 and Cyrillic, and one letter that is longer in lower case.
-inline const thresher::sources::Characters& some_characters() {
-  using thresher::sources::Characters;
-  static const Characters* const made = [] {
-    std::vector<std::uint8_t> kinds(Characters::count);
+inline const thresher::sources::UnicodeClasses& some_characters() {
+  using thresher::sources::UnicodeClasses;
+  static const UnicodeClasses* const made = [] {
+    std::vector<std::uint8_t> kinds(UnicodeClasses::count);
     std::vector<std::pair<std::uint32_t, std::uint32_t>> lower;
     const auto words = [&kinds](std::uint32_t from, std::uint32_t to) {
-      for (std::uint32_t c = from; c <= to; ++c) kinds[c] |= Characters::word;
+      for (std::uint32_t c = from; c <= to; ++c) kinds[c] |= UnicodeClasses::word;
     };
     const auto capitals = [&lower](std::uint32_t from, std::uint32_t to, std::uint32_t step) {
       for (std::uint32_t c = from; c <= to; ++c) lower.emplace_back(c, c + step);
@@ -38,8 +38,8 @@ inline const thresher::sources::Characters& some_characters() {
     capitals(0x410, 0x42f, 32);
     capitals(0x10400, 0x10427, 40);
     for (const std::uint32_t c : {0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x20, 0x85, 0xa0, 0x2028, 0x3000})
-      kinds[c] |= Characters::space;
-    return new Characters(std::move(kinds), std::move(lower));
+      kinds[c] |= UnicodeClasses::space;
+    return new UnicodeClasses(std::move(kinds), std::move(lower));
   }();
   return *made;
 }

@@ -10,22 +10,22 @@ namespace thresher::online {
 /// a bound on the number of groups with weights. Sums of falling ranks fall, and of rising v t^2 rise, so `LazyTopK`
 /// remains exact. Each feature of a row costs the logarithm of its group's size; with lambda > 0 refreshing a group
 /// costs its size.
-class GroupedAveraging final : public Grouped, private Contest<GroupedAveraging, Grouped::Group> {
-  using Arena = Contest<GroupedAveraging, Grouped::Group>;
-  friend Arena;
+class GroupDualAveraging final : public GroupStore, private LazyTopK<GroupDualAveraging, GroupStore::Group> {
+  using Ranking = LazyTopK<GroupDualAveraging, GroupStore::Group>;
+  friend Ranking;
 
  public:
-  GroupedAveraging(std::size_t k, std::size_t name_cap, std::size_t lanes, BudgetRule rule, GroupRule groups,
+  GroupDualAveraging(std::size_t k, std::size_t name_cap, std::size_t lanes, BudgetRule rule, GroupRule groups,
                    std::size_t most_bytes)
-      : Grouped(k, name_cap, lanes, rule, std::move(groups), most_bytes), weights_(lanes) {
-    Arena::open(1, k);
+      : GroupStore(k, name_cap, lanes, rule, std::move(groups), most_bytes), weights_(lanes) {
+    Ranking::open(1, k);
   }
 
   void predict(const Row& row, double* sums, double /*prior*/) override {
     find(row);
     std::fill_n(sums, lanes(), 0.0);
     for (std::size_t i = 0; i < row.n; ++i) {
-      Cell& cell = *asked_.cells()[i];
+      Cell& cell = *prefetcher_.cells()[i];
       if (cell.count == 0 || !weights(cell, weights_.data())) continue;
       for (std::size_t c = 0; c < lanes(); ++c) sums[c] += weights_[c] * row.value(i);
     }
@@ -34,7 +34,7 @@ class GroupedAveraging final : public Grouped, private Contest<GroupedAveraging,
   void update(const Row& row, const Gradient& gradient, const Move& /*move*/, bool fresh) override {
     if (fresh) find(row);
     ++time_;
-    meet(row);
+    look_up(row);
     for (std::size_t i = 0; i < row.n; ++i) {
       if (cells_[i] == nullptr) continue;
       double* const at = cells_[i]->numbers();
@@ -50,20 +50,20 @@ class GroupedAveraging final : public Grouped, private Contest<GroupedAveraging,
       if (is_kept(0, *group))
         tables_[0].set(group->slot, v * growth());
       else
-        Arena::consider(0, *group, v);
+        Ranking::consider(0, *group, v);
     }
-    Arena::exchange(0, row);
+    Ranking::exchange(0, row);
     tick();
   }
 
-  void rest() override {
+  void skip_row() override {
     ++time_;
-    if (drifts()) Arena::exchange(0, {});
+    if (drifts()) Ranking::exchange(0, {});
     tick();
   }
 
   std::vector<TopK>& tables() override {
-    Arena::refresh();
+    Ranking::refresh();
     return tables_;
   }
 
@@ -79,8 +79,8 @@ class GroupedAveraging final : public Grouped, private Contest<GroupedAveraging,
   }
 
   void resume(const std::vector<double>& singles) override {
-    Grouped::resume(singles);
-    benches_[0].forget();
+    GroupStore::resume(singles);
+    candidates_[0].reset();
   }
 
  private:
@@ -107,7 +107,7 @@ class GroupedAveraging final : public Grouped, private Contest<GroupedAveraging,
   [[nodiscard]] double mark(std::size_t, const Group& group) const { return group.mark; }
   void set_mark(std::size_t, Group& group, double v) { group.mark = v; }
   [[nodiscard]] Group* held(std::size_t, std::uint32_t slot) { return kept_[slot]; }
-  [[nodiscard]] NameView name_of(const Row&, const Group& group) const { return {{}, Grouped::name_of(group)}; }
+  [[nodiscard]] NameView name_of(const Row&, const Group& group) const { return {{}, GroupStore::name_of(group)}; }
   template <class Call>
   void each(Call&& call) {
     for (Group& group : groups_) call(group);

@@ -8,17 +8,17 @@ namespace thresher::online {
 /// Like `Truncated` with mirror descent, ranked by the sum of H |z| over a group. A group outside the table has no
 /// weights, so only groups of the current row can be admitted; an evicted group forgets its weights but not its squared
 /// gradients.
-class GroupedMirror final : public Grouped {
+class GroupMirrorDescent final : public GroupStore {
  public:
-  GroupedMirror(std::size_t k, std::size_t name_cap, std::size_t lanes, BudgetRule rule, GroupRule groups,
+  GroupMirrorDescent(std::size_t k, std::size_t name_cap, std::size_t lanes, BudgetRule rule, GroupRule groups,
                 std::size_t most_bytes)
-      : Grouped(k, name_cap, lanes, rule, std::move(groups), most_bytes, lanes) {}
+      : GroupStore(k, name_cap, lanes, rule, std::move(groups), most_bytes, lanes) {}
 
   void predict(const Row& row, double* sums, double /*prior*/) override {
     find(row);
     std::fill_n(sums, lanes(), 0.0);
     for (std::size_t i = 0; i < row.n; ++i) {
-      const double* const at = asked_.cells()[i]->numbers();  // all zero for a feature never seen
+      const double* const at = prefetcher_.cells()[i]->numbers();  // all zero for a feature never seen
       for (std::size_t c = 0; c < lanes(); ++c) sums[c] += at[2 * c] * row.value(i);
     }
   }
@@ -26,7 +26,7 @@ class GroupedMirror final : public Grouped {
   void update(const Row& row, const Gradient& gradient, const Move& /*move*/, bool fresh) override {
     if (fresh) find(row);
     ++time_;
-    meet(row);
+    look_up(row);
     for (std::size_t i = 0; i < row.n; ++i)  // a key may be repeated
       if (cells_[i] != nullptr)
         for (std::size_t c = 0; c < lanes(); ++c) pulls(*cells_[i])[c] += gradient.at(row, i, c);
@@ -40,13 +40,13 @@ class GroupedMirror final : public Grouped {
       if (group->slot == TopK::none) offer(*group);
     for (std::size_t i = 0; i < row.n; ++i)
       if (cells_[i] != nullptr && group_at(*cells_[i]).slot == TopK::none) {
-        forget(*cells_[i]);
+        reset(*cells_[i]);
         rank_anew(*cells_[i]);
       }
     tick();
   }
 
-  void rest() override {
+  void skip_row() override {
     ++time_;
     if (rule_.lambda > 0.0) move_kept();
     tick();
@@ -90,12 +90,12 @@ class GroupedMirror final : public Grouped {
         v > 0.0 ? tables_[0].offer(group.key, v, {{}, name_of(group)}, group.count, &evicted) : TopK::none;
     if (slot == TopK::none) return;
     if (evicted.happened) {
-      for (Cell* const cell : kept_[slot]->members) forget(*cell);
+      for (Cell* const cell : kept_[slot]->members) reset(*cell);
       rank_all(*kept_[slot]);
     }
     settle(0, slot, group);
   }
-  void forget(Cell& cell) const {
+  void reset(Cell& cell) const {
     for (std::size_t c = 0; c < lanes(); ++c) cell.numbers()[2 * c] = 0.0;
   }
 

@@ -14,7 +14,7 @@ namespace thresher::online {
 class GroupRule {
  public:
   /// The group of a feature.
-  struct Place {
+  struct Membership {
     std::uint64_t key;  // of the group
     double share;       // factor of its rank
     NameView name;
@@ -31,15 +31,15 @@ class GroupRule {
       if (group >= shares_.size()) throw std::invalid_argument("there is no such group");
   }
 
-  [[nodiscard]] std::optional<Place> of(const Row& row, std::size_t i) const {
+  [[nodiscard]] std::optional<Membership> of(const Row& row, std::size_t i) const {
     if (listed_ == nullptr) {
       const NameView name = row.name(i);
-      if (name.prefix.empty()) return Place{row.keys[i], 1.0, name};
-      return Place{hash_bytes(name.prefix.data(), name.prefix.size(), prefix_seed), 1.0, {{}, name.prefix}};
+      if (name.prefix.empty()) return Membership{row.keys[i], 1.0, name};
+      return Membership{hash_bytes(name.prefix.data(), name.prefix.size(), prefix_seed), 1.0, {{}, name.prefix}};
     }
     const std::uint32_t at = listed_->find(row.keys[i]);
     if (at == KeyIndex::none) return std::nullopt;
-    return Place{groups_[at], shares_[groups_[at]], {}};
+    return Membership{groups_[at], shares_[groups_[at]], {}};
   }
   /// The share of a restored group.
   [[nodiscard]] double share(std::uint64_t key) const {

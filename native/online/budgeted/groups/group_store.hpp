@@ -15,10 +15,10 @@ namespace thresher::online {
 /// its method), the key of its group and its position there, so that restored features are summed in their original
 /// order. Everything stays within `most_bytes`, including the growth of the index and the memory of the final
 /// selection.
-class Grouped : public BudgetTable {
+class GroupStore : public BudgetTable {
  public:
   /// Subclasses may store `more` numbers per feature, behind these.
-  Grouped(std::size_t k, std::size_t name_cap, std::size_t lanes, BudgetRule rule, GroupRule groups,
+  GroupStore(std::size_t k, std::size_t name_cap, std::size_t lanes, BudgetRule rule, GroupRule groups,
           std::size_t most_bytes, std::size_t more = 0)
       : BudgetTable(k, name_cap, lanes, false, rule, 2 * lanes + 3 + more, most_bytes),
         rule_of_(std::move(groups)),
@@ -35,7 +35,7 @@ class Grouped : public BudgetTable {
   }
   [[nodiscard]] std::size_t saved() const override { return 2 * lanes() + 3; }
   [[nodiscard]] std::vector<double> singles() const override { return {static_cast<double>(time_)}; }
-  [[nodiscard]] std::size_t bytes() override { return BudgetTable::bytes() + group_bytes() + answer_ * answered; }
+  [[nodiscard]] std::size_t bytes() override { return BudgetTable::bytes() + group_bytes() + answer_ * answer_bytes; }
 
   [[nodiscard]] std::vector<std::pair<std::uint64_t, std::string_view>> groups() override {
     std::vector<std::pair<std::uint64_t, std::string_view>> all;
@@ -55,10 +55,10 @@ class Grouped : public BudgetTable {
       const auto key = static_cast<std::uint64_t>(home[0]) << 32 | static_cast<std::uint64_t>(home[1]);
       Group& group = group_of(key, rule_of_.share(key), {});
       cell.mark = group.number;
-      const auto place = static_cast<std::size_t>(home[2]);
-      if (place >= duals_.size()) throw std::invalid_argument("a member of a saved group is missing");
-      if (group.members.size() <= place) group.members.resize(place + 1);
-      group.members[place] = &cell;
+      const auto position = static_cast<std::size_t>(home[2]);
+      if (position >= duals_.size()) throw std::invalid_argument("a member of a saved group is missing");
+      if (group.members.size() <= position) group.members.resize(position + 1);
+      group.members[position] = &cell;
     });
     for (Group& group : groups_) {
       member_bytes_ += group.members.bytes();
@@ -111,20 +111,20 @@ class Grouped : public BudgetTable {
     answer_ += group.members.size();
   }
 
-  void find(const Row& row) { asked_.take_checked(row, duals_); }
+  void find(const Row& row) { prefetcher_.take_checked(row, duals_); }
 
   /// Look up the cells of the row's features and its groups, once each in row order; new features join their group.
-  void meet(const Row& row) {
+  void look_up(const Row& row) {
     make_room(duals_.bytes_to_reserve(row.n));
     duals_.reserve(row.n);
     cells_.resize(row.n);
     met_.clear();
     for (std::size_t i = 0; i < row.n; ++i) {
-      Cell* cell = asked_.cells()[i];
+      Cell* cell = prefetcher_.cells()[i];
       if (cell->count == 0) cell = join(row, i);
       cells_[i] = cell;
       if (cell == nullptr) continue;
-      DualTable::see(*cell);
+      DualTable::touch(*cell);
       Group& group = group_at(*cell);
       ++group.count;
       if (group.seen == time_) continue;
@@ -145,20 +145,20 @@ class Grouped : public BudgetTable {
 
  private:
   // Bytes of a selected feature while the selection's names and weights are built.
-  static constexpr std::size_t answered = 240;
+  static constexpr std::size_t answer_bytes = 240;
 
   [[nodiscard]] std::size_t group_bytes() const {
     return groups_.size() * (sizeof(Group) + sizeof(void*)) + by_key_.bytes() + group_names_.bytes() + member_bytes_;
   }
   /// Throw unless `more` bytes fit too.
   void make_room(std::size_t more) {
-    if (most_ != 0 && duals_.bytes() + group_bytes() + answer_ * answered + more > most_)
+    if (most_ != 0 && duals_.bytes() + group_bytes() + answer_ * answer_bytes + more > most_)
       throw std::overflow_error("the features seen and their groups do not fit into the memory that was allowed");
   }
 
   Group* find_group(std::uint64_t key) {
     const std::uint32_t number = by_key_.find(mix_key(key), [&](std::uint32_t at) { return groups_[at - 1].key == key; });
-    return number == SeenIndex::none ? nullptr : &groups_[number - 1];
+    return number == FeatureIndex::none ? nullptr : &groups_[number - 1];
   }
   Group& group_of(std::uint64_t key, double share, const NameView& name) {
     if (Group* const known = find_group(key)) return *known;
@@ -168,19 +168,19 @@ class Grouped : public BudgetTable {
     }
     groups_.emplace_back(key, share, static_cast<std::uint32_t>(groups_.size()));
     (void)by_key_.find_or_add(mix_key(key), static_cast<std::uint32_t>(groups_.size()), [](std::uint32_t) { return false; });
-    group_names_.follow(groups_.size(), name);
+    group_names_.append_name(groups_.size(), name);
     return groups_.back();
   }
 
   Cell* join(const Row& row, std::size_t i) {
-    const std::optional<GroupRule::Place> place = rule_of_.of(row, i);
-    if (!place) return nullptr;
-    Cell& cell = asked_.add(row, i, duals_);
+    const std::optional<GroupRule::Membership> membership = rule_of_.of(row, i);
+    if (!membership) return nullptr;
+    Cell& cell = prefetcher_.add(row, i, duals_);
     if (cell.count != 0) return &cell;  // a repeated key
-    Group& group = group_of(place->key, place->share, place->name);
+    Group& group = group_of(membership->key, membership->share, membership->name);
     double* const home = cell.numbers() + 2 * lanes();
-    home[0] = static_cast<double>(place->key >> 32);
-    home[1] = static_cast<double>(place->key & 0xffffffffU);
+    home[0] = static_cast<double>(membership->key >> 32);
+    home[1] = static_cast<double>(membership->key & 0xffffffffU);
     home[2] = static_cast<double>(group.members.size());
     cell.mark = group.number;
     const std::size_t before = group.members.bytes();
@@ -192,8 +192,8 @@ class Grouped : public BudgetTable {
   }
 
   std::size_t most_;
-  SeenIndex by_key_;
-  SeenNames group_names_;
+  FeatureIndex by_key_;
+  NameArena group_names_;
   std::size_t member_bytes_ = 0;
   std::size_t answer_ = 0;  // number of features in kept groups
 };
