@@ -117,7 +117,7 @@ void bind_groups_over(nb::class_<GroupsWithColumns>& groups) {
              const Array<const double>& amplitudes, double step, bool homogeneous, std::uint64_t salt, double power,
              InterruptiblePool& pool) {
             const double* w = checked(weights, store.rows());
-            if (amplitudes.shape(0) == 0) throw nb::value_error("a map of no coordinates");
+            if (amplitudes.shape(0) == 0) throw nb::value_error("a kernel map needs at least one coordinate");
             const std::vector<double> sizes(amplitudes.data(), amplitudes.data() + amplitudes.shape(0));
             new (self) GroupsWithColumns();
             without_gil([&] {

@@ -26,8 +26,8 @@ RandomFeatureRule rule_of(const nb::dict& fields) {
   rule.few = nb::cast<std::size_t>(fields["few"]);
   rule.cumulative = vector_of(nb::cast<Floats>(fields["cumulative"]));
   rule.factors = vector_of(nb::cast<Floats>(fields["factors"]));
-  if (rule.factors.size() != rule.cumulative.size()) throw nb::value_error("one factor a number of projections is needed");
-  if (rule.few > 0 && rule.inputs == 0) throw nb::value_error("a choice of inputs needs their number");
+  if (rule.factors.size() != rule.cumulative.size()) throw nb::value_error("factors must have one entry per number of projections");
+  if (rule.few > 0 && rule.inputs == 0) throw nb::value_error("sparse random features need the number of inputs");
   return rule;
 }
 
@@ -43,9 +43,9 @@ nb::object feature_values(const RandomFeatures& features, const std::string& sha
                         const Array<const std::uint32_t>& at, InterruptiblePool& pool) {
   const Rows rows = rows_of(indptr, keys, values);
   const std::size_t inputs = features.projections == 0 ? 0 : features.coefficients.size() / features.projections;
-  if (at.shape(0) != keys.shape(0)) throw nb::value_error("one input an entry is needed");
+  if (at.shape(0) != keys.shape(0)) throw nb::value_error("inputs must have one entry per value");
   for (std::size_t e = 0; e < at.shape(0) && features.projections != 0; ++e)
-    if (at.data()[e] >= inputs) throw nb::value_error("an input that is not there");
+    if (at.data()[e] >= inputs) throw nb::value_error("an input index is out of range");
   Buffer<float> out;
   out.resize(features.functions * rows.n);
   without_gil([&] { values_of(features, nonlinearity_of(shape), rows, at.data(), out.data(), pool); });
@@ -65,7 +65,7 @@ nb::object binned(double gamma, std::uint64_t seed, const Keys& numbers, const A
 nb::object weighted_sum(const Block& columns, const Floats& weights, double start) {
   const std::size_t n = columns.shape(1);
   const std::size_t count = columns.shape(0);
-  if (weights.shape(0) != count) throw nb::value_error("one weight a column is needed");
+  if (weights.shape(0) != count) throw nb::value_error("weights must have one entry per column");
   Buffer<double> out;
   out.resize(n);
   std::fill_n(out.data(), n, start);

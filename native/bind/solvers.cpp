@@ -60,7 +60,7 @@ void bind_solvers(nb::module_& m) {
       .def(
           "restore",
           [](BlockSolver& solver, const Floats& weights, double intercept, double tau, InterruptiblePool& pool) {
-            if (weights.shape(0) != solver.design().columns()) throw nb::value_error("one weight a column is needed");
+            if (weights.shape(0) != solver.design().columns()) throw nb::value_error("weights must have one entry per column");
             without_gil([&] { solver.restore(vector_of(weights), intercept, tau, pool); });
           },
           nb::arg("weights"), nb::arg("shift"), nb::arg("tau"), nb::arg("team"))

@@ -26,14 +26,14 @@ void check_factors(const Floats& factors) {
 using Ids = Array<const std::uint64_t>;
 
 const std::uint64_t* checked_ids(const std::optional<Ids>& ids, const Floats& factors) {
-  if (ids && ids->shape(0) != factors.shape(0)) throw nb::value_error("one id a column is needed");
+  if (ids && ids->shape(0) != factors.shape(0)) throw nb::value_error("ids must have one entry per column");
   return ids ? ids->data() : nullptr;
 }
 
 /// The solver keeps a reference to the array, without a copy.
 void add(L1Solver& solver, const Block& values, const Floats& factors, InterruptiblePool& pool, const std::optional<Ids>& ids) {
   if (values.shape(1) != solver.rows()) throw nb::value_error("a column is as long as there are rows");
-  if (factors.shape(0) != values.shape(0)) throw nb::value_error("one factor a column is needed");
+  if (factors.shape(0) != values.shape(0)) throw nb::value_error("factors must have one entry per column");
   check_factors(factors);
   const std::uint64_t* numbers = checked_ids(ids, factors);
   std::shared_ptr<const void> owner(new Block(values), [](const void* p) {
@@ -44,7 +44,7 @@ void add(L1Solver& solver, const Block& values, const Floats& factors, Interrupt
 }
 
 void add_generated(L1Solver& solver, const Ids& ids, const Floats& factors, InterruptiblePool& pool) {
-  if (ids.shape(0) != factors.shape(0)) throw nb::value_error("one factor a column is needed");
+  if (ids.shape(0) != factors.shape(0)) throw nb::value_error("factors must have one entry per column");
   check_factors(factors);
   without_gil([&] { solver.add_generated(ids.data(), ids.shape(0), factors.data(), pool); });
 }
@@ -151,7 +151,7 @@ void bind_solvers_l1(nb::module_& m) {
       .def(
           "restore",
           [](L1Solver& solver, const Floats& weights, double intercept, InterruptiblePool& pool) {
-            if (weights.shape(0) != solver.columns()) throw nb::value_error("one weight a column is needed");
+            if (weights.shape(0) != solver.columns()) throw nb::value_error("weights must have one entry per column");
             without_gil([&] { solver.restore(vector_of(weights), intercept, pool); });
           },
           nb::arg("weights"), nb::arg("shift"), nb::arg("team"))

@@ -62,7 +62,7 @@ void ColumnStore::Part::add_chunk() {
 }
 
 void ColumnStore::add(const Rows& rows) {
-  if (finished_) throw std::logic_error("the columns are made already");
+  if (finished_) throw std::logic_error("finish was already called");
   if (rows_ + rows.n >= std::numeric_limits<std::uint32_t>::max()) throw std::length_error("more than 2^32 rows");
   for (std::size_t i = 0; i < rows.n; ++i) {
     const auto number = static_cast<std::uint32_t>(rows_ + i);

@@ -76,7 +76,7 @@ class ColumnStore {
   static constexpr std::size_t parts = 256;
   static std::size_t part_of(std::uint64_t hash) { return hash >> 56; }
 
-  /// An entry in order of arrival.
+  /// An entry in the order received.
   struct Entry {
     std::uint64_t key;
     std::uint32_t row;

@@ -1,4 +1,4 @@
-// Standardisation of columns on arrival, so that one step length fits all.
+// Standardisation of incoming columns, so that one step length fits all.
 #pragma once
 
 #include <cstddef>

@@ -34,17 +34,17 @@ void ColumnChunks::parts(const std::vector<const SolverColumn*>& some, const std
     body(part);
     return;
   }
-  if (!generator_) throw std::logic_error("columns that are not in memory need somebody to make them");
+  if (!generator_) throw std::logic_error("columns outside memory need a generator");
   std::size_t seen = 0;
   generator_(ids, rows, [&](std::size_t first, const float* values, std::size_t n, std::size_t apart) {
     if (first != seen || (rows == nullptr && first % stripe != 0) || n > count - seen)
-      throw std::invalid_argument("columns must be made of all rows, in order, whole stripes at a time");
+      throw std::invalid_argument("the generator must return all rows in order, in whole stripes");
     part.begin = first;
     part.end = seen = first + n;
     for (std::size_t k = 0; k < places.size(); ++k) part.values[places[k]] = values + k * apart;
     body(part);
   });
-  if (seen != count) throw std::invalid_argument("columns must be made of all rows: the data has become shorter");
+  if (seen != count) throw std::invalid_argument("the generator returned too few rows: the data has become shorter");
 }
 
 }  // namespace thresher::columns

@@ -4,31 +4,16 @@
 #include <cmath>
 #include <limits>
 
-#include "columns/kernels/dense_kernels.hpp"
-#include "columns/design.hpp"
-#include "solvers/l1_quadratic.hpp"
-
 namespace thresher::solvers {
-
-using columns::AnyProcessor;
-using columns::ChunkRows;
-using columns::DenseKernels;
-using columns::dense_kernels;
-using columns::dots_width;
-using columns::stripe;
-using columns::sum_of;
 
 namespace {
 
-constexpr int most_sweeps = 20000;       // per model
 constexpr int most_idle = 5;
 constexpr double least_damping = 1e-4;
-constexpr double ridge = 1e-6, fine_ridge = 1e-13;  // by precision of the curvature
-// steps in which the gap or the worst slope must halve; otherwise the curvature is too coarse
+// Steps in which the gap or the worst slope must halve; otherwise the curvature is too coarse.
 constexpr int patience = 3;
-constexpr double slack = 0.05;           // a row's weight in the curvature may be off by this fraction of the largest
-constexpr double forcing = 0.01;         // a model is solved to this fraction of its initial violation
-constexpr std::size_t first_look = 64;   // minimal size of the first working set, besides a fraction of all columns
+// The first working set has at least this many columns, or this fraction of all.
+constexpr std::size_t first_size = 64;
 constexpr std::size_t first_share = 4;
 
 }  // namespace
@@ -44,186 +29,10 @@ L1Solver::L1Solver(RowLoss loss)
   trial_.resize(rows());
 }
 
-std::vector<const SolverColumn*> L1Solver::columns_of(const Some& some) const {
-  std::vector<const SolverColumn*> columns;
-  columns.reserve(some.size());
-  for (const std::size_t j : some) columns.push_back(columns_[j].get());
-  return columns;
-}
-
-std::size_t L1Solver::column_bytes() const {
-  std::size_t held = 0;
-  for (const auto& column : columns_) held += column->values != nullptr;
-  return held * rows() * sizeof(float);
-}
-
-void L1Solver::measure(std::size_t first, ThreadPool& pool) {
-  weights_.resize(columns_.size(), 0.0);
-  if (total_ < 0.0) {
-    total_ = 0.0;
-    for (std::size_t i = 0; i < rows(); ++i) total_ += loss_.curvature(i);
-  }
-  Some fresh;
-  for (std::size_t j = first; j < columns_.size(); ++j) fresh.push_back(j);
-  const std::vector<const SolverColumn*> columns = columns_of(fresh);
-  std::vector<double> all(fresh.size()), all_squares(fresh.size());
-  parts_.for_each_chunk(columns, [&](const ChunkRows& chunk) {
-    pool.run(fresh.size(), [&](std::size_t at) {
-      const float* x = chunk.values[at] != nullptr ? chunk.values[at] : columns[at]->values + chunk.begin;
-      for (std::size_t begin = chunk.begin; begin < chunk.end; begin += stripe) {
-        const std::size_t n = std::min(stripe, chunk.end - begin);
-        double sums[8] = {}, squares[8] = {};  // independent sums hide the latency of additions
-        for (std::size_t i = 0; i < n; i += 8)
-          for (std::size_t k = 0; k < std::min<std::size_t>(8, n - i); ++k) {
-            const auto value = static_cast<double>(x[begin - chunk.begin + i + k]);
-            const double share = loss_.curvature(begin + i + k) * value;
-            sums[k] += share;
-            squares[k] += share * value;
-          }
-        all[at] += sum_of<AnyProcessor>(sums);
-        all_squares[at] += sum_of<AnyProcessor>(squares);
-      }
-    });
-  });
-  // With an intercept the slopes sum to zero at every dual point, so the mean of a column cancels.
-  for (std::size_t at = 0; at < fresh.size(); ++at) {
-    const double off = loss_.has_intercept() && total_ > 0.0 ? all[at] * all[at] / total_ : 0.0;
-    columns_[first + at]->spread = std::max(0.0, all_squares[at] - off);
-  }
-}
-
-void L1Solver::add(const float* values, std::size_t columns, const double* factors, const std::uint64_t* ids,
-                   std::shared_ptr<const void> owner, ThreadPool& pool) {
-  const std::size_t first = columns_.size();
-  for (std::size_t j = 0; j < columns; ++j) {
-    auto column = std::make_unique<SolverColumn>();
-    column->values = values + j * rows();
-    column->owner = owner;
-    column->borrowed = true;
-    column->id = ids == nullptr ? 0 : ids[j];
-    column->factor = factors[j];
-    columns_.push_back(std::move(column));
-  }
-  measure(first, pool);
-}
-
-void L1Solver::add_sparse(const std::int64_t* indptr, const std::uint32_t* at, const float* values, std::size_t columns,
-                          const double* factors, ThreadPool& pool) {
-  const std::size_t first = columns_.size();
-  for (std::size_t j = 0; j < columns; ++j) {
-    auto column = std::make_unique<SolverColumn>();
-    std::shared_ptr<float[]> whole(new float[rows()]());
-    for (std::int64_t i = indptr[j]; i < indptr[j + 1]; ++i) whole[at[i]] = values[i];
-    column->values = whole.get();
-    column->owner = std::move(whole);
-    column->factor = factors[j];
-    columns_.push_back(std::move(column));
-  }
-  measure(first, pool);
-}
-
-void L1Solver::add_generated(const std::uint64_t* ids, std::size_t columns, const double* factors, ThreadPool& pool) {
-  const std::size_t first = columns_.size();
-  for (std::size_t j = 0; j < columns; ++j) {
-    auto column = std::make_unique<SolverColumn>();
-    column->id = ids[j];
-    column->factor = factors[j];
-    columns_.push_back(std::move(column));
-  }
-  measure(first, pool);
-}
-
-void L1Solver::keep(const Some& columns) {
-  std::vector<std::unique_ptr<SolverColumn>> kept;
-  std::vector<double> weights;
-  std::vector<std::size_t> members{0};
-  std::vector<const SolverColumn*> stay{nullptr};
-  std::size_t held = 0;
-  for (const std::size_t j : columns) {
-    std::unique_ptr<SolverColumn> column = std::move(columns_[j]);
-    if (column->member >= 0) {
-      members.push_back(static_cast<std::size_t>(column->member));
-      stay.push_back(column.get());
-      column->member = static_cast<std::ptrdiff_t>(members.size() - 1);
-    }
-    if (column->values != nullptr) {
-      if (held >= most_held_) column->release();
-      else if (column->borrowed) column->copy_values(rows());
-    }
-    held += column->values != nullptr;
-    kept.push_back(std::move(column));
-    weights.push_back(weights_[j]);
-  }
-  curvature_.keep(members, std::move(stay));
-  columns_.swap(kept);
-  weights_.swap(weights);
-}
-
 double L1Solver::penalty(double lambda, const std::vector<double>& w) const {
   double sum = 0.0;
   for (std::size_t j = 0; j < w.size(); ++j) sum += lambda * columns_[j]->factor * std::fabs(w[j]);
   return sum;
-}
-
-void L1Solver::add_up(const std::vector<double>& w, std::vector<double>& margins, ThreadPool& pool) const {
-  Some some;
-  std::vector<double> factors;
-  for (std::size_t j = 0; j < w.size(); ++j) {
-    if (w[j] == 0.0) continue;
-    some.push_back(j);
-    factors.push_back(w[j]);
-  }
-  while (factors.size() % 4 != 0) factors.push_back(0.0);  // pad to a multiple of four with zeros
-  const std::vector<const SolverColumn*> columns = columns_of(some);
-  const DenseKernels& kernels = dense_kernels();
-  parts_.for_each_chunk(columns, [&](const ChunkRows& chunk) {
-    // Few enough rows that their sums stay in the L1 cache for all columns.
-    pool.run((chunk.end - chunk.begin + stripe - 1) / stripe, [&](std::size_t part) {
-      const std::size_t begin = chunk.begin + part * stripe;
-      const std::size_t n = std::min(stripe, chunk.end - begin);
-      std::fill_n(margins.begin() + static_cast<std::ptrdiff_t>(begin), n, 0.0);
-      for (std::size_t c = 0; c < some.size(); c += 4) {
-        const float* x[4];
-        for (std::size_t k = 0; k < 4; ++k) {
-          const std::size_t at = std::min(c + k, some.size() - 1);
-          x[k] = chunk.values[at] != nullptr ? chunk.values[at] + (begin - chunk.begin) : columns[at]->values + begin;
-        }
-        kernels.add_columns(x, factors.data() + c, n, margins.data() + begin);
-      }
-    });
-  });
-}
-
-void L1Solver::slopes_of(const Some& some, std::vector<double>& gradient, ThreadPool& pool) const {
-  if (some.empty()) return;
-  const std::vector<const SolverColumn*> columns = columns_of(some);
-  const DenseKernels& kernels = dense_kernels();
-  for (const std::size_t j : some) gradient[j] = 0.0;
-  parts_.for_each_chunk(columns, [&](const ChunkRows& chunk) {
-    pool.run((some.size() + dots_width - 1) / dots_width, [&](std::size_t group) {
-      const float* x[dots_width];
-      double out[dots_width];
-      const std::size_t first = group * dots_width;
-      const std::size_t n = std::min(dots_width, some.size() - first);
-      // By stripes, so that no sum depends on how the columns are generated.
-      for (std::size_t begin = chunk.begin; begin < chunk.end; begin += stripe) {
-        for (std::size_t k = 0; k < dots_width; ++k) {
-          const std::size_t at = first + std::min(k, n - 1);
-          x[k] = chunk.values[at] != nullptr ? chunk.values[at] + (begin - chunk.begin) : columns[at]->values + begin;
-        }
-        kernels.dots(x, slopes_.data() + begin, std::min(stripe, chunk.end - begin), out);
-        for (std::size_t k = 0; k < n; ++k) gradient[some[first + k]] += out[k];
-      }
-    });
-  });
-}
-
-std::vector<double> L1Solver::gradient(ThreadPool& pool) const {
-  std::vector<std::size_t> all(columns_.size());
-  for (std::size_t j = 0; j < all.size(); ++j) all[j] = j;
-  std::vector<double> out(columns_.size());
-  slopes_of(all, out, pool);
-  return out;
 }
 
 double L1Solver::dual(double lambda, const std::vector<std::size_t>& some, const std::vector<double>& gradient,
@@ -253,7 +62,7 @@ std::vector<std::size_t> L1Solver::working_set(double lambda, const std::vector<
     else if (std::fabs(gradient[j]) > lambda * columns_[j]->factor) others.push_back(j);
   }
   // The worst violators first, in limited number: most violations disappear once these have moved.
-  const std::size_t room = std::max({first_look, columns_.size() / first_share, 3 * chosen.size()});
+  const std::size_t room = std::max({first_size, columns_.size() / first_share, 3 * chosen.size()});
   const auto violation = [&](std::size_t j) { return std::fabs(gradient[j]) / columns_[j]->factor; };
   const auto worse = [&](std::size_t a, std::size_t b) {
     return violation(a) > violation(b) || (violation(a) == violation(b) && a < b);
@@ -267,82 +76,12 @@ std::vector<std::size_t> L1Solver::working_set(double lambda, const std::vector<
   return chosen;
 }
 
-void L1Solver::refine() {
-  curvature_.refine();
-  for (const auto& column : columns_) column->member = -1;
-}
-
-void L1Solver::bring_in(const std::vector<std::size_t>& some, ThreadPool& pool) {
-  std::vector<const SolverColumn*> fresh;
-  try {
-    loss_.curvatures(margins_.data(), intercept_, trial_.data(), pool);
-    curvature_.update(trial_, slack, parts_, pool);
-    for (const std::size_t j : some) {
-      if (columns_[j]->member >= 0) continue;
-      columns_[j]->member = static_cast<std::ptrdiff_t>(curvature_.members() + fresh.size());
-      fresh.push_back(columns_[j].get());
-    }
-    curvature_.add(fresh, parts_, pool);
-  } catch (...) {
-    curvature_.clear();
-    for (const auto& column : columns_) column->member = -1;
-    throw;
-  }
-}
-
-std::vector<double> L1Solver::model(double lambda, const std::vector<std::size_t>& some, const std::vector<double>& gradient,
-                                    double tolerance, int& sweeps, ThreadPool& pool) {
-  bring_in(some, pool);
-  const std::size_t n = some.size();
-  std::vector<double> matrix(n * n);
-  std::vector<double> slopes(n), penalties(n), start(n);
-  const double constant = curvature_.at(0, 0);
-  const bool fits_intercept = loss_.has_intercept() && constant > 0.0;
-  for (std::size_t a = 0; a < n; ++a) {
-    const auto ma = static_cast<std::size_t>(columns_[some[a]]->member);
-    slopes[a] = gradient[some[a]];
-    penalties[a] = lambda * columns_[some[a]]->factor;
-    start[a] = weights_[some[a]];
-    // The intercept follows the weights: eliminate it from the curvature (Schur complement).
-    const double along = fits_intercept ? curvature_.at(ma, 0) / constant : 0.0;
-    for (std::size_t b = 0; b <= a; ++b) {
-      const auto mb = static_cast<std::size_t>(columns_[some[b]]->member);
-      matrix[a * n + b] = matrix[b * n + a] = curvature_.at(ma, mb) - (fits_intercept ? along * curvature_.at(mb, 0) : 0.0);
-    }
-  }
-  for (std::size_t a = 0; a < n; ++a) matrix[a * n + a] += damping_ * columns_[some[a]]->spread;
-  double worst = 0.0;
-  for (std::size_t a = 0; a < n; ++a) {
-    const double off = start[a] != 0.0 ? std::fabs(slopes[a] + std::copysign(penalties[a], start[a]))
-                                       : std::fabs(slopes[a]) - penalties[a];
-    worst = std::max(worst, off / penalties[a]);
-  }
-  L1Quadratic quadratic(std::move(matrix), std::move(slopes), std::move(penalties), std::move(start),
-                        curvature_.fine() ? fine_ridge : ridge);
-  (void)quadratic.solve(std::max(tolerance, forcing * worst), most_sweeps);
-  sweeps += quadratic.sweeps();
-  return quadratic.point();
-}
-
 void L1Solver::restore(std::vector<double> weights, double intercept, ThreadPool& pool) {
   weights_ = std::move(weights);
   weights_.resize(columns_.size(), 0.0);
   intercept_ = intercept;
   add_up(weights_, margins_, pool);
   (void)loss_.slopes(margins_.data(), intercept_, slopes_.data(), pool);
-}
-
-std::vector<std::size_t> L1Solver::members() const {
-  std::vector<std::size_t> members(curvature_.members() - 1);
-  for (std::size_t j = 0; j < columns_.size(); ++j)
-    if (columns_[j]->member > 0) members[static_cast<std::size_t>(columns_[j]->member) - 1] = j;
-  return members;
-}
-
-void L1Solver::resume(const std::vector<std::size_t>& members, const Curvature::Saved& saved) {
-  for (const auto& column : columns_) column->member = -1;
-  for (std::size_t at = 0; at < members.size(); ++at) columns_[members[at]]->member = static_cast<std::ptrdiff_t>(at + 1);
-  curvature_.resume(columns_of(members), saved);
 }
 
 L1Result L1Solver::solve(double lambda, double tolerance, int most, ThreadPool& pool) {

@@ -29,7 +29,7 @@ void Worker::restore(const std::vector<double>& extra_state) {
   pushed_.assign(split, extra_state.end());
 }
 
-/// The change of the weights by a feature's arrival.
+/// The change of the weights by one feature.
 struct Worker::Step {
   std::vector<double> moved;     // of the kept columns
   std::vector<double> newcomer;

@@ -23,7 +23,7 @@ struct Change {
   std::uint64_t left;
 };
 
-/// The weakest feature after an arrival.
+/// The weakest feature after a step.
 struct Weakest {
   std::size_t slot;  // of the weakest kept feature; `size` is the newcomer
   double norm;

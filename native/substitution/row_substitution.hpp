@@ -8,8 +8,8 @@ namespace thresher::substitution {
 
 using solvers::RowLoss;
 
-/// Every arrival moves the kept weights, so all slopes change, and with them every inner product of a gradient: each
-/// arrival needs two passes over the kept columns and one over the loss of all rows. Inner products with the kept
+/// Every feature moves the kept weights, so all slopes change, and with them every inner product of a gradient: each
+/// feature needs two passes over the kept columns and one over the loss of all rows. Inner products with the kept
 /// columns are computed only for a newcomer about to be taken. A newcomer costs its number of entries.
 ///
 /// L_F holds for any margins, but most rows of a hinge loss are locally flat. Unless a step is set, it is as long as
@@ -22,7 +22,7 @@ class RowSubstitution final : public Substitution {
 
   std::vector<Change> arrive(const ColumnBlock& block, const std::uint64_t* ids, ThreadPool& pool) override;
   [[nodiscard]] double objective(ThreadPool& pool) override;
-  /// The intercepts and the margins, which were summed in order of arrival.
+  /// The intercepts and the margins, which were summed in the order received.
   [[nodiscard]] std::vector<double> extra_state() const override;
   void restore(const std::vector<double>& extra_state, ThreadPool& pool) override;
 

@@ -128,7 +128,7 @@ Distribution distribution_of(std::string_view name) {
   if (name == "normal") return Distribution::normal;
   if (name == "cauchy") return Distribution::cauchy;
   if (name == "sign") return Distribution::sign;
-  throw std::invalid_argument("unknown law");
+  throw std::invalid_argument("unknown distribution");
 }
 
 Nonlinearity nonlinearity_of(std::string_view name) {

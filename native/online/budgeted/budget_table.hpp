@@ -6,6 +6,7 @@
 
 #include "online/budgeted/row_prefetcher.hpp"
 #include "online/stores/row_split.hpp"
+#include "online/budgeted/dual_state.hpp"
 #include "online/stores/store.hpp"
 
 namespace thresher::online {
@@ -73,7 +74,7 @@ class BudgetTable : public Store, public DualState {
   /// The cell of a feature in a restored table; every such feature must have one.
   Cell& known(std::uint64_t key) {
     Cell* const cell = duals_.find(key);
-    if (cell->count == 0) throw std::invalid_argument("a feature is kept that was never seen");
+    if (cell->count == 0) throw std::invalid_argument("a feature of the table is missing from the saved state");
     return *cell;
   }
 

@@ -138,7 +138,7 @@ class DualTable {
 
   void grow() {
     if (room_ < index_.room() || (most_ != 0 && index_.bytes_to_grow() + size_ * stride_ > most_))
-      throw std::overflow_error("the features seen do not fit into the memory that was allowed");
+      throw std::overflow_error("the features seen do not fit into the allowed memory");
     index_.grow();
     set_capacity();
   }

@@ -8,10 +8,11 @@
 #include "base/rows.hpp"
 #include "base/containers/topk.hpp"
 #include "online/sketches/count_sketch.hpp"
-#include "online/budgeted/dual_state.hpp"
 #include "online/sketches/evidence_sketch.hpp"
 
 namespace thresher::online {
+
+class DualState;
 
 /// The gradient of the loss with respect to the weights of a row's features. For one example it is the outer product of
 /// the slopes (one per output) and the values; for a mini-batch it is a full matrix.

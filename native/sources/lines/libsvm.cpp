@@ -97,7 +97,7 @@ class Libsvm {
       std::uint64_t key;
       const char* q = parse_u64(p, key);
       if (q == nullptr)
-        return error(p, detail::is_digit(*p) ? "the index is over 2^64 - 1" : "an index:value pair should stand here");
+        return error(p, detail::is_digit(*p) ? "the index is over 2^64 - 1" : "expected an index:value pair");
       if (*q != ':') return error(p, "no ':' between index and value");
       double value;
       const char* const end = parse_double(q + 1, value);

@@ -131,7 +131,7 @@ class Vw {
     p = end;
     space_ = {};
     scale_ = 1.0;
-    if (end == name) return at_token_end(end) ? Line::row : error(end, "a namespace should stand here");
+    if (end == name) return at_token_end(end) ? Line::row : error(end, "expected a namespace");
     if (*end != ':' && !at_token_end(end)) return error(end, "unexpected byte in a namespace");
     if (!namespaces_.find({name, static_cast<std::size_t>(end - name)}, space_))
       return error(name, "too many namespaces in one block");

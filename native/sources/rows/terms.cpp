@@ -10,7 +10,7 @@ TermFormer::TermFormer(std::size_t features, std::vector<Term> terms)
     : terms_(std::move(terms)), begins_(features + 1), present_(features) {
   for (const Term& term : terms_) {
     if (term.parts.empty() || term.parts.back() >= features || !std::is_sorted(term.parts.begin(), term.parts.end()))
-      throw std::invalid_argument("a term of features that there are not");
+      throw std::invalid_argument("a term refers to a feature that does not exist");
     ++begins_[term.parts.front() + 1];
   }
   for (std::size_t f = 0; f < features; ++f) begins_[f + 1] += begins_[f];

@@ -12,10 +12,10 @@ unsigned KmerForm::shortest() const { return *std::min_element(lengths.begin(), 
 void KmerForm::check() const {
   if (lengths.empty() || shortest() == 0) throw std::invalid_argument("k-mers have at least one letter");
   for (std::size_t i = 1; i < lengths.size(); ++i)
-    if (lengths[i] <= lengths[i - 1]) throw std::invalid_argument("several lengths stand in ascending order");
+    if (lengths[i] <= lengths[i - 1]) throw std::invalid_argument("k-mer lengths must be ascending");
   if (longest() > (wildcards ? 16U : 31U) || letter_bits() > 64 || (positional && positions() == 0))
-    throw std::invalid_argument("k-mers of these lengths have no room in 64 bits");
-  if (positional && canonical) throw std::invalid_argument("positions are those of one strand");
+    throw std::invalid_argument("k-mers of these lengths do not fit into 64 bits");
+  if (positional && canonical) throw std::invalid_argument("positions need one strand: they exclude canonical k-mers");
 }
 
 KmerRowMaker::KmerRowMaker(const KmerForm& form) : form_(form) {

@@ -21,13 +21,13 @@ class UnicodeClasses {
   /// `kinds` of each character, and the lower case of those with a different one, in ascending order.
   UnicodeClasses(std::vector<std::uint8_t> kinds, std::vector<std::pair<std::uint32_t, std::uint32_t>> lower)
       : kinds_(std::move(kinds)), lower_(std::move(lower)) {
-    if (kinds_.size() != count) throw std::invalid_argument("a kind for each character is needed");
+    if (kinds_.size() != count) throw std::invalid_argument("kinds must have one entry per character");
     for (std::uint8_t& kind : kinds_) kind &= word | space;
     for (const auto& [from, to] : lower_) {
       if (from >= count || to >= count) throw std::invalid_argument("no such character");
       kinds_[from] |= cased;
     }
-    if (!std::is_sorted(lower_.begin(), lower_.end())) throw std::invalid_argument("lower cases in ascending order");
+    if (!std::is_sorted(lower_.begin(), lower_.end())) throw std::invalid_argument("cased characters must be in ascending order");
     for (std::uint32_t c = 0; c < 128; ++c) ascii_lower_[c] = static_cast<char>(lower_of(c));
   }
 

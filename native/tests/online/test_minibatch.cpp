@@ -11,7 +11,7 @@ using check::Random;
 using thresher::Row;
 using thresher::online::Minibatch;
 
-TEST(minibatch_sums_like_a_map_in_the_order_of_arrival) {
+TEST(minibatch_sums_like_a_map_in_the_order_received) {
   Random random(1);
   for (const std::size_t lanes : {1, 3}) {
     Minibatch batch(lanes);

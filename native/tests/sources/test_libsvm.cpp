@@ -67,7 +67,7 @@ TEST(libsvm_qid) {
   CHECK_EQ(fault("1 qid:\n"), message);
   CHECK_EQ(fault("1 qid:-1\n"), message);
   CHECK_EQ(fault("1 qid:1.5\n"), message);
-  CHECK_EQ(fault("1 qid:1 qid:2\n"), "0:8 an index:value pair should stand here");
+  CHECK_EQ(fault("1 qid:1 qid:2\n"), "0:8 expected an index:value pair");
 }
 
 TEST(libsvm_faults) {
@@ -79,9 +79,9 @@ TEST(libsvm_faults) {
   CHECK_EQ(fault("qid:1 1:1\n"), "0:0 the label is missing");
   CHECK_EQ(fault("1,2 1:1\n"), "0:1 several labels in one row (read the file with multilabel=True)");
   CHECK_EQ(fault("# 1\n\n1 1:1 18446744073709551616:1\n"), "2:6 the index is over 2^64 - 1");
-  CHECK_EQ(fault("1 -1:1\n"), "0:2 an index:value pair should stand here");
-  CHECK_EQ(fault("1 x:1\n"), "0:2 an index:value pair should stand here");
-  CHECK_EQ(fault("1 :1\n"), "0:2 an index:value pair should stand here");
+  CHECK_EQ(fault("1 -1:1\n"), "0:2 expected an index:value pair");
+  CHECK_EQ(fault("1 x:1\n"), "0:2 expected an index:value pair");
+  CHECK_EQ(fault("1 :1\n"), "0:2 expected an index:value pair");
   CHECK_EQ(fault("1 5\n"), "0:2 no ':' between index and value");
   CHECK_EQ(fault("1 5 :1\n"), "0:2 no ':' between index and value");
   CHECK_EQ(fault("1 5:\n"), "0:4 the value is not a number (nan and inf are refused)");
@@ -110,7 +110,7 @@ TEST(libsvm_multilabel) {
 TEST(libsvm_labels_optional) {
   CHECK_EQ(rows("1:2\n3 1:2\nqid:4 1:2\n", unlabelled()), "nan 1:2\n3 1:2\nnan qid=4 1:2\n");
   CHECK_EQ(fault("x 1:2\n", unlabelled()), "0:0 the label is not a number");
-  CHECK_EQ(fault("+1:2\n", unlabelled()), "0:0 an index:value pair should stand here");
+  CHECK_EQ(fault("+1:2\n", unlabelled()), "0:0 expected an index:value pair");
 }
 
 TEST(libsvm_skip_undoes_the_bad_row) {

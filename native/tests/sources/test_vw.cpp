@@ -78,7 +78,7 @@ TEST(vw_faults) {
   CHECK_EQ(fault(" | a\n"), "0:1 the label is missing");
   CHECK_EQ(fault("1 -2 | a\n"), "0:0 the importance is negative");
   CHECK_EQ(fault("1 1e39 | a\n"), "0:0 the importance is too large for single precision");
-  CHECK_EQ(fault("1 |:2 a\n"), "0:3 a namespace should stand here");
+  CHECK_EQ(fault("1 |:2 a\n"), "0:3 expected a namespace");
   CHECK_EQ(fault("1 |n\x02 a\n"), "0:4 unexpected byte in a namespace");
   CHECK_EQ(fault("1 |n:x a\n"), "0:5 the namespace's scale is not a number");
   CHECK_EQ(fault("1 |n: a\n"), "0:5 the namespace's scale is not a number");
@@ -147,7 +147,7 @@ TEST(vw_ordinary_features_among_others) {
   CHECK_EQ(rows("1 |  a:1  b:1e1\t\t c:2 \n"), "1 a:1 b:10 c:2\n");
   CHECK_EQ(fault("1 | a:1 b:1e1 c:2 :3\n"), "0:18 a value without a name");
   CHECK_EQ(fault("1 | a:1 b:1e1 c:2 d:1e39\n"), "0:19 the value is too large for single precision");
-  CHECK_EQ(fault("1 | a:1 |n b:1e1 |:2\n"), "0:18 a namespace should stand here");
+  CHECK_EQ(fault("1 | a:1 |n b:1e1 |:2\n"), "0:18 expected a namespace");
   CHECK_EQ(fault("1 | a:1 b:. c\n"), "0:10 the value is not a number (nan and inf are refused)");
 }
 

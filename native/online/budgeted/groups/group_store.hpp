@@ -69,7 +69,7 @@ class GroupStore : public BudgetTable {
     }
     for (std::uint32_t slot = 0; slot < tables_[0].size(); ++slot) {
       Group* const group = find_group(tables_[0].key(slot));
-      if (group == nullptr) throw std::invalid_argument("a group is kept that was never seen");
+      if (group == nullptr) throw std::invalid_argument("a group of the table is missing from the saved state");
       settle(0, slot, *group);
     }
     for (Group& group : groups_) rank_all(group);
@@ -153,7 +153,7 @@ class GroupStore : public BudgetTable {
   /// Throw unless `more` bytes fit too.
   void make_room(std::size_t more) {
     if (most_ != 0 && duals_.bytes() + group_bytes() + answer_ * answer_bytes + more > most_)
-      throw std::overflow_error("the features seen and their groups do not fit into the memory that was allowed");
+      throw std::overflow_error("the features seen and their groups do not fit into the allowed memory");
   }
 
   Group* find_group(std::uint64_t key) {

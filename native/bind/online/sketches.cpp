@@ -61,7 +61,7 @@ auto cells(const Sketch& sketch) {
 
 template <class Sketch, class Cell>
 void set_cells(Sketch& sketch, const Array<const Cell>& values) {
-  if (values.shape(0) != sketch.cells().size()) throw nb::value_error("the saved sketch is of another size");
+  if (values.shape(0) != sketch.cells().size()) throw nb::value_error("the saved sketch has another size");
   std::memcpy(sketch.cells().data(), values.data(), values.shape(0) * sizeof(Cell));
 }
 

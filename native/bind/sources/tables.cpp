@@ -56,7 +56,7 @@ void check_validity(CellsWithOwners& held, std::size_t n, const Maybe<std::uint8
   held.validity = validity;
   held.cells.first_bit = first_bit;
   if (!validity) return;
-  if (8 * validity->shape(0) < first_bit + n) throw nb::value_error("a bit a cell is needed");
+  if (8 * validity->shape(0) < first_bit + n) throw nb::value_error("the validity bitmap is too short");
   held.cells.validity = validity->data();
 }
 
@@ -64,7 +64,7 @@ std::shared_ptr<CellsWithOwners> number_cells(std::size_t n, const Array<const d
                                         const Maybe<std::uint8_t>& validity, std::size_t first_bit) {
   auto held = std::make_shared<CellsWithOwners>();
   check_validity(*held, n, validity, first_bit);
-  if (numbers.shape(0) < n) throw nb::value_error("a number a cell is needed");
+  if (numbers.shape(0) < n) throw nb::value_error("too few numbers");
   held->numbers = numbers;
   held->cells.numbers = numbers.data();
   return held;
@@ -106,7 +106,7 @@ std::shared_ptr<CellsWithOwners> list_cells(std::size_t n, const Array<const T>&
   check_offsets(held->cells.lists, n, values->cells.n);
   if (values->cells.lists.present()) throw nb::value_error("no lists in lists");
   if (amounts && (amounts->cells.n < values->cells.n || amounts->cells.numbers == nullptr))
-    throw nb::value_error("a number beside each value is needed");
+    throw nb::value_error("too few amounts for the values of a map");
   held->values = values;
   held->amounts = amounts;
   held->cells.values = &values->cells;
@@ -156,7 +156,7 @@ void bind_rules(nb::module_& m) {
              rule.bin_words = std::move(words);
            })
       .def("set_places", [](ColumnRule& rule, std::vector<std::uint64_t> keys, std::vector<std::uint64_t> words) {
-        if (words.size() != keys.size()) throw nb::value_error("a name a place is needed");
+        if (words.size() != keys.size()) throw nb::value_error("names must have one entry per position");
         rule.place_keys = std::move(keys);
         rule.place_words = std::move(words);
       });
@@ -165,7 +165,7 @@ void bind_rules(nb::module_& m) {
 RowLabels labels_of(const Held& target, bool target_is_text, bool labels_optional, const Held& weight, std::size_t n) {
   if ((target && target->cells.n < n) || (weight && weight->cells.n < n)) throw nb::value_error("too few labels");
   if ((target && target->cells.lists.present()) || (weight && weight->cells.lists.present()))
-    throw nb::value_error("a list is no label");
+    throw nb::value_error("a list cannot be a label");
   return {target ? &target->cells : nullptr, target_is_text, labels_optional, weight ? &weight->cells : nullptr};
 }
 
@@ -177,13 +177,13 @@ void check_rule(const ColumnRule& rule, const Cells& cells) {
   if (cells.lists.present() && !rule.category)
     for (std::size_t i = 0; i < cells.n; ++i)
       if (static_cast<std::size_t>(cells.lists[i + 1] - cells.lists[i]) > rule.place_keys.size())
-        throw nb::value_error("a key for each place of a list is needed");
+        throw nb::value_error("keys must have one entry per position of a list");
 }
 
 nb::dict columns_to_rows(const std::vector<const ColumnRule*>& rules, const std::vector<Held>& columns, std::size_t n,
                          const Held& target, bool target_is_text, const Held& weight, std::size_t rows, bool skip,
                          bool labels_optional, bool want_names, const KeyIndex* only, std::size_t features) {
-  if (rules.size() != columns.size()) throw nb::value_error("a rule a column is needed");
+  if (rules.size() != columns.size()) throw nb::value_error("rules must have one entry per column");
   std::vector<TableColumn> table;
   for (std::size_t c = 0; c < columns.size(); ++c) {
     if (!columns[c] || rules[c] == nullptr || columns[c]->cells.n < n) throw nb::value_error("too few cells");
@@ -206,7 +206,7 @@ nb::dict texts_to_rows(const NgramForm& form, const UnicodeClasses& characters, 
   const std::size_t n = documents->cells.n;
   if (!documents->cells.texts.present()) throw nb::value_error("texts are needed");
   if (words && (words->cells.n < n || !words->cells.lists.present() || !words->cells.values->texts.present()))
-    throw nb::value_error("a list of words for each text is needed");
+    throw nb::value_error("words must have one list per text");
   const ParseOptions options{rows, skip, labels_optional, false, want_names, only, features};
   const RowLabels labels = labels_of(target, target_is_text, labels_optional, weight, n);
   ParsedRows parsed;
@@ -225,7 +225,7 @@ void bind_texts(nb::module_& m, Arguments... options) {
   nb::class_<UnicodeClasses>(m, "Characters")
       .def("__init__", [](UnicodeClasses* self, const Bytes& kinds, const Array<const std::uint32_t>& from,
                           const Array<const std::uint32_t>& to) {
-        if (from.shape(0) != to.shape(0)) throw nb::value_error("a lower case for each is needed");
+        if (from.shape(0) != to.shape(0)) throw nb::value_error("lower must have one entry per cased character");
         std::vector<std::pair<std::uint32_t, std::uint32_t>> lower;
         for (std::size_t i = 0; i < from.shape(0); ++i) lower.emplace_back(from.data()[i], to.data()[i]);
         new (self) UnicodeClasses(std::vector<std::uint8_t>(kinds.data(), kinds.data() + kinds.shape(0)), std::move(lower));

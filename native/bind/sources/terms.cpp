@@ -18,17 +18,17 @@ std::vector<Term> terms_of(const Array<const std::int64_t>& indptr, const Array<
                            const Array<const double>& v, const Keys& keys) {
   const std::size_t n = keys.shape(0);
   if (indptr.shape(0) != n + 1 || kinds.shape(0) != n || u.shape(0) != n || v.shape(0) != n)
-    throw nb::value_error("one kind, two numbers and some parts a term are needed");
+    throw nb::value_error("kinds, u, v and parts must have one entry per term");
   std::vector<Term> terms(n);
   for (std::size_t t = 0; t < n; ++t) {
     const std::int64_t begin = indptr.data()[t];
     const std::int64_t end = indptr.data()[t + 1];
-    if (begin < 0 || end < begin || static_cast<std::size_t>(end) > parts.shape(0)) throw nb::value_error("parts that are none");
-    if (kinds.data()[t] >= KernelMap::kinds) throw nb::value_error("a map that is none");
+    if (begin < 0 || end < begin || static_cast<std::size_t>(end) > parts.shape(0)) throw nb::value_error("parts out of range");
+    if (kinds.data()[t] >= KernelMap::kinds) throw nb::value_error("unknown kernel map");
     terms[t].key = keys.data()[t];
     terms[t].map = {static_cast<KernelMap::Kind>(kinds.data()[t]), u.data()[t], v.data()[t]};
     for (std::int64_t i = begin; i < end; ++i) {
-      if (parts.data()[i] < 0 || parts.data()[i] > 0xffffffffLL) throw nb::value_error("parts that are none");
+      if (parts.data()[i] < 0 || parts.data()[i] > 0xffffffffLL) throw nb::value_error("parts out of range");
       terms[t].parts.push_back(static_cast<std::uint32_t>(parts.data()[i]));
     }
   }

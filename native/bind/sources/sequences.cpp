@@ -49,7 +49,7 @@ void bind_scanner(nb::module_& m) {
           [](RecordScanner* self, RecordSink& sink, bool wildcards, std::optional<bool> fastq, bool skip,
              std::uint64_t offset, std::int64_t lines, std::uint64_t skipped, bool seeking, std::uint64_t limit) {
             if (seeking && fastq.value_or(true))
-              throw nb::value_error("no byte of FASTQ shows where a record starts");
+              throw nb::value_error("FASTQ cannot be read from the middle: record starts are ambiguous");
             new (self) RecordScanner(sink, wildcards, fastq, skip, {offset, lines, skipped}, seeking, limit);
           },
           nb::arg("sink"), nb::kw_only(), nb::arg("wildcards"), nb::arg("fastq").none() = nb::none(),
@@ -130,7 +130,7 @@ void bind_genomes(nb::module_& m) {
       .def(
           "draw",
           [](const Genomes& genomes, std::uint64_t number, std::uint64_t seed) {
-            if (genomes.contigs().empty()) throw nb::value_error("there is nothing to draw from");
+            if (genomes.contigs().empty()) throw nb::value_error("there are no fragments to sample");
             const Fragment fragment = genomes.draw(number, seed);
             return std::tuple(fragment.contig, fragment.offset);
           },
@@ -139,7 +139,7 @@ void bind_genomes(nb::module_& m) {
           "rows",
           [](const Genomes& genomes, const Array<const std::uint64_t>& numbers, const KmerForm& form,
              const KeyIndex* only, std::uint64_t seed, std::size_t features) {
-            if (genomes.contigs().empty()) throw nb::value_error("there is nothing to draw from");
+            if (genomes.contigs().empty()) throw nb::value_error("there are no fragments to sample");
             KmerRows rows;
             Buffer<std::int64_t> contigs;
             {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "bind/convert/arrays.hpp"
+#include "online/budgeted/dual_state.hpp"
 #include "online/loop.hpp"
 
 namespace thresher::bind {
@@ -16,7 +17,7 @@ using Cell = DualTable::Cell;
 
 DualState& duals_of(Loop& loop) {
   DualState* const duals = loop.store->duals();
-  if (duals == nullptr) throw nb::value_error("this method keeps nothing of every feature");
+  if (duals == nullptr) throw nb::value_error("this method has no dual state");
   return *duals;
 }
 
