@@ -58,8 +58,7 @@ void bind_async_substitution(nb::module_& m) {
           },
           nb::arg("change"), nb::arg("seen"))
       .def_prop_ro("updates", &CentralState::updates)
-      .def_prop_ro("stalest", &CentralState::max_staleness)
-      .def_prop_ro("lately", &CentralState::recent_staleness);
+      .def_prop_ro("stalest", &CentralState::max_staleness);
 
   nb::class_<Worker>(m, "Worker")
       .def(

@@ -61,7 +61,6 @@ class StepLength {
     largest_ = largest;
   }
   [[nodiscard]] double largest() const { return largest_; }
-  void set_eta(double eta) { rule_.eta = eta; }
 
  private:
   [[nodiscard]] double with(double square, double m) const {

@@ -106,7 +106,6 @@ void bind_genomes(nb::module_& m) {
            nb::arg("labels").none(), nb::arg("labels_optional"), nb::keep_alive<1, 4>())
       .def_rw("file", &Genomes::file)
       .def_prop_ro("letters", &Genomes::total_letters)
-      .def_prop_ro("other_letters", &Genomes::other_letters)
       .def_prop_ro("nbytes", &Genomes::bytes)
       .def("__len__", [](const Genomes& genomes) { return genomes.contigs().size(); })
       .def(

@@ -1,9 +1,8 @@
-// Derived features and their keys.
+// Derived features.
 #include <nanobind/stl/optional.h>
 
 #include <stdexcept>
 
-#include "base/hash.hpp"
 #include "bind/convert/columns.hpp"
 #include "sources/rows/terms.hpp"
 
@@ -59,22 +58,6 @@ void bind_terms(nb::module_& m) {
                                   to_numpy(std::move(out.values)));
           },
           nb::arg("indptr"), nb::arg("features"), nb::arg("values").none());
-
-  m.def(
-      "product_keys",
-      [](const Array<const std::int64_t>& indptr, const Keys& parts) {
-        const Rows products = rows_of(indptr, parts, std::nullopt);
-        const ProductHash hash;
-        Buffer<std::uint64_t> keys;
-        for (std::size_t i = 0; i < products.n; ++i) {
-          const Row row = products[i];
-          std::uint64_t sum = 0;
-          for (std::size_t j = 0; j < row.n; ++j) sum += hash.part(row.keys[j]);
-          keys.push(row.n == 1 ? row.keys[0] : hash.whole(sum));
-        }
-        return to_numpy(std::move(keys));
-      },
-      nb::arg("indptr"), nb::arg("parts"), "The keys of products: of a single part its own.");
 }
 
 }  // namespace thresher::bind

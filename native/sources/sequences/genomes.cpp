@@ -99,12 +99,6 @@ void Genomes::undo() {
   while (!others_.empty() && others_.back().begin >= size_) others_.pop_back();
 }
 
-std::uint64_t Genomes::other_letters() const {
-  std::uint64_t sum = 0;
-  for (const Run& run : others_) sum += run.end - run.begin;
-  return sum;
-}
-
 std::size_t Genomes::bytes() const {
   std::size_t ids = 0;
   for (const Contig& contig : contigs_) ids += contig.id.size();

@@ -61,8 +61,6 @@ class Genomes final : public RecordSink {
 
   [[nodiscard]] const std::vector<Contig>& contigs() const { return contigs_; }
   [[nodiscard]] std::uint64_t total_letters() const { return size_; }
-  /// Letters outside the alphabet.
-  [[nodiscard]] std::uint64_t other_letters() const;
   [[nodiscard]] std::size_t bytes() const;
 
   /// Fragment `number` of the infinite sequence of this seed; starts are uniform.

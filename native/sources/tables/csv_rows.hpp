@@ -52,13 +52,6 @@ class CsvScanner {
     return true;
   }
 
-  /// Skip one line, whatever it holds.
-  void skip_line() {
-    const char* p = line_end(p_);
-    if (p < end_) p += *p == '\r' && p + 1 < end_ && p[1] == '\n' ? 2 : 1;
-    p_ = p;
-    ++lines_;
-  }
 
  private:
   [[nodiscard]] const char* line_end(const char* p) const {
