@@ -11,7 +11,7 @@
 using thresher::Buffer;
 using thresher::BufferPool;
 
-TEST(pool_rounds_up_and_keeps_warm) {
+TEST(buffer_pool_rounds_up_and_keeps_warm) {
   for (const std::size_t asked : {0, 1, 63, 64, 65, 100, 4096, 1 << 22, (1 << 22) + 1}) {
     std::size_t bytes = asked;
     void* const block = BufferPool::shared().acquire(bytes);
@@ -28,7 +28,7 @@ TEST(pool_rounds_up_and_keeps_warm) {
   BufferPool::shared().release(nullptr, 0);
 }
 
-TEST(pool_never_gives_a_block_twice) {
+TEST(buffer_pool_never_gives_a_block_twice) {
   std::vector<std::pair<unsigned char*, std::size_t>> blocks;
   check::Random random(1);
   for (int round = 0; round < 3000; ++round) {
@@ -50,7 +50,7 @@ TEST(pool_never_gives_a_block_twice) {
   for (const auto& [block, bytes] : blocks) BufferPool::shared().release(block, bytes);
 }
 
-TEST(pool_from_many_threads) {
+TEST(buffer_pool_from_many_threads) {
   std::vector<std::thread> threads;
   std::vector<char> intact(4, 1);
   for (std::size_t t = 0; t < 4; ++t)

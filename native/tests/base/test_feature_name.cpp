@@ -46,7 +46,7 @@ TEST(natural_order) {
     for (std::size_t j = 0; j < std::size(rising); ++j) CHECK_EQ(natural_less(rising[i], rising[j]), i < j);
 }
 
-TEST(products_are_spelled_in_one_way) {
+TEST(products_are_formatted_in_one_way) {
   CHECK(Parents({"x7", "x12"}, {0}).name() == "x7");
   CHECK(Parents({"x7", "x12"}, {0, 1}).name() == "x7 × x12");
   CHECK(Parents({"x7", "x12"}, {1, 0}).name() == "x7 × x12");

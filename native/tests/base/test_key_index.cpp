@@ -43,7 +43,7 @@ TEST(key_index_empty) {
   CHECK_EQ(index.find(last_key), KeyIndex::none);
 }
 
-TEST(key_index_refuses_doubles) {
+TEST(key_index_rejects_duplicates) {
   const std::uint64_t keys[] = {3, 0, 7, 0};
   CHECK_THROWS(KeyIndex(keys, 4), std::invalid_argument);
   CHECK_EQ(KeyIndex(keys, 3).find(0), 1U);

@@ -117,7 +117,7 @@ TEST(double_random_bit_patterns) {
   }
 }
 
-TEST(double_goes_through_any_neighbour) {
+TEST(double_before_any_byte) {
   // The bytes that formats put behind a number must not matter.
   for (const char* after : {" ", "\t", ":", "|", "#", ",", "\r", "\n", "x", "\x80", "/"})
     for (const char* number : {"1", "1234567", "12345678", "1.5", "1.1234567", "1.12345678", "1e5", "0"})

@@ -38,7 +38,7 @@ using State = PrefetchQueue<int>::State;
 
 }  // namespace
 
-TEST(ahead_keeps_the_order) {
+TEST(prefetch_queue_keeps_the_order) {
   for (const std::size_t depth : {0, 1, 2, 7, 1000}) {
     int made = 0;
     PrefetchQueue<int> ahead([&made]() -> std::optional<int> { return made < 500 ? std::optional(made++) : std::nullopt; }, depth);
@@ -52,14 +52,14 @@ TEST(ahead_keeps_the_order) {
   }
 }
 
-TEST(ahead_of_nothing) {
+TEST(prefetch_queue_of_nothing) {
   PrefetchQueue<int> ahead([]() -> std::optional<int> { return std::nullopt; }, 3);
   int item = -1;
   CHECK(next(ahead, item) == State::end);
   CHECK_EQ(item, -1);
 }
 
-TEST(ahead_goes_no_further_than_its_depth) {
+TEST(prefetch_queue_goes_no_further_than_its_depth) {
   std::atomic<int> made = 0;
   PrefetchQueue<int> ahead([&made]() -> std::optional<int> { return made++; }, 3);
   // Three in the queue and one in progress.
@@ -73,7 +73,7 @@ TEST(ahead_goes_no_further_than_its_depth) {
   CHECK_EQ(made.load(), 5);
 }
 
-TEST(ahead_exception_after_results) {
+TEST(prefetch_queue_exception_after_results) {
   int made = 0;
   PrefetchQueue<std::string> ahead(
       [&made]() -> std::optional<std::string> {
@@ -96,7 +96,7 @@ TEST(ahead_exception_after_results) {
   CHECK(next(ahead, item) == PrefetchQueue<std::string>::State::end);  // it is thrown once
 }
 
-TEST(ahead_waits_no_longer_than_told) {
+TEST(prefetch_queue_times_out) {
   std::atomic<bool> go = false;
   PrefetchQueue<int> ahead(
       [&go]() -> std::optional<int> {
@@ -111,7 +111,7 @@ TEST(ahead_waits_no_longer_than_told) {
   CHECK(next(ahead, item) == State::item);
 }
 
-TEST(ahead_stops_a_blocked_producer) {
+TEST(prefetch_queue_stops_a_blocked_producer) {
   std::atomic<int> made = 0;
   PrefetchQueue<int> ahead([&made]() -> std::optional<int> { return made++; }, 2);
   CHECK(soon([&] { return made == 3; }));
@@ -127,7 +127,7 @@ TEST(ahead_stops_a_blocked_producer) {
   CHECK_EQ(made.load(), at_stop);
 }
 
-TEST(ahead_stops_while_producing) {
+TEST(prefetch_queue_stops_while_producing) {
   // The call in progress is finished and dropped; there is no other one.
   std::atomic<int> started = 0;
   std::atomic<bool> go = false;
@@ -150,7 +150,7 @@ TEST(ahead_stops_while_producing) {
   CHECK(next(ahead, item) == State::end);
 }
 
-TEST(ahead_destroyed_at_any_moment) {
+TEST(prefetch_queue_destroyed_at_any_moment) {
   // Every result ever made is destroyed, and the producer outlives its thread.
   const auto alive = std::make_shared<int>(0);
   for (int round = 0; round < 200; ++round) {
@@ -171,7 +171,7 @@ TEST(ahead_destroyed_at_any_moment) {
   CHECK_EQ(alive.use_count(), 1);
 }
 
-TEST(ahead_carries_what_only_moves) {
+TEST(prefetch_queue_carries_what_only_moves) {
   int made = 0;
   PrefetchQueue<std::unique_ptr<int>> ahead(
       [&made]() -> std::optional<std::unique_ptr<int>> {

@@ -7,7 +7,7 @@
 
 using thresher::ThreadPool;
 
-TEST(team_does_every_part_once) {
+TEST(thread_pool_does_every_part_once) {
   for (const unsigned threads : {1U, 2U, 4U}) {
     ThreadPool pool(threads);
     CHECK_EQ(pool.size(), threads);
@@ -21,7 +21,7 @@ TEST(team_does_every_part_once) {
   }
 }
 
-TEST(team_hands_on_what_a_part_throws_and_goes_on_after_it) {
+TEST(thread_pool_rethrows_and_remains_usable) {
   for (const unsigned threads : {1U, 3U}) {
     ThreadPool pool(threads);
     bool caught = false;
@@ -39,7 +39,7 @@ TEST(team_hands_on_what_a_part_throws_and_goes_on_after_it) {
   }
 }
 
-TEST(team_stops_when_asked) {
+TEST(thread_pool_stops_on_request) {
   std::atomic<int> count{0};
   ThreadPool pool(2, [&] { return count > 5; });
   bool stopped = false;

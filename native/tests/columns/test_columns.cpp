@@ -12,7 +12,7 @@ using check::Data;
 using check::Random;
 using namespace thresher::columns;
 
-TEST(best_keeps_the_highest_scores_whatever_their_order) {
+TEST(top_scores_keep_the_highest_in_any_order) {
   Random random(3);
   for (int round = 0; round < 200; ++round) {
     std::vector<ScoredKey> all;

@@ -62,7 +62,7 @@ TEST(projections_and_cosines_give_the_same_bits_with_and_without_avx2) {
 #endif
 }
 
-TEST(functions_are_the_same_alone_and_among_others) {
+TEST(random_features_do_not_depend_on_each_other) {
   thresher::ThreadPool pool(2);
   RandomFeatureRule rule;
   rule.offset = 1.0;

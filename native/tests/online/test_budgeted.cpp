@@ -106,7 +106,7 @@ TEST(dual_table_finds_what_it_saw_however_it_grew) {
   CHECK(table.find(1, mix_key(1)) == &table.null_cell());
 }
 
-TEST(seen_index_keeps_apart_what_shares_a_mark) {
+TEST(feature_index_distinguishes_keys_with_equal_marks) {
   FeatureIndex index(0);
   const auto never = [](std::uint32_t) { return false; };
   for (std::uint32_t number = 1; number <= 60; ++number) {
@@ -120,7 +120,7 @@ TEST(seen_index_keeps_apart_what_shares_a_mark) {
   CHECK_EQ(FeatureIndex::Reader(index).likely(1), FeatureIndex::none);
 }
 
-TEST(dual_table_says_when_there_is_no_more_room) {
+TEST(dual_table_throws_when_full) {
   DualTable table(2, 1 << 16);
   bool refused = false;
   try {
@@ -135,7 +135,7 @@ TEST(dual_table_says_when_there_is_no_more_room) {
   CHECK(table.bytes() <= (1 << 16));
 }
 
-TEST(spilling_begins_when_the_features_no_longer_fit) {
+TEST(spill_begins_when_the_features_no_longer_fit) {
   for (const std::size_t lanes : {1, 3}) {
     auto owned = std::make_unique<SpillToSketch>(k, 16, lanes, false, BudgetRule{0.5, 0.01, 1e-2, false}, std::size_t{1} << 13,
                                             SketchHash(1, 37, 5));

@@ -10,7 +10,7 @@ using check::Random;
 using thresher::NameView;
 using thresher::online::NameArena;
 
-TEST(names_come_out_as_they_went_in) {
+TEST(name_arena_round_trip) {
   Random random(1);
   NameArena names({true, 300});
   std::vector<std::string> all{""};  // number 0 is unused

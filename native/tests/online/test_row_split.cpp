@@ -35,7 +35,7 @@ void check_split(const RowSplit& split, const TopK& table, const Row& row) {
 
 }  // namespace
 
-TEST(a_row_is_split_as_if_every_feature_were_looked_for) {
+TEST(row_split_equals_lookups_one_by_one) {
   Random random(8);
   RowSplit split;
   for (const std::size_t k : {1UL, 7UL, 300UL}) {

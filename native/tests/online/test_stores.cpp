@@ -133,7 +133,7 @@ TEST(stores_of_single_words_and_of_lanes_are_the_same) {
   }
 }
 
-TEST(a_store_that_forgets_has_its_table_alone) {
+TEST(null_sketch_keeps_the_table_alone) {
   ActiveTable<NullSketch<true>, true> store(3, 0, 0.0, 1, false, {});
   feed(store, 2, 300, 40, 3, 1.0);
   CHECK_EQ(store.tables()[0].size(), 3U);

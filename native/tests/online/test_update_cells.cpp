@@ -52,7 +52,7 @@ void test_same_as_one_by_one(std::uint32_t width, double enough) {
 
 }  // namespace
 
-TEST(features_absorbed_at_once_leave_what_they_leave_one_by_one) {
+TEST(batch_update_of_cells_equals_updates_one_by_one) {
   for (const std::uint32_t width : {1U, 5U, 64U, 4096U})
     for (const double enough : {0.5, 2.0, 1e9}) {
       test_same_as_one_by_one<1>(width, enough);
@@ -60,7 +60,7 @@ TEST(features_absorbed_at_once_leave_what_they_leave_one_by_one) {
     }
 }
 
-TEST(places_of_many_keys_are_those_of_each) {
+TEST(cell_refs_of_a_batch_equal_those_of_single_keys) {
   Random random(3);
   for (const std::uint32_t rows : {1U, 2U, 3U})
     for (const std::uint32_t width : {1U, 3U, 1000U, 0x40000000U}) {

@@ -138,7 +138,7 @@ TEST(vw_names_of_every_length) {
   }
 }
 
-TEST(vw_ordinary_features_among_others) {
+TEST(vw_usual_features_among_others) {
   // Short numbers, other numbers and suspicious ones take three different paths.
   CHECK_EQ(rows("1 | a:0.5 b:-.25 c:12345678 d e:-3. f:0\n"), "1 a:0.5 b:-0.25 c:12345678 d:1 e:-3 f:0\n");
   CHECK_EQ(rows("1 | a:0.5 b:1e2 c:0.5 d |x e:0.125\n"), "1 a:0.5 b:100 c:0.5 d:1 x^e:0.125\n");

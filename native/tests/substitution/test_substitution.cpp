@@ -97,7 +97,7 @@ TEST(a_refit_has_no_slope) {
   CHECK(std::fabs(found.weights[2] + 1.0) < 1e-9);
 }
 
-TEST(workers_on_threads_leave_the_sum_of_what_they_pushed) {
+TEST(central_state_is_the_sum_of_all_pushes) {
   Random random(10);
   const std::size_t rows = 200;
   const std::vector<float> x = made(rows, 40, random);
