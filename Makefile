@@ -22,6 +22,7 @@ lint: $(VENV)/.tested
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	git ls-files 'native/*.cpp' 'native/*.hpp' | xargs $(BIN)/clang-format --dry-run -Werror
 
 native-test:
 	$(MAKE) -C native test -j $(JOBS)

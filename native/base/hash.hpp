@@ -33,8 +33,8 @@ inline std::uint64_t fold_multiply(std::uint64_t a, std::uint64_t b) {
 
 namespace detail {
 // The first 64 fractional bits of sqrt(2), sqrt(3), sqrt(5), sqrt(7): odd "nothing up my sleeve" numbers.
-inline constexpr std::uint64_t salt[4] = {0x6a09e667f3bcc909ULL, 0xbb67ae8584caa73bULL,
-                                          0x3c6ef372fe94f82bULL, 0xa54ff53a5f1d36f1ULL};
+inline constexpr std::uint64_t salt[4] = {0x6a09e667f3bcc909ULL, 0xbb67ae8584caa73bULL, 0x3c6ef372fe94f82bULL,
+                                          0xa54ff53a5f1d36f1ULL};
 }  // namespace detail
 
 inline std::uint64_t load_word(const char* p) {

@@ -8,12 +8,12 @@ namespace thresher {
 
 struct KernelMap {
   enum Kind : std::uint8_t {
-    identity,      // x
-    step,        // 1 where |x|^u >= v, and 0 elsewhere
-    root_cosine, // u √x cos(v log x), for x > 0
-    root_sine,   // u √x sin(v log x)
-    cosine,      // u (cos(v x) - 1)
-    sine,        // u sin(v x)
+    identity,     // x
+    step,         // 1 where |x|^u >= v, and 0 elsewhere
+    root_cosine,  // u √x cos(v log x), for x > 0
+    root_sine,    // u √x sin(v log x)
+    cosine,       // u (cos(v x) - 1)
+    sine,         // u sin(v x)
   };
   static constexpr std::uint8_t kinds = 6;
 

@@ -14,7 +14,8 @@ using namespace thresher::columns;
 using namespace thresher::substitution;
 
 /// A worker's share of a block: each feature reads u_C, moves, and pushes.
-std::size_t work(Worker& worker, CentralState& central, const Columns& columns, const Keys& ids, double all, bool check) {
+std::size_t work(Worker& worker, CentralState& central, const Columns& columns, const Keys& ids, double all,
+                 bool check) {
   check_columns(worker.kept(), columns, ids);
   if (central.size() != worker.pushed().size()) throw nb::value_error("the central state has another size");
   const nb::gil_scoped_release nogil;
@@ -29,8 +30,8 @@ std::size_t work(Worker& worker, CentralState& central, const Columns& columns, 
   for (std::size_t j = 0; j < ids.shape(0); ++j) {
     const std::uint64_t seen = central.read(state.data());
     const BlockColumn column{columns.data() + j * columns.shape(1), nullptr, columns.shape(1)};
-    if (!worker.receive(column, ids.data()[j], state.data(), all, static_cast<double>(central.recent_staleness()), change.data(),
-                        check ? fresh : Fresh{}))
+    if (!worker.receive(column, ids.data()[j], state.data(), all, static_cast<double>(central.recent_staleness()),
+                        change.data(), check ? fresh : Fresh{}))
       continue;
     central.push(change.data(), seen);
     ++received;
@@ -63,12 +64,13 @@ void bind_async_substitution(nb::module_& m) {
   nb::class_<Worker>(m, "Worker")
       .def(
           "__init__",
-          [](Worker* self, const std::string& loss, double delta, const Matrix& y, const Floats& weights, bool intercept,
-             std::size_t room, double eta, double rate, double step_m, double c, double workers, double others) {
+          [](Worker* self, const std::string& loss, double delta, const Matrix& y, const Floats& weights,
+             bool intercept, std::size_t room, double eta, double rate, double step_m, double c, double workers,
+             double others) {
             SubstitutionArgs made(loss, delta, y, weights, intercept);
-            new (self) Worker(KeptColumns(y.shape(1), room, y.shape(0)), StepRule{eta, rate, step_m, c, false},
-                              made.curvature, std::move(made.losses), std::move(made.weights), intercept,
-                              Theorem2{workers, others, 1.0});
+            new (self)
+                Worker(KeptColumns(y.shape(1), room, y.shape(0)), StepRule{eta, rate, step_m, c, false}, made.curvature,
+                       std::move(made.losses), std::move(made.weights), intercept, Theorem2{workers, others, 1.0});
           },
           nb::arg("loss"), nb::arg("delta"), nb::arg("y"), nb::arg("weights"), nb::arg("shift"), nb::arg("room"),
           nb::arg("eta"), nb::arg("rate"), nb::arg("m"), nb::arg("c"), nb::arg("workers"), nb::arg("others"))
@@ -87,13 +89,14 @@ void bind_async_substitution(nb::module_& m) {
               const double* state = now.data();
               const Fresh fresh = [state] { return state; };
               const BlockColumn whole{column.data(), nullptr, column.shape(0)};
-              received = self.receive(whole, id, central.data(), all, tau, change.data(),
-                                      now.shape(0) == 0 ? Fresh{} : fresh);
+              received =
+                  self.receive(whole, id, central.data(), all, tau, change.data(), now.shape(0) == 0 ? Fresh{} : fresh);
             }
             return received ? array_of(change) : nb::none();
           },
           nb::arg("column"), nb::arg("id"), nb::arg("central"), nb::arg("all"), nb::arg("tau"), nb::arg("now"))
-      .def("grow", [](Worker& self, std::size_t room) { self.kept().grow(room); }, nb::arg("room"))
+      .def(
+          "grow", [](Worker& self, std::size_t room) { self.kept().grow(room); }, nb::arg("room"))
       .def("state", &state<Worker>)
       .def(
           "restore",

@@ -22,8 +22,8 @@ template <class T>
 using Strided = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
 
 /// The rows of a batch that starts at row `first`, checked to have a residual each.
-Rows checked_rows(const Array<const std::int64_t>& indptr, const Keys& keys, const std::optional<Array<const float>>& values,
-                  const Matrix<double>& residuals, std::size_t first) {
+Rows checked_rows(const Array<const std::int64_t>& indptr, const Keys& keys,
+                  const std::optional<Array<const float>>& values, const Matrix<double>& residuals, std::size_t first) {
   const Rows rows = rows_of(indptr, keys, values);
   if (first + rows.n > residuals.shape(1)) throw nb::value_error("one residual a row is needed");
   return rows;
@@ -45,9 +45,11 @@ nb::list listed(const std::vector<TopKeys>& best) {
 }
 
 template <class Columns>
-nb::list top(Columns& columns, const Matrix<double>& residuals, std::size_t most, double power, InterruptiblePool& pool) {
+nb::list top(Columns& columns, const Matrix<double>& residuals, std::size_t most, double power,
+             InterruptiblePool& pool) {
   if (residuals.shape(1) != columns.rows()) throw nb::value_error("one residual a row is needed");
-  return listed(without_gil([&] { return columns.top(residuals.data(), residuals.shape(0), most, ScoreRule{power}, pool); }));
+  return listed(
+      without_gil([&] { return columns.top(residuals.data(), residuals.shape(0), most, ScoreRule{power}, pool); }));
 }
 
 template <class Columns>
@@ -83,8 +85,10 @@ void bind_dense(nb::module_& m, const char* name) {
           nb::arg("x"), nb::arg("weights") = nb::none(), nb::keep_alive<1, 2>())
       .def_prop_ro("rows", &Columns::rows)
       .def_prop_ro("columns", &Columns::columns)
-      .def("finite", [](Columns& columns, InterruptiblePool& pool) { return without_gil([&] { return columns.finite(pool); }); },
-           nb::arg("team"))
+      .def(
+          "finite",
+          [](Columns& columns, InterruptiblePool& pool) { return without_gil([&] { return columns.finite(pool); }); },
+          nb::arg("team"))
       .def("top", &top<Columns>, nb::arg("residuals"), nb::arg("most"), nb::arg("power"), nb::arg("team"))
       .def("sums", &sums<Columns>, nb::arg("residual"), nb::arg("keys"), nb::arg("team"))
       .def("take", &take<Columns>, nb::arg("keys"), nb::arg("team"));
@@ -165,8 +169,8 @@ void bind_columns(nb::module_& m) {
       .def("set_floors", &KeyBounds::set_floors, nb::arg("floors"));
 
   nb::class_<KeySums>(m, "KeySums")
-      .def(nb::init<std::size_t, std::size_t, std::uint64_t, std::uint64_t>(), nb::arg("outputs"), nb::arg("most_bytes"),
-           nb::arg("begin"), nb::arg("end"))
+      .def(nb::init<std::size_t, std::size_t, std::uint64_t, std::uint64_t>(), nb::arg("outputs"),
+           nb::arg("most_bytes"), nb::arg("begin"), nb::arg("end"))
       .def(
           "add",
           [](KeySums& sums, const Array<const std::int64_t>& indptr, const Keys& keys,

@@ -63,12 +63,14 @@ std::vector<ColumnView> views_of(Store& store, CscColumns& owned, const std::opt
 using FactorSpec = std::tuple<std::optional<Keys>, std::size_t, std::size_t, bool, double, double>;
 
 /// The columns of a store with the factors they may belong to.
-std::vector<ProductSearch::FactorColumn> factor_columns(const std::vector<ColumnView>& views, const std::vector<FactorSpec>& factors) {
+std::vector<ProductSearch::FactorColumn> factor_columns(const std::vector<ColumnView>& views,
+                                                        const std::vector<FactorSpec>& factors) {
   std::vector<ProductSearch::FactorColumn> columns;
   for (const ColumnView& view : views) columns.push_back({view, 0});
   for (std::size_t f = 0; f < factors.size(); ++f) {
     const std::optional<Keys>& keys = std::get<0>(factors[f]);
-    const std::optional<KeyIndex> wanted = keys ? std::optional<KeyIndex>(std::in_place, keys->data(), keys->shape(0)) : std::nullopt;
+    const std::optional<KeyIndex> wanted =
+        keys ? std::optional<KeyIndex>(std::in_place, keys->data(), keys->shape(0)) : std::nullopt;
     for (ProductSearch::FactorColumn& one : columns)
       if (!wanted || wanted->find(one.column.key) != KeyIndex::none)
         one.sides = static_cast<ProductTerms::Sides>(one.sides | 1U << f);
@@ -80,15 +82,17 @@ template <class Store>
 void bind_search_over(nb::class_<SearchWithColumns>& search) {
   search.def(
       "__init__",
-      [](SearchWithColumns* self, Store& store, const Weights& weights, const std::vector<FactorSpec>& factors, double power,
-         InterruptiblePool& pool) {
+      [](SearchWithColumns* self, Store& store, const Weights& weights, const std::vector<FactorSpec>& factors,
+         double power, InterruptiblePool& pool) {
         const double* w = checked(weights, store.rows());
         ProductTerms terms{{}, power};
-        for (const auto& [keys, least, most, powers, gamma, r] : factors) terms.factors.push_back({least, most, powers, gamma, r});
+        for (const auto& [keys, least, most, powers, gamma, r] : factors)
+          terms.factors.push_back({least, most, powers, gamma, r});
         if (factors.empty() || terms.degree() > Parts::most) throw nb::value_error("products of 1 to 8 columns");
         new (self) SearchWithColumns();
         without_gil([&] {
-          self->part = std::make_unique<ProductSearch>(factor_columns(views_of(store, self->owned, pool), factors), store.rows(), w, terms);
+          self->part = std::make_unique<ProductSearch>(factor_columns(views_of(store, self->owned, pool), factors),
+                                                       store.rows(), w, terms);
         });
       },
       nb::arg("store"), nb::arg("weights").none(), nb::arg("factors"), nb::kw_only(), nb::arg("power"), nb::arg("team"),
@@ -106,7 +110,7 @@ void bind_groups_over(nb::class_<GroupsWithColumns>& groups) {
             new (self) GroupsWithColumns();
             without_gil([&] {
               self->part = std::make_unique<KernelGroups>(views_of(store, self->owned, only, pool), store.rows(), w,
-                                                           StepMap{bins, exponent}, salt, power, pool);
+                                                          StepMap{bins, exponent}, salt, power, pool);
             });
           },
           nb::arg("store"), nb::arg("weights").none(), nb::arg("only").none(), nb::kw_only(), nb::arg("bins"),
@@ -122,7 +126,7 @@ void bind_groups_over(nb::class_<GroupsWithColumns>& groups) {
             new (self) GroupsWithColumns();
             without_gil([&] {
               self->part = std::make_unique<KernelGroups>(views_of(store, self->owned, only, pool), store.rows(), w,
-                                                           WaveMap{homogeneous, step, sizes}, salt, power);
+                                                          WaveMap{homogeneous, step, sizes}, salt, power);
             });
           },
           nb::arg("store"), nb::arg("weights").none(), nb::arg("only").none(), nb::kw_only(), nb::arg("amplitudes"),
@@ -178,7 +182,8 @@ void bind_fgm(nb::module_& m) {
                    })
       .def(
           "top",
-          [](SearchWithColumns& self, const Array<const double>& residual, std::size_t most, bool prune, InterruptiblePool& pool) {
+          [](SearchWithColumns& self, const Array<const double>& residual, std::size_t most, bool prune,
+             InterruptiblePool& pool) {
             if (residual.shape(0) != self.part->rows()) throw nb::value_error("one residual a row is needed");
             return found(*self.part, without_gil([&] { return self.part->top(residual.data(), most, prune, pool); }));
           },
@@ -188,7 +193,8 @@ void bind_fgm(nb::module_& m) {
           [](SearchWithColumns& self, const Array<const double>& residual, std::size_t most, InterruptiblePool& pool) {
             if (residual.shape(0) != self.part->rows()) throw nb::value_error("one residual a row is needed");
             std::vector<double> bounds;
-            const auto best = without_gil([&] { return self.part->bound_columns(residual.data(), most, bounds, pool); });
+            const auto best =
+                without_gil([&] { return self.part->bound_columns(residual.data(), most, bounds, pool); });
             std::vector<std::uint64_t> keys;
             std::vector<std::int64_t> sizes;
             for (const ColumnView& column : self.part->columns()) {
@@ -223,10 +229,13 @@ void bind_fgm(nb::module_& m) {
   bind_groups_over<DenseColumns<double>>(groups);
   groups.def_prop_ro("rows", [](const GroupsWithColumns& self) { return self.part->rows(); })
       .def_prop_ro("width", [](const GroupsWithColumns& self) { return self.part->width(); })
-      .def("largest", [](const GroupsWithColumns& self, std::uint64_t key) { return self.part->largest(key); }, nb::arg("key"))
+      .def(
+          "largest", [](const GroupsWithColumns& self, std::uint64_t key) { return self.part->largest(key); },
+          nb::arg("key"))
       .def(
           "top",
-          [](const GroupsWithColumns& self, const Array<const double>& residual, std::size_t most, InterruptiblePool& pool) {
+          [](const GroupsWithColumns& self, const Array<const double>& residual, std::size_t most,
+             InterruptiblePool& pool) {
             if (residual.shape(0) != self.part->rows()) throw nb::value_error("one residual a row is needed");
             Buffer<std::uint64_t> ids;
             Buffer<double> scores;

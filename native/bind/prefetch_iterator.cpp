@@ -14,7 +14,8 @@ class PyReference {
  public:
   PyReference() = default;
   PyReference(nb::object object, bool is_exception) : object_(object.release().ptr()), is_exception(is_exception) {}
-  PyReference(PyReference&& other) noexcept : object_(std::exchange(other.object_, nullptr)), is_exception(other.is_exception) {}
+  PyReference(PyReference&& other) noexcept
+      : object_(std::exchange(other.object_, nullptr)), is_exception(other.is_exception) {}
   PyReference& operator=(PyReference&& other) noexcept {
     std::swap(object_, other.object_);
     std::swap(is_exception, other.is_exception);

@@ -4,8 +4,8 @@
 
 #include "bind/convert/floats.hpp"
 #include "bind/convert/thread_pool.hpp"
-#include "columns/random_features/random_features.hpp"
 #include "columns/kernels/dense_kernels.hpp"
+#include "columns/random_features/random_features.hpp"
 
 namespace thresher::bind {
 
@@ -26,7 +26,8 @@ RandomFeatureRule rule_of(const nb::dict& fields) {
   rule.few = nb::cast<std::size_t>(fields["few"]);
   rule.cumulative = vector_of(nb::cast<Floats>(fields["cumulative"]));
   rule.factors = vector_of(nb::cast<Floats>(fields["factors"]));
-  if (rule.factors.size() != rule.cumulative.size()) throw nb::value_error("factors must have one entry per number of projections");
+  if (rule.factors.size() != rule.cumulative.size())
+    throw nb::value_error("factors must have one entry per number of projections");
   if (rule.few > 0 && rule.inputs == 0) throw nb::value_error("sparse random features need the number of inputs");
   return rule;
 }
@@ -38,9 +39,10 @@ nb::object matrix(Buffer<float>&& buffer, std::size_t rows, std::size_t columns)
   return nb::cast(nb::ndarray<nb::numpy, float, nb::ndim<2>>(kept->data(), {rows, columns}, owner));
 }
 
-nb::object feature_values(const RandomFeatures& features, const std::string& shape, const Array<const std::int64_t>& indptr,
-                        const Keys& keys, const std::optional<Array<const float>>& values,
-                        const Array<const std::uint32_t>& at, InterruptiblePool& pool) {
+nb::object feature_values(const RandomFeatures& features, const std::string& shape,
+                          const Array<const std::int64_t>& indptr, const Keys& keys,
+                          const std::optional<Array<const float>>& values, const Array<const std::uint32_t>& at,
+                          InterruptiblePool& pool) {
   const Rows rows = rows_of(indptr, keys, values);
   const std::size_t inputs = features.projections == 0 ? 0 : features.coefficients.size() / features.projections;
   if (at.shape(0) != keys.shape(0)) throw nb::value_error("inputs must have one entry per value");
@@ -103,8 +105,8 @@ void bind_random_features(nb::module_& m) {
       nb::arg("rule"), nb::arg("seed"), nb::arg("numbers"), nb::arg("inputs"));
   m.def("drawn_values", &feature_values, nb::arg("drawn"), nb::arg("shape"), nb::arg("indptr"), nb::arg("keys"),
         nb::arg("values").none(), nb::arg("at"), nb::arg("team"));
-  m.def("binned_values", &binned, nb::arg("gamma"), nb::arg("seed"), nb::arg("numbers"), nb::arg("indptr"), nb::arg("keys"),
-        nb::arg("values").none(), nb::arg("team"));
+  m.def("binned_values", &binned, nb::arg("gamma"), nb::arg("seed"), nb::arg("numbers"), nb::arg("indptr"),
+        nb::arg("keys"), nb::arg("values").none(), nb::arg("team"));
   m.def("weighted_sum", &weighted_sum, nb::arg("columns"), nb::arg("weights"), nb::arg("start"));
 }
 

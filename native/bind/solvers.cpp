@@ -49,7 +49,8 @@ void bind_solvers(nb::module_& m) {
   nb::class_<BlockSolver>(m, "BlockSolver")
       .def(
           "__init__",
-          [](BlockSolver* self, const std::string& loss, double delta, const Floats& y, const Floats& weights, bool intercept) {
+          [](BlockSolver* self, const std::string& loss, double delta, const Floats& y, const Floats& weights,
+             bool intercept) {
             if (weights.shape(0) != y.shape(0)) throw nb::value_error("one weight a row is needed");
             new (self) BlockSolver(RowLoss(Loss{loss_kind(loss), delta}, vector_of(y), vector_of(weights), intercept),
                                    Design(y.shape(0)));
@@ -60,7 +61,8 @@ void bind_solvers(nb::module_& m) {
       .def(
           "restore",
           [](BlockSolver& solver, const Floats& weights, double intercept, double tau, InterruptiblePool& pool) {
-            if (weights.shape(0) != solver.design().columns()) throw nb::value_error("weights must have one entry per column");
+            if (weights.shape(0) != solver.design().columns())
+              throw nb::value_error("weights must have one entry per column");
             without_gil([&] { solver.restore(vector_of(weights), intercept, tau, pool); });
           },
           nb::arg("weights"), nb::arg("shift"), nb::arg("tau"), nb::arg("team"))

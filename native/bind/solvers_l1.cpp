@@ -31,7 +31,8 @@ const std::uint64_t* checked_ids(const std::optional<Ids>& ids, const Floats& fa
 }
 
 /// The solver keeps a reference to the array, without a copy.
-void add(L1Solver& solver, const Block& values, const Floats& factors, InterruptiblePool& pool, const std::optional<Ids>& ids) {
+void add(L1Solver& solver, const Block& values, const Floats& factors, InterruptiblePool& pool,
+         const std::optional<Ids>& ids) {
   if (values.shape(1) != solver.rows()) throw nb::value_error("a column is as long as there are rows");
   if (factors.shape(0) != values.shape(0)) throw nb::value_error("factors must have one entry per column");
   check_factors(factors);
@@ -57,7 +58,8 @@ void set_generator(L1Solver& solver, const nb::callable& generator, std::size_t 
     delete p;
   });
   solver.set_generator(
-      [kept, all](const std::vector<std::uint64_t>& ids, const std::vector<std::uint32_t>* rows, const ColumnChunks::Take& take) {
+      [kept, all](const std::vector<std::uint64_t>& ids, const std::vector<std::uint32_t>* rows,
+                  const ColumnChunks::Take& take) {
         const nb::gil_scoped_acquire gil;
         const nb::object blocks = (*kept)(array_of(ids), rows == nullptr ? nb::none() : array_of(*rows));
         std::size_t first = 0;
@@ -78,7 +80,8 @@ void add_sparse(L1Solver& solver, const Array<const std::int64_t>& indptr, const
                 const Array<const float>& values, const Floats& factors, InterruptiblePool& pool) {
   check_columns(indptr, rows, values, factors.shape(0), solver.rows());
   check_factors(factors);
-  without_gil([&] { solver.add_sparse(indptr.data(), rows.data(), values.data(), factors.shape(0), factors.data(), pool); });
+  without_gil(
+      [&] { solver.add_sparse(indptr.data(), rows.data(), values.data(), factors.shape(0), factors.data(), pool); });
 }
 
 /// Check that the columns exist and are distinct.
@@ -145,7 +148,8 @@ void bind_solvers_l1(nb::module_& m) {
       .def("make_by", &set_generator, nb::arg("maker"), nb::arg("held"))
       .def("add", &add, nb::arg("values"), nb::arg("factors"), nb::arg("team"), nb::arg("ids").none() = nb::none())
       .def("add_made", &add_generated, nb::arg("ids"), nb::arg("factors"), nb::arg("team"))
-      .def("add_sparse", &add_sparse, nb::arg("indptr"), nb::arg("rows"), nb::arg("values"), nb::arg("factors"), nb::arg("team"))
+      .def("add_sparse", &add_sparse, nb::arg("indptr"), nb::arg("rows"), nb::arg("values"), nb::arg("factors"),
+           nb::arg("team"))
       .def("keep", &keep, nb::arg("columns"))
       .def("solve", &solve, nb::arg("lam"), nb::arg("tolerance"), nb::arg("most"), nb::arg("team"))
       .def(
@@ -156,10 +160,13 @@ void bind_solvers_l1(nb::module_& m) {
           },
           nb::arg("weights"), nb::arg("shift"), nb::arg("team"))
       .def("curvature", &curvature)
-      .def("resume", &resume, nb::arg("members"), nb::arg("matrix"), nb::arg("shares"), nb::arg("added"), nb::arg("fine"))
+      .def("resume", &resume, nb::arg("members"), nb::arg("matrix"), nb::arg("shares"), nb::arg("added"),
+           nb::arg("fine"))
       .def(
           "gradient",
-          [](L1Solver& solver, InterruptiblePool& pool) { return array_of(without_gil([&] { return solver.gradient(pool); })); },
+          [](L1Solver& solver, InterruptiblePool& pool) {
+            return array_of(without_gil([&] { return solver.gradient(pool); }));
+          },
           nb::arg("team"))
       .def_prop_ro("weights", [](L1Solver& solver) { return array_of(solver.weights()); })
       .def_prop_ro("shift", [](L1Solver& solver) { return solver.intercept(); })

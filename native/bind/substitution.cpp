@@ -5,11 +5,11 @@
 
 #include <memory>
 
-#include "bind/substitution_state.hpp"
 #include "bind/convert/thread_pool.hpp"
+#include "bind/substitution_state.hpp"
 #include "columns/column_products.hpp"
-#include "substitution/gram_substitution.hpp"
 #include "solvers/newton_refit.hpp"
+#include "substitution/gram_substitution.hpp"
 #include "substitution/row_substitution.hpp"
 
 namespace thresher::bind {
@@ -19,14 +19,15 @@ namespace {
 using namespace thresher::columns;
 using namespace thresher::solvers;
 using namespace thresher::substitution;
-std::unique_ptr<Substitution> make(const std::string& loss, double delta, const Matrix& y, const Floats& weights, bool intercept,
-                                   std::size_t room, double eta, double rate, double m, double c, bool check,
-                                   bool by_rows) {
+std::unique_ptr<Substitution> make(const std::string& loss, double delta, const Matrix& y, const Floats& weights,
+                                   bool intercept, std::size_t room, double eta, double rate, double m, double c,
+                                   bool check, bool by_rows) {
   SubstitutionArgs made(loss, delta, y, weights, intercept);
   KeptColumns kept(y.shape(1), room, y.shape(0));
   const StepRule rule{eta, rate, m, c, check};
   if (loss == "squared" && !by_rows)
-    return std::make_unique<GramSubstitution>(std::move(kept), rule, std::move(made.targets), std::move(made.weights), intercept);
+    return std::make_unique<GramSubstitution>(std::move(kept), rule, std::move(made.targets), std::move(made.weights),
+                                              intercept);
   return std::make_unique<RowSubstitution>(std::move(kept), rule, made.curvature, std::move(made.losses),
                                            std::move(made.weights), intercept);
 }
@@ -69,8 +70,9 @@ void check_sparse(const Array<const std::int64_t>& indptr, const Array<const std
   }
 }
 
-nb::tuple arrive_sparse(Substitution& self, const Array<const std::int64_t>& indptr, const Array<const std::uint32_t>& at,
-                        const Array<const float>& values, const Keys& ids, InterruptiblePool& pool) {
+nb::tuple arrive_sparse(Substitution& self, const Array<const std::int64_t>& indptr,
+                        const Array<const std::uint32_t>& at, const Array<const float>& values, const Keys& ids,
+                        InterruptiblePool& pool) {
   const std::size_t rows = self.kept().rows();
   check_sparse(indptr, at, values, ids.shape(0), rows);
   return arrive(self, ColumnBlock(indptr.data(), at.data(), values.data(), ids.shape(0), rows), ids, pool);
@@ -98,7 +100,8 @@ void bind_substitution(nb::module_& m) {
           [](Substitution& self, const Keys& ids, const Floats& weights, const Floats& scalings, const Floats& gram,
              const Array<const float>& columns, const Floats& extra_state, const Floats& step, const Keys& counts,
              InterruptiblePool& pool) {
-            if (counts.shape(0) != 3 || ids.shape(0) > self.kept().room()) throw nb::value_error("the saved state has another size");
+            if (counts.shape(0) != 3 || ids.shape(0) > self.kept().room())
+              throw nb::value_error("the saved state has another size");
             const std::vector<double> rest = restore(self, ids, weights, scalings, gram, columns, extra_state, step);
             self.counts() = {counts.data()[0], counts.data()[1], counts.data()[2]};
             without_gil([&] { self.restore(rest, pool); });
@@ -119,7 +122,8 @@ void bind_substitution(nb::module_& m) {
   m.def(
       "refit",
       [](const std::string& loss, double delta, const Matrix& y, const Floats& row_weights, bool intercept,
-         const Columns& columns, const Floats& scales, const Floats& start, double ridge, int most, InterruptiblePool& pool) {
+         const Columns& columns, const Floats& scales, const Floats& start, double ridge, int most,
+         InterruptiblePool& pool) {
         if (columns.shape(1) != y.shape(1) || scales.shape(0) != columns.shape(0) || start.shape(0) != columns.shape(0))
           throw nb::value_error("columns must be as long as the targets, with a scale and a weight each");
         const SubstitutionArgs made(loss, delta, y, row_weights, intercept);
@@ -142,9 +146,8 @@ void bind_substitution(nb::module_& m) {
         const std::vector<const float*> b = pointers(right);
         Buffer<double> out;
         out.resize(a.size() * b.size());
-        without_gil([&] {
-          column_products(a, b, rows, weights.shape(0) == 0 ? nullptr : weights.data(), out.data(), pool);
-        });
+        without_gil(
+            [&] { column_products(a, b, rows, weights.shape(0) == 0 ? nullptr : weights.data(), out.data(), pool); });
         return to_numpy(std::move(out));
       },
       nb::arg("left"), nb::arg("right"), nb::arg("weights"), nb::arg("team"));

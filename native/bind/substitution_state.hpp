@@ -69,7 +69,8 @@ nb::dict state(Method& self) {
 /// Restore a state into a new object.
 template <class Method>
 std::vector<double> restore(Method& self, const Keys& ids, const Floats& weights, const Floats& scalings,
-                            const Floats& gram, const Array<const float>& columns, const Floats& extra_state, const Floats& step) {
+                            const Floats& gram, const Array<const float>& columns, const Floats& extra_state,
+                            const Floats& step) {
   substitution::KeptColumns& kept = self.kept();
   const std::size_t n = ids.shape(0);
   if (kept.size() != 0) throw nb::value_error("there is something already");

@@ -42,15 +42,18 @@ class ColumnBlock {
 
   /// Column j has the entries [indptr[j], indptr[j + 1]). Converted to dense if at least one entry in eight is stored,
   /// which is faster.
-  ColumnBlock(const std::int64_t* indptr, const std::uint32_t* at, const float* values, std::size_t n, std::size_t rows) {
+  ColumnBlock(const std::int64_t* indptr, const std::uint32_t* at, const float* values, std::size_t n,
+              std::size_t rows) {
     const auto entries = static_cast<std::size_t>(indptr[n] - indptr[0]);
     if (entries * 8 > n * rows) whole_.resize(n * rows);
     for (std::size_t j = 0; j < n; ++j) {
       const std::int64_t begin = indptr[j];
       const BlockColumn few{values + begin, at + begin, static_cast<std::size_t>(indptr[j + 1] - begin)};
       float* column = whole_.data() + j * rows;
-      if (whole_.empty()) columns_.push_back(few);
-      else columns_.push_back({column, nullptr, rows});
+      if (whole_.empty())
+        columns_.push_back(few);
+      else
+        columns_.push_back({column, nullptr, rows});
       if (!whole_.empty())
         for (std::size_t i = 0; i < few.size; ++i) column[few.at[i]] = few.values[i];
     }

@@ -32,8 +32,10 @@ class Tiles {
       double* tile = out.data() + t * Width * rows;
 #if defined(THRESHER_AVX2)
       if (has_avx2()) {
-        if constexpr (Width == tile_left) pack_left_avx2(columns, begin, rows, tile);
-        else pack_right_avx2(columns, begin, rows, tile);
+        if constexpr (Width == tile_left)
+          pack_left_avx2(columns, begin, rows, tile);
+        else
+          pack_right_avx2(columns, begin, rows, tile);
       } else
 #endif
         pack_tile<Width>(columns, begin, rows, tile);
@@ -107,8 +109,8 @@ void column_products(const std::vector<const float*>& left, const std::vector<co
 }
 
 /// Eight independent sums per column hide the latency of additions.
-void target_products(const double* targets, std::size_t count, const std::vector<const float*>& columns, std::size_t rows,
-                     double* out, ThreadPool& pool) {
+void target_products(const double* targets, std::size_t count, const std::vector<const float*>& columns,
+                     std::size_t rows, double* out, ThreadPool& pool) {
   const std::size_t groups = (columns.size() + dots_width - 1) / dots_width;
   const bool small = columns.size() * count * rows < (std::size_t{1} << 18);
   const DenseKernels& kernels = dense_kernels();

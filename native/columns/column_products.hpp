@@ -21,8 +21,8 @@ void column_products(const std::vector<const float*>& left, const std::vector<co
                      const double* weights, double* out, ThreadPool& pool, bool among = false);
 
 /// out[t * columns.size() + j] = Σ_r targets[t * rows + r] · columns_j[r], independent of the other columns.
-void target_products(const double* targets, std::size_t count, const std::vector<const float*>& columns, std::size_t rows,
-                     double* out, ThreadPool& pool);
+void target_products(const double* targets, std::size_t count, const std::vector<const float*>& columns,
+                     std::size_t rows, double* out, ThreadPool& pool);
 void target_products(const double* targets, std::size_t count, const std::vector<BlockColumn>& columns,
                      std::size_t rows, double* out, ThreadPool& pool);
 

@@ -72,7 +72,8 @@ void ColumnStore::add(const Rows& rows) {
       if (hash < first_ || hash > last_) continue;
       ++entries_;
       Part& part = parts_[part_of(hash)];
-      if (part.next == part.end) [[unlikely]] part.add_chunk();
+      if (part.next == part.end) [[unlikely]]
+        part.add_chunk();
       *part.next++ = {key, number, rows.values == nullptr ? 1.0F : rows.values[j]};
     }
   }
@@ -203,11 +204,12 @@ std::size_t ColumnStore::columns() const {
 
 std::size_t ColumnStore::bytes() const {
   if (!finished_) return entries_ * (sizeof(Entry) + sizeof(std::uint32_t) + sizeof(float));
-  return entries_ * (sizeof(std::uint32_t) + sizeof(float)) + columns() * (2 * sizeof(std::uint64_t) + sizeof(std::uint32_t));
+  return entries_ * (sizeof(std::uint32_t) + sizeof(float)) +
+         columns() * (2 * sizeof(std::uint64_t) + sizeof(std::uint32_t));
 }
 
 std::vector<TopKeys> ColumnStore::top(const double* residuals, std::size_t outputs, std::size_t most, ScoreRule rule,
-                                   ThreadPool& pool) const {
+                                      ThreadPool& pool) const {
   std::vector<std::vector<TopKeys>> found(parts, std::vector<TopKeys>(outputs, TopKeys(most)));
   pool.run(parts, [&](std::size_t p) {
     const Part& part = parts_[p];
@@ -254,8 +256,10 @@ CscColumns ColumnStore::take(const std::uint64_t* keys, std::size_t n, ThreadPoo
       const std::size_t begin = part.starts[column];
       const std::size_t end = part.starts[column + 1];
       taken.rows.insert(taken.rows.end(), part.rows.get() + begin, part.rows.get() + end);
-      if (part.values != nullptr) taken.values.insert(taken.values.end(), part.values.get() + begin, part.values.get() + end);
-      else taken.values.insert(taken.values.end(), end - begin, 1.0F);
+      if (part.values != nullptr)
+        taken.values.insert(taken.values.end(), part.values.get() + begin, part.values.get() + end);
+      else
+        taken.values.insert(taken.values.end(), end - begin, 1.0F);
     }
     taken.indptr.push_back(static_cast<std::int64_t>(taken.rows.size()));
   }
@@ -268,8 +272,8 @@ std::vector<ColumnView> ColumnStore::views() const {
   for (const Part& part : parts_)
     for (std::size_t c = 0; c < part.keys.size(); ++c) {
       const std::size_t begin = part.starts[c];
-      all.push_back({part.keys[c], part.rows.get() + begin, part.values == nullptr ? nullptr : part.values.get() + begin,
-                     part.starts[c + 1] - begin});
+      all.push_back({part.keys[c], part.rows.get() + begin,
+                     part.values == nullptr ? nullptr : part.values.get() + begin, part.starts[c + 1] - begin});
     }
   return all;
 }

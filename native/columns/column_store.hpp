@@ -8,8 +8,8 @@
 
 #include "base/rows.hpp"
 #include "base/threads/thread_pool.hpp"
-#include "columns/scores/top_scores.hpp"
 #include "columns/scores/score_rule.hpp"
+#include "columns/scores/top_scores.hpp"
 
 namespace thresher::columns {
 
@@ -58,7 +58,7 @@ class ColumnStore {
 
   /// For each of `outputs` residuals (each of rows() numbers, one after the other) the best columns.
   [[nodiscard]] std::vector<TopKeys> top(const double* residuals, std::size_t outputs, std::size_t most, ScoreRule rule,
-                                      ThreadPool& pool) const;
+                                         ThreadPool& pool) const;
 
   /// Σ a·x of the requested columns, for groups of features; 0 for keys that do not occur.
   void sums(const double* residual, const std::uint64_t* keys, std::size_t n, double* sums, double* squares,
@@ -67,7 +67,7 @@ class ColumnStore {
   /// The columns of these keys; empty for a key that does not occur. With `most`, only the first columns whose entries
   /// add up to no more than that, but at least one.
   [[nodiscard]] CscColumns take(const std::uint64_t* keys, std::size_t n, ThreadPool&,
-                                  std::size_t most = ~std::size_t{0}) const;
+                                std::size_t most = ~std::size_t{0}) const;
 
   /// Views of all columns.
   [[nodiscard]] std::vector<ColumnView> views() const;

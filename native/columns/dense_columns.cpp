@@ -48,7 +48,8 @@ void DenseColumns<T>::add_up(const double* a, std::size_t from, std::size_t to, 
     double local[columns_together] = {};
     std::copy_n(sums + j, few, local);
     const T* columns[columns_together];
-    for (std::size_t c = 0; c < columns_together; ++c) columns[c] = data_ + (begin + j + std::min(c, few - 1)) * column_step_;
+    for (std::size_t c = 0; c < columns_together; ++c)
+      columns[c] = data_ + (begin + j + std::min(c, few - 1)) * column_step_;
     for (std::size_t i = from; i < to; ++i) {
       const double factor = a == nullptr ? 1.0 : a[i];
       for (std::size_t c = 0; c < columns_together; ++c) local[c] += term(factor, columns[c][i]);
@@ -71,7 +72,8 @@ void DenseColumns<T>::each_part(const double* residuals, std::size_t outputs, Th
       const std::size_t to = std::min(from + tile, rows_);
       for (std::size_t o = 0; o < outputs; ++o)
         add_up<false>(residuals + o * rows_, from, to, begin, end, sums.data() + o * width);
-      if (!measured_) add_up<true>(weights_.empty() ? nullptr : weights_.data(), from, to, begin, end, squares_.data() + begin);
+      if (!measured_)
+        add_up<true>(weights_.empty() ? nullptr : weights_.data(), from, to, begin, end, squares_.data() + begin);
     }
     body(begin, end, sums.data());
   });
@@ -79,8 +81,8 @@ void DenseColumns<T>::each_part(const double* residuals, std::size_t outputs, Th
 }
 
 template <class T>
-std::vector<TopKeys> DenseColumns<T>::top(const double* residuals, std::size_t outputs, std::size_t most, ScoreRule rule,
-                                       ThreadPool& pool) {
+std::vector<TopKeys> DenseColumns<T>::top(const double* residuals, std::size_t outputs, std::size_t most,
+                                          ScoreRule rule, ThreadPool& pool) {
   std::vector<std::vector<TopKeys>> found((columns_ + width - 1) / width, std::vector<TopKeys>(outputs, TopKeys(most)));
   each_part(residuals, outputs, pool, [&](std::size_t begin, std::size_t end, const double* sums) {
     for (std::size_t o = 0; o < outputs; ++o)
@@ -116,7 +118,8 @@ CscColumns DenseColumns<T>::take(const std::uint64_t* keys, std::size_t n, Threa
     const std::size_t end = std::min((part + 1) * panel, rows_);
     for (std::size_t i = part * panel; i < end; ++i)
       for (std::size_t c = 0; c < n; ++c)
-        if (keys[c] < columns_) numbers[c * rows_ + i] = static_cast<float>(data_[i * row_step_ + keys[c] * column_step_]);
+        if (keys[c] < columns_)
+          numbers[c * rows_ + i] = static_cast<float>(data_[i * row_step_ + keys[c] * column_step_]);
   });
   CscColumns taken;
   taken.rows.reserve(numbers.size());

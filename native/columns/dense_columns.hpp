@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/threads/thread_pool.hpp"
-#include "columns/scores/top_scores.hpp"
 #include "columns/column_store.hpp"
 #include "columns/scores/score_rule.hpp"
+#include "columns/scores/top_scores.hpp"
 
 namespace thresher::columns {
 
@@ -28,8 +28,9 @@ class DenseColumns {
   [[nodiscard]] bool finite(ThreadPool& pool);
 
   [[nodiscard]] std::vector<TopKeys> top(const double* residuals, std::size_t outputs, std::size_t most, ScoreRule rule,
-                                      ThreadPool& pool);
-  void sums(const double* residual, const std::uint64_t* keys, std::size_t n, double* sums, double* squares, ThreadPool& pool);
+                                         ThreadPool& pool);
+  void sums(const double* residual, const std::uint64_t* keys, std::size_t n, double* sums, double* squares,
+            ThreadPool& pool);
   [[nodiscard]] CscColumns take(const std::uint64_t* keys, std::size_t n, ThreadPool& pool);
 
  private:
@@ -43,7 +44,8 @@ class DenseColumns {
   /// Add Σ a·x over the rows [from, to) of the columns [begin, end), or with `squared` Σ a·x² (a = 1 if null), in row
   /// order.
   template <bool squared>
-  void add_up(const double* a, std::size_t from, std::size_t to, std::size_t begin, std::size_t end, double* sums) const;
+  void add_up(const double* a, std::size_t from, std::size_t to, std::size_t begin, std::size_t end,
+              double* sums) const;
 
   void measure(ThreadPool& pool) {
     if (!measured_) each_part(nullptr, 0, pool, [](std::size_t, std::size_t, const double*) {});

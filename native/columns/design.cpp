@@ -65,8 +65,8 @@ void Column::add(double w, std::size_t number, double* out) const {
 void Design::add_block(const std::int64_t* indptr, const std::uint32_t* at, const float* values, const double* scales,
                        std::size_t columns) {
   for (std::size_t j = 0; j < columns; ++j) {
-    columns_.emplace_back(rows_, at + indptr[j], values + indptr[j], static_cast<std::size_t>(indptr[j + 1] - indptr[j]),
-                          scales[j]);
+    columns_.emplace_back(rows_, at + indptr[j], values + indptr[j],
+                          static_cast<std::size_t>(indptr[j + 1] - indptr[j]), scales[j]);
     entries_ += columns_.back().entries();
   }
   starts_.push_back(columns_.size());

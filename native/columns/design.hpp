@@ -31,7 +31,9 @@ class Column {
   /// out[i] += w · scale · x_i for the rows of a stripe.
   void add(double w, std::size_t number, double* out) const;
   [[nodiscard]] std::size_t entries() const { return values_.size(); }
-  [[nodiscard]] std::size_t bytes() const { return values_.size() * sizeof(float) + at_.size() * sizeof(std::uint32_t); }
+  [[nodiscard]] std::size_t bytes() const {
+    return values_.size() * sizeof(float) + at_.size() * sizeof(std::uint32_t);
+  }
 
  private:
   std::size_t rows_;

@@ -61,7 +61,8 @@ Spread weighted_spread(const BlockColumn& column, const double* weights, bool ce
   Spread found;
   const auto each = [&](const auto& use) {
     for (std::size_t i = 0; i < column.size; ++i)
-      if (column.values[i] != 0.0F) use(weights[column.whole() ? i : column.at[i]], static_cast<double>(column.values[i]));
+      if (column.values[i] != 0.0F)
+        use(weights[column.whole() ? i : column.at[i]], static_cast<double>(column.values[i]));
   };
   each([&](double w, double x) {
     ++found.some;

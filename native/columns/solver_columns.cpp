@@ -20,7 +20,7 @@ void SolverColumn::release() {
 }
 
 void ColumnChunks::parts(const std::vector<const SolverColumn*>& some, const std::vector<std::uint32_t>* rows,
-                        std::size_t count, const std::function<void(const ChunkRows&)>& body) const {
+                         std::size_t count, const std::function<void(const ChunkRows&)>& body) const {
   if (count == 0) return;
   ChunkRows part{0, count, std::vector<const float*>(some.size(), nullptr)};
   std::vector<std::uint64_t> ids;

@@ -64,8 +64,14 @@ const float* Coordinates::operator()(float x) {
 }
 
 KernelGroups::KernelGroups(std::vector<ColumnView> columns, std::size_t rows, const double* weights, StepMap map,
-                             std::uint64_t salt, double power, ThreadPool& pool)
-    : columns_(by_key(std::move(columns))), rows_(rows), steps_(true), step_map_(map), salt_(salt), power_(power), largest_(columns_.size()) {
+                           std::uint64_t salt, double power, ThreadPool& pool)
+    : columns_(by_key(std::move(columns))),
+      rows_(rows),
+      steps_(true),
+      step_map_(map),
+      salt_(salt),
+      power_(power),
+      largest_(columns_.size()) {
   if (weights != nullptr) weights_.assign(weights, weights + rows);
   const std::size_t few = columns_a_part(columns_.size());
   pool.run((columns_.size() + few - 1) / few, [this, few](std::size_t part) {
@@ -77,8 +83,13 @@ KernelGroups::KernelGroups(std::vector<ColumnView> columns, std::size_t rows, co
 }
 
 KernelGroups::KernelGroups(std::vector<ColumnView> columns, std::size_t rows, const double* weights, WaveMap map,
-                             std::uint64_t salt, double power)
-    : columns_(by_key(std::move(columns))), rows_(rows), steps_(false), wave_map_(std::move(map)), salt_(salt), power_(power) {
+                           std::uint64_t salt, double power)
+    : columns_(by_key(std::move(columns))),
+      rows_(rows),
+      steps_(false),
+      wave_map_(std::move(map)),
+      salt_(salt),
+      power_(power) {
   if (weights != nullptr) weights_.assign(weights, weights + rows);
 }
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/threads/thread_pool.hpp"
-#include "columns/scores/top_scores.hpp"
 #include "columns/column_store.hpp"
 #include "columns/scores/score_rule.hpp"
+#include "columns/scores/top_scores.hpp"
 
 namespace thresher::fgm {
 
@@ -66,10 +66,10 @@ class Coordinates {
 /// are divided by their norm to the `power`.
 class KernelGroups {
  public:
-  KernelGroups(std::vector<ColumnView> columns, std::size_t rows, const double* weights, StepMap map, std::uint64_t salt,
-                double power, ThreadPool& pool);
-  KernelGroups(std::vector<ColumnView> columns, std::size_t rows, const double* weights, WaveMap map, std::uint64_t salt,
-                double power);
+  KernelGroups(std::vector<ColumnView> columns, std::size_t rows, const double* weights, StepMap map,
+               std::uint64_t salt, double power, ThreadPool& pool);
+  KernelGroups(std::vector<ColumnView> columns, std::size_t rows, const double* weights, WaveMap map,
+               std::uint64_t salt, double power);
 
   /// The groups with the largest sums of scores.
   [[nodiscard]] std::vector<ScoredGroup> top(const double* residual, std::size_t most, ThreadPool& pool) const;

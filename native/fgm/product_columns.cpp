@@ -11,7 +11,8 @@ const ColumnView* ProductSearch::find(std::uint64_t key) const {
   return at == columns_.end() || at->key != key ? nullptr : &*at;
 }
 
-std::vector<double> ProductSearch::constants(const std::int64_t* indptr, const std::uint64_t* keys, std::size_t n) const {
+std::vector<double> ProductSearch::constants(const std::int64_t* indptr, const std::uint64_t* keys,
+                                             std::size_t n) const {
   std::vector<double> all;
   for (std::size_t product = 0; product < n; ++product) {
     std::vector<std::uint64_t> mine(keys + indptr[product], keys + indptr[product + 1]);
@@ -19,7 +20,8 @@ std::vector<double> ProductSearch::constants(const std::int64_t* indptr, const s
     Parts parts;
     for (const std::uint64_t key : mine) {
       const ColumnView* column = find(key);
-      if (column != nullptr && parts.size < Parts::most) parts = parts.with(static_cast<std::uint32_t>(column - columns_.data()));
+      if (column != nullptr && parts.size < Parts::most)
+        parts = parts.with(static_cast<std::uint32_t>(column - columns_.data()));
     }
     all.push_back(parts.size == mine.size() ? terms_.constant(parts, sides_.data()) : 0.0);
   }

@@ -21,11 +21,14 @@ constexpr double slack = 1.0 + 1e-9;
 
 }  // namespace
 
-ProductSearch::ProductSearch(std::vector<FactorColumn> columns, std::size_t rows, const double* weights, ProductTerms terms)
+ProductSearch::ProductSearch(std::vector<FactorColumn> columns, std::size_t rows, const double* weights,
+                             ProductTerms terms)
     : rows_(rows), terms_(std::move(terms)), degree_(terms_.degree()), largest_(rows), starts_(rows + 1) {
-  if (terms_.factors.empty() || degree_ < 1 || degree_ > Parts::most) throw std::invalid_argument("products of 1 to 8 columns");
+  if (terms_.factors.empty() || degree_ < 1 || degree_ > Parts::most)
+    throw std::invalid_argument("products of 1 to 8 columns");
   std::erase_if(columns, [](const FactorColumn& one) { return one.column.size == 0 || one.sides == 0; });
-  std::sort(columns.begin(), columns.end(), [](const FactorColumn& a, const FactorColumn& b) { return a.column.key < b.column.key; });
+  std::sort(columns.begin(), columns.end(),
+            [](const FactorColumn& a, const FactorColumn& b) { return a.column.key < b.column.key; });
   if (columns.size() >= std::numeric_limits<std::uint32_t>::max()) throw std::length_error("more than 2^32 columns");
   columns_.reserve(columns.size());
   sides_.reserve(columns.size());
@@ -110,7 +113,8 @@ void ProductSearch::bound_rows(const double* residual) {
 }
 
 /// Score all columns and their squares, and bound the products of each.
-TopScores<ScoredProduct> ProductSearch::score_columns(std::size_t most, std::vector<double>& bounds, ThreadPool& pool) const {
+TopScores<ScoredProduct> ProductSearch::score_columns(std::size_t most, std::vector<double>& bounds,
+                                                      ThreadPool& pool) const {
   const std::size_t parts = (columns_.size() + columns_a_part - 1) / columns_a_part;
   std::vector<TopScores<ScoredProduct>> found(parts, TopScores<ScoredProduct>(most));
   const double weight = terms_.linear() ? terms_.weight(terms_.factors[0].constant(1)) : 0.0;
@@ -223,8 +227,8 @@ void ProductSearch::walk(TopScores<ScoredProduct>& best, std::size_t most, bool 
   }
 }
 
-std::vector<ScoredProduct> ProductSearch::bound_columns(const double* residual, std::size_t most, std::vector<double>& bounds,
-                                               ThreadPool& pool) {
+std::vector<ScoredProduct> ProductSearch::bound_columns(const double* residual, std::size_t most,
+                                                        std::vector<double>& bounds, ThreadPool& pool) {
   bound_rows(residual);
   bounds.resize(columns_.size());
   return score_columns(most, bounds, pool).sorted();

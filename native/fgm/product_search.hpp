@@ -7,8 +7,8 @@
 
 #include "base/hash.hpp"
 #include "base/threads/thread_pool.hpp"
-#include "columns/scores/top_scores.hpp"
 #include "columns/column_store.hpp"
+#include "columns/scores/top_scores.hpp"
 #include "fgm/product_terms.hpp"
 
 namespace thresher::fgm {
@@ -59,14 +59,15 @@ class ProductSearch {
   [[nodiscard]] std::vector<ScoredProduct> top(const double* residual, std::size_t most, bool prune, ThreadPool& pool);
 
   /// The first part of `top` alone: the best columns, and for each column an upper bound on all its products.
-  [[nodiscard]] std::vector<ScoredProduct> bound_columns(const double* residual, std::size_t most, std::vector<double>& bounds,
-                                                ThreadPool& pool);
+  [[nodiscard]] std::vector<ScoredProduct> bound_columns(const double* residual, std::size_t most,
+                                                         std::vector<double>& bounds, ThreadPool& pool);
 
   /// The columns of products, given by the keys of their parts: product j has keys[indptr[j] .. indptr[j + 1]).
   [[nodiscard]] CscColumns take(const std::int64_t* indptr, const std::uint64_t* keys, std::size_t n) const;
 
   /// The squared constants of such products.
-  [[nodiscard]] std::vector<double> constants(const std::int64_t* indptr, const std::uint64_t* keys, std::size_t n) const;
+  [[nodiscard]] std::vector<double> constants(const std::int64_t* indptr, const std::uint64_t* keys,
+                                              std::size_t n) const;
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] const std::vector<ColumnView>& columns() const { return columns_; }
@@ -124,8 +125,8 @@ class ProductSearch {
   bool repeats_ = false;                    // a product may contain a column twice
   std::vector<double> largest_weight_;      // of products of more than this many columns
   bool valued_ = false;
-  bool negative_ = false;           // some value is negative
-  std::vector<float> largest_;      // largest |value| per row
+  bool negative_ = false;              // some value is negative
+  std::vector<float> largest_;         // largest |value| per row
   std::vector<std::uint64_t> starts_;  // offset of each row's entries
   std::size_t mean_length_ = 0;        // of rows, rounded up
   ProductHash hash_;

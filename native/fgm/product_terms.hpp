@@ -94,7 +94,7 @@ struct ProductTerms {
 
   /// Assign the parts from `at` on, one run of equal parts at a time.
   [[nodiscard]] double assignments(const Parts& parts, const Sides* sides, std::size_t at,
-                                  std::array<std::size_t, Parts::most>& assigned, double weight) const {
+                                   std::array<std::size_t, Parts::most>& assigned, double weight) const {
     if (at == parts.size) {
       for (std::size_t f = 0; f < factors.size(); ++f) weight *= factors[f].constant(assigned[f]);
       return weight;
@@ -105,11 +105,13 @@ struct ProductTerms {
   }
 
   /// Assign the last `left` parts of a run to factor `f` and those after it.
-  [[nodiscard]] double assign_run(const Parts& parts, const Sides* sides, std::size_t at, std::size_t run, std::size_t left,
-                                 std::size_t f, std::array<std::size_t, Parts::most>& assigned, double weight) const {
+  [[nodiscard]] double assign_run(const Parts& parts, const Sides* sides, std::size_t at, std::size_t run,
+                                  std::size_t left, std::size_t f, std::array<std::size_t, Parts::most>& assigned,
+                                  double weight) const {
     if (f == factors.size()) return left == 0 ? assignments(parts, sides, at + run, assigned, weight) : 0.0;
     const bool may = (sides[parts.columns[at]] >> f & 1) != 0;
-    const std::size_t room = may ? std::min(factors[f].powers ? left : std::size_t{1}, factors[f].most - assigned[f]) : 0;
+    const std::size_t room =
+        may ? std::min(factors[f].powers ? left : std::size_t{1}, factors[f].most - assigned[f]) : 0;
     double all = 0.0;
     for (std::size_t some = 0; some <= std::min(room, left); ++some) {
       assigned[f] += some;
@@ -137,7 +139,8 @@ struct ProductTerms {
     if (f == factors.size()) return k == 0 ? 1.0 : 0.0;
     double all = 0.0;
     for (std::size_t some = factors[f].least; some <= std::min(k, factors[f].most); ++some)
-      all += factorial(k) / factorial(some) / factorial(k - some) * factors[f].constant(some) * distinct_assignments(k - some, f + 1);
+      all += factorial(k) / factorial(some) / factorial(k - some) * factors[f].constant(some) *
+             distinct_assignments(k - some, f + 1);
     return all;
   }
 };

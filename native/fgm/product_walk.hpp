@@ -76,17 +76,23 @@ class ProductSearch::Walk {
   };
 
   static std::uint32_t position(const Entry& entry) {
-    if constexpr (valued) return entry.position;
-    else return entry;
+    if constexpr (valued)
+      return entry.position;
+    else
+      return entry;
   }
   static double value(const Entry& entry) {
-    if constexpr (valued) return static_cast<double>(entry.value);
-    else return 1.0;
+    if constexpr (valued)
+      return static_cast<double>(entry.value);
+    else
+      return 1.0;
   }
   /// A product's value in the precision of a stored column.
   static double rounded(double x) {
-    if constexpr (valued) return static_cast<double>(static_cast<float>(x));
-    else return x;
+    if constexpr (valued)
+      return static_cast<double>(static_cast<float>(x));
+    else
+      return x;
   }
 
   template <class Value>
@@ -161,7 +167,8 @@ class ProductSearch::Walk {
       }
       sum = Sum{};
     };
-    if (listed) std::for_each(touched_.begin(), touched_.end(), settle);
+    if (listed)
+      std::for_each(touched_.begin(), touched_.end(), settle);
     else
       for (std::uint32_t q = 0; q <= last; ++q) settle(q);
   }
@@ -231,8 +238,8 @@ class ProductSearch::Walk {
 
   /// Continue with these children: one more scan gathers the rows of all of them.
   template <class Value>
-  void descend(const Parts& parts, const Support<Value>& support, std::uint32_t last, const Child* children, std::size_t n,
-               std::size_t rows) {
+  void descend(const Parts& parts, const Support<Value>& support, std::uint32_t last, const Child* children,
+               std::size_t n, std::size_t rows) {
     std::vector<std::uint32_t>& slots = levels_[parts.size - 1].slots;
     std::vector<std::uint32_t> of_children(rows);
     std::vector<double> values(valued ? rows : 0);
@@ -252,7 +259,8 @@ class ProductSearch::Walk {
     for (std::size_t c = 0; c < n; ++c) slots[children[c].position] = nowhere;
     for (std::size_t c = 0; c < n; ++c) {
       if (prune_ && children[c].bound < best_->floor()) continue;
-      const Support<double> below{of_children.data() + starts[c], valued ? values.data() + starts[c] : nullptr, children[c].rows};
+      const Support<double> below{of_children.data() + starts[c], valued ? values.data() + starts[c] : nullptr,
+                                  children[c].rows};
       extend(parts.with(search_.order_[children[c].position].column), below, children[c].position);
     }
   }

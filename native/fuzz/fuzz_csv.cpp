@@ -37,7 +37,7 @@ std::string described(std::string_view text, CsvMarks marks, std::size_t most, s
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 1) return 0;
-  const CsvMarks marks{",;\t|"[data[0] % 4], (data[0] & 4) != 0 ? '\0' : '"'};
+  const CsvMarks marks{",;\t|"[data[0] % 4], (data[0]& 4) != 0 ? '\0' : '"'};
   std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
   text += '\n';  // as every complete block ends
   const std::string whole = described(text, marks, 1'000'000, 0, 0);

@@ -66,7 +66,8 @@ void require_sound(const ParsedRows& parsed, const ParseOptions& options, std::s
   REQUIRE(parsed.consumed <= size);
   REQUIRE(rows + parsed.skipped <= parsed.lines);
   if (options.skip_bad_lines) {
-    REQUIRE(parsed.faults.size() == (parsed.skipped < ParsedRows::most_faults ? parsed.skipped : ParsedRows::most_faults));
+    REQUIRE(parsed.faults.size() ==
+            (parsed.skipped < ParsedRows::most_faults ? parsed.skipped : ParsedRows::most_faults));
   } else {
     REQUIRE(parsed.skipped == 0 && parsed.faults.size() <= 1);
   }
@@ -90,8 +91,8 @@ void require_same_faults(const ParsedRows& a, const ParsedRows& b) {
 }
 
 /// Some rows or features at a time, resumed where the last piece ended: the same rows, lines and faults.
-void require_pieces_make_the_whole(Parse parse, const PaddedText& text, ParseOptions options,
-                                   const ParsedRows& whole, const std::string& rows) {
+void require_pieces_make_the_whole(Parse parse, const PaddedText& text, ParseOptions options, const ParsedRows& whole,
+                                   const std::string& rows) {
   std::string joined;
   std::size_t begin = 0;
   std::size_t row = 0;
@@ -112,8 +113,8 @@ void require_pieces_make_the_whole(Parse parse, const PaddedText& text, ParseOpt
     }
     joined += check::describe(piece, text.data() + begin);
     for (std::size_t i = 0; i < piece.line.size(); ++i, ++row)
-      REQUIRE(row < whole.line.size() && static_cast<std::size_t>(piece.line[i]) + lines ==
-                                             static_cast<std::size_t>(whole.line[row]));
+      REQUIRE(row < whole.line.size() &&
+              static_cast<std::size_t>(piece.line[i]) + lines == static_cast<std::size_t>(whole.line[row]));
     begin += piece.consumed;
     lines += piece.lines;
     skipped += piece.skipped;
@@ -125,8 +126,8 @@ void require_pieces_make_the_whole(Parse parse, const PaddedText& text, ParseOpt
 
 /// Every line alone, in a block that ends right after its padding: lines are independent, and a malformed one leaves
 /// nothing behind.
-void require_lines_make_the_whole(Parse parse, const PaddedText& text, ParseOptions options,
-                                  const ParsedRows& whole, const std::string& rows) {
+void require_lines_make_the_whole(Parse parse, const PaddedText& text, ParseOptions options, const ParsedRows& whole,
+                                  const std::string& rows) {
   const bool skip = options.skip_bad_lines;
   options.skip_bad_lines = false;
   options.most_rows = all_rows;

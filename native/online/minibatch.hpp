@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "base/memory/buffer.hpp"
 #include "base/hash.hpp"
+#include "base/memory/buffer.hpp"
 #include "base/rows.hpp"
 
 namespace thresher::online {

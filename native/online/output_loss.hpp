@@ -23,9 +23,7 @@ struct OutputLoss {
   /// Number of targets per row.
   [[nodiscard]] std::size_t targets() const { return kind == OutputKind::many ? lanes : 1; }
   [[nodiscard]] bool classes() const { return kind == OutputKind::softmax || kind == OutputKind::rest; }
-  [[nodiscard]] bool numbers() const {
-    return !classes() && loss.real();
-  }
+  [[nodiscard]] bool numbers() const { return !classes() && loss.real(); }
 
   /// Write the derivative of the loss with respect to each margin, times the row's importance; returns the sum of their
   /// squares.

@@ -37,7 +37,7 @@ struct StepSize {
   double latest = 0.0;  // importance * ||x||^2 of the current row
   // Statistics over rows, accumulated in order.
   double updates = 0.0;
-  double longest = 0.0;   // max of importance * ||x||^2
+  double longest = 0.0;  // max of importance * ||x||^2
   double rows = 0.0;
   double lengths = 0.0;   // ||x||^2
   double targets = 0.0;   // y^2, for real targets

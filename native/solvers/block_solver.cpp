@@ -33,7 +33,8 @@ void BlockSolver::add_up(const std::vector<double>& products, std::vector<double
   const auto body = [&](std::size_t p) {
     const std::size_t begin = p * panel;
     const std::size_t end = std::min(begin + panel, rows);
-    std::fill(margins.begin() + static_cast<std::ptrdiff_t>(begin), margins.begin() + static_cast<std::ptrdiff_t>(end), 0.0);
+    std::fill(margins.begin() + static_cast<std::ptrdiff_t>(begin), margins.begin() + static_cast<std::ptrdiff_t>(end),
+              0.0);
     for (std::size_t h = 0; h < design_.blocks(); ++h) {
       const double* mine = products.data() + h * rows;
       for (std::size_t i = begin; i < end; ++i) margins[i] += mine[i];
@@ -44,7 +45,8 @@ void BlockSolver::add_up(const std::vector<double>& products, std::vector<double
 
 double BlockSolver::penalty(const std::vector<double>& w) const {
   double sum = 0.0;
-  for (std::size_t h = 0; h < design_.blocks(); ++h) sum += norm(w.data() + design_.begin(h), design_.end(h) - design_.begin(h));
+  for (std::size_t h = 0; h < design_.blocks(); ++h)
+    sum += norm(w.data() + design_.begin(h), design_.end(h) - design_.begin(h));
   return 0.5 * sum * sum;
 }
 
@@ -96,8 +98,10 @@ SolveResult BlockSolver::solve(double tolerance, int most, ThreadPool& pool) {
     (void)loss_.slopes(trial_.data(), intercept, slopes_.data(), pool);
     design_.transposed(slopes_.data(), gradient.data(), pool);
     products(gradient, at_gradient_, pool);
-    if (tau_ <= 0.0) tau_ = longest_step(gradient, pool);
-    else tau_ *= longer;
+    if (tau_ <= 0.0)
+      tau_ = longest_step(gradient, pool);
+    else
+      tau_ *= longer;
 
     double value = 0.0;
     double moved_penalty = 0.0;

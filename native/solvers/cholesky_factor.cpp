@@ -22,7 +22,8 @@ bool CholeskyFactor::add(std::size_t j) {
   const std::size_t m = order_.size();
   const double* column = matrix_ + j * n_;
   std::vector<double> row(m + 1);
-  for (std::size_t k = 0; k < m; ++k) row[k] = (column[order_[k]] - product(row.data(), rows_[k].data(), k)) / rows_[k][k];
+  for (std::size_t k = 0; k < m; ++k)
+    row[k] = (column[order_[k]] - product(row.data(), rows_[k].data(), k)) / rows_[k][k];
   const double left = column[j] - product(row.data(), row.data(), m);
   if (!(left > 1e-12 * column[j])) return false;
   row[m] = std::sqrt(left);

@@ -124,16 +124,22 @@ void Curvature::resume(const std::vector<const SolverColumn*>& columns, const Sa
   fine_ = saved.fine;
 }
 
-void Curvature::accumulate(const Rows& rows, double sign, std::size_t first, const ColumnChunks& parts, ThreadPool& pool) {
-  if (fine_) accumulate_in<double>(rows, sign, first, parts, pool);
-  else accumulate_in<float>(rows, sign, first, parts, pool);
+void Curvature::accumulate(const Rows& rows, double sign, std::size_t first, const ColumnChunks& parts,
+                           ThreadPool& pool) {
+  if (fine_)
+    accumulate_in<double>(rows, sign, first, parts, pool);
+  else
+    accumulate_in<float>(rows, sign, first, parts, pool);
 }
 
 template <class T>
-void Curvature::accumulate_in(const Rows& rows, double sign, std::size_t first, const ColumnChunks& parts, ThreadPool& pool) {
+void Curvature::accumulate_in(const Rows& rows, double sign, std::size_t first, const ColumnChunks& parts,
+                              ThreadPool& pool) {
   const auto pack = [] {
-    if constexpr (sizeof(T) == sizeof(float)) return dense_kernels().pack;
-    else return dense_kernels().fine_pack;
+    if constexpr (sizeof(T) == sizeof(float))
+      return dense_kernels().pack;
+    else
+      return dense_kernels().fine_pack;
   }();
   const std::size_t n = members_.size();
   const std::size_t chunk = chunk_of(n, sizeof(T));
@@ -156,10 +162,14 @@ void Curvature::accumulate_in(const Rows& rows, double sign, std::size_t first, 
         T* out = packed.data() + member * chunk + filled;
         const SolverColumn* column = members_[member];
         const float* fresh = range.values[member];
-        if (column == nullptr) pack(nullptr, nullptr, roots.data() + filled, count, out);
-        else if (fresh != nullptr) pack(fresh + (begin - range.begin), nullptr, roots.data() + filled, count, out);
-        else if (at[count - 1] - at[0] == count - 1) pack(column->values + at[0], nullptr, roots.data() + filled, count, out);
-        else pack(column->values, at, roots.data() + filled, count, out);
+        if (column == nullptr)
+          pack(nullptr, nullptr, roots.data() + filled, count, out);
+        else if (fresh != nullptr)
+          pack(fresh + (begin - range.begin), nullptr, roots.data() + filled, count, out);
+        else if (at[count - 1] - at[0] == count - 1)
+          pack(column->values + at[0], nullptr, roots.data() + filled, count, out);
+        else
+          pack(column->values, at, roots.data() + filled, count, out);
       });
       filled += count;
       begin += count;
@@ -170,11 +180,13 @@ void Curvature::accumulate_in(const Rows& rows, double sign, std::size_t first, 
 }
 
 template <class T>
-void Curvature::multiply(const std::vector<T>& packed, std::size_t apart, std::size_t count, double sign, std::size_t first,
-                         ThreadPool& pool) {
+void Curvature::multiply(const std::vector<T>& packed, std::size_t apart, std::size_t count, double sign,
+                         std::size_t first, ThreadPool& pool) {
   const auto tile = [] {
-    if constexpr (sizeof(T) == sizeof(float)) return dense_kernels().tile;
-    else return dense_kernels().fine_tile;
+    if constexpr (sizeof(T) == sizeof(float))
+      return dense_kernels().tile;
+    else
+      return dense_kernels().fine_tile;
   }();
   constexpr std::size_t wide = together * tile_rows;
   const std::size_t n = members_.size();

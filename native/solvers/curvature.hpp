@@ -31,7 +31,9 @@ class Curvature {
   [[nodiscard]] bool fine() const { return fine_; }
 
   [[nodiscard]] std::size_t members() const { return members_.size(); }
-  [[nodiscard]] double at(std::size_t a, std::size_t b) const { return a < b ? matrix_[b * stride_ + a] : matrix_[a * stride_ + b]; }
+  [[nodiscard]] double at(std::size_t a, std::size_t b) const {
+    return a < b ? matrix_[b * stride_ + a] : matrix_[a * stride_ + b];
+  }
   [[nodiscard]] std::size_t bytes() const { return matrix_.size() * sizeof(double); }
 
   /// The state needed to continue bit by bit, besides the members.
@@ -65,13 +67,14 @@ class Curvature {
   template <class T>
   void accumulate_in(const Rows& rows, double sign, std::size_t first, const ColumnChunks& parts, ThreadPool& pool);
   template <class T>
-  void multiply(const std::vector<T>& packed, std::size_t apart, std::size_t count, double sign, std::size_t first, ThreadPool& pool);
+  void multiply(const std::vector<T>& packed, std::size_t apart, std::size_t count, double sign, std::size_t first,
+                ThreadPool& pool);
   void resize(std::size_t members);
 
   std::size_t rows_;
   bool fine_ = false;
-  std::vector<double> share_;  // row weights of the matrix
-  double added_ = 0.0;         // total weight added and removed since the matrix was built
+  std::vector<double> share_;                 // row weights of the matrix
+  double added_ = 0.0;                        // total weight added and removed since the matrix was built
   std::vector<const SolverColumn*> members_;  // null is the intercept
   std::size_t stride_ = 0;
   std::vector<double> matrix_;  // the lower triangle

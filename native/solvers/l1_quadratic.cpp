@@ -75,7 +75,8 @@ bool L1Quadratic::step(CholeskyFactor& support, std::vector<int>& signs) {
     if (x == 0.0 ? sign(direction[a]) == -signs[a] : sign(x + direction[a]) != sign(x))
       kinks.push_back({x == 0.0 ? 0.0 : -x / direction[a], a});
   }
-  std::sort(kinks.begin(), kinks.end(), [](const Kink& a, const Kink& b) { return a.at < b.at || (a.at == b.at && a.position < b.position); });
+  std::sort(kinks.begin(), kinks.end(),
+            [](const Kink& a, const Kink& b) { return a.at < b.at || (a.at == b.at && a.position < b.position); });
   double length = 1.0;
   std::size_t ends_at = m;
   double added = 0.0;

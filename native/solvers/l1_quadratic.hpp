@@ -14,8 +14,8 @@ class L1Quadratic {
  public:
   /// `matrix` is H, n x n and symmetric, `gradient` g, `penalties` λ, `start` w. `ridge` times the largest curvature is
   /// added to the diagonal: rounding may have made H indefinite, and flat directions must stay bounded.
-  L1Quadratic(std::vector<double> matrix, std::vector<double> gradient, std::vector<double> penalties, std::vector<double> start,
-              double ridge);
+  L1Quadratic(std::vector<double> matrix, std::vector<double> gradient, std::vector<double> penalties,
+              std::vector<double> start, double ridge);
 
   /// Iterate until every coordinate violates its optimality condition by at most `tolerance` of its penalty, or for
   /// `most` sweeps. Returns whether it converged.

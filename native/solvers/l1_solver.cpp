@@ -58,8 +58,10 @@ std::vector<std::size_t> L1Solver::working_set(double lambda, const std::vector<
   std::vector<std::size_t> chosen;
   std::vector<std::size_t> others;
   for (const std::size_t j : some) {
-    if (weights_[j] != 0.0) chosen.push_back(j);
-    else if (std::fabs(gradient[j]) > lambda * columns_[j]->factor) others.push_back(j);
+    if (weights_[j] != 0.0)
+      chosen.push_back(j);
+    else if (std::fabs(gradient[j]) > lambda * columns_[j]->factor)
+      others.push_back(j);
   }
   // The worst violators first, in limited number: most violations disappear once these have moved.
   const std::size_t room = std::max({first_size, columns_.size() / first_share, 3 * chosen.size()});

@@ -9,8 +9,8 @@ namespace thresher::solvers {
 
 using columns::AnyProcessor;
 using columns::ChunkRows;
-using columns::DenseKernels;
 using columns::dense_kernels;
+using columns::DenseKernels;
 using columns::dots_width;
 using columns::stripe;
 using columns::sum_of;
@@ -118,8 +118,10 @@ void L1Solver::keep(const Some& columns) {
       column->member = static_cast<std::ptrdiff_t>(members.size() - 1);
     }
     if (column->values != nullptr) {
-      if (held >= most_held_) column->release();
-      else if (column->borrowed) column->copy_values(rows());
+      if (held >= most_held_)
+        column->release();
+      else if (column->borrowed)
+        column->copy_values(rows());
     }
     held += column->values != nullptr;
     kept.push_back(std::move(column));

@@ -39,8 +39,9 @@ void L1Solver::bring_in(const std::vector<std::size_t>& some, ThreadPool& pool) 
   }
 }
 
-std::vector<double> L1Solver::model(double lambda, const std::vector<std::size_t>& some, const std::vector<double>& gradient,
-                                    double tolerance, int& sweeps, ThreadPool& pool) {
+std::vector<double> L1Solver::model(double lambda, const std::vector<std::size_t>& some,
+                                    const std::vector<double>& gradient, double tolerance, int& sweeps,
+                                    ThreadPool& pool) {
   bring_in(some, pool);
   const std::size_t n = some.size();
   std::vector<double> matrix(n * n);
@@ -56,7 +57,8 @@ std::vector<double> L1Solver::model(double lambda, const std::vector<std::size_t
     const double along = fits_intercept ? curvature_.at(ma, 0) / constant : 0.0;
     for (std::size_t b = 0; b <= a; ++b) {
       const auto mb = static_cast<std::size_t>(columns_[some[b]]->member);
-      matrix[a * n + b] = matrix[b * n + a] = curvature_.at(ma, mb) - (fits_intercept ? along * curvature_.at(mb, 0) : 0.0);
+      matrix[a * n + b] = matrix[b * n + a] =
+          curvature_.at(ma, mb) - (fits_intercept ? along * curvature_.at(mb, 0) : 0.0);
     }
   }
   for (std::size_t a = 0; a < n; ++a) matrix[a * n + a] += damping_ * columns_[some[a]]->spread;
@@ -82,7 +84,8 @@ std::vector<std::size_t> L1Solver::members() const {
 
 void L1Solver::resume(const std::vector<std::size_t>& members, const Curvature::Saved& saved) {
   for (const auto& column : columns_) column->member = -1;
-  for (std::size_t at = 0; at < members.size(); ++at) columns_[members[at]]->member = static_cast<std::ptrdiff_t>(at + 1);
+  for (std::size_t at = 0; at < members.size(); ++at)
+    columns_[members[at]]->member = static_cast<std::ptrdiff_t>(at + 1);
   curvature_.resume(columns_of(members), saved);
 }
 

@@ -47,8 +47,14 @@ class Newton {
  public:
   Newton(const RowLoss& loss, const std::vector<const float*>& columns, const std::vector<double>& scales, double ridge,
          ThreadPool& pool)
-      : loss_(loss), columns_(columns), scales_(scales), ridge_(ridge), pool_(pool), margins_(loss.rows()),
-        slopes_(loss.rows()), curvatures_(loss.rows()) {}
+      : loss_(loss),
+        columns_(columns),
+        scales_(scales),
+        ridge_(ridge),
+        pool_(pool),
+        margins_(loss.rows()),
+        slopes_(loss.rows()),
+        curvatures_(loss.rows()) {}
 
   double at(const std::vector<double>& w, double& intercept) {
     pool_.run(panels(loss_.rows()), [&](std::size_t p) {
@@ -119,7 +125,7 @@ class Newton {
 }  // namespace
 
 RefitResult refit(const RowLoss& loss, const std::vector<const float*>& columns, const std::vector<double>& scales,
-               std::vector<double> weights, double ridge, int most, ThreadPool& pool) {
+                  std::vector<double> weights, double ridge, int most, ThreadPool& pool) {
   Newton newton(loss, columns, scales, ridge, pool);
   RefitResult found{std::move(weights), 0.0, 0.0, 0};
   double objective = newton.at(found.weights, found.intercept);

@@ -49,7 +49,8 @@ auto RowLoss::by_kind(bool valued, Use&& use) const {
   }
 }
 
-RowLoss::Sums RowLoss::sums(const double* margins, double intercept, bool valued, double* slopes, ThreadPool& pool) const {
+RowLoss::Sums RowLoss::sums(const double* margins, double intercept, bool valued, double* slopes,
+                            ThreadPool& pool) const {
   constexpr std::size_t width = 4;  // independent sums hide the latency of additions
   std::vector<Sums> parts(panels(rows()));
   by_kind(valued, [&](const auto& of) {
@@ -108,12 +109,17 @@ RowLoss::Point RowLoss::settle(const double* margins, double& intercept, double*
   Sums there = now;
   double reach = 1.0;
   for (int step = 0; step < 100 && std::fabs(now.slope) > 1e-14 * now.size; ++step) {
-    if (now.slope > 0.0) high = intercept;
-    else low = intercept;
-    double next = now.curvature > 0.0 ? intercept - now.slope / now.curvature : intercept - std::copysign(reach *= 2.0, now.slope);
+    if (now.slope > 0.0)
+      high = intercept;
+    else
+      low = intercept;
+    double next = now.curvature > 0.0 ? intercept - now.slope / now.curvature
+                                      : intercept - std::copysign(reach *= 2.0, now.slope);
     if (!(next > low && next < high)) {
-      if (!std::isfinite(low) || !std::isfinite(high)) next = intercept - std::copysign(reach *= 2.0, now.slope);
-      else next = 0.5 * (low + high);
+      if (!std::isfinite(low) || !std::isfinite(high))
+        next = intercept - std::copysign(reach *= 2.0, now.slope);
+      else
+        next = 0.5 * (low + high);
     }
     if (next == intercept || next == low || next == high) break;
     intercept = next;

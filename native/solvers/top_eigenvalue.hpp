@@ -78,8 +78,10 @@ inline double top_eigenvalue(const double* matrix, std::size_t n, std::size_t st
   for (int step = 0; step < 60 && high > low; ++step) {
     const double middle = 0.5 * (low + high);
     if (middle == low || middle == high) break;
-    if (eigenvalues_above(diagonal, beside, middle) > 0) low = middle;
-    else high = middle;
+    if (eigenvalues_above(diagonal, beside, middle) > 0)
+      low = middle;
+    else
+      high = middle;
   }
   // The last entry of its eigenvector, by the recurrence, scales the residual.
   double before = 0.0;

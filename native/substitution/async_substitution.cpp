@@ -4,8 +4,8 @@ namespace thresher::substitution {
 
 using columns::scalings_of;
 
-Worker::Worker(KeptColumns kept, StepRule rule, double curvature, std::vector<RowLoss> losses, std::vector<double> weights,
-               bool centred, Theorem2 theorem)
+Worker::Worker(KeptColumns kept, StepRule rule, double curvature, std::vector<RowLoss> losses,
+               std::vector<double> weights, bool centred, Theorem2 theorem)
     : kept_(std::move(kept)),
       step_(rule, curvature),
       losses_(std::move(losses)),
@@ -31,7 +31,7 @@ void Worker::restore(const std::vector<double>& extra_state) {
 
 /// The change of the weights by one feature.
 struct Worker::Step {
-  std::vector<double> moved;     // of the kept columns
+  std::vector<double> moved;  // of the kept columns
   std::vector<double> newcomer;
   Weakest weakest;
 };
@@ -62,8 +62,8 @@ bool Worker::passes(const Step& step, const BlockColumn& column, Scaling scaling
   return objective(margins.data()) - objective(now) <= -step_.rule().c * margin * square;
 }
 
-bool Worker::receive(const BlockColumn& column, std::uint64_t id, const double* central, double all, double tau, double* change,
-                     const Fresh& fresh) {
+bool Worker::receive(const BlockColumn& column, std::uint64_t id, const double* central, double all, double tau,
+                     double* change, const Fresh& fresh) {
   if (kept_.has(id)) return false;
   const std::size_t rows = kept_.rows();
   const std::size_t outputs = kept_.outputs();
@@ -85,7 +85,8 @@ bool Worker::receive(const BlockColumn& column, std::uint64_t id, const double* 
   bool taken = true;
   for (;;) {
     const double bound = std::max(all, step_.lipschitz());
-    eta_ = fixed_eta_ > 0.0 ? fixed_eta_ : step_.rule().rate * theorem_.most(step_.rule().m, step_.lipschitz(), bound, tau);
+    eta_ = fixed_eta_ > 0.0 ? fixed_eta_
+                            : step_.rule().rate * theorem_.most(step_.rule().m, step_.lipschitz(), bound, tau);
     for (std::size_t i = 0; i < moved.size(); ++i) moved[i] = kept_.weights_[i] - eta_ / step_.rule().m * gradient[i];
     for (std::size_t o = 0; o < outputs; ++o) newcomer[o] = -eta_ * own[o];
     if (kept_.full()) {

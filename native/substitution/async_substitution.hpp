@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "substitution/kept_columns.hpp"
 #include "solvers/row_loss.hpp"
+#include "substitution/kept_columns.hpp"
 
 namespace thresher::substitution {
 
@@ -88,8 +88,8 @@ class Worker {
   /// `all` bounds L_f over all kept columns, `tau` the staleness. Returns false if the feature is kept already.
   /// `fresh`, if set, returns u_C at the time of the push: then a newcomer is rejected unless the objective there falls
   /// by at least what (15) requires, c (1/(2η) - L_F) times the squared move.
-  bool receive(const BlockColumn& column, std::uint64_t id, const double* central, double all, double tau, double* change,
-               const Fresh& fresh = {});
+  bool receive(const BlockColumn& column, std::uint64_t id, const double* central, double all, double tau,
+               double* change, const Fresh& fresh = {});
 
   [[nodiscard]] KeptColumns& kept() { return kept_; }
   [[nodiscard]] StepLength& step() { return step_; }

@@ -226,7 +226,8 @@ void GramSubstitution::restore(const std::vector<double>&, ThreadPool& pool) {
   target_products(targets_.data(), outputs, kept_.pointers(), kept_.rows(), sums.data(), pool);
   with_targets_.resize(size * outputs);
   for (std::size_t k = 0; k < size; ++k)
-    for (std::size_t o = 0; o < outputs; ++o) with_targets_[k * outputs + o] = sums[o * size + k] * kept_.scalings_[k].scale;
+    for (std::size_t o = 0; o < outputs; ++o)
+      with_targets_[k * outputs + o] = sums[o * size + k] * kept_.scalings_[k].scale;
 }
 
 }  // namespace thresher::substitution

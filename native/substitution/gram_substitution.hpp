@@ -12,7 +12,8 @@ namespace thresher::substitution {
 class GramSubstitution final : public Substitution {
  public:
   /// `targets` are outputs x rows; with `centred`, as if every column and target were centred.
-  GramSubstitution(KeptColumns kept, StepRule rule, std::vector<double> targets, std::vector<double> weights, bool centred);
+  GramSubstitution(KeptColumns kept, StepRule rule, std::vector<double> targets, std::vector<double> weights,
+                   bool centred);
 
   std::vector<Change> arrive(const ColumnBlock& block, const std::uint64_t* ids, ThreadPool& pool) override;
   [[nodiscard]] double objective(ThreadPool& pool) override;
@@ -31,14 +32,15 @@ class GramSubstitution final : public Substitution {
   [[nodiscard]] bool can_skip(const Start& start, double slope);
   void make_gradient();
   /// Process a feature with these (unscaled) products with the kept columns; returns the slot it took, or nowhere.
-  std::size_t receive(const Block& block, std::size_t j, const std::vector<double>& products, std::vector<Change>& changes);
+  std::size_t receive(const Block& block, std::size_t j, const std::vector<double>& products,
+                      std::vector<Change>& changes);
   /// f(next) - f(now) for a move of the kept weights and, if not null, of the newcomer's.
   [[nodiscard]] double decrease(const std::vector<double>& move, const double* newcomer, const double* own_gradient,
                                 const std::vector<double>& q) const;
   [[nodiscard]] double share() const { return weights_.empty() ? static_cast<double>(kept_.rows()) : 1.0; }
 
-  std::vector<double> targets_;  // centred, times the row weights
-  double start_ = 0.0;           // f at zero weights
+  std::vector<double> targets_;       // centred, times the row weights
+  double start_ = 0.0;                // f at zero weights
   std::vector<double> with_targets_;  // X'y of the kept columns, by slot
   std::vector<double> gradient_;
   bool few_taken_ = false;  // few features of the last block were taken

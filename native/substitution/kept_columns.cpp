@@ -8,9 +8,9 @@
 
 namespace thresher::substitution {
 
-using columns::DenseKernels;
 using columns::column_products;
 using columns::dense_kernels;
+using columns::DenseKernels;
 using columns::rows_of_part;
 using columns::target_products;
 
@@ -101,7 +101,7 @@ Weakest KeptColumns::weakest(const std::vector<double>& weights, const double* n
 
 namespace {
 
-constexpr std::size_t stretch = 2048;                 // rows per part
+constexpr std::size_t stretch = 2048;  // rows per part
 // entries: below this, waking another thread takes as long as the work
 constexpr std::size_t small_work = std::size_t{1} << 17;
 
@@ -132,8 +132,7 @@ void dots_of(const std::vector<BlockColumn>& columns, const std::vector<Scaling>
   std::vector<double> sums(outputs * columns.size());
   target_products(slopes, outputs, columns, rows, sums.data(), pool);
   for (std::size_t j = 0; j < columns.size(); ++j)
-    for (std::size_t o = 0; o < outputs; ++o)
-      out[j * outputs + o] = scalings[j].scale * sums[o * columns.size() + j];
+    for (std::size_t o = 0; o < outputs; ++o) out[j * outputs + o] = scalings[j].scale * sums[o * columns.size() + j];
 }
 
 void KeptColumns::margins(const std::vector<double>& weights, double* out, ThreadPool& pool) const {

@@ -94,7 +94,7 @@ class KeptColumns {
   std::size_t outputs_;
   std::vector<float> columns_;
   std::vector<Nonzeros> nonzeros_;  // of sparse columns; sums over them have the same bits
-  std::vector<double> gram_;  // rows are `room` apart
+  std::vector<double> gram_;        // rows are `room` apart
 };
 
 /// The same sums for columns outside: out[j * outputs + o].

@@ -30,7 +30,8 @@ void RowSubstitution::evaluate(Point& point, ThreadPool& pool) const {
   point.value = point.curvature = 0.0;
   for (std::size_t o = 0; o < losses_.size(); ++o) {
     const std::size_t at = o * kept_.rows();
-    const RowLoss::Point found = losses_[o].at(point.margins.data() + at, point.intercepts[o], point.slopes.data() + at, pool);
+    const RowLoss::Point found =
+        losses_[o].at(point.margins.data() + at, point.intercepts[o], point.slopes.data() + at, pool);
     point.value += found.value;
     point.curvature = std::max(point.curvature, found.curvature);
   }
@@ -139,7 +140,8 @@ RowSubstitution::Outcome RowSubstitution::moved_by(Newcomer& now, double share, 
     out.down = change <= 0.0;
     if (!kept_.full() || !step_.rule().check) return out;
     double square = 0.0;
-    for (std::size_t i = 0; i < next.size(); ++i) square += (next[i] - kept_.weights_[i]) * (next[i] - kept_.weights_[i]);
+    for (std::size_t i = 0; i < next.size(); ++i)
+      square += (next[i] - kept_.weights_[i]) * (next[i] - kept_.weights_[i]);
     for (const double w : out.newcomer) square += w * w;
     if (change <= step_.rule().c * (0.5 * share * step_.lipschitz() - 0.5 / eta) * square) return out;
     out.taken = false;

@@ -35,7 +35,8 @@ class RowSubstitution final : public Substitution {
     double value = 0.0;
     double curvature = 0.0;  // the largest sum over the rows of an output
 
-    Point(std::size_t outputs, std::size_t rows) : margins(outputs * rows), slopes(outputs * rows), intercepts(outputs) {}
+    Point(std::size_t outputs, std::size_t rows)
+        : margins(outputs * rows), slopes(outputs * rows), intercepts(outputs) {}
   };
   /// An arriving feature: its column, and the gradients before it.
   struct Newcomer {
@@ -56,13 +57,15 @@ class RowSubstitution final : public Substitution {
   };
   static constexpr double least_share = 0.02;
 
-  /// Slopes and loss at a point's margins: with the best intercepts, searched from `intercepts`; or with the current ones.
+  /// Slopes and loss at a point's margins: with the best intercepts, searched from `intercepts`; or with the current
+  /// ones.
   void settle(Point& point, const std::vector<double>& intercepts, ThreadPool& pool) const;
   void evaluate(Point& point, ThreadPool& pool) const;
   void begin(ThreadPool& pool);
   [[nodiscard]] double curvature_share() const;
   [[nodiscard]] Outcome moved_by(Newcomer& now, double share, ThreadPool& pool);
-  void receive(const BlockColumn& column, Scaling scaling, std::uint64_t id, ThreadPool& pool, std::vector<Change>& changes);
+  void receive(const BlockColumn& column, Scaling scaling, std::uint64_t id, ThreadPool& pool,
+               std::vector<Change>& changes);
 
   double curvature_;
   std::vector<RowLoss> losses_;

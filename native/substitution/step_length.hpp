@@ -13,10 +13,10 @@ using solvers::top_eigenvalue;
 
 /// Step lengths, and the condition for a newcomer.
 struct StepRule {
-  double eta = 0.0;   // the step; 0: rate / L_F
+  double eta = 0.0;  // the step; 0: rate / L_F
   double rate = 0.95;
-  double m = 1.0;     // kept columns move by eta / m
-  double c = 0.0;     // constant of the decrease check
+  double m = 1.0;  // kept columns move by eta / m
+  double c = 0.0;  // constant of the decrease check
   bool check = true;
 };
 

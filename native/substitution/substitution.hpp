@@ -17,7 +17,7 @@ using columns::ColumnBlock;
 struct Counts {
   std::uint64_t received = 0;  // features that were not kept already
   std::uint64_t taken = 0;
-  std::uint64_t rejected = 0;   // by the decrease check
+  std::uint64_t rejected = 0;  // by the decrease check
 };
 
 /// The part that is independent of how gradients and decreases are computed.

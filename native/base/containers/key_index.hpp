@@ -6,8 +6,8 @@
 #include <limits>
 #include <stdexcept>
 
-#include "base/memory/buffer.hpp"
 #include "base/hash.hpp"
+#include "base/memory/buffer.hpp"
 
 namespace thresher {
 

@@ -13,8 +13,8 @@ struct SlotFilter {
   std::size_t mask;
   const std::uint64_t* hashes;
   std::size_t n;
-  std::uint32_t* candidates;   // output: positions of candidates
-  std::uint32_t* buckets;  // output: their first bucket with a matching tag; both arrays need room for n + 1
+  std::uint32_t* candidates;  // output: positions of candidates
+  std::uint32_t* buckets;     // output: their first bucket with a matching tag; both arrays need room for n + 1
 };
 
 #if defined(THRESHER_AVX2)

@@ -16,7 +16,8 @@ std::size_t filter_slots_avx2(const SlotFilter& all) {
     const __m128i here = _mm_loadu_si128(reinterpret_cast<const __m128i*>(s.tags + home));
     const auto same = static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(here, tag)));
     s.candidates[found] = static_cast<std::uint32_t>(i);
-    s.buckets[found] = static_cast<std::uint32_t>((home + static_cast<unsigned>(__builtin_ctz(same | 0x10000U))) & s.mask);
+    s.buckets[found] =
+        static_cast<std::uint32_t>((home + static_cast<unsigned>(__builtin_ctz(same | 0x10000U))) & s.mask);
     found += static_cast<std::size_t>(same != 0);
   }
   return found;

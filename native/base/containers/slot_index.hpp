@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/memory/buffer.hpp"
-#include "base/cpu.hpp"
 #include "base/containers/slot_filter.hpp"
+#include "base/cpu.hpp"
+#include "base/memory/buffer.hpp"
 
 namespace thresher {
 
@@ -41,15 +41,18 @@ class SlotIndex {
     const std::uint32_t any = 0U - static_cast<std::uint32_t>(match.same != 0);
     const std::uint32_t slot = slots_[(at + lowest_bit(match.same | 0x10000U)) & mask_ & any];
     const std::uint32_t here = any & (0U - static_cast<std::uint32_t>(is(slot)));
-    if (((match.same & (match.same - 1)) != 0 || match.full != 0) && here == 0) [[unlikely]] return find_slow(hash, is);
+    if (((match.same & (match.same - 1)) != 0 || match.full != 0) && here == 0) [[unlikely]]
+      return find_slow(hash, is);
     return slot | ~here;
   }
 
   /// Filter `n` hashes: write the positions of those that may be present, in order, and the bucket that `find` would
   /// test first (any, if none). All others are absent. Much cheaper than `find` when most are absent.
-  std::size_t filter(const std::uint64_t* hashes, std::size_t n, std::uint32_t* candidates, std::uint32_t* buckets) const {
+  std::size_t filter(const std::uint64_t* hashes, std::size_t n, std::uint32_t* candidates,
+                     std::uint32_t* buckets) const {
 #if defined(THRESHER_AVX2)
-    if (overflows_ == 0 && has_avx2()) return filter_slots_avx2({tags_.data(), shift_, mask_, hashes, n, candidates, buckets});
+    if (overflows_ == 0 && has_avx2())
+      return filter_slots_avx2({tags_.data(), shift_, mask_, hashes, n, candidates, buckets});
 #endif
     std::size_t found = 0;
     for (std::size_t i = 0; i < n; ++i) {
@@ -89,7 +92,8 @@ class SlotIndex {
     std::size_t hole = hash >> shift_;
     while (tags_[hole] == 0 || slots_[hole] != slot) hole = (hole + 1) & mask_;
     for (std::size_t at = (hole + 1) & mask_; tags_[at] != 0; at = (at + 1) & mask_) {
-      const std::size_t distance = distances_[at] < far ? distances_[at] : (at - (hash_of(slots_[at]) >> shift_)) & mask_;
+      const std::size_t distance =
+          distances_[at] < far ? distances_[at] : (at - (hash_of(slots_[at]) >> shift_)) & mask_;
       const std::size_t gap = (at - hole) & mask_;
       if (distance < gap) continue;  // `find` would miss it
       set(hole, tags_[at], slots_[at], distance - gap);

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "base/memory/buffer.hpp"
-#include "base/hash.hpp"
-#include "base/rows.hpp"
 #include "base/containers/slot_index.hpp"
 #include "base/containers/weakest_heap.hpp"
+#include "base/hash.hpp"
+#include "base/memory/buffer.hpp"
+#include "base/rows.hpp"
 
 namespace thresher {
 
@@ -41,7 +41,8 @@ class TopK {
 
   /// Filter `n` keys given as mix_key: write the positions of those that may be in the table, in order, and their
   /// likely bucket of the index. Returns their number.
-  std::size_t filter(const std::uint64_t* mixed, std::size_t n, std::uint32_t* candidates, std::uint32_t* buckets) const {
+  std::size_t filter(const std::uint64_t* mixed, std::size_t n, std::uint32_t* candidates,
+                     std::uint32_t* buckets) const {
     return index_.filter(mixed, n, candidates, buckets);
   }
 

@@ -10,8 +10,8 @@ void WeakestHeap::push(const Node& node) {
   bound_[node.slot] = node.bound;
   if (heap_.size() == most_nodes(bound_.size())) {
     // Too many stale nodes: keep one per slot.
-    Node* const end = std::remove_if(heap_.data(), heap_.data() + heap_.size(),
-                                     [this](const Node& old) { return !current(old); });
+    Node* const end =
+        std::remove_if(heap_.data(), heap_.data() + heap_.size(), [this](const Node& old) { return !current(old); });
     heap_.resize(static_cast<std::size_t>(end - heap_.data()));
     heapify();
   }

@@ -84,7 +84,7 @@ class WeakestHeap {
 
   double frontier_ = -1.0;
   Buffer<Node> heap_;
-  Buffer<double> bound_;      // bound of a slot's current node, to recognise stale ones
+  Buffer<double> bound_;   // bound of a slot's current node, to recognise stale ones
   Buffer<double> sample_;  // the sample
 };
 

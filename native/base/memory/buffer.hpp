@@ -51,7 +51,8 @@ class Buffer {
     capacity_ = bytes / sizeof(T);
   }
   void push(T value) {
-    if (size_ == capacity_) [[unlikely]] reserve(size_ + 1);
+    if (size_ == capacity_) [[unlikely]]
+      reserve(size_ + 1);
     data_[size_++] = value;
   }
   /// Grow or shrink to `n`; new entries are uninitialised.

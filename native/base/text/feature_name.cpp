@@ -65,7 +65,8 @@ std::vector<Factor> factors_of(const NameView& name) {
     if (same != factors.end())
       ++same->times;
     else
-      factors.push_back({parent, concatenate(name.table->packed(name.table->parents[parent - 1]), std::string::npos), 1});
+      factors.push_back(
+          {parent, concatenate(name.table->packed(name.table->parents[parent - 1]), std::string::npos), 1});
   }
   std::sort(factors.begin(), factors.end(),
             [](const Factor& a, const Factor& b) { return natural_less(a.name, b.name); });

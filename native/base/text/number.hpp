@@ -41,8 +41,7 @@ inline std::uint64_t digits_value(std::uint64_t digits, unsigned n) {
   return (digits * 10000 + (digits >> 32)) & 0xffffffffULL;
 }
 
-inline constexpr std::uint64_t power_of_ten[9] = {1,      10,      100,      1000,     10000,
-                                                  100000, 1000000, 10000000, 100000000};
+inline constexpr std::uint64_t power_of_ten[9] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
 
 inline constexpr double double_power_of_ten[9] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8};
 

@@ -29,7 +29,8 @@ inline void check_columns(const Array<const std::int64_t>& indptr, const Array<c
   for (std::size_t j = 0; j < columns; ++j)
     if (p[j + 1] < p[j]) throw nb::value_error("indptr must not fall");
   const auto n = static_cast<std::size_t>(p[columns]);
-  if (rows.shape(0) != n || values.shape(0) != n) throw nb::value_error("rows and values must be as many as indptr says");
+  if (rows.shape(0) != n || values.shape(0) != n)
+    throw nb::value_error("rows and values must be as many as indptr says");
   for (std::size_t j = 0; j < columns; ++j)
     for (std::int64_t i = p[j]; i < p[j + 1]; ++i)
       if (rows.data()[i] >= height || (i > p[j] && rows.data()[i] <= rows.data()[i - 1]))

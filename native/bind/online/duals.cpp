@@ -71,7 +71,8 @@ nb::list names_of(Loop& loop, const Array<const std::uint64_t>& keys) {
   const NameArena* const names = duals.names();
   nb::list all;
   for (std::size_t i = 0; i < keys.shape(0); ++i) {
-    const std::string_view name = names == nullptr ? std::string_view{} : names->at(duals.seen().number(keys.data()[i]));
+    const std::string_view name =
+        names == nullptr ? std::string_view{} : names->at(duals.seen().number(keys.data()[i]));
     all.append(nb::bytes(name.data(), name.size()));
   }
   return all;
@@ -204,10 +205,13 @@ void bind_duals(nb::module_& m) {
   m.def("dual_history", &history, nb::arg("loop"));
   m.def("restore_history", &restore_history, nb::arg("loop"), nb::arg("times"), nb::arg("sizes"), nb::arg("keys"),
         nb::arg("distance"), nb::arg("next"));
-  m.def("dual_size", [](Loop& loop) {
-    DualState& duals = duals_of(loop);
-    return nb::make_tuple(duals.seen().size(), duals.bytes());
-  }, nb::arg("loop"));
+  m.def(
+      "dual_size",
+      [](Loop& loop) {
+        DualState& duals = duals_of(loop);
+        return nb::make_tuple(duals.seen().size(), duals.bytes());
+      },
+      nb::arg("loop"));
 }
 
 }  // namespace thresher::bind

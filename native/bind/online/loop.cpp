@@ -28,8 +28,8 @@ std::size_t part_end(const Rows& rows, std::size_t begin) {
 /// next prediction was not finite, or that an interrupt arrived between two parts.
 nb::tuple learn(Loop& loop, const Array<const std::int64_t>& indptr, const Array<const std::uint64_t>& keys,
                 const std::optional<Array<const float>>& values, const Array<const double>& y,
-                const std::optional<Array<const float>>& weight,
-                const Words& names, const Text& text, const std::vector<nb::bytes>& prefixes, const Words& parents) {
+                const std::optional<Array<const float>>& weight, const Words& names, const Text& text,
+                const std::vector<nb::bytes>& prefixes, const Words& parents) {
   Rows rows = rows_of(indptr, keys, values);
   const std::size_t lanes = loop.outputs.lanes;
   if (y.shape(0) != rows.n * loop.outputs.targets()) throw nb::value_error("one target a row is needed");
@@ -98,9 +98,9 @@ nb::tuple table_rows(Loop& loop, std::size_t t, std::size_t limit) {
 }
 
 /// Restore features in the form of `table_rows`.
-void restore_table(Loop& loop, std::size_t t, const Array<const std::uint64_t>& keys,
-                   const Array<const double>& ranks, const Array<const std::uint64_t>& counts,
-                   const std::vector<nb::bytes>& names, const Array<const double>& kept) {
+void restore_table(Loop& loop, std::size_t t, const Array<const std::uint64_t>& keys, const Array<const double>& ranks,
+                   const Array<const std::uint64_t>& counts, const std::vector<nb::bytes>& names,
+                   const Array<const double>& kept) {
   TopK& table = table_of(loop, t);
   const std::size_t n = keys.shape(0);
   const std::size_t size = loop.store->kept_size();
@@ -181,8 +181,8 @@ void bind_online(nb::module_& m) {
   nb::class_<Loop>(m, "OnlineLoop")
       .def("__init__", &make_loop, nb::kw_only(), nb::arg("store"), nb::arg("k"), nb::arg("name_cap"), nb::arg("lazy"),
            nb::arg("outputs"), nb::arg("lanes"), nb::arg("split"), nb::arg("loss"), nb::arg("delta"), nb::arg("rule"),
-           nb::arg("rate"), nb::arg("intercept"), nb::arg("minibatch"), nb::arg("gather"), nb::arg("l2"), nb::arg("fade"),
-           nb::arg("rows"), nb::arg("width"), nb::arg("seed"), nb::arg("identity"),
+           nb::arg("rate"), nb::arg("intercept"), nb::arg("minibatch"), nb::arg("gather"), nb::arg("l2"),
+           nb::arg("fade"), nb::arg("rows"), nb::arg("width"), nb::arg("seed"), nb::arg("identity"),
            nb::arg("eta") = 1.0, nb::arg("lam") = 0.0, nb::arg("smoothing") = 1e-2, nb::arg("naive") = false,
            nb::arg("factor") = 1.0, nb::arg("most_bytes") = 0, nb::arg("keep_names") = false,
            nb::arg("most_name_bytes") = 0, nb::arg("groups").none() = nb::none())
@@ -209,10 +209,11 @@ void bind_online(nb::module_& m) {
       .def_prop_rw(
           "fade", [](const Loop& loop) { return loop.settings.fade; },
           [](Loop& loop, double fade) { loop.settings.fade = fade; })
-      .def_prop_ro("count_sketch", [](Loop& loop) { return loop.store->count_sketch(); },
-                   nb::rv_policy::reference_internal)
-      .def_prop_ro("evidence_sketch", [](Loop& loop) { return loop.store->evidence_sketch(); },
-                   nb::rv_policy::reference_internal);
+      .def_prop_ro(
+          "count_sketch", [](Loop& loop) { return loop.store->count_sketch(); }, nb::rv_policy::reference_internal)
+      .def_prop_ro(
+          "evidence_sketch", [](Loop& loop) { return loop.store->evidence_sketch(); },
+          nb::rv_policy::reference_internal);
 }
 
 }  // namespace thresher::bind

@@ -3,16 +3,16 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "online/stores/active_table.hpp"
 #include "online/budgeted/dual_averaging.hpp"
-#include "online/stores/estimate_table.hpp"
 #include "online/budgeted/groups/group_dual_averaging.hpp"
 #include "online/budgeted/groups/group_mirror_descent.hpp"
-#include "online/stores/hashed_weights.hpp"
 #include "online/budgeted/sketched_averaging.hpp"
 #include "online/budgeted/soft_threshold.hpp"
 #include "online/budgeted/spill_to_sketch.hpp"
 #include "online/budgeted/truncated.hpp"
+#include "online/stores/active_table.hpp"
+#include "online/stores/estimate_table.hpp"
+#include "online/stores/hashed_weights.hpp"
 
 namespace thresher::bind {
 
@@ -126,18 +126,29 @@ OutputKind output_kind(const std::string& name) {
 
 void make_loop(Loop* self, const std::string& store, std::size_t k, std::size_t name_cap, double lazy,
                const std::string& outputs, std::size_t lanes, bool split, const std::string& loss, double delta,
-               const std::string& rule, double rate, bool intercept, std::size_t minibatch,
-               std::size_t gather, double l2, double fade,
-               std::uint32_t rows, std::uint32_t width, std::uint64_t seed, bool identity,
+               const std::string& rule, double rate, bool intercept, std::size_t minibatch, std::size_t gather,
+               double l2, double fade, std::uint32_t rows, std::uint32_t width, std::uint64_t seed, bool identity,
                double eta, double lam, double smoothing, bool naive, double factor, std::size_t most_bytes,
                bool keep_names, std::size_t most_name_bytes, const nb::object& groups) {
-  if (lanes < 1 || (outputs == "one" && lanes != 1)) throw nb::value_error("the number of lanes does not fit the kind of outputs");
+  if (lanes < 1 || (outputs == "one" && lanes != 1))
+    throw nb::value_error("the number of lanes does not fit the kind of outputs");
   StepSize step;
   step.rule = step_rule(rule);
   step.rate = rate;
   const OutputKind kind = output_kind(outputs);
-  new (self) Loop(make_store({store, k, name_cap, lazy, lanes, split, rows, width, seed, identity, step.adaptive(),
-                              {eta, lam, smoothing, naive, {keep_names, name_cap, most_name_bytes}}, most_bytes,
+  new (self) Loop(make_store({store,
+                              k,
+                              name_cap,
+                              lazy,
+                              lanes,
+                              split,
+                              rows,
+                              width,
+                              seed,
+                              identity,
+                              step.adaptive(),
+                              {eta, lam, smoothing, naive, {keep_names, name_cap, most_name_bytes}},
+                              most_bytes,
                               group_rule(groups)}),
                   {kind, {kind == OutputKind::softmax ? LossKind::logistic : loss_kind(loss), delta}, lanes, factor},
                   step, {intercept, minibatch, gather, l2, fade});

@@ -69,11 +69,12 @@ void set_cells(Sketch& sketch, const Array<const Cell>& values) {
 template <class Sketch, class Cell>
 nb::class_<Sketch> bind_sketch(nb::module_& m, const char* name) {
   return nb::class_<Sketch>(m, name)
-      .def("__init__",
-           [](Sketch* self, std::uint32_t rows, std::uint32_t width, std::uint64_t seed, std::size_t lanes) {
-             new (self) Sketch(SketchHash(rows, width, seed), lanes);
-           },
-           nb::arg("rows"), nb::arg("width"), nb::arg("seed"), nb::arg("lanes") = 1)
+      .def(
+          "__init__",
+          [](Sketch* self, std::uint32_t rows, std::uint32_t width, std::uint64_t seed, std::size_t lanes) {
+            new (self) Sketch(SketchHash(rows, width, seed), lanes);
+          },
+          nb::arg("rows"), nb::arg("width"), nb::arg("seed"), nb::arg("lanes") = 1)
       .def_prop_ro("rows", [](const Sketch& sketch) { return sketch.hash().rows(); })
       .def_prop_ro("width", [](const Sketch& sketch) { return sketch.hash().width(); })
       .def_prop_ro("seed", [](const Sketch& sketch) { return sketch.hash().seed(); })

@@ -8,10 +8,10 @@
 #include "base/text/number.hpp"
 #include "bind/convert/arrays.hpp"
 #include "bind/convert/parsed.hpp"
-#include "sources/rows/dense_rows.hpp"
 #include "sources/lines/libsvm.hpp"
-#include "sources/rows/select_rows.hpp"
 #include "sources/lines/vw.hpp"
+#include "sources/rows/dense_rows.hpp"
+#include "sources/rows/select_rows.hpp"
 
 namespace thresher::bind {
 
@@ -143,8 +143,8 @@ void bind_lines(nb::module_& m) {
   m.def("dense_rows", &dense_rows<double>, nb::arg("x").noconvert(), nb::arg("wide") = true);
   m.def("new_block", &new_block, nb::arg("size"));
   m.def("after_last_newline", &after_last_newline, nb::arg("block"), nb::arg("begin"), nb::arg("end"));
-  m.def("take_rows", &take_rows, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(),
-        nb::arg("names").none(), nb::arg("order"));
+  m.def("take_rows", &take_rows, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("names").none(),
+        nb::arg("order"));
   m.def("row_hashes", &row_hashes, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("seed"));
 }
 

@@ -8,8 +8,8 @@
 
 #include "bind/convert/arrays.hpp"
 #include "bind/convert/names.hpp"
-#include "sources/rows/name_groups.hpp"
 #include "sources/rows/feature_products.hpp"
+#include "sources/rows/name_groups.hpp"
 
 namespace thresher::bind {
 

@@ -61,7 +61,7 @@ void check_validity(CellsWithOwners& held, std::size_t n, const Maybe<std::uint8
 }
 
 std::shared_ptr<CellsWithOwners> number_cells(std::size_t n, const Array<const double>& numbers,
-                                        const Maybe<std::uint8_t>& validity, std::size_t first_bit) {
+                                              const Maybe<std::uint8_t>& validity, std::size_t first_bit) {
   auto held = std::make_shared<CellsWithOwners>();
   check_validity(*held, n, validity, first_bit);
   if (numbers.shape(0) < n) throw nb::value_error("too few numbers");
@@ -80,8 +80,8 @@ void take_offsets(CellsWithOwners& held, const Array<const T>& offsets) {
 
 template <class T>
 std::shared_ptr<CellsWithOwners> text_cells(std::size_t n, const Array<const T>& offsets, const Bytes& text,
-                                      const Maybe<std::uint8_t>& validity, std::size_t first_bit,
-                                      std::uint64_t name_start) {
+                                            const Maybe<std::uint8_t>& validity, std::size_t first_bit,
+                                            std::uint64_t name_start) {
   auto held = std::make_shared<CellsWithOwners>();
   check_validity(*held, n, validity, first_bit);
   take_offsets(*held, offsets);
@@ -97,8 +97,9 @@ std::shared_ptr<CellsWithOwners> text_cells(std::size_t n, const Array<const T>&
 
 template <class T>
 std::shared_ptr<CellsWithOwners> list_cells(std::size_t n, const Array<const T>& offsets,
-                                      const std::shared_ptr<CellsWithOwners>& values, const Maybe<std::uint8_t>& validity,
-                                      std::size_t first_bit, const std::shared_ptr<CellsWithOwners>& amounts) {
+                                            const std::shared_ptr<CellsWithOwners>& values,
+                                            const Maybe<std::uint8_t>& validity, std::size_t first_bit,
+                                            const std::shared_ptr<CellsWithOwners>& amounts) {
   auto held = std::make_shared<CellsWithOwners>();
   check_validity(*held, n, validity, first_bit);
   take_offsets(*held, offsets);
@@ -200,9 +201,9 @@ nb::dict columns_to_rows(const std::vector<const ColumnRule*>& rules, const std:
   return as_dict(std::move(parsed), options);
 }
 
-nb::dict texts_to_rows(const NgramForm& form, const UnicodeClasses& characters, const Held& documents, const Held& words,
-                       const Held& target, bool target_is_text, const Held& weight, std::size_t rows, bool skip,
-                       bool labels_optional, bool want_names, const KeyIndex* only, std::size_t features) {
+nb::dict texts_to_rows(const NgramForm& form, const UnicodeClasses& characters, const Held& documents,
+                       const Held& words, const Held& target, bool target_is_text, const Held& weight, std::size_t rows,
+                       bool skip, bool labels_optional, bool want_names, const KeyIndex* only, std::size_t features) {
   const std::size_t n = documents->cells.n;
   if (!documents->cells.texts.present()) throw nb::value_error("texts are needed");
   if (words && (words->cells.n < n || !words->cells.lists.present() || !words->cells.values->texts.present()))
@@ -228,7 +229,8 @@ void bind_texts(nb::module_& m, Arguments... options) {
         if (from.shape(0) != to.shape(0)) throw nb::value_error("lower must have one entry per cased character");
         std::vector<std::pair<std::uint32_t, std::uint32_t>> lower;
         for (std::size_t i = 0; i < from.shape(0); ++i) lower.emplace_back(from.data()[i], to.data()[i]);
-        new (self) UnicodeClasses(std::vector<std::uint8_t>(kinds.data(), kinds.data() + kinds.shape(0)), std::move(lower));
+        new (self)
+            UnicodeClasses(std::vector<std::uint8_t>(kinds.data(), kinds.data() + kinds.shape(0)), std::move(lower));
       });
   nb::class_<NgramForm>(m, "NgramForm")
       .def(
@@ -236,9 +238,9 @@ void bind_texts(nb::module_& m, Arguments... options) {
           [](NgramForm* self, unsigned words_from, unsigned words_to, unsigned chars_from, unsigned chars_to,
              bool chars_in_words, bool lower, const std::string& counts, bool unit, std::uint64_t words_seed,
              std::uint64_t words_prefix, std::uint64_t chars_seed, std::uint64_t chars_prefix, const KeyIndex* stop) {
-            const NgramForm form{words_from,   words_to,   chars_from,   chars_to, chars_in_words,
-                                 lower,        counts_of(counts),    unit,     words_seed,
-                                 words_prefix, chars_seed, chars_prefix, stop};
+            const NgramForm form{words_from, words_to,          chars_from, chars_to,   chars_in_words,
+                                 lower,      counts_of(counts), unit,       words_seed, words_prefix,
+                                 chars_seed, chars_prefix,      stop};
             form.check();
             new (self) NgramForm(form);
           },
@@ -258,8 +260,8 @@ void bind_csv(nb::module_& m) {
       "csv_rows",
       [marks](const Bytes& block, std::size_t begin, std::size_t end, int delimiter, int quote, std::size_t rows) {
         if (begin > end || end > block.shape(0)) throw nb::value_error("out of the block");
-        CsvRows out = csv_rows(reinterpret_cast<const char*>(block.data()) + begin, end - begin,
-                               marks(delimiter, quote), rows);
+        CsvRows out =
+            csv_rows(reinterpret_cast<const char*>(block.data()) + begin, end - begin, marks(delimiter, quote), rows);
         return nb::make_tuple(to_numpy(std::move(out.starts)), to_numpy(std::move(out.lines)), out.size,
                               out.size_lines);
       },

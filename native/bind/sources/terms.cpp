@@ -22,7 +22,8 @@ std::vector<Term> terms_of(const Array<const std::int64_t>& indptr, const Array<
   for (std::size_t t = 0; t < n; ++t) {
     const std::int64_t begin = indptr.data()[t];
     const std::int64_t end = indptr.data()[t + 1];
-    if (begin < 0 || end < begin || static_cast<std::size_t>(end) > parts.shape(0)) throw nb::value_error("parts out of range");
+    if (begin < 0 || end < begin || static_cast<std::size_t>(end) > parts.shape(0))
+      throw nb::value_error("parts out of range");
     if (kinds.data()[t] >= KernelMap::kinds) throw nb::value_error("unknown kernel map");
     terms[t].key = keys.data()[t];
     terms[t].map = {static_cast<KernelMap::Kind>(kinds.data()[t]), u.data()[t], v.data()[t]};
@@ -41,10 +42,9 @@ void bind_terms(nb::module_& m) {
       .def(
           "__init__",
           [](TermFormer* self, std::size_t features, const Array<const std::int64_t>& indptr,
-             const Array<const std::int64_t>& parts, const Array<const std::uint8_t>& kinds, const Array<const double>& u,
-             const Array<const double>& v, const Keys& keys) {
-            new (self) TermFormer(features, terms_of(indptr, parts, kinds, u, v, keys));
-          },
+             const Array<const std::int64_t>& parts, const Array<const std::uint8_t>& kinds,
+             const Array<const double>& u, const Array<const double>& v,
+             const Keys& keys) { new (self) TermFormer(features, terms_of(indptr, parts, kinds, u, v, keys)); },
           nb::arg("features"), nb::arg("indptr"), nb::arg("parts"), nb::arg("kinds"), nb::arg("u"), nb::arg("v"),
           nb::arg("keys"))
       .def(

@@ -7,7 +7,9 @@ namespace thresher::columns {
 
 struct Avx2Processor;
 
-void dots_avx2(const float* const* x, const double* r, std::size_t n, double* out) { dots<Avx2Processor>(x, r, n, out); }
+void dots_avx2(const float* const* x, const double* r, std::size_t n, double* out) {
+  dots<Avx2Processor>(x, r, n, out);
+}
 
 void add_columns_avx2(const float* const* x, const double* w, std::size_t n, double* out) {
   add_columns<Avx2Processor>(x, w, n, out);

@@ -90,7 +90,8 @@ void shaped(const RandomFeatures& features, Nonlinearity shape, const double* su
       for (std::size_t f = 0; f < features.functions; ++f) out[f] = sums[f] > 0.0 ? static_cast<float>(root) : 0.0F;
       break;
     case Nonlinearity::ramp:
-      for (std::size_t f = 0; f < features.functions; ++f) out[f] = sums[f] > 0.0 ? static_cast<float>(root * sums[f]) : 0.0F;
+      for (std::size_t f = 0; f < features.functions; ++f)
+        out[f] = sums[f] > 0.0 ? static_cast<float>(root * sums[f]) : 0.0F;
       break;
     case Nonlinearity::product:
       for (std::size_t f = 0; f < features.functions; ++f) {
@@ -102,8 +103,8 @@ void shaped(const RandomFeatures& features, Nonlinearity shape, const double* su
 }
 
 /// Transpose values[i * functions + f] to out[f * rows + begin + i].
-void transpose_block(const std::vector<float>& values, std::size_t functions, std::size_t begin, std::size_t count, std::size_t rows,
-            float* out) {
+void transpose_block(const std::vector<float>& values, std::size_t functions, std::size_t begin, std::size_t count,
+                     std::size_t rows, float* out) {
   for (std::size_t f = 0; f < functions; ++f)
     for (std::size_t i = 0; i < count; ++i) out[f * rows + begin + i] = values[i * functions + f];
 }
@@ -139,8 +140,8 @@ Nonlinearity nonlinearity_of(std::string_view name) {
   throw std::invalid_argument("unknown shape");
 }
 
-RandomFeatures sample_features(const RandomFeatureRule& rule, std::uint64_t seed, const std::uint64_t* numbers, std::size_t functions,
-           const std::uint64_t* inputs, std::size_t count) {
+RandomFeatures sample_features(const RandomFeatureRule& rule, std::uint64_t seed, const std::uint64_t* numbers,
+                               std::size_t functions, const std::uint64_t* inputs, std::size_t count) {
   RandomFeatures features;
   features.functions = functions;
   features.starts.push_back(0);
@@ -169,7 +170,8 @@ RandomFeatures sample_features(const RandomFeatureRule& rule, std::uint64_t seed
   return features;
 }
 
-void values_of(const RandomFeatures& features, Nonlinearity shape, const Rows& rows, const std::uint32_t* at, float* out, ThreadPool& pool) {
+void values_of(const RandomFeatures& features, Nonlinearity shape, const Rows& rows, const std::uint32_t* at,
+               float* out, ThreadPool& pool) {
   if (shape != Nonlinearity::product && features.projections != features.functions)
     throw std::invalid_argument("functions of one projection each are needed");
   by_blocks(rows.n, features.functions, out, pool, [&](std::size_t i, float* values) {
@@ -181,8 +183,8 @@ void values_of(const RandomFeatures& features, Nonlinearity shape, const Rows& r
   });
 }
 
-void binned_values(double gamma, std::uint64_t seed, const std::uint64_t* numbers, std::size_t functions, const Rows& rows,
-                   float* out, ThreadPool& pool) {
+void binned_values(double gamma, std::uint64_t seed, const std::uint64_t* numbers, std::size_t functions,
+                   const Rows& rows, float* out, ThreadPool& pool) {
   std::vector<RandomStream> streams;
   for (std::size_t f = 0; f < functions; ++f) streams.emplace_back(seed, numbers[f]);
   by_blocks(rows.n, functions, out, pool, [&](std::size_t i, float* values) {
@@ -195,8 +197,10 @@ void binned_values(double gamma, std::uint64_t seed, const std::uint64_t* number
         const RandomStream& stream = streams[f];
         const double width = -plain_log(stream.uniform(input, 0) * stream.uniform(input, 1)) / gamma;
         const double offset = stream.uniform(input, 2) * width;
-        const auto number = [&](double x) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(
-            std::clamp(std::floor((x + offset) / width), -9e18, 9e18))); };
+        const auto number = [&](double x) {
+          return static_cast<std::uint64_t>(
+              static_cast<std::int64_t>(std::clamp(std::floor((x + offset) / width), -9e18, 9e18)));
+        };
         const SpreadSeed salt(stream.bits(input, 3));
         cell += hash_key(number(row.value(e)), salt) - hash_key(number(0.0), salt);
       }

@@ -39,7 +39,9 @@ class RandomStream {
   [[nodiscard]] static double uniform(std::uint64_t bits) {
     return (static_cast<double>(bits >> 11) + 0.5) * 0x1.0p-53;
   }
-  [[nodiscard]] double uniform(std::uint64_t input, std::uint64_t counter) const { return uniform(bits(input, counter)); }
+  [[nodiscard]] double uniform(std::uint64_t input, std::uint64_t counter) const {
+    return uniform(bits(input, counter));
+  }
   [[nodiscard]] double own_uniform(std::uint64_t counter) const { return uniform(own_bits(counter)); }
 
   /// A pair of independent normal variables; their counters are 2^16 apart, more than rejections ever use.

@@ -11,8 +11,8 @@ namespace thresher::columns {
 
 namespace {
 
-constexpr std::int64_t prefetch_distance = 16;    // prefetch distance in entries
-constexpr double slack = 1.0 + 1e-9;  // more than rounding can remove from a sum of positive terms
+constexpr std::int64_t prefetch_distance = 16;  // prefetch distance in entries
+constexpr double slack = 1.0 + 1e-9;            // more than rounding can remove from a sum of positive terms
 
 }  // namespace
 
@@ -57,7 +57,9 @@ void KeyBounds::set_floors(const std::vector<double>& floors) {
       const double t = linear_.empty() ? 0.0 : linear_[b * outputs_ + o];
       const double a = squared_.empty() ? 0.0 : squared_[b * outputs_ + o];
       const double p = rule_.power;
-      const double bound = linear_.empty() ? a : squared_.empty() ? t * t : std::pow(t, 2.0 * (1.0 - p)) * std::pow(a, p);
+      const double bound = linear_.empty()    ? a
+                           : squared_.empty() ? t * t
+                                              : std::pow(t, 2.0 * (1.0 - p)) * std::pow(a, p);
       is_open = !(bound * slack < floors[o]);
     }
     is_open_[b] = is_open;

@@ -117,7 +117,8 @@ std::vector<TopKeys> KeySums::top(std::size_t most, ScoreRule rule) {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i].row == nowhere) continue;
     settle(i);
-    for (std::size_t o = 0; o < outputs_; ++o) best[o].offer(rule(sums_[i * outputs_ + o], slots_[i].square), slots_[i].key);
+    for (std::size_t o = 0; o < outputs_; ++o)
+      best[o].offer(rule(sums_[i * outputs_ + o], slots_[i].square), slots_[i].key);
   }
   return best;
 }

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/rows.hpp"
-#include "columns/scores/top_scores.hpp"
 #include "columns/scores/key_bounds.hpp"
 #include "columns/scores/score_rule.hpp"
+#include "columns/scores/top_scores.hpp"
 
 namespace thresher::columns {
 

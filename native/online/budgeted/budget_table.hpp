@@ -4,9 +4,9 @@
 #include <stdexcept>
 #include <vector>
 
+#include "online/budgeted/dual_state.hpp"
 #include "online/budgeted/row_prefetcher.hpp"
 #include "online/stores/row_split.hpp"
-#include "online/budgeted/dual_state.hpp"
 #include "online/stores/store.hpp"
 
 namespace thresher::online {

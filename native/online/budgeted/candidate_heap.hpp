@@ -71,7 +71,8 @@ class CandidateHeap {
   template <class StrengthOf>
   void prune(StrengthOf&& strength_of) {
     Node* const begin = nodes_.data();
-    std::sort(begin, begin + nodes_.size(), [](const Node& a, const Node& b) { return std::less<>()(a.entity, b.entity); });
+    std::sort(begin, begin + nodes_.size(),
+              [](const Node& a, const Node& b) { return std::less<>()(a.entity, b.entity); });
     std::size_t n = 0;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       Entity* const entity = begin[i].entity;
@@ -93,7 +94,8 @@ class CandidateHeap {
   void trim() {
     if (nodes_.size() <= keep_) return;
     Node* const begin = nodes_.data();
-    std::nth_element(begin, begin + keep_, begin + nodes_.size(), [](const Node& a, const Node& b) { return weaker(b, a); });
+    std::nth_element(begin, begin + keep_, begin + nodes_.size(),
+                     [](const Node& a, const Node& b) { return weaker(b, a); });
     frontier_ = begin[keep_].bound;
     frontier_key_ = begin[keep_].entity->key;
     nodes_.resize(keep_);

@@ -112,7 +112,9 @@ class DualAveraging final : public BudgetTable, private LazyTopK<DualAveraging<o
   [[nodiscard]] double growth() const {
     return drifts() ? static_cast<double>(time_) * static_cast<double>(time_) : 1.0;
   }
-  [[nodiscard]] std::size_t position(std::size_t t, std::uint32_t slot) const { return t * tables_[0].capacity() + slot; }
+  [[nodiscard]] std::size_t position(std::size_t t, std::uint32_t slot) const {
+    return t * tables_[0].capacity() + slot;
+  }
   /// (G, H) of a kept feature, lane by lane: a cached copy.
   double* cached(std::size_t t, std::uint32_t slot) { return cached_.data() + position(t, slot) * 2 * group(); }
   /// (G, sum of squares) of a feature in the lanes of a table.
@@ -229,7 +231,7 @@ class DualAveraging final : public BudgetTable, private LazyTopK<DualAveraging<o
 
   using Ranking::candidates_;
   Buffer<double> cached_;
-  Buffer<Cell*> cells_;   // of kept features
+  Buffer<Cell*> cells_;       // of kept features
   Buffer<double> gradients_;  // of the current row: gradients
 };
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "online/budgeted/dual_table.hpp"
-#include "online/budgeted/selection_history.hpp"
 #include "online/budgeted/name_arena.hpp"
+#include "online/budgeted/selection_history.hpp"
 
 namespace thresher::online {
 
@@ -21,7 +21,9 @@ class DualState {
   /// Their names by feature number; nullptr if names are not kept.
   [[nodiscard]] virtual NameArena* names() { return nullptr; }
   /// Bytes of this state; a resumed run reports the same.
-  [[nodiscard]] virtual std::size_t bytes() { return seen().least_bytes() + (names() == nullptr ? 0 : names()->bytes()); }
+  [[nodiscard]] virtual std::size_t bytes() {
+    return seen().least_bytes() + (names() == nullptr ? 0 : names()->bytes());
+  }
   /// The groups by key, if features are in named groups.
   [[nodiscard]] virtual std::vector<std::pair<std::uint64_t, std::string_view>> groups() { return {}; }
   virtual void name_group(std::uint64_t /*key*/, std::string_view /*name*/) {}

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/hash.hpp"
-#include "online/budgeted/feature_index.hpp"
 #include "base/memory/huge_pages.hpp"
+#include "online/budgeted/feature_index.hpp"
 
 namespace thresher::online {
 
@@ -89,7 +89,8 @@ class DualTable {
   }
   /// Ensure that `more` features can be added.
   void reserve(std::size_t more) {
-    while (size_ + more > room_) [[unlikely]] grow();
+    while (size_ + more > room_) [[unlikely]]
+      grow();
   }
 
   /// The cell of a key; a new one with zero numbers and no occurrence if it has none.
@@ -98,7 +99,8 @@ class DualTable {
     const std::uint32_t number =
         index_.find_or_add(mixed, fresh, [&](std::uint32_t at) { return cell_at(at)->key == key; });
     if (number != FeatureIndex::none) return cell_at(number);
-    if (fresh % block == 0) [[unlikely]] more_blocks();
+    if (fresh % block == 0) [[unlikely]]
+      more_blocks();
     ++size_;
     Cell* const cell = cell_at(fresh);
     cell->key = key;
@@ -126,9 +128,7 @@ class DualTable {
     return reinterpret_cast<Cell*>(blocks_[number / block].data() + number % block * stride_);
   }
 
-  void more_blocks() {
-    blocks_.emplace_back(block * stride_, !blocks_.empty() && (most_ == 0 || most_ >= large));
-  }
+  void more_blocks() { blocks_.emplace_back(block * stride_, !blocks_.empty() && (most_ == 0 || most_ >= large)); }
 
   /// Compute the current capacity.
   void set_capacity() {

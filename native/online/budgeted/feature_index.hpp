@@ -119,7 +119,8 @@ class FeatureIndex {
     const auto* const marks = reinterpret_cast<const __m128i*>(group.marks);
     const __m128i low = _mm_cmpeq_epi32(_mm_loadu_si128(marks), wanted);
     const __m128i high = _mm_cmpeq_epi32(_mm_loadu_si128(marks + 1), wanted);
-    return static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(_mm_packs_epi32(low, high), _mm_setzero_si128())));
+    return static_cast<std::uint32_t>(
+        _mm_movemask_epi8(_mm_packs_epi16(_mm_packs_epi32(low, high), _mm_setzero_si128())));
 #else
     std::uint32_t same = 0;
     for (std::uint32_t i = 0; i < width; ++i) same |= static_cast<std::uint32_t>(group.marks[i] == mark) << i;
@@ -146,7 +147,8 @@ class FeatureIndex::Reader {
     // Whether a key is present is unpredictable, so no branch depends on it alone.
     // all ones if absent, else 0
     const auto unknown = static_cast<std::uint32_t>(static_cast<std::int32_t>(same - 1) >> 31);
-    if ((unknown & group.marks[width - 1]) != 0) [[unlikely]] return likely_elsewhere(mark);
+    if ((unknown & group.marks[width - 1]) != 0) [[unlikely]]
+      return likely_elsewhere(mark);
     return group.numbers[lowest_bit(same | 1U << (width - 1))] & ~unknown;
   }
 

@@ -44,7 +44,8 @@ class LazyTopK {
   void add_candidate(std::size_t t, Entity& entity, double v) {
     candidates_[t].push(v, entity);
     self().set_mark(t, entity, v);
-    if (candidates_[t].overfull()) [[unlikely]] prune(t);
+    if (candidates_[t].overfull()) [[unlikely]]
+      prune(t);
   }
 
   void prune(std::size_t t) {

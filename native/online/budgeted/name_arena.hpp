@@ -64,7 +64,7 @@ class NameArena {
   static constexpr std::size_t each = 16;
   static constexpr std::size_t one_byte = 0xf0;                       // shorter lengths take one byte
   static constexpr std::size_t longest = ((0xfe - 0xf0) << 8) + 255;  // the longest length in two bytes
-  static constexpr char continued = static_cast<char>(0xff);                // continued in the next block
+  static constexpr char continued = static_cast<char>(0xff);          // continued in the next block
 
   static std::size_t read_length(const char*& at) {
     const auto first = static_cast<unsigned char>(*at++);

@@ -62,7 +62,8 @@ class RowPrefetcher {
     Cell*& cell = now_.cells[i];
     // The null cell matches any key. One test covers both cases, because whether a feature is new is unpredictable.
     const std::uint64_t known = 0 - static_cast<std::uint64_t>(cell->count != 0);
-    if (((cell->key ^ row.keys[i]) & known) != 0) [[unlikely]] cell = table.find(row.keys[i], now_.mixed[i]);
+    if (((cell->key ^ row.keys[i]) & known) != 0) [[unlikely]]
+      cell = table.find(row.keys[i], now_.mixed[i]);
     return *cell;
   }
   /// Allocate a cell for a feature that has none; does not count an occurrence.
@@ -83,7 +84,7 @@ class RowPrefetcher {
     Buffer<std::uint64_t> mixed;
     Buffer<Cell*> cells;
 
-    std::size_t hashed_to = 0;   // mixed up to here, with index groups prefetched
+    std::size_t hashed_to = 0;      // mixed up to here, with index groups prefetched
     std::size_t prefetched_to = 0;  // cells prefetched up to here
 
     [[nodiscard]] bool is(const Row& row) const { return keys != nullptr && keys == row.keys && mixed.size() == row.n; }

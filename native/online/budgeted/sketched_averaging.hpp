@@ -14,7 +14,8 @@ namespace thresher::online {
 /// the sums of its cell with it; an evicted one writes its own back. Only features of the current row can be admitted.
 class SketchedAveraging final : public BudgetTable {
  public:
-  SketchedAveraging(std::size_t k, std::size_t name_cap, std::size_t lanes, bool split, BudgetRule rule, SketchHash hash)
+  SketchedAveraging(std::size_t k, std::size_t name_cap, std::size_t lanes, bool split, BudgetRule rule,
+                    SketchHash hash)
       : BudgetTable(k, name_cap, lanes, split, rule, 2 * lanes, 0), sketch_(hash, 2 * lanes) {
     own_.assign(tables_.size() * k * 2 * group_, 0.0);
     asked_sums_.resize(2 * group_);
@@ -139,8 +140,7 @@ class SketchedAveraging final : public BudgetTable {
       sketch_.hash().cell_refs(row.keys[i], mixed_[i], &refs_[i]);
       sketch_.prefetch_cells(&refs_[i]);
     }
-    for (std::size_t t = 0; t < tables_.size(); ++t)
-      splits_[t].split(tables_[t], row, mixed_.data());
+    for (std::size_t t = 0; t < tables_.size(); ++t) splits_[t].split(tables_[t], row, mixed_.data());
   }
 
   void add(double* sums, std::size_t t, const Row& row, std::size_t i, const Gradient& gradient) const {

@@ -17,7 +17,12 @@ enum class Threshold {
 class SoftThreshold final : public Store, public DualState {
  public:
   SoftThreshold(Threshold method, std::size_t lanes, BudgetRule rule, std::size_t most_bytes)
-      : Store(lanes), method_(method), rule_(rule), duals_(2 * lanes + 1, most_bytes), names_(rule.names), weights_(lanes) {
+      : Store(lanes),
+        method_(method),
+        rule_(rule),
+        duals_(2 * lanes + 1, most_bytes),
+        names_(rule.names),
+        weights_(lanes) {
     prefetcher_.name_in(names_);
   }
 

@@ -11,8 +11,8 @@ namespace thresher::online {
 /// so it happens at the same row for any batch size and after a resume.
 class SpillToSketch final : public Store, public DualState {
  public:
-  SpillToSketch(std::size_t k, std::size_t name_cap, std::size_t lanes, bool split, BudgetRule rule, std::size_t most_bytes,
-           SketchHash hash)
+  SpillToSketch(std::size_t k, std::size_t name_cap, std::size_t lanes, bool split, BudgetRule rule,
+                std::size_t most_bytes, SketchHash hash)
       : Store(lanes), k_(k), name_cap_(name_cap), split_(split), rule_(rule), hash_(hash) {
     // The index is freed before the sketch is allocated; with large cells it is a small part of the total.
     const std::size_t cells = hash.width() * 2 * lanes * sizeof(float);

@@ -196,8 +196,8 @@ void Truncated::shrink(const Row& row, const Gradient& gradient, double rate) {
       }
     for (const Member& member : splits_[t].members())
       for (std::size_t c = 0; c < group_; ++c)
-        squares -= 2.0 * scale_ * weights_of(t, member.slot)[c] * rate *
-                   gradient.at(row, member.feature, t * group_ + c);
+        squares -=
+            2.0 * scale_ * weights_of(t, member.slot)[c] * rate * gradient.at(row, member.feature, t * group_ + c);
   }
   project(squares);
 }

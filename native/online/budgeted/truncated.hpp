@@ -8,7 +8,7 @@
 namespace thresher::online {
 
 enum class Truncation {
-  mirror,      // B-AMD: z = w - eta g / H with lambda w in g, ranked by H |z|
+  mirror,  // B-AMD: z = w - eta g / H with lambda w in g, ranked by H |z|
   // OFS: z = (1 - lambda eta) w - eta g, projected onto the l2 ball of radius 1 / sqrt(lambda), ranked by |z|
   descent,
   confidence,  // SOFS: diagonal AROW with r = 1 / eta, ranked by increasing variance
@@ -21,7 +21,8 @@ class Truncated final : public BudgetTable {
  public:
   Truncated(Truncation method, std::size_t k, std::size_t name_cap, std::size_t lanes, bool split, BudgetRule rule,
             std::size_t most_bytes)
-      : BudgetTable(k, name_cap, lanes, split, rule, method == Truncation::descent ? 0 : lanes, most_bytes), method_(method) {
+      : BudgetTable(k, name_cap, lanes, split, rule, method == Truncation::descent ? 0 : lanes, most_bytes),
+        method_(method) {
     own_.assign(tables_.size() * k * group_, 0.0);
     pull_.assign(tables_.size() * k * group_, 0.0);
     newcomer_weights_.resize(group_);
@@ -42,9 +43,7 @@ class Truncated final : public BudgetTable {
   }
   DualTable& seen() override;
   [[nodiscard]] std::size_t saved() const override { return duals_.numbers(); }
-  [[nodiscard]] std::vector<double> singles() const override {
-    return {static_cast<double>(time_), scale_, squares_};
-  }
+  [[nodiscard]] std::vector<double> singles() const override { return {static_cast<double>(time_), scale_, squares_}; }
   void resume(const std::vector<double>& singles) override;
 
  private:
@@ -70,9 +69,9 @@ class Truncated final : public BudgetTable {
   double scale_ = 1.0;    // factor of the weights of OFS
   double squares_ = 0.0;  // squared norm of the weights of OFS, before that factor
   double rate_ = 0.0;
-  std::vector<double> newcomer_weights_;      // weights of a newcomer
-  std::vector<double> newcomer_own_;  // and its number per lane
-  std::vector<double> betas_;     // of AROW, one per lane
+  std::vector<double> newcomer_weights_;  // weights of a newcomer
+  std::vector<double> newcomer_own_;      // and its number per lane
+  std::vector<double> betas_;             // of AROW, one per lane
 };
 
 }  // namespace thresher::online

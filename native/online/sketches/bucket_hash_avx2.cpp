@@ -28,11 +28,13 @@ struct FourHashes {
 
   /// Cells in the lower halves, sign bits in the upper ones.
   [[nodiscard]] __m256i refs(__m256i keys, __m256i keys_upper) const {
-    const __m256i crossed = _mm256_add_epi64(_mm256_mul_epu32(low_upper, keys), _mm256_mul_epu32(high_upper, keys_upper));
+    const __m256i crossed =
+        _mm256_add_epi64(_mm256_mul_epu32(low_upper, keys), _mm256_mul_epu32(high_upper, keys_upper));
     const __m256i straight = _mm256_add_epi64(_mm256_mul_epu32(low, keys), _mm256_mul_epu32(high, keys_upper));
     const __m256i h = _mm256_add_epi64(_mm256_add_epi64(start, straight), _mm256_slli_epi64(crossed, 32));
     const __m256i cell = _mm256_add_epi64(first, upper_halves(_mm256_mul_epu32(upper_halves(h), width)));
-    const __m256i sign_bit = _mm256_and_si256(_mm256_slli_epi64(h, 32), _mm256_set1_epi64x(static_cast<long long>(1ULL << 63)));
+    const __m256i sign_bit =
+        _mm256_and_si256(_mm256_slli_epi64(h, 32), _mm256_set1_epi64x(static_cast<long long>(1ULL << 63)));
     return _mm256_or_si256(cell, sign_bit);
   }
 };

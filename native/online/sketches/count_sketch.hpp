@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "base/memory/buffer.hpp"
 #include "base/cpu.hpp"
+#include "base/memory/buffer.hpp"
 #include "online/sketches/sketch_hash.hpp"
 
 namespace thresher::online {

@@ -41,8 +41,8 @@ void EvidenceSketch::merge(const EvidenceSketch& other) {
   const double ratio = other.scale_ / scale_;
   for (std::size_t i = 0; i < cells_.size(); ++i) {
     const double by = i % stride_ == 0 ? 1.0 : ratio;
-    const double sum = static_cast<double>(HalfFloat::open(cells_[i])) +
-                       by * static_cast<double>(HalfFloat::open(other.cells_[i]));
+    const double sum =
+        static_cast<double>(HalfFloat::open(cells_[i])) + by * static_cast<double>(HalfFloat::open(other.cells_[i]));
     set(cells_[i], static_cast<float>(sum), draw().at(0));
   }
 }

@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <limits>
 
-#include "base/memory/buffer.hpp"
 #include "base/cpu.hpp"
-#include "online/sketches/update_cells.hpp"
-#include "online/sketches/packed_cells.hpp"
+#include "base/memory/buffer.hpp"
 #include "online/sketches/count_sketch.hpp"
+#include "online/sketches/packed_cells.hpp"
 #include "online/sketches/sketch_hash.hpp"
+#include "online/sketches/update_cells.hpp"
 
 namespace thresher::online {
 
@@ -101,13 +101,13 @@ class EvidenceSketch {
     /// noise). The positions of the strong ones go to `strong`, which needs room for one more. Every feature consumes
     /// random bits. `refs` and `gradients` are readable up to `stride`, padded with zeros.
     template <std::uint32_t rows>
-    std::size_t update_cells(const CellRef* refs, const double* gradients, std::size_t n, std::size_t stride, double rate,
-                       double prior, double enough, std::uint32_t* strong) {
+    std::size_t update_cells(const CellRef* refs, const double* gradients, std::size_t n, std::size_t stride,
+                             double rate, double prior, double enough, std::uint32_t* strong) {
 #if defined(THRESHER_AVX2)
       static_assert(sizeof(CellRef) == 2 * sizeof(std::uint32_t));
       if (has_avx2()) {
-        CellUpdate all{cells_,   &refs->cell, gradients, n,      stride,  rate,  scale_,
-                      in_,      prior,         prior_,    enough, random_, strong};
+        CellUpdate all{cells_, &refs->cell, gradients, n,      stride,  rate,  scale_,
+                       in_,    prior,       prior_,    enough, random_, strong};
         update_cells_avx2<rows>(all);
         random_ = all.random;
         return all.strongs;
@@ -117,7 +117,7 @@ class EvidenceSketch {
     }
     template <std::uint32_t rows>
     std::size_t update_cells_scalar(const CellRef* refs, const double* gradients, std::size_t n, std::size_t stride,
-                              double rate, double prior, double enough, std::uint32_t* strong) {
+                                    double rate, double prior, double enough, std::uint32_t* strong) {
       std::size_t strongs = 0;
       for (std::size_t j = 0; j < n; ++j) {
         CellRef mine[rows];
@@ -138,6 +138,7 @@ class EvidenceSketch {
       }
       return strongs;
     }
+
    private:
     EvidenceSketch& sketch_;
     std::uint16_t* cells_;

@@ -40,8 +40,7 @@ struct PackedCells {
   std::uint32_t at[rows];
 
   void load(const std::uint16_t* cells, const CellRef* refs) {
-    for (std::uint32_t r = 0; r < rows; ++r)
-      std::memcpy(&at[r], cells + std::size_t{refs[r].cell} * 2, sizeof at[r]);
+    for (std::uint32_t r = 0; r < rows; ++r) std::memcpy(&at[r], cells + std::size_t{refs[r].cell} * 2, sizeof at[r]);
     for (std::uint32_t r = 0; r < rows; ++r) sign_bit[r] = refs[r].sign_bit;
   }
   /// The sum and the energy of the row where the sum is weakest relative to its noise: see EvidenceSketch::read.
@@ -88,8 +87,8 @@ struct PackedCells<3> {
     words = _mm_unpacklo_epi64(_mm_unpacklo_epi32(word(0), word(1)), _mm_unpacklo_epi32(third, third));
     const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(refs));
     const __m128i last = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(refs + 2));
-    sign_bits = _mm_castps_si128(
-        _mm_shuffle_ps(_mm_castsi128_ps(first), _mm_castsi128_ps(last), _MM_SHUFFLE(1, 1, 3, 1)));
+    sign_bits =
+        _mm_castps_si128(_mm_shuffle_ps(_mm_castsi128_ps(first), _mm_castsi128_ps(last), _MM_SHUFFLE(1, 1, 3, 1)));
   }
   void open(float prior, float& z, float& energy) const {
     const __m128 h = _mm_castsi128_ps(_mm_slli_epi32(words, 16));
@@ -111,7 +110,8 @@ struct PackedCells<3> {
     energy = read[1][least];
   }
   void store(std::uint16_t* cells, const CellRef* refs, float move, float more, Dither dither) const {
-    const __m128i random = _mm_unpacklo_epi16(_mm_cvtsi64_si128(static_cast<long long>(dither.bits)), _mm_setzero_si128());
+    const __m128i random =
+        _mm_unpacklo_epi16(_mm_cvtsi64_si128(static_cast<long long>(dither.bits)), _mm_setzero_si128());
     const __m128 h = _mm_add_ps(_mm_castsi128_ps(_mm_slli_epi32(words, 16)), _mm_set1_ps(more));
     const __m128 moves = _mm_castsi128_ps(_mm_xor_si128(_mm_castps_si128(_mm_set1_ps(move)), sign_bits));
     const __m128 z = _mm_add_ps(_mm_castsi128_ps(_mm_and_si128(words, upper())), moves);

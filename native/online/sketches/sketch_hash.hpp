@@ -58,7 +58,7 @@ class SketchHash {
   /// 0 if only known at run time. `mixed` must be readable, and `stride` must extend, a few entries beyond the last.
   template <std::uint32_t fixed>
   void cell_refs(const std::uint64_t* mixed, std::size_t n, std::size_t stride, const char* cells, std::size_t bytes,
-              CellRef* out) const {
+                 CellRef* out) const {
     if (!cell_refs_simd<fixed>(mixed, n, stride, cells, bytes, out)) {
       // Local copies: the compiler cannot assume that `out` does not alias the members.
       const std::uint32_t rows = fixed > 0 ? fixed : rows_;

@@ -16,8 +16,8 @@ struct CellUpdate {
   std::size_t n;
   std::size_t stride;  // refs and gradients are padded up to here, with any cells and zeros
   double rate;
-  double scale;   // factor of the sums in cells
-  double in;      // factor of the values added
+  double scale;  // factor of the sums in cells
+  double in;     // factor of the values added
   double prior;
   float floor;    // lower limit of the prior when rows are compared
   double enough;  // features with a squared sum above this many units of noise are strong

@@ -116,15 +116,14 @@ struct FourSums {
   __m256d move;
   __m256d gathered;
   __m256d strong;  // mask of strong features with a non-zero gradient
-  __m256d zero;   // mask of zero gradients
+  __m256d zero;    // mask of zero gradients
 
   FourSums(const CellUpdate& all, const double* gradients, __m128 z, __m128 h) {
     const __m256d g = _mm256_loadu_pd(gradients);
     move = _mm256_mul_pd(_mm256_set1_pd(-all.rate), g);
     gathered = _mm256_mul_pd(g, g);
     const __m256d sum = _mm256_add_pd(_mm256_mul_pd(_mm256_set1_pd(all.scale), _mm256_cvtps_pd(z)), move);
-    const __m256d noise =
-        _mm256_add_pd(_mm256_add_pd(_mm256_cvtps_pd(h), gathered), _mm256_set1_pd(all.prior));
+    const __m256d noise = _mm256_add_pd(_mm256_add_pd(_mm256_cvtps_pd(h), gathered), _mm256_set1_pd(all.prior));
     zero = _mm256_cmp_pd(gathered, _mm256_setzero_pd(), _CMP_EQ_OQ);
     const __m256d above =
         _mm256_cmp_pd(_mm256_mul_pd(sum, sum), _mm256_mul_pd(_mm256_set1_pd(all.enough), noise), _CMP_GT_OQ);
@@ -194,7 +193,7 @@ void update_cells_avx2(CellUpdate& all) {
         processed = distinct < processed ? distinct : processed;
       }
     const __m256i skipped = upper_halves(_mm256_castpd_si256(_mm256_or_pd(low.strong, low.zero)),
-                                        _mm256_castpd_si256(_mm256_or_pd(high.strong, high.zero)));
+                                         _mm256_castpd_si256(_mm256_or_pd(high.strong, high.zero)));
     unsigned strong = static_cast<unsigned>(_mm256_movemask_pd(low.strong)) |
                       static_cast<unsigned>(_mm256_movemask_pd(high.strong)) << 4;
     for (strong &= (1U << processed) - 1; strong != 0; strong &= strong - 1)

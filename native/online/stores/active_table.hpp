@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/memory/buffer.hpp"
-#include "online/stores/unkept_cells.hpp"
 #include "online/stores/row_split.hpp"
 #include "online/stores/store.hpp"
+#include "online/stores/unkept_cells.hpp"
 
 namespace thresher::online {
 
@@ -165,8 +165,8 @@ double ActiveTable<Cells, one>::settle(double* state, const Move& move) const {
 }
 
 template <class Cells, bool one>
-void ActiveTable<Cells, one>::move_member(std::size_t t, const Member& member, const Row& row,
-                                          const Gradient& gradient, const Move& move) {
+void ActiveTable<Cells, one>::move_member(std::size_t t, const Member& member, const Row& row, const Gradient& gradient,
+                                          const Move& move) {
   double* state = kept(t, member.slot);
   for (std::size_t c = 0; c < group(); ++c) {
     const double g = gradient.at(row, member.feature, t * group() + c);
@@ -195,7 +195,7 @@ void ActiveTable<Cells, one>::move_others(std::size_t t, const Row& row, const G
     for (std::size_t j = others.size(); j < next_row; ++j) gradients_[j] = 0.0;
     EvidenceSketch::SketchAccess access(cells_, move.prior);
     strong_.resize(access.template update_cells<rows>(unkept_[t].data(), gradients_.data(), others.size(), next_row,
-                                               move.rate, move.prior, enough, strong_.data()));
+                                                      move.rate, move.prior, enough, strong_.data()));
   } else {
     std::size_t strongs = 0;
     for (std::uint32_t j = 0; j < others.size(); ++j) {
@@ -218,7 +218,7 @@ void ActiveTable<Cells, one>::move_others(std::size_t t, const Row& row, const G
 template <class Cells, bool one>
 template <std::uint32_t rows>
 double ActiveTable<Cells, one>::evaluate(std::size_t t, std::uint32_t j, const Row& row, const Gradient& gradient,
-                                      const Move& move) {
+                                         const Move& move) {
   const std::span<const std::uint32_t> others = splits_[t].others();
   for (std::size_t r = 0; r < (rows > 0 ? rows : cells_.hash().rows()); ++r) at_[r] = unkept_[t].at(r, j);
   if constexpr (words<rows>) {

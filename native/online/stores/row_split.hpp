@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <span>
 
+#include "base/containers/topk.hpp"
 #include "base/memory/buffer.hpp"
 #include "base/rows.hpp"
-#include "base/containers/topk.hpp"
 #include "online/stores/compact_row.hpp"
 
 namespace thresher::online {
@@ -32,7 +32,8 @@ class RowSplit {
     for (std::size_t c = 0; c < count; ++c) {
       const std::uint32_t i = candidates_[c];
       std::uint32_t slot = likely_[c];
-      if (!table.has(slot, row.keys[i])) [[unlikely]] slot = table.find(row.keys[i], mixed[i]);
+      if (!table.has(slot, row.keys[i])) [[unlikely]]
+        slot = table.find(row.keys[i], mixed[i]);
       const bool here = slot != TopK::none;
       kept_[i] = static_cast<std::uint8_t>(here);
       members_[m] = {i, slot};

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/containers/topk.hpp"
 #include "base/memory/buffer.hpp"
 #include "base/rows.hpp"
-#include "base/containers/topk.hpp"
 #include "online/sketches/count_sketch.hpp"
 #include "online/sketches/evidence_sketch.hpp"
 
@@ -28,8 +28,8 @@ struct Gradient {
 
 /// The parameters of a weight update.
 struct Move {
-  double rate;   // factor of gradients
-  double prior;  // added to every energy, like earlier gradients that cancelled out
+  double rate;          // factor of gradients
+  double prior;         // added to every energy, like earlier gradients that cancelled out
   double length = 0.0;  // the mean of ||x||^2
   double now = 0.0;     // importance * ||x||^2 of the current row
 };

@@ -5,9 +5,9 @@
 #include <type_traits>
 
 #include "base/memory/buffer.hpp"
-#include "online/sketches/update_cells.hpp"
 #include "online/sketches/null_sketch.hpp"
 #include "online/sketches/sketch_hash.hpp"
+#include "online/sketches/update_cells.hpp"
 #include "online/stores/row_split.hpp"
 
 namespace thresher::online {
@@ -39,7 +39,7 @@ class UnkeptCells {
     } else {
       by_rows(hash, [&](auto rows) {
         hash.template cell_refs<rows>(split.other_hashes(), others.size(), stride_, cells.memory(),
-                                     one ? Cells::one_lane_bytes : cells.cell_bytes(), at_.data());
+                                      one ? Cells::one_lane_bytes : cells.cell_bytes(), at_.data());
       });
     }
   }

@@ -6,9 +6,9 @@
 
 #include "base/text/number.hpp"
 #include "base/text/short_number.hpp"
-#include "sources/rows/row_appender.hpp"
 #include "sources/lines/delimiters.hpp"
 #include "sources/lines/line_loop.hpp"
+#include "sources/rows/row_appender.hpp"
 
 namespace thresher::sources {
 

@@ -4,13 +4,13 @@
 #include <limits>
 
 #include "base/hash.hpp"
-#include "base/text/number.hpp"
 #include "base/rows.hpp"
+#include "base/text/number.hpp"
 #include "base/text/short_number.hpp"
-#include "sources/rows/row_appender.hpp"
 #include "sources/lines/line_loop.hpp"
-#include "sources/lines/vw_namespaces.hpp"
 #include "sources/lines/vw_fast_path.hpp"
+#include "sources/lines/vw_namespaces.hpp"
+#include "sources/rows/row_appender.hpp"
 
 namespace thresher::sources {
 
@@ -82,7 +82,7 @@ class Vw {
         const char* const stop = parse_double(p, numbers[given]);
         if (stop != end || !std::isfinite(numbers[given]))
           return error(p, given == 0 ? "the label is not a number (only simple labels are read)"
-                                   : "the importance or base is not a number");
+                                     : "the importance or base is not a number");
         ++given;
         p = end;
       }
@@ -90,7 +90,7 @@ class Vw {
     }
     if (given == 0 && !options_.labels_optional)
       return error(start, tagged ? "the label is missing (a word that touches the '|' is a tag: put a space between)"
-                               : "the label is missing");
+                                 : "the label is missing");
     if (numbers[1] < 0) return error(start, "the importance is negative");
     extras.weight = static_cast<float>(numbers[1]);
     if (!std::isfinite(extras.weight)) return error(start, "the importance is too large for single precision");

@@ -4,13 +4,13 @@
 #include <cmath>
 
 #include "base/hash.hpp"
-#include "base/text/number.hpp"
 #include "base/rows.hpp"
+#include "base/text/number.hpp"
 #include "base/text/short_number.hpp"
-#include "sources/rows/row_appender.hpp"
 #include "sources/lines/delimiters.hpp"
 #include "sources/lines/line_loop.hpp"
 #include "sources/lines/vw_namespaces.hpp"
+#include "sources/rows/row_appender.hpp"
 
 namespace thresher::sources {
 
@@ -41,8 +41,8 @@ bool parse_value(const char* p, const char* end, double scale, float& out) {
 /// the end of the namespace. Returns that end ('|' or the end of the line), or the blank before anything else.
 /// `delimiters` continue behind p; at an end they are left to continue behind it.
 template <bool named, Numbers numbers>
-const char* append_usual_vw(const char* p, VwDelimiters& delimiters, const char* text, Namespace space,
-                               double scale, ParsedRows& out) {
+const char* append_usual_vw(const char* p, VwDelimiters& delimiters, const char* text, Namespace space, double scale,
+                            ParsedRows& out) {
   // Plain numbers are below 1e15: with this scale none overflows single precision, so none needs a check.
   if (!std::isfinite(static_cast<float>(scale * 1e15))) return p;
   const auto one = static_cast<float>(scale);

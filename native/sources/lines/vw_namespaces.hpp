@@ -33,7 +33,8 @@ class Namespaces {
     const Slot wanted = slot_of(name);
     std::size_t at = home(wanted);
     for (; slots_[at].length != 0; at = next(at)) {
-      if (slots_[at].hash != wanted.hash || slots_[at].length != wanted.length || !same_rest(name, slots_[at])) continue;
+      if (slots_[at].hash != wanted.hash || slots_[at].length != wanted.length || !same_rest(name, slots_[at]))
+        continue;
       out = slots_[at].space;
       return true;
     }

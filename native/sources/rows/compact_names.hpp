@@ -4,8 +4,8 @@
 #include <bit>
 #include <cstring>
 
-#include "base/memory/buffer.hpp"
 #include "base/hash.hpp"
+#include "base/memory/buffer.hpp"
 #include "base/text/feature_name.hpp"
 
 namespace thresher::sources {

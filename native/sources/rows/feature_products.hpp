@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/memory/buffer.hpp"
-#include "base/hash.hpp"
 #include "base/containers/key_index.hpp"
+#include "base/hash.hpp"
+#include "base/memory/buffer.hpp"
 #include "base/rows.hpp"
 
 namespace thresher::sources {

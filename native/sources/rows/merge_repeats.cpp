@@ -17,8 +17,8 @@ std::uint64_t spread(std::uint64_t key) { return key * 0x9e3779b97f4a7c15ULL; }
 
 /// `cold`: the table exceeds the caches, so its slots are prefetched some keys ahead.
 template <bool cold, class Slot>
-std::size_t merge_repeats(std::uint64_t* keys, std::size_t n, float* counts, std::uint64_t* names,
-                          Buffer<Slot>& table, std::size_t capacity) {
+std::size_t merge_repeats(std::uint64_t* keys, std::size_t n, float* counts, std::uint64_t* names, Buffer<Slot>& table,
+                          std::size_t capacity) {
   table.resize(capacity);
   Slot* const slots = table.data();  // position of each slot's key, from 1
   std::memset(slots, 0, capacity * sizeof(Slot));

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "base/memory/buffer.hpp"
 #include "base/containers/key_index.hpp"
+#include "base/memory/buffer.hpp"
 
 namespace thresher::sources {
 
@@ -16,7 +16,7 @@ struct ParseOptions {
   bool labels_optional = false;  // a row without a label gets NaN instead of an error
   bool multilabel = false;       // "1,3,7 ..." (LIBSVM)
   bool want_names = false;
-  const KeyIndex* only = nullptr;  // keep only these keys
+  const KeyIndex* only = nullptr;                            // keep only these keys
   std::size_t most_features = static_cast<std::size_t>(-1);  // end the batch with the row that reaches this
 };
 
@@ -32,7 +32,7 @@ struct ParsedRows {
   Buffer<std::uint64_t> keys;
   Buffer<float> values;
   Buffer<double> y;
-  Buffer<std::int64_t> line;  // of each row, from the start of the block
+  Buffer<std::int64_t> line;      // of each row, from the start of the block
   Buffer<std::int64_t> y_indptr;  // multilabel only
   Buffer<float> weight;           // empty while all are one
   Buffer<std::int64_t> qid;       // empty while there are none

@@ -25,7 +25,8 @@ class RowAppender {
 
   /// The two halves of that, for a loop that must not hold registers across a call.
   void make_room() {
-    if (ends_.at == ends_.capacity) [[unlikely]] ends_ = grown(ends_.at, out_);
+    if (ends_.at == ends_.capacity) [[unlikely]]
+      ends_ = grown(ends_.at, out_);
   }
   void unchecked(std::uint64_t key, float value, std::uint64_t name = 0) {
     ends_.keys[ends_.at] = key;

@@ -4,9 +4,9 @@
 #include <bit>
 #include <cstdint>
 
-#include "base/memory/buffer.hpp"
-#include "base/hash.hpp"
 #include "base/containers/key_index.hpp"
+#include "base/hash.hpp"
+#include "base/memory/buffer.hpp"
 #include "base/rows.hpp"
 
 namespace thresher::sources {

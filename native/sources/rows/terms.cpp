@@ -14,7 +14,8 @@ TermFormer::TermFormer(std::size_t features, std::vector<Term> terms)
     ++begins_[term.parts.front() + 1];
   }
   for (std::size_t f = 0; f < features; ++f) begins_[f + 1] += begins_[f];
-  std::stable_sort(terms_.begin(), terms_.end(), [](const Term& a, const Term& b) { return a.parts.front() < b.parts.front(); });
+  std::stable_sort(terms_.begin(), terms_.end(),
+                   [](const Term& a, const Term& b) { return a.parts.front() < b.parts.front(); });
 }
 
 double TermFormer::value(const Term& term) const {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/memory/buffer.hpp"
 #include "base/kernel_map.hpp"
+#include "base/memory/buffer.hpp"
 
 namespace thresher::sources {
 
@@ -34,9 +34,9 @@ class TermFormer {
  private:
   [[nodiscard]] double value(const Term& term) const;
 
-  std::vector<Term> terms_;             // sorted by first part
-  std::vector<std::size_t> begins_;     // offset of each feature's terms
-  std::vector<float> present_;          // the values of the current row
+  std::vector<Term> terms_;          // sorted by first part
+  std::vector<std::size_t> begins_;  // offset of each feature's terms
+  std::vector<float> present_;       // the values of the current row
   std::vector<std::uint32_t> touched_;
 };
 

@@ -35,8 +35,8 @@ constexpr Alphabet make_alphabet(std::string_view letters, unsigned bits) {
   if (out.number['-'] != other_letter) out.number['.'] = out.number['-'];
   for (unsigned c = 'A'; c <= 'Z'; ++c) out.number[c + ('a' - 'A')] = out.number[c];
   for (unsigned i = 0; i < letters.size(); ++i)
-    out.complement[i] = static_cast<std::uint8_t>(
-        bits == 2 ? 3U - i : (i & 1U) << 3 | (i & 2U) << 1 | (i & 4U) >> 1 | (i & 8U) >> 3);
+    out.complement[i] =
+        static_cast<std::uint8_t>(bits == 2 ? 3U - i : (i & 1U) << 3 | (i & 2U) << 1 | (i & 4U) >> 1 | (i & 8U) >> 3);
   return out;
 }
 
@@ -64,7 +64,8 @@ inline Letters read_letters(const Alphabet& alphabet, const char* text, std::siz
     out[i] = number;
     seen |= number;
   }
-  if ((seen & 0x40U) == 0) [[likely]] return {n, n, (seen & 0x80U) != 0};
+  if ((seen & 0x40U) == 0) [[likely]]
+    return {n, n, (seen & 0x80U) != 0};
   Letters letters;
   for (; letters.read < n; ++letters.read) {
     const std::uint8_t number = out[letters.read];

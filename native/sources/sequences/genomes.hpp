@@ -31,7 +31,7 @@ class Bytes {
 
 /// One record of a genome.
 struct Contig {
-  std::uint64_t begin;   // offset among all letters
+  std::uint64_t begin;  // offset among all letters
   std::uint64_t length;
   std::uint64_t starts;  // possible fragment starts in this and all earlier records
   std::int64_t label;    // index of its id in the label table, or -1

@@ -12,11 +12,11 @@ namespace thresher::sources {
 
 /// Occurrences: the key, the offset of its first letter in the record (from 0), and the strand.
 struct KmerHits {
-  Buffer<std::int64_t> record;    // numbered from 0 over all input
+  Buffer<std::int64_t> record;  // numbered from 0 over all input
   Buffer<std::int64_t> position;
-  Buffer<std::int64_t> key;       // position in the index
+  Buffer<std::int64_t> key;  // position in the index
   Buffer<std::int64_t> length;
-  Buffer<std::int8_t> strand;     // 1 as written, -1 on the reverse strand, 0 if both are the same
+  Buffer<std::int8_t> strand;  // 1 as written, -1 on the reverse strand, 0 if both are the same
 };
 
 /// Finds the keys of `wanted` in every record, ordered by their end, shorter ones first. Hits are reported before the

@@ -14,7 +14,7 @@ namespace thresher::sources {
 
 struct KmerRecordOptions {
   std::size_t most_rows = 0;
-  std::size_t most_features = static_cast<std::size_t>(-1);  // a batch ends with the row that reaches this
+  std::size_t most_features = static_cast<std::size_t>(-1);     // a batch ends with the row that reaches this
   std::uint64_t most_letters = static_cast<std::uint64_t>(-1);  // per record
   const KeyIndex* labels = nullptr;  // hashes of the ids that have a label; nullptr without labels
   bool labels_optional = false;
@@ -55,8 +55,8 @@ class KmerRecords final : public RecordSink {
 
   std::string end() override {
     if (letters_ < form_.shortest())
-      return "has " + std::to_string(letters_) + " letters, fewer than a k-mer of " +
-             std::to_string(form_.shortest()) + ": choose a smaller kmer";
+      return "has " + std::to_string(letters_) + " letters, fewer than a k-mer of " + std::to_string(form_.shortest()) +
+             ": choose a smaller kmer";
     if (options_.labels != nullptr && label_ < 0 && !options_.labels_optional) return "has no label in the label table";
     maker_.end(options_.only, rows_);
     lines_.push(line_);

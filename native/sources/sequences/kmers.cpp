@@ -38,13 +38,12 @@ void KmerRowMaker::roll(KmerRoller& roller, Buffer<std::uint64_t>& keys, const s
   std::uint64_t* out = keys.data() + before;
   const std::uint64_t tag = form_.tag(roller.k());
   const unsigned shift = positional ? form_.letter_bits() : 0;
-  roller.roll<bits, both>(
-      numbers, n, others,
-      [&out, tag, shift](std::uint64_t forward, std::uint64_t backward, std::uint64_t position) {
-        std::uint64_t key = (both && backward < forward ? backward : forward) | tag;
-        if constexpr (positional) key |= position << shift;
-        *out++ = key;
-      });
+  roller.roll<bits, both>(numbers, n, others,
+                          [&out, tag, shift](std::uint64_t forward, std::uint64_t backward, std::uint64_t position) {
+                            std::uint64_t key = (both && backward < forward ? backward : forward) | tag;
+                            if constexpr (positional) key |= position << shift;
+                            *out++ = key;
+                          });
   keys.resize(static_cast<std::size_t>(out - keys.data()));
 }
 

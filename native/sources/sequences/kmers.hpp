@@ -7,10 +7,10 @@
 #include <limits>
 #include <vector>
 
-#include "base/memory/buffer.hpp"
 #include "base/containers/key_index.hpp"
-#include "sources/sequences/alphabet.hpp"
+#include "base/memory/buffer.hpp"
 #include "sources/rows/merge_repeats.hpp"
+#include "sources/sequences/alphabet.hpp"
 
 namespace thresher::sources {
 
@@ -21,8 +21,8 @@ namespace thresher::sources {
 /// all that.
 struct KmerForm {
   std::vector<unsigned> lengths;
-  bool canonical = false;   // merge a k-mer with its reverse complement: the smaller key
-  bool wildcards = false;   // 16 letters
+  bool canonical = false;  // merge a k-mer with its reverse complement: the smaller key
+  bool wildcards = false;  // 16 letters
   bool positional = false;
   Counts counts = Counts::binary;
   bool unit = false;  // rows of length one
@@ -114,7 +114,7 @@ class KmerRoller {
 struct KmerRows {
   Buffer<std::int64_t> indptr;
   Buffer<std::uint64_t> keys;
-  Buffer<float> values;        // empty where all are one
+  Buffer<float> values;       // empty where all are one
   std::uint64_t dropped = 0;  // k-mers dropped for a letter outside the alphabet
 
   KmerRows() { indptr.push(0); }

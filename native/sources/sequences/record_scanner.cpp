@@ -62,8 +62,8 @@ RecordScanner::Stop RecordScanner::feed(const char* text, std::size_t size, std:
 RecordScanner::Stop RecordScanner::finish() {
   text_ = end_ = nullptr;
   stop_ = Stop::more;
-  const bool inside = state_ == State::header || state_ == State::sequence || state_ == State::plus ||
-                      state_ == State::quality;
+  const bool inside =
+      state_ == State::header || state_ == State::sequence || state_ == State::plus || state_ == State::quality;
   if (inside && state_ == State::header) begin();
   if (inside && !fastq_) {
     close(nullptr);
@@ -188,7 +188,8 @@ const char* RecordScanner::sequence(const char* p) {
     }
     p += read.read;
     if (p < stop && alphabet_.number[static_cast<unsigned char>(*p)] == bad_letter) {
-      report_malformed(lines_, at(p) - line_start_, "unexpected " + printable(*p) + " in the sequence of record " + quoted(id_));
+      report_malformed(lines_, at(p) - line_start_,
+                       "unexpected " + printable(*p) + " in the sequence of record " + quoted(id_));
       return p;
     }
   }
@@ -223,9 +224,10 @@ const char* RecordScanner::quality_line(const char* p) {
   if (quality_ == letters_) {
     close(p);
   } else if (quality_ > letters_ || sequence_lines_ == 1) {
-    report_malformed(line, 0, "the quality of record " + quoted(id_) + " has " + std::to_string(quality_) + " letters" +
-                        (quality_ > letters_ && sequence_lines_ > 1 ? " or more" : "") + ", its sequence " +
-                        std::to_string(letters_));
+    report_malformed(line, 0,
+                     "the quality of record " + quoted(id_) + " has " + std::to_string(quality_) + " letters" +
+                         (quality_ > letters_ && sequence_lines_ > 1 ? " or more" : "") + ", its sequence " +
+                         std::to_string(letters_));
     if (maybe_header_ && stop_ == Stop::more) {
       id_.swap(maybe_id_);
       header_line_ = line;

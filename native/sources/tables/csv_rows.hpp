@@ -52,7 +52,6 @@ class CsvScanner {
     return true;
   }
 
-
  private:
   [[nodiscard]] const char* line_end(const char* p) const {
     const auto left = static_cast<std::size_t>(end_ - p);

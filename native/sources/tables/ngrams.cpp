@@ -48,9 +48,9 @@ bool NgramMaker::row(std::string_view document, const Cells* words, std::size_t 
   float* const values = out.values.data() + first;
   // Unselected keys need not be merged, but the norm of a row includes them.
   if (only != nullptr && !form_.unit) out.keep_only(*only, first);
-  const std::size_t n = merger_.merge(out.keys.data() + first, out.keys.size() - first,
-                                      form_.counts == Counts::binary ? nullptr : values,
-                                      named ? out.names.data() + first : nullptr);
+  const std::size_t n =
+      merger_.merge(out.keys.data() + first, out.keys.size() - first, form_.counts == Counts::binary ? nullptr : values,
+                    named ? out.names.data() + first : nullptr);
   if (form_.counts == Counts::binary)
     for (std::size_t i = 0; i < n; ++i) values[i] = 1.0F;
   out.keys.resize(first + n);

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/memory/buffer.hpp"
 #include "base/containers/key_index.hpp"
-#include "sources/tables/arrow_cells.hpp"
-#include "sources/tables/unicode_classes.hpp"
+#include "base/memory/buffer.hpp"
 #include "sources/rows/merge_repeats.hpp"
+#include "sources/tables/arrow_cells.hpp"
 #include "sources/tables/row_labels.hpp"
+#include "sources/tables/unicode_classes.hpp"
 
 namespace thresher::sources {
 
@@ -65,7 +65,8 @@ class NgramMaker {
   void word_ngrams(ParsedRows& out, bool named);
   void char_ngrams(ParsedRows& out, bool named);
   void chars_of_words(ParsedRows& out, bool named);
-  void emit(std::uint32_t start, std::uint32_t end, std::uint64_t seed, std::uint64_t prefix, ParsedRows& out, bool named);
+  void emit(std::uint32_t start, std::uint32_t end, std::uint64_t seed, std::uint64_t prefix, ParsedRows& out,
+            bool named);
   /// Reserve `bytes` more, and the padding that hashing may read.
   void make_room(std::size_t bytes) { text_.reserve(text_.size() + bytes + padding); }
 

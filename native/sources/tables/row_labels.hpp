@@ -9,8 +9,8 @@
 
 #include "base/text/number.hpp"
 #include "base/text/utf8.hpp"
-#include "sources/tables/arrow_cells.hpp"
 #include "sources/lines/line_loop.hpp"
+#include "sources/tables/arrow_cells.hpp"
 
 namespace thresher::sources {
 
@@ -68,8 +68,8 @@ struct RowLabels {
     if (target_is_text) {
       if (!target->has(i) || (target->numbers == nullptr && target->text_at(i).empty()))
         return target_optional ? nullptr : "the label is missing";
-      if (target->numbers == nullptr && valid_utf8(target->text_at(i).data(), target->text_at(i).size()) !=
-                                            target->text_at(i).size())
+      if (target->numbers == nullptr &&
+          valid_utf8(target->text_at(i).data(), target->text_at(i).size()) != target->text_at(i).size())
         return "the label is not UTF-8";
       return nullptr;
     }

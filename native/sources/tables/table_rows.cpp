@@ -22,7 +22,8 @@ class CellFeatures {
   const char* operator()(const TableColumn& column, std::size_t i) {
     const Cells& cells = *column.cells;
     const ColumnRule& rule = column.rule;
-    if (!cells.lists.present()) return rule.category ? text(rule, cells, i) : number(rule, cells, i, rule.key, rule.word);
+    if (!cells.lists.present())
+      return rule.category ? text(rule, cells, i) : number(rule, cells, i, rule.key, rule.word);
     if (!cells.has(i)) return missing(rule);
     const auto begin = static_cast<std::size_t>(cells.lists[i]);
     const auto end = static_cast<std::size_t>(cells.lists[i + 1]);
@@ -62,8 +63,7 @@ class CellFeatures {
     return nullptr;
   }
 
-  const char* number(const ColumnRule& rule, const Cells& cells, std::size_t i, std::uint64_t key,
-                     std::uint64_t word) {
+  const char* number(const ColumnRule& rule, const Cells& cells, std::size_t i, std::uint64_t key, std::uint64_t word) {
     double value = 0;
     switch (number_at(cells, i, value)) {
       case NumberText::blank: return missing(rule);
@@ -72,8 +72,8 @@ class CellFeatures {
     }
     if (!rule.bin_keys.empty()) {
       if (!std::isfinite(value)) return too_large;
-      const auto bin = static_cast<std::size_t>(
-          std::upper_bound(rule.edges.begin(), rule.edges.end(), value) - rule.edges.begin());
+      const auto bin =
+          static_cast<std::size_t>(std::upper_bound(rule.edges.begin(), rule.edges.end(), value) - rule.edges.begin());
       append_(rule.bin_keys[bin], 1.0F, rule.bin_words[bin]);
       return nullptr;
     }

@@ -12,9 +12,9 @@ namespace thresher::sources {
 /// How a column becomes features. Words are those of PackedName; for texts the cell provides start and length.
 struct ColumnRule {
   bool category = false;
-  std::uint64_t key = 0;     // of a number: the hash of the column's name
+  std::uint64_t key = 0;  // of a number: the hash of the column's name
   std::uint64_t word = 0;
-  std::uint64_t seed = 0;    // of a text: the hash of "column=", and the index of that prefix
+  std::uint64_t seed = 0;  // of a text: the hash of "column=", and the index of that prefix
   std::uint64_t prefix = 0;
   bool missing_counts = false;  // a missing value is a feature too
   std::uint64_t missing_key = 0;

@@ -14,9 +14,9 @@ namespace thresher::sources {
 class UnicodeClasses {
  public:
   static constexpr std::uint32_t count = 0x110000;
-  static constexpr std::uint8_t word = 1;     // \w
-  static constexpr std::uint8_t space = 2;    // \s
-  static constexpr std::uint8_t cased = 4;    // has a different lower case
+  static constexpr std::uint8_t word = 1;   // \w
+  static constexpr std::uint8_t space = 2;  // \s
+  static constexpr std::uint8_t cased = 4;  // has a different lower case
 
   /// `kinds` of each character, and the lower case of those with a different one, in ascending order.
   UnicodeClasses(std::vector<std::uint8_t> kinds, std::vector<std::pair<std::uint32_t, std::uint32_t>> lower)
@@ -27,7 +27,8 @@ class UnicodeClasses {
       if (from >= count || to >= count) throw std::invalid_argument("no such character");
       kinds_[from] |= cased;
     }
-    if (!std::is_sorted(lower_.begin(), lower_.end())) throw std::invalid_argument("cased characters must be in ascending order");
+    if (!std::is_sorted(lower_.begin(), lower_.end()))
+      throw std::invalid_argument("cased characters must be in ascending order");
     for (std::uint32_t c = 0; c < 128; ++c) ascii_lower_[c] = static_cast<char>(lower_of(c));
   }
 

@@ -2,16 +2,16 @@
 #include <string>
 #include <vector>
 
-#include "base/text/feature_name.hpp"
 #include "base/containers/topk.hpp"
+#include "base/text/feature_name.hpp"
 #include "tests/support/check.hpp"
 
+using thresher::format_name;
 using thresher::NameTable;
 using thresher::NameView;
 using thresher::natural_less;
 using thresher::PackedName;
 using thresher::ProductName;
-using thresher::format_name;
 
 namespace {
 

@@ -41,7 +41,8 @@ using State = PrefetchQueue<int>::State;
 TEST(prefetch_queue_keeps_the_order) {
   for (const std::size_t depth : {0, 1, 2, 7, 1000}) {
     int made = 0;
-    PrefetchQueue<int> ahead([&made]() -> std::optional<int> { return made < 500 ? std::optional(made++) : std::nullopt; }, depth);
+    PrefetchQueue<int> ahead(
+        [&made]() -> std::optional<int> { return made < 500 ? std::optional(made++) : std::nullopt; }, depth);
     int item = -1;
     for (int i = 0; i < 500; ++i) {
       if (!CHECK(next(ahead, item) == State::item)) return;

@@ -72,8 +72,8 @@ TEST(slot_index_with_spread_hashes) {
 TEST(slot_index_with_few_tags_and_homes) {
   // Same home, same tag, or both: long runs, many false matches.
   for (const std::size_t slots : {3, 20, 64}) {
-    against_a_map(slots, slots, 4000, [](Random& random) { return random.below(400) << 8; });        // one home and tag
-    against_a_map(slots, slots, 4000, [](Random& random) { return random.below(300); });             // one home
+    against_a_map(slots, slots, 4000, [](Random& random) { return random.below(400) << 8; });  // one home and tag
+    against_a_map(slots, slots, 4000, [](Random& random) { return random.below(300); });       // one home
     against_a_map(slots, slots, 4000, [](Random& random) { return random() & ~std::uint64_t{0x7f}; });  // one tag
   }
 }

@@ -2,9 +2,9 @@
 #include <map>
 #include <vector>
 
-#include "columns/scores/top_scores.hpp"
 #include "columns/column_store.hpp"
 #include "columns/scores/key_sums.hpp"
+#include "columns/scores/top_scores.hpp"
 #include "tests/support/check.hpp"
 #include "tests/support/random_rows.hpp"
 
@@ -57,7 +57,8 @@ TEST(columns_and_streamed_sums_are_those_of_a_map) {
     }
     KeySums sums(1, 0, 0, ~std::uint64_t{0});
     sums.add(rows, residual.data(), rows.n, nullptr);
-    for (const TopKeys& best : {store.top(residual.data(), 1, 7, ScoreRule{1.0}, pool)[0], sums.top(7, ScoreRule{1.0})[0]}) {
+    for (const TopKeys& best :
+         {store.top(residual.data(), 1, 7, ScoreRule{1.0}, pool)[0], sums.top(7, ScoreRule{1.0})[0]}) {
       const std::vector<ScoredKey> found = best.sorted();
       const std::vector<ScoredKey> wanted = expected.sorted();
       if (!CHECK_EQ(found.size(), wanted.size())) return;

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "base/cpu.hpp"
-#include "columns/random_features/random_features.hpp"
 #include "columns/random_features/random_feature_kernels.hpp"
+#include "columns/random_features/random_features.hpp"
 #include "columns/random_features/random_stream.hpp"
 #include "tests/support/check.hpp"
 #include "tests/support/random.hpp"
@@ -15,7 +15,8 @@ using namespace thresher::columns;
 TEST(plain_log_is_the_logarithm) {
   Random random(1);
   for (int i = 0; i < 2000; ++i) {
-    const double x = std::ldexp(1.0 + static_cast<double>(random.below(1000000)) / 1e6, static_cast<int>(random.below(600)) - 300);
+    const double x =
+        std::ldexp(1.0 + static_cast<double>(random.below(1000000)) / 1e6, static_cast<int>(random.below(600)) - 300);
     CHECK(std::fabs(plain_log(x) - std::log(x)) <= 4e-16 * (1.0 + std::fabs(std::log(x))));
   }
 }

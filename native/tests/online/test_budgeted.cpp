@@ -6,10 +6,10 @@
 #include "online/budgeted/dual_averaging.hpp"
 #include "online/budgeted/groups/group_dual_averaging.hpp"
 #include "online/budgeted/groups/group_mirror_descent.hpp"
-#include "online/loop.hpp"
 #include "online/budgeted/soft_threshold.hpp"
 #include "online/budgeted/spill_to_sketch.hpp"
 #include "online/budgeted/truncated.hpp"
+#include "online/loop.hpp"
 #include "tests/support/check.hpp"
 #include "tests/support/random_rows.hpp"
 
@@ -76,7 +76,8 @@ TEST(budgeted_stores_stay_within_their_budget) {
         for (const Threshold how : {Threshold::dual, Threshold::mirror})
           stores.push_back(std::make_unique<SoftThreshold>(how, lanes, rule, 0));
         stores.push_back(std::make_unique<SketchedAveraging>(k, 16, lanes, apart, rule, SketchHash(1, 37, 5)));
-        stores.push_back(std::make_unique<SpillToSketch>(k, 16, lanes, apart, rule, std::size_t{1} << 13, SketchHash(1, 37, 5)));
+        stores.push_back(
+            std::make_unique<SpillToSketch>(k, 16, lanes, apart, rule, std::size_t{1} << 13, SketchHash(1, 37, 5)));
         stores.push_back(std::make_unique<GroupDualAveraging>(k, 16, lanes, rule, some_groups(), 0));
         stores.push_back(std::make_unique<GroupMirrorDescent>(k, 16, lanes, rule, some_groups(), 0));
         stores.push_back(std::make_unique<GroupDualAveraging>(k, 16, lanes, rule, GroupRule(), 0));
@@ -137,8 +138,8 @@ TEST(dual_table_throws_when_full) {
 
 TEST(spill_begins_when_the_features_no_longer_fit) {
   for (const std::size_t lanes : {1, 3}) {
-    auto owned = std::make_unique<SpillToSketch>(k, 16, lanes, false, BudgetRule{0.5, 0.01, 1e-2, false}, std::size_t{1} << 13,
-                                            SketchHash(1, 37, 5));
+    auto owned = std::make_unique<SpillToSketch>(k, 16, lanes, false, BudgetRule{0.5, 0.01, 1e-2, false},
+                                                 std::size_t{1} << 13, SketchHash(1, 37, 5));
     SpillToSketch& store = *owned;
     Loop loop = loop_over(std::move(owned), lanes);
     CHECK(store.count_sketch() == nullptr);

@@ -3,10 +3,10 @@
 #include <memory>
 #include <vector>
 
+#include "online/loop.hpp"
 #include "online/stores/active_table.hpp"
 #include "online/stores/estimate_table.hpp"
 #include "online/stores/hashed_weights.hpp"
-#include "online/loop.hpp"
 #include "tests/support/check.hpp"
 #include "tests/support/random_rows.hpp"
 
@@ -83,15 +83,16 @@ StepSize steps(StepRule rule, double rate) {
   return step;
 }
 
-LoopSettings with(bool intercept, std::size_t minibatch = 1, std::size_t gather = 0, double l2 = 0.0, double fade = 1.0) {
+LoopSettings with(bool intercept, std::size_t minibatch = 1, std::size_t gather = 0, double l2 = 0.0,
+                  double fade = 1.0) {
   return {intercept, minibatch, gather, l2, fade};
 }
 
 /// Iterative hard thresholding; a rate of 0 selects the stable rule.
 Loop thresholding(std::size_t k, Loss loss, double rate, bool intercept) {
   return Loop(std::make_unique<ActiveTable<NullSketch<false>, true>>(k, 16, 0.0, 1, false, NullSketch<false>()),
-              {OutputKind::one, loss, 1}, steps(rate > 0.0 ? StepRule::constant : StepRule::stable, rate > 0.0 ? rate : 1.0),
-              with(intercept));
+              {OutputKind::one, loss, 1},
+              steps(rate > 0.0 ? StepRule::constant : StepRule::stable, rate > 0.0 ? rate : 1.0), with(intercept));
 }
 
 const TopK& table_of(Loop& loop) { return loop.store->tables()[0]; }
@@ -112,16 +113,16 @@ std::vector<std::unique_ptr<Loop>> loops_of_all_kinds() {
       with(true, 1, 0, 0.1, 0.9));
   add(std::make_unique<Evident>(4, 9, 0.1, 1, false, EvidenceSketch(small, 1)), OutputKind::one, StepRule::adaptive,
       with(true, 5, 12));
-  add(std::make_unique<EvidentLanes>(4, 9, 0.0, 3, true, EvidenceSketch(small, 3)), OutputKind::many, StepRule::adaptive,
-      with(true));
+  add(std::make_unique<EvidentLanes>(4, 9, 0.0, 3, true, EvidenceSketch(small, 3)), OutputKind::many,
+      StepRule::adaptive, with(true));
   add(std::make_unique<EvidentLanes>(4, 9, 0.0, 3, false, EvidenceSketch(small, 3)), OutputKind::softmax,
       StepRule::adaptive, with(true, 1, 0, 3.0));
   add(std::make_unique<Counted>(4, 9, 0.1, 1, false, CountSketch(small, 1)), OutputKind::one, StepRule::root,
       with(false, 4));
   add(std::make_unique<EstimateTable>(4, 9, 0.0, 3, true, CountSketch(small, 3)), OutputKind::softmax, StepRule::stable,
       with(true, 1, 0, 0.5, 0.5));
-  add(std::make_unique<HashedWeights<EvidenceSketch>>(3, EvidenceSketch(small, 3)), OutputKind::many, StepRule::adaptive,
-      with(true, 3));
+  add(std::make_unique<HashedWeights<EvidenceSketch>>(3, EvidenceSketch(small, 3)), OutputKind::many,
+      StepRule::adaptive, with(true, 3));
   add(std::make_unique<HashedWeights<CountSketch>>(1, CountSketch(small, 1)), OutputKind::one, StepRule::constant,
       with(true, 1, 0, 3.0));
   return loops;
@@ -132,7 +133,9 @@ std::vector<double> targets_for(const Loop& loop, const Data& data) {
   std::vector<double> y;
   for (std::size_t i = 0; i < data.y.size(); ++i)
     for (std::size_t c = 0; c < loop.outputs.targets(); ++c)
-      y.push_back(loop.outputs.kind == OutputKind::softmax ? static_cast<double>(i % 3) : (i + c) % 2 == 0 ? 1.0 : -1.0);
+      y.push_back(loop.outputs.kind == OutputKind::softmax ? static_cast<double>(i % 3)
+                  : (i + c) % 2 == 0                       ? 1.0
+                                                           : -1.0);
   return y;
 }
 

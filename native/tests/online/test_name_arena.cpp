@@ -16,7 +16,8 @@ TEST(name_arena_round_trip) {
   std::vector<std::string> all{""};  // number 0 is unused
   for (int i = 0; i < 20000; ++i) {
     const std::string prefix(random.below(4), 'p');
-    const std::string text(random.below(10) == 0 ? random.below(600) : random.below(12), static_cast<char>('a' + i % 26));
+    const std::string text(random.below(10) == 0 ? random.below(600) : random.below(12),
+                           static_cast<char>('a' + i % 26));
     if (random.below(5) == 0) all.emplace_back();  // a feature without a name
     all.push_back((prefix + text).substr(0, 300));
     names.append_name(all.size() - 1, NameView{prefix, text});

@@ -39,8 +39,9 @@ void test_same_as_one_by_one(std::uint32_t width, double enough) {
     const double prior = 0.25 * turn;
     std::vector<std::uint32_t> strong(n + 1);
     std::vector<std::uint32_t> expected(n + 1);
-    expected.resize(EvidenceSketch::SketchAccess(one_by_one, prior)
-                        .update_cells_scalar<rows>(refs.data(), gradients.data(), n, stride, 1.5, prior, enough, expected.data()));
+    expected.resize(
+        EvidenceSketch::SketchAccess(one_by_one, prior)
+            .update_cells_scalar<rows>(refs.data(), gradients.data(), n, stride, 1.5, prior, enough, expected.data()));
     strong.resize(EvidenceSketch::SketchAccess(at_once, prior)
                       .update_cells<rows>(refs.data(), gradients.data(), n, stride, 1.5, prior, enough, strong.data()));
     CHECK(strong == expected);

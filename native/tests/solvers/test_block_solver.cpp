@@ -1,10 +1,10 @@
 #include <cmath>
 #include <vector>
 
-#include "tests/support/check.hpp"
-#include "tests/support/random.hpp"
 #include "solvers/block_prox.hpp"
 #include "solvers/block_solver.hpp"
+#include "tests/support/check.hpp"
+#include "tests/support/random.hpp"
 
 using check::Random;
 using namespace thresher::columns;
@@ -22,8 +22,10 @@ TEST(shrunk_norms_meet_their_condition) {
     double sum = 0.0;
     for (const double one : o) sum += one;
     for (std::size_t h = 0; h < o.size(); ++h) {
-      if (o[h] > 0.0) CHECK(std::fabs(tau * (norms[h] - o[h]) - sum) < 1e-9);
-      else CHECK(tau * norms[h] <= sum + 1e-9);
+      if (o[h] > 0.0)
+        CHECK(std::fabs(tau * (norms[h] - o[h]) - sum) < 1e-9);
+      else
+        CHECK(tau * norms[h] <= sum + 1e-9);
     }
   }
 }
@@ -34,8 +36,8 @@ TEST(block_solver_closes_its_gap_with_and_without_blocks) {
   const std::size_t n = 3000;
   std::vector<double> y;
   for (std::size_t i = 0; i < n; ++i) y.push_back(random.below(3) == 0 ? 1.0 : -1.0);
-  BlockSolver solver(RowLoss(thresher::Loss{thresher::LossKind::squared_hinge, 1.0}, y, std::vector<double>(n, 1.0), true),
-                     Design(n));
+  BlockSolver solver(
+      RowLoss(thresher::Loss{thresher::LossKind::squared_hinge, 1.0}, y, std::vector<double>(n, 1.0), true), Design(n));
   double last = solver.solve(1e-10, 1000, pool).objective;
   for (int block = 0; block < 3; ++block) {
     // A dense column and a sparse one.

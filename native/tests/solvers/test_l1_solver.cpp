@@ -3,10 +3,10 @@
 #include <vector>
 
 #include "base/cpu.hpp"
-#include "tests/support/check.hpp"
-#include "tests/support/random.hpp"
 #include "columns/kernels/dense_kernels.hpp"
 #include "solvers/l1_solver.hpp"
+#include "tests/support/check.hpp"
+#include "tests/support/random.hpp"
 
 using check::Random;
 using namespace thresher::columns;
@@ -150,7 +150,8 @@ TEST(l1_solver_closes_its_gap_while_columns_come_and_go) {
   const std::size_t n = 2000, p = 30;
   std::vector<double> y;
   for (std::size_t i = 0; i < n; ++i) y.push_back(random.below(3) == 0 ? 1.0 : -1.0);
-  for (const auto kind : {thresher::LossKind::squared, thresher::LossKind::squared_hinge, thresher::LossKind::logistic}) {
+  for (const auto kind :
+       {thresher::LossKind::squared, thresher::LossKind::squared_hinge, thresher::LossKind::logistic}) {
     L1Solver solver(RowLoss(thresher::Loss{kind, 1.0}, y, std::vector<double>(n, 1.0), true));
     double last = solver.solve(10.0, 1e-8, 100, pool).objective;
     for (int round = 0; round < 3; ++round) {

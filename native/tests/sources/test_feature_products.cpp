@@ -2,8 +2,8 @@
 #include <vector>
 
 #include "base/hash.hpp"
-#include "sources/rows/name_groups.hpp"
 #include "sources/rows/feature_products.hpp"
+#include "sources/rows/name_groups.hpp"
 #include "tests/support/check.hpp"
 
 using thresher::KeyIndex;
@@ -87,11 +87,13 @@ TEST(counts_are_bounds) {
       former.count(rows, nullptr, counts);
       ProductRows out;
       former.form(rows, nullptr, out);
-      for (std::size_t i = 0; i < 3; ++i) CHECK(counts[i] >= static_cast<std::uint64_t>(out.indptr[i + 1] - out.indptr[i]));
+      for (std::size_t i = 0; i < 3; ++i)
+        CHECK(counts[i] >= static_cast<std::uint64_t>(out.indptr[i + 1] - out.indptr[i]));
     }
   const std::uint64_t sizes[] = {0, 1, 2, 5, 1U << 20, 1U << 31, std::uint64_t{1} << 40};
   for (const std::uint64_t& n : sizes) {
-    CHECK(rule(2).count(&n) == (n < (std::uint64_t{1} << 32) ? (n == 0 ? 0 : n * (n - 1) / 2) : ProductRule::uncountable));
+    CHECK(rule(2).count(&n) ==
+          (n < (std::uint64_t{1} << 32) ? (n == 0 ? 0 : n * (n - 1) / 2) : ProductRule::uncountable));
     CHECK(rule(3, true).count(&n) <= ProductRule::uncountable);
   }
   const std::uint64_t five = 5;

@@ -1,9 +1,9 @@
 #include "sources/lines/libsvm.hpp"
 #include "tests/support/parse_checks.hpp"
 
+using check::PaddedText;
 using check::ParsedRows;
 using check::ParseOptions;
-using check::PaddedText;
 using thresher::KeyIndex;
 using thresher::sources::parse_libsvm;
 

@@ -2,9 +2,9 @@
 #include "sources/lines/vw.hpp"
 #include "tests/support/parse_checks.hpp"
 
+using check::PaddedText;
 using check::ParsedRows;
 using check::ParseOptions;
-using check::PaddedText;
 using thresher::hash_bytes;
 using thresher::KeyIndex;
 using thresher::PackedName;

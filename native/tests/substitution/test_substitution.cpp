@@ -2,13 +2,13 @@
 #include <thread>
 #include <vector>
 
+#include "columns/column_products.hpp"
+#include "solvers/newton_refit.hpp"
+#include "substitution/async_substitution.hpp"
+#include "substitution/gram_substitution.hpp"
+#include "substitution/row_substitution.hpp"
 #include "tests/support/check.hpp"
 #include "tests/support/random.hpp"
-#include "substitution/async_substitution.hpp"
-#include "columns/column_products.hpp"
-#include "substitution/gram_substitution.hpp"
-#include "solvers/newton_refit.hpp"
-#include "substitution/row_substitution.hpp"
 
 using check::Random;
 using namespace thresher::columns;
@@ -53,7 +53,8 @@ TEST(products_of_columns_are_their_sums) {
     for (std::size_t i = 0; i < 13; ++i)
       for (std::size_t j = 0; j < 10; ++j) {
         double sum = 0.0;
-        for (std::size_t r = 0; r < rows; ++r) sum += static_cast<double>(left[i][r]) * static_cast<double>(right[j][r]);
+        for (std::size_t r = 0; r < rows; ++r)
+          sum += static_cast<double>(left[i][r]) * static_cast<double>(right[j][r]);
         CHECK(std::fabs(plain[i * 10 + j] - sum) < 1e-10);
         CHECK(plain[i * 10 + j] == weighted[i * 10 + j]);  // fused or not
       }
@@ -91,7 +92,7 @@ TEST(a_refit_has_no_slope) {
   const std::vector<float> x = made(rows, 21, random);
   const std::vector<double> y = targets_of(x, rows);
   const RefitResult found = refit(squared(y), {x.data(), x.data() + 3 * rows, x.data() + 20 * rows}, {1.0, 1.0, 1.0},
-                               {0.0, 0.0, 0.0}, 0.0, 50, pool);
+                                  {0.0, 0.0, 0.0}, 0.0, 50, pool);
   CHECK(std::fabs(found.weights[0] - 0.1) < 1e-9);
   CHECK(std::fabs(found.weights[1] - 2.0) < 1e-9);
   CHECK(std::fabs(found.weights[2] + 1.0) < 1e-9);
@@ -105,8 +106,9 @@ TEST(central_state_is_the_sum_of_all_pushes) {
   CentralState central(rows);
   std::vector<std::unique_ptr<Worker>> workers;
   for (int t = 0; t < 3; ++t)
-    workers.push_back(std::make_unique<Worker>(KeptColumns(rows, 3, 1), StepRule{}, 1.0, std::vector<RowLoss>{squared(y)},
-                                               std::vector<double>{}, false, Theorem2{3.0, 0.0, 1.0}));
+    workers.push_back(std::make_unique<Worker>(KeptColumns(rows, 3, 1), StepRule{}, 1.0,
+                                               std::vector<RowLoss>{squared(y)}, std::vector<double>{}, false,
+                                               Theorem2{3.0, 0.0, 1.0}));
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < 3; ++t)
     threads.emplace_back([&, t] {

@@ -74,8 +74,8 @@ inline bool equal(const std::string& a, std::string_view b, const char* file, in
 
 }  // namespace check
 
-#define TEST(name)                                     \
-  static void name();                                  \
+#define TEST(name)                                      \
+  static void name();                                   \
   static const check::Test name##_on_list(#name, name); \
   static void name()
 

@@ -1,8 +1,8 @@
 // B-ARDA over whole groups of features.
 #pragma once
 
-#include "online/budgeted/lazy_topk.hpp"
 #include "online/budgeted/groups/group_store.hpp"
+#include "online/budgeted/lazy_topk.hpp"
 
 namespace thresher::online {
 
@@ -16,7 +16,7 @@ class GroupDualAveraging final : public GroupStore, private LazyTopK<GroupDualAv
 
  public:
   GroupDualAveraging(std::size_t k, std::size_t name_cap, std::size_t lanes, BudgetRule rule, GroupRule groups,
-                   std::size_t most_bytes)
+                     std::size_t most_bytes)
       : GroupStore(k, name_cap, lanes, rule, std::move(groups), most_bytes), weights_(lanes) {
     Ranking::open(1, k);
   }

@@ -61,9 +61,7 @@ class GroupMembers {
   }
 
  private:
-  static std::size_t bytes(std::size_t width) {
-    return width == 1 ? 0 : width * (sizeof(Cell*) + 2 * sizeof(double));
-  }
+  static std::size_t bytes(std::size_t width) { return width == 1 ? 0 : width * (sizeof(Cell*) + 2 * sizeof(double)); }
   [[nodiscard]] Cell** cells() { return width_ == 1 ? &only_ : many_.get(); }
   [[nodiscard]] double* sums() { return width_ == 1 ? only_rank_ : ranks_.get(); }
   [[nodiscard]] const double* sums() const { return width_ == 1 ? only_rank_ : ranks_.get(); }

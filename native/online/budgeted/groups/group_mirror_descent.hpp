@@ -11,7 +11,7 @@ namespace thresher::online {
 class GroupMirrorDescent final : public GroupStore {
  public:
   GroupMirrorDescent(std::size_t k, std::size_t name_cap, std::size_t lanes, BudgetRule rule, GroupRule groups,
-                std::size_t most_bytes)
+                     std::size_t most_bytes)
       : GroupStore(k, name_cap, lanes, rule, std::move(groups), most_bytes, lanes) {}
 
   void predict(const Row& row, double* sums, double /*prior*/) override {

@@ -19,7 +19,7 @@ class GroupStore : public BudgetTable {
  public:
   /// Subclasses may store `more` numbers per feature, behind these.
   GroupStore(std::size_t k, std::size_t name_cap, std::size_t lanes, BudgetRule rule, GroupRule groups,
-          std::size_t most_bytes, std::size_t more = 0)
+             std::size_t most_bytes, std::size_t more = 0)
       : BudgetTable(k, name_cap, lanes, false, rule, 2 * lanes + 3 + more, most_bytes),
         rule_of_(std::move(groups)),
         most_(most_bytes),
@@ -44,9 +44,7 @@ class GroupStore : public BudgetTable {
     return all;
   }
   /// Name a restored group; call before `resume`.
-  void name_group(std::uint64_t key, std::string_view name) override {
-    group_of(key, rule_of_.share(key), {{}, name});
-  }
+  void name_group(std::uint64_t key, std::string_view name) override { group_of(key, rule_of_.share(key), {{}, name}); }
 
   void resume(const std::vector<double>& singles) override {
     time_ = static_cast<std::uint64_t>(singles.at(0));
@@ -82,8 +80,8 @@ class GroupStore : public BudgetTable {
     double share;
     std::uint32_t number;  // from 0
     std::uint32_t slot = TopK::none;
-    double mark = 0.0;         // for LazyTopK
-    std::uint64_t seen = 0;    // when it last occurred
+    double mark = 0.0;       // for LazyTopK
+    std::uint64_t seen = 0;  // when it last occurred
     GroupMembers members{};
 
     Group(std::uint64_t key, double share, std::uint32_t number) : key(key), count(0), share(share), number(number) {}
@@ -157,7 +155,8 @@ class GroupStore : public BudgetTable {
   }
 
   Group* find_group(std::uint64_t key) {
-    const std::uint32_t number = by_key_.find(mix_key(key), [&](std::uint32_t at) { return groups_[at - 1].key == key; });
+    const std::uint32_t number =
+        by_key_.find(mix_key(key), [&](std::uint32_t at) { return groups_[at - 1].key == key; });
     return number == FeatureIndex::none ? nullptr : &groups_[number - 1];
   }
   Group& group_of(std::uint64_t key, double share, const NameView& name) {
@@ -167,7 +166,8 @@ class GroupStore : public BudgetTable {
       by_key_.grow();
     }
     groups_.emplace_back(key, share, static_cast<std::uint32_t>(groups_.size()));
-    (void)by_key_.find_or_add(mix_key(key), static_cast<std::uint32_t>(groups_.size()), [](std::uint32_t) { return false; });
+    (void)by_key_.find_or_add(mix_key(key), static_cast<std::uint32_t>(groups_.size()),
+                              [](std::uint32_t) { return false; });
     group_names_.append_name(groups_.size(), name);
     return groups_.back();
   }
