@@ -20,9 +20,9 @@ from tests.sources.reading import exactly, read
 from thresher.core.batch import Cursor
 from thresher.core.memory import ReadLimits
 from thresher.errors import FileFormatError, SettingsError
+from thresher.sources.cache import cached as cache_module
 from thresher.sources.cache import file as stored_file
 from thresher.sources.cache import folder as cache_folder
-from thresher.sources.cache.cached import cached as cache
 from thresher.sources.registry import as_source
 from thresher.sources.text.vw import VwSource
 from thresher.sources.transforms.holdout import hold_out
@@ -256,7 +256,7 @@ def test_a_full_disk(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     def full(*_: Any, **__: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(cache, "write_rows", full)
+    monkeypatch.setattr(cache_module, "write_rows", full)
     with pytest.raises(SettingsError, match=r"cannot be written \(No space left on device\)"):
         read(th.scan(data, cache=tmp_path / "cache"))
     assert files(tmp_path / "cache") == []
@@ -369,7 +369,7 @@ def test_a_missing_package_is_named(data: Path, tmp_path: Path, monkeypatch: pyt
 def test_progress_is_told_while_it_is_written(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(cache, "_TELL_EVERY", 0.0)
+    monkeypatch.setattr(cache_module, "_TELL_EVERY", 0.0)
     packed = tmp_path / "rows.vw.gz"
     packed.write_bytes(gzip.compress(TEXT.encode()))
     with caplog.at_level(logging.INFO, logger="thresher.sources"):
