@@ -6,12 +6,13 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from thresher.core.memory import DEFAULT_CACHE_SIZE
 from thresher.core.progress import Progress
 from thresher.errors import SettingsError
 from thresher.methods import Given, Job, Work, classes_of, divided, kind_of
 from thresher.selection.selection import Selection, evaluate
 from thresher.sources.base import DEFAULT_ROWS, Source
-from thresher.sources.cache.cached import DEFAULT_SIZE, cached
+from thresher.sources.cache.cached import cached
 from thresher.sources.registry import as_source, is_paths
 from thresher.sources.transforms.holdout import hold_out
 from thresher.substitution.arriving.stream_options import read_labels, stream_of
@@ -46,7 +47,7 @@ def select(
     format: str | None = None,
     on_error: str = "stop",
     cache: str | os.PathLike[str] | bool | None = None,
-    cache_size: str | int = DEFAULT_SIZE,
+    cache_size: str | int = DEFAULT_CACHE_SIZE,
     checkpoint: str | os.PathLike[str] | None = None,
     every: float = 30.0,
     restart: bool = False,

@@ -133,7 +133,7 @@ def test_stretches_do_not_change_the_answer(tmp_path: Path, monkeypatch: pytest.
     (path,) = data_of("vw", tmp_path, X[:500], Y[:500])
     how: dict[str, Any] = {"k": 20, "interactions": 2, "class_weight": {1.0: 2.0}}
     whole = saved_bytes(th.select(path, **how), tmp_path / "whole")
-    monkeypatch.setattr("thresher.sources.transforms.interactions.STRETCH", 1000)
+    monkeypatch.setattr("thresher.sources.transforms.interactions.MAX_BATCH_FEATURES", 1000)
     assert saved_bytes(th.select(path, **how), tmp_path / "cut") == whole
     checkpoint = tmp_path / "run.ckpt"
     for stop_at in (1, 40, 90):

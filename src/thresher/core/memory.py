@@ -10,8 +10,13 @@ from dataclasses import dataclass
 from thresher.errors import SettingsError
 
 DEFAULT_MEMORY = "64MB"
+#: The largest total size of the files in a cache folder by default.
+DEFAULT_CACHE_SIZE = "20GB"
 MB = 1 << 20
 PAGE = 1 << 12
+#: Memory per feature of the longest row with products: its key, value and name in the five batches alive at once, and
+#: the learner's notes on the row. Products may use one part in `PRODUCT_SHARE` of the memory plan.
+PRODUCT_BYTES, PRODUCT_SHARE = 128, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,11 @@ class ReadLimits:
     def __post_init__(self) -> None:
         if min(self.block, self.line_cap, self.window, self.products) < 1:
             raise SettingsError(f"reading needs one at least of each: {self}")
+
+    @property
+    def batch_features(self) -> int:
+        """The largest number of features of a batch: as many as a block of usual text holds."""
+        return max(1, self.block // 9)
 
 
 _UNITS = {"": 1, "B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}

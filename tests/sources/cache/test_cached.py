@@ -94,7 +94,7 @@ def test_data_that_changes_while_it_is_parsed_is_not_kept(
 
 
 def test_parsed_rows_need_none(data: Path, tmp_path: Path) -> None:
-    from thresher.writers import write_source
+    from thresher.writers.registry import write_source
 
     write_source(th.scan(data), tmp_path / "rows.thc")
     source = th.scan(tmp_path / "rows.thc", cache=tmp_path / "cache")
@@ -369,7 +369,7 @@ def test_a_missing_package_is_named(data: Path, tmp_path: Path, monkeypatch: pyt
 def test_progress_is_told_while_it_is_written(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(cache_module, "_TELL_EVERY", 0.0)
+    monkeypatch.setattr(cache_module, "_LOG_EVERY", 0.0)
     packed = tmp_path / "rows.vw.gz"
     packed.write_bytes(gzip.compress(TEXT.encode()))
     with caplog.at_level(logging.INFO, logger="thresher.sources"):

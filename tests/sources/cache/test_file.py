@@ -17,9 +17,9 @@ from tests.sources.rows import KINDS, example_rows
 from thresher.core.batch import Batch, Cursor, Names
 from thresher.errors import DataError, FileFormatError, UnreadableError
 from thresher.sources.cache.codec import Digest, decode, encode
-from thresher.sources.cache.file import StoredFile, cut
+from thresher.sources.cache.file import StoredFile, split_block
 from thresher.sources.cache.source import scan_cache
-from thresher.writers import write_source
+from thresher.writers.registry import write_source
 
 FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)
 
@@ -72,7 +72,7 @@ def test_there_and_back(batch: Batch, offset: int) -> None:
 def test_blocks_are_cut_anywhere(batch: Batch, rows: int, features: int, first: int) -> None:
     block = decode(encode(batch, Cursor()))
     first = min(first, len(batch))
-    parts = list(cut(block, first, rows, features, None, True))
+    parts = list(split_block(block, first, rows, features, None, True))
     joined = [row for part, _ in parts for row in rows_of(part)]
     assert exactly(joined) == exactly(rows_of(batch)[first:])
     assert all(len(part) <= rows and (part.nnz <= features or len(part) == 1) for part, _ in parts)

@@ -53,9 +53,9 @@ def site() -> Iterator[Site]:
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "_PAUSES", (0.0, 0.0))
+    monkeypatch.setattr(remote, "_RETRY_DELAYS", (0.0, 0.0))
     monkeypatch.setattr(remote, "_MOST", 1 << 16)  # several pieces of a small file
-    remote.size.cache_clear()
+    remote.stored_bytes.cache_clear()
 
 
 @pytest.fixture

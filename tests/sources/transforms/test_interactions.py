@@ -81,7 +81,7 @@ def test_stretches_change_nothing(stretch: int, rows: int, data: st.DataObject) 
     source = Interactions(as_source(X, Y))
     everything = exactly(read(source, want_names=True))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(interactions, "STRETCH", stretch)
+        patch.setattr(interactions, "MAX_BATCH_FEATURES", stretch)
         batches = list(source.batches(rows, want_names=True))
         assert exactly(joined(batches)) == everything
         for batch, _ in batches:
