@@ -82,7 +82,7 @@ def test_mistakes_in_converting(vw: Path, tmp_path: Path) -> None:
     (tmp_path / "half.thc").write_bytes(b"ARROW1")
     shown = run("select", tmp_path / "half.thc", "-k", 5)
     assert shown.exit_code == 1
-    assert "not a whole file of parsed rows" in shown.output
+    assert "not a complete file of parsed rows" in shown.output
 
 
 def test_bad_lines_of_many_files(vw: Path, tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def test_any_flipped_byte_is_noticed_or_harmless(stored: Path) -> None:
 def test_a_file_that_was_cut_short(stored: Path, part: float) -> None:
     whole = stored.read_bytes()
     stored.write_bytes(whole[: int(part * len(whole))])
-    with pytest.raises(FileFormatError, match=r"rows\.thc: (not a whole file|the file is empty)"):
+    with pytest.raises(FileFormatError, match=r"rows\.thc: (not a complete file|the file is empty)"):
         scan_cache(stored)
 
 
@@ -141,7 +141,7 @@ def test_files_that_are_not_ours(tmp_path: Path, stored: Path) -> None:
         writer.write_table(table)
     (tmp_path / "text.thc").write_text("1 2:3\n")
     for name in ("other.thc", "text.thc"):
-        with pytest.raises(FileFormatError, match="not a whole file of parsed rows"):
+        with pytest.raises(FileFormatError, match="not a complete file of parsed rows"):
             scan_cache(tmp_path / name)
     with pytest.raises(UnreadableError, match="no such file"):
         scan_cache(tmp_path / "nothing.thc")
@@ -161,7 +161,7 @@ def test_files_that_are_not_ours(tmp_path: Path, stored: Path) -> None:
 
 def test_files_of_different_kinds_are_not_mixed(tmp_path: Path, stored: Path) -> None:
     write_source(KINDS["libsvm-plain"].make(tmp_path, example_rows()), tmp_path / "other.thc")
-    with pytest.raises(DataError, match="Read files of one kind together"):
+    with pytest.raises(DataError, match="Read only files of one kind together"):
         scan_cache([stored, tmp_path / "other.thc"])
 
 

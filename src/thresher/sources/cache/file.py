@@ -125,7 +125,7 @@ class StoredFile:
             self.multilabel: bool = about["multilabel"]
             self.label_columns: int | None = about["label_columns"]
         except (*_DAMAGE, pa.ArrowException) as error:
-            raise FileFormatError(f"{path}: not a complete file of parsed rows ({error}). Write it again.") from None
+            raise FileFormatError(f"{path}: not a complete file of parsed rows ({error}).") from None
 
     def blocks(self, row: int = 0) -> Iterator[tuple[int, Block]]:
         """Yield the blocks and their numbers, starting with the block of row ``row`` (from 0)."""
