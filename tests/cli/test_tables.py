@@ -78,7 +78,7 @@ def test_bad_tables(tables: Path, tmp_path: Path) -> None:
     assert "there is no column 'yy' for the target; nearest are 'y'" in missing.stderr
     nothing = program("select", tables / "people.csv", "-k", 5)
     assert nothing.returncode == 1
-    assert "pass target=" in nothing.stderr
+    assert "Pass target=" in nothing.stderr
     other = program("select", tables / "people.csv", "--target", "y", "--kmer", 3, "-k", 5)
     assert other.returncode == 2
     assert "kmer: not an option for csv files, only for fasta" in other.stderr

@@ -185,7 +185,7 @@ def test_losses_are_told(tmp_path: Path) -> None:
     (told,) = write_source(_one(), tmp_path / "rows.svm").messages()
     assert told.startswith("1 features have their 64-bit keys as indices")
     (told,) = write_source(_one(y=np.array(["cat"], object), keys=_keys(b"seven")), tmp_path / "a.vw").messages()
-    assert told.startswith("1 labels are words")
+    assert told.startswith("1 labels are text")
     assert (tmp_path / "a.vw").read_text() == "cat | seven\n"
     (told,) = write_source(_one(names=Names.of_bytes([b"\xff"])), tmp_path / "a.parquet").messages()
     assert told.startswith("1 names are not valid UTF-8")

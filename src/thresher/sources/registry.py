@@ -162,7 +162,8 @@ def _scan(
     """`scan`, with the k-mers or the recipe (`Source.reading`) of a model as default options."""
     if unknown := [name for name in options if name not in _OPTIONS]:
         raise TypeError(f"unexpected keyword argument {unknown[0]!r}")
-    # None and False stand for an option that was not set, except where the default is True.
+    paths = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    # None and False mean that an option is not set, unless its default is True.
     given = {n: v for n, v in options.items() if v is not None and (v is not False or n in ("header", "lower"))}
     if isinstance(like, Mapping) and not given:
         from thresher.sources.tables.recipes import scan_like
@@ -171,7 +172,12 @@ def _scan(
             return source
     if on_error not in (None, "stop"):
         given["on_error"] = on_error
-    if format is None and "text" not in given and all(n in _TEXTS.options for n in given) and _are_folders(paths):
+    if (
+        format is None
+        and "text" not in given
+        and all(n in _TEXTS.options for n in given)
+        and all(map(os.path.isdir, paths))
+    ):
         from thresher.sources.tables.class_folders import class_files
 
         if class_files(paths, without_files=True) is not None:
@@ -191,10 +197,6 @@ def _scan(
     if name == "fasta" and isinstance(like, Kmers):
         given = {**like.reading(), **given}
     return entry.open([part.path for part in parts], given)
-
-
-def _are_folders(paths: PathLike | Iterable[PathLike]) -> bool:
-    return all(map(os.path.isdir, [paths] if isinstance(paths, (str, os.PathLike)) else paths))
 
 
 def _guess(path: str, options: Mapping[str, Any]) -> str:

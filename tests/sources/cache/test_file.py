@@ -155,7 +155,7 @@ def test_files_that_are_not_ours(tmp_path: Path, stored: Path) -> None:
         ):
             for record in records:
                 writer.write_batch(record)
-    with pytest.raises(FileFormatError, match="written in format 99"):
+    with pytest.raises(FileFormatError, match="it has format version 99"):
         scan_cache(tmp_path / "later.thc")
 
 

@@ -278,7 +278,7 @@ def test_what_was_left_out_is_told_once(tmp_path, caplog):
     for _ in range(2):
         read(source)
     messages = [record.getMessage() for record in caplog.records]
-    assert messages == [f"{path}: 3 k-mers with letters other than A, C, G and T were left out"]
+    assert messages == [f"{path}: dropped 3 k-mers with letters other than A, C, G and T"]
 
 
 # A model of sequences

@@ -125,7 +125,7 @@ def test_letters_take_two_bits(tmp_path):
     assert 200_000 <= wild.held_bytes < 220_000
     assert plain.limited(ReadLimits(window=112_000)).total_rows == 2000
     tight = scan_fasta(tmp_path / "g.fa", fragments=200).limited(ReadLimits(window=90_000))
-    with pytest.raises(DataError, match=r"g\.fa: the sequences .* at 2 bits .* more than the 0\.1 MB .* Raise memory="):
+    with pytest.raises(DataError, match=r"g\.fa: the sequences, at 2 bits .* more than the 0\.1 MB .* Raise memory="):
         read(tight)
     with pytest.raises(DataError, match="Raise memory="):
         read(plain.limited(ReadLimits(window=90_000)))  # though they are there already
@@ -177,7 +177,7 @@ def test_settings(genomes, options, told):
 
 
 def test_standard_input_is_refused():
-    with pytest.raises(SettingsError, match="save standard input"):
+    with pytest.raises(SettingsError, match="write standard input to a file"):
         scan_fasta("-", fragments=200)
 
 

@@ -157,7 +157,7 @@ def test_schemas(tmp_path):
     assert names == ["age", "city=Oslo", "age=<missing>", "city=Rome", "age", "city=a, b", "age", "city=Bonn"]
     for content, message in (
         ("{", "not a schema in JSON"),
-        ("[1]", "a schema is an object"),
+        ("[1]", "a schema is a JSON object"),
         ('{"tagret": "y"}', "a schema has no field 'tagret'; nearest are 'target'"),
         ('{"target": "y", "numeric": "age"}', r"numeric must be a list, for example \['age'\]"),
         ('{"bins": "square"}', "bins is log, quantile"),
@@ -176,7 +176,7 @@ def test_options_of_tables_for_other_files(tmp_path):
     (tmp_path / "a.svm").write_text("1 2:3\n")
     with pytest.raises(SettingsError, match="bins: not an option for libsvm files, only for parquet, jsonl, csv"):
         scan(tmp_path / "a.svm", bins="log")
-    with pytest.raises(SettingsError, match="brings its own labels"):
+    with pytest.raises(SettingsError, match="target: not an option for libsvm files"):
         scan(tmp_path / "a.svm", target="y")
     pq.write_table(pa.table({"y": [1]}), tmp_path / "a.parquet")
     with pytest.raises(SettingsError, match=r"delimiter: not an option for jsonl files, only for csv"):
@@ -299,7 +299,7 @@ def test_folders_with_a_bad_text(tmp_path, told):
 def test_bad_settings_of_texts(tmp_path):
     (tmp_path / "t.csv").write_text("y,text\n1,a b\n")
     cases = [
-        ({}, "say which column holds the text"),
+        ({}, "name the column of the text"),
         ({"text": "text", "words": (2, 1)}, "words goes from 1"),
         ({"text": "text", "words": "one"}, "not a range of n-grams"),
         ({"text": "text", "within_words": True}, "within_words is for character n-grams"),
@@ -318,7 +318,7 @@ def test_bad_settings_of_texts(tmp_path):
 def test_standard_input_needs_everything_said(monkeypatch, tmp_path):
     with pytest.raises(DataError, match="it can be read only once, so its columns cannot be inferred"):
         scan_csv("-", target="y")
-    with pytest.raises(DataError, match="the kind of 'a' cannot be guessed"):
+    with pytest.raises(DataError, match="the kind of 'a' cannot be inferred"):
         scan_csv("-", names=["y", "a"], delimiter=",", target="y")
     (tmp_path / "t.csv").write_text("1,2\n0,3\n")
     with open(tmp_path / "t.csv") as file:
