@@ -6,6 +6,7 @@ import mmap
 import re
 import sys
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from thresher.errors import SettingsError
 
@@ -48,6 +49,17 @@ class ReadLimits:
     def batch_features(self) -> int:
         """The largest number of features of a batch: as many as a block of usual text holds."""
         return max(1, self.block // 9)
+
+
+class PlanReport(NamedTuple):
+    """A memory plan for people to read.
+
+    ``parts`` are (name, bytes, what it is); ``notes`` are (title, sentence).
+    """
+
+    limits: ReadLimits
+    parts: list[tuple[str, int, str]]
+    notes: list[tuple[str, str]]
 
 
 _UNITS = {"": 1, "B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
