@@ -342,7 +342,7 @@ def test_progress_is_logged_where_there_is_no_terminal(vw: Path, caplog: pytest.
 def test_a_named_pipe_is_read_once(vw: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    assert "not guessed" in program("select", pipe, "-k", 5).stderr
+    assert "cannot be detected" in program("select", pipe, "-k", 5).stderr
     assert "read only once" in program("select", pipe, "--format", "vw", "-k", 5, "--passes", 2).stderr
     writer = threading.Thread(target=lambda: pipe.write_text(vw.read_text()))
     writer.start()

@@ -160,7 +160,7 @@ def test_schemas(tmp_path):
         ("[1]", "a schema is a JSON object"),
         ('{"tagret": "y"}', "a schema has no field 'tagret'; nearest are 'target'"),
         ('{"target": "y", "numeric": "age"}', r"numeric must be a list, for example \['age'\]"),
-        ('{"bins": "square"}', "bins is log, quantile"),
+        ('{"bins": "square"}', "bins must be log, quantile"),
         ('{"delimiter": ", "}', "delimiter must be one ASCII character"),
     ):
         (tmp_path / "schema.json").write_text(content)
@@ -168,7 +168,7 @@ def test_schemas(tmp_path):
             scan_csv(path, schema=tmp_path / "schema.json")
     with pytest.raises(SettingsError, match=r"no schema 'critteo': pass the path of a JSON file, or one of criteo"):
         scan_csv(path, schema="critteo")
-    with pytest.raises(SettingsError, match="missing is"):
+    with pytest.raises(SettingsError, match="missing must be"):
         Schema(missing="drop")
 
 
@@ -179,7 +179,7 @@ def test_options_of_tables_for_other_files(tmp_path):
     with pytest.raises(SettingsError, match="target: not an option for libsvm files"):
         scan(tmp_path / "a.svm", target="y")
     pq.write_table(pa.table({"y": [1]}), tmp_path / "a.parquet")
-    with pytest.raises(SettingsError, match=r"delimiter: not an option for jsonl files, only for csv"):
+    with pytest.raises(SettingsError, match=r"delimiter: not an option for parquet files, only for csv"):
         scan(tmp_path / "a.parquet", delimiter=";")
     with pytest.raises(TypeError, match="unexpected keyword argument 'tagret'"):
         scan(tmp_path / "a.parquet", tagret="y")
@@ -300,13 +300,13 @@ def test_bad_settings_of_texts(tmp_path):
     (tmp_path / "t.csv").write_text("y,text\n1,a b\n")
     cases = [
         ({}, "name the column of the text"),
-        ({"text": "text", "words": (2, 1)}, "words goes from 1"),
+        ({"text": "text", "words": (2, 1)}, "words must be an ascending range"),
         ({"text": "text", "words": "one"}, "not a range of n-grams"),
         ({"text": "text", "within_words": True}, "within_words is for character n-grams"),
         ({"text": "text", "pattern": "("}, "not a regular expression"),
-        ({"text": "text", "pattern": "(a)(b)"}, "one group at most"),
+        ({"text": "text", "pattern": "(a)(b)"}, "at most one group"),
         ({"text": "text", "counts": "many"}, "counts must be .binary., .count. or .log."),
-        ({"text": "text", "stop": "none.txt"}, "the list of words cannot be read"),
+        ({"text": "text", "stop": "none.txt"}, "the list of stop words cannot be read"),
         ({"text": "text", "target": "text"}, "is named twice, for different uses"),
         ({"text": "txt"}, "no column 'txt' for the text; nearest are 'text'"),
     ]

@@ -176,14 +176,14 @@ def test_a_product_too_large_is_named_after_the_rows_before_it() -> None:
 @pytest.mark.parametrize(
     ("data", "groups", "told"),
     [
-        (X, [(0, 7)], "7 is none of them"),
-        (X, [("x1", "a")], "'a' is none of them"),
-        (X, [(1, -1)], "-1 is none of them"),
+        (X, [(0, 7)], "must be numbers of features, got 7"),
+        (X, [("x1", "a")], "must be numbers of features, got 'a'"),
+        (X, [(1, -1)], "must be numbers of features, got -1"),
         (pd.DataFrame({"a": [1.0]}), [("a", 1)], "must be names of namespaces or columns, got 1"),
-        (X, [(1,)], "two or three at a time"),
-        (X, [(1, 2, 3, 4)], "two or three at a time"),
-        (X, [], "two or three at a time"),
-        (X, ["ab"], "two or three at a time"),
+        (X, [(1,)], "tuples of two or three groups"),
+        (X, [(1, 2, 3, 4)], "tuples of two or three groups"),
+        (X, [], "tuples of two or three groups"),
+        (X, ["ab"], "tuples of two or three groups"),
     ],
 )
 def test_groups_that_make_no_sense(data: object, groups: list, told: str) -> None:
