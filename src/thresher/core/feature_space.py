@@ -94,7 +94,7 @@ class Hashing:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class RandomFeatureSpec:
     """Features that are functions of the others, drawn at random: the key is the number of a draw.
 
     Parameters
@@ -108,7 +108,7 @@ class Drawn:
     few : int, optional
         A function looks at so many inputs only, chosen at random.
     function : callable, optional
-        In place of a kernel: what `thresher.RandomFunctions` was given.
+        In place of a kernel: what `thresher.RandomFeatures` was given.
     """
 
     kernel: str
@@ -124,7 +124,7 @@ class Drawn:
         return {"kernel": self.kernel, "gamma": self.gamma, "seed": self.seed, "few": self.few}
 
     @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> Drawn:
+    def from_dict(cls, fields: dict[str, Any]) -> RandomFeatureSpec:
         """The reverse of `to_dict`."""
         kernel, gamma, seed, few = (fields[name] for name in ("kernel", "gamma", "seed", "few"))
         whole = type(seed) is int and 0 <= seed < 2**64 and (few is None or (type(few) is int and few > 0))
@@ -164,7 +164,7 @@ class FeatureSpace:
         Products of these features are features too. Their keys are hashes.
     hashing : Hashing, optional
         Features are not told apart: keys are the buckets they fall into.
-    drawn : Drawn, optional
+    random_features : RandomFeatureSpec, optional
         Features are functions of these, drawn at random: keys are the numbers of the draws.
     expansion : Expansion, optional
         Features are these, made of the others.
@@ -175,19 +175,21 @@ class FeatureSpace:
     products: Products | None = None
     hashing: Hashing | None = None
     kmers: Kmers | None = None
-    drawn: Drawn | None = None
+    random_features: RandomFeatureSpec | None = None
     expansion: Expansion | None = None
 
     @property
     def invertible(self) -> bool:
         """Whether a key alone is enough to know the name."""
         plain = self.kind != "token" and self.products is None and self.expansion is None
-        return self.drawn is None and (self.hashing is not None or plain)
+        return self.random_features is None and (self.hashing is not None or plain)
 
     @property
     def by_position(self) -> bool:
         """Whether keys are positions of columns."""
-        return self.kind == "column" and (self.products, self.hashing, self.drawn, self.expansion) == (None,) * 4
+        return (
+            self.kind == "column" and (self.products, self.hashing, self.random_features, self.expansion) == (None,) * 4
+        )
 
     def decode(self, keys: NDArray[np.uint64]) -> list[str]:
         """The names of ``keys``; only for an invertible space."""
@@ -235,15 +237,15 @@ class FeatureSpace:
         """The features that fell into the buckets."""
         return replace(self, hashing=None)
 
-    def with_drawn(self, drawn: Drawn) -> FeatureSpace:
+    def with_random_features(self, random_features: RandomFeatureSpec) -> FeatureSpace:
         """Functions of these features, drawn at random."""
-        if self.drawn is not None:
+        if self.random_features is not None:
             raise SettingsError("these features are drawn at random already")
-        return replace(self, drawn=drawn)
+        return replace(self, random_features=random_features)
 
-    def without_drawn(self) -> FeatureSpace:
+    def without_random_features(self) -> FeatureSpace:
         """The features that the functions are of."""
-        return replace(self, drawn=None)
+        return replace(self, random_features=None)
 
     def _group(self, name: str | int) -> str | int:
         if self.kind == "token":
@@ -263,7 +265,7 @@ class FeatureSpace:
             self.kind != other.kind
             or len(sizes) > 1
             or (self.products, self.hashing, self.kmers) != (other.products, other.hashing, other.kmers)
-            or (self.drawn, self.expansion) != (other.drawn, other.expansion)
+            or (self.random_features, self.expansion) != (other.random_features, other.expansion)
         ):
             raise SpaceError(
                 f"the model's features are {self}, the data's are {other}: the same key would mean another "
@@ -277,7 +279,7 @@ class FeatureSpace:
         formed = sized if self.products is None else f"{sized} and {self.products}"
         made = formed if self.expansion is None else f"{self.expansion}: {formed}"
         held = made if self.hashing is None else f"{made} in {self.hashing.width} buckets"
-        return held if self.drawn is None else f"{self.drawn} of {held}"
+        return held if self.random_features is None else f"{self.random_features} of {held}"
 
     def to_dict(self) -> dict[str, Any]:
         """As it is written to files.
@@ -285,8 +287,8 @@ class FeatureSpace:
         With products, buckets or functions the kind is another one, so that a reader who does not know of these refuses
         the file instead of predicting without them.
         """
-        if self.drawn is not None:
-            return {"kind": DRAWN, "of": self.without_drawn().to_dict(), **self.drawn.to_dict()}
+        if self.random_features is not None:
+            return {"kind": DRAWN, "of": self.without_random_features().to_dict(), **self.random_features.to_dict()}
         if self.expansion is not None:
             return {"kind": EXPANDED, "of": self.without_expansion().to_dict(), "terms": self.expansion.to_list()}
         if self.hashing is not None:
@@ -300,7 +302,7 @@ class FeatureSpace:
     def from_dict(cls, fields: dict[str, Any]) -> FeatureSpace:
         """The reverse of `to_dict`."""
         if fields["kind"] == DRAWN:
-            return cls.from_dict(fields["of"]).with_drawn(Drawn.from_dict(fields))
+            return cls.from_dict(fields["of"]).with_random_features(RandomFeatureSpec.from_dict(fields))
         if fields["kind"] == EXPANDED:
             return cls.from_dict(fields["of"]).expanded(Expansion.from_list(fields["terms"]))
         if fields["kind"] == HASHED:

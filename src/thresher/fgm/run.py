@@ -7,15 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 from thresher.columns.column_blocks import ColumnBlocks
-from thresher.columns.family_spec import Structure
-from thresher.columns.in_memory import StoredColumns
-from thresher.columns.out_of_core import StreamedColumns
+from thresher.columns.in_memory import InMemoryColumns
+from thresher.columns.out_of_core import OutOfCoreColumns
 from thresher.columns.row_store import RowStore
-from thresher.columns.types import Family, show_search
+from thresher.columns.types import Family, format_search_stats
 from thresher.errors import SettingsError
 from thresher.fgm.engine import FGMEngine
 from thresher.fgm.families.column_selector import check_names
-from thresher.fgm.families.parse import structure_of
+from thresher.fgm.families.parse import as_family_spec
+from thresher.fgm.families.spec import FamilyLike
 from thresher.fgm.memory_plan import FGMPlan
 from thresher.fgm.settings import FGMSettings
 from thresher.selection.selection import Selection
@@ -36,14 +36,12 @@ class FGMRun(WorkingSetRun[FGMEngine]):
 
     settings: FGMSettings
 
-    def __init__(
-        self, source: Source, settings: FGMSettings, how: RunSettings, family: str | Structure = "linear"
-    ) -> None:
-        structure = structure_of(family)
-        self._names = () if structure is None else structure.names()
+    def __init__(self, source: Source, settings: FGMSettings, how: RunSettings, family: FamilyLike = "linear") -> None:
+        structure = as_family_spec(family)
+        self._names = () if structure is None else structure.column_names()
         self._looked_at: dict[str, int] = {}
         if structure is not None:
-            structure = structure.at(source.space)
+            structure = structure.resolve(source.space)
             structure.check(source.space.size, settings.k)
         elif source.space.size is not None and settings.k > source.space.size and not how.lenient:
             raise SettingsError(f"k = {settings.k} of {source.space.size} columns: ask for no more than there are")
@@ -64,10 +62,10 @@ class FGMRun(WorkingSetRun[FGMEngine]):
         if examples.store is not None:
             assert not isinstance(examples.store, RowStore)
             total = float(examples.weight.sum())
-            stored = StoredColumns(
+            stored = InMemoryColumns(
                 examples.store, self.team, power=power, total=total, weights=examples.weight, source=self.source
             )
-            return stored if self._structure is None else self._structure.over(stored)
+            return stored if self._structure is None else self._structure.build(stored)
         if _parsed_again(self.source):
             log.warning(
                 "the columns do not fit into the memory: every analysis parses %s again. cache=True (--cache) parses "
@@ -75,15 +73,15 @@ class FGMRun(WorkingSetRun[FGMEngine]):
                 self.source.describe(),
             )
         if self._structure is not None:
-            return self._structure.streamed(self._blocks(examples))
-        return StreamedColumns(
+            return self._structure.build_blocked(self._blocks(examples))
+        return OutOfCoreColumns(
             self.source,
             examples.rows,
             memory=self.plan.columns(examples.rows),
             power=power,
             weights=examples.weight,
             batch_rows=self.how.batch_rows,
-            tell=lambda batch: self._watch.at(self.rounds),
+            on_batch=lambda batch: self._watch.at(self.rounds),
         )
 
     def _blocks(self, examples: Examples) -> ColumnBlocks:
@@ -95,7 +93,7 @@ class FGMRun(WorkingSetRun[FGMEngine]):
             power=self.settings.power,
             weights=examples.weight,
             batch_rows=self.how.batch_rows,
-            tell=lambda batch: self._watch.at(self.rounds),
+            on_batch=lambda batch: self._watch.at(self.rounds),
         )
 
     def _room(self) -> Callable[[int], int] | None:
@@ -107,14 +105,14 @@ class FGMRun(WorkingSetRun[FGMEngine]):
     def _check_round(self) -> None:
         assert self.engine is not None
         self.plan.check_selected(self.engine.targets.shape[1], self.engine.bytes)
-        self._log_search(self.engine.family.report())
+        self._log_search(self.engine.family.search_stats())
 
     def _log_search(self, looked_at: dict[str, int]) -> None:
         """How much of a family an iteration could pass over."""
         if looked_at:
             before, self._looked_at = self._looked_at, looked_at
             new = {name: count - before.get(name, 0) for name, count in looked_at.items()}
-            log.info("iteration %d: %s", self.rounds, show_search(new))
+            log.info("iteration %d: %s", self.rounds, format_search_stats(new))
 
     def _selection(self, found: Found, *, told: bool = True) -> Selection:
         assert self.engine is not None
@@ -132,7 +130,7 @@ class FGMRun(WorkingSetRun[FGMEngine]):
             plan=self.plan.to_dict(self.examples.rows, family.bytes, self.engine.bytes),
             fingerprint=told and not self.how.lenient,
         )
-        if looked_at := family.report():
+        if looked_at := family.search_stats():
             selection.provenance["search"] = looked_at
         return selection
 

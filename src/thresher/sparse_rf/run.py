@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from thresher.columns.kernels import check_kernel
-from thresher.columns.random_features import DrawnFunctions, RandomFunctions
-from thresher.columns.row_store import Rows, RowsAgain, RowStore
+from thresher.columns.random_features import RandomFeatureMap, RandomFeatures
+from thresher.columns.row_store import OutOfCoreRows, Rows, RowStore
 from thresher.columns.types import Ids
-from thresher.core.feature_space import Drawn, FeatureSpace
+from thresher.core.feature_space import FeatureSpace, RandomFeatureSpec
 from thresher.errors import SettingsError
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 from thresher.sparse_rf.engine import SparseRFEngine
-from thresher.sparse_rf.feature_columns import DrawnColumns
+from thresher.sparse_rf.feature_columns import RandomFeatureColumns
 from thresher.sparse_rf.memory_plan import SparseRFPlan
 from thresher.sparse_rf.settings import METHOD, SparseRFSettings
 from thresher.working_set.answer import make_selection, names_of
@@ -46,7 +46,7 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
         source: Source,
         settings: SparseRFSettings,
         how: RunSettings,
-        functions: RandomFunctions | None = None,
+        functions: RandomFeatures | None = None,
     ) -> None:
         if len(settings.path) > 1 and how.validation is None:
             raise SettingsError("several lam need a validation to choose by: give validation, or one lam")
@@ -61,20 +61,20 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
         self.space = source.space
         self._rows: Rows | None = None
 
-    def _drawn(self, settings: SparseRFSettings, gamma: float) -> Drawn:
+    def _drawn(self, settings: SparseRFSettings, gamma: float) -> RandomFeatureSpec:
         if self._functions is not None:
-            return self._functions.drawn(settings.seed)
-        return Drawn(settings.kernel, gamma, settings.seed, settings.q)
+            return self._functions.spec(settings.seed)
+        return RandomFeatureSpec(settings.kernel, gamma, settings.seed, settings.q)
 
     def _make_engine(self, examples: Examples) -> SparseRFEngine:
         self.shares = SparseRFPlan.of(self.settings.draws, self.how.memory, len(examples.y))
         self.shares.check(examples.rows)
         store = examples.store
-        rows = store if isinstance(store, RowStore) else RowsAgain(self.source, examples.rows, self.how.batch_rows)
+        rows = store if isinstance(store, RowStore) else OutOfCoreRows(self.source, examples.rows, self.how.batch_rows)
         self._rows = rows
         self.space = self._drawn_space(rows)
         limited = bool(self.shares.memory)
-        family = DrawnColumns(
+        family = RandomFeatureColumns(
             self.space,
             rows,
             self.team,
@@ -88,7 +88,7 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
         if isinstance(gamma, str):
             inputs = self.source.space.size or len(rows.inputs())
             gamma = 1.0 / max(inputs * rows.variance(), 1e-300)
-        return self.source.space.with_drawn(self._drawn(self.settings, float(gamma)))
+        return self.source.space.with_random_features(self._drawn(self.settings, float(gamma)))
 
     def _room(self) -> Callable[[int], int] | None:
         return self.shares.inputs if self.shares.memory else None
@@ -123,9 +123,13 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
     def _names(self, keys: Ids) -> list[str]:
         assert self._rows is not None
         inputs = np.arange(self.space.size or 0, dtype=np.uint64) if self._small else self._rows.inputs()
-        functions = DrawnFunctions(self.space, keys, self.team)
+        functions = RandomFeatureMap(self.space, keys, self.team)
         if len(inputs) > _NAMED_INPUTS:
-            return [f"{self.space.drawn.kernel} {key}" for key in keys.tolist()] if self.space.drawn else []
+            return (
+                [f"{self.space.random_features.kernel} {key}" for key in keys.tolist()]
+                if self.space.random_features
+                else []
+            )
         return functions.names(inputs, names_of(self.source, inputs))
 
     @property
@@ -154,10 +158,10 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
         return self.engine.stage_done
 
 
-def sparse_rf_run(source: Source, how: RunSettings, kernel: str | RandomFunctions, **settings: Any) -> SparseRFRun:
+def sparse_rf_run(source: Source, how: RunSettings, kernel: str | RandomFeatures, **settings: Any) -> SparseRFRun:
     """A run with the functions of a kernel, or with functions of the user's own."""
-    if isinstance(kernel, RandomFunctions):
+    if isinstance(kernel, RandomFeatures):
         return SparseRFRun(source, SparseRFSettings(kernel=kernel.name, **settings), how, kernel)
     if not isinstance(kernel, str):
-        raise SettingsError(f"kernel is the name of one, or thresher.RandomFunctions, not {kernel!r}")
+        raise SettingsError(f"kernel is the name of one, or thresher.RandomFeatures, not {kernel!r}")
     return SparseRFRun(source, SparseRFSettings(kernel=kernel, **settings), how)

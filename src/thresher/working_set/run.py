@@ -163,8 +163,8 @@ class WorkingSetRun(ABC, Generic[E]):
             multilabel=self.how.multilabel,
             room=self._room(),
             batch_rows=self.how.batch_rows,
-            tell=self._seen,
-            rows=self._wants_rows,
+            on_batch=self._seen,
+            keep_rows=self._wants_rows,
         )
         self.examples = examples = reader.read(self.how.class_weight)
         self.engine = self._make_engine(examples)
