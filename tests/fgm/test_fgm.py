@@ -149,6 +149,6 @@ def test_the_refit_is_one_block() -> None:
     x, y = data()
     found = th.select(x, y, k=4, B=2, method="fgm", refit=20.0, inner_tol=1e-12, scale=None)
     columns = x[:, found.keys.astype(int)].astype(np.float64)
-    (w,), b = reference.solve("squared_hinge", [columns], y, np.full(len(y), 20.0), shift=True, steps=20_000)
+    (w,), b = reference.solve("squared_hinge", [columns], y, np.full(len(y), 20.0), fit_intercept=True, steps=20_000)
     assert np.allclose(found.weights, w, atol=1e-3)
     assert np.isclose(found.intercept[0], b, atol=1e-3)

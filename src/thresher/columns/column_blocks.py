@@ -57,7 +57,6 @@ class ColumnBlocks:
         self.weights = weights
         self.team = team
         self.batch_rows = batch_rows
-        self.passes = 0
         self._on_batch = on_batch or (lambda batch: None)
 
     def __iter__(self) -> Iterator[InMemoryColumns]:
@@ -75,7 +74,6 @@ class ColumnBlocks:
         for batch, _ in self.source.batches(self.batch_rows, keys=keys):
             store.add(batch.indptr, batch.keys, batch.values)
             self._on_batch(batch)
-        self.passes += 1
         store.finish(self.team, self.weights)
         total = float(self.weights.sum())
         return InMemoryColumns(store, self.team, power=self.power, total=total, weights=self.weights)
@@ -87,7 +85,6 @@ class ColumnBlocks:
             keys = np.unique(batch.keys)
             found = np.union1d(found, keys[predicate(keys)])
             self._on_batch(batch)
-        self.passes += 1
         return found
 
     def value_range(self) -> tuple[float, float]:
@@ -96,7 +93,6 @@ class ColumnBlocks:
         for batch, _ in self.source.batches(self.batch_rows):
             values = np.ones(1) if batch.values is None else batch.values
             low, high = min(low, float(values.min(initial=0.0))), max(high, float(values.max(initial=0.0)))
-        self.passes += 1
         return low, high
 
 

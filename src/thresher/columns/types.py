@@ -45,19 +45,6 @@ class ScaledColumns(NamedTuple):
         return np.diff(self.indptr).astype(np.uint64)
 
 
-class DenseColumns(NamedTuple):
-    """Dense columns for a solver: ``values`` is columns x rows, and column j is ``values[j] * scales[j]``."""
-
-    values: NDArray[np.float32]
-    scales: Floats
-
-
-class LazyColumns(NamedTuple):
-    """Columns for a solver that do not fit in memory: the solver recomputes them whenever it needs them."""
-
-    scales: Floats
-
-
 class Family(ABC):
     """A set of elements with 64-bit ids: a feature's id is its key, a group's id is its number."""
 

@@ -47,6 +47,8 @@ class BlockProblem:
         The targets, encoded for the loss.
     weights : array of shape (rows,)
         C times the weight of each row.
+    tolerance : float
+        Stop once a step lowers the objective by no more than this share (40).
     """
 
     def __init__(

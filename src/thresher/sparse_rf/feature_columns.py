@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.columns.random_features import RandomFeatureMap
 from thresher.columns.row_store import Rows
-from thresher.columns.types import DenseColumns, Ids, LazyColumns
+from thresher.columns.types import Ids
 from thresher.core.batch import Batch
 from thresher.core.feature_space import FeatureSpace
 from thresher.errors import DataError
@@ -32,9 +32,9 @@ class RandomFeatureColumns:
     store : Rows
         The rows that the features are functions of.
     room : int, optional
-        Bytes for columns in memory. A larger set of columns is `LazyColumns`.
+        Bytes for columns in memory. More columns than that are recomputed whenever a solver needs them.
     part : int, optional
-        Bytes for computing `LazyColumns`.
+        Bytes for computing columns.
     """
 
     def __init__(
@@ -61,18 +61,17 @@ class RandomFeatureColumns:
         """The numbers of ``count`` features, independent of the first ``after`` ones."""
         return np.arange(after, after + count, dtype=np.uint64)
 
-    def columns(self, ids: Ids) -> DenseColumns | LazyColumns:
-        """The columns of these features; `LazyColumns` if they do not fit in memory."""
-        scales = np.ones(len(ids))
+    def columns(self, ids: Ids) -> NDArray[np.float32] | None:
+        """The columns of these features (features x rows); None if they do not fit in memory."""
         if self.max_columns is not None and len(ids) > self.max_columns:
-            return LazyColumns(scales)
+            return None
         values = np.empty((len(ids), self.rows), np.float32)
         at = 0
         features = RandomFeatureMap(self.space, ids, self.team)
         for piece in self._pieces(self._stripes(len(ids))):
             values[:, at : at + len(piece)] = self._values(features, piece)
             at += len(piece)
-        return DenseColumns(values, scales)
+        return values
 
     def generate(self, ids: Ids, rows: NDArray[np.uint32] | None) -> Iterator[NDArray[np.float32]]:
         """Yield the columns of these features at all rows, or at some (ascending), a few stripes at a time."""

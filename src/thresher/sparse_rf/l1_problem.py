@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _native
-from thresher.columns.types import DenseColumns, Floats, Ids, LazyColumns
+from thresher.columns.types import Floats, Ids
 from thresher.core.losses import get_loss
 from thresher.errors import FileFormatError
 from thresher.sparse_rf.feature_columns import RandomFeatureColumns
@@ -42,6 +42,8 @@ class L1Problem:
         The weight of each row's loss.
     lam : float
         λ.
+    tolerance : float
+        Stop once the duality gap is at most this share of the objective.
     k : int, optional
         Keep at most ``k`` features, by increasing λ above ``lam`` if necessary.
     family : RandomFeatureColumns, optional
@@ -79,13 +81,13 @@ class L1Problem:
         #: The objective without features, at the best intercept.
         self.start = self.solved.objective
 
-    def add(self, ids: Ids, columns: DenseColumns | LazyColumns) -> None:
-        """Add columns with zero weights. The penalty applies to the weights of the scaled columns."""
-        factors = 1.0 / columns.scales
-        if isinstance(columns, DenseColumns):
-            self._solver.add(columns.values, factors, self._team, ids)  # not copied until the next `keep`
-        else:
+    def add(self, ids: Ids, columns: NDArray[np.float32] | None) -> None:
+        """Add columns (features x rows) with zero weights; None: the solver calls ``family.generate`` for them."""
+        factors = np.ones(len(ids))
+        if columns is None:
             self._solver.add_made(ids, factors, self._team)
+        else:
+            self._solver.add(columns, factors, self._team, ids)  # not copied until the next `keep`
         self.ids = np.concatenate([self.ids, ids])
 
     def solve(self) -> None:

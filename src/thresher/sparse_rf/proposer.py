@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from thresher.columns.types import DenseColumns, Ids, LazyColumns
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.columns.types import Ids
 from thresher.sparse_rf.feature_columns import RandomFeatureColumns
 from thresher.sparse_rf.l1_problem import L1Problem
 
@@ -19,7 +22,7 @@ class RandomFeatureProposer:
         #: The number of features drawn so far.
         self.n_drawn = 0
 
-    def propose(self, problems: Sequence[L1Problem]) -> list[tuple[Ids, DenseColumns | LazyColumns] | None]:
+    def propose(self, problems: Sequence[L1Problem]) -> list[tuple[Ids, NDArray[np.float32] | None] | None]:
         """A block of new features for each problem; None after the last iteration."""
         if self.n_drawn >= self.draws * self.iterations:
             return [None] * len(problems)
