@@ -43,7 +43,7 @@ class L1Problem:
     lam : float
         λ.
     tolerance : float
-        Stop once the duality gap is at most this share of the objective.
+        Stop once the objective is within this share of its minimum.
     k : int, optional
         Keep at most ``k`` features, by increasing λ above ``lam`` if necessary.
     family : RandomFeatureColumns, optional
