@@ -31,7 +31,7 @@ def fgm(data: Any, count: int, loss: str, **settings: Any) -> Fit:
     """A fit of ours."""
     x, y, test, truth = data
     started = time.perf_counter()
-    model = FGMClassifier(k=count, loss=loss, shift=False, **settings).fit(x, y)
+    model = FGMClassifier(k=count, loss=loss, fit_intercept=False, **settings).fit(x, y)
     seconds = time.perf_counter() - started
     found = model.get_support(indices=True)
     return Fit(found, float(model.score(test, truth)), debiased(x, y, test, truth, found, False), seconds, 1)
@@ -99,7 +99,7 @@ def by_density(n: int, m: int, densities: tuple[float, ...] = (0.08, 0.1, 0.3, 0
     for density in densities:
         x, test = of_density(n, m, density, 1), of_density(1024, m, density, 2)
         data = (x, np.sign(x @ w), test, np.sign(test @ w))
-        first = fgm(data, 300, "logistic", iterations=1)
+        first = fgm(data, 300, "logistic", max_iter=1)
         got = fgm(data, 300, "logistic")
         nonzeros = int(x.nnz) if hasattr(x, "nnz") else x.size
         theirs = ["-", "-"]

@@ -175,7 +175,7 @@ def adelie(x: Any, y: Floats, size: int, counts: list[int]) -> Iterator[tuple[Fl
         glm=ad.glm.binomial(y=(y > 0).astype(np.float64)),
         groups=np.arange(0, x.shape[1], size),
         alpha=1.0,
-        intercept=False,
+        fit_intercept=False,
         exit_cond=enough,
         min_ratio=1e-3,
         lmda_path_size=100,

@@ -12,7 +12,7 @@ from benchmarks.sparse_rf_rivals import batch_of, functions_of
 from thresher import _native
 
 ROWS, COLUMNS = 200_000, 300
-SETTINGS = {"lam": 0.3e-3 * ROWS, "rounds": 6, "draws": 50}
+SETTINGS = {"lam": 0.3e-3 * ROWS, "max_iter": 6, "draws": 50}
 MEMORIES = (None, "100MB", "60MB")
 
 

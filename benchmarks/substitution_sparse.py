@@ -36,7 +36,7 @@ def run(repeats: int = 1) -> str:
         found: dict[str, Any] = {}
 
         def fit(how: str, stream: FeatureStream, y: Any = y, loss: str = loss, scans: int = scans) -> None:
-            found[how] = select(stream, y, k=KEPT, method="os", loss=loss, scans=scans, threads=1)  # noqa: B023
+            found[how] = select(stream, y, k=KEPT, method="os", loss=loss, scans=scans, n_jobs=1)  # noqa: B023
 
         seconds = interleaved(
             {

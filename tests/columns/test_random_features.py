@@ -127,7 +127,7 @@ def test_user_defined_features() -> None:
 
     x = np.random.default_rng(3).uniform(-1, 1, size=(500, 2))
     y = np.exp(-4.0 * (x**2).sum(axis=1))
-    found = th.select(x, y, method="sparse-rf", loss="squared", lam=1e-3, draws=50, rounds=2,
+    found = th.select(x, y, method="sparse-rf", loss="squared", lam=1e-3, draws=50, max_iter=2,
                       kernel=th.RandomFeatures(bump, "bump"), test=(x, y))  # fmt: skip
     assert found.provenance["test"]["r2"] > 0.95
     assert found.names[0].startswith("bump ")

@@ -50,7 +50,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         {"method": "iht"},
         {"method": "batch-iht"},
         {"active": "sketch"},
-        {"loss": "hinge", "l2": 1e-3, "decay": 0.999, "minibatch": 3, "intercept": False},
+        {"loss": "hinge", "l2": 1e-3, "decay": 0.999, "minibatch": 3, "fit_intercept": False},
         {"random_state": 7, "shuffle": False, "sketch": (3, 1000)},
         {"class_weight": "balanced"},
         {"interactions": [(3, 77)]},

@@ -12,8 +12,8 @@ import thresher as th
 from tests.fgm.data import data, sparse_file
 from thresher.fgm.run import FGMRun
 from thresher.fgm.settings import FGMSettings
+from thresher.run import RunOptions
 from thresher.sources.registry import as_source
-from thresher.working_set.run_settings import RunSettings
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from thresher.working_set.run_settings import RunSettings
         ({"k": 5, "solver": "mkl", "loss": "logistic"}, "squared hinge loss only"),
         ({"k": 5, "family": "forest"}, "unknown family 'forest'"),
         ({"k": 5, "family": "tree"}, "groups is missing"),
-        ({"k": 5, "iterations": 0}, "iterations is"),
+        ({"k": 5, "max_iter": 0}, "max_iter must"),
         ({"k": 5, "solver": "best"}, "solver is one of"),
         ({"k": 5, "refit": -1.0}, "refit is"),
     ],
@@ -101,4 +101,4 @@ def test_memory_is_refused_before_the_first_row_where_the_rows_are_known() -> No
     source = as_source(*data(n=50))
     source.total_rows = 10**6
     with pytest.raises(th.SettingsError, match="1000000 rows and 10 blocks"):
-        FGMRun(source, FGMSettings(k=60), RunSettings(memory="64MB"))
+        FGMRun(source, FGMSettings(k=60), RunOptions(memory="64MB"))

@@ -74,7 +74,7 @@ def fit(x: Any, y: Any, method: str, budget: int, passes: int, seed: int, **sett
         loss="squared_hinge",
         passes=passes,
         random_state=seed,
-        intercept=False,
+        fit_intercept=False,
         **settings,
     )
 

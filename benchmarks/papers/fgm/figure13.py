@@ -107,7 +107,7 @@ def run(few: int = 2000) -> str:
     made = planted(KDDB[0] + 50_000, *KDDB[1:])
     split = (made.x[50_000:], made.y[50_000:], made.x[:50_000], made.y[:50_000])
     kddb = {
-        "PFGM": polynomial_points(split, (25, 100), scale="norm", C=10.0, iterations=10),
+        "PFGM": polynomial_points(split, (25, 100), scale="norm", C=10.0, max_iter=10),
         "FGM (linear)": polynomial_points(split, (25, 100), scale="norm", C=10.0, family="linear"),
     }
     parts += [

@@ -22,7 +22,7 @@ def streamed(data: Made, method: str, k: int, **given: Any) -> Any:
         k=k,
         method=method,
         loss=data.loss,
-        intercept=False,
+        fit_intercept=False,
         refit=False,
         **given,
     )

@@ -65,7 +65,7 @@ def _shown(name: str, data: Any, rows: int, rounds: int, lam: float) -> str:
         "boosting": boosted(x, lam * rows, rounds, solver, half=False),
         "boosting, half of the rows": boosted(x, lam * rows, rounds, solver, half=True),
     }
-    model = th.SparseRFClassifier(kernel="perceptron", lam=lam * rows, draws=20, rounds=rounds // 20, tol=1e-6).fit(
+    model = th.SparseRFClassifier(kernel="perceptron", lam=lam * rows, draws=20, max_iter=rounds // 20, tol=1e-6).fit(
         x, y
     )
     drawn = [(int(entry["drawn"]), entry["objective"]) for entry in model.path_]

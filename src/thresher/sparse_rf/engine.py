@@ -45,7 +45,7 @@ class SparseRFEngine:
         self.targets = np.atleast_2d(targets)
         self.row_weights = settings.loss_factor * weights
         self.problems = [self._problem(y) for y in self.targets]
-        iterations = settings.rounds * len(settings.path)
+        iterations = settings.max_iter * len(settings.path)
         self.proposer = RandomFeatureProposer(family, draws=settings.draws, iterations=iterations)
         self.loop = WorkingSetLoop(self.problems, self.proposer, DropZeros())
         #: One entry per iteration: features drawn, features kept, objective and its lower bound, λ, solver steps.
@@ -57,7 +57,7 @@ class SparseRFEngine:
             y,
             self.row_weights,
             lam=self.settings.path[0],
-            fit_intercept=self.settings.shift,
+            fit_intercept=self.settings.fit_intercept,
             tolerance=self.settings.tol,
             team=self.team,
             k=self.settings.k,
@@ -80,11 +80,11 @@ class SparseRFEngine:
     @property
     def stage_done(self) -> bool:
         """Whether the last iteration was the last one of its λ."""
-        return self.rounds % self.settings.rounds == 0
+        return self.rounds % self.settings.max_iter == 0
 
     def step(self) -> bool:
         """Run one iteration of Algorithm 1; return False at the end."""
-        stage = min(self.rounds // self.settings.rounds, len(self.settings.path) - 1)
+        stage = min(self.rounds // self.settings.max_iter, len(self.settings.path) - 1)
         for problem in self.problems:
             if problem.lam != self.settings.path[stage]:
                 problem.lam = problem.current_lam = self.settings.path[stage]

@@ -41,7 +41,7 @@ class SharedFeatures:
                 loss.delta,
                 np.ascontiguousarray(targets.y),
                 targets.shares,
-                settings.intercept,
+                settings.fit_intercept,
                 room,
                 settings.eta or 0.0,
                 settings.rate,

@@ -11,6 +11,7 @@ from thresher import _native
 from thresher.core.losses import get_loss
 from thresher.core.memory import show_size
 from thresher.errors import DataError, SettingsError
+from thresher.run import RunOptions
 from thresher.sources.arrays import DenseSource
 from thresher.sources.base import Source
 from thresher.sources.registry import as_source
@@ -18,7 +19,6 @@ from thresher.substitution.arriving.feature_stream import FeatureStream
 from thresher.substitution.arriving.format_readers import MatrixColumns, StoreColumns
 from thresher.substitution.settings import SubstitutionSettings
 from thresher.working_set.dataset import Examples, Reader
-from thresher.working_set.run_settings import RunSettings
 
 
 class StreamData(NamedTuple):
@@ -33,7 +33,7 @@ class StreamData(NamedTuple):
 def read_features(
     data: FeatureStream | Source,
     settings: SubstitutionSettings,
-    how: RunSettings,
+    options: RunOptions,
     team: _native.Team,
     memory: int | None,
     y: Any,
@@ -43,9 +43,9 @@ def read_features(
     source = data if isinstance(data, Source) else _labels_of(data, y, sample_weight)
     room = None if memory is None else lambda rows: memory - 5 * rows * settings.k
     reader = Reader(
-        source, get_loss(settings.loss), team, multilabel=how.multilabel, room=room, batch_rows=how.batch_rows
+        source, get_loss(settings.loss), team, multilabel=options.multilabel, room=room, batch_rows=options.batch_rows
     )
-    examples = reader.read(how.class_weight)
+    examples = reader.read(options.class_weight)
     if examples.store is None:
         raise SettingsError(
             f"{source.describe()}: its columns do not fit into {show_size(memory or 0)}. Give more memory, or hand "

@@ -133,9 +133,7 @@ class FeatureStream:
 
     def block_for(self, rows: int, most: int | None = None) -> int:
         """Columns to hold at a time."""
-        if self.block is not None:
-            return self.block
-        return max(1, min(BLOCK, (_BLOCK_BYTES if most is None else most) // (4 * max(1, rows))))
+        return self.block if self.block is not None else block_for(rows, most)
 
     def arrive(
         self,
@@ -174,3 +172,8 @@ class FeatureStream:
 
         most = max(block, WIDE) if wide and self.block is None else block
         return Scan(self.arrivals, rows, order, keep, block, most, faulty).blocks(start)
+
+
+def block_for(rows: int, most: int | None = None) -> int:
+    """Columns of so many rows to hold at a time, in ``most`` bytes."""
+    return max(1, min(BLOCK, (_BLOCK_BYTES if most is None else most) // (4 * max(1, rows))))

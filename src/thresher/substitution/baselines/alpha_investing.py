@@ -34,7 +34,7 @@ class AlphaInvesting(Rival):
     def _start(self) -> None:
         self._basis = np.empty((0, len(self.y)))
         self._left = self._root * self.y
-        if self.settings.intercept:
+        if self.settings.fit_intercept:
             self._join(self._root.copy())
 
     def _join(self, direction: Floats) -> None:
@@ -71,7 +71,7 @@ class AlphaInvesting(Rival):
         if not self.ids:
             return super().kept()
         wide = self._root * self.columns * self.scales[:, None]
-        wide = wide if not self.settings.intercept else np.vstack([wide, self._root[None]])
+        wide = wide if not self.settings.fit_intercept else np.vstack([wide, self._root[None]])
         best = np.linalg.lstsq(wide.T, self._root * self.y, rcond=None)[0]
         self.weights = best[: len(self.ids)]
         return super().kept()

@@ -80,20 +80,20 @@ class Rival(ABC):
     def scale(self, column: NDArray[np.float32]) -> float:
         """What brings a column to a mean square of one, less its mean where there is a constant."""
         wide = column.astype(np.float64)
-        mean = float(self.shares @ wide) if self.settings.intercept else 0.0
+        mean = float(self.shares @ wide) if self.settings.fit_intercept else 0.0
         return 1.0 / math.sqrt(float(self.shares @ (wide - mean) ** 2))
 
     def slopes(self) -> Floats:
         """Of the mean loss, after a step of the constant."""
         slopes = self.shares * self.loss.derivative(self.margins + self.shift, self.y)
-        if not self.settings.intercept:
+        if not self.settings.fit_intercept:
             return slopes
         self.shift -= float(slopes.sum()) / self.loss.curvature
         return self.shares * self.loss.derivative(self.margins + self.shift, self.y)
 
     def _slope(self, column: NDArray[np.float32]) -> float:
         slopes = self.slopes()
-        centred = slopes - self.shares * slopes.sum() if self.settings.intercept else slopes
+        centred = slopes - self.shares * slopes.sum() if self.settings.fit_intercept else slopes
         return self.scale(column) * float(column @ centred)
 
     def take(self, id: int, column: NDArray[np.float32], weight: float) -> None:

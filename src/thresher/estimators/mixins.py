@@ -1,22 +1,32 @@
-"""What classifiers over a selection share: margins to classes, probabilities and scores."""
+"""What an estimator with a selection predicts: classes and probabilities, or numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
+from thresher.core.losses import get_loss
+from thresher.errors import SettingsError
+from thresher.estimators.base import Task
 from thresher.selection.selection import Selection
+from thresher.sources.base import Source
 
 
 def _gives_probabilities(estimator: Any) -> bool:
     if estimator.loss not in ("logistic", "softmax"):
         raise AttributeError(f"the {estimator.loss} loss gives no probabilities: use decision_function")
     return True
+
+
+def allows_label_matrix(y: Any) -> dict[str, bool]:
+    """Whether scikit-learn's check of the targets is to let a matrix of labels pass."""
+    shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+    return {"multi_output": len(shape) == 2 and (shape[1] > 1 or hasattr(y, "tocsr"))}
 
 
 class Classifying(ClassifierMixin):
@@ -27,6 +37,14 @@ class Classifying(ClassifierMixin):
     selection_: Selection
     _margins: Callable[[Any], NDArray[np.float64]]
     _stored_score: Callable[[Any, str, Any], float]
+
+    def _targets(self, y: Any) -> dict[str, bool]:
+        return allows_label_matrix(y)
+
+    def _keep(self, run: Any, y: Any) -> None:
+        super()._keep(run, y)
+        if y is None:
+            self.classes_ = np.array(self.selection_.labels)
 
     @property
     def coef_(self) -> NDArray[np.float64]:
@@ -80,3 +98,44 @@ class Classifying(ClassifierMixin):
 def _one_of_two(values: NDArray[np.float64], two: bool) -> NDArray[np.float64]:
     """Of two outputs, what speaks for the second class over the first, as scikit-learn has it."""
     return values[..., 1] - values[..., 0] if two else values
+
+
+class Regressing(RegressorMixin):
+    """The model of a number, for an estimator that has a ``selection_``."""
+
+    #: The losses there are: for whoever chose a wrong one.
+    _own_losses: ClassVar[str] = "squared or huber"
+
+    loss: str
+    selection_: Selection
+    _margins: Callable[[Any], NDArray[np.float64]]
+    _stored_score: Callable[[Any, str, Any], float]
+
+    def _targets(self, y: Any) -> dict[str, bool]:
+        return {"y_numeric": True}
+
+    def _task(self, source: Source, y: Any) -> Task:
+        if get_loss(self.loss).task != "real":
+            classifier = type(self).__name__.replace("Regressor", "Classifier")
+            raise SettingsError(f"the {self.loss} loss is for classes: use {classifier}, or {self._own_losses}")
+        return Task(self.loss)
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Weights of the selected features."""
+        return self.selection_.weights
+
+    @property
+    def intercept_(self) -> float:
+        """The constant."""
+        return float(self.selection_.intercept[0])
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The number of each row."""
+        return self._margins(X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """R²; against the numbers of the file or source itself where ``y`` is not given."""
+        if y is None:
+            return self._stored_score(X, "r2", sample_weight)
+        return float(super().score(X, y, sample_weight))

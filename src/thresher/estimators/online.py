@@ -1,4 +1,4 @@
-"""Classification for scikit-learn: two classes, several, or several labels a row."""
+"""What the estimators over the online loop share: fit and partial_fit, for classes and for numbers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,43 @@ from sklearn.utils.multiclass import check_classification_targets
 from thresher.core.labels import ThirdLabel, sort_labels
 from thresher.core.losses import get_loss
 from thresher.errors import DataError, SettingsError
-from thresher.estimators.base import OnlineEstimator, Task
-from thresher.estimators.classifying import Classifying
+from thresher.estimators.base import SelectingEstimator, Task
 from thresher.estimators.inputs import check_labels, training_data
+from thresher.estimators.mixins import Classifying, Regressing
+from thresher.online.fitted import Fitted
 from thresher.online.run import OnlineRun
 from thresher.sources.base import Source
 from thresher.sources.transforms.label_scan import label_classes
+
+
+class OnlineEstimator(SelectingEstimator):
+    """An estimator that learns row by row."""
+
+    _fitted: Fitted
+
+    def _fit(self, source: Source, task: Task, y: Any) -> None:
+        self._finish(OnlineRun(source, *self._prepared(task), task.classes), y)
+
+    def _continue(self, source: Source, task: Task) -> None:
+        """Learn from more rows of a stream."""
+        after = getattr(self, "_fitted", None)
+        run = OnlineRun(source, *self._prepared(task), task.classes, stream=True, after=after)
+        try:
+            run.feed()
+        finally:  # the engine has learned the rows up to an error, so the selection must be built anew
+            if run.engine.rows:
+                self._fitted = Fitted.of(run, fingerprint=False)
+                self._fitted.names = {} if after is None else after.names
+        if not run.engine.rows:
+            raise DataError(f"{source.describe()}: there is no row to learn from.")
+        self._fitted.look_for_names(run.source)
+
+    def _keep(self, run: OnlineRun, y: Any) -> None:
+        self._fitted = Fitted.of(run)
+        self._fitted.look_for_names(run.source)
+
+    def _limited(self, source: Source) -> Source:
+        return source.limited(self._fitted.plan.limits)
 
 
 class OnlineClassifier(Classifying, OnlineEstimator):
@@ -64,7 +95,7 @@ class OnlineClassifier(Classifying, OnlineEstimator):
         first = not hasattr(self, "_fitted")
         source, y = training_data(self, X, y, sample_weight, reset=first, **self._targets(y))
         task = self._first_task(source, y, classes) if first else self._next_task(source, y, classes)
-        self._go_on(source, task)
+        self._continue(source, task)
         return self
 
     def _fit(self, source: Source, task: Task, y: Any) -> None:
@@ -75,15 +106,6 @@ class OnlineClassifier(Classifying, OnlineEstimator):
             if self.loss not in self._several or not source.rewindable:
                 raise
             super()._fit(source, Task(self._several[self.loss], label_classes(source)), y)
-
-    def _keep(self, run: OnlineRun, y: Any) -> None:
-        super()._keep(run, y)
-        if y is None:
-            self.classes_ = np.array(self.selection_.labels)
-
-    def _targets(self, y: Any) -> dict[str, bool]:
-        shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
-        return {"multi_output": len(shape) == 2 and (shape[1] > 1 or hasattr(y, "tocsr"))}
 
     def _task(self, source: Source, y: Any) -> Task:
         task = get_loss(self.loss).task
@@ -143,3 +165,27 @@ class OnlineClassifier(Classifying, OnlineEstimator):
             check_labels(y, self.classes_)
         loss = now.loss if self._several.get(self.loss) == now.loss else self.loss
         return Task(loss, self._fitted.targets.classes, now.multilabel)
+
+
+class OnlineRegressor(Regressing, OnlineEstimator):
+    """What the regressors over the online loop share."""
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows, as they come and once.
+
+        Several calls give the same bits as one `fit` of all rows with ``shuffle=False`` and ``passes=1``, also
+        if the estimator is pickled in between.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+
+        Returns
+        -------
+        self
+        """
+        first = not hasattr(self, "_fitted")
+        source, y = training_data(self, X, y, sample_weight, reset=first, **self._targets(y))
+        self._continue(source, self._task(source, y))
+        return self
