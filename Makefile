@@ -7,8 +7,8 @@ BIN    := $(VENV)/bin
 JOBS   ?= 2
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*/*.hpp native/*/*.cpp)
 
-# `make explore` looks for more: it runs the property tests alone, with TIMES as many examples, drawn at random. It prints its
-# seed first; `make explore SEED=...` draws the same examples again.
+# `make test` tries the same examples of the property tests in every run. `make explore` runs these tests alone, with
+# TIMES as many examples, drawn at random. It prints its seed first; `make explore SEED=...` draws the same ones again.
 SEED  := $(or $(SEED),$(shell date +%s))
 TIMES ?= 20
 

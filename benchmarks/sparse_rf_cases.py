@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import thresher as th
+from benchmarks.sparse_rf_baselines import Fit
 from benchmarks.sparse_rf_data import Data
-from benchmarks.sparse_rf_rivals import Fit
 
 #: gamma and λ_N, by `benchmarks.sparse_rf_tune`.
 CHOSEN = Path(__file__).with_name("sparse_rf_chosen.json")

@@ -398,6 +398,12 @@ L1Solved L1Solver::solve(double lambda, double tolerance, int most, Team& team) 
       solved.objective = now;
       solved.penalty = penalised;
     }
+    // The model promises much and no part of its step keeps it: in some direction it sees next to no curvature.
+    if (!lower && damping_ < 1.0 && -slope > tolerance * std::fabs(solved.objective)) {
+      damping_ = std::max(least_damping, 100.0 * damping_);
+      uncut = 0;
+      continue;
+    }
     if (!lower || idle > most_idle) break;  // as low as numbers tell
   }
   solved.shift = shift_;

@@ -340,7 +340,7 @@ def test_an_interrupt_leaves_a_usable_model(monkeypatch: pytest.MonkeyPatch) -> 
     assert model.score(X, Y) > 0.7
 
 
-@pytest.mark.parametrize("module", ["classifier", "regressor"])
+@pytest.mark.parametrize("module", ["mission", "budgeted", "fgm", "sparse_rf", "substitution"])
 def test_the_examples_in_the_documentation(module: str) -> None:
     tried = doctest.testmod(importlib.import_module(f"thresher.estimators.{module}"))
     assert tried.attempted > 3

@@ -123,7 +123,7 @@ def test_weights_of_rows_and_classes_count() -> None:
         ({"k": 0}, "at least 1"),
         ({"q": 0}, "at least 1"),
         ({"kernel": "mystery"}, "kernel is one of"),
-        ({"kernel": 3}, "name of one"),
+        ({"kernel": 3}, "name of a kernel"),
         ({"kernel": "matern:x"}, "number"),
         ({"kernel": "matern:0.7"}, "smoothness"),
         ({"kernel": "gaussian:2"}, "no number"),
@@ -158,7 +158,7 @@ def test_rows_that_are_none() -> None:
 def test_a_penalty_too_large_is_a_constant_and_is_told(caplog: pytest.LogCaptureFixture) -> None:
     model = th.SparseRFClassifier(lam=1e6, **SMALL).fit(X, Y)
     assert len(model.selection_) == 0
-    assert "no function is kept" in caplog.text
+    assert "no random feature is kept" in caplog.text
     most = max(set(Y), key=list(Y).count)
     assert set(model.predict(X)) == {most}
     assert model.transform(X).shape == (600, 0)

@@ -19,7 +19,7 @@ from thresher.sources.registry import as_source
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"k": 61}, "k = 61 of 60 columns"),
+        ({"k": 61}, "only 60 columns"),
         ({"k": 0}, "k is the number"),
         ({"k": 5, "C": 0.0}, "C weighs the loss"),
         ({"k": 5, "C": -1.0}, "C weighs the loss"),
@@ -55,7 +55,7 @@ def test_bad_settings_raise_before_any_pass(options: dict[str, Any], message: st
 )
 def test_settings_of_the_other_loop_are_refused(method: str, setting: dict[str, Any]) -> None:
     x, y = data()
-    with pytest.raises(th.SettingsError, match=f"{method} has no {next(iter(setting))}"):
+    with pytest.raises(th.SettingsError, match=f"{method} has no setting {next(iter(setting))}"):
         th.select(x, y, k=3, method=method, **setting)
 
 

@@ -214,13 +214,13 @@ def test_too_little_memory_raises(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given_", "message"),
     [
-        ({"method": "fgm", "k": 2, "kernel": "laplacian"}, "fgm has no kernel"),
-        ({"method": "fgm", "k": 2, "lam": 1.0}, "fgm has no lam"),
-        ({"method": "sparse-rf", "B": 3}, "sparse-rf has no B"),
-        ({"method": "sparse-rf", "passes": 3}, "sparse-rf has no passes"),
-        ({"method": "mission", "k": 2, "draws": 5}, "mission has no draws"),
+        ({"method": "fgm", "k": 2, "kernel": "laplacian"}, "fgm has no setting kernel"),
+        ({"method": "fgm", "k": 2, "lam": 1.0}, "fgm has no setting lam"),
+        ({"method": "sparse-rf", "B": 3}, "sparse-rf has no setting B"),
+        ({"method": "sparse-rf", "passes": 3}, "sparse-rf has no setting passes"),
+        ({"method": "mission", "k": 2, "draws": 5}, "mission has no setting draws"),
         ({"method": "b-arda", "k": 2, "lam": [1.0, 2.0]}, "one lam"),
-        ({"method": "mission"}, "k is the number"),
+        ({"method": "mission"}, "pass k"),
     ],
 )
 def test_settings_of_other_methods(given_: dict[str, Any], message: str) -> None:

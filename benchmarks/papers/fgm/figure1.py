@@ -29,8 +29,7 @@ def run(n: int = 4096, m: int = 4096) -> str:
         [
             "## Figure 1: exact and inexact",
             "The paper: inexact solving (a tolerance of 1e-3) takes far fewer steps and has almost the same "
-            "objective after "
-            "every iteration; a larger B gets there in fewer iterations.",
+            "objective after every iteration; a larger B needs fewer iterations.",
             save(fig, "fgm-figure1"),
             table(["B", "inner problems", "steps in all", "after the first iteration", "at the end"], lines),
         ]

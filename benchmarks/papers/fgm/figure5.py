@@ -47,9 +47,8 @@ def run(n: int = 4096, m: int = 4096, shift: float = 4.0) -> str:
     return "\n\n".join(
         [
             f"## Figures 5 and 6: a hyperplane {shift:g} away from the origin",
-            "The paper: with a shift the objective is much lower and accuracy significantly better, for FGM and "
-            "for l1-SVM; "
-            "FGM is better than l1-SVM either way.",
+            "The paper: with an intercept (its shift) the objective is much lower and accuracy significantly better, "
+            "for FGM and for l1-SVM; FGM is better than l1-SVM either way.",
             objectives(data),
             draw(curves, lambda p: p.accuracy, "test accuracy", "The shift (Figure 6a)", "fgm-figure6"),
             table(["method", *map(str, COUNTS)], by_count(curves, COUNTS, lambda p: p.accuracy)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -175,9 +176,14 @@ class OnlineSettings:
         if self.sketch is not None:
             check_sketch(self.sketch)
             object.__setattr__(self, "sketch", (int(self.sketch[0]), int(self.sketch[1])))
-        if self.groups is not None and self.groups != BY_SOURCE:
+        if self.groups is not None and not (isinstance(self.groups, str) and self.groups == BY_SOURCE):
             from thresher.columns.groups import as_groups
 
+            if isinstance(self.groups, str) and not os.path.exists(self.groups):
+                raise SettingsError(
+                    f'groups must be th.Groups(…), a file with a group on each line, or "{BY_SOURCE}" for those of the '
+                    f"data, got {self.groups!r}"
+                )
             object.__setattr__(self, "groups", as_groups(self.groups))
         for name, low, high in (("l2", 0.0, np.inf), ("lazy", 0.0, 1.0)):
             if not low <= getattr(self, name) < high:

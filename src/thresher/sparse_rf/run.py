@@ -119,11 +119,8 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
         else:
             inputs = self._rows_of_data.inputs()
         if len(inputs) > _NAMED_INPUTS:
-            return (
-                [f"{self.space.random_features.kernel} {key}" for key in keys.tolist()]
-                if self.space.random_features
-                else []
-            )
+            assert self.space.random_features is not None
+            return [f"{self.space.random_features.kernel} {key}" for key in keys.tolist()]
         return RandomFeatureMap(self.space, keys, self.pool).names(inputs, names_of(self.source, inputs))
 
     def _memory_held(self) -> dict[str, int]:

@@ -1,8 +1,8 @@
-"""What fgm is compared with, each in a few lines, in a process of its own: it may need another Python.
+"""The baselines of fgm, each in a few lines. They run in a separate process because they may need another Python.
 
-``python rivals.py NAME FOLDER SIZE COUNTS`` fits what is in the folder (``x.npy`` or ``x.npz``, ``y.npy``, and rows to
-test on) without a shift, for each of the counts of features (groups of SIZE), and prints [features, accuracy, seconds,
-fits] of each as JSON. Nothing of thresher is imported here.
+``python baselines.py NAME FOLDER SIZE COUNTS`` fits the data in the folder (``x.npy`` or ``x.npz``, ``y.npy``, and test
+rows) without an intercept, for each of the counts of features (groups of SIZE), and prints [features, accuracy,
+seconds, fits] of each as JSON. It does not import thresher.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Hand data to `benchmarks/rivals.py`, in a Python that has what it needs: THRESHER_RIVALS, or this one."""
+"""Hand data to `benchmarks/baselines.py`, in a Python that has what it needs: THRESHER_BASELINES, or this one."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-VARIABLE = "THRESHER_RIVALS"
+VARIABLE = "THRESHER_BASELINES"
 
 
 class Result(NamedTuple):
-    """A rival's model with about as many features (or groups) as it was asked for."""
+    """A baseline's model with about as many features (or groups) as it was asked for."""
 
     found: list[int]
     accuracy: float
@@ -40,9 +40,9 @@ def stored(data: Mapping[str, Any]) -> Iterator[Path]:
         yield Path(name)
 
 
-def rival(name: str, folder: Path, counts: list[int], size: int = 1, limit: float = 90.0) -> list[Result] | str:
-    """What a rival came to for each count; or why there is nothing."""
-    program = Path(__file__).with_name("rivals.py")
+def run_baseline(name: str, folder: Path, counts: list[int], size: int = 1, limit: float = 90.0) -> list[Result] | str:
+    """What a baseline came to for each count; or why there is nothing."""
+    program = Path(__file__).with_name("baselines.py")
     command = [os.environ.get(VARIABLE, sys.executable), str(program), name, str(folder), str(size), json.dumps(counts)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit)

@@ -9,9 +9,9 @@ from typing import Any
 from benchmarks.fgm_real import VARIABLE, load
 from benchmarks.fgm_synthetic import fgm, made
 from benchmarks.harness import table
-from benchmarks.run_rivals import Result, lines_of, rival, stored
+from benchmarks.run_baselines import Result, lines_of, run_baseline, stored
 
-RIVALS = ("celer", "skglm", "abess", "SGD, l1", "CD-SVM", "CD-LR")
+BASELINES = ("celer", "skglm", "abess", "SGD, l1", "CD-SVM", "CD-LR")
 #: Seconds that each of them has, its start and the reading of the data included.
 LIMIT = 40.0
 
@@ -22,8 +22,8 @@ def compare(data: Any, true: set[int], count: int, **settings: Any) -> str:
     mine = fgm(data, count, "logistic", **settings)
     lines = lines_of("fgm", [Result(mine.features.tolist(), mine.accuracy, mine.seconds, 1)], true)
     with stored({"x": x, "y": y, "test": test, "truth": truth}) as folder:
-        for name in RIVALS:
-            lines += lines_of(name, rival(name, folder, [count], limit=LIMIT), true)
+        for name in BASELINES:
+            lines += lines_of(name, run_baseline(name, folder, [count], limit=LIMIT), true)
     known = bool(true)
     head = ["method", "features", "of them true", "test accuracy", "seconds", "fits"]
     return table(head if known else [*head[:2], *head[3:]], [row if known else [*row[:2], *row[3:]] for row in lines])
@@ -34,10 +34,10 @@ def run(n: int = 4096, m: int = 4096, count: int = 200, name: str = "reuters_acq
     data, true = made(n, m)
     parts = [
         "## fgm: other sparse models",
-        f"Logistic loss, no shift, {count} features. celer, skglm and SGD halve their penalty until there are enough, "
-        "and search it then for the count (within 4 %, at most fourteen fits), abess takes it; CD-SVM and CD-LR "
-        f"(LIBLINEAR, l2) use all features. Each has {LIMIT:g} s. LIBLINEAR's l1 machines, as they are and "
-        f"de-biased, are above. {n} x {m} numbers as in section 8.2.2:",
+        f"Logistic loss, no intercept, {count} features. celer, skglm and SGD halve their penalty until they have "
+        "enough features and then search it for the count (within 4 %, at most fourteen fits). abess takes the count "
+        f"directly; CD-SVM and CD-LR (LIBLINEAR, l2) use all features. Each has {LIMIT:g} s. LIBLINEAR's l1 machines, "
+        f"plain and de-biased, are in the tables above. {n} x {m} numbers as in section 8.2.2:",
         compare(data, true, count),
     ]
     if os.environ.get(VARIABLE):
