@@ -15,7 +15,7 @@ from thresher.core.batch import Batch
 from thresher.core.feature_space import FeatureSpace
 from thresher.errors import DataError
 
-#: Columns are computed in stripes of this many rows (`stripe` in the native code), at most `_MAX_STRIPES` at a time.
+#: Columns are computed in stripes of this many rows (`stripe` in ``native/columns/design.hpp``), a few at a time.
 STRIPE, _MAX_STRIPES = 1024, 8
 
 #: The least bytes for computing one feature: a stripe of it, twice.

@@ -100,10 +100,10 @@ def plan_of_fit(settings: SparseRFSettings, options: RunOptions, source: Source)
     plan.check(rows)
     parts += [
         ("slack", plan.slack, "overhead of the allocator"),
-        ("making", plan.making(rows), f"at most, for making random features, {plan.draws} at a time"),
+        ("making", plan.making(rows), f"at most, for computing random features, {plan.draws} at a time"),
         ("products", plan.products(rows), "at most, products of the features kept"),
-        ("inputs", plan.inputs(rows), "at most; rows that take more are read again"),
-        ("columns", plan.columns(rows, plan.inputs(rows)), "at least; columns that take more are made again"),
+        ("inputs", plan.inputs(rows), "at most; rows that do not fit are read again"),
+        ("columns", plan.columns(rows, plan.inputs(rows)), "at least; columns that do not fit are recomputed"),
         ("total", plan.memory, "allowed"),
     ]
     return PlanReport(plan.limits, parts, [])
