@@ -94,7 +94,7 @@ class Hashing:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class RandomFeatureSpec:
     """Random features of the other features; the key is the number of a random feature.
 
     Parameters
@@ -124,7 +124,7 @@ class Drawn:
         return {"kernel": self.kernel, "gamma": self.gamma, "seed": self.seed, "few": self.few}
 
     @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> Drawn:
+    def from_dict(cls, fields: dict[str, Any]) -> RandomFeatureSpec:
         """The inverse of `to_dict`."""
         kernel, gamma, seed, few = (fields[name] for name in ("kernel", "gamma", "seed", "few"))
         whole = type(seed) is int and 0 <= seed < 2**64 and (few is None or (type(few) is int and few > 0))
@@ -163,7 +163,7 @@ class FeatureSpace:
         Products of these features are features too. Their keys are hashes.
     hashing : Hashing, optional
         Features are hashed: keys are their buckets.
-    drawn : Drawn, optional
+    random_features : RandomFeatureSpec, optional
         Features are random features of these: keys are their numbers.
     expansion : Expansion, optional
         Features are terms formed from these.
@@ -174,19 +174,21 @@ class FeatureSpace:
     products: Products | None = None
     hashing: Hashing | None = None
     kmers: Kmers | None = None
-    drawn: Drawn | None = None
+    random_features: RandomFeatureSpec | None = None
     expansion: Expansion | None = None
 
     @property
     def invertible(self) -> bool:
         """Whether the key alone gives the name."""
         plain = self.kind != "token" and self.products is None and self.expansion is None
-        return self.drawn is None and (self.hashing is not None or plain)
+        return self.random_features is None and (self.hashing is not None or plain)
 
     @property
     def by_position(self) -> bool:
         """Whether keys are positions of columns."""
-        return self.kind == "column" and (self.products, self.hashing, self.drawn, self.expansion) == (None,) * 4
+        return (
+            self.kind == "column" and (self.products, self.hashing, self.random_features, self.expansion) == (None,) * 4
+        )
 
     def decode(self, keys: NDArray[np.uint64]) -> list[str]:
         """The names of ``keys``, in an invertible space."""
@@ -233,15 +235,15 @@ class FeatureSpace:
         """The space before hashing."""
         return replace(self, hashing=None)
 
-    def with_drawn(self, drawn: Drawn) -> FeatureSpace:
+    def with_random_features(self, random_features: RandomFeatureSpec) -> FeatureSpace:
         """The space of random features of these features."""
-        if self.drawn is not None:
+        if self.random_features is not None:
             raise SettingsError("these features are random features already")
-        return replace(self, drawn=drawn)
+        return replace(self, random_features=random_features)
 
-    def without_drawn(self) -> FeatureSpace:
+    def without_random_features(self) -> FeatureSpace:
         """The inputs of the random features."""
-        return replace(self, drawn=None)
+        return replace(self, random_features=None)
 
     def _group(self, name: str | int) -> str | int:
         if self.kind == "token":
@@ -261,7 +263,7 @@ class FeatureSpace:
             self.kind != other.kind
             or len(sizes) > 1
             or (self.products, self.hashing, self.kmers) != (other.products, other.hashing, other.kmers)
-            or (self.drawn, self.expansion) != (other.drawn, other.expansion)
+            or (self.random_features, self.expansion) != (other.random_features, other.expansion)
         ):
             raise SpaceError(
                 f"the model's features are {self}, but the data's are {other}: the same key would mean another "
@@ -275,7 +277,7 @@ class FeatureSpace:
         formed = sized if self.products is None else f"{sized} and {self.products}"
         made = formed if self.expansion is None else f"{self.expansion}: {formed}"
         held = made if self.hashing is None else f"{made} in {self.hashing.width} buckets"
-        return held if self.drawn is None else f"{self.drawn} of {held}"
+        return held if self.random_features is None else f"{self.random_features} of {held}"
 
     def to_dict(self) -> dict[str, Any]:
         """The fields, as files store them.
@@ -283,8 +285,8 @@ class FeatureSpace:
         Products, buckets, random features and expansions have their own kinds, so that a version that does not know
         them rejects the file instead of predicting without them.
         """
-        if self.drawn is not None:
-            return {"kind": DRAWN, "of": self.without_drawn().to_dict(), **self.drawn.to_dict()}
+        if self.random_features is not None:
+            return {"kind": DRAWN, "of": self.without_random_features().to_dict(), **self.random_features.to_dict()}
         if self.expansion is not None:
             return {"kind": EXPANDED, "of": self.without_expansion().to_dict(), "terms": self.expansion.to_list()}
         if self.hashing is not None:
@@ -298,7 +300,7 @@ class FeatureSpace:
     def from_dict(cls, fields: dict[str, Any]) -> FeatureSpace:
         """The inverse of `to_dict`."""
         if fields["kind"] == DRAWN:
-            return cls.from_dict(fields["of"]).with_drawn(Drawn.from_dict(fields))
+            return cls.from_dict(fields["of"]).with_random_features(RandomFeatureSpec.from_dict(fields))
         if fields["kind"] == EXPANDED:
             return cls.from_dict(fields["of"]).expanded(Expansion.from_list(fields["terms"]))
         if fields["kind"] == HASHED:

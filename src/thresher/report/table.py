@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from thresher.columns.types import show_search
+from thresher.columns.types import format_search_stats
 from thresher.core.memory import show_size
 from thresher.core.progress import Progress
 
@@ -78,7 +78,7 @@ def facts(selection: Selection, run: Progress | None, saved: str | None) -> list
     if "rows" in provenance:
         told.append(("learned", f"{provenance['rows']:,} rows of {provenance.get('data')}{_skipped(provenance)}"))
     if "search" in provenance:
-        told.append(("searched", show_search(provenance["search"])))
+        told.append(("searched", format_search_stats(provenance["search"])))
     for name, key in (("progressive", "progressive"), ("held out", "test")):
         if provenance.get(key):
             told.append((name, show_scores(provenance[key])))

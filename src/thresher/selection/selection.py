@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.columns.kernels import check_kernel
-from thresher.columns.random_features import DrawnFunctions
+from thresher.columns.random_features import RandomFeatureMap
 from thresher.core import container
 from thresher.core.batch import Batch
 from thresher.core.feature_space import FeatureSpace
@@ -100,8 +100,8 @@ class Selection:
         return _native.KeyIndex(np.ascontiguousarray(self.keys))
 
     @cached_property
-    def _functions(self) -> DrawnFunctions:
-        return DrawnFunctions(self.space, self.keys, _native.Team(0))
+    def _functions(self) -> RandomFeatureMap:
+        return RandomFeatureMap(self.space, self.keys, _native.Team(0))
 
     def __getstate__(self) -> dict[str, Any]:
         # The others are made again when needed.
@@ -110,7 +110,7 @@ class Selection:
     @property
     def inputs(self) -> NDArray[np.uint64] | None:
         """The keys that the model needs of a row; None: all, where its features are functions of them."""
-        return self.keys if self.space.drawn is None else None
+        return self.keys if self.space.random_features is None else None
 
     def batches(self, data: Any, reading: dict[str, Any]) -> Iterator[Batch]:
         """The rows of any data, with the features only that the model needs."""
@@ -134,7 +134,7 @@ class Selection:
         if self.space.expansion is not None and source.space.expansion is None:
             base = replace(self, space=self.space.without_expansion()).over(source)
             return Expanded(base, self.space.expansion)
-        wanted = self.space.without_drawn()
+        wanted = self.space.without_random_features()
         wanted = wanted.without_hashing() if source.space.hashing is None else wanted
         if wanted.products is not None and source.space.products is None:
             wanted.without_products().check_same(source.space)
@@ -145,7 +145,7 @@ class Selection:
 
     def margins(self, batch: Batch) -> NDArray[np.float64]:
         """w'x + b of each row of a batch: (rows,), or (rows, n_classes) for several outputs."""
-        if self.space.drawn is not None:
+        if self.space.random_features is not None:
             return self._drawn_margins(batch)
         weights = np.ascontiguousarray(self.weights, dtype=np.float64).ravel()
         flat = self._index.margins(batch.indptr, batch.keys, batch.values, weights, self.intercept)
@@ -204,7 +204,7 @@ class Selection:
         import scipy.sparse as sp
 
         rows, columns, values = [np.zeros(1, np.int64)], [], []
-        if self.space.drawn is not None:
+        if self.space.random_features is not None:
             blocks = [self._functions.values(batch).T for batch in self.batches(data, reading)]
             return sp.csr_matrix(np.concatenate(blocks) if blocks else np.empty((0, len(self)), np.float32))
         for batch in self.batches(data, reading):
@@ -297,8 +297,8 @@ class Selection:
             size = self.space.hashing.width
         elif self.space.products is not None or self.space.expansion is not None:
             size = None
-        if self.space.drawn is not None:
-            check_kernel(self.space.drawn, self.space.size)
+        if self.space.random_features is not None:
+            check_kernel(self.space.random_features, self.space.size)
             size = None
         if size is not None and k and int(self.keys.max()) >= size:
             raise ValueError(f"feature {self.keys.max()} of {size}")

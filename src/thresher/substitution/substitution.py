@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _native
-from thresher.columns.sparse_columns import FewNumbers
+from thresher.columns.sparse_columns import CSCColumns
 from thresher.columns.types import Ids
 from thresher.core.losses import get_loss
 from thresher.substitution.arriving.feature_stream import Block
@@ -47,8 +47,8 @@ class SubstitutionProblem:
         assert self._block is not None
         ids, columns = self._block.ids[self.done :], self._block.columns
         try:
-            if isinstance(columns, FewNumbers):
-                few = columns.after(self.done)
+            if isinstance(columns, CSCColumns):
+                few = columns.tail(self.done)
                 self._native.arrive_sparse(few.indptr, few.rows, few.values, ids, self._team)
             else:
                 self._native.arrive(columns[self.done :], ids, self._team)

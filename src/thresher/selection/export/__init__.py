@@ -36,7 +36,7 @@ def export(selection: Selection, path: str | os.PathLike[str], format: str | Non
 
 def _writer(selection: Selection, kind: str) -> Callable[[Any], object]:
     """What fills the file; whatever cannot be written is found out before there is one."""
-    if selection.space.drawn is not None and kind in ("vw", "onnx"):
+    if selection.space.random_features is not None and kind in ("vw", "onnx"):
         raise SettingsError(f"{kind} has no functions drawn at random: export tsv, json or parquet, or save the model")
     if kind == "parquet":
         import pyarrow.parquet as pq

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _native
-from thresher.columns.sparse_columns import FewNumbers
+from thresher.columns.sparse_columns import CSCColumns
 from thresher.columns.types import Ids
 from thresher.substitution.arriving.column_reader import Arrivals, Faulty, Numbered
 
@@ -22,7 +22,7 @@ class Block(NamedTuple):
     """Features that have arrived: ``columns`` is features x rows, in single precision, or what is not zero of it."""
 
     ids: Ids
-    columns: NDArray[np.float32] | FewNumbers
+    columns: NDArray[np.float32] | CSCColumns
     names: list[str] | None
     #: How many features of the scan have arrived with it, those skipped included.
     reached: int
@@ -30,7 +30,7 @@ class Block(NamedTuple):
     @property
     def whole(self) -> NDArray[np.float32]:
         """Its columns with all their numbers."""
-        return self.columns.whole if isinstance(self.columns, FewNumbers) else self.columns
+        return self.columns.toarray() if isinstance(self.columns, CSCColumns) else self.columns
 
 
 @dataclass(frozen=True)
@@ -94,23 +94,23 @@ class Scan:
             stop = min(start + wide, arrivals.size)
             numbers = np.arange(start, stop) if self.order is None else self.order[start:stop]
             columns = arrivals.few_numbers(numbers, most)
-            if 8 * len(columns.rows) > columns.many * columns.length:
-                columns = columns.first(self.block)  # so many that they are made whole
-            numbers = numbers[: columns.many]
+            if 8 * len(columns.rows) > columns.n_columns * columns.n_rows:
+                columns = columns.head(self.block)  # so many that they are made whole
+            numbers = numbers[: columns.n_columns]
             start += len(numbers)
-            columns = (columns if self.keep is None else columns.of_rows(self.keep)).without_zeros()
+            columns = (columns if self.keep is None else columns.take_rows(self.keep)).without_zeros()
             good = np.ones(len(numbers), bool)
             for at, fault in _faults(columns).items():
                 good[at] = False
                 name = None if arrivals.names is None else arrivals.names[int(numbers[at])]
                 self.faulty(name or f"x{arrivals.key(int(numbers[at]))}", fault)
             if not good.all():
-                numbers, columns = numbers[good], columns.columns(good)
+                numbers, columns = numbers[good], columns.take_columns(good)
             names = [] if arrivals.names is None else [arrivals.names[number] for number in numbers.tolist()]
             hashed = [_native.hash_bytes(name.encode()) for name in names]
             yield self._block(np.array(hashed, np.uint64) if names else arrivals.keys(numbers), columns, names, start)
 
-    def _block(self, ids: Ids, columns: NDArray[np.float32] | FewNumbers, names: list[str], reached: int) -> Block:
+    def _block(self, ids: Ids, columns: NDArray[np.float32] | CSCColumns, names: list[str], reached: int) -> Block:
         return Block(ids, columns, names if self.arrivals.named else None, reached)
 
 
@@ -135,13 +135,13 @@ def _checked(column: Any, rows: int, keep: NDArray[np.int64] | None) -> NDArray[
     return values
 
 
-def _faults(columns: FewNumbers) -> dict[int, str]:
+def _faults(columns: CSCColumns) -> dict[int, str]:
     """What is wrong with each column that cannot be used, in their order."""
     counts = np.diff(columns.indptr)
     faults = dict.fromkeys(np.flatnonzero(counts == 0).tolist(), CONSTANT)
-    for full in np.flatnonzero(counts == columns.length).tolist():
+    for full in np.flatnonzero(counts == columns.n_rows).tolist():
         values = columns.values[columns.indptr[full] : columns.indptr[full + 1]]
-        if columns.length and values.min() == values.max():
+        if columns.n_rows and values.min() == values.max():
             faults[full] = CONSTANT
     bad = np.flatnonzero(~np.isfinite(columns.values))
     if len(bad):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.columns.sparse_columns import FewNumbers
+from thresher.columns.sparse_columns import CSCColumns
 from thresher.columns.types import Ids
 
 #: A feature's number (or key), its name where it has one, and its column.
@@ -83,6 +83,6 @@ class Numbered(Arrivals):
     #: Whether columns stand by what is not zero in them, as `few_numbers` gives them.
     sparse = False
 
-    def few_numbers(self, numbers: NDArray[np.int64], most: int) -> FewNumbers:
+    def few_numbers(self, numbers: NDArray[np.int64], most: int) -> CSCColumns:
         """The first of these columns: as many as have no more than ``most`` numbers in all, but one at least."""
         raise NotImplementedError

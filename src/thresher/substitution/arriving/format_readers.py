@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _native
-from thresher.columns.in_memory import StoredColumns
-from thresher.columns.sparse_columns import FewNumbers
+from thresher.columns.in_memory import InMemoryColumns
+from thresher.columns.sparse_columns import CSCColumns
 from thresher.columns.types import Family, Ids
 from thresher.errors import DataError, SettingsError, UnreadableError
 from thresher.sources.dataframes import arrow_table
@@ -54,7 +54,7 @@ class SparseColumns(Numbered):
     def take(self, numbers: NDArray[np.int64]) -> Iterable[Any]:
         return self.matrix[:, numbers].toarray().T  # type: ignore[no-any-return]
 
-    def few_numbers(self, numbers: NDArray[np.int64], most: int) -> FewNumbers:
+    def few_numbers(self, numbers: NDArray[np.int64], most: int) -> CSCColumns:
         ends = np.cumsum(np.diff(self.matrix.indptr)[numbers])
         numbers = numbers[: max(1, int(np.searchsorted(ends, most, side="right")))]
         side = bool((np.diff(numbers) == 1).all())
@@ -64,7 +64,7 @@ class SparseColumns(Numbered):
             part.sum_duplicates()
         with np.errstate(over="ignore"):
             values = part.data.astype(np.float32)
-        return FewNumbers(part.indptr.astype(np.int64), part.indices.astype(np.uint32), values, part.shape[0])
+        return CSCColumns(part.indptr.astype(np.int64), part.indices.astype(np.uint32), values, part.shape[0])
 
     def describe(self) -> str:
         return f"columns of a sparse matrix of {self.rows} x {self.size}"
@@ -92,10 +92,10 @@ class FamilyColumns(Numbered):
             column[taken.rows[begin:end]] = taken.values[begin:end]
             yield column
 
-    def few_numbers(self, numbers: NDArray[np.int64], most: int) -> FewNumbers:
+    def few_numbers(self, numbers: NDArray[np.int64], most: int) -> CSCColumns:
         numbers = numbers[: max(1, most // max(1, self.family.rows))]
         taken = self.family.columns(np.ascontiguousarray(self.ids[numbers]))
-        return FewNumbers(taken.indptr, taken.rows, taken.values, self.family.rows)
+        return CSCColumns(taken.indptr, taken.rows, taken.values, self.family.rows)
 
     def describe(self) -> str:
         return f"{self.size} features of {self.of}"
@@ -105,13 +105,13 @@ class StoreColumns(FamilyColumns):
     """All columns of rows that were read, by rising key."""
 
     def __init__(self, store: _native.ColumnStore, team: _native.Team, of: str) -> None:
-        super().__init__(StoredColumns(store, team, power=0.0), store.keys, of)
+        super().__init__(InMemoryColumns(store, team, power=0.0), store.keys, of)
         self.store = store
         self.team = team
 
-    def few_numbers(self, numbers: NDArray[np.int64], most: int) -> FewNumbers:
+    def few_numbers(self, numbers: NDArray[np.int64], most: int) -> CSCColumns:
         indptr, rows, values, _ = self.store.take_some(np.ascontiguousarray(self.ids[numbers]), most, self.team)
-        return FewNumbers(indptr, rows, values, self.store.rows)
+        return CSCColumns(indptr, rows, values, self.store.rows)
 
 
 class GivenColumns(Arrivals):
