@@ -23,7 +23,7 @@ from thresher.sources.base import Source
 from thresher.sources.registry import scan
 from thresher.sources.tables.csv import scan_csv
 from thresher.sources.tables.documents import scan_text
-from thresher.sources.tables.jsonl import JsonSource
+from thresher.sources.tables.jsonl import JsonlSource
 from thresher.sources.tables.parquet import scan_parquet
 
 _NUMERIC = ["n0", "n1", "n2", "flag", "n8"]
@@ -101,7 +101,7 @@ def _json(folder: Path, rows: list[Row], labels: bool = True) -> Source:
     ]
     (folder / "rows.jsonl").write_bytes("".join(line + "\n\n" for line in lines).encode())
     source = scan(folder / "rows.jsonl", **options)
-    assert isinstance(source, JsonSource)
+    assert isinstance(source, JsonlSource)
     # Columns of objects come in the order in which they were met.
     order = tuple(sorted(source.encoder.columns, key=lambda column: list(columns).index(column.name)))
     return replace(source, encoder=replace(source.encoder, columns=order))

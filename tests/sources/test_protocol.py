@@ -168,7 +168,7 @@ def test_shards_go_on_from_their_cursors(source):
 
 
 def test_at_least_one_shard(source):
-    with pytest.raises(SettingsError, match="0 shards"):
+    with pytest.raises(SettingsError, match="number of shards must be at least 1"):
         source.shards(0)
 
 

@@ -101,8 +101,8 @@ def path(tmp_path) -> Path:
 THREADS = """
 import gc, sys, time
 from pathlib import Path
-from thresher.sources.combine import ReadAhead
-from thresher.sources.libsvm import scan_libsvm
+from thresher.sources.transforms.prefetch import ReadAhead
+from thresher.sources.text.libsvm import scan_libsvm
 def threads():  # also those Python knows nothing of
     return len(list(Path("/proc/self/task").iterdir()))
 def open_files():

@@ -64,7 +64,7 @@ def test_every_place_is_as_likely(genomes):
     source = scan_fasta(genomes, kmer=8, fragments=50, coverage=500)
     n = source.total_rows
     assert n == 40_000
-    held = source._held(want_labels=True).genomes
+    held = source._loaded(want_labels=True).genomes
     drawn = [held.draw(number, 0) for number in range(n)]
     starts = [1800 - 49, 1200 - 49, 1000 - 49]
     for record, places in enumerate(starts):

@@ -21,7 +21,7 @@ from thresher.sources.sequences.records import class_of, feed
 
 
 @dataclass(frozen=True)
-class Held:
+class LoadedGenomes:
     """Genomes in memory: the letters, the label of each record, and the number of skipped records."""
 
     genomes: _native.Genomes
@@ -46,7 +46,7 @@ class FragmentSource(SequenceSource):
     span: tuple[int, int] | None = None  # a range of fragment numbers; None for all
     order: int | None = None  # the seed of a permutation of the span
     rows: tuple[int, int] | None = None  # a range of rows of the permuted span; None for all
-    held: dict[bool, Held] = field(default_factory=dict, compare=False, repr=False)  # shared by all copies
+    loaded: dict[bool, LoadedGenomes] = field(default_factory=dict, compare=False, repr=False)  # shared by all copies
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -74,9 +74,9 @@ class FragmentSource(SequenceSource):
 
     @property
     def held_bytes(self) -> int:  # type: ignore[override]
-        if not self.held:
-            self._held(want_labels=True)
-        return sum(held.genomes.nbytes for held in self.held.values())
+        if not self.loaded:
+            self._loaded(want_labels=True)
+        return sum(loaded.genomes.nbytes for loaded in self.loaded.values())
 
     def _identity(self) -> dict[str, object]:
         settings = (self.length, float(self.coverage), self.seed, self.span, self.order, self.rows)
@@ -92,9 +92,9 @@ class FragmentSource(SequenceSource):
         if batch.line is None:
             return self.describe()
         number = int(batch.line[row]) - 1
-        held = next(iter(self.held.values()), None) or self._held(want_labels=True)
-        contig, offset = held.genomes.draw(number, self.seed)
-        id, file, _ = held.genomes.contig(contig)
+        loaded = next(iter(self.loaded.values()), None) or self._loaded(want_labels=True)
+        contig, offset = loaded.genomes.draw(number, self.seed)
+        id, file, _ = loaded.genomes.contig(contig)
         place = f"letter {offset + 1} of record {id.decode(errors='replace')!r}"
         return f"row {number} ({self.parts[file].name}, {place})"
 
@@ -122,7 +122,7 @@ class FragmentSource(SequenceSource):
         """The same for all rows of the span."""
         if self.span is not None:
             return 0, self.span[1] - self.span[0]
-        letters = self._held(want_labels).genomes.letters
+        letters = self._loaded(want_labels).genomes.letters
         n = max(1, round(self.coverage * letters / self.length))
         if n >= 1 << 32:
             raise SettingsError(f"a coverage of {self.coverage:g} makes {n} fragments, more than 2^32: lower it")
@@ -145,7 +145,7 @@ class FragmentSource(SequenceSource):
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
     ) -> Iterator[tuple[Batch, Cursor]]:
         self._check_labels(want_labels)
-        held = self._held(want_labels)
+        loaded = self._loaded(want_labels)
         first, last = self._rows(want_labels)
         _, span = self._span(want_labels)
         form = self.kmers.native()
@@ -154,26 +154,26 @@ class FragmentSource(SequenceSource):
         at = first + start.row
         while at < last:
             numbers = self._numbers(at, min(at + rows, last), span)
-            taken = held.genomes.rows(numbers, form, only, self.seed, features)
+            taken = loaded.genomes.rows(numbers, form, only, self.seed, features)
             contig = taken["contig"]
             at += len(contig)
             self.drop_count.dropped += taken["left_out"]
             line = numbers[: len(contig)].astype(np.int64) + 1
-            batch = Batch(taken["indptr"], taken["keys"], taken["values"], held.y[contig], line=line)
+            batch = Batch(taken["indptr"], taken["keys"], taken["values"], loaded.y[contig], line=line)
             read = -(-total_bytes * (at - first) // (last - first))
-            yield batch, Cursor(row=at - first, read=read, skipped=held.skipped)
+            yield batch, Cursor(row=at - first, read=read, skipped=loaded.skipped)
         self.drop_count.log(self.describe(), self.kmers)
 
-    def _held(self, want_labels: bool) -> Held:
+    def _loaded(self, want_labels: bool) -> LoadedGenomes:
         """The genomes, loaded on first use."""
         labelled = want_labels and self.labels is not None
-        if labelled not in self.held:
-            self.held[labelled] = self._load(labelled)
-        held = self.held[labelled]
-        self._check_room(held.genomes)
-        return held
+        if labelled not in self.loaded:
+            self.loaded[labelled] = self._load(labelled)
+        loaded = self.loaded[labelled]
+        self._check_room(loaded.genomes)
+        return loaded
 
-    def _load(self, want_labels: bool) -> Held:
+    def _load(self, want_labels: bool) -> LoadedGenomes:
         table = None if self.labels is None else self.labels.index
         genomes = _native.Genomes(self.kmers.wildcards, self.length, table, not want_labels)
         skipped = 0
@@ -191,9 +191,9 @@ class FragmentSource(SequenceSource):
             )
         files, labels = genomes.files_and_labels()
         if self.labels is not None:
-            return Held(genomes, self.labels.labels(labels), skipped)
+            return LoadedGenomes(genomes, self.labels.labels(labels), skipped)
         classes = [math.nan if name is None else name for name in map(class_of, self.parts)]
-        return Held(genomes, np.array(classes, dtype=object)[files], skipped)
+        return LoadedGenomes(genomes, np.array(classes, dtype=object)[files], skipped)
 
     def _check_room(self, genomes: _native.Genomes) -> None:
         if genomes.nbytes > self.limits.window:
