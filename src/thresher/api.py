@@ -14,7 +14,8 @@ from thresher.sources.base import DEFAULT_ROWS, Source
 from thresher.sources.cache.cached import DEFAULT_SIZE, cached
 from thresher.sources.registry import as_source, is_paths
 from thresher.sources.transforms.holdout import hold_out
-from thresher.substitution.arriving.stream_options import read_labels, stream_of
+from thresher.substitution.arriving.feature_stream import stream_of
+from thresher.substitution.arriving.file_readers import read_labels
 from thresher.working_set.run_settings import RunSettings
 
 

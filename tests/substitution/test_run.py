@@ -179,7 +179,7 @@ def test_memory_is_planned_and_too_little_is_refused() -> None:
     found = th.select(stream, y, k=10, method="os", loss="squared", memory="120KB")
     assert found.provenance["plan"]["total"] <= 120 * 1024
     assert same(found, th.select(stream, y, k=10, method="os", loss="squared"))
-    with pytest.raises(SettingsError, match="give at least"):
+    with pytest.raises(SettingsError, match="allow at least"):
         th.select(stream, y, k=10, method="os", loss="squared", memory="50KB")
 
 

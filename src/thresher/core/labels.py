@@ -191,6 +191,16 @@ class LabelOrder:
         return rows >= 100 and self._changes < 0.25 * chance * rows
 
 
+def distinct_labels(batch: Batch, where: Callable[[int], str]) -> set[Label]:
+    """The distinct labels of a batch; a missing one is an error."""
+    labels = np.empty(0) if batch.y is None else batch.y
+    distinct = np.unique(labels) if labels.dtype != object else list(dict.fromkeys(labels))
+    if any(is_missing(label) for label in distinct):
+        row = int(np.argmax([is_missing(label) for label in labels]))
+        raise DataError(f"{where(row)}: the label is missing. Give every row a label.")
+    return {plain_label(label) for label in distinct}
+
+
 def sort_labels(labels: Iterable[Any]) -> list[Label]:
     """Labels as they are kept, in their order; raises where words and numbers are mixed."""
     plain = [plain_label(label) for label in labels]

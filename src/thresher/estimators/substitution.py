@@ -15,8 +15,7 @@ from thresher.estimators.inputs import seed_of
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 from thresher.sources.registry import as_source
-from thresher.substitution.arriving.feature_stream import FeatureStream
-from thresher.substitution.arriving.stream_options import stream_of
+from thresher.substitution.arriving.feature_stream import FeatureStream, stream_of
 from thresher.substitution.run import BrokenStream, StreamRun
 from thresher.substitution.settings import SubstitutionSettings
 from thresher.working_set.run_settings import RunSettings

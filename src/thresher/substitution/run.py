@@ -22,14 +22,14 @@ from thresher.core.progress import Progress
 from thresher.errors import DataError, FileFormatError, SettingsError
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
-from thresher.substitution.arriving.column_reader import Numbered
+from thresher.substitution.arriving.column_reader import IndexedReader
 from thresher.substitution.arriving.feature_stream import FeatureStream
 from thresher.substitution.dataset import read_features
 from thresher.substitution.engine import StreamEngine
-from thresher.substitution.factory import problem_of
+from thresher.substitution.factory import make_problem
 from thresher.substitution.memory_plan import StreamPlan
 from thresher.substitution.problem import Targets
-from thresher.substitution.proposer import NextToArrive
+from thresher.substitution.proposer import StreamProposer
 from thresher.substitution.settings import SubstitutionSettings
 from thresher.version import __version__
 from thresher.working_set.answer import names_of
@@ -77,7 +77,11 @@ class StreamRun:
         even = bool((self.examples.weight == self.examples.weight[0]).all())
         targets = Targets(np.ascontiguousarray(self.examples.y), None if even else self.examples.weight)
         self.engine = StreamEngine(
-            self.proposer, settings, targets, self.team, lambda part: problem_of(settings, part, self.stream, self.team)
+            self.proposer,
+            settings,
+            targets,
+            self.team,
+            lambda part: make_problem(settings, part, self.stream, self.team),
         )
         self._started = self._saved = time.monotonic()
         self._resident = self._most_resident = resident()
@@ -86,10 +90,10 @@ class StreamRun:
             if os.path.exists(how.checkpoint) and not how.restart:
                 self._resume(how.checkpoint)
 
-    def _proposer(self, stream: FeatureStream, scans: int, order: str) -> NextToArrive:
-        return NextToArrive(
+    def _proposer(self, stream: FeatureStream, scans: int, order: str) -> StreamProposer:
+        return StreamProposer(
             stream,
-            self._data.long,
+            self._data.column_rows,
             scans=scans,
             order=order,
             seed=self.settings.seed,
@@ -191,7 +195,7 @@ class StreamRun:
                 "arrived": self.arrived,
                 "skipped": self.examples.skipped,
                 "skipped_columns": dict(self.stream.skipped.counts),
-                "found_by": [problem.facts() for problem in engine.problems],
+                "found_by": [problem.summary() for problem in engine.problems],
                 "plan": self.plan(),
                 **({} if self.source is None or self.source.reading() is None else {"reading": self.source.reading()}),
             },
@@ -237,8 +241,8 @@ class StreamRun:
         if stream.space.kind != self.space.kind:
             raise DataError("features with names after such without, or the reverse: they would not be told apart.")
         self._before += self.stream.size or 0
-        if isinstance(stream.arrivals, Numbered):
-            stream.arrivals.first = self._before
+        if isinstance(stream.reader, IndexedReader):
+            stream.reader.first = self._before
         self.stream = stream
         last = self.proposer
         self.settings = replace(self.settings, scans=1)

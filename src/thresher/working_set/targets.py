@@ -1,0 +1,115 @@
+"""The targets and weights of the rows that the working-set loop fits, from their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.core.batch import Batch
+from thresher.core.labels import Label, Targets, plain_label, sort_labels
+from thresher.core.losses import Loss
+from thresher.errors import DataError, SettingsError
+
+
+class RowTargets(NamedTuple):
+    """The encoded labels: ``y`` is outputs x rows, and ``classes`` is None for numeric targets."""
+
+    y: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    classes: list[Label] | None
+
+
+class TargetCollector:
+    """Collects the labels and weights of batches, and encodes them once all rows are there.
+
+    Parameters
+    ----------
+    loss : Loss
+    labels : list, optional
+        All labels that rows may have, for several labels a row (``multilabel``).
+    """
+
+    def __init__(self, loss: Loss, labels: list[Label] | None = None, *, multilabel: bool = False) -> None:
+        self.multilabel = multilabel
+        #: Whether each row has one class.
+        self._one_class = loss.task != "real" and not multilabel
+        self._encoder = Targets(loss, labels, multilabel=multilabel)
+        self._labels: list[NDArray[Any]] = []
+        self._weights: list[NDArray[np.float32]] = []
+
+    def add(self, batch: Batch, where: Callable[[int], str]) -> None:
+        """Check and keep the labels and weights of a batch; ``where(row)`` describes a row in messages."""
+        if not len(batch):
+            return
+        if not self._one_class:
+            labels = self._encoder.encode(batch, where)
+        elif _has_classes(batch):
+            labels = np.asarray(batch.y)
+        else:
+            self._encoder.encode(batch, where)  # raises an error that names the label
+            raise DataError(f"{where(0)}: a label is no class.")
+        self._labels.append(labels)
+        self._weights.append(np.ones(len(batch), np.float32) if batch.weight is None else batch.weight)
+
+    def encode(self, data: str, class_weight: Mapping[Any, float] | str | None = None) -> RowTargets:
+        """The targets of all rows; ``data`` describes their origin in messages."""
+        if not self._labels:
+            raise DataError(f"{data}: there is no row to learn from.")
+        labels = np.concatenate(self._labels)
+        weight = np.concatenate(self._weights).astype(np.float64)
+        if self._one_class:
+            y, classes, numbers = one_vs_rest(labels)
+            return RowTargets(y, weight * _class_factors(class_weight, classes, numbers), classes)
+        if class_weight is not None:
+            raise SettingsError("class weights are for rows of one class each")
+        return RowTargets(np.ascontiguousarray(np.atleast_2d(labels.T)), weight, self._encoder.classes)
+
+
+def _has_classes(batch: Batch) -> bool:
+    """Whether every row has one label that can be a class."""
+    y = batch.y
+    if y is None or batch.y_indptr is not None:
+        return False
+    if y.dtype != object:
+        return bool(np.isfinite(y).all())
+    return all(label is not None and label == label for label in y.tolist())
+
+
+def one_vs_rest(labels: NDArray[Any]) -> tuple[NDArray[np.float64], list[Label], NDArray[np.intp]]:
+    """Targets of -1 and +1 for each output, the classes, and the number of each row's class."""
+    found = np.unique(labels) if labels.dtype != object else list(dict.fromkeys(labels.tolist()))
+    classes = sort_labels(found)
+    if len(classes) < 2:
+        shown = repr(classes[0]) if isinstance(classes[0], str) else f"{classes[0]:g}"
+        raise DataError(
+            f"every label is {shown}: there is only one class, and nothing to tell apart. "
+            "Check the labels, or choose a regression loss such as squared."
+        )
+    if labels.dtype != object:
+        numbers = np.searchsorted(np.array(classes, np.float64), labels)
+    else:
+        places = {label: i for i, label in enumerate(classes)}
+        numbers = np.array([places[plain_label(label)] for label in labels.tolist()], np.intp)
+    if len(classes) == 2:
+        return np.where(numbers == 1, 1.0, -1.0)[None, :], classes, numbers
+    return np.where(numbers == np.arange(len(classes))[:, None], 1.0, -1.0), classes, numbers
+
+
+def _class_factors(
+    class_weight: Mapping[Any, float] | str | None, classes: list[Label], numbers: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """The factor of each row's weight."""
+    if class_weight is None:
+        return np.ones(len(numbers))
+    if class_weight == "balanced":
+        counts = np.bincount(numbers, minlength=len(classes))
+        return (len(numbers) / (len(classes) * counts))[numbers]
+    if isinstance(class_weight, str):
+        raise SettingsError(f'class_weight is "balanced" or a mapping from label to weight, not {class_weight!r}')
+    factors = {plain_label(label): float(weight) for label, weight in class_weight.items()}
+    if any(not np.isfinite(factor) or factor < 0 for factor in factors.values()):
+        raise SettingsError(f"class weights are finite and not negative, unlike {class_weight}")
+    return np.array([factors.get(label, 1.0) for label in classes])[numbers]
