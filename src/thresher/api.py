@@ -9,7 +9,8 @@ from typing import Any
 from thresher.core.progress import Progress
 from thresher.errors import SettingsError
 from thresher.methods import Given, Job, Work, classes_of, divided, kind_of
-from thresher.selection.selection import Selection, evaluate
+from thresher.selection.scoring import evaluate
+from thresher.selection.selection import Selection
 from thresher.sources.base import DEFAULT_ROWS, Source
 from thresher.sources.cache.cached import DEFAULT_SIZE, cached
 from thresher.sources.registry import as_source, is_paths

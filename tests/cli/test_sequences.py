@@ -200,4 +200,4 @@ def test_locate_refuses_other_models(tmp_path: Path) -> None:
     th.select(tmp_path / "a.svm", k=2).save(tmp_path / "m.thr")
     shown = program("locate", tmp_path / "m.thr", tmp_path / "a.svm")
     assert shown.returncode == 1
-    assert "do not stand in sequences" in shown.stderr
+    assert "do not occur in sequences" in shown.stderr
