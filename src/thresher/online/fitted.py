@@ -264,7 +264,7 @@ def make_selection(found: OnlineRun | Fitted) -> Selection:
             "passes_done": fitted.passes_done,
             "skipped": fitted.skipped,
             **({"skipped_files": fitted.skipped_files} if fitted.skipped_files else {}),
-            "progressive": engine.progressive(turned=turn < 0),
+            "progressive": engine.progressive(flip_sign=turn < 0),
             "plan": fitted.plan.to_dict(),
             **_seen(fitted.engine),
             **({"approximate": True} if engine.approximate else {}),

@@ -12,15 +12,15 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.core.auc_histogram import Ranking
+from thresher.core.auc_histogram import AucHistogram
 from thresher.core.losses import Loss
 
 _HALVINGS = 60
 
 
-def best_offset(loss: Loss, margins: Ranking) -> float:
+def best_offset(loss: Loss, margins: AucHistogram) -> float:
     """The offset of the least loss over margins in bins; where several are as good, the one nearest to none."""
-    centres, negative, positive = margins.taken()
+    centres, negative, positive = margins.nonempty()
     if not (negative.sum() > 0 and positive.sum() > 0):
         return 0.0
 
@@ -45,7 +45,7 @@ def _edge(below: Callable[[float], bool], low: float, high: float) -> float:
 
 
 def add_margins(
-    found: Ranking, margins: NDArray[np.float64], y: NDArray[np.float64], weight: NDArray[np.float32] | None
+    found: AucHistogram, margins: NDArray[np.float64], y: NDArray[np.float64], weight: NDArray[np.float32] | None
 ) -> None:
     """Take in rows: margins, targets of -1 and +1, and importance."""
     found.add(margins, y > 0, np.ones(len(y)) if weight is None else weight.astype(np.float64))

@@ -10,17 +10,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from thresher.core.auc_histogram import Ranking
+from thresher.core.auc_histogram import AucHistogram
 from thresher.core.batch import Batch, Cursor
 from thresher.core.checkpoint import Checkpoint
 from thresher.core.container import check_folder
-from thresher.core.labels import Label, LabelOrder, Targets
+from thresher.core.labels import Label, Targets
 from thresher.core.losses import get_loss
 from thresher.core.memory import resident
 from thresher.core.progress import Progress
 from thresher.errors import DataError, FileFormatError, SettingsError
 from thresher.online.engine import OnlineEngine
 from thresher.online.intercept_refit import add_margins, best_offset
+from thresher.online.label_order import LabelOrder
 from thresher.online.memory_plan import Plan
 from thresher.online.settings import OnlineSettings
 from thresher.online.tuning import Race, engine_from_state, make_engine
@@ -168,7 +169,7 @@ class OnlineRun:
 
     def _best_offset(self) -> float:
         """The offset that suits the rows best, with the weights as they are."""
-        found = Ranking()
+        found = AucHistogram()
         source = ReadAhead(self.source) if is_file_source(self.source) else self.source
         for batch, _ in source.batches(self.how.batch_rows, keys=np.sort(self.engine.selected().keys)):
             y = self.targets.encode(batch, lambda row: source.describe())

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.core.batch import Batch
-from thresher.core.labels import Label, Targets, plain_label, sort_labels
+from thresher.core.labels import Label, Targets, one_class_error, plain_label, sort_labels
 from thresher.core.losses import Loss
 from thresher.errors import DataError, SettingsError
 
@@ -83,11 +83,7 @@ def one_vs_rest(labels: NDArray[Any]) -> tuple[NDArray[np.float64], list[Label],
     found = np.unique(labels) if labels.dtype != object else list(dict.fromkeys(labels.tolist()))
     classes = sort_labels(found)
     if len(classes) < 2:
-        shown = repr(classes[0]) if isinstance(classes[0], str) else f"{classes[0]:g}"
-        raise DataError(
-            f"every label is {shown}: there is only one class, and nothing to tell apart. "
-            "Check the labels, or choose a regression loss such as squared."
-        )
+        raise one_class_error(classes[0])
     if labels.dtype != object:
         numbers = np.searchsorted(np.array(classes, np.float64), labels)
     else:
