@@ -90,6 +90,6 @@ def test_plan_knows_it(tmp_path: Path) -> None:
     assert shown.exit_code == 0, shown.output
     for told in ("products", "5 blocks", "columns", "selected", "8.0 MB"):
         assert told in shown.output
-    assert "no memory is given" in run("plan", path, "-k", 20, "--method", "fgm").output
+    assert "no memory limit is set" in run("plan", path, "-k", 20, "--method", "fgm").output
     for wrong in (["--method", "fgm", "--sketch", "3x64"], ["--B", 4], ["--method", "fgm", "--B", 0]):
         assert run("plan", path, "-k", 20, *wrong).exit_code == 2
