@@ -123,7 +123,7 @@ def test_missing_pandas_labels_cannot_be_scored():
         evaluate(selection, as_source(np.ones((3, 1)), y))
 
 
-def test_predictions_that_are_not_finite_are_told():
+def test_predictions_that_are_not_finite_are_an_error():
     selection = make([1e308], space=FeatureSpace("column", 1))
     with pytest.raises(DataError, match=r"row 1 .*the prediction is inf.* too large"):
         evaluate(selection, as_source(np.array([[1.0], [100.0]]), [0, 1]))

@@ -199,7 +199,7 @@ def test_columns_of_rows_count_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("column", "told"),
+    ("column", "message"),
     [
         (np.ones(150), "is constant"),
         (np.r_[np.nan, np.ones(149)], "missing or infinite"),
@@ -208,7 +208,7 @@ def test_columns_of_rows_count_too() -> None:
         (["a"] * 150, "no column of numbers"),
     ],
 )
-def test_a_bad_column_is_refused_by_name_or_counted(column: Any, told: str) -> None:
+def test_a_bad_column_is_refused_by_name_or_counted(column: Any, message: str) -> None:
     x, y, _ = data()
 
     def columns() -> Iterator[tuple[str, Any]]:
@@ -218,7 +218,7 @@ def test_a_bad_column_is_refused_by_name_or_counted(column: Any, told: str) -> N
         for j in range(30, 60):
             yield f"c{j}", x[:, j]
 
-    with pytest.raises(th.BrokenStream, match=f"the column bad .*{told}") as caught:
+    with pytest.raises(th.BrokenStream, match=f"the column bad .*{message}") as caught:
         th.select(th.FeatureStream(columns, block=10), y, k=5, method="os", loss="squared")
     assert isinstance(caught.value, DataError)
     left = caught.value.selection

@@ -129,8 +129,8 @@ class StreamRun:
             broken.selection = self.selection() if self.usable else None
             self.save()
             raise broken from error
-        if self.stream.skipped.counts:
-            told = "; ".join(f"{count} {fault}" for fault, count in self.stream.skipped.counts.items())
+        if self.stream.skipped:
+            told = "; ".join(f"{count} {fault}" for fault, count in self.stream.skipped.items())
             log.warning("%s: columns were passed over: %s", self.stream.describe(), told)
 
     @property
@@ -194,7 +194,7 @@ class StreamRun:
                 "rows": self.examples.rows,
                 "arrived": self.arrived,
                 "skipped": self.examples.skipped,
-                "skipped_columns": dict(self.stream.skipped.counts),
+                "skipped_columns": dict(self.stream.skipped),
                 "found_by": [problem.summary() for problem in engine.problems],
                 "plan": self.plan(),
                 **({} if self.source is None or self.source.reading() is None else {"reading": self.source.reading()}),

@@ -49,11 +49,6 @@ class SubstitutionProblem(BlockwiseProblem):
         finally:
             self.done += self._native.done
 
-    @property
-    def objective(self) -> float:
-        """The objective at the current weights."""
-        return self._native.objective(self._team)
-
     def kept(self) -> Kept:
         return kept_from_state(self._native.state(), self._rows, self._outputs)
 
@@ -74,5 +69,5 @@ class SubstitutionProblem(BlockwiseProblem):
             "refused": refused,
             "eta": self._native.eta,
             "L_F": self._native.lipschitz,
-            "objective": self.objective,
+            "objective": self._native.objective(self._team),
         }

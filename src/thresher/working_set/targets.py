@@ -33,7 +33,6 @@ class TargetCollector:
     """
 
     def __init__(self, loss: Loss, labels: list[Label] | None = None, *, multilabel: bool = False) -> None:
-        self.multilabel = multilabel
         #: Whether each row has one class.
         self._one_class = loss.task != "real" and not multilabel
         self._encoder = Targets(loss, labels, multilabel=multilabel)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,20 +23,6 @@ __all__ = ["Block", "FeatureStream", "stream_of"]
 #: The most columns of a block, dense or sparse.
 _DENSE_BLOCK, _SPARSE_BLOCK = 64, 1024
 _BLOCK_BYTES = 64 << 20
-
-
-@dataclass
-class SkippedColumns:
-    """Counts of skipped columns by what is wrong with them, and the first ten names."""
-
-    counts: dict[str, int]
-    names: list[str]
-
-    def add(self, name: str, fault: str) -> None:
-        """Count one column."""
-        self.counts[fault] = self.counts.get(fault, 0) + 1
-        if len(self.names) < 10:
-            self.names.append(name)
 
 
 class FeatureStream:
@@ -91,7 +77,8 @@ class FeatureStream:
         self.reader: ColumnReader = open_columns(data, names, target)
         self.on_error = on_error
         self.block = block
-        self.skipped = SkippedColumns({}, [])
+        #: The number of columns skipped in the first scan, by what is wrong with them.
+        self.skipped: Counter[str] = Counter()
 
     @property
     def size(self) -> int | None:
@@ -170,7 +157,7 @@ class FeatureStream:
             if self.on_error == "stop" or (self.on_error == "constant" and fault != CONSTANT):
                 raise DataError(f'the column {name} {fault}. Fix it, or skip such columns with on_error="skip".')
             if count_skipped:
-                self.skipped.add(name, fault)
+                self.skipped[fault] += 1
 
         sparse_block = max(block, _SPARSE_BLOCK) if wide and self.block is None else block
         return Scan(self.reader, rows, order, keep, block, sparse_block, on_bad_column).blocks(start)
