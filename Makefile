@@ -5,10 +5,10 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
-SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*/*.hpp native/*/*.cpp)
+SOURCES := pyproject.toml CMakeLists.txt $(shell find native -name '*.hpp' -o -name '*.cpp')
 
-# `make explore` looks for more: it runs the property tests alone, with TIMES as many examples, drawn at random. It prints its
-# seed first; `make explore SEED=...` draws the same examples again.
+# `make test` tries the same examples of the property tests in every run. `make explore` runs these tests alone, with
+# TIMES as many examples, drawn at random. It prints its seed first; `make explore SEED=...` draws the same ones again.
 SEED  := $(or $(SEED),$(shell date +%s))
 TIMES ?= 20
 
@@ -27,6 +27,7 @@ lint: $(VENV)/.tested
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	git ls-files 'native/*.cpp' 'native/*.hpp' | xargs $(BIN)/clang-format --dry-run -Werror
 
 native-test:
 	$(MAKE) -C native test -j $(JOBS)

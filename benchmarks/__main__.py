@@ -27,7 +27,7 @@ COMPARISONS = (
     "fgm_synthetic",
     "fgm_real",
     "fgm_groups",
-    "fgm_rivals",
+    "fgm_baselines",
     "substitution",
     "substitution_sparse",
     "substitution_memory",
@@ -41,9 +41,12 @@ OUTPUT = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
 INTRODUCTION = """# Benchmarks
 
-Written by `make bench` (`python -m benchmarks`); nothing here is typed in by hand. Every comparison runs
-its contenders in turns, several times, in one go on one machine, and gives medians and their ratio, since
-machines are noisy and only ratios travel.
+For readers who want to compare Thresher with other tools, or to check a claim made on another page. After reading a
+section you know how fast, how accurate and how large Thresher is on that task, and next to what.
+
+`make bench` (`python -m benchmarks`) writes this page; no number is typed by hand. Each comparison runs its contenders
+in turn, several times, on one machine. It reports medians, the range [least - most] and ratios: absolute times differ
+between machines, ratios much less. [How to run one comparison](decisions/benchmarks.md).
 
 """
 

@@ -46,8 +46,8 @@ def _speed(repeats: int) -> str:
         for name, times in seconds.items()
     ]
     return (
-        f"One pass over the hard stream ({ROWS:,} rows of about 90 non-zeros, 3.2 million features seen), parsing and "
-        f"start-up included, k = {K}, automatic steps, no regulariser (the default).\n\n"
+        f"One pass over the hard stream ({ROWS:,} rows of about 90 non-zeros, 3.2 million distinct features), "
+        f"including parsing and start-up; k = {K}, automatic steps, no regularisation (the default).\n\n"
         + table(["whole process", "seconds", "rows/s at best", "times as fast as VW"], lines)
     )
 
@@ -66,9 +66,10 @@ def _growth(repeats: int) -> str:
         shares = [f"{s / base:.2f}" for s in (spread_ids, drawn)]
         lines.append([f"{size:,}", per_row[0], shares[0], per_row[1], shares[1], f"{seen:,}"])
     return (
-        f"What a row of {_NONZEROS} non-zeros costs the learner alone, {_SAMPLE:,} in memory. Left the same "
-        "10,000 features under ids spread over ever more: nothing depends on their range. Right ids drawn evenly from "
-        "all: the number of features *seen* grows, they leave the caches one after the other, and new ones come.\n\n"
+        f"The cost of one row of {_NONZEROS} non-zeros for the learner alone, with {_SAMPLE:,} rows in memory. Left: "
+        "the same 10,000 features with ids spread over an ever larger range; the cost does not depend on the range. "
+        "Right: ids drawn uniformly from the whole range, so the number of distinct features grows and they no "
+        "longer fit in the caches.\n\n"
         + table(
             ["ids", "µs a row", "of the first", "µs a row, all drawn", "of the first", "features seen"],
             lines,

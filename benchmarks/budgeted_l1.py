@@ -115,14 +115,14 @@ def run(repeats: int = 2) -> str:
         lines = [line for name in SETS for line in _compare(name, Path(folder), repeats)]
     sketch = FORMS["sketch"]
     return (
-        "## B-ARDA against an l1 logistic regression\n\n"
-        "B-ARDA with the logistic loss and automatic settings, from text, against scikit-learn's "
-        '`LogisticRegression(penalty="l1", solver="liblinear")` at a C that leaves about '
-        f"{K} features (that search is not counted); ours keeps as many. `exact` knows the sums of every feature seen; "
-        f"`sketch` has `memory={sketch['memory']!r}` and {sketch['sketch'][1]:,} cells for all it does not keep. Lines "
-        f"are mixed before either reads them. Accuracy is the mean and its standard error over "
-        f"{SEEDS} orders of the rows. Seconds are those of reading and learning, the best of {repeats}; memory "
-        "is the growth of the process over what it had after all imports, the data included.\n\n"
+        "## B-ARDA against an l1 logistic regression\n\nB-ARDA with the logistic loss and automatic settings, "
+        'trained from text, against scikit-learn\'s `LogisticRegression(penalty="l1", solver="liblinear")` at a C '
+        f"that leaves about {K} features (the search for C is not counted). Thresher keeps the same number. `exact` "
+        f"keeps the sums of every feature seen; `sketch` runs with `memory={sketch['memory']!r}` and "
+        f"{sketch['sketch'][1]:,} cells for the features it does not keep. The lines are shuffled before either "
+        f"program reads them. Accuracy is the mean and its standard error over {SEEDS} row orders. Seconds cover "
+        f"reading and learning, best of {repeats}. Memory is the growth of the process after all imports, including "
+        "the data.\n\n"
         + table(
             ["data", "ours", "features", "accuracy", "l1", "seconds", "l1 (of that reading)", "MB", "l1", "share"],
             lines,

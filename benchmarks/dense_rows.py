@@ -25,7 +25,8 @@ def run(repeats: int = 9) -> str:
         [
             "## Dense rows to sparse ones, one core",
             "",
-            "float32, 1000 x 4000, GB/s of input; the AVX2 form is picked at run time where the processor has it.",
+            "float32, 1000 x 4000, GB/s of input. The AVX2 version is chosen at run time where the processor "
+            "supports it.",
             "",
             table(["density", "AVX2", "plain", "times faster"], rows),
         ]

@@ -128,8 +128,8 @@ def kddb_analysis() -> dict[str, Any]:
     seconds["a plain version, one thread"], plain = plainly(data.x, residual, 10)
     one, both = stored(data.x, 1), stored(data.x)
     for name, family in (
-        ("one thread, nothing passed over", Polynomial(2, prune=False).over(one)),
-        ("both cores, nothing passed over", Polynomial(2, prune=False).over(both)),
+        ("one thread, without pruning", Polynomial(2, prune=False).over(one)),
+        ("both cores, without pruning", Polynomial(2, prune=False).over(both)),
         ("both cores", Polynomial(2).over(both)),
     ):
         started = time.perf_counter()
@@ -175,7 +175,7 @@ def real_sim_rows() -> tuple[Any, Any]:
 
 
 def by_scipy(x: Any, residual: Any, most: int) -> Any:
-    """The best scores of products as they are, by forming X'DX."""
+    """The best scores of unscaled products, by forming X'DX."""
     import scipy.sparse as sp
 
     upper = sp.triu(x.T.tocsr() @ sp.diags(residual) @ x, format="coo")
@@ -203,15 +203,15 @@ def real_sim() -> dict[str, Any]:
     """Seconds in turns, and whether both give the same."""
     x, residual = real_sim_rows()
     wide = x.astype(np.float64)
-    as_they_are = Polynomial(2, r=0.0).over(stored(x, unit=False))
-    alike = Polynomial(2).over(stored(x))
+    unscaled = Polynomial(2, r=0.0).over(stored(x, unit=False))
+    scaled = Polynomial(2).over(stored(x))
     contenders: dict[str, Callable[[], object]] = {
-        "columns as they are": lambda: as_they_are.top(residual[None, :], 10),
-        "columns scaled alike": lambda: alike.top(residual[None, :], 10),
+        "unscaled columns": lambda: unscaled.top(residual[None, :], 10),
+        "scaled columns": lambda: scaled.top(residual[None, :], 10),
         "scipy.sparse": lambda: by_scipy(wide, residual, 10),
     }
     seconds = interleaved(contenders, repeats=3)
-    same = np.allclose(as_they_are.top(residual[None, :], 10)[0].scores, by_scipy(wide, residual, 10), rtol=1e-4)
+    same = np.allclose(unscaled.top(residual[None, :], 10)[0].scores, by_scipy(wide, residual, 10), rtol=1e-4)
     return {"seconds": seconds, "same": bool(same)}
 
 
@@ -235,27 +235,27 @@ def run() -> str:
     return "\n\n".join(
         [
             "## fgm: products of columns",
-            f"Rows shaped like kddb: {rows:,} of {length} ones among {columns:,} Zipf columns, {columns**2 / 2:.0e} "
-            f"pairs; {pairs} pairs decide the label, and each of their columns is as frequent without the other. One "
-            "exact worst-case analysis, the best 10 of all columns, squares and pairs:",
+            f"Rows shaped like kddb: {rows:,} rows of {length} ones among {columns:,} Zipf columns, "
+            f"{columns**2 / 2:.0e} pairs. {pairs} pairs determine the label, and each of their columns is as frequent "
+            "without its partner. One exact worst-case analysis, the best 10 of all columns, squares and pairs:",
             table(["analysis", "seconds"], lines),
-            "The plain version (`benchmarks/plain_products.cpp`) goes through the columns as they come, with a sum for "
-            f"each partner in one long array. Same best scores: {'yes' if one['same'] else 'no'}.",
+            "The plain version (`benchmarks/plain_products.cpp`) visits the columns in order and keeps one sum per "
+            f"partner in one long array. Same best scores: {'yes' if one['same'] else 'no'}.",
             f"Of {looked['columns']:,} columns that occur, {looked['entered']:,} could have a product among the best, "
-            f"and {looked['scored']:,} products were scored. Formed by hand, {one['strongest']} pairs of the planted "
-            f"columns score above the tenth; {one['missed']} of them were missed.",
-            f"A whole training, k = 100 and B = 10: {whole['iterations']} iterations in {whole['seconds']:.1f} s, "
-            f"memory grown by {whole['grown'] / gb:.2f} GB to {whole['peak'] / gb:.2f} GB (the rows included); "
+            f"and {looked['scored']:,} products were scored. Computed directly, {one['strongest']} pairs of the "
+            f"planted columns score above the tenth best; {one['missed']} of them were missed.",
+            f"A complete training run, k = 100 and B = 10: {whole['iterations']} iterations in {whole['seconds']:.1f} "
+            f"s; memory grew by {whole['grown'] / gb:.2f} GB to {whole['peak'] / gb:.2f} GB (rows included); "
             f"{whole['found']} of {whole['planted']} planted pairs found.",
-            f"Rows shaped like real-sim: {REAL_SIM[0]:,} of {REAL_SIM[2]} numbers among {REAL_SIM[1]:,} columns, "
-            "labels by chance. scipy.sparse forms X'DX and takes the best 10, of products as they are; scaled alike it "
-            "would form a second such product.",
+            f"Rows shaped like real-sim: {REAL_SIM[0]:,} rows of {REAL_SIM[2]} numbers among {REAL_SIM[1]:,} columns, "
+            "random labels. scipy.sparse forms X'DX and takes the best 10 unscaled products; with scaled columns it "
+            "would have to form a second product.",
             table(["analysis", "seconds", "scipy.sparse takes times as long"], near_lines),
-            f"Same answer: {'yes' if near['same'] else 'no'}. Memory of an analysis beyond the columns: "
-            f"{memory['ours'] / 2**20:.0f} MB, scipy.sparse {memory['scipy'] / 2**20:.0f} MB.",
-            f"Products of three: 100,000 rows of 30 ones among 100,000 columns, 10 planted triples whose pairs are "
-            f"more frequent than they are. k = 30 and B = 5: {three['found']} of {three['planted']} found in "
-            f"{three['iterations']} iterations and {three['seconds']:.1f} s; an iteration scored "
+            f"Same answer: {'yes' if near['same'] else 'no'}. Memory of one analysis beyond the columns: "
+            f"{memory['ours'] / 2**20:.0f} MB; scipy.sparse: {memory['scipy'] / 2**20:.0f} MB.",
+            "Products of three: 100,000 rows of 30 ones among 100,000 columns, with 10 planted triples whose pairs "
+            f"are more frequent than the triples. k = 30 and B = 5: {three['found']} of {three['planted']} found in "
+            f"{three['iterations']} iterations and {three['seconds']:.1f} s. Each iteration scored "
             f"{three['search']['scored'] // three['iterations']:,} products, {visited:.1e} of all.",
         ]
     )

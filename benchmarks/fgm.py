@@ -16,14 +16,14 @@ PUBLIC = 107.0
 
 def little(path: Path, folder: str, memory: str = "150MB") -> str:
     """The same where the columns do not fit into the memory, from text and from the cache."""
-    told = []
+    timings = []
     for name, cache in (("from text", None), ("written to the cache first", folder), ("from the cache", folder)):
         started = time.perf_counter()
         found = select(path, k=80, B=20, method="fgm", memory=memory, cache=cache)
-        told.append(f"{time.perf_counter() - started:.1f} s {name}")
+        timings.append(f"{time.perf_counter() - started:.1f} s {name}")
     return (
-        f"Within {memory}, where the columns do not fit and every analysis goes through the rows twice: "
-        f"{', '.join(told)}; {len(found)} features, one run each."
+        f"Within {memory}, where the columns do not fit and every analysis reads the rows twice: "
+        f"{', '.join(timings)}; {len(found)} features, one run each."
     )
 
 
@@ -57,9 +57,10 @@ def run(rows: int = ROWS, repeats: int = 3) -> str:
         [
             "## fgm: the hard stream, exactly",
             "",
-            f'`thresher.select(…, method="fgm", B=20)` on {rows} rows of LIBSVM text, reading included, both cores, '
-            f"median [least - most] of {repeats}. The last column is against the {PUBLIC:.0f} s that the authors' "
-            "public C++ program took on a sister draw on one core of a like machine (measured once, elsewhere).",
+            f'`thresher.select(…, method="fgm", B=20)` on {rows} rows of LIBSVM text, including reading, both '
+            f"cores; median [least - most] of {repeats}. The last column compares with the {PUBLIC:.0f} s that the "
+            "authors' public C++ program took on similar data on one core of a similar machine (measured once, "
+            "separately).",
             "",
             table(["scale", "features", "of them true", "test accuracy", "seconds", "times faster"], lines),
             "",

@@ -82,7 +82,7 @@ def compare(data: Any) -> list[list[object]]:
     counts, scores = zip(*path, strict=True)
     lines = []
     for count in COUNTS:
-        told: list[object] = []
+        cells: list[object] = []
         for fit in (
             lambda k: FGMClassifier(k=k).fit(x, y),
             lambda k: FGMClassifier(k=k, scale=None).fit(x, y),
@@ -92,9 +92,9 @@ def compare(data: Any) -> list[list[object]]:
             started = time.perf_counter()
             model = fit(count)
             seconds = time.perf_counter() - started
-            told += [f"{model.score(test, truth):.4f} ({len(model.selection_)})", f"{seconds:.2f}"]
+            cells += [f"{model.score(test, truth):.4f} ({len(model.selection_)})", f"{seconds:.2f}"]
         theirs = float(np.interp(count, counts, scores, left=np.nan, right=np.nan))
-        lines.append([count, *told, f"{theirs:.4f}", f"{of_path:.1f} ({len(path)} fits)"])
+        lines.append([count, *cells, f"{theirs:.4f}", f"{of_path:.1f} ({len(path)} fits)"])
     return lines
 
 
@@ -106,12 +106,12 @@ def run(sets: tuple[str, ...] = SETS) -> str:
     sections = [
         title,
         "",
-        "Test accuracy within so many features (in brackets: how many there were); B a tenth of the count. fgm: the "
-        "defaults, scale=norm and C = 10. root: scale=root and C = 0.1, settled once on training rows held out, of "
-        "these four sets and three others. Chosen: that, or with the features found fitted once more (refit = 0.01 or "
-        "0.1), whichever has the best accuracy on every "
-        "fifth training row, the time that takes included. l1-SVM is LIBLINEAR's, read off its path at the same "
-        "count; its time is that of the whole path up to 330 features.",
+        "Test accuracy with at most the given number of features (in brackets: the number selected); B is a tenth of "
+        "that number. fgm: the defaults, scale=norm and C = 10. root: scale=root and C = 0.1, chosen once on "
+        "held-out training rows of these four sets and three others. Chosen: root, or root with a refit (refit = "
+        "0.01 or 0.1), whichever has the best accuracy on every fifth training row; its seconds include that choice. "
+        "l1-SVM is LIBLINEAR's, read off its path at the same count; its seconds are those of the whole path up to "
+        "330 features.",
     ]
     for name in sets:
         data = load(Path(os.environ[VARIABLE]), name)

@@ -31,7 +31,7 @@ def fgm(data: Any, count: int, loss: str, **settings: Any) -> Fit:
     """A fit of ours."""
     x, y, test, truth = data
     started = time.perf_counter()
-    model = FGMClassifier(k=count, loss=loss, shift=False, **settings).fit(x, y)
+    model = FGMClassifier(k=count, loss=loss, fit_intercept=False, **settings).fit(x, y)
     seconds = time.perf_counter() - started
     found = model.get_support(indices=True)
     return Fit(found, float(model.score(test, truth)), debiased(x, y, test, truth, found, False), seconds, 1)
@@ -99,7 +99,7 @@ def by_density(n: int, m: int, densities: tuple[float, ...] = (0.08, 0.1, 0.3, 0
     for density in densities:
         x, test = of_density(n, m, density, 1), of_density(1024, m, density, 2)
         data = (x, np.sign(x @ w), test, np.sign(test @ w))
-        first = fgm(data, 300, "logistic", iterations=1)
+        first = fgm(data, 300, "logistic", max_iter=1)
         got = fgm(data, 300, "logistic")
         nonzeros = int(x.nnz) if hasattr(x, "nnz") else x.size
         theirs = ["-", "-"]
@@ -123,16 +123,16 @@ def run(n: int = 4096, m: int = 4096, wide: tuple[int, int] = (4096, 32768)) -> 
         [
             "## fgm: the paper's synthetic data",
             "",
-            f"{n} x {m} numbers from N(0, 1), 300 true features with weights from U(0, 1), labels by sign, no shift "
-            "(section 8.2.2). LIBLINEAR's C is searched for the count (within 3 %, at most six fits); its time is that "
-            "of the search. De-biased: a plain SVM on the selected columns.",
+            f"{n} x {m} numbers from N(0, 1), 300 true features with weights from U(0, 1), labels by sign, no "
+            "intercept (section 8.2.2). LIBLINEAR's C is searched for the count (within 3 %, at most six fits); its "
+            "seconds are those of the search. De-biased: a plain SVM on the selected columns.",
             "",
             by_count(n, m),
             "",
-            f"{wide[0]} x {wide[1]} (half of the paper's on both sides, so that LIBLINEAR fits), entries kept at "
-            "random; 300 features, logistic loss. One iteration reads the data and makes columns of sparse rows; the "
-            "nine that follow cost a look at the non-zeros each. A matrix that is mostly full stays as it is, with its "
-            "zeros.",
+            f"{wide[0]} x {wide[1]} (half of the paper's size in both dimensions, so that LIBLINEAR fits), entries "
+            "kept at random; 300 features, logistic loss. The first iteration reads the data and turns sparse rows "
+            "into columns; each of the other nine makes one pass over the non-zeros. A matrix that is mostly full "
+            "stays dense.",
             "",
             by_density(*wide),
         ]

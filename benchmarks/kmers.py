@@ -102,19 +102,19 @@ def run(repeats: int = 5) -> str:
                 rows.append([form, name, spread(million, 1), spread(ratios(values, loop), 1)])
             taken = [python(WHOLE, str(Path(folder) / "genomes"), *options, pinned=True).split() for _ in range(3)]
             seconds = statistics.median(float(took) for took, _, _ in taken)
-            whole.append(f"{form}: {letters / seconds / 1e6:.0f} ({taken[0][2].split('.')[0]} MB resident at most)")
+            whole.append(f"{form}: {letters / seconds / 1e6:.0f} ({taken[0][2].split('.')[0]} MB peak resident memory)")
     return "\n".join(
         [
             title,
             "",
-            f"Fragments of {FRAGMENT} letters of genomes of {letters / 1e6:.1f} million, repeats in a row merged; "
-            "millions of k-mers a second of processor time, without that for reading the genomes; "
-            f"medians [least - most] of {repeats} turns.",
+            f"Fragments of {FRAGMENT} letters from genomes of {letters / 1e6:.1f} million letters, repeats within a "
+            "row merged. Millions of k-mers per second of processor time, without reading the genomes; medians "
+            f"[least - most] of {repeats} runs.",
             "",
             table(["k-mers", "by", "million a second", "times the loop"], rows),
             "",
-            "The same genomes with every record a row, plain FASTA read and all, in million letters a second: "
-            f"{'; '.join(whole)}.",
+            "The same genomes with every record as one row, including reading plain FASTA, in million letters per "
+            f"second: {'; '.join(whole)}.",
         ]
     )
 

@@ -1,7 +1,7 @@
-"""l1 solvers on one problem, to one duality gap; in a process of its own, as rivals may need another Python.
+"""l1 solvers on one problem, to one duality gap; in a process of its own, as baselines may need another Python.
 
 ``python l1_subproblem.py FOLDER LOSS LAMS`` fits what is in the folder (``z.npy``, ``y.npy``) without a shift, and
-prints {λ: {rival: [seconds, gap]}} as JSON. Nothing of thresher is imported here.
+prints {λ: {baseline: [seconds, gap]}} as JSON. Nothing of thresher is imported here.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _timed(fit: Solver, tolerance: float, gap: Callable[[Array], float] | None) 
     return seconds, float("nan") if gap is None else gap(w)
 
 
-def rivals(loss: str, z: Array, y: Array, lam: float) -> dict[str, Solver]:
+def baselines(loss: str, z: Array, y: Array, lam: float) -> dict[str, Solver]:
     """Those that are installed and have the loss; each in the layout and precision that suits it best."""
     n = len(y)
     found: dict[str, Solver] = {}
@@ -129,16 +129,16 @@ def _there(name: str) -> bool:
 
 
 def main() -> None:
-    """All rivals at all λ."""
+    """All baselines at all λ."""
     folder, loss, lams = Path(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3])
     z, y = np.asfortranarray(np.load(folder / "z.npy"), dtype=np.float64), np.load(folder / "y.npy")
-    warnings.simplefilter("ignore")  # what a rival says about its own convergence is seen in its gap
-    for fit in rivals(loss, z[:2000], y[:2000], lams[0]).values():
+    warnings.simplefilter("ignore")  # what a baseline says about its own convergence is seen in its gap
+    for fit in baselines(loss, z[:2000], y[:2000], lams[0]).values():
         fit(1e-2)  # what is compiled on first use is compiled now
     results = {}
     for lam in lams:
         gap = partial(gap_of, loss, z, y, lam)
-        results[lam] = {name: until_exact(fit, gap) for name, fit in rivals(loss, z, y, lam).items()}
+        results[lam] = {name: until_exact(fit, gap) for name, fit in baselines(loss, z, y, lam).items()}
     print(json.dumps(results))
 
 

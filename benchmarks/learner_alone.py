@@ -122,9 +122,9 @@ def _recalls(model: Any, true: set[str]) -> list[float]:
 def _cached(stream: HardStream, cache: Path) -> Path:
     data = stream.path("train", "vw")
     vw(*LEARN, "-d", data, "--cache_file", cache, "-k", "--quiet")
-    told = vw(*LEARN, "-d", data, "--cache_file", cache)
-    assert "using cache_file" in told, told
-    assert "number of examples = 0" not in told, told
+    output = vw(*LEARN, "-d", data, "--cache_file", cache)
+    assert "using cache_file" in output, output
+    assert "number of examples = 0" not in output, output
     return cache
 
 
@@ -150,11 +150,11 @@ def run(rows: int = ROWS, repeats: int = 3) -> str:
             "## The learner alone, one core",
             "",
             f"The hard stream (benchmarks/hard.py), {rows} rows, {nnz} non-zeros, one pass of logistic learning in "
-            "order. Ours learns from batches in memory (`OnlineEngine.step`, running scores included), scikit-learn "
-            f"from a CSR matrix in memory, Vowpal Wabbit from its cache file (`vw {' '.join(LEARN)} --cache_file`, the "
-            "whole process less the same on ten rows; its second pass is two passes less one). Recall is the share of "
-            "the 100 true features among the strongest 100 and 1000 after the pass. "
-            f"Processor time; medians [least - most] of {repeats} turns.",
+            "file order. Thresher learns from batches in memory (`OnlineEngine.step`, including progressive scores), "
+            f"scikit-learn from a CSR matrix in memory, Vowpal Wabbit from its cache file (`vw {' '.join(LEARN)} "
+            "--cache_file`: the whole process minus the same on ten rows; its second pass is two passes minus one). "
+            "Recall is the share of the 100 true features among the strongest 100 and 1000 after the pass. Processor "
+            f"time; medians [least - most] of {repeats} runs.",
             "",
             table(["learner", "ns a non-zero", "times faster than VW from its cache", "R@100 / R@1000"], lines),
         ]

@@ -16,7 +16,7 @@ from benchmarks.vowpal import LEARN, vw
 
 PROGRAM = "import sys; from thresher.cli.main import main; sys.argv[0] = 'thresher'; main()"
 K, TIMES = 16_383, 4
-#: Sketches of the same number of cells: three rows as in the paper, and one row, as planned unasked.
+#: Sketches of the same number of cells: three rows as in the paper, and one row, the default plan.
 OPTIONS = {
     "`--sketch 3x262144 --no-shuffle`": ("--sketch", "3x262144", "--no-shuffle"),
     "`--sketch 3x262144`": ("--sketch", "3x262144"),
@@ -77,10 +77,10 @@ def run(rows: int = ROWS, repeats: int = 3) -> str:
         [
             "## Selecting while reading, one pass",
             "",
-            f"`thresher select FILE -k {K}` against `vw {' '.join(LEARN)} -d FILE --quiet`, both from text and free to "
-            f"use all cores; the hard stream (benchmarks/hard.py), {rows} rows, {size:.0f} MB. Steady: further rows "
-            f"over further seconds when the file is repeated {TIMES} times. Whole: one process on the file once. "
-            f"Medians [least - most] of {repeats} turns; ratios are turn by turn.",
+            f"`thresher select FILE -k {K}` against `vw {' '.join(LEARN)} -d FILE --quiet`, both from text and free "
+            f"to use all cores; the hard stream (benchmarks/hard.py), {rows} rows, {size:.0f} MB. Steady: additional "
+            f"rows over additional seconds when the file is repeated {TIMES} times. Whole: one process on the file "
+            f"once. Medians [least - most] of {repeats} runs; ratios are computed run by run.",
             "",
             table(
                 ["learner", "steady, rows/s", "times faster than VW", "whole process, s", "times faster than VW"],

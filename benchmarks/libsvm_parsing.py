@@ -53,8 +53,8 @@ def run(rows: int = 200_000, repeats: int = 5) -> str:
         [
             "## LIBSVM text to batches, one core",
             "",
-            f"{rows} rows, {nnz.pop()} non-zeros, {size / 2**20:.0f} MB of text; "
-            f"medians [least - most] of {repeats} turns.",
+            f"{rows} rows, {nnz.pop()} non-zeros, {size / 2**20:.0f} MB of text; medians [least - most] of {repeats} "
+            "runs.",
             "",
             table(
                 ["reader", "seconds", "MB/s", "times scikit-learn"],

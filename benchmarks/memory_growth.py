@@ -51,10 +51,10 @@ def run(rows: int = ROWS, repeats: int = 2) -> str:
         [
             "## Memory of a fit",
             "",
-            f"Peak resident memory in MB of a fit with k = {K} and a sketch of {SKETCH[0]} x {SKETCH[1]} cells "
-            f"({_mb(SKETCH[0] * SKETCH[1] * 4)} MB), over what the process held after a small fit of ten rows; the "
-            "hard stream (benchmarks/hard.py) over several numbers of possible features; the most of "
-            f"{repeats} fits. What is allowed but not planned is for a decompressor.",
+            f"Growth of the peak resident memory in MB during a fit with k = {K} and a sketch of {SKETCH[0]} x "
+            f"{SKETCH[1]} cells ({_mb(SKETCH[0] * SKETCH[1] * 4)} MB), relative to the same process after a fit of "
+            "ten rows. The hard stream (benchmarks/hard.py) with several numbers of possible features; the maximum "
+            f"of {repeats} fits. Memory that is allowed but not planned is reserved for a decompressor.",
             "",
             table(["file", "possible features", "rows", *(title for title, _, _ in WAYS)], lines),
         ]

@@ -131,12 +131,12 @@ def run(rows: int = ROWS, seeds: Sequence[int] = SEEDS) -> str:
         [
             "## True features found in one pass",
             "",
-            f"The hard stream (benchmarks/hard.py), {rows} rows in order, {sum(map(len, test))} test rows. R@100 and "
-            "R@1000: the share of the 100 true features among the strongest 100 and 1000; means [least - most] over "
-            f"{len(seeds)} seeds of the sketch's hashes. A cell is 32 bits everywhere: a float in the count-sketch of "
-            "constant steps, two numbers of 16 bits (a sum of gradients and its energy) in the sketch of the default "
-            "adaptive steps; Vowpal Wabbit's weights come with two more floats each, not counted here. Predictions "
-            "of mission and IHT come from the k features alone, those of feature hashing from every cell.",
+            f"The hard stream (benchmarks/hard.py), {rows} rows in file order, {sum(map(len, test))} test rows. R@100 "
+            "and R@1000: the share of the 100 true features among the strongest 100 and 1000; means [least - most] "
+            f"over {len(seeds)} seeds of the sketch's hash functions. A cell always has 32 bits: one float in the "
+            "count-sketch with constant steps, or two 16-bit numbers (a sum of gradients and its energy) in the "
+            "sketch with the default adaptive steps. Vowpal Wabbit stores two more floats per weight, which are not "
+            "counted here. mission and IHT predict from the k features alone, feature hashing from every cell.",
             "",
             table(["learner", "cells", "k", "R@100", "R@1000", "test accuracy", "test log loss"], lines),
         ]

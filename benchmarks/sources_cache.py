@@ -43,7 +43,7 @@ print(json.dumps([time.perf_counter() - started, rows]))
 
 def run(rows: int = 100_000, repeats: int = 5) -> str:
     """Time every way in turns: reading on one core, learning on all."""
-    lines, told = [], []
+    lines, shown = [], []
     with tempfile.TemporaryDirectory() as folder:
         large, ten = (_packed(Path(folder), n) for n in (rows, 10))
         for form, title in FORMS.items():
@@ -62,14 +62,14 @@ def run(rows: int = 100_000, repeats: int = 5) -> str:
                 rate = text / 2**20 / statistics.median(seconds[way])
                 lines.append([title, what, spread(seconds[way], 3), f"{rate:.0f}", times])
             sizes = (text, kept.stat().st_size, written)
-            told.append("{}: {:.0f} MB of text, {:.0f} MB as gzip, {:.0f} MB in the cache".format(title, *_mb(*sizes)))
+            shown.append("{}: {:.0f} MB of text, {:.0f} MB as gzip, {:.0f} MB in the cache".format(title, *_mb(*sizes)))
     return "\n".join(
         [
             "## A pass from the cache",
             "",
-            f"{rows} rows of about 90 non-zeros. {'; '.join(told)}. Reading hands out every batch on one core; "
-            "learning is `th.select` with k = 1000, one pass, shuffled, reading on a second core. All files are in the "
-            f"system's page cache. Medians [least - most] of {repeats} turns.",
+            f"{rows} rows of about 90 non-zeros. {'; '.join(shown)}. Reading produces every batch on one core; "
+            "learning is `th.select` with k = 1000, one shuffled pass, reading on a second core. All files are in "
+            f"the operating system's page cache. Medians [least - most] of {repeats} runs.",
             "",
             table(["rows", "pass", "seconds", "MB of text/s", "times as fast"], lines),
         ]

@@ -22,16 +22,16 @@ def run() -> str:
     """All comparisons."""
     parts = [
         "## sparse-rf: against random features and kernel machines",
-        f"All random features: ridge on D = {ALL} functions of the same kernel, λ_N = 1, by normal equations in single "
-        f"precision. Nyström: scikit-learn's Nystroem on {BASIS} rows drawn at random, with ridge regression at α = 1 "
-        "or logistic regression at C = 1. Kernel machines: SVC at C = 1, kernel ridge at α = 1, with the same kernel. "
-        "One run each, both cores; sparse-rf with memory= a tenth of the matrix of all random features. "
-        "Numbers to predict, and their inputs, are scaled to 0..1. gamma and λ_N were chosen "
-        "without the test rows (`benchmarks/sparse_rf_tune.py`): gamma by the kernel machine's score on rows held out "
-        "of those to learn from (on ijcnn1 it is the package's default: at 4, where SVC scores best, Sparse RF stays "
-        "behind it), λ_N as the largest that is within .001 of Sparse RF's best there, of those that keep "
-        "at most a tenth as many functions as the machine has vectors; on cpu_act, where the number of functions is "
-        "given, both by Sparse RF's.",
+        f"All random features: ridge on D = {ALL} random features of the same kernel, λ_N = 1, by normal equations in "
+        f"single precision. Nyström: scikit-learn's Nystroem on {BASIS} randomly chosen rows, with ridge regression "
+        "at α = 1 or logistic regression at C = 1. Kernel machines: SVC at C = 1 or kernel ridge at α = 1, with the "
+        "same kernel. One run each, both cores; sparse-rf runs with memory= set to a tenth of the matrix of all "
+        "random features. Regression targets and their inputs are scaled to 0..1. gamma and λ_N were chosen without "
+        "the test rows (`benchmarks/sparse_rf_tune.py`). gamma is the value with the kernel machine's best score on "
+        "held-out training rows (on ijcnn1 it is the package's default: at 4, where SVC scores best, Sparse RF stays "
+        "behind it). λ_N is the largest value within .001 of Sparse RF's best score there, among those that keep at "
+        "most a tenth as many features as the machine has support vectors. On cpu_act, where the number of features "
+        "is fixed, both are chosen by Sparse RF's own score.",
         _cpu(),
         *(_compared(name, "gaussian", classes=True) for name in ("ijcnn1", "cod_rna")),
         _compared("house_16h", "gaussian", classes=False),
@@ -50,7 +50,7 @@ def _cpu() -> str:
         settings = f"{kernel}, gamma = {one.gamma:g}, λ_N ≥ {one.lam:g}, k = {one.k}"
         paper = [theirs, f"{reached} ({nonzeros})"]
         lines.append([settings, f"{mine.score:.4f}", mine.functions, f"{mine.training:.1f}", *paper])
-    header = ["cpu_act", "test RMSE", "functions", "seconds", "paper, RF", "paper, Sparse-RF (non-zeros)"]
+    header = ["cpu_act", "test RMSE", "features", "seconds", "paper, RF", "paper, Sparse-RF (non-zeros)"]
     return table(header, lines)
 
 
@@ -72,14 +72,14 @@ def _compared(name: str, kernel: str, *, classes: bool) -> str:
     matrix = one.rows * ALL * 4
     said = (
         f"**{name}**, {one.rows} x {one.inputs}, {kernel} kernel, gamma = {one.gamma:g}, λ_N = {one.lam:g}, 100 "
-        f"functions drawn 20 times. Functions: {mine.functions / exact.functions:.3f} of those of {machine}. Training: "
+        f"features drawn 20 times. Features: {mine.functions / exact.functions:.3f} of those of {machine}. Training: "
         f"{every.training / mine.training:.1f} times faster than all {ALL} random features, "
         f"{exact.training / mine.training:.1f} times faster than {machine}. Prediction: "
-        f"{exact.prediction / mine.prediction:.0f} times faster than {machine}. Memory at the most: "
-        f"{one.memory / 2**20:.0f} MB more than before, {one.memory / matrix:.3f} of the {matrix / 2**20:.0f} MB that "
-        "all random features take in single precision."
+        f"{exact.prediction / mine.prediction:.0f} times faster than {machine}. Peak memory: {one.memory / 2**20:.0f} "
+        f"MB of growth, {one.memory / matrix:.3f} of the {matrix / 2**20:.0f} MB that all random features take in "
+        "single precision."
     )
-    header = ["", "accuracy" if classes else "RMSE", "functions", "training, s", "prediction, s"]
+    header = ["", "accuracy" if classes else "RMSE", "features", "training, s", "prediction, s"]
     return f"{said}\n\n{table(header, lines)}"
 
 
@@ -98,12 +98,12 @@ def _growth() -> str:
         seconds = []
         for _ in range(3):
             started = time.perf_counter()
-            model = th.SparseRFRegressor(lam=1e-3 * rows, rounds=10).fit(x, y)
+            model = th.SparseRFRegressor(lam=1e-3 * rows, max_iter=10).fit(x, y)
             seconds.append(time.perf_counter() - started)
         middle = statistics.median(seconds)
         held = model.selection_.provenance["plan"]["total"]
         times = "" if last is None else f"{middle / last[0]:.1f}, {held / last[1]:.1f}"
         lines.append([rows, len(model.selection_), f"{middle:.2f}", f"{held / 2**20:.0f}", times])
         last = (middle, held)
-    header = ["rows", "functions", "seconds", "MB planned", "times as long, times as much"]
-    return "**Ten times the rows** (made up, 10 inputs, λ_N = rows / 1000; medians of 3)\n\n" + table(header, lines)
+    header = ["rows", "features", "seconds", "MB planned", "times as long, times as much"]
+    return "**Ten times the rows** (generated, 10 inputs, λ_N = rows / 1000; medians of 3)\n\n" + table(header, lines)

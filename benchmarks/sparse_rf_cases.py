@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import thresher as th
+from benchmarks.sparse_rf_baselines import Fit
 from benchmarks.sparse_rf_data import Data
-from benchmarks.sparse_rf_rivals import Fit
 
 #: gamma and λ_N, by `benchmarks.sparse_rf_tune`.
 CHOSEN = Path(__file__).with_name("sparse_rf_chosen.json")
@@ -64,7 +64,7 @@ def sparse(case: Case, data: Data, *, classes: bool) -> Fit:
     started = time.perf_counter()
     memory = None if case.k is not None else max(ROW_BYTES * len(data.x), 1 << 24)
     settings = {"kernel": case.kernel, "gamma": case.gamma, "lam": case.lam, "memory": memory}
-    model = kind(case.k, draws=case.draws, rounds=case.rounds, **settings).fit(data.x, data.y)
+    model = kind(case.k, draws=case.draws, max_iter=case.rounds, **settings).fit(data.x, data.y)
     seconds = time.perf_counter() - started
     predict = model.decision_function if classes else model.predict
     return Fit(len(model.selection_), predict, seconds)

@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks import l1_subproblem
 from benchmarks.harness import table
 from benchmarks.l1_subproblem import GAP, PATIENCE, TURNS, Solver, factor, gap_of, until_exact
-from benchmarks.run_rivals import VARIABLE, stored
+from benchmarks.run_baselines import VARIABLE, stored
 from thresher import _native
 
 ROWS, FUNCTIONS, INPUTS, GAMMA = 50_000, 500, 22, 1.0
@@ -51,20 +51,20 @@ def run() -> str:
     """Seconds of each at the same duality gap, by loss and λ."""
     parts = [
         "## sparse-rf: the l1 subproblem",
-        f"{ROWS} rows, {FUNCTIONS} random Fourier features of {INPUTS} inputs (gamma = {GAMMA:g}), the paper's λ_N "
-        f"against the sum of the losses, no shift, from zero. Seconds to a duality gap of {GAP:g} of the objective, "
-        f"the median of {TURNS}; a solver is tried with ever smaller tolerances until its gap is that small, and only "
-        f"the last one counts; where it says > it ended with a larger gap, after more than {PATIENCE:g} s or with the "
-        "smallest tolerance. Rivals run in a process of their own and get their columns in double precision, columns "
-        "first; ours gets them in single precision, columns first, as the loop makes them. celer and skglm have no "
-        "squared hinge with an l1 penalty, LIBLINEAR no squared loss with one.",
+        f"{ROWS} rows, {FUNCTIONS} random Fourier features of {INPUTS} inputs (gamma = {GAMMA:g}), the paper's λ_N on "
+        f"the sum of the losses, no intercept, started at zero. Seconds to a duality gap of {GAP:g} of the objective, "
+        f"median of {TURNS}. Each solver runs with ever smaller tolerances until its gap is that small, and only the "
+        f"last run counts. > means that it stopped with a larger gap, after more than {PATIENCE:g} s or at its "
+        "smallest tolerance. Baselines run in a separate process and get their columns in double precision and "
+        "column-major order; Thresher gets them in single precision and column-major order, as its loop produces "
+        "them. celer and skglm have no squared hinge with an l1 penalty, LIBLINEAR no squared loss with one.",
         *(f"**{loss}**\n\n{_table(loss)}" for loss in ("squared", "squared_hinge", "logistic")),
     ]
     return "\n\n".join(parts)
 
 
-def rivals_of(loss: str, z: Array, y: Array, lams: tuple[float, ...]) -> dict[str, dict[str, tuple[float, float]]]:
-    """Seconds and gap of each rival, by λ; of those that the Python of THRESHER_RIVALS (or this one) has."""
+def baselines_of(loss: str, z: Array, y: Array, lams: tuple[float, ...]) -> dict[str, dict[str, tuple[float, float]]]:
+    """Seconds and gap of each baseline, by λ; of those that the Python of THRESHER_BASELINES (or this one) has."""
     program = str(Path(l1_subproblem.__file__))
     with stored({"z": z, "y": y}) as folder:
         command = [os.environ.get(VARIABLE, sys.executable), program, str(folder), loss, json.dumps(lams)]
@@ -76,7 +76,7 @@ def rivals_of(loss: str, z: Array, y: Array, lams: tuple[float, ...]) -> dict[st
 def _table(loss: str) -> str:
     z, y = made(loss)
     double = z.astype(np.float64)
-    theirs = rivals_of(loss, z, y, LAMS)
+    theirs = baselines_of(loss, z, y, LAMS)
     lines = []
     names: list[str] = []
     for lam in LAMS:
@@ -89,4 +89,4 @@ def _table(loss: str) -> str:
         )
         shown = [f"{'' if gap <= GAP else '> '}{seconds:.2f}" for seconds, gap in results.values()]
         lines.append([f"{lam:g}", kept, *shown, "-" if best is None else f"{best / results['thresher'][0]:.1f}"])
-    return table(["λ", "kept", *(f"{name}, s" for name in names), "times the best rival"], lines)
+    return table(["λ", "kept", *(f"{name}, s" for name in names), "times the best baseline"], lines)

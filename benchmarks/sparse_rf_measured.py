@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.harness import python
+from benchmarks.sparse_rf_baselines import Fit, all_random_features, kernel_machine, nystroem
 from benchmarks.sparse_rf_cases import ASKED, Asked, Case, cases, scored, sparse
 from benchmarks.sparse_rf_data import load
-from benchmarks.sparse_rf_rivals import Fit, all_random_features, kernel_machine, nystroem
 
 RESULTS = Path(__file__).with_name("sparse_rf_results.json")
 #: Random features in the paper's column RF, and rows that Nyström's method takes for its basis.

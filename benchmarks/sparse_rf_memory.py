@@ -8,11 +8,11 @@ import numpy as np
 
 from benchmarks.harness import python, table
 from benchmarks.sparse_rf import wave
-from benchmarks.sparse_rf_rivals import batch_of, functions_of
+from benchmarks.sparse_rf_baselines import batch_of, functions_of
 from thresher import _native
 
 ROWS, COLUMNS = 200_000, 300
-SETTINGS = {"lam": 0.3e-3 * ROWS, "rounds": 6, "draws": 50}
+SETTINGS = {"lam": 0.3e-3 * ROWS, "max_iter": 6, "draws": 50}
 MEMORIES = (None, "100MB", "60MB")
 
 
@@ -20,12 +20,12 @@ def run() -> str:
     """One look at the columns three ways, then whole fits within less and less memory."""
     parts = [
         "## sparse-rf: beyond memory",
-        f"{ROWS} rows of 10 inputs. A look (the slopes of {COLUMNS} functions of the Gaussian kernel) at columns in "
-        "single precision, at columns in half precision that are widened a part at a time, and at columns made again:",
+        f"{ROWS} rows of 10 inputs. One pass (the gradients of {COLUMNS} random features of the Gaussian kernel) over "
+        "columns in single precision, over columns in half precision that are widened part by part, and over columns "
+        "that are computed again:",
         _looks(),
-        f"Whole fits, {SETTINGS['draws']} functions drawn {SETTINGS['rounds']} times, within memory=, each in a "
-        "process of its own; the growth is that of the process over a fit of ten rows. Weights are compared bit by "
-        "bit.",
+        f"Complete fits with {SETTINGS['draws']} random features drawn {SETTINGS['max_iter']} times, within memory=, "
+        "each in a separate process; the growth is relative to a fit of ten rows. Weights are compared bit by bit.",
         _fits(),
     ]
     return "\n\n".join(parts)

@@ -16,9 +16,9 @@ import sys
 import numpy as np
 
 import thresher as th
+from benchmarks.sparse_rf_baselines import kernel_machine
 from benchmarks.sparse_rf_cases import ASKED, CHOSEN, Asked, Case, scored, sparse
 from benchmarks.sparse_rf_data import Data, load_validated
-from benchmarks.sparse_rf_rivals import kernel_machine
 
 GAMMAS = {
     "gaussian": (0.03, 0.06, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0),

@@ -36,7 +36,7 @@ def run(repeats: int = 11) -> str:
         [
             "## Starting",
             "",
-            f"Whole processes, warm; medians [least - most] of {repeats} turns.",
+            f"Whole processes, warm; medians [least - most] of {repeats} runs.",
             "",
             table(["what", "seconds"], [[name, spread(values, 3)] for name, values in seconds.items()]),
             "",

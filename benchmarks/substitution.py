@@ -1,4 +1,4 @@
-"""Online Substitution: recall beside batch and online rivals, features a second, and Asy-OS on threads."""
+"""Online Substitution: recall beside batch and online baselines, features a second, and Asy-OS on threads."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def _recall(repeats: int = 1) -> str:
         lines.append([f"{p:,}", *(f"{np.mean(values):.3f}" for values in found.values())])
         head = ["p", *found]
     return (
-        f"The paper's synthetic regression (s = {S}, n = 1.2 s log2 p, noise 0.1): recall on {repeats} data "
-        "set each. More of them, grafting and the other rivals, classes, and errors after a refit are among "
-        "[the paper's figures](papers/os.md).\n\n" + table(head, lines)
+        f"The paper's synthetic regression (s = {S}, n = 1.2 s log2 p, noise 0.1): recall on {repeats} data set each. "
+        "More data sets, grafting and the other baselines, classification, and errors after a refit are in [the "
+        "paper's figures](papers/os.md).\n\n" + table(head, lines)
     )
 
 
@@ -97,8 +97,9 @@ def _speed(repeats: int) -> str:
     ]
     same = "the same" if found["ours"] == found["plain"] else "NOT THE SAME"
     return (
-        f"Squared loss, {ROWS:,} rows of float32, {KEPT} features kept of {ARRIVED} that arrive, {SCANS} scans; both "
-        f"keep {same} features.\n\n" + table(["Algorithm 1", "seconds", "features/s at best", "times as fast"], lines)
+        f"Squared loss, {ROWS:,} rows of float32, {KEPT} of {ARRIVED} arriving features kept, {SCANS} scans; both "
+        f"programs keep {same} features.\n\n"
+        + table(["Algorithm 1", "seconds", "features/s at best", "times as fast"], lines)
     )
 
 
@@ -112,6 +113,6 @@ def _workers(repeats: int = 2) -> str:
         kind = "squared hinge" if classes else "squared"
         lines.append([f"{kind}, s = {s}", f"{wanted:.3f}", *(f"{t:.2f} ({times[1] / t:.2f})" for t in times.values())])
     return (
-        "Asy-OS on threads, n = 1,000, p = 8,192: median seconds to a training error that all reach, and how many "
-        "times as fast as one worker that is.\n\n" + table(["loss", "to", "1 worker", "2 workers", "4 workers"], lines)
+        "Asy-OS on threads, n = 1,000, p = 8,192: median seconds to a training error that all reach, and the "
+        "speed-up over one worker.\n\n" + table(["loss", "to", "1 worker", "2 workers", "4 workers"], lines)
     )

@@ -22,7 +22,7 @@ def fit(count):
 fit(10)
 before, most = resident(), [0]
 found = select(FeatureStream(columns), y, k=100, method="os", loss="squared", scans=1,
-               progress=lambda told: most.__setitem__(0, max(most[0], resident())))
+               progress=lambda _: most.__setitem__(0, max(most[0], resident())))
 print(most[0] - before, found.provenance["plan"]["total"])
 """
 
@@ -34,7 +34,7 @@ def run(rows: int = 1000) -> str:
         grown, planned = python(GENERATED, str(rows), str(p)).split()
         lines.append([f"{p:,}", f"{int(grown) / 2**20:.1f} MB", f"{int(planned) / 2**20:.1f} MB"])
     return (
-        "## Online Substitution: memory\n\n"
-        f"Generated columns of {rows:,} rows, 100 kept: growth of the process over one that has seen 10 columns, and "
-        "the plan (100 columns and a block, their products).\n\n" + table(["features", "grown", "planned"], lines)
+        f"## Online Substitution: memory\n\nGenerated columns of {rows:,} rows, 100 kept: growth of the process "
+        "relative to one that has seen 10 columns, and the plan (100 columns and a block, with their products).\n\n"
+        + table(["features", "grown", "planned"], lines)
     )

@@ -36,7 +36,7 @@ def run(repeats: int = 1) -> str:
         found: dict[str, Any] = {}
 
         def fit(how: str, stream: FeatureStream, y: Any = y, loss: str = loss, scans: int = scans) -> None:
-            found[how] = select(stream, y, k=KEPT, method="os", loss=loss, scans=scans, threads=1)  # noqa: B023
+            found[how] = select(stream, y, k=KEPT, method="os", loss=loss, scans=scans, n_jobs=1)  # noqa: B023
 
         seconds = interleaved(
             {
@@ -53,11 +53,11 @@ def run(repeats: int = 1) -> str:
         arrived = found["few"].provenance["arrived"]
         numbers = [f"{made:.1f}", f"{few:.1f}", f"{made / few:.1f}", f"{arrived / few:,.0f}"]
         lines.append([name, shape, loss, scans, *numbers, "the same bits" if alike else "other features"])
-    head = ["set", "rows x columns", "loss", "scans", "whole, s", "without zeros, s", "times as fast", "features/s"]
+    head = ["set", "rows x columns", "loss", "scans", "dense, s", "sparse, s", "times as fast", "features/s"]
     return (
-        f"## Online Substitution: sparse columns\n\n{KEPT} features kept of all columns of a sparse matrix, which "
-        "arrive without their zeros, or each made whole, as other streams have them. Seconds of one processor.\n\n"
-        + table([*head, "answers"], lines)
+        f"## Online Substitution: sparse columns\n\n{KEPT} features kept of all columns of a sparse matrix. The "
+        "columns arrive in sparse form, or as dense columns, as other streams have them. Seconds of one processor.\n"
+        "\n" + table([*head, "answers"], lines)
     )
 
 

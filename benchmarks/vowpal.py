@@ -15,7 +15,7 @@ _CONSTANT = 11_650_396
 
 
 def vw(*arguments: str | Path) -> str:
-    """Run it to the end; what it told."""
+    """Run it to the end; its output."""
     command = [sys.executable, "-m", "vowpalwabbit", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL)
     return done.stderr + done.stdout

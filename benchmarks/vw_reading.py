@@ -52,8 +52,8 @@ def run(rows: int = 50_000, repeats: int = 5) -> str:
         [
             "## VW text to batches with names, one core",
             "",
-            f"{rows} rows, {size:.0f} MB; ours hands out every name, `vw --noop` only parses. "
-            f"Reading is the whole process less the same on ten rows; medians [least - most] of {repeats} turns.",
+            f"{rows} rows, {size:.0f} MB; Thresher hands out every name, `vw --noop` only parses. Reading time is the "
+            f"whole process minus the same on ten rows; medians [least - most] of {repeats} runs.",
             "",
             table(
                 ["reader", "reading, s", "MB/s", "whole process, s"],

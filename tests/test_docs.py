@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from typer.testing import CliRunner
 from thresher.cli.main import make_app
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -50,7 +51,27 @@ def test_the_readme_s_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert (tmp_path / "model.tsv").exists()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_readme_s_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "README.md").read_text()
+    shown = re.findall(r"^\$ thresher (.*)$", "\n".join(blocks(ROOT / "README.md", "console")), re.MULTILINE)
+    of_users = re.findall(r"^\|.*\| `thresher (.*?)`", text, re.MULTILINE)
+    assert len(of_users) == 5
+    for command in [*shown, "demo --genomes genomes", "demo --tables tables", *of_users]:
+        words = [match for word in shlex.split(command.partition(" > ")[0]) for match in sorted(glob(word)) or [word]]
+        done = CliRunner().invoke(make_app(), words)
+        assert done.exit_code == 0, f"{command}: {done.output}"
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_to_files(page: Path) -> None:
-    for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
-        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+    for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", page.read_text()):
+        to = page.parent / target if target else page
+        assert to.exists(), f"{page.name} links to {target}"
+        assert not anchor or anchor in anchors(to), f"{page.name} links to {target}#{anchor}"

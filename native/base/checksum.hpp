@@ -1,14 +1,14 @@
-// A checksum of plain memory, fast enough to be taken whenever stored rows are read.
+// A checksum of plain memory, fast enough to verify stored rows on every read.
 //
-// Against accidents, not against anybody: a bit that fell over changes it. It is part of the file format.
+// It detects accidental corruption, not tampering. It is part of the file format.
 #pragma once
 
 #include "base/hash.hpp"
 
 namespace thresher {
 
-/// The checksum of `n` bytes, going on from `seed`. Four sums side by side, so that no multiplication waits for
-/// the one before it.
+/// Return the checksum of `n` bytes, continuing from `seed`. Four independent lanes hide the latency of the
+/// multiplications.
 inline std::uint64_t checksum(const char* p, std::size_t n, std::uint64_t seed) {
   constexpr std::size_t lanes = 4;
   std::uint64_t sums[lanes];

@@ -1,4 +1,4 @@
-// What this processor can do: known when compiling, or asked once.
+// CPU features, known at compile time or detected once at run time.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ inline bool has_avx2() {
 #endif
 }
 
-/// AVX2 with fused multiply-add, which all processors but a few of the first have together.
+/// AVX2 with fused multiply-add; only a few early AVX2 processors lack it.
 inline bool has_fma() {
 #if !defined(THRESHER_AVX2)
   return false;
@@ -49,8 +49,8 @@ inline bool has_fma() {
 #endif
 }
 
-/// The number of the lowest bit that is set; `x` is not zero. (std::countr_zero must also answer for zero,
-/// with a branch on processors before BMI.)
+/// Index of the lowest set bit; `x` must not be zero. (std::countr_zero handles zero too, with a branch on processors
+/// before BMI.)
 inline unsigned lowest_bit(std::uint64_t x) {
 #if defined(_MSC_VER) && !defined(__clang__)
   unsigned long at;
@@ -61,7 +61,7 @@ inline unsigned lowest_bit(std::uint64_t x) {
 #endif
 }
 
-/// Ask for a cache line before it is needed.
+/// Prefetch the cache line of `p`.
 inline void prefetch([[maybe_unused]] const void* p) {
 #if defined(__GNUC__) || defined(__clang__)
   __builtin_prefetch(p);

@@ -1,7 +1,7 @@
-// 64-bit hashing: of bytes to feature keys, and of keys to (bucket, sign) pairs.
+// 64-bit hashing: bytes to feature keys, and keys to (bucket, sign) pairs.
 //
-// Everything here is written for little-endian machines (x86-64, arm64); the values are part of
-// the file format (a key is the hash of a token), so they must never change.
+// The code assumes a little-endian machine (x86-64, arm64). The values are part of the file format (a key is the hash
+// of a token), so they must never change.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace thresher {
 
-/// The two halves of a 64 x 64 bit product, xor-ed: one multiplication that spreads every input bit.
+/// Xor of the two halves of a 64 x 64 bit product: one multiplication that mixes every input bit.
 inline std::uint64_t fold_multiply(std::uint64_t a, std::uint64_t b) {
 #if defined(_MSC_VER) && !defined(__clang__)
 #if defined(_M_ARM64)
@@ -32,9 +32,9 @@ inline std::uint64_t fold_multiply(std::uint64_t a, std::uint64_t b) {
 }
 
 namespace detail {
-// The first 64 bits after the point of sqrt(2), sqrt(3), sqrt(5), sqrt(7): odd, and chosen by nobody.
-inline constexpr std::uint64_t salt[4] = {0x6a09e667f3bcc909ULL, 0xbb67ae8584caa73bULL,
-                                          0x3c6ef372fe94f82bULL, 0xa54ff53a5f1d36f1ULL};
+// The first 64 fractional bits of sqrt(2), sqrt(3), sqrt(5), sqrt(7): odd "nothing up my sleeve" numbers.
+inline constexpr std::uint64_t salt[4] = {0x6a09e667f3bcc909ULL, 0xbb67ae8584caa73bULL, 0x3c6ef372fe94f82bULL,
+                                          0xa54ff53a5f1d36f1ULL};
 }  // namespace detail
 
 inline std::uint64_t load_word(const char* p) {
@@ -50,14 +50,14 @@ inline std::uint64_t load_tail(const char* p, std::size_t n) {
   return word;
 }
 
-/// The same where the caller knows that eight bytes are readable: one load and a mask.
+/// The same when eight bytes are known to be readable: one load and a mask.
 inline std::uint64_t load_tail_padded(const char* p, std::size_t n) {
   return load_word(p) & ((std::uint64_t{1} << (8 * n)) - 1);
 }
 
 namespace detail {
 
-/// For names of under 16 bytes: which bytes of their last word count, and all bits where there is a word before it.
+/// Masks for names shorter than 16 bytes: the valid bytes of the last word, and all bits if a whole word precedes it.
 struct ShortNameMasks {
   std::uint64_t tail[16] = {};
   std::uint64_t whole[16] = {};
@@ -73,13 +73,13 @@ inline constexpr ShortNameMasks short_name_masks;
 
 }  // namespace detail
 
-/// Hash `n` bytes. `padded` says that eight bytes past the end are readable (it changes the speed, not the value).
+/// Hash `n` bytes. With `padded`, eight bytes past the end must be readable (faster, same value).
 template <bool padded = false>
 inline std::uint64_t hash_bytes(const char* p, std::size_t n, std::uint64_t seed = 0) {
   std::uint64_t h = seed ^ detail::salt[0];
   const std::uint64_t length = n;
   if (padded && n < 16) {
-    // Whether a name has a whole word in it is a coin toss, so there is no branch for that.
+    // Whether a name holds a whole word is unpredictable, so this avoids the branch.
     h ^= (h ^ fold_multiply(h ^ load_word(p), detail::salt[1])) & detail::short_name_masks.whole[n];
     h = fold_multiply(h ^ (load_word(p + (n & 8)) & detail::short_name_masks.tail[n]), detail::salt[2]);
     return fold_multiply(h ^ length, detail::salt[3]);
@@ -90,7 +90,7 @@ inline std::uint64_t hash_bytes(const char* p, std::size_t n, std::uint64_t seed
   return fold_multiply(h ^ length, detail::salt[3]);
 }
 
-/// A seed made ready for many keys: spread, so that neighbouring seeds give unrelated hashes.
+/// A seed prepared for many keys; mixed so that neighbouring seeds give unrelated hashes.
 struct SpreadSeed {
   std::uint64_t bits = 0;
 
@@ -105,10 +105,10 @@ inline std::uint64_t hash_key(std::uint64_t key, SpreadSeed seed) {
 
 inline std::uint64_t hash_key(std::uint64_t key, std::uint64_t seed) { return hash_key(key, SpreadSeed(seed)); }
 
-/// The key of a product of features, whatever their order: the hashes of the parts' keys added up, and the
-/// sum hashed. Adding, not xor-ing, so that a feature that stands twice does not cancel itself.
+/// The key of a product of features, independent of their order: the parts' hashes are summed and the sum is hashed. A
+/// sum and not an xor, so that a squared feature does not cancel.
 struct ProductHash {
-  // The first 64 bits after the point of sqrt(11) and sqrt(13).
+  // The first 64 fractional bits of sqrt(11) and sqrt(13).
   SpreadSeed of_part{0x510e527fade682d1ULL};
   SpreadSeed of_sum{0x9b05688c2b3e6c1fULL};
 
@@ -116,12 +116,12 @@ struct ProductHash {
   [[nodiscard]] std::uint64_t whole(std::uint64_t sum_of_parts) const { return hash_key(sum_of_parts, of_sum); }
 };
 
-/// A key spread over all 64 bits, once; what follows makes do with one multiplication more.
+/// Mix a key over all 64 bits, once; every later hash of it needs one more multiplication only.
 inline std::uint64_t mix_key(std::uint64_t key) { return hash_key(key, SpreadSeed(0)); }
 
-/// What a row of cells hashes mixed keys with: start + low * (lower half) + high * (upper half), modulo 2^64. For random
-/// numbers the upper 33 bits of that are pairwise independent (a multilinear hash), which is all that a
-/// sketch's bound asks for; and it takes no wide product, so that several keys can be hashed at once.
+/// The hash of one sketch row: start + low * (lower half) + high * (upper half), modulo 2^64. With random coefficients
+/// the upper 33 bits are pairwise independent (a multilinear hash), which is all that the sketch's error bound needs.
+/// It needs no wide product, so SIMD can hash several keys at once.
 struct RowHash {
   std::uint64_t start = 0;
   std::uint64_t low = 0;
@@ -135,12 +135,12 @@ struct RowHash {
   }
 };
 
-/// A bucket in [0, width) and a sign of a mixed key, from bits that do not overlap: the bucket from the upper
-/// 32 of the hash (width < 2^32), the sign from the one below. Sharing bits would make the sign a
-/// function of the bucket, and collisions would no longer cancel.
+/// A bucket in [0, width) and a sign for a mixed key. They use disjoint bits: the bucket the upper 32 of the hash
+/// (width < 2^32), the sign the next one. With shared bits the sign would be a function of the bucket, and collisions
+/// would no longer cancel.
 struct BucketSign {
   std::uint32_t bucket;
-  std::uint32_t turn;  // what to xor a float with: nothing, or its sign bit
+  std::uint32_t sign_bit;  // xor mask for a float: 0, or its sign bit
 };
 
 inline BucketSign bucket_sign(std::uint64_t mixed, const RowHash& row, std::uint32_t width) {

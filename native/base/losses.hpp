@@ -1,6 +1,6 @@
-// The losses, once: value, derivative in the margin, and a bound on the second derivative.
+// The losses: value, derivative with respect to the margin, and a bound on the second derivative.
 //
-// Margins m = w'x + b. Classification targets are -1 or +1; regression targets are what they are.
+// Margins are m = w'x + b. Classification targets are -1 or +1; regression targets are any real number.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ inline LossKind loss_kind(std::string_view name) {
 
 struct Loss {
   LossKind kind = LossKind::logistic;
-  double delta = 1.0;  // where Huber's loss turns from quadratic to linear, and the other's from nothing to quadratic
+  double delta = 1.0;  // Huber: end of the quadratic part; squared_epsilon: end of the zero part
 
   [[nodiscard]] double value(double m, double y) const {
     switch (kind) {
@@ -63,12 +63,12 @@ struct Loss {
     return 0.0;
   }
 
-  /// Whether targets are numbers rather than classes.
+  /// Whether targets are real numbers rather than classes.
   [[nodiscard]] bool real() const {
     return kind == LossKind::squared || kind == LossKind::huber || kind == LossKind::squared_epsilon;
   }
 
-  /// The largest second derivative anywhere (where it exists).
+  /// The largest second derivative (where it exists).
   [[nodiscard]] double curvature() const {
     switch (kind) {
       case LossKind::logistic: return 0.25;

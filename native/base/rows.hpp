@@ -1,14 +1,14 @@
-// Rows as the learners see them: views into arrays that somebody else owns.
+// Views of rows of features; the arrays belong to the caller.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "base/name.hpp"
+#include "base/text/feature_name.hpp"
 
 namespace thresher {
 
-/// One example: `n` features; values == nullptr means that all are one.
+/// One example with `n` features; values == nullptr means all ones.
 struct Row {
   const std::uint64_t* keys;
   const float* values;
@@ -22,7 +22,7 @@ struct Row {
   }
 };
 
-/// Many examples in compressed rows.
+/// Examples in compressed sparse rows (CSR).
 struct Rows {
   const std::int64_t* indptr;
   const std::uint64_t* keys;

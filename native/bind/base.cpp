@@ -4,12 +4,12 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include "base/containers/key_index.hpp"
+#include "base/containers/topk.hpp"
 #include "base/hash.hpp"
-#include "base/key_index.hpp"
 #include "base/losses.hpp"
-#include "base/topk.hpp"
-#include "bind/arrays.hpp"
-#include "sources/select_rows.hpp"
+#include "bind/convert/arrays.hpp"
+#include "sources/rows/select_rows.hpp"
 
 namespace thresher::bind {
 
@@ -91,8 +91,8 @@ nb::tuple softmax_of(const nb::ndarray<const double, nb::ndim<2>, nb::c_contig, 
   for (std::size_t i = 0; i < n; ++i) {
     const std::int64_t t = target.data()[i];
     if (t < 0 || static_cast<std::size_t>(t) >= classes) throw nb::value_error("a target is not a class");
-    losses[i] = softmax(margins_.data() + i * classes, classes, static_cast<std::size_t>(t),
-                        gradient.data() + i * classes);
+    losses[i] =
+        softmax(margins_.data() + i * classes, classes, static_cast<std::size_t>(t), gradient.data() + i * classes);
   }
   return nb::make_tuple(to_numpy(std::move(losses)), to_numpy(std::move(gradient)));
 }
@@ -113,7 +113,7 @@ nb::tuple buckets_and_signs(const Array<const std::uint64_t>& keys, std::uint64_
   for (std::size_t i = 0; i < keys.shape(0); ++i) {
     const BucketSign both = bucket_sign(mix_key(keys.data()[i]), hash, width);
     buckets[i] = both.bucket;
-    signs[i] = both.turn == 0 ? 1.0F : -1.0F;
+    signs[i] = both.sign_bit == 0 ? 1.0F : -1.0F;
   }
   return nb::make_tuple(to_numpy(std::move(buckets)), to_numpy(std::move(signs)));
 }
@@ -145,10 +145,8 @@ void bind_base(nb::module_& m) {
   m.def("buckets_and_signs", &buckets_and_signs, nb::arg("keys"), nb::arg("seed"), nb::arg("width"));
 
   nb::class_<KeyIndex>(m, "KeyIndex")
-      .def("__init__",
-           [](KeyIndex* self, const Array<const std::uint64_t>& keys) {
-             new (self) KeyIndex(keys.data(), keys.shape(0));
-           })
+      .def("__init__", [](KeyIndex* self,
+                          const Array<const std::uint64_t>& keys) { new (self) KeyIndex(keys.data(), keys.shape(0)); })
       .def("__len__", &KeyIndex::size)
       .def("find", &find_keys)
       .def("keep", &keep, nb::arg("indptr"), nb::arg("keys"))
@@ -159,9 +157,8 @@ void bind_base(nb::module_& m) {
   m.def("loss_derivative", &over_margins<&Loss::derivative>, nb::arg("name"), nb::arg("delta"), nb::arg("m"),
         nb::arg("y"));
   m.def(
-      "loss_curvature",
-      [](const std::string& name, double delta) { return Loss{loss_kind(name), delta}.curvature(); }, nb::arg("name"),
-      nb::arg("delta"));
+      "loss_curvature", [](const std::string& name, double delta) { return Loss{loss_kind(name), delta}.curvature(); },
+      nb::arg("name"), nb::arg("delta"));
   m.def("softmax", &softmax_of, nb::arg("margins"), nb::arg("target"));
 
   nb::class_<TopK>(m, "TopK")

@@ -1,22 +1,23 @@
-#include "bind/arrays.hpp"
+#include "bind/convert/arrays.hpp"
 
 NB_MODULE(_native, m) {
   m.doc() = "The C++ core of thresher.";
   thresher::bind::bind_base(m);
-  thresher::bind::bind_sources(m);
-  thresher::bind::bind_kmers(m);
+  thresher::bind::bind_lines(m);
+  thresher::bind::bind_sequences(m);
   thresher::bind::bind_tables(m);
   thresher::bind::bind_products(m);
   thresher::bind::bind_sketches(m);
   thresher::bind::bind_online(m);
   thresher::bind::bind_duals(m);
-  thresher::bind::bind_ahead(m);
-  thresher::bind::bind_stored(m);
-  thresher::bind::bind_families(m);
-  thresher::bind::bind_implicit(m);
+  thresher::bind::bind_prefetch(m);
+  thresher::bind::bind_cache(m);
+  thresher::bind::bind_columns(m);
+  thresher::bind::bind_fgm(m);
   thresher::bind::bind_terms(m);
-  thresher::bind::bind_working_set(m);
-  thresher::bind::bind_l1(m);
+  thresher::bind::bind_solvers(m);
+  thresher::bind::bind_solvers_l1(m);
   thresher::bind::bind_substitution(m);
-  thresher::bind::bind_drawn(m);
+  thresher::bind::bind_async_substitution(m);
+  thresher::bind::bind_random_features(m);
 }

@@ -1,4 +1,4 @@
-// Rows of separated text, whole and cut anywhere. The first byte chooses the marks, the rest is the text.
+// Rows of CSV text, whole and split anywhere. The first byte chooses the dialect, the rest is the text.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -6,13 +6,13 @@
 #include <string_view>
 
 #include "fuzz/require.hpp"
-#include "sources/csv_rows.hpp"
+#include "sources/tables/csv_rows.hpp"
 
 namespace {
 
 using namespace thresher::sources;
 
-/// Where rows start and in which lines, one after the other; in a block of just its size.
+/// Starts and lines of the rows, from a block of exactly the text's size.
 std::string described(std::string_view text, CsvMarks marks, std::size_t most, std::size_t offset, std::int64_t line) {
   const std::unique_ptr<char[]> block(new char[text.size()]);
   text.copy(block.get(), text.size());
@@ -37,9 +37,9 @@ std::string described(std::string_view text, CsvMarks marks, std::size_t most, s
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 1) return 0;
-  const CsvMarks marks{",;\t|"[data[0] % 4], (data[0] & 4) != 0 ? '\0' : '"'};
+  const CsvMarks marks{",;\t|"[data[0] % 4], (data[0]& 4) != 0 ? '\0' : '"'};
   std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  text += '\n';  // as every block has it in the end
+  text += '\n';  // as every complete block ends
   const std::string whole = described(text, marks, 1'000'000, 0, 0);
   REQUIRE(described(text, marks, 1, 0, 0) == whole);
   REQUIRE(described(text, marks, 3, 0, 0) == whole);

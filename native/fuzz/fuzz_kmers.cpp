@@ -1,5 +1,5 @@
-// FASTA and FASTQ in many ways that should agree. The first three bytes choose the form and the pieces, the rest is
-// the text.
+// FASTA and FASTQ parsed in several ways that must agree. The first three bytes choose the form and the pieces, the
+// rest is the text.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "fuzz/require.hpp"
-#include "sources/genomes.hpp"
-#include "sources/kmer_hits.hpp"
-#include "sources/kmer_records.hpp"
+#include "sources/sequences/genomes.hpp"
+#include "sources/sequences/kmer_hits.hpp"
+#include "sources/sequences/kmer_records.hpp"
 
 namespace {
 
@@ -23,7 +23,7 @@ constexpr std::size_t all_rows = 1'000'000'000;
 struct Outcome {
   std::string rows;
   std::string faults;
-  RecordPlace reached;
+  RecordPosition reached;
   std::vector<std::uint64_t> keys;
 };
 
@@ -46,7 +46,7 @@ void describe(const KmerRecords::Taken& taken, Outcome& out) {
   }
 }
 
-/// The text in pieces of this size, each in a block of its own so that the sanitizer sees a read past its end.
+/// Scan the text in pieces of this size, each in its own block so that the sanitizer detects a read past its end.
 Outcome scanned(std::string_view text, const KmerForm& form, KmerRecordOptions options, std::size_t piece, bool skip) {
   Outcome out;
   KmerRecords records(form, options);
@@ -76,19 +76,19 @@ Outcome scanned(std::string_view text, const KmerForm& form, KmerRecordOptions o
   return out;
 }
 
-/// A fresh scanner from where the last one ended, a row at a time.
+/// A new scanner for every row, from where the last one ended.
 std::string resumed(std::string_view text, const KmerForm& form, bool fastq) {
   Outcome out;
-  RecordPlace place;
+  RecordPosition position;
   for (bool more = true; more;) {
     KmerRecords records(form, {.most_rows = 1});
-    RecordScanner scanner(records, form.wildcards, fastq, true, place);
+    RecordScanner scanner(records, form.wildcards, fastq, true, position);
     std::size_t used = 0;
-    more = scanner.feed(text.data() + place.offset, text.size() - place.offset, used) == Stop::full;
+    more = scanner.feed(text.data() + position.offset, text.size() - position.offset, used) == Stop::full;
     if (!more) scanner.finish();
     describe(records.take(), out);
-    REQUIRE(!more || scanner.place().offset > place.offset);
-    place = scanner.place();
+    REQUIRE(!more || scanner.position().offset > position.offset);
+    position = scanner.position();
   }
   return out.rows;
 }
@@ -127,7 +127,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   REQUIRE(whole.faults.compare(0, strict.faults.size(), strict.faults) == 0);
   if (whole.faults.empty()) REQUIRE(strict.rows == whole.rows);
 
-  // The same letters by way of the genomes: as many records, unless they are shorter than a fragment.
+  // The same letters via Genomes: as many records, unless they are shorter than a fragment.
   Genomes genomes(form.wildcards, 1, nullptr, true);
   RecordScanner loading(genomes, form.wildcards, std::nullopt, true, {});
   std::size_t used = 0;
@@ -137,7 +137,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (std::uint64_t number = 0; number < 8 && !genomes.contigs().empty(); ++number)
     genomes.read(genomes.draw(number, 1), letters.get());
 
-  // Every key of a row is found where it stands.
+  // Every key of a row is found at its position.
   if (!whole.keys.empty() && form.counts == Counts::count && !form.unit && whole.faults.empty()) {
     std::vector<std::uint64_t> wanted;
     for (const std::uint64_t key : whole.keys) {

@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "fuzz/parser_properties.hpp"
-#include "sources/libsvm.hpp"
+#include "sources/lines/libsvm.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::require_parser_properties(thresher::sources::parse_libsvm, data, size);

@@ -1,5 +1,5 @@
-// Texts to n-grams in many ways that should agree. The first three bytes choose the form, the rest is texts with a
-// NUL between them.
+// Texts to n-grams in several ways that must agree. The first three bytes choose the form, the rest is texts separated
+// by NUL.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "base/name.hpp"
-#include "base/utf8.hpp"
+#include "base/text/feature_name.hpp"
+#include "base/text/utf8.hpp"
 #include "fuzz/require.hpp"
-#include "sources/ngrams.hpp"
-#include "tests/some_characters.hpp"
+#include "sources/tables/ngrams.hpp"
+#include "tests/support/some_characters.hpp"
 
 namespace {
 
@@ -20,7 +20,7 @@ using namespace thresher::sources;
 using thresher::KeyIndex;
 using thresher::PackedName;
 
-/// Texts as Arrow has them, in blocks of just their size.
+/// Texts in Arrow layout, in blocks of exactly their size.
 struct Texts {
   std::vector<std::int64_t> offsets{0};
   std::unique_ptr<char[]> text;
@@ -56,7 +56,7 @@ Made made(const std::vector<std::string_view>& texts, const NgramForm& form, boo
   options.skip_bad_lines = true;
   options.want_names = named;
   options.only = only;
-  Parsed out;
+  ParsedRows out;
   text_rows(cells.cells, nullptr, {}, options, maker, out);
   REQUIRE(out.consumed == texts.size());
   REQUIRE(out.values.size() == out.keys.size() && out.names.size() == (named ? out.keys.size() : 0));
@@ -115,7 +115,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   REQUIRE(named.skipped == bad);
   REQUIRE(one_by_one == named.rows);
 
-  // Only some keys wanted: those, with the values they have among all.
+  // With selected keys: those, with the values they have among all.
   std::vector<std::uint64_t> wanted;
   for (std::size_t i = 0; i < named.keys.size(); i += 2) {
     bool known = false;

@@ -1,13 +1,13 @@
-// Both number parsers against the slow and obvious way; the first byte fills the padding.
+// Both number parsers against the oracle; the first byte fills the padding.
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
-#include "base/number.hpp"
+#include "base/text/number.hpp"
 #include "fuzz/require.hpp"
-#include "tests/number_oracle.hpp"
-#include "tests/padded_text.hpp"
+#include "tests/support/number_oracle.hpp"
+#include "tests/support/padded_text.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;

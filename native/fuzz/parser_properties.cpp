@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/number.hpp"
+#include "base/text/number.hpp"
 #include "fuzz/require.hpp"
-#include "tests/describe.hpp"
-#include "tests/padded_text.hpp"
+#include "tests/support/describe.hpp"
+#include "tests/support/padded_text.hpp"
 
 namespace fuzz {
 
@@ -17,13 +17,13 @@ namespace {
 
 using check::PaddedText;
 using thresher::KeyIndex;
-using thresher::sources::Parsed;
+using thresher::sources::ParsedRows;
 using thresher::sources::ParseOptions;
 
 constexpr std::size_t all_rows = 1'000'000'000;
 
-/// The arrays fit together and hold nothing they should not.
-void require_sound(const Parsed& parsed, const ParseOptions& options, std::size_t size) {
+/// The arrays are consistent and hold nothing they should not.
+void require_sound(const ParsedRows& parsed, const ParseOptions& options, std::size_t size) {
   const std::size_t rows = parsed.indptr.size() - 1;
   REQUIRE(parsed.indptr.size() >= 1 && parsed.indptr[0] == 0);
   REQUIRE(rows <= options.most_rows);
@@ -66,11 +66,12 @@ void require_sound(const Parsed& parsed, const ParseOptions& options, std::size_
   REQUIRE(parsed.consumed <= size);
   REQUIRE(rows + parsed.skipped <= parsed.lines);
   if (options.skip_bad_lines) {
-    REQUIRE(parsed.faults.size() == (parsed.skipped < Parsed::most_faults ? parsed.skipped : Parsed::most_faults));
+    REQUIRE(parsed.faults.size() ==
+            (parsed.skipped < ParsedRows::most_faults ? parsed.skipped : ParsedRows::most_faults));
   } else {
     REQUIRE(parsed.skipped == 0 && parsed.faults.size() <= 1);
   }
-  // Without a fault a parser ends for one of two reasons: no more text, or no more room.
+  // Without a fault a parser ends for one of two reasons: end of the text, or a full batch.
   const bool stopped = !options.skip_bad_lines && !parsed.faults.empty();
   REQUIRE(stopped || parsed.consumed == size || rows == options.most_rows ||
           parsed.keys.size() >= options.most_features);
@@ -81,7 +82,7 @@ void require_sound(const Parsed& parsed, const ParseOptions& options, std::size_
   }
 }
 
-void require_same_faults(const Parsed& a, const Parsed& b) {
+void require_same_faults(const ParsedRows& a, const ParsedRows& b) {
   REQUIRE(a.faults.size() == b.faults.size());
   for (std::size_t i = 0; i < a.faults.size(); ++i)
     REQUIRE(a.faults[i].at == b.faults[i].at && a.faults[i].line == b.faults[i].line &&
@@ -89,9 +90,9 @@ void require_same_faults(const Parsed& a, const Parsed& b) {
   REQUIRE(a.consumed == b.consumed && a.lines == b.lines && a.skipped == b.skipped);
 }
 
-/// Some rows or features at a time, resumed where the piece before ended: the same rows, lines and faults.
-void require_pieces_make_the_whole(Parse parse, const PaddedText& text, ParseOptions options,
-                                   const Parsed& whole, const std::string& rows) {
+/// Some rows or features at a time, resumed where the last piece ended: the same rows, lines and faults.
+void require_pieces_make_the_whole(Parse parse, const PaddedText& text, ParseOptions options, const ParsedRows& whole,
+                                   const std::string& rows) {
   std::string joined;
   std::size_t begin = 0;
   std::size_t row = 0;
@@ -100,7 +101,7 @@ void require_pieces_make_the_whole(Parse parse, const PaddedText& text, ParseOpt
   bool stopped = false;
   bool first_fault = true;
   while (begin < text.size() && !stopped) {
-    Parsed piece;
+    ParsedRows piece;
     parse(text.data() + begin, text.size() - begin, options, piece);
     require_sound(piece, options, text.size() - begin);
     stopped = !options.skip_bad_lines && !piece.faults.empty();
@@ -112,8 +113,8 @@ void require_pieces_make_the_whole(Parse parse, const PaddedText& text, ParseOpt
     }
     joined += check::describe(piece, text.data() + begin);
     for (std::size_t i = 0; i < piece.line.size(); ++i, ++row)
-      REQUIRE(row < whole.line.size() && static_cast<std::size_t>(piece.line[i]) + lines ==
-                                             static_cast<std::size_t>(whole.line[row]));
+      REQUIRE(row < whole.line.size() &&
+              static_cast<std::size_t>(piece.line[i]) + lines == static_cast<std::size_t>(whole.line[row]));
     begin += piece.consumed;
     lines += piece.lines;
     skipped += piece.skipped;
@@ -123,10 +124,10 @@ void require_pieces_make_the_whole(Parse parse, const PaddedText& text, ParseOpt
   REQUIRE(begin == whole.consumed && lines == whole.lines && skipped == whole.skipped);
 }
 
-/// Every line alone, in a block of its own that ends right after its padding: a line knows nothing
-/// of its neighbours, and a bad one leaves nothing behind.
-void require_lines_make_the_whole(Parse parse, const PaddedText& text, ParseOptions options,
-                                  const Parsed& whole, const std::string& rows) {
+/// Every line alone, in a block that ends right after its padding: lines are independent, and a malformed one leaves
+/// nothing behind.
+void require_lines_make_the_whole(Parse parse, const PaddedText& text, ParseOptions options, const ParsedRows& whole,
+                                  const std::string& rows) {
   const bool skip = options.skip_bad_lines;
   options.skip_bad_lines = false;
   options.most_rows = all_rows;
@@ -135,7 +136,7 @@ void require_lines_make_the_whole(Parse parse, const PaddedText& text, ParseOpti
   for (const char* p = text.data(); p < text.data() + text.size();) {
     const char* const end = static_cast<const char*>(std::memchr(p, '\n', text.size())) + 1;
     const PaddedText line(std::string_view(p, static_cast<std::size_t>(end - p)), ':');
-    Parsed parsed;
+    ParsedRows parsed;
     parse(line.data(), line.size(), options, parsed);
     require_sound(parsed, options, line.size());
     if (!parsed.faults.empty() && !skip) break;
@@ -146,8 +147,8 @@ void require_lines_make_the_whole(Parse parse, const PaddedText& text, ParseOpti
   REQUIRE(joined == rows && lines == whole.lines);
 }
 
-/// Only some keys: the rows of the whole, filtered.
-void require_only_filters(Parse parse, const PaddedText& text, ParseOptions options, const Parsed& whole) {
+/// With selected keys: the rows of the whole, filtered.
+void require_only_filters(Parse parse, const PaddedText& text, ParseOptions options, const ParsedRows& whole) {
   std::vector<std::uint64_t> wanted;
   for (std::size_t i = 0; i < whole.keys.size() && wanted.size() < 64; i += 2) {
     bool known = false;
@@ -156,7 +157,7 @@ void require_only_filters(Parse parse, const PaddedText& text, ParseOptions opti
   }
   const KeyIndex only(wanted.data(), wanted.size());
   options.only = &only;
-  Parsed some;
+  ParsedRows some;
   parse(text.data(), text.size(), options, some);
   require_sound(some, options, text.size());
   require_same_faults(some, whole);
@@ -192,23 +193,23 @@ void require_parser_properties(Parse parse, const std::uint8_t* data, std::size_
   const std::string_view input(reinterpret_cast<const char*>(data) + 1, size - 1);
 
   const PaddedText text(input);
-  Parsed whole;
+  ParsedRows whole;
   parse(text.data(), text.size(), options, whole);
   require_sound(whole, options, text.size());
   const std::string rows = check::describe(whole, text.data());
 
-  // What stands in the padding must not matter.
+  // The contents of the padding must not matter.
   for (const char fill : {'\n', '|', '\0'}) {
     const PaddedText other(input, fill);
-    Parsed again;
+    ParsedRows again;
     parse(other.data(), other.size(), options, again);
     require_same_faults(again, whole);
     REQUIRE(check::describe(again, other.data()) == rows);
   }
-  // Nor whether names are asked for.
+  // Nor whether names are requested.
   ParseOptions other_names = options;
   other_names.want_names = !options.want_names;
-  Parsed other;
+  ParsedRows other;
   parse(text.data(), text.size(), other_names, other);
   require_sound(other, other_names, text.size());
   require_same_faults(other, whole);

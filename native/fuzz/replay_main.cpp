@@ -1,4 +1,4 @@
-// Runs a fuzz target over the files and folders named as arguments: no libFuzzer needed.
+// Runs a fuzz target over the files and folders passed as arguments, without libFuzzer.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -31,11 +31,11 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "cannot read %s\n", name.c_str());
       return 1;
     }
-    // A block of just this size, so that the address sanitizer sees a read past its end.
+    // A block of exactly this size, so that the address sanitizer detects a read past its end.
     const std::unique_ptr<std::uint8_t[]> content(new std::uint8_t[size]);
     const std::size_t got = std::fread(content.get(), 1, size, stream);
     std::fclose(stream);
-    std::fprintf(stderr, "%s\n", name.c_str());  // the last one named is the one that broke it
+    std::fprintf(stderr, "%s\n", name.c_str());  // the last one printed is the one that failed
     LLVMFuzzerTestOneInput(content.get(), got);
   }
   const std::string name = argc > 0 ? fs::path(argv[0]).filename().string() : "replay";

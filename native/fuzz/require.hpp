@@ -1,4 +1,4 @@
-// What must hold in a fuzz target: where it does not, the run ends there and the input is kept.
+// An assertion in a fuzz target: a failure ends the run, and the input is kept.
 #pragma once
 
 #include <cstdio>

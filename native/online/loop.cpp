@@ -9,7 +9,7 @@ namespace {
 
 constexpr double smallest_shrink = 0x1p-20;
 
-/// In four sums side by side, so that none waits for the one before.
+/// Four independent sums, so that none waits for the one before.
 double squared_length(const Row& row) {
   if (row.values == nullptr) return static_cast<double>(row.n);
   double sums[4] = {};
@@ -20,8 +20,8 @@ double squared_length(const Row& row) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-/// Ask the memory for a row that is still to come.
-void ask(const Row& row) {
+/// Prefetch the arrays of a later row.
+void prefetch_arrays(const Row& row) {
   constexpr std::size_t line = 64;
   for (std::size_t i = 0; i < row.n; i += line / sizeof(std::uint64_t)) prefetch(row.keys + i);
   if (row.values != nullptr)
@@ -36,7 +36,7 @@ bool all_finite(const double* numbers, std::size_t n) {
 
 }  // namespace
 
-Loop::Loop(std::unique_ptr<Store> store_, Outputs outputs_, Step step_, LoopSettings settings_)
+Loop::Loop(std::unique_ptr<Store> store_, OutputLoss outputs_, StepSize step_, LoopSettings settings_)
     : store(std::move(store_)),
       outputs(outputs_),
       step(step_),
@@ -58,22 +58,22 @@ void Loop::predict(const Row& row, double* margins) {
 std::size_t Loop::learn(const Rows& rows, const double* y, const float* weight, std::size_t begin, std::size_t end,
                         double* margins) {
   const std::size_t lanes = outputs.lanes;
-  store->stop();  // whatever was asked for when an error ended the last call
-  for (std::size_t i = begin; i < end && i < begin + 2; ++i) store->ahead(rows[i]);
+  store->cancel_prefetch();  // an error may have ended the last call with prefetches pending
+  for (std::size_t i = begin; i < end && i < begin + 2; ++i) store->prefetch_row(rows[i]);
   for (std::size_t i = begin; i < end; ++i) {
     const Row row = rows[i];
     const double importance = weight == nullptr ? 1.0 : static_cast<double>(weight[i]);
     const double length = squared_length(row);
     const double* target = y + i * outputs.targets();
-    const Step before = step;
+    const StepSize before = step;
     step.see_row(length, importance);
-    if (i + 2 < end) ask(rows[i + 2]);
-    store->ahead(i + 2 < end ? rows[i + 2] : Row{});
+    if (i + 2 < end) prefetch_arrays(rows[i + 2]);
+    store->prefetch_row(i + 2 < end ? rows[i + 2] : Row{});
     predict(row, margins + i * lanes);
     const double squares = outputs.slopes(margins + i * lanes, target, importance, slopes_.data());
     if (!all_finite(margins + i * lanes, lanes) || !std::isfinite(squares * length * step.rate)) {
       step = before;
-      store->stop();
+      store->cancel_prefetch();
       return i;
     }
     if (step.adaptive()) step.see_pull(pull(margins + i * lanes));
@@ -87,7 +87,7 @@ std::size_t Loop::learn(const Rows& rows, const double* y, const float* weight, 
     } else if (squares != 0.0) {
       move(row, {slopes_.data(), nullptr, lanes}, slopes_.data(), false);
     } else {
-      store->rest();
+      store->skip_row();
     }
   }
   return end;

@@ -6,19 +6,19 @@
 #include <vector>
 
 #include "online/minibatch.hpp"
-#include "online/outputs.hpp"
-#include "online/step.hpp"
-#include "online/store.hpp"
+#include "online/output_loss.hpp"
+#include "online/step_size.hpp"
+#include "online/stores/store.hpp"
 
 namespace thresher::online {
 
-/// What of the loop is not a part with a class of its own.
+/// Settings of the loop itself; its parts have their own.
 struct LoopSettings {
   bool with_intercept = true;
-  std::size_t minibatch = 1;  // rows whose gradients are averaged before weights move
-  std::size_t gather = 0;     // move earlier once this many features came together; 0 for never
-  double l2 = 0.0;            // every update first multiplies all weights by 1 - step * l2
-  double fade = 1.0;          // every update multiplies what is not kept by this
+  std::size_t minibatch = 1;  // rows whose gradients are averaged before an update
+  std::size_t gather = 0;     // update earlier once the mini-batch has this many features; 0: never
+  double l2 = 0.0;            // each update first multiplies all weights by 1 - step * l2
+  double fade = 1.0;          // each update multiplies the weights outside the tables by this
 };
 
 /// The intercept of every output: a feature with the value one, never truncated.
@@ -26,12 +26,12 @@ struct Bias {
   std::vector<double> sums;
   double energy = 0.0;
 
-  [[nodiscard]] double value(std::size_t lane, const Step& step) const {
+  [[nodiscard]] double value(std::size_t lane, const StepSize& step) const {
     if (!step.weighs_bias()) return sums[lane];
     const double noise = energy + step.bias_prior();
     return noise > 0.0 ? step.bias_unit() * sums[lane] / std::sqrt(noise) : 0.0;
   }
-  void move(const double* slopes, const Step& step) {
+  void move(const double* slopes, const StepSize& step) {
     for (std::size_t c = 0; c < sums.size(); ++c) {
       energy += slopes[c] * slopes[c];
       sums[c] -= step.bias_rate() * slopes[c];
@@ -41,34 +41,34 @@ struct Bias {
 
 class Loop {
  public:
-  Loop(std::unique_ptr<Store> store, Outputs outputs, Step step, LoopSettings settings);
+  Loop(std::unique_ptr<Store> store, OutputLoss outputs, StepSize step, LoopSettings settings);
 
-  /// Learn rows [begin, end); `margins` (rows x lanes) receives what was predicted for each row before it was
-  /// learned. `y` has outputs.targets() numbers a row. Returns `end`, or the first row whose prediction or
-  /// step is not finite, of which nothing is learned.
+  /// Learn rows [begin, end). `margins` (rows x lanes) receives the prediction for each row before it is learned; `y`
+  /// has outputs.targets() numbers per row. Returns `end`, or the first row whose prediction or step is not finite;
+  /// that row changes nothing.
   std::size_t learn(const Rows& rows, const double* y, const float* weight, std::size_t begin, std::size_t end,
                     double* margins);
 
-  /// The margins of a row as the model stands.
+  /// The margins of a row under the current model.
   void predict(const Row& row, double* margins);
-  /// Learn from a mini-batch that is not full yet: at the end of a pass.
+  /// Learn from an incomplete mini-batch, at the end of a pass.
   void flush();
 
-  /// What the store's weights are to be multiplied by.
+  /// The factor of the store's weights.
   [[nodiscard]] double unit() const { return shrink * step.unit(); }
 
   std::unique_ptr<Store> store;
-  Outputs outputs;
-  Step step;
+  OutputLoss outputs;
+  StepSize step;
   LoopSettings settings;
   Bias bias;
   Minibatch gathered;
-  std::vector<double> gathered_slopes;  // of the mini-batch, for the intercept
-  double shrink = 1.0;                  // what decay of all weights has come to
+  std::vector<double> gathered_slopes;  // sums over the mini-batch, for the intercept
+  double shrink = 1.0;                  // accumulated decay of all weights
   std::uint64_t rows_seen = 0;
 
  private:
-  /// The derivative of the loss in the logarithm of all weights' common factor.
+  /// The derivative of the loss with respect to the logarithm of the common factor of all weights.
   [[nodiscard]] double pull(const double* margins) const;
   void move(const Row& row, const Gradient& gradient, const double* slopes, bool fresh);
 

@@ -13,7 +13,7 @@ std::size_t Minibatch::slot(std::uint64_t key, const NameView& name) {
   keys_.push_back(key);
   index_[at] = static_cast<std::uint32_t>(keys_.size());
   sums_.resize(keys_.size() * lanes_, 0.0);
-  names_.push_back(spelled(name, PackedName::longest - 1));
+  names_.push_back(format_name(name, PackedName::longest - 1));
   return keys_.size() - 1;
 }
 

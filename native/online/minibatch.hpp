@@ -1,18 +1,18 @@
-// The gradients of several examples, added up feature by feature before any weight moves.
+// The gradients of several examples, summed feature by feature before an update.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "base/buffer.hpp"
 #include "base/hash.hpp"
+#include "base/memory/buffer.hpp"
 #include "base/rows.hpp"
 
 namespace thresher::online {
 
-/// Features in the order in which they came, so that the result does not depend on how rows arrive in batches.
-/// Their names are copied: by the time they are needed, the text they stood in may be gone.
+/// Features keep the order of their first occurrence, so that the result does not depend on how rows are split into
+/// batches. Names are copied, because the text they refer to may be freed before they are used.
 class Minibatch {
  public:
   explicit Minibatch(std::size_t lanes) : lanes_(lanes) { forget(); }
@@ -28,7 +28,7 @@ class Minibatch {
     ++rows_;
   }
 
-  /// One feature as it was saved.
+  /// Add a feature of a saved mini-batch.
   void restore(std::uint64_t key, const double* sums, const NameView& name);
   void set_rows(std::size_t rows) { rows_ = rows; }
 
@@ -37,7 +37,7 @@ class Minibatch {
   /// Features x lanes.
   [[nodiscard]] std::vector<double>& sums() { return sums_; }
 
-  /// All features as one row (of ones), whose gradient is `sums`.
+  /// All features as one row of ones with gradient `sums`.
   [[nodiscard]] Row row();
   void forget();
 
@@ -51,7 +51,7 @@ class Minibatch {
   std::vector<double> sums_;
   std::vector<std::string> names_;
   std::vector<std::uint32_t> index_;  // position + 1, or 0
-  // The row that `row` hands out:
+  // The arrays behind `row`:
   NameTable table_;
   std::vector<std::uint64_t> words_;
   std::string text_;

@@ -1,9 +1,8 @@
-// Runs every test (or, given words, those whose name holds one of them) and closes with one line:
-// how many checks passed and failed.
+// Runs every test (or those whose name contains one of the arguments) and prints how many checks passed and failed.
 #include <cstring>
 #include <exception>
 
-#include "tests/check.hpp"
+#include "tests/support/check.hpp"
 
 namespace {
 

@@ -1,27 +1,23 @@
-"""The front door: from data to named features in one call."""
+"""`thresher.select`: from data to named features in one call."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from thresher.core.progress import Progress
 from thresher.errors import SettingsError
-from thresher.methods import Given, Job, Work, classes_of, divided, kind_of
+from thresher.methods import Data, classes_before_fit, get_method, split_settings
+from thresher.run import Report, Run, RunOptions
 from thresher.selection.scoring import evaluate
 from thresher.selection.selection import Selection
 from thresher.sources.base import DEFAULT_ROWS, Source
-from thresher.sources.cache.cached import DEFAULT_SIZE, cached
 from thresher.sources.registry import as_source, is_paths
-from thresher.sources.transforms.holdout import hold_out
-from thresher.substitution.arriving.feature_stream import stream_of
-from thresher.substitution.arriving.file_readers import read_labels
-from thresher.working_set.run_settings import RunSettings
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a fit; ``selection`` is what had been found by then (None before two classes were seen)."""
+    """Ctrl-C during a fit; ``selection`` is the result up to then (None before two classes were seen)."""
 
     selection: Selection | None = None
 
@@ -35,7 +31,7 @@ def select(
     loss: str | None = None,
     memory: str | int | None = None,
     interactions: int | Sequence[Sequence[str | int]] = 1,
-    intercept: bool = True,
+    fit_intercept: bool = True,
     per_class: bool = False,
     multilabel: bool = False,
     classes: Sequence[Any] | None = None,
@@ -48,12 +44,12 @@ def select(
     format: str | None = None,
     on_error: str = "stop",
     cache: str | os.PathLike[str] | bool | None = None,
-    cache_size: str | int = DEFAULT_SIZE,
+    cache_size: str | int = "20GB",
     checkpoint: str | os.PathLike[str] | None = None,
     every: float = 30.0,
     restart: bool = False,
     batch_rows: int = DEFAULT_ROWS,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Report | None = None,
     **settings: Any,
 ) -> Selection:
     """Find the ``k`` features that matter most, and name them.
@@ -61,39 +57,39 @@ def select(
     Parameters
     ----------
     data : path, Source, ndarray, SciPy matrix, DataFrame or FeatureStream
-        The examples. Paths may be globs, folders, compressed, several, or ``"-"``. For ``os`` and its rivals also a
-        `thresher.FeatureStream`, or what makes one: a ``.npy`` or Parquet file, read column by column.
+        The examples. Paths may be globs, folders, compressed, several, or ``"-"``. For ``os`` and its baselines also a
+        `thresher.FeatureStream`, or a ``.npy`` or Parquet file, read column by column.
     y : array-like, optional
-        Labels, for data in memory; files bring their own.
+        Labels, for data in memory; files have their own.
     k : int
-        Features to keep. Fewer are returned where fewer are found. ``sparse-rf`` does without.
+        Features to keep, at most. ``sparse-rf`` does not need it.
     method : str
         ``mission``, ``iht``, ``batch-iht``, ``hashing``; under a budget ``b-arda``, ``b-amd``, ``ofs``, ``sofs``,
-        ``l1-arda``, ``ada-fobos``; ``fgm``, the Feature Generating Machine; ``sparse-rf``, functions of the features
-        drawn at random; or for features that arrive one by one ``os``, Online Substitution, and its rivals
-        ``grafting``, ``grafting-light``, ``naive-l0``, ``naive-l1`` and ``alpha-investing``.
+        ``l1-arda``, ``ada-fobos``; ``fgm``, the Feature Generating Machine; ``sparse-rf``, Sparse Random Features; or
+        for features that arrive one by one ``os``, Online Substitution, and its baselines ``grafting``,
+        ``grafting-light``, ``naive-l0``, ``naive-l1`` and ``alpha-investing``.
     loss : str, optional
-        Unasked ``squared_hinge``, and ``logistic`` for mission and its rivals. ``logistic``, ``hinge``,
+        Default: ``logistic`` for mission and its baselines, ``squared_hinge`` for the others. ``logistic``, ``hinge``,
         ``squared_hinge`` for two classes, ``softmax`` for several (or ``rest:squared_hinge``, each against the rest),
         ``squared``, ``huber:delta`` for numbers.
     memory : str or int
-        What may be held, planned before the first row and kept: ``"64MB"``. Unasked 64 MB, and for fgm and sparse-rf
-        as much as their columns take; with less, these go through the data again and again. The budgeted methods
-        (``b-arda`` and after it) keep something of every feature seen: that comes on top unless memory is given.
+        The most the fit may hold, planned before the first row: ``"64MB"``. Default: 64 MB for online methods, no limit
+        for the others. With a limit, fgm and sparse-rf read the data again in every iteration if their columns do not
+        fit. Without one, budgeted methods keep the sums of every feature seen on top of the plan.
     interactions : {1, 2, 3} or list of tuples
-        2: products of two features of a row are features too; 3: also of three. ``[("user", "ad")]``: only
-        products of a feature of one of these groups and one of the other, see
-        `thresher.sources.transforms.interactions.Interactions`. They are formed row by row, and named ``a × b``.
-    intercept : bool
-        Learn a constant too.
+        2: add products of two features of a row; 3: also of three. ``[("user", "ad")]``: only products of a feature
+        of the one group and a feature of the other, see `thresher.sources.transforms.interactions.Interactions`. They
+        are formed row by row, and named ``a × b``.
+    fit_intercept : bool
+        Learn an intercept.
     per_class : bool
         With several classes, ``k`` features for each rather than ``k`` by the norm across all.
     multilabel : bool
-        Rows have any number of labels; each label is a yes-or-no question of its own.
+        Rows have any number of labels; each label is a binary problem.
     classes : sequence, optional
         The labels, where there may be more than two. Without it they are read from the data first.
     random_state : int
-        Where all randomness comes from: same data, settings and seed give the same bits.
+        The seed of all randomness: the same data, settings and seed give the same bits.
     sample_weight : array-like or str, optional
         Importance of each row, for data in memory; or the column of a table in a file that holds it.
     class_weight : mapping or "balanced", optional
@@ -108,10 +104,10 @@ def select(
     format, on_error
         How to read files, see `thresher.scan`.
     cache : path or True, optional
-        Parse the data once and keep its rows in this folder (True: the user's cache folder): later passes and runs
-        read them from there, and standard input can be gone through several times. The answer is the same.
+        Parse the data once and keep its rows in this folder (True: the user's cache folder). Later passes and runs
+        read them from there, and standard input can be read several times. The answer is the same.
     cache_size : str or int
-        What the files in that folder may take together; those not used for longest are removed to make room.
+        The most the files in that folder may take together; the least recently used are removed first.
     checkpoint : path, optional
         Written every ``every`` seconds and on Ctrl-C, resumed from if it is there, removed at the end.
     restart : bool
@@ -121,21 +117,14 @@ def select(
     progress : callable, optional
         Called with a `Progress` after every batch.
     settings
-        The method's own settings. Of mission, its rivals and the budgeted methods ``step``, ``sketch``, ``active``,
-        ``passes``, ``minibatch``, ``shuffle``, ``l2``, ``decay``, ``lazy``, ``eta``, ``lam``, ``delta``,
-        ``truncation``, ``tune``, ``groups``, ``keep_names``: see `thresher.online.settings.OnlineSettings`
-        (``shuffle``: mix the rows, those in memory all, those of files through a buffer; unasked it does);
-        ``refit_intercept``: with two classes and a budget, read the data once more at the end, for the intercept
-        (unasked where there are several passes).
-        Of fgm `thresher.fgm.settings.FGMSettings`; of sparse-rf
-        `thresher.sparse_rf.settings.SparseRFSettings`; of os and its rivals
-        `thresher.substitution.settings.SubstitutionSettings`. These three also take ``threads`` (0 is all
-        cores; the answer does not depend on it), fgm a ``family`` (such as `thresher.Groups`, or ``"polynomial:2"``),
-        fgm and sparse-rf a ``validation`` (like test; the best iteration, or ``lam``, is the answer), os a
-        ``labels_file`` for a stream of features.
-        And how data is read: ``kmer``, ``canonical``, ``fragments`` and the other options of `thresher.scan_fasta`,
-        for FASTA and FASTQ; ``numeric``, ``schema`` and the others of `thresher.scan_csv`, for tables; ``text``,
-        ``words`` and the others of `thresher.scan_text`, for texts.
+        The method's settings. Online methods: `thresher.online.settings.OnlineSettings`; fgm:
+        `thresher.fgm.settings.FGMSettings`; sparse-rf: `thresher.sparse_rf.settings.SparseRFSettings`; os and its
+        baselines: `thresher.substitution.settings.SubstitutionSettings`. All but the online methods also take
+        ``n_jobs``; fgm and sparse-rf take a ``validation`` (like ``test``; the best iteration, or ``lam``, is the
+        answer); os takes a ``labels_file`` for a stream of features.
+        Options for reading: those of `thresher.scan_fasta` (``kmer``, ``canonical``, ``fragments``, …) for FASTA and
+        FASTQ, of `thresher.scan_csv` (``numeric``, ``schema``, …) for tables, and of `thresher.scan_text` (``text``,
+        ``words``, …) for texts.
 
     Returns
     -------
@@ -150,13 +139,24 @@ def select(
     >>> sorted(th.select(X, y, k=2).names)
     ['x31', 'x7']
     """
-    kind = kind_of(method)
-    own, reading = divided(method, settings)
+    spec = get_method(method)
+    loss = loss or spec.loss
     seed = int(random_state)
-    loss = loss or kind.loss
-    how = RunSettings(
+    own, reading = split_settings(method, settings)
+    method_settings = spec.make_settings(
+        method=method,
+        k=k,
+        loss=loss,
+        fit_intercept=fit_intercept,
+        per_class=per_class,
+        multilabel=multilabel,
+        seed=seed,
+        **own,
+    )
+    options = RunOptions(
         memory=memory,
-        threads=own.get("threads", 0),
+        n_jobs=own.get("n_jobs", -1),
+        interactions=interactions,
         multilabel=multilabel,
         class_weight=class_weight,
         checkpoint=checkpoint,
@@ -164,86 +164,63 @@ def select(
         restart=restart,
         batch_rows=batch_rows,
     )
-    make = kind.prepare(
-        Job(
-            method=method,
-            k=k,
-            loss=loss,
-            intercept=intercept,
-            per_class=per_class,
-            seed=seed,
-            interactions=interactions,
-            how=how,
-            own=own,
-        )
-    )
     if test is not None and holdout is not None:
         raise SettingsError("pass test or holdout, not both")
     held: Source | None = None
-    stream = stream_of(data, target=target, on_error=on_error) if kind.streams else None
-    if stream is not None:
+    if spec.feature_streams and (stream := _feature_stream(data, target, on_error)) is not None:
         if holdout is not None:
-            raise SettingsError("rows are held out of examples, not of features that arrive: pass test")
+            raise SettingsError("a stream of features has no rows to hold out: pass test")
         if test is not None:
             held = as_source(*(test if isinstance(test, tuple) else (test,)), target=target)
-        y = _labels(own, y)
-        return _finished(make(Given(stream, y=y, sample_weight=sample_weight)), held, progress, checkpoint)
+        given = Data(stream, y=_stream_labels(own, y), sample_weight=sample_weight)
+        return _finish(spec.make_run(given, method_settings, options), held, progress)
     if reading and isinstance(data, Source):
-        raise SettingsError(f"a source says itself how it is read: leave out {', '.join(reading)}")
+        raise SettingsError(f"a Source already says how it is read: leave out {', '.join(reading)}")
     reading |= {"format": format, "on_error": on_error}
     if is_paths(data):
         reading["multilabel"] = multilabel
     if reading.get("fragments") is not None:
         reading.setdefault("seed", seed)
-    if sample_weight is not None:  # for a table in a file it is a column, which may be called weight too
+    if sample_weight is not None:  # for a table in a file it names a column
         reading["weight"] = sample_weight
     source = as_source(data, y, target=target, **reading)
     if cache is not None and cache is not False:
+        from thresher.sources.cache.cached import cached
+
         source = cached(source, cache, size=cache_size)
-    labels = classes_of(source, loss, classes, multilabel=multilabel) if kind.online else None
+    labels = classes_before_fit(spec, source, loss, classes, multilabel=multilabel)
     if holdout is not None:
+        from thresher.sources.transforms.holdout import hold_out
+
         source, held = hold_out(source, holdout, seed=seed)
     elif test is not None:
         if reading.get("fragments") is not None:
-            reading["seed"] += 1  # not the fragments that were learned from, should the genomes be the same
+            reading["seed"] += 1  # other fragments than those learned from, if the genomes are the same
         held = _test_source(test, source, target, reading)
-    validation = own.get("validation")
-    scored = None if validation is None else _test_source(validation, source, target, reading)
-    return _finished(make(Given(source, labels, scored)), held, progress, checkpoint)
+    if (validation := own.get("validation")) is not None:
+        options = replace(options, validation=_test_source(validation, source, target, reading))
+    return _finish(spec.make_run(Data(source, labels), method_settings, options), held, progress)
 
 
-def _labels(own: Mapping[str, Any], y: Any) -> Any:
-    """The labels of a stream: given, or in a file; None where the stream has its own."""
-    file = own.get("labels_file")
-    if y is not None or file is None:
-        return y
-    return read_labels(file) if isinstance(file, (str, os.PathLike)) else file
-
-
-def _finished(
-    work: Work,
-    held: Source | None,
-    progress: Callable[[Progress], None] | None,
-    checkpoint: str | os.PathLike[str] | None,
-) -> Selection:
-    """Run to the end, score, and take the checkpoint away."""
+def _finish(run: Run, held: Source | None, progress: Report | None) -> Selection:
+    """Run to the end, score on the held-out rows, and remove the checkpoint."""
     try:
-        work.run(progress)
+        run.run(progress)
     except KeyboardInterrupt:
-        interrupted = Interrupted(f"stopped after {work.so_far()}")
-        if work.usable():
-            interrupted.selection = work.selection()
+        interrupted = Interrupted(f"stopped after {run.amount}")
+        if run.usable:
+            interrupted.selection = run.selection()
         raise interrupted from None
-    selection = work.selection()
+    selection = run.selection()
     if held is not None:
-        selection.provenance["test"] = evaluate(selection, work.limited(held))
-    if checkpoint is not None and os.path.exists(checkpoint):
-        os.unlink(checkpoint)
+        selection.provenance["test"] = evaluate(selection, run.limited(held))
+    if run.options.checkpoint is not None and os.path.exists(run.options.checkpoint):
+        os.unlink(run.options.checkpoint)
     return selection
 
 
 def _test_source(test: Any, source: Source, target: Any, reading: dict[str, Any]) -> Source:
-    """The data to score on, read as that to learn from was."""
+    """The data to score on, read in the same way as the data to learn from."""
     reading = {name: value for name, value in reading.items() if name != "weight" or is_paths(test)}
     if isinstance(test, tuple):
         return as_source(*test, **reading)
@@ -251,3 +228,20 @@ def _test_source(test: Any, source: Source, target: Any, reading: dict[str, Any]
     if recipe is not None and is_paths(test):
         return as_source(test, like=recipe, format=reading["format"], on_error=reading["on_error"])
     return as_source(test, target=target, **reading)
+
+
+def _feature_stream(data: Any, target: Any, on_error: str) -> Any:
+    """The stream of features that the data is or names; None for rows."""
+    from thresher.substitution.arriving.feature_stream import stream_of
+
+    return stream_of(data, target=target, on_error=on_error)
+
+
+def _stream_labels(own: Mapping[str, Any], y: Any) -> Any:
+    """The labels of a stream: given, or in a file; None where the stream has its own."""
+    file = own.get("labels_file")
+    if y is not None or file is None:
+        return y
+    from thresher.substitution.arriving.file_readers import read_labels
+
+    return read_labels(file) if isinstance(file, (str, os.PathLike)) else file

@@ -29,7 +29,7 @@ def test_scipy_s_products_are_ours() -> None:
 
 
 @pytest.mark.parametrize("name", ["HIK", "Gaussian", "chi2"])
-def test_groups_formed_for_the_rival_are_ours(name: str) -> None:
+def test_groups_formed_for_the_baseline_are_ours(name: str) -> None:
     import scipy.sparse as sp
 
     dense = sp.random(50, 6, 0.5, random_state=0, dtype=np.float32).toarray()

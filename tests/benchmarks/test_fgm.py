@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks import fgm_groups, fgm_synthetic
 from benchmarks.l1_machines import l1_search
-from benchmarks.run_rivals import rival, stored
+from benchmarks.run_baselines import run_baseline, stored
 
 
 def test_synthetic_data_and_both_contenders() -> None:
@@ -28,10 +28,10 @@ def test_groups_of_synthetic_data() -> None:
         assert set(mine.found) == true
         assert mine.accuracy > 0.9
         for name in ("FISTA", "BCD", "UFO-MKL"):
-            (theirs,) = rival(name, folder, [3], 4)
+            (theirs,) = run_baseline(name, folder, [3], 4)
             assert set(theirs.found) & true
             assert theirs.accuracy > 0.6
-        assert "not run" in rival("no such", folder, [3], 4)
+        assert "not run" in run_baseline("no such", folder, [3], 4)
 
 
 def test_the_density_table_has_a_line_a_density() -> None:

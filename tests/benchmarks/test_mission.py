@@ -20,7 +20,7 @@ from benchmarks.papers.mission.full_gradient import (
 from benchmarks.papers.mission.through_engine import batch_of, descend, descend_by_gradients, iht, mission
 
 N, P, K = 40, 120, 4
-#: Fixed ones: the engine's cells are float32, so that two features as strong as each other might be told apart.
+#: Fixed values: the engine's cells are float32, so two equally strong features might be ranked differently.
 SEEDS = pytest.mark.parametrize("seed", range(6))
 
 

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.papers.mission import clicks, table4, table5
 
 
-def test_made_up_clicks_are_rare_and_can_be_told(tmp_path: Path) -> None:
+def test_made_up_clicks_are_rare_and_can_be_predicted(tmp_path: Path) -> None:
     best = clicks.write(tmp_path / "log.vw", 5000, seed=3)
     lines = (tmp_path / "log.vw").read_text().splitlines()
     assert len(lines) == 5000

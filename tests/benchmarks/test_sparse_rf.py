@@ -11,9 +11,9 @@ import pytest
 from benchmarks import sparse_rf_l1
 from benchmarks.l1_subproblem import gap_of, until_exact
 from benchmarks.papers.sparse_rf.figure1 import kernel_bound
+from benchmarks.sparse_rf_baselines import all_random_features, boosted, kernel_machine, nystroem
 from benchmarks.sparse_rf_cases import Case, cases, scored, sparse
 from benchmarks.sparse_rf_data import Data
-from benchmarks.sparse_rf_rivals import all_random_features, boosted, kernel_machine, nystroem
 from thresher import _native
 
 RNG = np.random.default_rng(0)
@@ -47,10 +47,10 @@ def test_a_gap_is_small_at_the_optimum_and_only_there(loss: str) -> None:
     assert until_exact(fit, gap)[1] <= 1e-4
 
 
-def test_rivals_run_in_a_process_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("THRESHER_RIVALS", raising=False)
+def test_baselines_run_in_a_process_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("THRESHER_BASELINES", raising=False)
     z, y = sparse_rf_l1.made("squared_hinge", rows=300, functions=20)
-    (results,) = sparse_rf_l1.rivals_of("squared_hinge", z, y, (5.0,)).values()
+    (results,) = sparse_rf_l1.baselines_of("squared_hinge", z, y, (5.0,)).values()
     assert results["LIBLINEAR"][1] <= 1e-4
 
 

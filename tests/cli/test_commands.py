@@ -303,7 +303,7 @@ def test_standard_input(vw: Path) -> None:
     assert program("select", "-", "-k", "5", input="").returncode == 2
     twice = program("select", "-", "--format", "vw", "-k", "5", "--passes", "2", input=vw.read_text())
     assert twice.returncode == 2
-    assert "read once" in twice.stderr
+    assert "read only once" in twice.stderr
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
@@ -322,7 +322,7 @@ def test_ctrl_c_saves_the_checkpoint_and_keeps_a_good_output(vw: Path, thr: Path
     child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=60)
     assert child.returncode == 130
-    assert "the same command goes on" in err
+    assert "repeat the command to continue" in err
     assert "column-" in out
     assert checkpoint.exists()
     assert thr.read_bytes() == good
@@ -343,7 +343,7 @@ def test_a_named_pipe_is_read_once(vw: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     assert "not guessed" in program("select", pipe, "-k", 5).stderr
-    assert "read once" in program("select", pipe, "--format", "vw", "-k", 5, "--passes", 2).stderr
+    assert "read only once" in program("select", pipe, "--format", "vw", "-k", 5, "--passes", 2).stderr
     writer = threading.Thread(target=lambda: pipe.write_text(vw.read_text()))
     writer.start()
     shown = program("select", pipe, "--format", "vw", "-k", 5)

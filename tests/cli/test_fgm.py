@@ -36,9 +36,9 @@ def test_the_command_line_is_select(write: object, tmp_path: Path) -> None:
 
 def test_its_options_and_its_mistakes(tmp_path: Path) -> None:
     path = write_libsvm(tmp_path / "rows.svm", X, Y)
-    options = ["--C", 1, "--scale", "none", "--tol", 0.001, "--inner-tol", 1e-5, "--iterations", 2, "--refit-C", 5]
+    options = ["--C", 1, "--scale", "none", "--tol", 0.001, "--inner-tol", 1e-5, "--max-iter", 2, "--refit-C", 5]
     assert run("select", path, "-k", 6, "--method", "fgm", "--validation", path, *options).exit_code == 0
-    assert run("select", path, "-k", 6, "--method", "fgm", "--memory", "1MB", "--threads", 1).exit_code == 0
+    assert run("select", path, "-k", 6, "--method", "fgm", "--memory", "1MB", "--jobs", 1).exit_code == 0
     for wrong in (["--C", 0], ["--B", 0], ["--scale", "unit"], ["--step", 0.5], ["--loss", "softmax"]):
         assert run("select", path, "-k", 6, "--method", "fgm", *wrong).exit_code == 2
     assert run("select", path, "-k", 6, "--B", 3).exit_code == 2
@@ -90,6 +90,6 @@ def test_plan_knows_it(tmp_path: Path) -> None:
     assert shown.exit_code == 0, shown.output
     for told in ("products", "5 blocks", "columns", "selected", "8.0 MB"):
         assert told in shown.output
-    assert "no memory limit is set" in run("plan", path, "-k", 20, "--method", "fgm").output
+    assert "there is no memory limit" in run("plan", path, "-k", 20, "--method", "fgm").output
     for wrong in (["--method", "fgm", "--sketch", "3x64"], ["--B", 4], ["--method", "fgm", "--B", 0]):
         assert run("plan", path, "-k", 20, *wrong).exit_code == 2

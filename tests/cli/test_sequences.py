@@ -78,7 +78,7 @@ def test_the_other_options(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        (("--kmer", "x"), 2, "not the length of k-mers: 'x'"),
+        (("--kmer", "x"), 2, "expected a length of k-mers"),
         (("--kmer", "40"), 2, "1 to 31"),
         (("--coverage", "2"), 2, "pass fragments"),
         (("--fragments", "7000"), 1, "fewer than a fragment of 7000"),

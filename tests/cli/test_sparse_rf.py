@@ -27,7 +27,7 @@ def rows(tmp_path: Path) -> Path:
 
 def test_select_predict_inspect(rows: Path, tmp_path: Path) -> None:
     model = tmp_path / "model.thr"
-    options = ["--method", "sparse-rf", "--kernel", "gaussian", "--gamma", "1", "--lam", "1", "--rounds", "5"]
+    options = ["--method", "sparse-rf", "--kernel", "gaussian", "--gamma", "1", "--lam", "1", "--max-iter", "5"]
     done = RUNNER.invoke(
         make_app(), ["select", str(rows), *options, "--draws", "30", "--test", str(rows), "-o", str(model)]
     )
@@ -60,7 +60,7 @@ def test_where_the_memory_would_go(rows: Path) -> None:
 
 
 def test_a_path_with_a_validation(rows: Path) -> None:
-    path = ["--lam", "30,3,0.3", "--validation", str(rows), "--rounds", "2"]
+    path = ["--lam", "30,3,0.3", "--validation", str(rows), "--max-iter", "2"]
     done = RUNNER.invoke(make_app(), ["select", str(rows), "--method", "sparse-rf", *path])
     assert done.exit_code == 0, done.output
     for bad in (["--lam", "a"], ["--gamma", "0"], ["--kernel", "x"], ["--lam", "3,1"], ["--draws", "0"]):

@@ -145,6 +145,6 @@ def test_streamed_is_in_memory_to_the_bit(make: Any, tmp_path: Path) -> None:
     path.write_text("\n".join(lines) + "\n")
     given = {"k": 3, "B": 1, "method": "fgm", "family": make(np.arange(300).reshape(-1, 4).tolist())}
     whole = th.select(path, class_weight={1: 2.0}, **given)
-    again = th.select(path, class_weight={1: 2.0}, memory="600KB", batch_rows=17, threads=1, **given)
+    again = th.select(path, class_weight={1: 2.0}, memory="600KB", batch_rows=17, n_jobs=1, **given)
     assert again.provenance["plan"]["columns"] != whole.provenance["plan"]["columns"]  # streamed: the room there is
     assert same_model(again, whole)

@@ -128,7 +128,7 @@ def test_functions_of_ones_own() -> None:
 
     x = np.random.default_rng(3).uniform(-1, 1, size=(500, 2))
     y = np.exp(-4.0 * (x**2).sum(axis=1))
-    found = th.select(x, y, method="sparse-rf", loss="squared", lam=1e-3, draws=50, rounds=2,
+    found = th.select(x, y, method="sparse-rf", loss="squared", lam=1e-3, draws=50, max_iter=2,
                       kernel=th.RandomFunctions(bump, "bump"), test=(x, y))  # fmt: skip
     assert found.provenance["test"]["r2"] > 0.95
     assert found.names[0].startswith("bump ")

@@ -176,7 +176,7 @@ def _write_spaces(path: Path, rows: int) -> Path:
 @pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
 @pytest.mark.parametrize("memory", [None, "48MB"])
 def test_groups_stay_within_the_plan(tmp_path: Path, memory: str | None) -> None:
-    """Tens of thousands of groups of one, and a hundred that are large; without an end, the features seen are reported."""
+    """Thousands of groups of one feature, and a hundred large ones; without a limit, features seen count too."""
     small, large = _write_spaces(tmp_path / "small.vw", 10), _write_spaces(tmp_path / "large.vw", 4000)
     grown, planned, found = _growth(small, large, k=5, method="b-arda", groups="source", memory=memory)
     assert found >= 5

@@ -50,7 +50,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         {"method": "iht"},
         {"method": "batch-iht"},
         {"active": "sketch"},
-        {"loss": "hinge", "l2": 1e-3, "decay": 0.999, "minibatch": 3, "intercept": False},
+        {"loss": "hinge", "l2": 1e-3, "decay": 0.999, "minibatch": 3, "fit_intercept": False},
         {"random_state": 7, "shuffle": False, "sketch": (3, 1000)},
         {"class_weight": "balanced"},
         {"interactions": [(3, 77)]},
@@ -340,7 +340,7 @@ def test_an_interrupt_leaves_a_usable_model(monkeypatch: pytest.MonkeyPatch) -> 
     assert model.score(X, Y) > 0.7
 
 
-@pytest.mark.parametrize("module", ["classifier", "regressor"])
+@pytest.mark.parametrize("module", ["mission", "budgeted", "fgm", "sparse_rf", "substitution"])
 def test_the_examples_in_the_documentation(module: str) -> None:
     tried = doctest.testmod(importlib.import_module(f"thresher.estimators.{module}"))
     assert tried.attempted > 3

@@ -15,13 +15,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import thresher as th
 
 ESTIMATORS = [
-    th.SparseRFClassifier(draws=40, rounds=2, tol=1e-8),
-    th.SparseRFRegressor(draws=40, rounds=2, tol=1e-8, gamma=0.1),
+    th.SparseRFClassifier(draws=40, max_iter=2, tol=1e-8),
+    th.SparseRFRegressor(draws=40, max_iter=2, tol=1e-8, gamma=0.1),
 ]
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, size=(600, 3)).astype(np.float32)
 Y = np.where((X[:, :2] ** 2).sum(axis=1) < 0.6, "in", "out")
-SMALL: dict[str, Any] = {"draws": 30, "rounds": 4}
+SMALL: dict[str, Any] = {"draws": 30, "max_iter": 4}
 
 
 def _expected(estimator: Any) -> dict[str, str]:
@@ -117,13 +117,13 @@ def test_weights_of_rows_and_classes_count() -> None:
         ({"gamma": float("nan")}, "gamma"),
         ({"gamma": "wide"}, "scale"),
         ({"draws": 0}, "draws"),
-        ({"rounds": 0}, "draws and rounds"),
+        ({"max_iter": 0}, "draws and max_iter"),
         ({"lam": 0.0}, "lam"),
         ({"lam": ()}, "lam"),
         ({"k": 0}, "at least 1"),
         ({"q": 0}, "at least 1"),
         ({"kernel": "mystery"}, "kernel is one of"),
-        ({"kernel": 3}, "name of one"),
+        ({"kernel": 3}, "name of a kernel"),
         ({"kernel": "matern:x"}, "number"),
         ({"kernel": "matern:0.7"}, "smoothness"),
         ({"kernel": "gaussian:2"}, "no number"),
@@ -158,7 +158,7 @@ def test_rows_that_are_none() -> None:
 def test_a_penalty_too_large_is_a_constant_and_is_told(caplog: pytest.LogCaptureFixture) -> None:
     model = th.SparseRFClassifier(lam=1e6, **SMALL).fit(X, Y)
     assert len(model.selection_) == 0
-    assert "no function is kept" in caplog.text
+    assert "no random feature is kept" in caplog.text
     most = max(set(Y), key=list(Y).count)
     assert set(model.predict(X)) == {most}
     assert model.transform(X).shape == (600, 0)

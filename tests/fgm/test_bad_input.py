@@ -12,14 +12,14 @@ import thresher as th
 from tests.fgm.made import data, sparse_file
 from thresher.fgm.run import FGMRun
 from thresher.fgm.settings import FGMSettings
+from thresher.run import RunOptions
 from thresher.sources.registry import as_source
-from thresher.working_set.run_settings import RunSettings
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"k": 61}, "k = 61 of 60 columns"),
+        ({"k": 61}, "only 60 columns"),
         ({"k": 0}, "k is the number"),
         ({"k": 5, "C": 0.0}, "C weighs the loss"),
         ({"k": 5, "C": -1.0}, "C weighs the loss"),
@@ -30,7 +30,7 @@ from thresher.working_set.run_settings import RunSettings
         ({"k": 5, "solver": "mkl", "loss": "logistic"}, "squared hinge loss only"),
         ({"k": 5, "family": "forest"}, "family is"),
         ({"k": 5, "family": "tree"}, "give its groups"),
-        ({"k": 5, "iterations": 0}, "iterations is"),
+        ({"k": 5, "max_iter": 0}, "max_iter must"),
         ({"k": 5, "solver": "best"}, "solver is one of"),
         ({"k": 5, "refit": -1.0}, "refit is"),
     ],
@@ -55,7 +55,7 @@ def test_bad_settings_are_told_before_any_pass(options: dict[str, Any], message:
 )
 def test_settings_of_the_other_loop_are_refused(method: str, setting: dict[str, Any]) -> None:
     x, y = data()
-    with pytest.raises(th.SettingsError, match=f"{method} has no {next(iter(setting))}"):
+    with pytest.raises(th.SettingsError, match=f"{method} has no setting {next(iter(setting))}"):
         th.select(x, y, k=3, method=method, **setting)
 
 
@@ -101,4 +101,4 @@ def test_memory_is_refused_before_the_first_row_where_the_rows_are_known() -> No
     source = as_source(*data(n=50))
     source.total_rows = 10**6
     with pytest.raises(th.SettingsError, match="1000000 rows and 10 blocks"):
-        FGMRun(source, FGMSettings(k=60), RunSettings(memory="64MB"))
+        FGMRun(source, FGMSettings(k=60), RunOptions(memory="64MB"))

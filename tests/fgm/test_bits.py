@@ -14,24 +14,24 @@ from tests.fgm.families.made import same_model
 from tests.fgm.made import data, sparse_file
 from thresher.fgm.run import FGMRun
 from thresher.fgm.settings import FGMSettings
-from thresher.working_set.run_settings import RunSettings
+from thresher.run import RunOptions
 
 
-def run(source: Any, how: RunSettings, **settings: Any) -> tuple[th.Selection, FGMRun]:
-    made = FGMRun(source, FGMSettings(**settings), how)
+def run(source: Any, options: RunOptions, **settings: Any) -> tuple[th.Selection, FGMRun]:
+    made = FGMRun(source, FGMSettings(**settings), options)
     made.run()
     return made.selection(), made
 
 
 def test_streamed_blocked_and_in_memory_are_the_same(tmp_path: Path) -> None:
     path = sparse_file(tmp_path)
-    whole, _ = run(th.scan(path), RunSettings(), k=12, B=4)
+    whole, _ = run(th.scan(path), RunOptions(), k=12, B=4)
     assert len(whole) == 12
     for how in (
-        RunSettings(threads=1),
-        RunSettings(threads=3, batch_rows=7),
-        RunSettings(memory="400KB"),
-        RunSettings(memory="400KB", batch_rows=13, threads=1),
+        RunOptions(n_jobs=1),
+        RunOptions(n_jobs=3, batch_rows=7),
+        RunOptions(memory="400KB"),
+        RunOptions(memory="400KB", batch_rows=13, n_jobs=1),
     ):
         again, made = run(th.scan(path), how, k=12, B=4)
         assert same_model(again, whole), how

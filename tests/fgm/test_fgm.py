@@ -32,7 +32,7 @@ def engine_of(x: Any, y: Any, **settings: Any) -> FGMEngine:
 def test_lemma_1(scale: str | None, loss: str, shift: bool) -> None:
     """θ_t ≤ φ_t, θ_t never falls, φ_t never rises, and they meet. (Objectives are -θ, bounds -φ.)"""
     x, y = data(n=60, p=25)
-    engine = engine_of(x, y, k=1000, B=3, C=1.0, loss=loss, scale=scale, shift=shift, inner_tol=1e-12)
+    engine = engine_of(x, y, k=1000, B=3, C=1.0, loss=loss, scale=scale, fit_intercept=shift, inner_tol=1e-12)
     objectives, bounds = [], []
     while engine.step() and len(objectives) < 200:
         objectives.append(engine.problems[0].solved.objective)
@@ -76,7 +76,7 @@ def test_norm_is_the_paper_s_form_on_scaled_columns() -> None:
 @pytest.mark.parametrize("shift", [True, False])
 def test_theorem_3_both_solvers_have_one_optimum_and_one_alpha(shift: bool) -> None:
     x, y = data(n=80, p=30)
-    settings = {"k": 9, "B": 3, "C": 1.0, "shift": shift, "inner_tol": 1e-11}
+    settings = {"k": 9, "B": 3, "C": 1.0, "fit_intercept": shift, "inner_tol": 1e-11}
     primal, dual = engine_of(x, y, **settings), engine_of(x, y, solver="mkl", **settings)
     while primal.step():
         assert dual.step()
@@ -114,7 +114,7 @@ def test_tolerance_and_iterations_end_early() -> None:
     every = th.select(x, y, k=30, B=3, method="fgm")
     assert len(every) == 30
     assert len(th.select(x, y, k=30, B=3, method="fgm", tol=1e-2)) < 30
-    assert len(th.select(x, y, k=30, B=3, method="fgm", iterations=2)) == 6
+    assert len(th.select(x, y, k=30, B=3, method="fgm", max_iter=2)) == 6
 
 
 class Unsolved:

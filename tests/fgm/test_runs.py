@@ -93,7 +93,7 @@ def test_stopping_and_going_on_gives_the_same_bits(tmp_path: Path, after: int) -
     assert checkpoint.exists()
     with pytest.raises(th.ResumeError, match="C:"):
         th.select(path, checkpoint=checkpoint, C=3.0, **options)
-    again = th.select(path, checkpoint=checkpoint, threads=1, **options)
+    again = th.select(path, checkpoint=checkpoint, n_jobs=1, **options)
     assert same_model(again, whole)
     assert again.provenance["path"] == whole.provenance["path"]
     assert not checkpoint.exists()

@@ -516,7 +516,7 @@ def command_select(folder: Path) -> Any:
 
 @case
 def command_select_fgm(folder: Path) -> Any:
-    options = "--B 2 --C 10 --scale root --tol 0 --inner-tol 1e-4 --iterations 10 --solver apg --family polynomial:2"
+    options = "--B 2 --C 10 --scale root --tol 0 --inner-tol 1e-4 --max-iter 10 --solver apg --family polynomial:2"
     return command_found(folder, data.libsvm_file(folder), "fgm", f"{options} --no-refit --loss squared_hinge")
 
 
@@ -528,7 +528,8 @@ def command_select_os(folder: Path) -> Any:
 
 @case
 def command_select_sparse_rf(folder: Path) -> Any:
-    options = "--kernel arc-cosine --gamma 0.5 --lam 2 --draws 20 --rounds 2 --tol 1e-5 --loss logistic --target bought"
+    options = "--kernel arc-cosine --gamma 0.5 --lam 2 --draws 20 --max-iter 2 --tol 1e-5 --loss logistic"
+    options += " --target bought"
     return command_found(folder, data.csv_file(folder), "sparse-rf", f"{options} --numeric age,size --others ignore")
 
 

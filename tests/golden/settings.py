@@ -11,20 +11,20 @@ from typer.testing import CliRunner
 import thresher as th
 from thresher.cli.main import make_app
 
-SHARED: dict[str, Any] = {"intercept": True, "random_state": 3, "per_class": False}
+SHARED: dict[str, Any] = {"fit_intercept": True, "random_state": 3, "per_class": False}
 SHARED |= {"interactions": 1, "class_weight": None}
-NO_INTERCEPT = {"intercept": False}
+NO_INTERCEPT = {"fit_intercept": False}
 ROW_BY_ROW = SHARED | {"passes": 2, "minibatch": 1, "shuffle": True, "memory": "4MB", "keep_names": True}
 MISSION = {"k": 8, "loss": "logistic", "step": "adaptive:1", "l2": 0.0, "decay": 1.0, "lazy": 0.0, "active": "exact"}
 MISSION |= ROW_BY_ROW
 BUDGETED = ROW_BY_ROW | {"k": 8, "loss": "squared_hinge", "eta": 0.5, "lam": 0.001, "delta": 0.01}
 BUDGETED |= {"truncation": "adaptive", "tune": False, "refit_intercept": False}
 FGM = SHARED | {"k": 6, "B": 2, "C": 10.0, "loss": "squared_hinge", "scale": "norm", "tol": 0.0, "inner_tol": 1e-4}
-FGM |= {"iterations": 10, "refit": False, "solver": "apg", "memory": None, "threads": 2, "family": "linear"}
-SPARSE_RF = SHARED | {"k": 12, "kernel": "gaussian", "gamma": 0.25, "lam": 1.0, "draws": 20, "rounds": 3, "tol": 1e-5}
-SPARSE_RF |= {"loss": "squared_hinge", "q": None, "memory": None, "threads": 2}
+FGM |= {"max_iter": 10, "refit": False, "solver": "apg", "memory": None, "n_jobs": 2, "family": "linear"}
+SPARSE_RF = SHARED | {"k": 12, "kernel": "gaussian", "gamma": 0.25, "lam": 1.0, "draws": 20, "max_iter": 3, "tol": 1e-5}
+SPARSE_RF |= {"loss": "squared_hinge", "q": None, "memory": None, "n_jobs": 2}
 OS = SHARED | {"k": 8, "loss": "squared", "scans": 3, "rate": 0.95, "m": 2.0, "c": 0.0, "check": True, "workers": 1}
-OS |= {"refit": False, "order": "given", "memory": None, "threads": 2}
+OS |= {"refit": False, "order": "given", "memory": None, "n_jobs": 2}
 
 OWN: dict[str, dict[str, Any]] = {
     "mission": MISSION | {"sketch": (1, 256)},
@@ -63,7 +63,7 @@ def resumed(checkpoint: Path, call: int, method: str, *given: Any, **settings: A
 def estimator(kind: type, method: str, **settings: Any) -> Any:
     """An estimator with the settings of the method, where it has them."""
     known = kind().get_params()
-    given = {**OWN[method], "method": method, "shift": SHARED["intercept"], **settings}
+    given = {**OWN[method], "method": method, **settings}
     return kind(**{name: value for name, value in given.items() if name in known})
 
 
@@ -77,6 +77,6 @@ def command(*args: Any) -> str:
 def command_found(folder: Path, path: Path, method: str, options: str) -> th.Selection:
     """What ``thresher select`` finds and saves."""
     output = folder / "found.thr"
-    shared = ["-k", 6, "--method", method, "--seed", 3, "--intercept", "-o", output]
+    shared = ["-k", 6, "--method", method, "--seed", 3, "--fit-intercept", "-o", output]
     command("select", path, *shared, *options.split())
     return th.load(output)

@@ -104,7 +104,7 @@ def test_groups_that_do_not_go_with_the_data(tmp_path: Path) -> None:
         ({"groups": [[0], [1]], "k": 3}, "ask for no more than there are"),
         ({"groups": "source"}, "this data has none"),
         ({"groups": [[0]], "interactions": 2}, "leave out interactions"),
-        ({"groups": [[0]], "method": "fgm"}, "fgm has no groups"),
+        ({"groups": [[0]], "method": "fgm"}, "fgm has no setting groups"),
     ):
         with pytest.raises(SettingsError, match=told):
             th.select(x, y, **{"k": 1, "method": "b-arda", **options})
@@ -114,5 +114,5 @@ def test_groups_that_do_not_go_with_the_data(tmp_path: Path) -> None:
         th.select(x, y, k=1, method="b-arda", groups=path)
     named = tmp_path / "rows.vw"
     named.write_text("1 | a b\n-1 | c\n")
-    with pytest.raises(SettingsError, match="known by name"):
+    with pytest.raises(SettingsError, match="features of this data have names"):
         th.select(named, k=1, method="b-arda", groups=[[0]])

@@ -39,7 +39,7 @@ METHODS: tuple[dict[str, Any], ...] = (
 OUTPUTS: tuple[dict[str, Any], ...] = (
     {"loss": "squared_hinge"},
     {"loss": "logistic"},
-    {"loss": "squared", "intercept": False},
+    {"loss": "squared", "fit_intercept": False},
     {"loss": "softmax", "outputs": 3},
     {"loss": "rest:squared_hinge", "outputs": 3},
     {"loss": "rest:hinge", "outputs": 3, "per_class": True},
@@ -103,7 +103,7 @@ def test_history_says_when_features_came_and_went() -> None:
     x = (rng.random((4000, 20)) < 0.5).astype(np.float32)
     truth = np.where(np.arange(4000) < 2000, 0, 1)  # the feature that matters changes half way
     y = np.where(x[np.arange(4000), truth] > 0, 1, -1)
-    model = th.BudgetedClassifier(k=1, shuffle=False, intercept=True).fit(x, y)
+    model = th.BudgetedClassifier(k=1, shuffle=False, fit_intercept=True).fit(x, y)
     history = model.history_
     assert len(history.rows) == len(history.kept) <= 64
     assert np.all(np.diff(history.rows) > 0)

@@ -42,7 +42,7 @@ METHODS: tuple[dict[str, Any], ...] = (
 OUTPUTS: tuple[dict[str, Any], ...] = (
     {"loss": "logistic"},
     {"loss": "squared"},
-    {"loss": "huber:0.5", "intercept": False},
+    {"loss": "huber:0.5", "fit_intercept": False},
     {"loss": "hinge"},
     {"loss": "softmax", "outputs": 3},
     {"loss": "softmax", "outputs": 3, "per_class": True},
@@ -244,7 +244,13 @@ def test_engines_of_different_settings_are_not_merged() -> None:
 
 def test_an_identity_sketch_is_exact_stochastic_gradient_descent() -> None:
     """Every feature has a cell of its own: the weights are those of plain descent, the k largest of them kept."""
-    how: dict[str, Any] = {"method": "hashing", "sketch": (1, 60), "identity": True, "step": 0.1, "intercept": False}
+    how: dict[str, Any] = {
+        "method": "hashing",
+        "sketch": (1, 60),
+        "identity": True,
+        "step": 0.1,
+        "fit_intercept": False,
+    }
     engine = learned([0, ROWS], **how)
     w = np.zeros(60)
     for row, target in zip(X.toarray().astype(np.float64), Y, strict=True):

@@ -13,7 +13,7 @@ from tests.examples import examples
 from thresher.core.auc_histogram import BINS, AucHistogram, bins_of, margins_of
 from thresher.core.losses import get_loss
 from thresher.errors import SettingsError
-from thresher.online.intercept_refit import add_margins, best_offset
+from thresher.online.intercept_refit import best_offset
 
 
 def test_the_middle_of_a_bin_is_in_it() -> None:
@@ -30,7 +30,7 @@ def test_no_other_offset_is_better(seed: int, name: str, shift: float) -> None:
     margins = 2 * y * (rng.random(60) < 0.8) + rng.normal(size=60) + shift
     weight = rng.random(60).astype(np.float32)
     found = AucHistogram()
-    add_margins(found, margins, y, weight)
+    found.add(margins, y > 0, weight.astype(np.float64))
     loss = get_loss(name)
     total = lambda offset: float((weight * loss.value(margins + offset, y)).sum())  # noqa: E731
     least = minimize_scalar(total, bounds=(-60, 60), method="bounded", options={"xatol": 1e-6}).fun
@@ -39,8 +39,8 @@ def test_no_other_offset_is_better(seed: int, name: str, shift: float) -> None:
 
 def test_one_class_or_a_gap_needs_no_offset() -> None:
     only, apart = AucHistogram(), AucHistogram()
-    add_margins(only, np.array([1.0, 3.0]), np.array([1.0, 1.0]), None)
-    add_margins(apart, np.array([-3.0, 3.0]), np.array([-1.0, 1.0]), None)
+    only.add(np.array([1.0, 3.0]), np.array([True, True]), np.ones(2))
+    apart.add(np.array([-3.0, 3.0]), np.array([False, True]), np.ones(2))
     assert best_offset(get_loss("logistic"), only) == 0.0
     assert best_offset(get_loss("squared_hinge"), apart) == 0.0
 
@@ -67,7 +67,7 @@ def test_the_loss_of_the_training_rows_is_least_in_the_intercept() -> None:
     assert th.select(x, y, **once).intercept != th.select(x, y, refit_intercept=True, **once).intercept
 
 
-@pytest.mark.parametrize("bad", [{"method": "mission"}, {"intercept": False}, {"loss": "rest:squared_hinge"}])
+@pytest.mark.parametrize("bad", [{"method": "mission"}, {"fit_intercept": False}, {"loss": "rest:squared_hinge"}])
 def test_who_has_no_such_intercept(bad: dict[str, object]) -> None:
     x, y = np.eye(6), np.arange(6) % 3 if "loss" in bad else np.arange(6) % 2
     with pytest.raises(SettingsError, match="refit_intercept is for"):

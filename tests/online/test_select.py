@@ -17,8 +17,8 @@ import thresher as th
 from tests.streams import planted, planted_outputs, write_libsvm, write_vw
 from thresher.core.progress import Progress
 from thresher.online.engine import OnlineSettings
-from thresher.online.memory_plan import plan_for
-from thresher.online.run import OnlineRun, RunSettings
+from thresher.online.run import OnlineRun
+from thresher.run import RunOptions
 
 SUPPORT = (3, 77, 200, 399)
 X, Y = planted(support=SUPPORT)
@@ -130,10 +130,9 @@ def test_an_interrupt_between_two_rows_of_a_batch_loses_and_repeats_nothing(
     vw_file: Path, tmp_path: Path, minibatch: int
 ) -> None:
     settings = OnlineSettings(k=20, sketch=(3, 500), minibatch=minibatch)
-    plan = plan_for(settings, "64MB")
-    how = RunSettings(shuffle=True, checkpoint=tmp_path / "run.ckpt", batch_rows=100)
+    options = RunOptions(memory="64MB", checkpoint=tmp_path / "run.ckpt", batch_rows=100)
     source = th.scan(vw_file)
-    run = OnlineRun(source, settings, how, plan)
+    run = OnlineRun(source, settings, options)
     step = run.engine.step
 
     def interrupted_step(batch: Any) -> None:
@@ -145,7 +144,7 @@ def test_an_interrupt_between_two_rows_of_a_batch_loses_and_repeats_nothing(
     run.engine.step = interrupted_step  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
         run.run()
-    resumed, whole = OnlineRun(source, settings, how, plan), OnlineRun(source, settings, RunSettings(), plan)
+    resumed, whole = OnlineRun(source, settings, options), OnlineRun(source, settings, RunOptions(memory="64MB"))
     assert resumed.engine.rows == 542
     resumed.run()
     whole.run()
@@ -214,9 +213,11 @@ def test_scores_and_holding_out(vw_file: Path) -> None:
 
 def test_weights_count_as_repetition_does() -> None:
     """Weighting the positive class by two at half the step moves the weights as far as the plain step for it."""
-    doubled = th.select(X, Y, k=400, step=0.1, shuffle=False, class_weight={1.0: 2.0}, intercept=False)
-    sampled = th.select(X, Y, k=400, step=0.1, shuffle=False, sample_weight=np.where(Y > 0, 2.0, 1.0), intercept=False)
-    plain = th.select(X, Y, k=400, step=0.1, shuffle=False, intercept=False)
+    doubled = th.select(X, Y, k=400, step=0.1, shuffle=False, class_weight={1.0: 2.0}, fit_intercept=False)
+    sampled = th.select(
+        X, Y, k=400, step=0.1, shuffle=False, sample_weight=np.where(Y > 0, 2.0, 1.0), fit_intercept=False
+    )
+    plain = th.select(X, Y, k=400, step=0.1, shuffle=False, fit_intercept=False)
     np.testing.assert_array_equal(doubled.weights, sampled.weights)
     assert not np.array_equal(doubled.weights, plain.weights)
     few = Y.copy()

@@ -43,7 +43,7 @@ def slopes(name: str, u: Array, y: Array, delta: float = 1.0) -> Array:
 
 @dataclass
 class OnlineSubstitution:
-    """Algorithm 1. Columns must have a mean square of one; the check is not run while fewer than s features are kept."""
+    """Algorithm 1. Columns must have a mean square of one; without a check while fewer than s are kept."""
 
     y: Array
     s: int

@@ -226,7 +226,7 @@ def test_names_stand_where_vowpal_wabbit_puts_them(tmp_path, bits):
 def test_without_an_intercept_as_vowpal_wabbit_writes_it(tmp_path):
     (tmp_path / "rows.vw").write_text(ROWS)
     theirs = run_vw(tmp_path, "--noconstant")
-    ours = "".join(vw.lines(th.select(tmp_path / "rows.vw", k=100, intercept=False)))
+    ours = "".join(vw.lines(th.select(tmp_path / "rows.vw", k=100, fit_intercept=False)))
     assert "Constant" not in ours
     assert "options: --noconstant\n" in ours
     assert "options: --noconstant\n" in theirs

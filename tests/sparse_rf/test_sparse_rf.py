@@ -18,27 +18,27 @@ from tests.reference.kernels import exact
 from thresher import _native
 from thresher.columns.row_store import RowStore
 from thresher.core.feature_space import Drawn, FeatureSpace
+from thresher.run import RunOptions
 from thresher.sources.registry import as_source
 from thresher.sparse_rf.engine import SparseRFEngine
 from thresher.sparse_rf.feature_columns import DrawnColumns
-from thresher.sparse_rf.run import sparse_rf_run
+from thresher.sparse_rf.run import SparseRFRun
 from thresher.sparse_rf.settings import SparseRFSettings
-from thresher.working_set.run import RunSettings
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, size=(300, 3)).astype(np.float32)
 REAL = (np.sin(3 * X[:, 0]) * X[:, 1] + 0.1 * RNG.normal(size=300)).astype(np.float64)
 SIGNS = np.where(REAL > 0, 1.0, -1.0)
-SMALL: dict[str, Any] = {"method": "sparse-rf", "draws": 20, "rounds": 4}
+SMALL: dict[str, Any] = {"method": "sparse-rf", "draws": 20, "max_iter": 4}
 
 
 def made(y: Any, how: Any = None, kernel: str = "gaussian", **rest: Any) -> Any:
-    return sparse_rf_run(as_source(X, y), how or RunSettings(threads=1), kernel, **rest)
+    return SparseRFRun(as_source(X, y), SparseRFSettings(kernel=kernel, **rest), how or RunOptions(n_jobs=1))
 
 
 @pytest.mark.parametrize("loss", ["squared", "squared_hinge", "logistic"])
 def test_the_objective_never_rises_and_what_is_dropped_is_gone(loss: str) -> None:
-    run = made(REAL if loss == "squared" else SIGNS, loss=loss, lam=0.5, draws=15, rounds=8)
+    run = made(REAL if loss == "squared" else SIGNS, loss=loss, lam=0.5, draws=15, max_iter=8)
     run.run()
     path = run.path
     objectives = [entry["objective"] for entry in path]
@@ -73,7 +73,7 @@ def test_the_bound_of_corollary_1_holds_on_the_mean_of_twenty_seeds() -> None:
     draws, rounds = 10, 6
     mean = np.zeros(rounds)
     for seed in range(20):
-        run = made(REAL, loss="squared", lam=n * lam, draws=draws, rounds=rounds, shift=False, seed=seed)
+        run = made(REAL, loss="squared", lam=n * lam, draws=draws, max_iter=rounds, fit_intercept=False, seed=seed)
         run.run()
         mean += np.array([entry["objective"] for entry in run.path]) / (20 * n)
     drawn = draws * np.arange(1, rounds + 1)
@@ -85,8 +85,8 @@ def test_the_bound_of_corollary_1_holds_on_the_mean_of_twenty_seeds() -> None:
 @examples(8)
 @given(st.sampled_from(["gaussian", "perceptron", "binning"]), st.integers(1, 300), st.integers(1, 3))
 def test_the_same_bits_for_any_batch_size_and_threads(kernel: str, batch_rows: int, threads: int) -> None:
-    plain = th.select(X, SIGNS, kernel=kernel, threads=1, **SMALL)
-    other = th.select(sp.csr_matrix(X), SIGNS, kernel=kernel, threads=threads, batch_rows=batch_rows, **SMALL)
+    plain = th.select(X, SIGNS, kernel=kernel, n_jobs=1, **SMALL)
+    other = th.select(sp.csr_matrix(X), SIGNS, kernel=kernel, n_jobs=threads, batch_rows=batch_rows, **SMALL)
     assert other.keys.tolist() == plain.keys.tolist()
     assert other.weights.tobytes() == plain.weights.tobytes()
     assert other.decision_function(X).tobytes() == plain.decision_function(X).tobytes()
@@ -119,8 +119,8 @@ def test_k_functions_at_most_and_almost() -> None:
     ("loss", "k", "at"), [("squared_hinge", None, 2), ("logistic", None, 1), ("squared_hinge", 9, 3)]
 )
 def test_stopped_and_resumed_it_ends_at_the_same_bits(tmp_path: Path, loss: str, k: int | None, at: int) -> None:
-    how = RunSettings(threads=1, checkpoint=tmp_path / "stand", every=0.0)
-    given = {"lam": 0.5, "draws": 20, "rounds": 5, "loss": loss, "k": k}
+    how = RunOptions(n_jobs=1, checkpoint=tmp_path / "stand", every=0.0)
+    given = {"lam": 0.5, "draws": 20, "max_iter": 5, "loss": loss, "k": k}
     whole = made(SIGNS, **given)
     whole.run()
     stopped = made(SIGNS, how, **given)
@@ -153,7 +153,7 @@ def engine_of(loss: str, room: int | None, part: int | None, *, outputs: int = 1
         store.add(some.indptr.astype(np.int64), some.indices.astype(np.uint64), some.data)
     signal = np.sin(3 * x[:, 0]) * x[:, 1] + 0.1 * rng.normal(size=2500)
     targets = np.stack([signal, -signal + 0.3 * x[:, 2]])[:outputs]
-    given_ = SparseRFSettings(loss=loss, lam=2.0, draws=12, rounds=3, k=k)
+    given_ = SparseRFSettings(loss=loss, lam=2.0, draws=12, max_iter=3, k=k)
     team = _native.Team(2)
     space = FeatureSpace("column", 3).with_drawn(Drawn("gaussian"))
     family = DrawnColumns(space, store, team, room=None if room is None else room * 4 * 2500, part=part)
@@ -179,7 +179,7 @@ def test_columns_made_again_are_the_same_bits(loss: str, outputs: int, k: int | 
         found = other.found()
         assert found.keys.tolist() == wanted.keys.tolist()
         assert found.weights.tobytes() == wanted.weights.tobytes()
-        assert found.shifts.tobytes() == wanted.shifts.tobytes()
+        assert found.intercepts.tobytes() == wanted.intercepts.tobytes()
 
 
 def test_a_file_larger_than_memory_is_read_again_to_the_same_bits(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_a_file_larger_than_memory_is_read_again_to_the_same_bits(tmp_path: Path
     y = np.where(x[:, 0] * x[:, 1] > 0, 1, -1)
     path = tmp_path / "rows.svm"
     np.savetxt(path, np.column_stack([y, x]), fmt="%d " + " ".join(f"{j}:%.4f" for j in range(16)))
-    given_ = {"method": "sparse-rf", "draws": 5, "rounds": 2, "lam": 20.0, "gamma": "scale"}
+    given_ = {"method": "sparse-rf", "draws": 5, "max_iter": 2, "lam": 20.0, "gamma": "scale"}
     plain = th.select(path, **given_)
     small = th.select(path, memory="3MB", batch_rows=1000, **given_)
     plan = small.provenance["plan"]
@@ -204,7 +204,7 @@ def test_memory_that_does_not_do(tmp_path: Path) -> None:
     with pytest.raises(th.SettingsError, match=r"300 rows take .* give about .* of memory"):
         th.select(X, SIGNS, memory="4kB", **SMALL)
     with pytest.raises(th.SettingsError, match=r"functions kept so far .* larger lam"):
-        th.select(X, SIGNS, memory="1.6MB", method="sparse-rf", draws=20, rounds=20, lam=1e-3)
+        th.select(X, SIGNS, memory="1.6MB", method="sparse-rf", draws=20, max_iter=20, lam=1e-3)
     rows = [f"1 1:{i}" for i in range(20_000)]
     (tmp_path / "long.svm").write_text("\n".join(rows))
     with pytest.raises(th.SettingsError, match="rows take"):  # as soon as it is known, not at the end
@@ -214,13 +214,13 @@ def test_memory_that_does_not_do(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given_", "message"),
     [
-        ({"method": "fgm", "k": 2, "kernel": "laplacian"}, "fgm has no kernel"),
-        ({"method": "fgm", "k": 2, "lam": 1.0}, "fgm has no lam"),
-        ({"method": "sparse-rf", "B": 3}, "sparse-rf has no B"),
-        ({"method": "sparse-rf", "passes": 3}, "sparse-rf has no passes"),
-        ({"method": "mission", "k": 2, "draws": 5}, "mission has no draws"),
+        ({"method": "fgm", "k": 2, "kernel": "laplacian"}, "fgm has no setting kernel"),
+        ({"method": "fgm", "k": 2, "lam": 1.0}, "fgm has no setting lam"),
+        ({"method": "sparse-rf", "B": 3}, "sparse-rf has no setting B"),
+        ({"method": "sparse-rf", "passes": 3}, "sparse-rf has no setting passes"),
+        ({"method": "mission", "k": 2, "draws": 5}, "mission has no setting draws"),
         ({"method": "b-arda", "k": 2, "lam": [1.0, 2.0]}, "one lam"),
-        ({"method": "mission"}, "k is the number"),
+        ({"method": "mission"}, "pass k"),
     ],
 )
 def test_settings_of_other_methods(given_: dict[str, Any], message: str) -> None:

@@ -26,7 +26,7 @@ EVEN = np.empty(0)
 
 def problem(kind: Any, y: Any, **given: Any) -> Any:
     loss = given.pop("loss", "squared")
-    how = SubstitutionSettings(k=9, loss=loss, intercept=False, **given)
+    how = SubstitutionSettings(k=9, loss=loss, fit_intercept=False, **given)
     return kind(how, Targets(np.atleast_2d(targets(loss, y)), None), 0)
 
 

@@ -16,7 +16,7 @@ BASELINES = STREAMING[1:]
 
 
 def run(x: Any, y: Any, method: str, **given: Any) -> th.Selection:
-    shared = {"k": 10, "loss": "squared", "refit": False, "intercept": False}
+    shared = {"k": 10, "loss": "squared", "refit": False, "fit_intercept": False}
     return th.select(x, y, method=method, **{**shared, **given})
 
 
@@ -101,7 +101,7 @@ def test_they_stop_and_go_on_and_have_classes(method: str, tmp_path: Any) -> Non
 
 def test_the_penalty_without_one_given() -> None:
     x, y, _ = data()
-    found = run(x, y, "naive-l1", intercept=True, refit=True)
+    found = run(x, y, "naive-l1", fit_intercept=True, refit=True)
     assert found.provenance["found_by"][0]["lam"] > 0
     with pytest.raises(th.SettingsError, match="lam"):
         run(x, y, "os", lam=0.1)

@@ -74,7 +74,7 @@ def fit(x: Any, y: Any, method: str, budget: int, passes: int, seed: int, **sett
         loss="squared_hinge",
         passes=passes,
         random_state=seed,
-        intercept=False,
+        fit_intercept=False,
         **settings,
     )
 
@@ -150,6 +150,6 @@ def run_method(data: Data, method: str, rule: str) -> dict[str, Any]:
         found = [fit(data.x, data.y, method, budget, data.passes, seed, **settings) for seed in range(RUNS)]
         scores[str(budget)] = [accuracy(one, data.test_x, data.test_y) for one in found]
         counts[str(budget)] = [len(one) for one in found]
-    told = {b: round(float(np.mean(s)), 4) for b, s in scores.items()}
-    print(data.name, method, rule, settings, told, flush=True)
+    scored = {b: round(float(np.mean(s)), 4) for b, s in scores.items()}
+    print(data.name, method, rule, settings, scored, flush=True)
     return {"settings": settings, "accuracy": scores, "features": counts}

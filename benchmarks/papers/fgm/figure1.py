@@ -17,7 +17,7 @@ def run(n: int = 4096, m: int = 4096) -> str:
     lines = []
     for B in (10, 30, 50):
         for name, tolerance in (("exact", 1e-6), ("inexact", 1e-3)):
-            model = FGMClassifier(k=300, B=B, scale=None, shift=False, inner_tol=tolerance).fit(x, y)
+            model = FGMClassifier(k=300, B=B, scale=None, fit_intercept=False, inner_tol=tolerance).fit(x, y)
             relative = [entry["objective"] / entry["start"] for entry in model.path_]
             steps = int(sum(entry["steps"] for entry in model.path_))
             ax.plot(
@@ -29,8 +29,7 @@ def run(n: int = 4096, m: int = 4096) -> str:
         [
             "## Figure 1: exact and inexact",
             "The paper: inexact solving (a tolerance of 1e-3) takes far fewer steps and has almost the same "
-            "objective after "
-            "every iteration; a larger B gets there in fewer iterations.",
+            "objective after every iteration; a larger B needs fewer iterations.",
             save(fig, "fgm-figure1"),
             table(["B", "inner problems", "steps in all", "after the first iteration", "at the end"], lines),
         ]

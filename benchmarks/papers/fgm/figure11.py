@@ -17,7 +17,7 @@ def run(name: str = "reuters_acq", Bs: tuple[int, ...] = (2, 10, 20, 40, 60)) ->
     if not os.environ.get(VARIABLE):
         return f"{title}\n\nNot run: {VARIABLE} names no folder of LIBSVM files."
     data = load(Path(os.environ[VARIABLE]), name)
-    ends = {"tol = 0.005": {"tol": 5e-3}, "tol = 0.001": {"tol": 1e-3}, "T = 10": {"iterations": 10}}
+    ends = {"tol = 0.005": {"tol": 5e-3}, "tol = 0.001": {"tol": 1e-3}, "T = 10": {"max_iter": 10}}
     lines = []
     fig, ax = figure("B", "test accuracy", f"{name} (Figure 11)")
     for end, given in ends.items():

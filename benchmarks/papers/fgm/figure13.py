@@ -88,9 +88,9 @@ def run(few: int = 2000) -> str:
         title,
         "The paper (mnist38, real-sim, kddb with O(10^14) products): FGM is much faster than LIBLINEAR on all "
         "products, which it cannot form for kddb; there FGM trains within 1000 seconds on four cores.",
-        f"Here mnist38 (pixels in [0, 1]), reuters_acq for real-sim, and rows shaped like kddb. C = 1, columns as they "
-        f"are. l1-PSVM is LIBLINEAR on the products formed of the first {few} rows: all of them would not fit. Its "
-        "seconds are those of forming and of one fit.",
+        "Here: mnist38 (pixels in [0, 1]), reuters_acq in place of real-sim, and rows shaped like kddb. C = 1, "
+        f"unscaled columns. l1-PSVM is LIBLINEAR on the products of the first {few} rows, formed in advance: the "
+        "products of all rows would not fit. Its seconds cover forming them and one fit.",
     ]
     folder = Path(os.environ[VARIABLE])
     for name, Cs in (("mnist38", np.geomspace(3e-4, 3e-2, 5)), ("reuters_acq", np.geomspace(0.03, 3.0, 5))):
@@ -107,11 +107,11 @@ def run(few: int = 2000) -> str:
     made = planted(KDDB[0] + 50_000, *KDDB[1:])
     split = (made.x[50_000:], made.y[50_000:], made.x[:50_000], made.y[:50_000])
     kddb = {
-        "PFGM": polynomial_points(split, (25, 100), scale="norm", C=10.0, iterations=10),
+        "PFGM": polynomial_points(split, (25, 100), scale="norm", C=10.0, max_iter=10),
         "FGM (linear)": polynomial_points(split, (25, 100), scale="norm", C=10.0, family="linear"),
     }
     parts += [
-        "Rows shaped like kddb (1,000,000 to learn from, labels by ten planted pairs and noise; columns scaled alike):",
+        "Rows shaped like kddb (1,000,000 training rows, labels from ten planted pairs and noise; scaled columns):",
         table(
             ["method", "features", "seconds", "test accuracy"],
             [[k, p.features, f"{p.seconds:.1f}", f"{p.accuracy:.4f}"] for k, points in kddb.items() for p in points],

@@ -16,13 +16,13 @@ COUNTS = (50, 100, 150, 200, 250, 300)
 def curves_of(n: int, m: int, Bs: tuple[int, ...], svm: Any, lr: Any) -> Curves:
     """FGM by B (until the paper's stop), the l1 machines by C."""
     data, true = made(n, m)
-    shared = {"k": 600, "shift": False, "tol": 1e-3}
+    shared = {"k": 600, "fit_intercept": False, "tol": 1e-3}
     losses = {"PROX-FGM": "squared_hinge", "PROX-SLR": "logistic"}
     curves = {
-        name: fgm_points(data, [{**shared, "iterations": 10, "loss": loss, "B": B} for B in Bs], true)
+        name: fgm_points(data, [{**shared, "max_iter": 10, "loss": loss, "B": B} for B in Bs], true)
         for name, loss in losses.items()
     }
-    curves["norm"] = fgm_points(data, [{**shared, "iterations": 10, "scale": "norm", "B": B} for B in Bs], true)
+    curves["norm"] = fgm_points(data, [{**shared, "max_iter": 10, "scale": "norm", "B": B} for B in Bs], true)
     curves["l1-SVM"] = l1_points("l1-SVM", data, svm, true, shift=False)
     curves["l1-LR"] = l1_points("l1-LR", data, lr, true, shift=False)
     return curves

@@ -25,11 +25,11 @@ def run(n: int = 8192, m: int = 65536) -> str:
             f"## Figure 4: density, {n // 2} x {m // 2} and {n} x {m}",
             "The paper: FGM is more accurate at every density, as fast as LIBLINEAR on sparse data and much faster on "
             "dense data.",
-            f"300 features, logistic loss. LIBLINEAR is given {MOST_FOR_LIBLINEAR // 1_000_000} M non-zeros at "
-            f"most, so that it fits into 6 GB. Half of the paper's size on both sides, {n // 2} x {m // 2}:",
+            f"300 features, logistic loss. LIBLINEAR gets at most {MOST_FOR_LIBLINEAR // 1_000_000} M non-zeros, so "
+            f"that it fits into 6 GB. Half of the paper's size in both dimensions, {n // 2} x {m // 2}:",
             drawn(halved),
             halved,
-            f"The whole, {n} x {m}, at both ends:",
+            f"The full size, {n} x {m}, at the lowest and the highest density:",
             by_density(n, m, (0.08, 1.0)),
         ]
     )

@@ -37,7 +37,7 @@ def fgm_points(data: Any, settings: Iterable[Mapping[str, Any]], true: Set[int] 
         model = FGMClassifier(**{"scale": None, **given}).fit(x, y)
         seconds = time.perf_counter() - started
         found = model.get_support(indices=True)
-        plain = debiased(x, y, test, truth, found, given.get("shift", True))
+        plain = debiased(x, y, test, truth, found, given.get("fit_intercept", True))
         hits = len(true & set(found.tolist()))
         points.append(Point(len(found), float(model.score(test, truth)), plain, hits, seconds, len(model.path_)))
     return points

@@ -72,8 +72,8 @@ def run(trials: int = 20) -> str:
         [
             "## Figure 2: phase transition",
             f"The largest k at which more than half of {trials} supports of a binary vector are found exactly, by "
-            f"bisection to 4 %, at p = {P}. The paper shows the curves only as a picture, so there are no numbers "
-            "to put beside ours.",
+            f"bisection to 4 %, at p = {P}. The paper shows the curves only as a picture, so there are no numbers to "
+            "compare with.",
             table(["n", *CURVES], [[n, *(curves[m][i] for m in CURVES)] for i, n in enumerate(ROWS)]),
             f"MISSION is ahead of all others at {ahead} of {len(ROWS)} numbers of rows.",
             picture,

@@ -115,12 +115,12 @@ def run(trials: int = 20) -> str:
     return "\n\n".join(
         [
             "## Figure 3: memory against the number of features",
-            f"n = {N}, k = {K} ones at random places, {trials} trials (the paper: 1000), the package's count-sketch, "
-            "its table holding the sketch's estimates. *Clean-up* is that of the paper's section 9.1: of each gradient "
-            "all but the k largest entries (and those of the features kept) is multiplied by 0.1, or by 0, before it "
-            "goes into the sketch. *ln p rows*: the first odd number from ln p on.",
+            f"n = {N}, k = {K} ones at random positions, {trials} trials (the paper: 1000), the package's "
+            "count-sketch; the table holds the sketch's estimates. *Clean-up* is that of section 9.1 of the paper: "
+            "before a gradient enters the sketch, all entries except the k largest (and those of kept features) are "
+            "multiplied by 0.1, or by 0. *ln p rows*: the first odd number from ln p upwards.",
             f"Cells (four bytes each, widths in steps of √2) with which all {trials} trials find all five features, "
-            "and do so with the next width as well:",
+            "at this width and at the next:",
             table(
                 ["p", *KINDS, "ln² p"],
                 [[p, *(at[i] for at in cells.values()), f"{squares[i]:.1f}"] for i, p in enumerate(FEATURES)],

@@ -42,12 +42,12 @@ def run() -> str:
         [
             title,
             f"{STAND_IN} Trained at coverage {COVERAGE}; MISSION and hashing with {CELLS:,} cells. *MISSION as in the "
-            f"paper*: table of the sketch's estimates, constant step {STEP}, three rows of cells in the same "
-            "number of bytes. The paper has this figure only as a picture, so there are no numbers to put beside ours.",
+            f"paper*: the table holds the sketch's estimates, constant step {STEP}, three rows of cells in the same "
+            "number of bytes. The paper has this figure only as a picture, so there are no numbers to compare with.",
             table(["k", *CURVES.values(), "hashing, all cells"], rows),
-            f"Aim: MISSION above IHT at every k. Got: above it at {ahead} of {len(KEPT)} (both with constant steps, "
-            f"as in the paper: at {plain} of {len(KEPT)}). Learning takes MISSION {min(slower):.1f} to "
-            f"{max(slower):.1f} times as long as hashing (the paper: 2 to 4 times).",
+            f"Goal: MISSION above IHT at every k. Result: above it at {ahead} of {len(KEPT)} (both with constant "
+            f"steps, as in the paper: at {plain} of {len(KEPT)}). MISSION takes {min(slower):.1f} to "
+            f"{max(slower):.1f} times as long as hashing to learn (the paper: 2 to 4 times).",
             _picture(right),
         ]
     )

@@ -59,9 +59,9 @@ def run(rounds: int = 8) -> str:
         [
             title,
             f"{STAND_IN} MISSION and IHT keep {K:,} features, a third of the {CELLS:,} cells of hashing and of "
-            f"MISSION's sketch. *As in the paper*: as in Figure 4, constant step {STEP}, cells in as "
-            "many bytes as the others' (and so with hashing at a constant step). The paper shows this for 193 "
-            "species (k = 2.5 million a class), as a picture without numbers.",
+            f"MISSION's sketch. *As in the paper*: as in Figure 4, with constant step {STEP} and as many bytes of "
+            "cells as the others (likewise for hashing with a constant step). The paper shows this for 193 species "
+            "(k = 2.5 million per class), as a picture without numbers.",
             table(
                 ["rounds", "coverage", *curves],
                 [
@@ -88,18 +88,17 @@ def _verdict(curves: dict[str, list[float]], scored: list[int], rows: int) -> st
     most = max(hashing[-1], curves["hashing, constant step"][-1])
     gap, plain_gap = 100 * (mission[-1] - hashing[-1]), 100 * (plain - most)
     short = (
-        f" This is coverage {coverage:g}, not the coverage of {PAPER_COVERAGE} (1.58 million fragments) that is "
-        "the aim: THRESHER_ROUNDS=24 runs that."
+        f" This is coverage {coverage:g}, not the coverage of {PAPER_COVERAGE} (1.58 million fragments) of the goal: "
+        "THRESHER_ROUNDS=24 runs that."
         if coverage < PAPER_COVERAGE
         else ""
     )
     return (
-        f"Aim: an accuracy above hashing's less one point, with an active set a third as large. Got, after {rows:,} "
-        f"fragments: MISSION {mission[-1]:.3f}, hashing {hashing[-1]:.3f}, {gap:+.1f} points: "
-        f"{'met' if gap > -1 else 'not met'}; as in the paper {plain:.3f}, {plain_gap:+.1f} points from "
-        "the better of the two hashings: "
-        f"{'met' if plain_gap > -1 else 'not met'}.{short}\n\n"
-        f"MISSION is above IHT at {sum(m > i for m, i in zip(mission, iht, strict=True))} of the {len(scored)} rounds "
-        "scored. Rounds (of those) that IHT needs to be where MISSION is after so many (the paper: 1 to 4 more): "
+        "Goal: an accuracy at most one point below hashing's, with an active set a third as large. Result after "
+        f"{rows:,} fragments: MISSION {mission[-1]:.3f}, hashing {hashing[-1]:.3f}, {gap:+.1f} points: "
+        f"{'met' if gap > -1 else 'not met'}; as in the paper {plain:.3f}, {plain_gap:+.1f} points from the better of "
+        f"the two hashings: {'met' if plain_gap > -1 else 'not met'}.{short}\n\nMISSION is above IHT at "
+        f"{sum(m > i for m, i in zip(mission, iht, strict=True))} of the {len(scored)} scored rounds. Scored rounds "
+        "that IHT needs to reach MISSION's accuracy after the given round (the paper: 1 to 4 more): "
         f"{'; '.join(lead)}."
     )

@@ -27,9 +27,9 @@ FRAGMENT, KMER = 200, 12
 TEST_COVERAGE, TEST_SEED = 0.1, 1_000_003
 NOT_RUN = "Not run: THRESHER_GENOMES names no folder of genomes."
 STAND_IN = (
-    "The data is a stand-in: one strain each of 15 species of bacteria, not the 15 of the paper. Fragments of 200 "
-    f"letters, 12-mers, softmax, one pass, the same fragments in the same order for all; scored on other fragments "
-    f"(coverage {TEST_COVERAGE}). A cell holds what is known of all 15 classes."
+    "The data is a substitute: one strain each of 15 bacterial species, not the 15 of the paper. Fragments of 200 "
+    "letters, 12-mers, softmax, one pass; all methods see the same fragments in the same order and are scored on "
+    f"other fragments (coverage {TEST_COVERAGE}). A cell holds the values of all 15 classes."
 )
 
 

@@ -101,7 +101,7 @@ def run(trials: int = 100) -> str:
             "the highest attenuation before the first failure, over the trials where all four find it with none. "
             f"{trials} trials; p = {P}; levels 1, 1.25, …, 5.",
             table(["(n, k)", "", *METHODS], rows),
-            f"MISSION finds every support without attenuation in {perfect} of 6 rows, and stands the strongest "
+            f"MISSION finds every support without attenuation in {perfect} of 6 rows, and tolerates the strongest "
             f"attenuation of the four in {wins} of 6.",
             f"The thresholding methods with shorter steps ({trials // 5} trials; levels over the trials where all four "
             "succeed without attenuation):",

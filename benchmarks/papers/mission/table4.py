@@ -62,12 +62,12 @@ def run() -> str:
     return "\n\n".join(
         [
             "## Table 4: click logs",
-            f"AUC on rows not learned from, one pass, default settings. Neither log is the paper's. *Made up*: "
+            "AUC on held-out rows, one pass, default settings. Neither log is the paper's. *Made up*: "
             f"{clicks.COLUMNS} columns of Zipf tokens, {clicks.informative():,} of which matter, clicks at about "
-            f"{100 * clicks.RATE:.0f} %; the probabilities that the clicks were drawn with have an AUC of {best:.3f}. "
-            f"*Criteo*: 1,999 rows of another, smaller log of the same maker; 499 rows to score on, so differences "
-            "below about 0.03 say nothing. The paper's rival is Vowpal Wabbit; ours is hashing by the same engine, "
-            "with as many cells as MISSION has.",
+            f"{100 * clicks.RATE:.0f} %; the probabilities that generated the clicks have an AUC of {best:.3f}. "
+            "*Criteo*: 1,999 rows of another, smaller log from the same company; with 499 test rows, differences "
+            "below about 0.03 are not significant. The paper's baseline is Vowpal Wabbit; here it is hashing in the "
+            "same engine, with as many cells as MISSION has.",
             table(["log", "", "k", *METHODS], rows),
             f"In the paper MISSION and IHT are 0.006 and 0.005 behind VW. On the made-up log the order is "
             f"{', '.join(order)}; MISSION is {made['MISSION'] - made['hashing']:+.3f} from hashing and "

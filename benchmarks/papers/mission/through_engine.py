@@ -25,7 +25,7 @@ def batch_of(x: NDArray[Any], y: NDArray[Any]) -> Batch:
 
 def mission(k: int, n: int, step: float, sketch: tuple[int, int], *, identity: bool = False, seed: int = 0) -> Any:
     """MISSION as in the paper: the table holds what the sketch says."""
-    shared: dict[str, Any] = {"loss": "squared", "intercept": False, "minibatch": n, "step": step}
+    shared: dict[str, Any] = {"loss": "squared", "fit_intercept": False, "minibatch": n, "step": step}
     return OnlineEngine(
         OnlineSettings(k=k, method="mission", active="sketch", sketch=sketch, identity=identity, seed=seed, **shared)
     )
@@ -33,7 +33,7 @@ def mission(k: int, n: int, step: float, sketch: tuple[int, int], *, identity: b
 
 def iht(k: int, n: int, step: float) -> OnlineEngine:
     """Iterative hard thresholding: the same loop over a store that forgets."""
-    return OnlineEngine(OnlineSettings(k=k, method="iht", loss="squared", intercept=False, minibatch=n, step=step))
+    return OnlineEngine(OnlineSettings(k=k, method="iht", loss="squared", fit_intercept=False, minibatch=n, step=step))
 
 
 def descend(engine: OnlineEngine, batch: Batch, steps: int, fade: Callable[[float], float] | None) -> None:

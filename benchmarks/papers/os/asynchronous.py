@@ -24,7 +24,7 @@ def data_of(classes: bool, seed: int = 0) -> tuple[Made, int]:
 
 def curve(data: Made, s: int, workers: int, eta: float = 0.3) -> list[tuple[float, float]]:
     """(seconds, training error) at the end of every eighth of a scan, read from the central state."""
-    settings = SubstitutionSettings(k=s, loss=data.loss, intercept=False, workers=workers, eta=eta, m=1.0)
+    settings = SubstitutionSettings(k=s, loss=data.loss, fit_intercept=False, workers=workers, eta=eta, m=1.0)
     problem = AsynchronousProblem(settings, Targets(np.ascontiguousarray(data.y[None]), None), 0)
     columns = np.ascontiguousarray(data.x.T)
     points: list[tuple[float, float]] = []

@@ -1,4 +1,4 @@
-"""What the paper compares: Online Substitution, online rivals, and batch methods that see all features at once."""
+"""What the paper compares: Online Substitution, online baselines, and batch methods that see all features at once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def streamed(data: Made, method: str, k: int, **given: Any) -> Any:
         k=k,
         method=method,
         loss=data.loss,
-        intercept=False,
+        fit_intercept=False,
         refit=False,
         **given,
     )

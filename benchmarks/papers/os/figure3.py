@@ -17,12 +17,12 @@ def run() -> str:
     """Error against time, and the time to a set error."""
     parts = [
         "## Figure 3: running time of Asy-OS",
-        f"The paper: the error falls faster with more workers, up to 8 on a network of machines. Here workers are "
-        f"threads of one machine with {os.cpu_count()} cores, so more workers than that cannot help. n = 1,000, "
-        "p = 8,192; η = 0.3 and m = 1 for all; the error is read from the central state. Features that nobody holds "
-        "are a pool, from which workers draw: bound to workers, good ones that have no room with theirs would be lost, "
-        "and many workers would end at a higher error. Times are medians to an error a tenth above the lowest that all "
-        "reach.",
+        "The paper: the error falls faster with more workers, up to 8 on a network of machines. Here workers are "
+        f"threads of one machine with {os.cpu_count()} cores, so more workers than that cannot help. n = 1,000, p = "
+        "8,192; η = 0.3 and m = 1 for all; the error is read from the central state. Features held by no worker form "
+        "a pool, from which workers draw. If features were bound to workers, a worker without free places would lose "
+        "good features, and many workers would end at a higher error. Times are medians to an error a tenth above "
+        "the lowest that all reach.",
     ]
     for classes in (False, True):
         data, s = data_of(classes)

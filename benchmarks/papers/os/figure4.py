@@ -68,7 +68,7 @@ def run() -> str:
         return f"## Figure 4\n\nNot run: {VARIABLE} names no folder of data."
     parts = [
         "## Figure 4: images, one in a hundred to learn from",
-        "The paper's images of private and public scenes are not at hand; here threes and eights (mnist38), with "
+        "The paper's images of private and public scenes are not available; here mnist38 (threes and eights) with "
         f"the same protocol, means of {REPEATS} draws. The paper: the l1 batch method has the higher error where s is "
         "small, the others hardly depend on s; 2 or 3 scans are enough.",
     ]

@@ -55,21 +55,21 @@ def columns(number: int, ps: tuple[int, ...], claim: str, *, classes: bool) -> s
     fields = {"recall": "recall", "error": "test error" if classes else "recovery error"}
     more = {"tuned": "test error with a ridge by cross-validation", "fitted": "training error", "kept": "features kept"}
     grafted = "" if classes else f" (grafting: of the first {min(GRAFTED, REPEATS)})"
-    told = (
-        f"s = {S}, n = 1.2 s log2 p, means of {REPEATS} data sets{grafted}, online rivals with 2 scans; all are "
-        "refitted." + ("" if RESULTS is None else " (Measured in pieces, of which this is put together.)"),
-        "How often the features are scanned:",
-        "Simulated workers, each of which sees the others' state as many updates late as there are workers (3 scans, "
-        "steps by Theorem 2):",
+    captions = (
+        f"s = {S}, n = 1.2 s log2 p, means of {REPEATS} data sets{grafted}, online baselines with 2 scans; all are "
+        "refitted." + ("" if RESULTS is None else " (Assembled from separate measurements.)"),
+        "Number of scans:",
+        "Simulated workers: each sees the state of the others with a delay of as many updates as there are workers "
+        "(3 scans, steps by Theorem 2):",
     )
     parts = [f"## Figure {number}: {kind}", claim]
     axes = (("p", "Methods"), ("scans", "Scans"), ("workers", "Staleness"))
     for text, (axis, title), (name, (places, run)) in zip(
-        told, axes, experiments(number, ps, classes=classes).items(), strict=True
+        captions, axes, experiments(number, ps, classes=classes).items(), strict=True
     ):
-        told_of = fields | more if classes and axis == "p" else fields
+        shown_fields = fields | more if classes and axis == "p" else fields
         curves = averaged(name, places, run)
-        parts += [text, shown(curves, places, axis, told_of, name, title)]
+        parts += [text, shown(curves, places, axis, shown_fields, name, title)]
         if axis == "p":
             parts.append(compared(curves, fields | ({"tuned": more["tuned"]} if classes else {})))
     return "\n\n".join(parts)
@@ -78,7 +78,7 @@ def columns(number: int, ps: tuple[int, ...], claim: str, *, classes: bool) -> s
 def compared(curves: Curves, fields: Mapping[str, str]) -> str:
     """At how many places OS is ahead of each other method."""
     ours = curves["OS, 3 scans"]
-    told = []
+    sentences = []
     for field, what in fields.items():
         sign = 1 if field == "recall" else -1
         counts = []
@@ -87,5 +87,5 @@ def compared(curves: Curves, fields: Mapping[str, str]) -> str:
                 continue
             pairs = [(getattr(a, field), getattr(b, field)) for a, b in zip(ours, theirs, strict=True)]
             counts.append(f"{label} {sum(sign * a > sign * b for a, b in pairs)}")
-        told.append(f"{'higher' if sign > 0 else 'lower'} {what} than {', '.join(counts)}")
-    return f"At how many of the {len(ours)} numbers of columns OS with 3 scans has a " + "; a ".join(told) + "."
+        sentences.append(f"{'higher' if sign > 0 else 'lower'} {what} than {', '.join(counts)}")
+    return f"At how many of the {len(ours)} values of p OS with 3 scans has a " + "; a ".join(sentences) + "."

@@ -10,8 +10,8 @@ import numpy as np
 import thresher as th
 from benchmarks.harness import table
 from benchmarks.papers.fgm.figures import figure, save
+from benchmarks.sparse_rf_baselines import boosted
 from benchmarks.sparse_rf_data import MISSING, load
-from benchmarks.sparse_rf_rivals import boosted
 from thresher import _native
 
 Array = np.ndarray[Any, Any]
@@ -48,8 +48,8 @@ def run(rows: int = 2000, rounds: int = 1000, lam: float = 1e-3) -> str:
     """Perceptrons on some rows of both sets."""
     parts = [
         "## Figure 1: Sparse RF, boosting and the kernel's bound",
-        "The paper: Sparse-RF goes on to an objective like that of the kernel method or lower; boosting, whose greedy "
-        "step is only approximate, ends above it.",
+        "The paper: Sparse-RF reaches an objective at or below that of the kernel method; boosting, whose greedy "
+        "step is only approximate, stops above it.",
     ]
     for name in SETS:
         data = load(name)
@@ -65,7 +65,7 @@ def _shown(name: str, data: Any, rows: int, rounds: int, lam: float) -> str:
         "boosting": boosted(x, lam * rows, rounds, solver, half=False),
         "boosting, half of the rows": boosted(x, lam * rows, rounds, solver, half=True),
     }
-    model = th.SparseRFClassifier(kernel="perceptron", lam=lam * rows, draws=20, rounds=rounds // 20, tol=1e-6).fit(
+    model = th.SparseRFClassifier(kernel="perceptron", lam=lam * rows, draws=20, max_iter=rounds // 20, tol=1e-6).fit(
         x, y
     )
     drawn = [(int(entry["drawn"]), entry["objective"]) for entry in model.path_]
@@ -86,10 +86,10 @@ def _shown(name: str, data: Any, rows: int, rounds: int, lam: float) -> str:
         lines.append([wanted, f"{random:.4f}", *by_greed, f"{bound:.4f}"])
     ends = [path[-1][1] / rows for path in greedy.values()]
     said = (
-        f"At the end Sparse RF has {drawn[-1][1] / rows:.4f} with {len(model.selection_)} functions kept of "
-        f"{drawn[-1][0]} drawn; the kernel's bound is {bound:.4f}. Boosting as the paper has it, with a convex "
-        f"surrogate on all rows, ends at {ends[0]:.4f}: the same perceptron comes again. On half of the rows, "
-        f"chosen anew every time, it goes on, to {ends[1]:.4f}."
+        f"At the end Sparse RF has {drawn[-1][1] / rows:.4f} with {len(model.selection_)} features kept of "
+        f"{drawn[-1][0]} drawn; the kernel's bound is {bound:.4f}. Boosting as in the paper, with a convex surrogate "
+        f"on all rows, stops at {ends[0]:.4f}: it selects the same perceptron again. On a new random half of the rows "
+        f"in each round it continues, to {ends[1]:.4f}."
     )
-    header = ["functions", "Sparse RF", *greedy, "bound"]
+    header = ["features", "Sparse RF", *greedy, "bound"]
     return "\n\n".join([f"**{name}**", save(fig, f"sparse-rf-figure1-{name}"), said, table(header, lines)])

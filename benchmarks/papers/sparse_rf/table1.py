@@ -16,10 +16,10 @@ def run() -> str:
     """cpu_act with three kernels, house_16h with one (kernel ridge on its rows takes 3 GB and a minute)."""
     parts = [
         "## Table 1: regression",
-        "The paper: Sparse-RF has about the error of the others with far fewer functions, and is the quickest. Its "
-        "Census is another set than house_16h: only the order of the methods can be compared, and only with the "
-        "Gaussian kernel. With the others Sparse-RF kept more functions of house_16h than a tenth of the memory of all "
-        "random features has room for, which it is given here.",
+        "The paper: Sparse-RF has about the same error as the others with far fewer features, and is the fastest. "
+        "Its Census is a different set from house_16h: only the order of the methods can be compared, and only with "
+        "the Gaussian kernel. With the other kernels Sparse-RF kept more features of house_16h than fit into a tenth "
+        "of the memory of all random features, which is its limit here.",
         section("cpu_act", CPU, classes=False),
         section("house_16h", CENSUS, classes=False),
     ]

@@ -14,9 +14,9 @@ def run() -> str:
     """The Gaussian kernel; SVC with another kernel would need the products of all rows, 13 GB and more."""
     parts = [
         "## Table 2: classification",
-        "The paper: the accuracy of all random features with a fraction of the functions, and less memory. It has more "
-        "rows of both sets. The Gaussian kernel alone: scikit-learn's SVC takes others only as the whole matrix of the "
-        "kernel, 13 GB and more here.",
+        "The paper: the accuracy of all random features with a fraction of the features, and less memory. It has "
+        "more rows of both sets. Gaussian kernel only: scikit-learn's SVC accepts the others only as a full kernel "
+        "matrix, 13 GB or more here.",
         *(section(name, {"gaussian": paper}, classes=True) for name, paper in PAPER.items()),
     ]
     return "\n\n".join(parts)

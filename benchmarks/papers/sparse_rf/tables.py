@@ -31,7 +31,7 @@ def section(name: str, cells: Mapping[str, Paper], *, classes: bool) -> str:
             r = one.results[called]
             mine = [r.functions, f"{r.score:.4f}", f"{r.training:.1f}", f"{r.prediction:.3f}"]
             lines.append([what, method, *mine, *theirs])
-        title = f"**{name}**, {one.rows} rows to learn from, {one.tests} to test on"
+        title = f"**{name}**, {one.rows} training rows, {one.tests} test rows"
     ours = ["size", "accuracy" if classes else "RMSE", "training, s", "prediction, s"]
     header = ["kernel", "method", *ours, *(f"paper: {column}" for column in ours)]
     return f"{title}\n\n{table(header, lines)}"

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from thresher.cli.common import Data, Format, OnError, one_or_many
-from thresher.cli.sequences import with_sequences
+from thresher.cli.options import Data, Format, OnError, one_or_many
+from thresher.cli.reading_options import with_reading_options
 
 
-@with_sequences
+@with_reading_options
 def convert(
     data: Data,
     output: Annotated[
@@ -26,7 +26,7 @@ def convert(
     format: Format = None,
     on_error: OnError = "stop",
     *,
-    sequences: dict[str, Any],
+    reading: dict[str, Any],
 ) -> None:
     from thresher.core.container import check_folder
     from thresher.errors import SettingsError
@@ -38,7 +38,7 @@ def convert(
     if not data:
         raise SettingsError("say what to read and where to write: thresher convert clicks.vw.gz clicks.thc")
     check_folder(output)
-    source = as_source(one_or_many(data), format=format, on_error=on_error, **sequences)
+    source = as_source(one_or_many(data), format=format, on_error=on_error, **reading)
     written = write_source(source, output, to)
     for loss in written.told():
         typer.echo(loss, err=True)

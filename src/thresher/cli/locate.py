@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from thresher.cli.common import Output
+from thresher.cli.options import Output
 
 
 def locate(

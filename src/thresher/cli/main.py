@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import logging
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import ParamSpec
 
 import typer
 
-from thresher.cli.common import guarded
+P = ParamSpec("P")
 
+BAD_DATA, BAD_USAGE, INTERRUPTED = 1, 2, 130
 #: Each is a function in a module of its name.
 COMMANDS = ("select", "predict", "inspect", "plan", "convert", "locate", "demo")
 
@@ -31,6 +35,35 @@ def make_app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
         app.command(name, help=module.__doc__)(guarded(getattr(module, name)))
     app.callback(invoke_without_command=True)(_options)
     return app
+
+
+def guarded(command: Callable[P, None]) -> Callable[P, None]:
+    """Turn our errors into a line on standard error and an exit code: 1 bad data, 2 bad usage."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
+        from thresher.errors import ResumeError, SettingsError, ThresherError
+
+        try:
+            command(*args, **kwargs)
+        except ThresherError as error:
+            fail(str(error), BAD_USAGE if isinstance(error, (SettingsError, ResumeError)) else BAD_DATA)
+        except BrokenPipeError:  # the reader of our output had enough, as `head` does
+            sys.stderr.close()
+            raise typer.Exit(0) from None
+        except KeyboardInterrupt:
+            fail("stopped", INTERRUPTED)
+        except OSError as error:
+            fail(f"{error.filename or 'file'}: {error.strerror}", BAD_DATA)
+
+    return run
+
+
+def fail(message: str, code: int) -> None:
+    """End with a message and an exit code."""
+    typer.echo(f"thresher: {message}", err=True)
+    raise typer.Exit(code)
 
 
 def _options(version: bool = typer.Option(False, "--version", help="Show the version and stop.")) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from thresher.cli.common import Data, Format, OnError, one_or_many
+from thresher.cli.options import Data, Format, OnError, one_or_many
 
 
 def predict(

@@ -1,4 +1,4 @@
-"""Find the features that matter, name them, and keep the answer.
+"""Find the features that matter, name them, and save them.
 
 Examples:
 
@@ -23,8 +23,9 @@ from typing import Annotated, Any
 
 import typer
 
-from thresher.cli.common import (
-    INTERRUPTED,
+from thresher.cli.main import INTERRUPTED, fail
+from thresher.cli.method_options import with_method_options
+from thresher.cli.options import (
     Data,
     Format,
     Interactions,
@@ -32,29 +33,27 @@ from thresher.cli.common import (
     Method,
     OnError,
     Output,
-    fail,
     number_or_word,
     one_or_many,
     seconds,
     which_interactions,
 )
-from thresher.cli.methods import with_settings
-from thresher.cli.sequences import with_sequences
+from thresher.cli.reading_options import with_reading_options
 
 
-@with_sequences
-@with_settings
+@with_reading_options
+@with_method_options
 def select(
     data: Data,
     k: Annotated[
-        int | None, typer.Option("-k", "--features", help="How many features to keep; sparse-rf does without.")
+        int | None, typer.Option("-k", "--features", help="The number of features to keep; optional for sparse-rf.")
     ] = None,
     method: Method = "mission",
     loss: Annotated[
         str | None,
         typer.Option(
-            help="logistic, hinge, squared_hinge (two classes); softmax (several); squared, huber:DELTA. Unasked "
-            "logistic, and squared_hinge for fgm."
+            help="logistic, hinge, squared_hinge (two classes); softmax (several); squared, huber:DELTA (numbers). "
+            "Default: logistic for mission, iht, batch-iht and hashing, squared_hinge for the other methods."
         ),
     ] = None,
     memory: Memory = None,
@@ -63,32 +62,31 @@ def select(
     multilabel: Annotated[bool, typer.Option("--multilabel", help="Rows have any number of labels.")] = False,
     classes: Annotated[
         str | None,
-        typer.Option(
-            help="The labels, where there may be more than two, instead of reading them first.", metavar="A,B,C"
-        ),
+        typer.Option(help="The labels, for softmax; without it they are read from the data first.", metavar="A,B,C"),
     ] = None,
-    intercept: Annotated[bool, typer.Option(help="Learn a constant too.")] = True,
-    seed: Annotated[int, typer.Option(help="Where all randomness comes from.")] = 0,
+    fit_intercept: Annotated[bool, typer.Option(help="Learn an intercept.")] = True,
+    seed: Annotated[int, typer.Option(help="The seed of all randomness.")] = 0,
     class_weight: Annotated[
         str | None, typer.Option(help="balanced, or LABEL=WEIGHT,LABEL=WEIGHT.", metavar="WEIGHTS")
     ] = None,
     test: Annotated[str | None, typer.Option(help="Labelled data to score on at the end.", metavar="DATA")] = None,
     holdout: Annotated[
-        float | None, typer.Option(help="Instead: hold out this fraction of the rows, by a hash of their content.")
+        float | None, typer.Option(help="Hold out this fraction of the rows to score on, by a hash of their content.")
     ] = None,
     format: Format = None,
     on_error: OnError = "stop",
     cache: Annotated[
-        bool, typer.Option("--cache", help="Parse once and keep the rows: for later passes and runs, and for pipes.")
+        bool, typer.Option("--cache", help="Parse once and keep the rows for later passes and runs; for pipes too.")
     ] = False,
     cache_dir: Annotated[
         str | None, typer.Option(help="Keep them in this folder, not in the user's cache folder.", metavar="PATH")
     ] = None,
     cache_size: Annotated[
-        str, typer.Option(help="What that folder may take; what was not used for longest goes first.")
+        str, typer.Option(help="The most that folder may take; the least recently used rows are removed first.")
     ] = "20GB",
     checkpoint: Annotated[
-        str | None, typer.Option(help="Save here now and then, resume from here, removed at the end.", metavar="PATH")
+        str | None,
+        typer.Option(help="Save the state here, resume from it; removed at the end.", metavar="PATH"),
     ] = None,
     every: Annotated[str, typer.Option(help="How often to save the checkpoint: 30s, 5m.")] = "30s",
     restart: Annotated[bool, typer.Option("--restart", help="Discard a checkpoint that is there.")] = False,
@@ -96,7 +94,7 @@ def select(
     top: Annotated[int, typer.Option(help="Features to show at the end.")] = 20,
     *,
     settings: dict[str, Any],
-    sequences: dict[str, Any],
+    reading: dict[str, Any],
 ) -> None:
     from thresher.api import Interrupted
     from thresher.api import select as select_features
@@ -118,7 +116,7 @@ def select(
                 per_class=per_class,
                 multilabel=multilabel,
                 classes=None if classes is None else [number_or_word(label) for label in classes.split(",")],
-                intercept=intercept,
+                fit_intercept=fit_intercept,
                 random_state=seed,
                 class_weight=_class_weight(class_weight),
                 test=test,
@@ -132,12 +130,12 @@ def select(
                 restart=restart,
                 progress=progress,
                 **settings,
-                **sequences,
+                **reading,
             )
     except Interrupted as interrupted:
         if interrupted.selection is not None:
             print_selection(interrupted.selection, top=top, run=progress.last)
-        saved = f"; {checkpoint} is saved: the same command goes on from there" if checkpoint else ""
+        saved = f"; {checkpoint} is saved: repeat the command to continue" if checkpoint else ""
         kept = f". {output} was not written" if output else ""
         fail(f"{interrupted}{saved}{kept}", INTERRUPTED)
         return

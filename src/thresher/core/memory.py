@@ -6,6 +6,7 @@ import mmap
 import re
 import sys
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from thresher.errors import SettingsError
 
@@ -38,6 +39,17 @@ class ReadLimits:
     def __post_init__(self) -> None:
         if min(self.block, self.line_cap, self.window, self.products) < 1:
             raise SettingsError(f"every limit of reading must be at least 1: {self}")
+
+
+class PlanReport(NamedTuple):
+    """A memory plan for people to read.
+
+    ``parts`` are (name, bytes, what it is); ``notes`` are (title, sentence).
+    """
+
+    limits: ReadLimits
+    parts: list[tuple[str, int, str]]
+    notes: list[tuple[str, str]]
 
 
 _UNITS = {"": 1, "B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,8 @@ from thresher._native import KeyIndex
 from thresher.core.labels import Label
 from thresher.errors import DataError, SettingsError
 from thresher.estimators.inputs import checked_rows, seed_of, training_data
-from thresher.online.fitted import Fitted, Options, make_run
-from thresher.online.run import OnlineRun
+from thresher.methods import get_method
+from thresher.run import Run, RunOptions
 from thresher.selection.scoring import evaluate
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
@@ -39,6 +39,8 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
     A subclass says what the task is (`_task`), how it is learned (`_fit`), and what predictions look like.
     """
 
+    #: The method of estimators that have only one.
+    _method: ClassVar[str] = ""
     #: What was learned: it has a ``selection`` and a ``space``.
     _fitted: Any
     k: int | None
@@ -69,8 +71,35 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
         """Learn, and leave what was found in ``_fitted``."""
         raise NotImplementedError
 
+    def _prepared(self, task: Task, **changed: Any) -> tuple[Any, RunOptions]:
+        """The settings of the method and the options of its run, from the parameters of the estimator."""
+        given = self.get_params(deep=False) | changed
+        method = given.pop("method", self._method)
+        seed = seed_of(given.pop("random_state", None))
+        options = RunOptions(
+            memory=given.get("memory"),
+            n_jobs=given.get("n_jobs", -1),
+            interactions=given.get("interactions", 1),
+            multilabel=task.multilabel,
+            class_weight=given.get("class_weight"),
+            validation=given.get("validation"),
+            lenient=True,
+        )
+        given |= {"method": method, "loss": task.loss, "multilabel": task.multilabel, "seed": seed}
+        return get_method(method).make_settings(**given), options
+
+    def _finish(self, run: Run, y: Any) -> None:
+        """Run to the end; an interrupted run is kept as far as it got."""
+        try:
+            run.run()
+        except KeyboardInterrupt:
+            if run.usable:
+                self._keep(run, y)
+            raise
+        self._keep(run, y)
+
     def _keep(self, run: Any, y: Any) -> None:
-        """Keep what a run has come to, without its data."""
+        """Keep the result of a run, without its data."""
         raise NotImplementedError
 
     def _targets(self, y: Any) -> dict[str, bool]:
@@ -202,49 +231,6 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
     @property
     def _n_features_out(self) -> int:
         return len(self.selection_)
-
-
-class OnlineEstimator(SelectingEstimator):
-    """An estimator that learns row by row."""
-
-    _fitted: Fitted
-    random_state: Any
-
-    def _fit(self, source: Source, task: Task, y: Any) -> None:
-        run = make_run(source, self._options(task), task.classes)
-        try:
-            run.run()
-        except KeyboardInterrupt:
-            if run.engine.rows and run.targets.complete:
-                self._keep(run, y)  # usable as far as it came
-            raise
-        self._keep(run, y)
-
-    def _go_on(self, source: Source, task: Task) -> None:
-        """Learn from more rows of a stream."""
-        after = getattr(self, "_fitted", None)
-        run = make_run(source, self._options(task), task.classes, stream=True, after=after)
-        try:
-            run.feed()
-        finally:  # the engine knows of the rows up to an error, so the selection must be a new one
-            if run.engine.rows:
-                self._fitted = Fitted.of(run, fingerprint=False)
-                self._fitted.names = {} if after is None else after.names
-        if not run.engine.rows:
-            raise DataError(f"{source.describe()}: there is no row to learn from.")
-        self._fitted.look_for_names(run.source)
-
-    def _keep(self, run: OnlineRun, y: Any) -> None:
-        self._fitted = Fitted.of(run)
-        self._fitted.look_for_names(run.source)
-
-    def _options(self, task: Task) -> Options:
-        given = self.get_params(deep=False)
-        seed = seed_of(given.pop("random_state"))
-        return Options(**{**given, "loss": task.loss, "multilabel": task.multilabel, "seed": seed})
-
-    def _limited(self, source: Source) -> Source:
-        return source.limited(self._fitted.plan.limits)
 
 
 def _sparse_columns(X: Any, keys: NDArray[np.uint64]) -> Any:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from thresher.estimators.online_classifier import OnlineClassifier
-from thresher.estimators.online_regressor import OnlineRegressor
+from thresher.estimators.online import OnlineClassifier, OnlineRegressor
 from thresher.online.dual_state import History
 
 
@@ -55,8 +54,8 @@ class BudgetedClassifier(Budgeted, OnlineClassifier):
         Mix the rows in `fit`. `partial_fit` never does.
     random_state : int, RandomState or None
         Where all randomness comes from. None is 0.
-    intercept : bool
-        Learn a constant too.
+    fit_intercept : bool
+        Learn an intercept.
     truncation : {"adaptive", "naive"}
         Rank by weight and evidence, or by |weight| alone, which the paper argues against.
     groups : Groups, sequence, array, path or "source", optional
@@ -121,7 +120,7 @@ class BudgetedClassifier(Budgeted, OnlineClassifier):
         tune: bool = False,
         shuffle: str | bool = "auto",
         random_state: Any = None,
-        intercept: bool = True,
+        fit_intercept: bool = True,
         truncation: str = "adaptive",
         groups: Any = None,
         keep_names: bool = True,
@@ -141,7 +140,7 @@ class BudgetedClassifier(Budgeted, OnlineClassifier):
         self.tune = tune
         self.shuffle = shuffle
         self.random_state = random_state
-        self.intercept = intercept
+        self.fit_intercept = fit_intercept
         self.truncation = truncation
         self.groups = groups
         self.keep_names = keep_names
@@ -180,8 +179,8 @@ class BudgetedRegressor(Budgeted, OnlineRegressor):
         Mix the rows in `fit`. `partial_fit` never does.
     random_state : int, RandomState or None
         Where all randomness comes from. None is 0.
-    intercept : bool
-        Learn a constant too.
+    fit_intercept : bool
+        Learn an intercept.
     truncation : {"adaptive", "naive"}
         Rank by weight and evidence, or by |weight| alone, which the paper argues against.
     groups : Groups, sequence, array, path or "source", optional
@@ -231,7 +230,7 @@ class BudgetedRegressor(Budgeted, OnlineRegressor):
         tune: bool = False,
         shuffle: str | bool = "auto",
         random_state: Any = None,
-        intercept: bool = True,
+        fit_intercept: bool = True,
         truncation: str = "adaptive",
         groups: Any = None,
         keep_names: bool = True,
@@ -248,7 +247,7 @@ class BudgetedRegressor(Budgeted, OnlineRegressor):
         self.tune = tune
         self.shuffle = shuffle
         self.random_state = random_state
-        self.intercept = intercept
+        self.fit_intercept = fit_intercept
         self.truncation = truncation
         self.groups = groups
         self.keep_names = keep_names

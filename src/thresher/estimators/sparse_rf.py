@@ -3,38 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from thresher.errors import SettingsError
-from thresher.estimators.base import Task
-from thresher.estimators.batch_tasks import BatchClassifier, BatchRegressor
-from thresher.estimators.inputs import checked_rows, seed_of
-from thresher.estimators.working_set import WorkingSetEstimator
-from thresher.sources.base import Source
+from thresher.estimators.batch import BatchClassifier, BatchRegressor, WorkingSetEstimator
+from thresher.estimators.inputs import checked_rows
 from thresher.sources.registry import is_stored
-from thresher.sparse_rf.run import SparseRFRun, sparse_rf_run
-from thresher.working_set.run_settings import RunSettings
 
 
 class SparseRFEstimator(WorkingSetEstimator):
-    """What both estimators share: settings to a run."""
+    """What both estimators share: features that are functions of the columns."""
 
-    def _run(self, source: Source, task: Task, how: RunSettings) -> SparseRFRun:
-        given = self.get_params(deep=False)
-        names = ("k", "gamma", "lam", "draws", "rounds", "shift", "q", "tol")
-        return sparse_rf_run(
-            source,
-            how,
-            given["kernel"],
-            **{name: given[name] for name in names},
-            loss=task.loss,
-            per_class=given.get("per_class", False),
-            seed=seed_of(given["random_state"]),
-        )
+    _method: ClassVar[str] = "sparse-rf"
 
     def transform(self, X: Any) -> Any:
         """The values of the functions kept, strongest first: dense from an array or a DataFrame, otherwise sparse."""
@@ -84,8 +68,8 @@ class SparseRFClassifier(BatchClassifier, SparseRFEstimator):
         Functions drawn at a time, and how often.
     loss : {"squared_hinge", "logistic"}
         The squared hinge is max(0, 1 - ym)², without a half. More than two classes are learned each against the rest.
-    shift : bool
-        Learn a constant too.
+    fit_intercept : bool
+        Learn an intercept.
     q : int, optional
         A function looks at so many columns only, chosen at random: for many columns.
     tol : float
@@ -97,8 +81,8 @@ class SparseRFClassifier(BatchClassifier, SparseRFEstimator):
     memory : str or int, optional
         What the fit may take; unasked as much as it comes to. With less, columns are made again whenever they are
         looked at, and rows of files read again: slower, and the same answer.
-    threads : int
-        0: all cores. The answer does not depend on it.
+    n_jobs : int
+        Threads; -1: one for each core. The answer does not depend on it.
     random_state : int, RandomState or None
         With it the functions are drawn. None is 0.
 
@@ -137,15 +121,15 @@ class SparseRFClassifier(BatchClassifier, SparseRFEstimator):
         gamma: float | str = 1.0,
         lam: float | Sequence[float] = 1.0,
         draws: int = 100,
-        rounds: int = 20,
+        max_iter: int = 20,
         loss: str = "squared_hinge",
-        shift: bool = True,
+        fit_intercept: bool = True,
         q: int | None = None,
         tol: float = 1e-4,
         per_class: bool = False,
         class_weight: Mapping[Any, float] | str | None = None,
         memory: str | int | None = None,
-        threads: int = 0,
+        n_jobs: int = -1,
         random_state: Any = None,
     ) -> None:
         self.k = k
@@ -153,15 +137,15 @@ class SparseRFClassifier(BatchClassifier, SparseRFEstimator):
         self.gamma = gamma
         self.lam = lam
         self.draws = draws
-        self.rounds = rounds
+        self.max_iter = max_iter
         self.loss = loss
-        self.shift = shift
+        self.fit_intercept = fit_intercept
         self.q = q
         self.tol = tol
         self.per_class = per_class
         self.class_weight = class_weight
         self.memory = memory
-        self.threads = threads
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
 
@@ -204,13 +188,13 @@ class SparseRFRegressor(BatchRegressor, SparseRFEstimator):
         gamma: float | str = 1.0,
         lam: float | Sequence[float] = 1.0,
         draws: int = 100,
-        rounds: int = 20,
+        max_iter: int = 20,
         loss: str = "squared",
-        shift: bool = True,
+        fit_intercept: bool = True,
         q: int | None = None,
         tol: float = 1e-4,
         memory: str | int | None = None,
-        threads: int = 0,
+        n_jobs: int = -1,
         random_state: Any = None,
     ) -> None:
         self.k = k
@@ -218,11 +202,11 @@ class SparseRFRegressor(BatchRegressor, SparseRFEstimator):
         self.gamma = gamma
         self.lam = lam
         self.draws = draws
-        self.rounds = rounds
+        self.max_iter = max_iter
         self.loss = loss
-        self.shift = shift
+        self.fit_intercept = fit_intercept
         self.q = q
         self.tol = tol
         self.memory = memory
-        self.threads = threads
+        self.n_jobs = n_jobs
         self.random_state = random_state

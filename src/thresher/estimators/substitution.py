@@ -1,38 +1,27 @@
-"""What the estimators of Online Substitution share."""
+"""Online Substitution and its baselines for scikit-learn."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from thresher.core.feature_space import FeatureSpace
 from thresher.errors import DataError
 from thresher.estimators.base import SelectingEstimator, Task
-from thresher.estimators.inputs import seed_of
-from thresher.selection.selection import Selection
+from thresher.estimators.batch import BatchClassifier, BatchRegressor, FittedRun
+from thresher.run import Run
 from thresher.sources.base import Source
 from thresher.sources.registry import as_source
 from thresher.substitution.arriving.feature_stream import FeatureStream, stream_of
-from thresher.substitution.run import BrokenStream, StreamRun
-from thresher.substitution.settings import SubstitutionSettings
-from thresher.working_set.run_settings import RunSettings
-
-
-@dataclass(frozen=True)
-class FittedSubstitution:
-    """What a run has come to."""
-
-    selection: Selection
-    space: FeatureSpace
+from thresher.substitution.run import BrokenStream, SubstitutionRun
 
 
 class SubstitutionEstimator(SelectingEstimator):
-    """What both estimators share: settings to a run, a run to its selection, and features that come later."""
+    """What both estimators share: streams of features, and features that arrive later."""
 
-    _fitted: FittedSubstitution
+    _fitted: FittedRun
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the beginning.
@@ -75,7 +64,7 @@ class SubstitutionEstimator(SelectingEstimator):
             return self
         if y is not None and self._digest != _digest(y):
             raise DataError("the targets differ from those of the first call: leave them out, or fit anew.")
-        run.go_on(stream)
+        run.continue_with(stream)
         self._finish(run, y)
         return self
 
@@ -86,7 +75,7 @@ class SubstitutionEstimator(SelectingEstimator):
         y = y if hasattr(y, "tocsr") else np.asarray(y)
         rows = as_source(np.zeros((y.shape[0], 1), np.float32), y, weight=sample_weight)
         task = self._task(rows, y)
-        self._run = StreamRun(stream, self._settings(task, scans), self._how(task), y, sample_weight)
+        self._run = SubstitutionRun(stream, *self._prepared(task, scans=scans), y, sample_weight)
         self._digest = _digest(y)
         self._finish(self._run, y)
 
@@ -98,61 +87,23 @@ class SubstitutionEstimator(SelectingEstimator):
     def _fit(self, source: Source, task: Task, y: Any) -> None:
         if hasattr(self, "_run"):
             del self._run
-        scans = self.get_params(deep=False)["scans"]
-        self._finish(StreamRun(source, self._settings(task, scans), self._how(task)), y)
+        self._finish(SubstitutionRun(source, *self._prepared(task)), y)
 
-    def _finish(self, run: StreamRun, y: Any) -> None:
-        """Run to the end; whatever stops it leaves a usable model of what was seen."""
+    def _finish(self, run: Run, y: Any) -> None:
         try:
-            run.run()
-        except (KeyboardInterrupt, BrokenStream):
+            super()._finish(run, y)
+        except BrokenStream:
             if run.usable:
                 self._keep(run, y)
             raise
+
+    def _keep(self, run: Any, y: Any) -> None:
         if not run.usable:
             what = "one sample" if run.examples.rows == 1 else run.stream.describe()
             raise DataError(f"{what}: there is no feature to learn from.")
-        self._keep(run, y)
-
-    def _keep(self, run: StreamRun, y: Any) -> None:
-        self._fitted = FittedSubstitution(run.selection(), run.space)
+        self._fitted = FittedRun(run.selection(), run.space)
         if run.source is None and run.space.size is not None:
             self.n_features_in_ = run.space.size
-
-    def _settings(self, task: Task, scans: int) -> SubstitutionSettings:
-        given = self.get_params(deep=False)
-        names = (
-            "k",
-            "method",
-            "eta",
-            "rate",
-            "m",
-            "c",
-            "check",
-            "workers",
-            "staleness",
-            "refit",
-            "lam",
-            "order",
-            "intercept",
-        )
-        return SubstitutionSettings(
-            **{name: given[name] for name in names},
-            scans=scans,
-            loss=task.loss,
-            per_class=given.get("per_class", False),
-            seed=seed_of(given["random_state"]),
-        )
-
-    def _how(self, task: Task) -> RunSettings:
-        given = self.get_params(deep=False)
-        return RunSettings(
-            memory=given["memory"],
-            threads=given["threads"],
-            multilabel=task.multilabel,
-            class_weight=given.get("class_weight"),
-            lenient=True,
-        )
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -161,3 +112,201 @@ class SubstitutionEstimator(SelectingEstimator):
 
 def _digest(y: Any) -> bytes:
     return (y.toarray() if hasattr(y, "toarray") else np.asarray(y)).astype(str).tobytes()
+
+
+class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
+    """Classify by k features out of those that arrive, of which only k are ever held: Online Substitution [1]_.
+
+    Every feature that arrives moves the weights of those that are kept a little, and takes the place of the weakest
+    if its own weight is larger and the loss does not rise. Memory is that of k columns and a block.
+
+    Parameters
+    ----------
+    k : int
+        Features to keep. Fewer are kept where fewer arrive.
+    method : {"os", "grafting", "grafting-light", "naive-l0", "naive-l1", "alpha-investing"}
+        Its rivals hold what they like on the way, and the k strongest in the end.
+    loss : {"squared_hinge", "logistic"}
+        More than two classes are learned each against the rest.
+    scans : int
+        How often `fit` goes through the features.
+    eta : float, optional
+        The step, for columns scaled alike; unasked as long as is safe.
+    m : float, optional
+        Kept features move by ``eta / m``. Unasked the square root of k for numbers, three times k for classes.
+    c : float
+        How much the loss must fall for a newcomer to be taken, between 0 (not rise) and 1.
+    rate : float
+        Of the longest safe step, the share that is taken where ``eta`` is not given.
+    check : bool, optional
+        Whether the loss must not rise for a newcomer to be taken; unasked yes, but not by several workers.
+    workers : int
+        Asy-OS: so many threads share the features, without waiting for each other. The answer then depends on chance.
+    staleness : int, optional
+        Asy-OS simulated on one thread: workers see what the others did so many updates late.
+    refit : bool or float
+        Fit the features found once more, to the bottom (a number is the ridge of that fit).
+    memory : str or int, optional
+        What may be held; k columns, and as much of a block as is left.
+    order : {"given", "random"}
+        In which order features arrive, in every scan.
+    lam : float, optional
+        The l1 penalty of grafting, grafting-light and naive-l1.
+    fit_intercept : bool
+        Learn an intercept.
+    per_class : bool
+        With several classes, k features for each rather than k by the norm across all.
+    class_weight : dict or "balanced", optional
+        Importance of each class.
+    n_jobs : int
+        Threads; -1: one for each core. The answer does not depend on it.
+    random_state : int, RandomState or None
+        For a random order.
+
+    Attributes
+    ----------
+    selection_ : Selection
+        The features, with names, keys and weights. It, ``coef_``, `transform` and `get_feature_names_out` share one
+        order: by |weight| (its norm across classes), the strongest first, ties to the smaller key.
+    coef_ : array of shape (1, k), or (n_classes, k)
+    intercept_ : array of shape (1,) or (n_classes,)
+    classes_ : array of shape (n_classes,)
+
+    References
+    ----------
+    .. [1] H. Yang, R. Fujimaki, Y. Kusumura, J. Liu, "Online Feature Selection: A Limited-Memory Substitution
+       Algorithm and Its Asynchronous Parallel Variation", KDD 2016.
+
+    Examples
+    --------
+    >>> import numpy as np, thresher as th
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 50))
+    >>> y = np.where(X[:, 7] - X[:, 31] > 0, "yes", "no")
+    >>> model = th.SubstitutionClassifier(k=2).fit(X, y)
+    >>> sorted(model.get_feature_names_out()), model.score(X, y) > 0.95
+    (['x31', 'x7'], True)
+    """
+
+    def __init__(
+        self,
+        k: int = 100,
+        *,
+        method: str = "os",
+        loss: str = "squared_hinge",
+        scans: int = 3,
+        eta: float | None = None,
+        rate: float = 0.95,
+        m: float | None = None,
+        c: float = 0.0,
+        check: bool | None = None,
+        workers: int = 1,
+        staleness: int | None = None,
+        refit: bool | float = True,
+        memory: str | int | None = None,
+        order: str = "given",
+        lam: float | None = None,
+        fit_intercept: bool = True,
+        per_class: bool = False,
+        class_weight: Mapping[Any, float] | str | None = None,
+        n_jobs: int = -1,
+        random_state: Any = None,
+    ) -> None:
+        self.k = k
+        self.method = method
+        self.loss = loss
+        self.scans = scans
+        self.eta = eta
+        self.rate = rate
+        self.m = m
+        self.c = c
+        self.check = check
+        self.workers = workers
+        self.staleness = staleness
+        self.refit = refit
+        self.memory = memory
+        self.order = order
+        self.lam = lam
+        self.fit_intercept = fit_intercept
+        self.per_class = per_class
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+
+class SubstitutionRegressor(BatchRegressor, SubstitutionEstimator):
+    """Predict a number by k features out of those that arrive, of which only k are ever held [1]_.
+
+    With the squared loss a block of features costs one matrix product, and then no look at the rows.
+
+    Parameters
+    ----------
+    loss : str
+        ``squared``, ``huber:delta``, which outliers do not carry away, or ``squared_epsilon:delta``, which passes over
+        residuals up to delta.
+    k, method, scans, eta, rate, m, c, check, workers, staleness, refit, memory, order, lam, intercept, threads
+        As for `SubstitutionClassifier`.
+    random_state
+        As for `SubstitutionClassifier`.
+
+    Attributes
+    ----------
+    selection_ : Selection
+    coef_ : array of shape (k,)
+    intercept_ : float
+
+    References
+    ----------
+    .. [1] H. Yang, R. Fujimaki, Y. Kusumura, J. Liu, "Online Feature Selection: A Limited-Memory Substitution
+       Algorithm and Its Asynchronous Parallel Variation", KDD 2016.
+
+    Examples
+    --------
+    >>> import numpy as np, thresher as th
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 50))
+    >>> y = 3 * X[:, 7] - 2 * X[:, 31] + rng.normal(size=2000)
+    >>> list(th.SubstitutionRegressor(k=2).fit(X, y).get_feature_names_out())
+    ['x7', 'x31']
+    """
+
+    def __init__(
+        self,
+        k: int = 100,
+        *,
+        method: str = "os",
+        loss: str = "squared",
+        scans: int = 3,
+        eta: float | None = None,
+        rate: float = 0.95,
+        m: float | None = None,
+        c: float = 0.0,
+        check: bool | None = None,
+        workers: int = 1,
+        staleness: int | None = None,
+        refit: bool | float = True,
+        memory: str | int | None = None,
+        order: str = "given",
+        lam: float | None = None,
+        fit_intercept: bool = True,
+        n_jobs: int = -1,
+        random_state: Any = None,
+    ) -> None:
+        self.k = k
+        self.method = method
+        self.loss = loss
+        self.scans = scans
+        self.eta = eta
+        self.rate = rate
+        self.m = m
+        self.c = c
+        self.check = check
+        self.workers = workers
+        self.staleness = staleness
+        self.refit = refit
+        self.memory = memory
+        self.order = order
+        self.lam = lam
+        self.fit_intercept = fit_intercept
+        self.n_jobs = n_jobs
+        self.random_state = random_state

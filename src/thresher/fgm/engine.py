@@ -57,7 +57,7 @@ class FGMEngine:
             self.settings.loss,
             np.ascontiguousarray(y),
             C * self.importance,
-            shift=self.settings.shift,
+            shift=self.settings.fit_intercept,
             tolerance=self.settings.inner_tol,
             team=self.team,
         )
@@ -69,7 +69,7 @@ class FGMEngine:
 
     def step(self) -> bool:
         """One iteration of Algorithm 1; False at the end."""
-        if self.settings.iterations is not None and self.loop.rounds >= self.settings.iterations:
+        if self.settings.max_iter is not None and self.loop.rounds >= self.settings.max_iter:
             return False
         if not self.loop.step():
             return False

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
-from thresher.core.memory import parse_size, show_size
+from thresher.core.memory import PlanReport, parse_size, show_size
 from thresher.errors import SettingsError
 from thresher.fgm.settings import FGMSettings
-from thresher.working_set.memory_plan import WorkingSetPlan
+from thresher.run import RunOptions
+from thresher.sources.base import Source
+from thresher.working_set.memory_plan import WorkingSetPlan, rows_in_plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,3 +80,24 @@ class FGMPlan(WorkingSetPlan):
             "slack": self.slack,
         }
         return {"memory": self.memory, **parts, "total": sum(parts.values())}
+
+
+def plan_of_fit(settings: FGMSettings, options: RunOptions, source: Source) -> PlanReport:
+    """The plan of a fit over a source, for people to read."""
+    plan = FGMPlan.of(settings, options.memory)
+    rows, counted = rows_in_plan(source)
+    parts = [
+        ("rows", rows * (plan.row_bytes - plan.product_bytes), f"weights, targets and slopes {counted}"),
+        ("products", rows * plan.product_bytes, f"products of {plan.blocks} blocks {counted}"),
+        ("buffers", plan.buffers, f"blocks of {show_size(plan.block)} and their batches"),
+    ]
+    if not plan.memory:
+        return PlanReport(plan.limits, parts, [("columns", "what they take, since there is no memory limit")])
+    plan.check(rows)
+    parts += [
+        ("columns", plan.columns(rows), "at most; if they take more, every iteration reads the data again"),
+        ("selected", plan.selected(rows), f"at most, for the {settings.k} selected features"),
+        ("slack", plan.slack, "overhead of the allocator"),
+        ("total", plan.memory, "allowed"),
+    ]
+    return PlanReport(plan.limits, parts, [])

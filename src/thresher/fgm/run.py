@@ -1,4 +1,4 @@
-"""A fit of the Feature Generating Machine: from a source to the features that are kept."""
+"""A fit of the Feature Generating Machine: from a source to the selected features."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from thresher.columns.column_blocks import ColumnBlocks
-from thresher.columns.family_spec import Structure
 from thresher.columns.in_memory import StoredColumns
 from thresher.columns.out_of_core import StreamedColumns
 from thresher.columns.row_store import RowStore
@@ -18,46 +17,46 @@ from thresher.fgm.families.column_selector import check_names
 from thresher.fgm.families.parse import structure_of
 from thresher.fgm.memory_plan import FGMPlan
 from thresher.fgm.settings import FGMSettings
+from thresher.run import RunOptions
+from thresher.selection.builder import Origin
+from thresher.selection.names import names_of_terms
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 from thresher.sources.cache.cached import Cached
 from thresher.sources.registry import is_file_source
-from thresher.working_set.answer import make_selection, names_made_of
 from thresher.working_set.dataset import Examples
 from thresher.working_set.result import Found
-from thresher.working_set.run import WorkingSetRun
-from thresher.working_set.run_settings import RunSettings
+from thresher.working_set.run import WorkingSetRun, with_interactions
 
 log = logging.getLogger(__name__)
 
 
 class FGMRun(WorkingSetRun[FGMEngine]):
-    """A fit of the Feature Generating Machine, over a family of features."""
+    """A fit of the Feature Generating Machine over a family of features."""
 
     settings: FGMSettings
 
-    def __init__(
-        self, source: Source, settings: FGMSettings, how: RunSettings, family: str | Structure = "linear"
-    ) -> None:
-        structure = structure_of(family)
+    def __init__(self, source: Source, settings: FGMSettings, options: RunOptions) -> None:
+        source = with_interactions(source, options)
+        structure = structure_of(settings.family)
         self._names = () if structure is None else structure.names()
-        self._looked_at: dict[str, int] = {}
+        self._searched: dict[str, int] = {}
         if structure is not None:
             structure = structure.at(source.space)
             structure.check(source.space.size, settings.k)
-        elif source.space.size is not None and settings.k > source.space.size and not how.lenient:
-            raise SettingsError(f"k = {settings.k} of {source.space.size} columns: ask for no more than there are")
-        self.plan = FGMPlan.of(settings, how.memory)
+        elif source.space.size is not None and settings.k > source.space.size and not options.lenient:
+            raise SettingsError(f"k = {settings.k}, but the data has only {source.space.size} columns: lower k")
+        self.plan = FGMPlan.of(settings, options.memory)
         if source.total_rows is not None:
             self.plan.check(source.total_rows)
         self._structure = structure
-        super().__init__(source.limited(self.plan.limits), settings, how, -(-settings.k // settings.proposed(1)))
+        super().__init__(source.limited(self.plan.limits), settings, options, -(-settings.k // settings.proposed(1)))
 
     def _make_engine(self, examples: Examples) -> FGMEngine:
-        self.plan = FGMPlan.of(self.settings, self.how.memory, len(examples.y))
+        self.plan = FGMPlan.of(self.settings, self.options.memory, len(examples.y))
         self.plan.check(examples.rows)
         check_names(self._names, self.source)
-        return FGMEngine(self._family(examples), self.settings, examples.y, examples.weight, self.team)
+        return FGMEngine(self._family(examples), self.settings, examples.y, examples.weight, self.pool)
 
     def _family(self, examples: Examples) -> Family:
         power = self.settings.power
@@ -65,83 +64,81 @@ class FGMRun(WorkingSetRun[FGMEngine]):
             assert not isinstance(examples.store, RowStore)
             total = float(examples.weight.sum())
             stored = StoredColumns(
-                examples.store, self.team, power=power, total=total, weights=examples.weight, source=self.source
+                examples.store, self.pool, power=power, total=total, weights=examples.weight, source=self.source
             )
             return stored if self._structure is None else self._structure.over(stored)
         if _parsed_again(self.source):
             log.warning(
-                "the columns do not fit into the memory: every analysis parses %s again. cache=True (--cache) parses "
+                "the columns do not fit into memory, so every iteration parses %s again: cache=True (--cache) parses "
                 "it once and keeps the rows",
                 self.source.describe(),
             )
+        memory = self.plan.columns(examples.rows)
         if self._structure is not None:
-            return self._structure.streamed(self._blocks(examples))
+            blocks = ColumnBlocks(
+                self.source,
+                self._features,
+                self.pool,
+                memory=memory,
+                power=power,
+                weights=examples.weight,
+                batch_rows=self.options.batch_rows,
+                tell=lambda batch: self._show_progress(),
+            )
+            return self._structure.streamed(blocks)
         return StreamedColumns(
             self.source,
             examples.rows,
-            memory=self.plan.columns(examples.rows),
+            memory=memory,
             power=power,
             weights=examples.weight,
-            batch_rows=self.how.batch_rows,
-            tell=lambda batch: self._watch.at(self.rounds),
-        )
-
-    def _blocks(self, examples: Examples) -> ColumnBlocks:
-        return ColumnBlocks(
-            self.source,
-            self._watch.features,
-            self.team,
-            memory=self.plan.columns(examples.rows),
-            power=self.settings.power,
-            weights=examples.weight,
-            batch_rows=self.how.batch_rows,
-            tell=lambda batch: self._watch.at(self.rounds),
+            batch_rows=self.options.batch_rows,
+            tell=lambda batch: self._show_progress(),
         )
 
     def _room(self) -> Callable[[int], int] | None:
         return self.plan.columns if self.plan.memory else None
 
     def _check_rows(self, rows: int) -> None:
-        self.plan.check(rows)  # of one output at least; of all of them once they are known
+        self.plan.check(rows)  # for one output; for all outputs once they are known
 
     def _check_round(self) -> None:
         assert self.engine is not None
         self.plan.check_selected(self.engine.targets.shape[1], self.engine.bytes)
-        self._log_search(self.engine.family.report())
-
-    def _log_search(self, looked_at: dict[str, int]) -> None:
-        """How much of a family an iteration could pass over."""
-        if looked_at:
-            before, self._looked_at = self._looked_at, looked_at
-            new = {name: count - before.get(name, 0) for name, count in looked_at.items()}
+        searched = self.engine.family.report()
+        if searched:
+            before, self._searched = self._searched, searched
+            new = {name: count - before.get(name, 0) for name, count in searched.items()}
             log.info("iteration %d: %s", self.rounds, show_search(new))
 
-    def _selection(self, found: Found, *, told: bool = True) -> Selection:
+    def _selection(self, found: Found, *, final: bool = True) -> Selection:
         assert self.engine is not None
         assert self.examples is not None
         family = self.engine.family
         expansion = family.expansion(found.keys)
-        selection = make_selection(
-            found,
-            self.examples,
-            self.source,
-            {"method": "fgm", **self.settings.to_dict()},
-            names=names_made_of(self.source, found.keys, expansion) if told else None,
-            space=None if expansion is None else self.source.space.expanded(expansion),
-            rounds=self.rounds,
-            plan=self.plan.to_dict(self.examples.rows, family.bytes, self.engine.bytes),
-            fingerprint=told and not self.how.lenient,
+        searched = family.report()
+        return found.selection(
+            names_of_terms(self.source, found.keys, expansion) if final else None,
+            classes=self.examples.classes,
+            multilabel=self.source.multilabel,
+            space=self.source.space if expansion is None else self.source.space.expanded(expansion),
+            settings={"method": "fgm", **self.settings.to_dict()},
+            origin=Origin.of(self.source, fingerprint=final and not self.options.lenient),
+            facts={
+                "rows": self.examples.rows,
+                "iterations": self.rounds,
+                "skipped": self.examples.skipped,
+                "plan": self.plan.to_dict(self.examples.rows, family.bytes, self.engine.bytes),
+                **({"search": searched} if searched else {}),
+            },
         )
-        if looked_at := family.report():
-            selection.provenance["search"] = looked_at
-        return selection
 
-    def _method(self) -> dict[str, Any]:
+    def _method_identity(self) -> dict[str, Any]:
         return {"method": "fgm", "family": "linear" if self._structure is None else self._structure.fingerprint()}
 
 
 def _parsed_again(source: Source) -> bool:
-    """Whether every pass over the source parses it, so that a cache would pay."""
+    """Whether every pass over the source parses text, so that a cache would pay."""
     inner: Any = source
     while not isinstance(inner, Cached) and hasattr(inner, "source"):
         inner = inner.source

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from thresher.core.losses import SMOOTH, get_loss
@@ -12,8 +12,6 @@ from thresher.errors import SettingsError
 SOLVERS = ("apg", "mkl")
 #: What power of its root mean square each column is divided by.
 POWERS = {"norm": 1.0, "root": 0.5, None: 0.0}
-#: The methods of the working-set loop.
-METHODS = ("fgm",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,16 +33,18 @@ class FGMSettings:
         the weights are mapped back. None: columns as they are, the paper's form. ``root`` is half way between:
         columns are divided by the square root of that, so that neither the rarest nor the most frequent features
         are favoured, as is good for words.
-    shift : bool
-        Learn a constant too (the paper's FGM-SHIFT).
+    fit_intercept : bool
+        Learn an intercept (the paper's FGM-SHIFT).
+    family : str or FamilySpec
+        Where features come from: ``linear``, the columns, or one that `thresher.fgm.families` offers.
     tol : float
         End once an iteration lowers the objective by no more than this share of what it was at the start (37).
         0: go on until there are ``k`` features.
     inner_tol : float
         End an inner problem once a step lowers its objective by no more than this share (40): 1e-3 is the paper's
         inexact form, 1e-6 its exact one.
-    iterations : int, optional
-        At most so many.
+    max_iter : int, optional
+        The most iterations.
     refit : bool or float
         Fit the selected features once more, with half their squared norm as the only penalty; a number is the C of
         that fit, True takes the same C.
@@ -59,10 +59,11 @@ class FGMSettings:
     C: float = 10.0
     loss: str = "squared_hinge"
     scale: str | None = "norm"
-    shift: bool = True
+    fit_intercept: bool = True
+    family: Any = "linear"
     tol: float = 0.0
     inner_tol: float = 1e-3
-    iterations: int | None = None
+    max_iter: int | None = None
     refit: bool | float = False
     solver: str = "apg"
     per_class: bool = False
@@ -80,8 +81,8 @@ class FGMSettings:
             raise SettingsError(f'scale is "norm", "root" or None, not {self.scale!r}')
         if not (self.tol >= 0 and self.inner_tol >= 0):
             raise SettingsError("tol and inner_tol are not negative")
-        if self.iterations is not None and self.iterations < 1:
-            raise SettingsError(f"iterations is at least 1, not {self.iterations}")
+        if self.max_iter is not None and self.max_iter < 1:
+            raise SettingsError(f"max_iter must be at least 1, got {self.max_iter}")
         if not self.refit >= 0 or not math.isfinite(self.refit):
             raise SettingsError(f"refit is True, False or a C above 0, not {self.refit}")
         if self.solver not in SOLVERS:
@@ -107,5 +108,6 @@ class FGMSettings:
         return self.C if self.refit is True else float(self.refit)
 
     def to_dict(self) -> dict[str, Any]:
-        """For files."""
-        return asdict(self)
+        """As plain values, for files."""
+        plain = {setting.name: getattr(self, setting.name) for setting in fields(self)}
+        return {**plain, "family": self.family if isinstance(self.family, str) else self.family.fingerprint()}

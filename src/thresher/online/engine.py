@@ -58,7 +58,7 @@ class OnlineEngine:
             delta=loss.delta,
             rule=step.rule,
             rate=step.rate,
-            intercept=settings.intercept,
+            intercept=settings.fit_intercept,
             minibatch=_FAR if gathers and settings.minibatch == 1 else settings.minibatch,
             gather=rows * width if gathers else 0,
             l2=settings.l2,

@@ -1,25 +1,28 @@
-"""The intercept of a finished model, fitted once more: what to add to all its margins.
+"""Refit the intercept of a finished model.
 
-Weights of features that are never negative (pixels, counts) push all margins up or down together, and with each row a
-little more than is good: where a pass ends, the offset is that of its last rows. Another look at the data, with the
-weights as they are, puts it right.
+Weights of features that are never negative (pixels, counts) move all margins up or down together, a little with each
+row. At the end of a pass the intercept suits the last rows best. One more pass, with the weights fixed, corrects it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thresher.core.auc_histogram import AucHistogram
+from thresher.core.labels import Targets
 from thresher.core.losses import Loss
+from thresher.sources.base import Source
+from thresher.sources.registry import is_file_source
+from thresher.sources.transforms.prefetch import ReadAhead
 
 _HALVINGS = 60
 
 
 def best_offset(loss: Loss, margins: AucHistogram) -> float:
-    """The offset of the least loss over margins in bins; where several are as good, the one nearest to none."""
+    """The offset with the least loss over a histogram of margins; of equally good ones, the nearest to 0."""
     centres, negative, positive = margins.nonempty()
     if not (negative.sum() > 0 and positive.sum() > 0):
         return 0.0
@@ -37,15 +40,19 @@ def best_offset(loss: Loss, margins: AucHistogram) -> float:
 
 
 def _edge(below: Callable[[float], bool], low: float, high: float) -> float:
-    """Where something ends that holds below a point."""
+    """Bisect for the point up to which a condition holds."""
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if below(middle) else (low, middle)
     return 0.5 * (low + high)
 
 
-def add_margins(
-    found: AucHistogram, margins: NDArray[np.float64], y: NDArray[np.float64], weight: NDArray[np.float32] | None
-) -> None:
-    """Take in rows: margins, targets of -1 and +1, and importance."""
-    found.add(margins, y > 0, np.ones(len(y)) if weight is None else weight.astype(np.float64))
+def refit_offset(engine: Any, source: Source, targets: Targets, batch_rows: int) -> float:
+    """Read the data once more and return the best offset for the weights as they are."""
+    found = AucHistogram()
+    source = ReadAhead(source) if is_file_source(source) else source
+    for batch, _ in source.batches(batch_rows, keys=np.sort(engine.selected().keys)):
+        y = targets.encode(batch, lambda row: source.describe())
+        weight = np.ones(len(y)) if batch.weight is None else batch.weight.astype(np.float64)
+        found.add(engine.margins(batch), y > 0, weight)
+    return best_offset(targets.loss, found)

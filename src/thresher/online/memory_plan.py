@@ -6,9 +6,11 @@ from dataclasses import asdict, dataclass, replace
 
 from thresher import _native
 from thresher.core.losses import get_loss
-from thresher.core.memory import DEFAULT_MEMORY, MB, PAGE, ReadLimits, parse_size, show_size
+from thresher.core.memory import DEFAULT_MEMORY, MB, PAGE, PlanReport, ReadLimits, parse_size, show_size
 from thresher.errors import SettingsError
 from thresher.online.settings import THRESHOLDED, OnlineSettings
+from thresher.run import RunOptions
+from thresher.sources.base import Source
 from thresher.sources.transforms.interactions import FEATURE_BYTES, PLAN_SHARE
 
 _SMALLEST_NAME_CAP = 32
@@ -261,3 +263,38 @@ def _numbers(settings: OnlineSettings) -> int:
     """Numbers that a kept feature has besides its rank: weights, a copy of what they are made of, bench and history."""
     lanes = settings.outputs // settings.tables
     return 2 + lanes + (2 * lanes + _BENCH + _MOMENTS if settings.budgeted else 0)
+
+
+def plan_of_fit(settings: OnlineSettings, options: RunOptions, source: Source) -> PlanReport:
+    """The plan of a fit over a source, for people to read."""
+    named = not source.space.invertible
+    products = options.interactions != 1 or source.space.products is not None
+    settings = replace(settings, keep_names=settings.keep_names and named)
+    plan = plan_for(settings, options.memory, shuffle=settings.shuffles, products=products)
+    parts = [
+        ("table", plan.table, f"{settings.k} features, names of up to {plan.name_cap} bytes"),
+        ("sketch", plan.sketch, f"{plan.sketch_rows} x {plan.sketch_width} cells for all other features"),
+        ("seen", plan.seen, "the sums of every feature seen; b-arda changes to a sketch when they are full"),
+        ("names", plan.names, "names of the features seen; those that do not fit are read again at the end"),
+        ("groups", plan.groups, "the group of each feature"),
+        ("scores", plan.scores, "the histogram for AUC and average precision"),
+        ("buffers", plan.buffers, f"blocks of {show_size(plan.block)} and their batches, on two threads"),
+        (
+            "shuffle",
+            plan.shuffle,
+            f"up to {plan.shuffle_rows} rows or {plan.shuffle_features(named)} features to shuffle",
+        ),
+        ("products", plan.products, f"rows of up to {plan.limits.products} features, products included"),
+        ("total", plan.total, f"of {show_size(plan.memory)} allowed"),
+    ]
+    notes = []
+    if source.held_bytes:
+        notes.append(
+            ("held", f"{show_size(source.held_bytes)} of sequences to draw fragments from, out of what is left")
+        )
+    notes.append(("left", f"{show_size(plan.window)} for a decompressor; lines of up to {show_size(plan.line_cap)}"))
+    if plan.sketch:
+        error = f"about {plan.sketch_width**-0.5:.2g} of the norm of the weights left in the sketch"
+    else:
+        error = "none: weights are exact"
+    return PlanReport(plan.limits, parts, [*notes, ("error", error)])

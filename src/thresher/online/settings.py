@@ -1,12 +1,14 @@
-"""What an online engine is made of, checked before it runs."""
+"""The settings of the online methods, checked before any data is read."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+import os
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from thresher.core.feature_space import FeatureSpace
 from thresher.core.losses import get_loss
 from thresher.errors import SettingsError
 
@@ -32,9 +34,14 @@ class Step(NamedTuple):
     rate: float
 
 
+def planned(default: Any) -> Any:
+    """A field that the run sets from the data and the memory plan; users do not."""
+    return field(default=default, metadata={"planned": True})
+
+
 @dataclass(frozen=True, kw_only=True)
 class OnlineSettings:
-    """What an online engine is made of.
+    """The settings of MISSION, its baselines and the budgeted methods.
 
     Parameters
     ----------
@@ -56,8 +63,15 @@ class OnlineSettings:
         evidence there is for it, in units of the data's own scale; it is what
         ``auto`` means except for ``active="sketch"``, which has no room for the evidence and takes
         half the largest step that is stable, 1 / (2 max ‖x‖²).
-    intercept : bool
-        Learn a constant too.
+    fit_intercept : bool
+        Learn an intercept.
+    passes : int
+        Passes over the data.
+    shuffle : "auto" or bool
+        Shuffle the rows of each pass: data in memory as a whole, files through a bounded buffer. ``auto`` does.
+    refit_intercept : bool, optional
+        Read the data once more at the end, to fit the intercept alone (budgeted methods, two classes). Default: with
+        several passes.
     name_cap : int
         Longest name kept, in bytes.
     sketch : (rows, width), optional
@@ -120,19 +134,22 @@ class OnlineSettings:
     method: str = "mission"
     loss: str = "logistic"
     step: str | float = "auto"
-    intercept: bool = True
-    name_cap: int = 256
+    fit_intercept: bool = True
+    passes: int = 1
+    shuffle: str | bool = "auto"
+    refit_intercept: bool | None = None
+    name_cap: int = planned(256)
     sketch: tuple[int, int] | None = None
     active: str = "exact"
     seed: int = 0
-    outputs: int = 1
+    outputs: int = planned(1)
     multilabel: bool = False
     per_class: bool = False
     minibatch: int = 1
     l2: float = 0.0
     decay: float = 1.0
     lazy: float = 0.0
-    identity: bool = False
+    identity: bool = planned(False)
     eta: float | None = None
     lam: float | None = None
     delta: float = 1e-2
@@ -140,8 +157,8 @@ class OnlineSettings:
     tune: bool = False
     groups: Groups | str | None = None
     keep_names: bool = True
-    name_room: int = 0
-    room: int = 0
+    name_room: int = planned(0)
+    room: int = planned(0)
 
     def __post_init__(self) -> None:
         if not _whole(self.k) or self.k < 1:
@@ -152,8 +169,22 @@ class OnlineSettings:
             raise SettingsError(f'active is "exact" or "sketch", not {self.active!r}')
         if not _whole(self.minibatch) or self.minibatch < 1:
             raise SettingsError(f"minibatch is a number of rows: a whole number from 1 on, not {self.minibatch!r}")
+        if not _whole(self.passes) or self.passes < 1:
+            raise SettingsError(f"passes must be a whole number of at least 1, got {self.passes!r}")
+        if self.shuffle not in ("auto", True, False):
+            raise SettingsError(f'shuffle must be "auto", True or False, got {self.shuffle!r}')
         if self.sketch is not None:
             check_sketch(self.sketch)
+            object.__setattr__(self, "sketch", (int(self.sketch[0]), int(self.sketch[1])))
+        if self.groups is not None and not (isinstance(self.groups, str) and self.groups == BY_SOURCE):
+            from thresher.columns.groups import as_groups
+
+            if isinstance(self.groups, str) and not os.path.exists(self.groups):
+                raise SettingsError(
+                    f'groups must be th.Groups(…), a file with a group on each line, or "{BY_SOURCE}" for those of the '
+                    f"data, got {self.groups!r}"
+                )
+            object.__setattr__(self, "groups", as_groups(self.groups))
         for name, low, high in (("l2", 0.0, np.inf), ("lazy", 0.0, 1.0)):
             if not low <= getattr(self, name) < high:
                 raise SettingsError(f"{name} is a number from {low:g} to {high:g}, not {getattr(self, name)!r}")
@@ -212,12 +243,10 @@ class OnlineSettings:
                 f"groups are for {' and '.join(GROUPED)}, not {self.method}; of fgm they are its family, th.Groups(…)"
             )
         if isinstance(self.groups, str):
-            if self.groups != BY_SOURCE:
-                raise SettingsError(
-                    f'groups are th.Groups(…), or "{BY_SOURCE}" for those of the data, not {self.groups!r}'
-                )
             if self.minibatch > 1:
-                raise SettingsError("the groups of the data are told by names, which a minibatch does not keep apart")
+                raise SettingsError(
+                    "the groups of the data are found by names, which a mini-batch does not keep: leave out minibatch"
+                )
         elif self.groups.overlap:
             raise SettingsError(f"{self.method} has every feature in one group: no overlap")
         if self.per_class:
@@ -225,9 +254,38 @@ class OnlineSettings:
         if self.sketch is not None:
             raise SettingsError("groups need the sums of every feature seen: leave out sketch")
 
+    def check_space(self, space: FeatureSpace, *, products: bool) -> None:
+        """Raise unless the groups fit the features of the data; ``products``: whether products are formed."""
+        if self.groups is None:
+            return
+        if products:
+            raise SettingsError("products of features are in no group: leave out interactions, or groups")
+        if not isinstance(self.groups, str):
+            if not space.invertible:
+                raise SettingsError(
+                    f"groups list columns by position, and the features of this data have names: {space}. Pass "
+                    f'groups="{BY_SOURCE}" for its namespaces or columns.'
+                )
+            self.groups.check(space.size, self.k)
+        elif space.invertible:
+            raise SettingsError(
+                f'groups="{BY_SOURCE}" are the namespaces of VW text or the columns of a table, and this data has '
+                f"none: {space}. List the groups: th.Groups(…), or a file with a group on each line."
+            )
+
+    @property
+    def tuned(self) -> bool:
+        """Whether several engines compete, because the settings leave open what only the data can show."""
+        return self.tune or (self.method in THRESHOLDED and self.lam is None)
+
+    @property
+    def shuffles(self) -> bool:
+        """Whether the rows of each pass are shuffled."""
+        return self.shuffle is not False
+
     @property
     def native_groups(self) -> Any:
-        """The groups as the store takes them."""
+        """The groups as the native store takes them."""
         if self.groups is None or isinstance(self.groups, str):
             return None if self.groups is None else True
         sizes = np.diff(self.groups.indptr)

@@ -24,21 +24,6 @@ _DECAYS = (0.0, 1e-4, 1e-2)
 _LADDER = tuple(10.0 ** (p / 2) for p in range(-12, 13))
 
 
-def races(settings: OnlineSettings) -> bool:
-    """Whether settings leave something open that only the data can tell."""
-    return settings.tune or (settings.method in THRESHOLDED and settings.lam is None)
-
-
-def make_engine(settings: OnlineSettings) -> OnlineEngine | Race:
-    """The engine of these settings."""
-    return Race(settings) if races(settings) else OnlineEngine(settings)
-
-
-def engine_from_state(settings: OnlineSettings, state: dict[str, NDArray[Any]]) -> OnlineEngine | Race:
-    """An engine that goes on where the one that gave ``state`` stood."""
-    return Race.from_state(settings, state) if races(settings) else OnlineEngine.from_state(settings, state)
-
-
 def candidates(settings: OnlineSettings) -> list[OnlineSettings]:
     """What runs against each other: what the user said stays as it is."""
     plain = replace(settings, tune=False)

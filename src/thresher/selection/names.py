@@ -1,19 +1,39 @@
-"""Names of features that were not at hand when a feature was selected: another look at the data."""
+"""The names of features, read from the data where the keys do not decode."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.core.terms import Expansion
 from thresher.sources.base import Source
 
+Keys = NDArray[np.uint64]
 
-def find_names(source: Source, keys: NDArray[np.uint64]) -> dict[int, bytes]:
-    """The names of these keys, as far as the data has them; it is read until all are found.
 
-    A dual method may select a feature long after its bytes have passed, and keeping the names of everything seen would
-    take more room than everything else.
-    """
+def names_of(source: Source, keys: Keys) -> list[str]:
+    """The names of features: decoded from their keys, or else read from the data; ``#key`` where there is none."""
+    if source.space.invertible:
+        return source.space.decode(keys)
+    return spelled(keys, find_names(source, keys))
+
+
+def spelled(keys: Keys, names: dict[int, bytes]) -> list[str]:
+    """Names as text, ``#key`` where there is none."""
+    return [names.get(key, b"").decode("utf-8", "surrogateescape") or f"#{key}" for key in keys.tolist()]
+
+
+def names_of_terms(source: Source, keys: Keys, expansion: Expansion | None) -> list[str]:
+    """The names of features, made of those of their parents where they are products or groups of others."""
+    if expansion is None:
+        return names_of(source, keys)
+    parts = np.unique(np.array([part for term in expansion.terms for part in term.parts], np.uint64))
+    names = dict(zip(parts.tolist(), names_of(source, parts), strict=True))
+    return [term.name(names) for term in expansion.terms]
+
+
+def find_names(source: Source, keys: Keys) -> dict[int, bytes]:
+    """Read the data until the names of these keys are found; nothing where it can be read only once."""
     missing = set(keys.tolist())
     found: dict[int, bytes] = {}
     if not missing or not source.rewindable:

@@ -40,7 +40,7 @@ class SparseRFEngine:
         self.targets = np.atleast_2d(targets)
         self.importance = settings.loss_factor * weights
         self.problems = [self._problem(y) for y in self.targets]
-        total = settings.rounds * len(settings.path)
+        total = settings.max_iter * len(settings.path)
         self.proposer = RandomDraw(family, draws=settings.draws, rounds=total)
         self.loop = WorkingSetLoop(self.problems, self.proposer, DropZeros())
         #: What each round came to: functions drawn, functions kept, objective and its lower bound, λ, models solved.
@@ -52,7 +52,7 @@ class SparseRFEngine:
             y,
             self.importance,
             lam=self.settings.path[0],
-            shift=self.settings.shift,
+            shift=self.settings.fit_intercept,
             tolerance=self.settings.tol,
             team=self.team,
             k=self.settings.k,
@@ -74,11 +74,11 @@ class SparseRFEngine:
     @property
     def stage_done(self) -> bool:
         """Whether this was the last iteration of a λ."""
-        return self.rounds % self.settings.rounds == 0
+        return self.rounds % self.settings.max_iter == 0
 
     def step(self) -> bool:
         """One iteration of Algorithm 1; False at the end."""
-        stage = min(self.rounds // self.settings.rounds, len(self.settings.path) - 1)
+        stage = min(self.rounds // self.settings.max_iter, len(self.settings.path) - 1)
         for problem in self.problems:
             if problem.lam != self.settings.path[stage]:
                 problem.lam = problem.lam_now = self.settings.path[stage]

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
-from thresher.core.memory import parse_size, show_size
+from thresher.core.memory import PlanReport, parse_size, show_size
 from thresher.errors import SettingsError
+from thresher.run import RunOptions
+from thresher.sources.base import Source
 from thresher.sparse_rf.feature_columns import STRIPE
-from thresher.working_set.memory_plan import WorkingSetPlan
+from thresher.sparse_rf.settings import SparseRFSettings
+from thresher.working_set.memory_plan import WorkingSetPlan, rows_in_plan
 
 #: What one function at a time takes to be made: a stripe of it, twice.
 _MADE = 8 * STRIPE
@@ -31,10 +34,10 @@ class SparseRFPlan(WorkingSetPlan):
     draws: int
 
     @classmethod
-    def of(cls, draws: int, memory: str | int | None, outputs: int = 1) -> Self:
-        """For so many outputs; one is the least there can be."""
+    def of(cls, settings: SparseRFSettings, memory: str | int | None, outputs: int = 1) -> Self:
+        """Plan for a number of outputs, at least one."""
         allowed = 0 if memory is None else parse_size(memory)
-        return cls(memory=allowed, outputs=outputs, block=cls.block_of(allowed), draws=draws)
+        return cls(memory=allowed, outputs=outputs, block=cls.block_of(allowed), draws=settings.draws)
 
     @property
     def row_bytes(self) -> int:
@@ -83,3 +86,26 @@ class SparseRFPlan(WorkingSetPlan):
                 f"{show_size(self.making(rows))} of the memory = {show_size(self.memory)} are for that: give more, or "
                 "keep fewer (a larger lam, or k)"
             )
+
+
+def plan_of_fit(settings: SparseRFSettings, options: RunOptions, source: Source) -> PlanReport:
+    """The plan of a fit over a source, for people to read."""
+    plan = SparseRFPlan.of(settings, options.memory)
+    rows, counted = rows_in_plan(source)
+    parts = [
+        ("rows", rows * plan.row_bytes, f"weights, targets, margins and slopes {counted}"),
+        ("buffers", plan.buffers, f"blocks of {show_size(plan.block)} and their batches"),
+    ]
+    if not plan.memory:
+        held = "4 bytes for each row and random feature, since there is no memory limit; the rows come on top"
+        return PlanReport(plan.limits, parts, [("columns", held)])
+    plan.check(rows)
+    parts += [
+        ("slack", plan.slack, "overhead of the allocator"),
+        ("making", plan.making(rows), f"at most, for making random features, {plan.draws} at a time"),
+        ("products", plan.products(rows), "at most, products of the features kept"),
+        ("inputs", plan.inputs(rows), "at most; rows that take more are read again"),
+        ("columns", plan.columns(rows, plan.inputs(rows)), "at least; columns that take more are made again"),
+        ("total", plan.memory, "allowed"),
+    ]
+    return PlanReport(plan.limits, parts, [])

@@ -1,4 +1,4 @@
-"""A fit of Sparse Random Features: from a source to the functions that are kept."""
+"""A fit of Sparse Random Features: from a source to the random features that are kept."""
 
 from __future__ import annotations
 
@@ -9,155 +9,142 @@ from typing import Any
 import numpy as np
 
 from thresher.columns.kernels import check_kernel
-from thresher.columns.random_features import DrawnFunctions, RandomFunctions
+from thresher.columns.random_features import DrawnFunctions
 from thresher.columns.row_store import Rows, RowsAgain, RowStore
 from thresher.columns.types import Ids
 from thresher.core.feature_space import Drawn, FeatureSpace
 from thresher.errors import SettingsError
+from thresher.run import RunOptions
+from thresher.selection.builder import Origin
+from thresher.selection.names import names_of
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 from thresher.sparse_rf.engine import SparseRFEngine
 from thresher.sparse_rf.feature_columns import DrawnColumns
 from thresher.sparse_rf.memory_plan import SparseRFPlan
 from thresher.sparse_rf.settings import METHOD, SparseRFSettings
-from thresher.working_set.answer import make_selection, names_of
 from thresher.working_set.dataset import Examples
 from thresher.working_set.result import Found
-from thresher.working_set.run import WorkingSetRun
-from thresher.working_set.run_settings import RunSettings
+from thresher.working_set.run import WorkingSetRun, with_interactions
 
 log = logging.getLogger(__name__)
 
-#: Inputs up to which the names of functions are spelled out: beyond, naming would draw a coefficient for each.
+#: The most inputs for which a name spells the function out: a name draws one coefficient an input.
 _NAMED_INPUTS = 4096
 
 
 class SparseRFRun(WorkingSetRun[SparseRFEngine]):
-    """A fit of Sparse Random Features.
-
-    ``functions`` are drawn in place of a kernel's, where given.
-    """
+    """A fit of Sparse Random Features."""
 
     settings: SparseRFSettings
     _wants_rows = True
 
-    def __init__(
-        self,
-        source: Source,
-        settings: SparseRFSettings,
-        how: RunSettings,
-        functions: RandomFunctions | None = None,
-    ) -> None:
-        if len(settings.path) > 1 and how.validation is None:
-            raise SettingsError("several lam need a validation to choose by: give validation, or one lam")
-        self._functions = functions
+    def __init__(self, source: Source, settings: SparseRFSettings, options: RunOptions) -> None:
+        if len(settings.path) > 1 and options.validation is None:
+            raise SettingsError("several values of lam need data to choose by: pass validation, or one lam")
+        source = with_interactions(source, options)
         if isinstance(settings.gamma, float | int):
-            check_kernel(self._drawn(settings, float(settings.gamma)), source.space.size)
-        self.shares = SparseRFPlan.of(settings.draws, how.memory)
+            check_kernel(_drawn(settings, float(settings.gamma)), source.space.size)
+        self.plan = SparseRFPlan.of(settings, options.memory)
         if source.total_rows is not None:
-            self.shares.check(source.total_rows)
-        source = source.limited(self.shares.limits)
-        super().__init__(source, settings, how, settings.rounds * len(settings.path))
+            self.plan.check(source.total_rows)
+        source = source.limited(self.plan.limits)
+        super().__init__(source, settings, options, settings.max_iter * len(settings.path))
         self.space = source.space
-        self._rows: Rows | None = None
-
-    def _drawn(self, settings: SparseRFSettings, gamma: float) -> Drawn:
-        if self._functions is not None:
-            return self._functions.drawn(settings.seed)
-        return Drawn(settings.kernel, gamma, settings.seed, settings.q)
+        self._rows_of_data: Rows | None = None
 
     def _make_engine(self, examples: Examples) -> SparseRFEngine:
-        self.shares = SparseRFPlan.of(self.settings.draws, self.how.memory, len(examples.y))
-        self.shares.check(examples.rows)
+        self.plan = SparseRFPlan.of(self.settings, self.options.memory, len(examples.y))
+        self.plan.check(examples.rows)
         store = examples.store
-        rows = store if isinstance(store, RowStore) else RowsAgain(self.source, examples.rows, self.how.batch_rows)
-        self._rows = rows
+        rows = store if isinstance(store, RowStore) else RowsAgain(self.source, examples.rows, self.options.batch_rows)
+        self._rows_of_data = rows
         self.space = self._drawn_space(rows)
-        limited = bool(self.shares.memory)
+        limited = bool(self.plan.memory)
         family = DrawnColumns(
             self.space,
             rows,
-            self.team,
-            room=self.shares.columns(examples.rows, rows.bytes) if limited else None,
-            part=self.shares.making(examples.rows) if limited else None,
+            self.pool,
+            room=self.plan.columns(examples.rows, rows.bytes) if limited else None,
+            part=self.plan.making(examples.rows) if limited else None,
         )
-        return SparseRFEngine(family, self.settings, examples.y, examples.weight, self.team)
+        return SparseRFEngine(family, self.settings, examples.y, examples.weight, self.pool)
 
     def _drawn_space(self, rows: Rows) -> FeatureSpace:
         gamma = self.settings.gamma
         if isinstance(gamma, str):
             inputs = self.source.space.size or len(rows.inputs())
             gamma = 1.0 / max(inputs * rows.variance(), 1e-300)
-        return self.source.space.with_drawn(self._drawn(self.settings, float(gamma)))
+        return self.source.space.with_drawn(_drawn(self.settings, float(gamma)))
 
     def _room(self) -> Callable[[int], int] | None:
-        return self.shares.inputs if self.shares.memory else None
+        return self.plan.inputs if self.plan.memory else None
 
     def _check_rows(self, rows: int) -> None:
-        self.shares.check(rows)  # of one output at least; of all of them once they are known
+        self.plan.check(rows)  # of one output at least; of all of them once they are known
 
     def _check_round(self) -> None:
         assert self.engine is not None
         problems = self.engine.problems
         kept = max(len(problem.ids) for problem in problems)
         products = sum(problem.product_bytes for problem in problems)
-        self.shares.check_kept(self.engine.targets.shape[1], kept, products)
+        self.plan.check_kept(self.engine.targets.shape[1], kept, products)
 
-    def _selection(self, found: Found, *, told: bool = True) -> Selection:
+    def _selection(self, found: Found, *, final: bool = True) -> Selection:
         assert self.examples is not None
-        settings = self.settings
-        if told and not len(found.keys):
-            log.warning("lam = %s is so large that no function is kept: the model is a constant", settings.lam)
-        return make_selection(
-            found,
-            self.examples,
-            self.source,
-            {"method": METHOD, **settings.to_dict()},
-            names=self._names(found.keys) if told else None,
-            rounds=self.rounds,
-            plan=self.plan(),
+        if final and not len(found.keys):
+            log.warning("lam = %s is so large that no random feature is kept: the model is constant", self.settings.lam)
+        return found.selection(
+            self._names(found.keys) if final else None,
+            classes=self.examples.classes,
+            multilabel=self.source.multilabel,
             space=self.space,
-            fingerprint=told and not self.how.lenient,
+            settings={"method": METHOD, **self.settings.to_dict()},
+            origin=Origin.of(self.source, fingerprint=final and not self.options.lenient),
+            facts={
+                "rows": self.examples.rows,
+                "iterations": self.rounds,
+                "skipped": self.examples.skipped,
+                "plan": self._memory_held(),
+            },
         )
 
     def _names(self, keys: Ids) -> list[str]:
-        assert self._rows is not None
-        inputs = np.arange(self.space.size or 0, dtype=np.uint64) if self._small else self._rows.inputs()
-        functions = DrawnFunctions(self.space, keys, self.team)
+        assert self._rows_of_data is not None
+        size = self.space.size or 0
+        if self.space.kind == "column" and 0 < size <= _NAMED_INPUTS:
+            inputs = np.arange(size, dtype=np.uint64)
+        else:
+            inputs = self._rows_of_data.inputs()
         if len(inputs) > _NAMED_INPUTS:
             return [f"{self.space.drawn.kernel} {key}" for key in keys.tolist()] if self.space.drawn else []
-        return functions.names(inputs, names_of(self.source, inputs))
+        return DrawnFunctions(self.space, keys, self.pool).names(inputs, names_of(self.source, inputs))
 
-    @property
-    def _small(self) -> bool:
-        return self.space.kind == "column" and 0 < (self.space.size or 0) <= _NAMED_INPUTS
-
-    def plan(self) -> dict[str, int]:
-        """Where the memory goes, in bytes."""
+    def _memory_held(self) -> dict[str, int]:
+        """What each part holds, in bytes."""
         assert self.engine is not None
-        assert self._rows is not None
+        assert self._rows_of_data is not None
         problems = self.engine.problems
         parts = {
-            "inputs": self._rows.bytes,
-            "rows": self._rows.rows * self.shares.row_bytes,
+            "inputs": self._rows_of_data.bytes,
+            "rows": self._rows_of_data.rows * self.plan.row_bytes,
             "columns": sum(problem.column_bytes for problem in problems),
             "products": sum(problem.product_bytes for problem in problems),
-            "buffers": self.shares.buffers,
+            "buffers": self.plan.buffers,
         }
-        return {"memory": self.shares.memory, **parts, "total": sum(parts.values())}
+        return {"memory": self.plan.memory, **parts, "total": sum(parts.values())}
 
-    def _method(self) -> dict[str, Any]:
-        return {"method": METHOD, "functions": None if self._functions is None else self._functions.name}
+    def _method_identity(self) -> dict[str, Any]:
+        own = None if isinstance(self.settings.kernel, str) else self.settings.kernel.name
+        return {"method": METHOD, "functions": own}
 
     def _scored(self) -> bool:
         assert self.engine is not None
         return self.engine.stage_done
 
 
-def sparse_rf_run(source: Source, how: RunSettings, kernel: str | RandomFunctions, **settings: Any) -> SparseRFRun:
-    """A run with the functions of a kernel, or with functions of the user's own."""
-    if isinstance(kernel, RandomFunctions):
-        return SparseRFRun(source, SparseRFSettings(kernel=kernel.name, **settings), how, kernel)
-    if not isinstance(kernel, str):
-        raise SettingsError(f"kernel is the name of one, or thresher.RandomFunctions, not {kernel!r}")
-    return SparseRFRun(source, SparseRFSettings(kernel=kernel, **settings), how)
+def _drawn(settings: SparseRFSettings, gamma: float) -> Drawn:
+    """The random features of the settings, with this width of the kernel."""
+    if isinstance(settings.kernel, str):
+        return Drawn(settings.kernel, gamma, settings.seed, settings.q)
+    return settings.kernel.drawn(settings.seed)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
+from thresher.columns.random_features import RandomFunctions
 from thresher.core.losses import SMOOTH, get_loss
 from thresher.errors import SettingsError
 
@@ -28,12 +29,14 @@ class SparseRFSettings:
     lam : float or sequence of floats
         The paper's λ_N = Nλ: what a function pays for the size of its weight, against the *sum* of the losses. Several
         are a path from the largest to the smallest, of which the validation's score picks one.
-    draws, rounds : int
-        R functions are drawn at a time, T times (for each ``lam``).
+    draws : int
+        Random features proposed in an iteration, the paper's R.
+    max_iter : int
+        Iterations for each ``lam``, the paper's T.
     loss : {"squared_hinge", "logistic", "squared"}
         The squared hinge is the paper's, max(0, 1 - ym)².
-    shift : bool
-        Learn a constant too, which pays nothing.
+    fit_intercept : bool
+        Learn an intercept, without a penalty.
     q : int, optional
         A function looks at so many inputs only, chosen at random: for inputs of many columns.
     tol : float
@@ -44,13 +47,13 @@ class SparseRFSettings:
     """
 
     k: int | None = None
-    kernel: str = "gaussian"
+    kernel: str | RandomFunctions = "gaussian"
     gamma: float | str = 1.0
     lam: float | Sequence[float] = 1.0
     draws: int = 100
-    rounds: int = 20
+    max_iter: int = 20
     loss: str = "squared_hinge"
-    shift: bool = True
+    fit_intercept: bool = True
     q: int | None = None
     tol: float = 1e-4
     seed: int = 0
@@ -59,8 +62,10 @@ class SparseRFSettings:
     def __post_init__(self) -> None:
         if self.k is not None and self.k < 1:
             raise SettingsError(f"k is the number of functions to keep: at least 1, not {self.k}")
-        if self.draws < 1 or self.rounds < 1:
-            raise SettingsError(f"draws and rounds are at least 1, not {self.draws} and {self.rounds}")
+        if self.draws < 1 or self.max_iter < 1:
+            raise SettingsError(f"draws and max_iter must be at least 1, got {self.draws} and {self.max_iter}")
+        if not isinstance(self.kernel, (str, RandomFunctions)):
+            raise SettingsError(f"kernel must be the name of a kernel or thresher.RandomFunctions, got {self.kernel!r}")
         if isinstance(self.gamma, str) and self.gamma != "scale":
             raise SettingsError(f'gamma is a number above 0 or "scale", not {self.gamma!r}')
         if not isinstance(self.gamma, str) and not (self.gamma > 0 and math.isfinite(self.gamma)):
@@ -73,6 +78,11 @@ class SparseRFSettings:
             raise SettingsError(f"tol is above 0, not {self.tol}")
         if not 0 <= self.seed < 2**64:
             raise SettingsError(f"a seed is a whole number from 0 on, not {self.seed}")
+
+    @property
+    def kernel_name(self) -> str:
+        """The name of the kernel, or of the user's own random features."""
+        return self.kernel if isinstance(self.kernel, str) else self.kernel.name
 
     @property
     def path(self) -> tuple[float, ...]:
@@ -88,4 +98,6 @@ class SparseRFSettings:
 
     def to_dict(self) -> dict[str, Any]:
         """For files."""
-        return {**asdict(self), "lam": list(self.path) if len(self.path) > 1 else self.path[0]}
+        plain = {setting.name: getattr(self, setting.name) for setting in fields(self)}
+        lam = list(self.path) if len(self.path) > 1 else self.path[0]
+        return {**plain, "kernel": self.kernel_name, "lam": lam}

@@ -41,7 +41,7 @@ class AsyncProblem(BlockwiseProblem):
                 loss.delta,
                 np.ascontiguousarray(targets.y),
                 targets.shares,
-                settings.intercept,
+                settings.fit_intercept,
                 capacity,
                 settings.eta or 0.0,
                 settings.rate,

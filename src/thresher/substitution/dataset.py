@@ -13,13 +13,13 @@ from thresher.core.labels import distinct_labels, sort_labels
 from thresher.core.losses import Loss, get_loss
 from thresher.core.memory import show_size
 from thresher.errors import DataError, SettingsError
+from thresher.run import RunOptions
 from thresher.sources.arrays import DenseSource, RowLabels, row_in_memory
 from thresher.sources.base import Source
 from thresher.substitution.arriving.feature_stream import FeatureStream
 from thresher.substitution.arriving.format_readers import MatrixReader, StoreReader
 from thresher.substitution.settings import SubstitutionSettings
 from thresher.working_set.dataset import Examples, Reader
-from thresher.working_set.run_settings import RunSettings
 from thresher.working_set.targets import TargetCollector
 
 
@@ -35,7 +35,7 @@ class StreamData(NamedTuple):
 def read_features(
     data: FeatureStream | Source,
     settings: SubstitutionSettings,
-    how: RunSettings,
+    options: RunOptions,
     team: _native.Team,
     memory: int | None,
     y: Any,
@@ -45,10 +45,10 @@ def read_features(
     loss = get_loss(settings.loss)
     if isinstance(data, FeatureStream):
         labels = _stream_labels(data, y, sample_weight)
-        return StreamData(_label_examples(labels, data, loss, how), data, labels.n, labels.order)
+        return StreamData(_label_examples(labels, data, loss, options), data, labels.n, labels.order)
     room = None if memory is None else lambda rows: memory - 5 * rows * settings.k
-    reader = Reader(data, loss, team, multilabel=how.multilabel, room=room, batch_rows=how.batch_rows)
-    examples = reader.read(how.class_weight)
+    reader = Reader(data, loss, team, multilabel=options.multilabel, room=room, batch_rows=options.batch_rows)
+    examples = reader.read(options.class_weight)
     if examples.store is None:
         raise SettingsError(
             f"{data.describe()}: its columns do not fit into {show_size(memory or 0)}. Allow more memory, or pass "
@@ -67,17 +67,17 @@ def _stream_labels(stream: FeatureStream, y: Any, sample_weight: Any) -> RowLabe
     return RowLabels(rows, y, sample_weight)
 
 
-def _label_examples(labels: RowLabels, stream: FeatureStream, loss: Loss, how: RunSettings) -> Examples:
+def _label_examples(labels: RowLabels, stream: FeatureStream, loss: Loss, options: RunOptions) -> Examples:
     """Examples with targets and weights only."""
     batch = labels.batch()
     where = partial(row_in_memory, batch)
     known = None
-    if how.multilabel:
+    if options.multilabel:
         sets = labels.sets
         known = sort_labels(distinct_labels(batch, where) if sets is None else range(sets.columns))
-    collector = TargetCollector(loss, known, multilabel=how.multilabel)
+    collector = TargetCollector(loss, known, multilabel=options.multilabel)
     collector.add(batch, where)
-    y, weight, classes = collector.encode(stream.describe(), how.class_weight)
+    y, weight, classes = collector.encode(stream.describe(), options.class_weight)
     return Examples(None, y, weight, classes, skipped=0)
 
 

@@ -110,7 +110,7 @@ class StreamEngine:
             loss.delta,
             np.ascontiguousarray(y[None]),
             self.targets.shares,
-            self.settings.intercept,
+            self.settings.fit_intercept,
             np.ascontiguousarray(kept.columns),
             np.ascontiguousarray(kept.scales),
             np.ascontiguousarray(kept.weights[:, output]),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from thresher import _native
-from thresher.core.memory import show_size
+from thresher.core.memory import PlanReport, ReadLimits, parse_size, show_size
 from thresher.errors import SettingsError
-from thresher.substitution.arriving.feature_stream import FeatureStream
+from thresher.run import RunOptions
+from thresher.sources.base import Source
+from thresher.substitution.arriving.feature_stream import FeatureStream, block_for
 from thresher.substitution.settings import SubstitutionSettings
-from thresher.working_set.dataset import Examples
+from thresher.working_set.memory_plan import rows_in_plan
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,10 @@ class StreamPlan:
 
     Parameters
     ----------
+    rows, outputs : int
+        The numbers of rows and of outputs.
+    columns : int
+        Bytes of the column store of a source.
     sparse : bool
         Whether columns arrive without their zeros.
     memory : int, optional
@@ -25,27 +30,32 @@ class StreamPlan:
     """
 
     settings: SubstitutionSettings
-    examples: Examples
+    rows: int
+    outputs: int
+    columns: int
     sparse: bool
     memory: int | None
 
     def block(self, stream: FeatureStream) -> int:
         """The columns of a block: as many as fit beside the k kept ones."""
-        rows = self.examples.rows
+        return self.fitting(stream.block_for(self.rows))
+
+    def fitting(self, block: int) -> int:
+        """At most ``block`` columns, as many as fit; SettingsError if not even one does."""
         if self.memory is None:
-            return stream.block_for(rows)
+            return block
         held = self.kept + self.columns
         if self.memory - held < self.column:
             raise SettingsError(
-                f"{self.settings.k} columns of {rows} rows take {show_size(held)}: allow at least "
+                f"{self.settings.k} columns of {self.rows} rows take {show_size(held)}: allow at least "
                 f"{show_size(held + self.column)} of memory, or keep fewer features"
             )
-        return min(stream.block_for(rows), (self.memory - held) // self.column)
+        return min(block, (self.memory - held) // self.column)
 
     @property
     def kept(self) -> int:
         """Bytes of the k columns, their inner products, and the vectors over the rows."""
-        rows, outputs, k = self.examples.rows, len(self.examples.y), self.settings.k
+        rows, outputs, k = self.rows, self.outputs, self.settings.k
         sets = outputs if self.settings.per_class else 1
         # A sparse column is kept twice, with and without its zeros: at most a fourth more.
         return sets * (5 * rows * k + 8 * k**2) + 8 * rows * (2 + 5 * outputs)
@@ -54,13 +64,7 @@ class StreamPlan:
     def column(self) -> int:
         """Bytes of a column of the block, as it is read and as it is used, and of its inner products."""
         each = 12 if self.sparse else 8  # a sparse value has its row beside it
-        return each * self.examples.rows + 16 * self.settings.k
-
-    @property
-    def columns(self) -> int:
-        """Bytes of the column store of a source."""
-        store = self.examples.store
-        return store.bytes if isinstance(store, _native.ColumnStore) else 0
+        return each * self.rows + 16 * self.settings.k
 
     def parts(self, block: int) -> dict[str, int]:
         """All parts in bytes."""
@@ -68,3 +72,19 @@ class StreamPlan:
         if self.columns:
             parts["columns"] = self.columns
         return {"memory": self.memory or 0, **parts, "total": sum(parts.values())}
+
+
+def plan_of_fit(settings: SubstitutionSettings, options: RunOptions, source: Source) -> PlanReport:
+    """The plan of a fit over a source, as a report."""
+    memory = None if options.memory is None else parse_size(options.memory)
+    rows, counted = rows_in_plan(source)
+    plan = StreamPlan(settings, rows=rows, outputs=1, columns=0, sparse=False, memory=memory)
+    block = plan.fitting(block_for(rows))
+    parts = [
+        ("kept", plan.kept, f"{settings.k} columns, their inner products, targets and derivatives {counted}"),
+        ("block", block * plan.column, f"{block} columns at a time {counted}"),
+    ]
+    if memory is not None:
+        parts.append(("total", memory, "allowed"))
+    held = "all columns of these rows too; a FeatureStream, a .npy or a Parquet file is read column by column"
+    return PlanReport(ReadLimits(), parts, [("columns", held)])

@@ -48,8 +48,8 @@ class SubstitutionSettings:
         Asy-OS: so many threads, each with its share of ``k`` (the first ``k % workers`` one more).
     staleness : int, optional
         Asy-OS simulated: a worker sees what the others did but for their last so many updates. Deterministic.
-    intercept : bool
-        Learn a constant too: columns then count as centred.
+    fit_intercept : bool
+        Learn an intercept: columns then count as centred.
     refit : bool or float
         Fit the features found once more at the end, to the bottom; a number is the ridge of that fit.
     lam : float, optional
@@ -72,7 +72,7 @@ class SubstitutionSettings:
     check: bool | None = None
     workers: int = 1
     staleness: int | None = None
-    intercept: bool = True
+    fit_intercept: bool = True
     refit: bool | float = True
     lam: float | None = None
     order: str = "given"

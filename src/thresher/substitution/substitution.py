@@ -26,7 +26,7 @@ class SubstitutionProblem(BlockwiseProblem):
             loss.delta,
             np.ascontiguousarray(targets.y),
             targets.shares,
-            settings.intercept,
+            settings.fit_intercept,
             settings.k,
             settings.eta or 0.0,
             settings.rate,

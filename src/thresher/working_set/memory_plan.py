@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from thresher.core.memory import MB, PAGE, ReadLimits
+from thresher.sources.base import Source
 
 #: Batches alive at once, each of a block's text and what it is parsed into.
 _BATCHES = 3
@@ -52,3 +53,9 @@ class WorkingSetPlan:
         if not self.memory:
             return ReadLimits()
         return ReadLimits(block=self.block - 2 * PAGE, line_cap=min(16 * MB, self.memory // 4), window=self.memory // 4)
+
+
+def rows_in_plan(source: Source) -> tuple[int, str]:
+    """The number of rows a plan report counts, and the words for it: one row where the number is unknown."""
+    rows = source.total_rows
+    return (1, "for each row; their number is not known yet") if rows is None else (rows, f"for {rows} rows")

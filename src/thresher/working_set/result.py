@@ -1,19 +1,53 @@
-"""What a working-set method has found, before it has names."""
+"""What a working-set method has found, and the selection built from it."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thresher.columns.types import Floats, Ids
+from thresher.core.feature_space import FeatureSpace
+from thresher.core.labels import Label
+from thresher.selection.builder import Origin, Result, build_selection, one_vs_rest_loss
+from thresher.selection.selection import Selection
 
 
 class Found(NamedTuple):
-    """The features of an engine, strongest first; ``weights`` is outputs x features."""
+    """The features of an engine, strongest first; ``weights`` is (outputs, features)."""
 
     keys: Ids
     weights: Floats
     counts: NDArray[np.uint64]
-    shifts: Floats
+    intercepts: Floats
+
+    def selection(
+        self,
+        names: list[str] | None,
+        *,
+        classes: list[Label] | None,
+        multilabel: bool,
+        space: FeatureSpace,
+        settings: dict[str, Any],
+        origin: Origin,
+        facts: dict[str, Any],
+    ) -> Selection:
+        """Build the selection; without ``names`` it serves only to predict."""
+        outputs = len(self.weights)
+        return build_selection(
+            Result(
+                self.keys,
+                self.weights if outputs > 1 else self.weights[0],
+                np.zeros(len(self.keys)),
+                self.counts,
+                self.intercepts,
+            ),
+            [f"#{key}" for key in self.keys.tolist()] if names is None else names,
+            loss=one_vs_rest_loss(settings["loss"], outputs, multilabel=multilabel),
+            classes=classes,
+            space=space,
+            settings=settings,
+            origin=origin,
+            facts=facts,
+        )

@@ -1,179 +1,111 @@
-"""Driving a working-set method over a source: reading, rounds, checkpoints, validation, progress."""
+"""A fit of a working-set method: reading, rounds, validation and checkpoints around the engine."""
 
 from __future__ import annotations
 
-import logging
-import os
-import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
 from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.core.checkpoint import Checkpoint
-from thresher.core.container import check_folder
+from thresher.core.feature_space import Products
 from thresher.core.losses import get_loss
-from thresher.core.progress import Progress
-from thresher.errors import FileFormatError, SettingsError
+from thresher.run import Run, RunOptions, check_readable_again
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 from thresher.working_set.dataset import Examples, Reader
 from thresher.working_set.result import Found
-from thresher.working_set.run_settings import RunSettings
 from thresher.working_set.validation import Validation
-from thresher.working_set.watch import Watch
-
-log = logging.getLogger(__name__)
 
 
 class Engine(Protocol):
-    """What a run drives: a method's loop, a round a `step`."""
+    """The loop of a method, one round a `step`."""
 
-    #: What each round came to.
+    #: What each round achieved.
     path: list[dict[str, float]]
 
     @property
     def rounds(self) -> int:
-        """How many are done."""
+        """Rounds done."""
 
     def step(self) -> bool:
-        """One round; False at the end."""
+        """Do one round; False at the end."""
 
     def found(self) -> Found:
         """The features so far."""
 
     def state(self) -> dict[str, Any]:
-        """All that going on needs, as arrays; the data is read again."""
+        """The state as arrays, without the data."""
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on where the engine that gave ``state`` stood; KeyError or ValueError unless it fits."""
+        """Continue from a state; KeyError or ValueError if it does not fit."""
 
 
 E = TypeVar("E", bound=Engine)
 
 
-class WorkingSetRun(ABC, Generic[E]):
-    """One fit: made, then `run` to the end or to an interrupt; usable either way once a round is done.
+class WorkingSetRun(Run, Generic[E]):
+    """One fit of a working-set method; usable after its first round.
 
-    A subclass says how its engine is made of the examples, and how its answer is made of what that found.
+    A subclass creates the engine from the examples, and the selection from what the engine found.
+
+    Parameters
+    ----------
+    expected_rounds : int
+        For progress: rounds if nothing ends the fit early.
     """
 
-    def __init__(self, source: Source, settings: Any, how: RunSettings, expected: int) -> None:
+    def __init__(self, source: Source, settings: Any, options: RunOptions, expected_rounds: int) -> None:
+        super().__init__(options)
         self.source = source
         self.settings = settings
-        self.how = how
-        self.team = _native.Team(how.threads)
+        self.pool = _native.Team(options.threads)
         self.engine: E | None = None
         self.examples: Examples | None = None
-        self.validation = None if how.validation is None else Validation(how.validation, how.patience)
-        self._complete: dict[str, Any] | None = None  # the engine's state after the last whole iteration
-        self._saved = time.monotonic()
-        self._watch = Watch(source, expected)
-        if how.checkpoint is not None:
-            check_folder(how.checkpoint)
-        if not source.rewindable and (how.checkpoint is not None or not source.space.invertible):
-            raise SettingsError(
-                f"{source.describe()} can be read once: for a checkpoint, or for names that are read at the end, save "
-                "it to a file first"
-            )
+        self.validation = None if options.validation is None else Validation(options.validation, options.patience)
+        self._complete: dict[str, Any] | None = None  # the state after the last complete round
+        self._expected_rounds = expected_rounds
+        self._rows = self._features = self._read = 0
+        again = options.checkpoint is not None or not source.space.invertible
+        check_readable_again(source, needed=again, why="a checkpoint and the names of features")
 
-    def run(self, progress: Callable[[Progress], None] | None = None) -> None:
-        """Read, then go round until the end. Ctrl-C saves the checkpoint, if there is one, and comes out again."""
-        self._watch.tell = progress or self._watch.tell
+    # ── the loop ─────────────────────────────────────────────────────────────────────────────────
+
+    def _steps(self) -> Iterator[None]:
         self._prepare()
         assert self.engine is not None
-        try:
-            while not self._enough() and self.engine.step():
-                self._check_round()
-                self._validate()
-                if self.how.checkpoint is not None:
-                    self._complete = self._state()
-                self._watch.at(self.rounds)
-                if time.monotonic() - self._saved >= self.how.every:
-                    self.save()
-        except KeyboardInterrupt:
-            self.save()
-            raise
-
-    @property
-    def rounds(self) -> int:
-        """Iterations done."""
-        return 0 if self.engine is None else self.engine.rounds
-
-    @property
-    def usable(self) -> bool:
-        """Whether there is something to select from."""
-        return self.rounds > 0
-
-    def selection(self) -> Selection:
-        """What was found: the best by the validation's score, where there is one."""
-        assert self.engine is not None
-        best = None if self.validation is None else self.validation.best
-        found = self._selection(best or self.engine.found())
-        found.provenance["path"] = self.path
-        return found
-
-    @property
-    def path(self) -> list[dict[str, float]]:
-        """What each iteration came to."""
-        assert self.engine is not None
-        return self.engine.path if self.validation is None else self.validation.scored(self.engine.path)
-
-    # ── what a method says ───────────────────────────────────────────────────────────────────────
-
-    #: Whether the examples are to be kept as rows rather than as columns.
-    _wants_rows = False
-
-    @abstractmethod
-    def _make_engine(self, examples: Examples) -> E:
-        """The engine for these examples, if they and their problems fit into the memory."""
-
-    @abstractmethod
-    def _selection(self, found: Found, *, told: bool = True) -> Selection:
-        """With its names and where it came from, or only to predict with."""
-
-    @abstractmethod
-    def _method(self) -> dict[str, Any]:
-        """What a checkpoint must agree in, besides data and settings."""
-
-    def _room(self) -> Callable[[int], int] | None:
-        """Bytes that the features of so many rows may take; None: any."""
-        return None
-
-    def _check_rows(self, rows: int) -> None:
-        """Raise where so many rows do not fit."""
-
-    def _check_round(self) -> None:
-        """Raise where what a round came to does not fit."""
-
-    def _scored(self) -> bool:
-        """Whether the validation is to score what the last round came to."""
-        return True
-
-    # ── on the way ───────────────────────────────────────────────────────────────────────────────
+        while not self._enough() and self.engine.step():
+            self._check_round()
+            self._validate()
+            if self.options.checkpoint is not None:
+                self._complete = self._state()
+            yield
 
     def _prepare(self) -> None:
+        """Read the data and create the engine."""
         if self.engine is not None:
             return
         reader = Reader(
             self.source,
             get_loss(self.settings.loss),
-            self.team,
-            multilabel=self.how.multilabel,
+            self.pool,
+            multilabel=self.options.multilabel,
             room=self._room(),
-            batch_rows=self.how.batch_rows,
-            tell=self._seen,
+            batch_rows=self.options.batch_rows,
+            tell=self._batch_read,
             rows=self._wants_rows,
         )
-        self.examples = examples = reader.read(self.how.class_weight)
+        self.examples = examples = reader.read(self.options.class_weight)
         self.engine = self._make_engine(examples)
-        if self.how.checkpoint is not None and os.path.exists(self.how.checkpoint) and not self.how.restart:
-            self._resume(self.how.checkpoint)
+        self.resume()
 
-    def _seen(self, batch: Batch, cursor: Cursor) -> None:
-        self._watch.seen(batch, cursor)
-        self._check_rows(self._watch.rows)
+    def _batch_read(self, batch: Batch, cursor: Cursor) -> None:
+        self._rows += len(batch)
+        self._features += batch.nnz
+        self._read = cursor.read
+        self._show_progress()
+        self._check_rows(self._rows)
 
     def _enough(self) -> bool:
         return self.validation is not None and self.validation.enough
@@ -182,43 +114,121 @@ class WorkingSetRun(ABC, Generic[E]):
         if self.validation is not None and self._scored():
             assert self.engine is not None
             found = self.engine.found()
-            self.validation.take(self.rounds, found, self._selection(found, told=False))
+            self.validation.take(self.rounds, found, self._selection(found, final=False))
+
+    # ── what a method provides ───────────────────────────────────────────────────────────────────
+
+    #: Whether the examples are kept as rows rather than as columns.
+    _wants_rows = False
+
+    @abstractmethod
+    def _make_engine(self, examples: Examples) -> E:
+        """Create the engine, if the examples and their problems fit into memory."""
+
+    @abstractmethod
+    def _selection(self, found: Found, *, final: bool = True) -> Selection:
+        """The selection with names and provenance, or (not ``final``) only to predict with."""
+
+    @abstractmethod
+    def _method_identity(self) -> dict[str, Any]:
+        """What a checkpoint must agree with, besides data and settings."""
+
+    def _room(self) -> Callable[[int], int] | None:
+        """Bytes that the features of a number of rows may take; None: no limit."""
+        return None
+
+    def _check_rows(self, rows: int) -> None:
+        """Raise if this number of rows does not fit into memory."""
+
+    def _check_round(self) -> None:
+        """Raise if the result of a round does not fit into memory."""
+
+    def _scored(self) -> bool:
+        """Whether the validation scores the last round."""
+        return True
+
+    # ── checkpoints, progress and the result ─────────────────────────────────────────────────────
+
+    @property
+    def rounds(self) -> int:
+        """Rounds done."""
+        return 0 if self.engine is None else self.engine.rounds
+
+    @property
+    def amount(self) -> str:
+        return f"{self.rounds} iterations"
+
+    @property
+    def usable(self) -> bool:
+        return self.rounds > 0
+
+    def selection(self) -> Selection:
+        """Build the selection: of the round with the best validation score, where there is a validation."""
+        assert self.engine is not None
+        best = None if self.validation is None else self.validation.best
+        found = self._selection(best or self.engine.found())
+        found.provenance["path"] = self.path
+        return found
+
+    @property
+    def path(self) -> list[dict[str, float]]:
+        """What each round achieved."""
+        assert self.engine is not None
+        return self.engine.path if self.validation is None else self.validation.scored(self.engine.path)
+
+    def _counts(self) -> dict[str, Any]:
+        reading = self.engine is None
+        return {
+            "rows": self._rows,
+            "features": self._features,
+            # The data is read in one pass, and each round counts as one more.
+            "passes": max(self.rounds, self._expected_rounds) + 1,
+            "passes_done": 0 if reading else self.rounds + 1,
+            "read": self._read if reading else 0,
+            "total_bytes": self.source.total_bytes,
+            "rows_in_pass": self._rows if reading else 0,
+            "total_rows": self.source.total_rows,
+        }
 
     def _state(self) -> dict[str, Any]:
         assert self.engine is not None
         return {**self.engine.state(), **({} if self.validation is None else self.validation.state())}
 
-    def save(self) -> None:
-        """Write the checkpoint, if one was asked for: as it was after the last whole iteration."""
-        if self.how.checkpoint is None or self.examples is None or self._complete is None:
-            return
-        Checkpoint(
+    def _snapshot(self) -> Checkpoint | None:
+        """The state after the last complete round."""
+        if self.examples is None or self._complete is None:
+            return None
+        return Checkpoint(
             identity=self._identity(),
             passes_done=int(self._complete["rounds"][0]),
             cursor=Cursor(),
             labels=list(self.examples.classes or []),
             engine=self._complete,
-        ).save(self.how.checkpoint)
-        self._saved = time.monotonic()
+        )
+
+    def _restore(self, saved: Checkpoint) -> None:
+        assert self.engine is not None
+        self.engine.restore(saved.engine)
+        if self.validation is not None:
+            self.validation.restore(saved.engine)
+        self._complete = saved.engine
 
     def _identity(self) -> dict[str, Any]:
-        weights = self.how.class_weight
+        validation = self.options.validation
         return {
             "data": self.source.fingerprint(),
-            **self._method(),
+            **self._method_identity(),
             **self.settings.to_dict(),
-            "class_weight": sorted(map(str, weights.items())) if isinstance(weights, Mapping) else weights,
-            "validation": None if self.how.validation is None else self.how.validation.fingerprint(),
+            "class_weight": self.options.class_weight_identity(),
+            "validation": None if validation is None else validation.fingerprint(),
         }
 
-    def _resume(self, path: str | os.PathLike[str]) -> None:
-        assert self.engine is not None
-        saved = Checkpoint.load(path, self._identity())
-        try:
-            self.engine.restore(saved.engine)
-            if self.validation is not None:
-                self.validation.restore(saved.engine)
-            self._complete = saved.engine
-        except (KeyError, ValueError, IndexError) as error:
-            raise FileFormatError(f"{os.fspath(path)}: not a checkpoint in order ({error}).") from None
-        log.info("resumed from %s after %d iterations", os.fspath(path), self.engine.rounds)
+
+def with_interactions(source: Source, options: RunOptions) -> Source:
+    """The rows with the products of features that the options request."""
+    products = Products.of(options.interactions)
+    if products is None:
+        return source
+    from thresher.sources.transforms.interactions import Interactions
+
+    return Interactions.over(source, products)

@@ -165,7 +165,7 @@ def test_streamed_is_in_memory_to_the_bit(family: str, scale: str, tmp_path: Any
     settings = {"k": 4, "B": 2, "method": "fgm", "family": family, "scale": scale}
     whole = th.select(str(path), **settings)
     assert len(whole.classes) > 2
-    again = th.select(str(path), memory="760KB", batch_rows=23, threads=1, **settings)
+    again = th.select(str(path), memory="760KB", batch_rows=23, n_jobs=1, **settings)
     assert same_model(again, whole)
 
 

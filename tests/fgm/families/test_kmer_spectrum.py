@@ -70,7 +70,7 @@ def test_streamed_is_in_memory_to_the_bit(by: str, tmp_path: Path) -> None:
     reading = {"kmer": [1, 2, 4], "labels": str(tmp_path / "labels.tsv")}
     given = {"k": 4, "B": 1, "method": "fgm", "family": family, "class_weight": {"yes": 2.0}, **reading}
     whole = th.select(path, **given)
-    again = th.select(path, memory="1MB", batch_rows=23, threads=1, **given)
+    again = th.select(path, memory="1MB", batch_rows=23, n_jobs=1, **given)
     assert whole.classes == ["no", "perhaps", "yes"]
     assert again.provenance["plan"]["columns"] != whole.provenance["plan"]["columns"]  # streamed: the room there is
     assert same_model(again, whole)

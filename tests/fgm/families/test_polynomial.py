@@ -262,7 +262,7 @@ def test_streamed_is_in_memory_to_the_bit(tmp_path: Any, classes: int) -> None:
         whole = th.select(path, family=family, **settings)
         assert whole.provenance["plan"]["columns"] > 60_000
         memory = "270KB" if classes == 2 else "500KB"
-        again = th.select(path, family=family, memory=memory, batch_rows=17, threads=1, **settings)
+        again = th.select(path, family=family, memory=memory, batch_rows=17, n_jobs=1, **settings)
         assert same_model(again, whole)
 
 

@@ -7,8 +7,6 @@ import gzip
 import json
 import lzma
 import sys
-import threading
-import time
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,18 +28,6 @@ from thresher.sources.files.paths import Stream, find_parts
 fsspec = pytest.importorskip("fsspec", reason="pip install 'thresher[remote]'")
 
 TEXT = b"".join(b"%d | w%d:%d v%d\n" % (i % 2, i % 97, i % 13 + 1, i) for i in range(20_000))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _threads_end() -> Iterator[None]:
-    """Other tests count threads: those of servers and connections are waited for."""
-    before = set(threading.enumerate())
-    yield
-    until = time.monotonic() + 20
-    while time.monotonic() < until:
-        if all(thread in before or thread.name.startswith(("fsspec", "asyncio")) for thread in threading.enumerate()):
-            break  # fsspec keeps its own
-        time.sleep(0.05)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.errors import DataError, SettingsError
 from thresher.sources.base import Source
+from thresher.sources.transforms.label_scan import balanced_weights
 from thresher.sources.transforms.wrapped import Wrapped
 
 
@@ -42,3 +43,12 @@ class Weighted(Wrapped):
                     factor[batch.y == label] = weight
                 batch = replace(batch, weight=factor if batch.weight is None else batch.weight * factor)
             yield batch, cursor
+
+
+def weighted(source: Source, class_weight: Mapping[Any, float] | str) -> Source:
+    """The rows weighted by class; ``balanced`` takes one pass over the labels."""
+    if class_weight == "balanced":
+        class_weight = balanced_weights(source)
+    if isinstance(class_weight, str):
+        raise SettingsError(f'class_weight must be "balanced" or a mapping from label to weight, got {class_weight!r}')
+    return Weighted(source, class_weight)

@@ -18,7 +18,7 @@ from thresher.substitution.arriving.column_reader import ColumnReader, IndexedRe
 from thresher.substitution.arriving.file_readers import ARROW_ENDINGS, has_only_numbers
 from thresher.substitution.arriving.format_readers import open_columns
 
-__all__ = ["Block", "FeatureStream", "stream_of"]
+__all__ = ["Block", "FeatureStream", "block_for", "stream_of"]
 
 #: The most columns of a block, dense or sparse.
 _DENSE_BLOCK, _SPARSE_BLOCK = 64, 1024
@@ -120,9 +120,7 @@ class FeatureStream:
 
     def block_for(self, rows: int) -> int:
         """The number of dense columns of ``rows`` rows to hold at a time."""
-        if self.block is not None:
-            return self.block
-        return max(1, min(_DENSE_BLOCK, _BLOCK_BYTES // (4 * max(1, rows))))
+        return self.block if self.block is not None else block_for(rows)
 
     def blocks(
         self,
@@ -161,6 +159,11 @@ class FeatureStream:
 
         sparse_block = max(block, _SPARSE_BLOCK) if wide and self.block is None else block
         return Scan(self.reader, rows, order, keep, block, sparse_block, on_bad_column).blocks(start)
+
+
+def block_for(rows: int) -> int:
+    """The default number of dense columns of ``rows`` rows to hold at a time."""
+    return max(1, min(_DENSE_BLOCK, _BLOCK_BYTES // (4 * max(1, rows))))
 
 
 def stream_of(data: Any, *, target: Any = None, on_error: str = "stop") -> FeatureStream | None:

@@ -34,7 +34,7 @@ class AlphaInvesting(Baseline):
     def _reset(self) -> None:
         self._basis = np.empty((0, len(self.y)))
         self._residual = self._root_shares * self.y
-        if self.settings.intercept:
+        if self.settings.fit_intercept:
             self._extend_basis(self._root_shares.copy())
 
     def _extend_basis(self, direction: Floats) -> None:
@@ -71,7 +71,7 @@ class AlphaInvesting(Baseline):
         if not self.ids:
             return super().kept()
         design = self._root_shares * self.columns * self.scales[:, None]
-        design = design if not self.settings.intercept else np.vstack([design, self._root_shares[None]])
+        design = design if not self.settings.fit_intercept else np.vstack([design, self._root_shares[None]])
         solution = np.linalg.lstsq(design.T, self._root_shares * self.y, rcond=None)[0]
         self.weights = solution[: len(self.ids)]
         return super().kept()

@@ -69,13 +69,13 @@ class Baseline(BlockwiseProblem, ABC):
     def scale(self, column: NDArray[np.float32]) -> float:
         """The factor that gives a column, centred if there is an intercept, a mean square of one."""
         wide = column.astype(np.float64)
-        mean = float(self.shares @ wide) if self.settings.intercept else 0.0
+        mean = float(self.shares @ wide) if self.settings.fit_intercept else 0.0
         return 1.0 / math.sqrt(float(self.shares @ (wide - mean) ** 2))
 
     def derivatives(self) -> Floats:
         """The derivative of the mean loss in each margin, after a step of the intercept."""
         derivatives = self.shares * self.loss.derivative(self.margins + self.intercept, self.y)
-        if not self.settings.intercept:
+        if not self.settings.fit_intercept:
             return derivatives
         self.intercept -= float(derivatives.sum()) / self.loss.curvature
         return self.shares * self.loss.derivative(self.margins + self.intercept, self.y)
@@ -83,7 +83,7 @@ class Baseline(BlockwiseProblem, ABC):
     def slope(self, column: NDArray[np.float32]) -> float:
         """The derivative of the mean loss in the weight of the scaled column."""
         derivatives = self.derivatives()
-        centred = derivatives - self.shares * derivatives.sum() if self.settings.intercept else derivatives
+        centred = derivatives - self.shares * derivatives.sum() if self.settings.fit_intercept else derivatives
         return self.scale(column) * float(column @ centred)
 
     def keep(self, id: int, column: NDArray[np.float32], weight: float) -> None:

@@ -27,7 +27,7 @@ class Grafting(Baseline):
         self._solver = self._make_solver()
 
     def _make_solver(self) -> _native.L1Solver:
-        return _native.L1Solver(self.loss.name, self.y, np.ascontiguousarray(self.shares), self.settings.intercept)
+        return _native.L1Solver(self.loss.name, self.y, np.ascontiguousarray(self.shares), self.settings.fit_intercept)
 
     def receive(self, id: int, column: NDArray[np.float32]) -> None:
         if id in self.ids or not abs(self.slope(column)) > self.lam:

@@ -1,0 +1,72 @@
+"""The Python files that ``thresher select file.vw -k 100`` executes functions of, in the order of their first call.
+
+A reader who follows the command visits these files. Code that runs while a module is imported (class bodies,
+constants) does not count, nor does a file that is imported and never called.
+
+    python -m benchmarks.walk
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import thresher
+from thresher.demo import write_stream
+
+PACKAGE = str(Path(thresher.__file__).parent)
+
+
+def files_called(arguments: list[str]) -> dict[str, str]:
+    """The files of the package that a command executes functions of, each with the first function."""
+    found: dict[str, str] = {}
+
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        code = frame.f_code
+        if event != "call" or not code.co_filename.startswith(PACKAGE) or code.co_filename in found:
+            return
+        if code.co_flags & inspect.CO_OPTIMIZED and not _importing(frame):
+            found[code.co_filename] = code.co_qualname
+
+    sys.argv = ["thresher", *arguments]
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        from thresher.cli.main import main
+
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+            main()
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)  # type: ignore[arg-type]
+    return {str(Path(name).relative_to(PACKAGE)): function for name, function in found.items()}
+
+
+def _importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_name == "<module>" and frame.f_code.co_filename.startswith(PACKAGE):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def main() -> None:
+    """Print the walk."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "file.vw"
+        write_stream(str(path), rows=2000, seed=0)
+        walk = files_called(["select", str(path), "-k", "100"])
+    for name, function in walk.items():
+        print(f"{name:<36} {function}")
+    print(f"{len(walk)} files")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+// A pool of memory blocks for arrays that are reallocated with every batch.
+//
+// A fresh megabyte from the OS costs a page fault every 4 kB, a third of the time it takes to parse into it. The pool
+// keeps a few freed blocks of each size for reuse.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+#include <vector>
+
+namespace thresher {
+
+class BufferPool {
+ public:
+  /// The pool of the process; never destroyed, since arrays may outlive everything else.
+  static BufferPool& shared() {
+    static BufferPool* pool = new BufferPool;
+    return *pool;
+  }
+
+  /// Return at least `bytes`; `bytes` is raised to the actual size.
+  void* acquire(std::size_t& bytes) {
+    bytes = std::bit_ceil(bytes < smallest ? smallest : bytes);
+    const std::size_t kind = size_class(bytes);
+    if (kind < classes) {
+      const std::lock_guard lock(mutex_);
+      if (!kept_[kind].empty()) {
+        void* block = kept_[kind].back();
+        kept_[kind].pop_back();
+        return block;
+      }
+    }
+    void* block = std::malloc(bytes);
+    if (block == nullptr) throw std::bad_alloc();
+    return block;
+  }
+
+  /// Return a block of `acquire`, with the `bytes` it reported.
+  void release(void* block, std::size_t bytes) noexcept {
+    if (block == nullptr) return;
+    const std::size_t kind = size_class(bytes);
+    if (kind < classes) {
+      const std::lock_guard lock(mutex_);
+      if (kept_[kind].size() < most_kept) {
+        kept_[kind].push_back(block);
+        return;
+      }
+    }
+    std::free(block);
+  }
+
+ private:
+  // Classes 64 B, 128 B, ... 4 MB; larger blocks go back to the OS.
+  static constexpr std::size_t smallest = 64;
+  static constexpr std::size_t classes = 17;
+  static constexpr std::size_t most_kept = 6;
+
+  BufferPool() {
+    for (auto& kept : kept_) kept.reserve(most_kept);
+  }
+  static std::size_t size_class(std::size_t bytes) {
+    return static_cast<std::size_t>(std::countr_zero(bytes) - std::countr_zero(smallest));
+  }
+
+  std::mutex mutex_;
+  std::array<std::vector<void*>, classes> kept_;
+};
+
+}  // namespace thresher

@@ -1,0 +1,151 @@
+// The parsers and the dense-row kernel.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+
+#include "base/text/number.hpp"
+#include "bind/convert/arrays.hpp"
+#include "bind/convert/parsed.hpp"
+#include "sources/lines/libsvm.hpp"
+#include "sources/lines/vw.hpp"
+#include "sources/rows/dense_rows.hpp"
+#include "sources/rows/select_rows.hpp"
+
+namespace thresher::bind {
+
+namespace {
+
+using sources::ParsedRows;
+using sources::ParseOptions;
+
+template <void (*parse)(const char*, std::size_t, const ParseOptions&, ParsedRows&)>
+nb::dict parse_block(const Array<const std::uint8_t>& block, std::size_t begin, std::size_t end, std::size_t rows,
+                     bool skip, bool labels_optional, bool multilabel, bool want_names, const KeyIndex* only,
+                     std::size_t features) {
+  if (block.shape(0) < padding || end > block.shape(0) - padding || begin > end)
+    throw nb::value_error("the block lacks its padding");
+  if (want_names && end - begin > PackedName::farthest) throw nb::value_error("names reach over 4 GB of text at most");
+  const char* const text = reinterpret_cast<const char*>(block.data());
+  if (end > begin && text[end - 1] != '\n') throw nb::value_error("the block must end in a newline");
+  const ParseOptions options{rows, skip, labels_optional, multilabel, want_names, only, features};
+  ParsedRows parsed;
+  {
+    const nb::gil_scoped_release nogil;
+    parse(text + begin, end - begin, options, parsed);
+  }
+  return as_dict(std::move(parsed), options);
+}
+
+template <class T>
+nb::tuple dense_rows(const nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>& x, bool wide) {
+  const std::size_t n = x.shape(0);
+  const std::size_t width = x.shape(1);
+  Buffer<std::int64_t> indptr;
+  Buffer<std::uint64_t> keys;
+  Buffer<float> values;
+  std::int64_t bad_row = -1;
+  std::int64_t bad_column = -1;
+  {
+    const nb::gil_scoped_release nogil;
+    indptr.push(0);
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t reached = sources::append_nonzeros(x.data() + i * width, width, keys, values, wide);
+      if (reached < width) {
+        bad_row = static_cast<std::int64_t>(i);
+        bad_column = static_cast<std::int64_t>(reached);
+        break;
+      }
+      indptr.push(static_cast<std::int64_t>(keys.size()));
+    }
+  }
+  return nb::make_tuple(to_numpy(std::move(indptr)), to_numpy(std::move(keys)), to_numpy(std::move(values)), bad_row,
+                        bad_column);
+}
+
+nb::object row_hashes(const Array<const std::int64_t>& indptr, const Array<const std::uint64_t>& keys,
+                      const std::optional<Array<const float>>& values, std::uint64_t seed) {
+  const Rows rows = rows_of(indptr, keys, values);
+  Buffer<std::uint64_t> out;
+  out.resize(rows.n);
+  {
+    const nb::gil_scoped_release nogil;
+    for (std::size_t i = 0; i < rows.n; ++i) out[i] = sources::row_hash(rows[i], seed);
+  }
+  return to_numpy(std::move(out));
+}
+
+/// An uninitialised array of `size` bytes from the buffer pool, to read text into.
+nb::object new_block(std::size_t size) {
+  Buffer<std::uint8_t> block;
+  block.resize(size);
+  return to_numpy(std::move(block));
+}
+
+/// The position behind the last newline of block[begin:end], or `begin` if there is none.
+std::size_t after_last_newline(const Array<const std::uint8_t>& block, std::size_t begin, std::size_t end) {
+  if (begin > end || end > block.shape(0)) throw nb::value_error("out of the block");
+  while (end > begin && block.data()[end - 1] != '\n') --end;
+  return end;
+}
+
+/// The rows `order` of one array of a batch, copied row by row.
+template <class T>
+nb::object gathered(const T* from, const Rows& rows, const Array<const std::int64_t>& order, std::size_t total) {
+  Buffer<T> out;
+  out.resize(total);
+  T* to = out.data();
+  for (std::size_t i = 0; i < order.shape(0); ++i) {
+    const std::int64_t row = order.data()[i];
+    const auto n = static_cast<std::size_t>(rows.indptr[row + 1] - rows.indptr[row]);
+    if (n != 0) std::memcpy(to, from + rows.indptr[row], n * sizeof(T));
+    to += n;
+  }
+  return to_numpy(std::move(out));
+}
+
+/// The rows `order` of a batch: (indptr, keys, values, names).
+nb::tuple take_rows(const Array<const std::int64_t>& indptr, const Array<const std::uint64_t>& keys,
+                    const std::optional<Array<const float>>& values,
+                    const std::optional<Array<const std::uint64_t>>& names, const Array<const std::int64_t>& order) {
+  const Rows rows = rows_of(indptr, keys, values);
+  if (names && names->shape(0) != keys.shape(0)) throw nb::value_error("one name a key is needed");
+  Buffer<std::int64_t> taken;
+  std::int64_t total = 0;
+  taken.push(0);
+  for (std::size_t i = 0; i < order.shape(0); ++i) {
+    const std::int64_t row = order.data()[i];
+    if (row < 0 || static_cast<std::size_t>(row) >= rows.n) throw nb::index_error("no such row");
+    taken.push(total += rows.indptr[row + 1] - rows.indptr[row]);
+  }
+  const auto size = static_cast<std::size_t>(total);
+  return nb::make_tuple(to_numpy(std::move(taken)), gathered(keys.data(), rows, order, size),
+                        values ? gathered(values->data(), rows, order, size) : nb::none(),
+                        names ? gathered(names->data(), rows, order, size) : nb::none());
+}
+
+template <class Function>
+void def_parser(nb::module_& m, const char* name, Function* function) {
+  m.def(name, function, nb::arg("block"), nb::arg("begin"), nb::arg("end"), nb::kw_only(), nb::arg("rows"),
+        nb::arg("skip") = false, nb::arg("labels_optional") = false, nb::arg("multilabel") = false,
+        nb::arg("want_names") = false, nb::arg("only").none() = nb::none(),
+        nb::arg("features") = ParseOptions{}.most_features);
+}
+
+}  // namespace
+
+void bind_lines(nb::module_& m) {
+  m.attr("padding") = padding;
+  def_parser(m, "parse_libsvm", &parse_block<&sources::parse_libsvm>);
+  def_parser(m, "parse_vw", &parse_block<&sources::parse_vw>);
+  m.def("dense_rows", &dense_rows<float>, nb::arg("x").noconvert(), nb::arg("wide") = true);
+  m.def("dense_rows", &dense_rows<double>, nb::arg("x").noconvert(), nb::arg("wide") = true);
+  m.def("new_block", &new_block, nb::arg("size"));
+  m.def("after_last_newline", &after_last_newline, nb::arg("block"), nb::arg("begin"), nb::arg("end"));
+  m.def("take_rows", &take_rows, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("names").none(),
+        nb::arg("order"));
+  m.def("row_hashes", &row_hashes, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("seed"));
+}
+
+}  // namespace thresher::bind

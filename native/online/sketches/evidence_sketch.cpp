@@ -1,0 +1,50 @@
+#include "online/sketches/evidence_sketch.hpp"
+
+#include <stdexcept>
+
+namespace thresher::online {
+
+EvidenceSketch::EvidenceSketch(SketchHash hash, std::size_t lanes)
+    : hash_(hash), lanes_(lanes), stride_(lanes + 1), random_(hash.seed()) {
+  if (lanes < 1) throw std::length_error("a sketch has at least one lane");
+  cells_.assign(hash.cells() * stride_, 0);
+}
+
+void EvidenceSketch::put(const CellRef* refs, std::size_t lane, std::size_t n, const double* wanted, double energy) {
+  const Dither dither = draw();
+  for (std::uint32_t r = 0; r < hash_.rows(); ++r) {
+    std::uint16_t* cell = cells_.data() + refs[r].cell * stride_;
+    set(cell[0], std::max(HalfFloat::open(cell[0]), static_cast<float>(energy)), dither.at(r));
+    for (std::size_t c = 0; c < n; ++c)
+      set(cell[1 + lane + c], refs[r].signed_like(static_cast<float>(wanted[c] * in_)), dither.at(r + c));
+  }
+}
+
+void EvidenceSketch::set_factor(double factor) {
+  scale_ = factor;
+  in_ = 1.0 / factor;
+}
+
+void EvidenceSketch::scale(double factor) {
+  set_factor(scale_ * factor);
+  // Fold the factor in before it leaves a safe range (or reaches zero).
+  if (std::fabs(scale_) > 1e-12 && std::fabs(scale_) < 1e12) return;
+  for (std::size_t i = 0; i < cells_.size(); ++i)
+    if (i % stride_ != 0)
+      set(cells_[i], static_cast<float>(static_cast<double>(HalfFloat::open(cells_[i])) * scale_), draw().at(0));
+  set_factor(1.0);
+}
+
+void EvidenceSketch::merge(const EvidenceSketch& other) {
+  if (!hash_.same(other.hash_) || lanes_ != other.lanes_)
+    throw std::invalid_argument("sketches of different shape or seed cannot be merged");
+  const double ratio = other.scale_ / scale_;
+  for (std::size_t i = 0; i < cells_.size(); ++i) {
+    const double by = i % stride_ == 0 ? 1.0 : ratio;
+    const double sum =
+        static_cast<double>(HalfFloat::open(cells_[i])) + by * static_cast<double>(HalfFloat::open(other.cells_[i]));
+    set(cells_[i], static_cast<float>(sum), draw().at(0));
+  }
+}
+
+}  // namespace thresher::online

@@ -1,0 +1,108 @@
+"""What the estimators that fit all rows at once share: runs in rounds, classes against the rest, and numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+
+from thresher.core.feature_space import FeatureSpace
+from thresher.core.labels import sort_labels
+from thresher.core.losses import get_loss
+from thresher.errors import DataError, SettingsError
+from thresher.estimators.base import SelectingEstimator, Task
+from thresher.estimators.mixins import Classifying, Regressing
+from thresher.methods import Data, get_method
+from thresher.selection.selection import Selection
+from thresher.sources.base import Source
+from thresher.sources.registry import as_source
+
+
+@dataclass(frozen=True)
+class FittedRun:
+    """The result of a run, without its data."""
+
+    selection: Selection
+    space: FeatureSpace
+
+
+class WorkingSetEstimator(SelectingEstimator):
+    """An estimator that learns in rounds."""
+
+    _fitted: FittedRun
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, validation: Any = None) -> Self:
+        """Learn from the data.
+
+        Parameters
+        ----------
+        X : array, SciPy matrix, DataFrame, path or Source
+            The examples. Paths may be globs, folders, compressed, or several.
+        y : array-like, optional
+            The targets; files and sources bring their own.
+        sample_weight : array-like, optional
+            Importance of each row. A row of weight 0 is left out.
+        validation : path, Source or pair (X, y), optional
+            Scored on the way; learning ends when that gets no better, and the best is kept.
+
+        Returns
+        -------
+        self
+        """
+        pair = validation if isinstance(validation, tuple) else (validation,)
+        self._validation = None if validation is None else as_source(*pair)
+        try:
+            super().fit(X, y, sample_weight)
+        finally:
+            del self._validation
+        return self
+
+    def _fit(self, source: Source, task: Task, y: Any) -> None:
+        settings, options = self._prepared(task, validation=self._validation)
+        self._finish(get_method(self._method).make_run(Data(source), settings, options), y)
+
+    def _keep(self, run: Any, y: Any) -> None:
+        self._fitted = FittedRun(run.selection(), run.source.space)
+
+    @property
+    def n_iter_(self) -> int:
+        """Iterations done."""
+        return int(self.selection_.provenance["iterations"])
+
+    @property
+    def path_(self) -> list[dict[str, float]]:
+        """What each iteration came to: features, objective, its lower bound, and the validation's score."""
+        path: list[dict[str, float]] = self.selection_.provenance["path"]
+        return path
+
+
+class BatchClassifier(Classifying, SelectingEstimator):
+    """Two classes, several (each against the rest), or several labels a row."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def _task(self, source: Source, y: Any) -> Task:
+        if get_loss(self.loss).task != "binary":
+            raise SettingsError(f"the {self.loss} loss is not one of two classes: squared_hinge or logistic")
+        if source.multilabel:
+            if y is not None:
+                self.classes_ = np.arange(y.shape[1])
+            return Task(self.loss, multilabel=True)
+        if y is not None:
+            check_classification_targets(y)
+            order = getattr(source, "order", None)  # without the rows of weight 0
+            self.classes_ = np.unique(y if order is None else y[order])
+            if len(sort_labels(self.classes_)) != len(self.classes_):
+                raise DataError("some labels are the same number in double precision: write them as text.")
+        return Task(self.loss)
+
+
+class BatchRegressor(Regressing, SelectingEstimator):
+    """A number for each row."""
+
+    _own_losses = "squared"

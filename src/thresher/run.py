@@ -1,0 +1,202 @@
+"""One fit from data to selection: the skeleton that every method's run fills in.
+
+A run reads its data, repeats the step of its loop, saves and resumes, and builds a selection. A method provides the
+parts: the steps, a snapshot of its state, and the result.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from thresher.core.checkpoint import Checkpoint
+from thresher.core.container import check_folder
+from thresher.core.memory import resident
+from thresher.core.progress import Progress
+from thresher.errors import FileFormatError, SettingsError
+from thresher.selection.selection import Selection
+from thresher.sources.base import DEFAULT_ROWS, Source
+
+log = logging.getLogger(__name__)
+
+#: Called with the progress of a fit after every step.
+Report = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How a fit reads its data and what it may use: the same for every method.
+
+    Parameters
+    ----------
+    memory : str or int, optional
+        The most the fit may hold. None: 64 MB for an online method, no limit for the others.
+    n_jobs : int
+        Threads of a working-set method; -1: one for each core. The answer does not depend on it.
+    interactions : {1, 2, 3} or list of tuples
+        Products of features to add, see `thresher.core.feature_space.Products`.
+    multilabel : bool
+        Rows have any number of labels.
+    class_weight : mapping or "balanced", optional
+        Importance of each class.
+    validation : Source, optional
+        Scored after every iteration of a working-set method; the best iteration is the answer.
+    patience : int
+        Stop after this number of iterations without a better validation score.
+    checkpoint : path, optional
+        Written every ``every`` seconds and on Ctrl-C; an existing one is resumed unless ``restart``.
+    batch_rows : int
+        Rows a batch. The answer does not depend on it.
+    lenient : bool
+        As scikit-learn expects: a ``k`` above the number of columns means all of them, and the data is not
+        fingerprinted.
+    """
+
+    memory: str | int | None = None
+    n_jobs: int = -1
+    interactions: int | Sequence[Sequence[str | int]] = 1
+    multilabel: bool = False
+    class_weight: Mapping[Any, float] | str | None = None
+    validation: Source | None = None
+    patience: int = 3
+    checkpoint: str | os.PathLike[str] | None = None
+    every: float = 30.0
+    restart: bool = False
+    batch_rows: int = DEFAULT_ROWS
+    lenient: bool = False
+
+    def __post_init__(self) -> None:
+        if self.n_jobs != -1 and self.n_jobs < 1:
+            raise SettingsError(f"n_jobs must be -1 (all cores) or at least 1, got {self.n_jobs}")
+
+    @property
+    def threads(self) -> int:
+        """Threads as the native core counts them: 0 for all cores."""
+        return 0 if self.n_jobs == -1 else self.n_jobs
+
+    def class_weight_identity(self) -> Any:
+        """The class weights in a form that JSON can hold, for checkpoints."""
+        weights = self.class_weight
+        return sorted(map(str, weights.items())) if isinstance(weights, Mapping) else weights
+
+
+class Run(ABC):
+    """One fit. Create it, then call `run`; after an interrupt it is usable as far as it got.
+
+    Parameters
+    ----------
+    options : RunOptions
+        How to read the data.
+    """
+
+    def __init__(self, options: RunOptions) -> None:
+        self.options = options
+        self._report: Report | None = None
+        self._started = self._last_save = time.monotonic()
+        self._resident_at_start = self._most_resident = resident()
+        if options.checkpoint is not None:
+            check_folder(options.checkpoint)
+
+    # ── the skeleton ─────────────────────────────────────────────────────────────────────────────
+
+    def run(self, progress: Report | None = None) -> None:
+        """Fit to the end. On Ctrl-C, save the checkpoint (if there is one) and re-raise."""
+        self._report = progress
+        try:
+            for _ in self._steps():
+                self._step_done()
+        except KeyboardInterrupt:
+            self.save()
+            raise
+
+    def _step_done(self) -> None:
+        self._show_progress()
+        if self.options.checkpoint is not None and time.monotonic() - self._last_save >= self.options.every:
+            self.save()
+
+    def _show_progress(self) -> None:
+        """Measure the memory and report progress: after every step, and within long ones."""
+        self._most_resident = max(self._most_resident, resident())
+        if self._report is not None:
+            self._report(self.progress())
+
+    def save(self) -> None:
+        """Write the checkpoint, if the options name one and there is a state to save."""
+        if self.options.checkpoint is None or (snapshot := self._snapshot()) is None:
+            return
+        snapshot.save(self.options.checkpoint)
+        self._last_save = time.monotonic()
+
+    def resume(self) -> None:
+        """Continue from the checkpoint, if the options name one and it exists."""
+        path = self.options.checkpoint
+        if path is None or self.options.restart or not os.path.exists(path):
+            return
+        saved = Checkpoint.load(path, self._identity())
+        try:
+            self._restore(saved)
+        except (KeyError, ValueError, IndexError) as error:
+            raise FileFormatError(f"{os.fspath(path)}: invalid checkpoint ({error}).") from None
+        log.info("resumed from %s after %s", os.fspath(path), self.amount)
+
+    def progress(self) -> Progress:
+        """Return how far the fit has come."""
+        return Progress(
+            **self._counts(),
+            seconds=time.monotonic() - self._started,
+            grown=self._most_resident - self._resident_at_start,
+        )
+
+    # ── what a method provides ───────────────────────────────────────────────────────────────────
+
+    @abstractmethod
+    def _steps(self) -> Iterator[None]:
+        """Read the data and repeat the loop's step; yield after each one."""
+
+    @abstractmethod
+    def _counts(self) -> dict[str, Any]:
+        """The fields of `Progress` that the skeleton does not know."""
+
+    @abstractmethod
+    def _identity(self) -> dict[str, Any]:
+        """The data and settings that a checkpoint must agree with."""
+
+    @abstractmethod
+    def _snapshot(self) -> Checkpoint | None:
+        """The state to save; None before there is one."""
+
+    @abstractmethod
+    def _restore(self, saved: Checkpoint) -> None:
+        """Continue from a saved state; KeyError, ValueError or IndexError if it does not fit."""
+
+    @property
+    @abstractmethod
+    def amount(self) -> str:
+        """How much has been learned, as in ``1200 rows``."""
+
+    @property
+    @abstractmethod
+    def usable(self) -> bool:
+        """Whether a selection can be built."""
+
+    @abstractmethod
+    def selection(self) -> Selection:
+        """Build the selection from what has been found so far."""
+
+    def limited(self, source: Source) -> Source:
+        """Other data, read within the memory limits of this fit."""
+        return source
+
+
+def check_readable_again(source: Source, *, needed: bool, why: str) -> None:
+    """Raise if the fit needs to read a source again that can be read only once."""
+    if needed and not source.rewindable:
+        raise SettingsError(
+            f"{source.describe()} can be read only once, and {why} read it again: pass cache=True (--cache), or save "
+            "it to a file first"
+        )

@@ -1,0 +1,80 @@
+"""Build a selection from what a method has found."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.core.feature_space import FeatureSpace
+from thresher.core.labels import Label
+from thresher.core.losses import Loss, get_loss
+from thresher.selection.selection import Selection
+from thresher.version import __version__
+
+
+class Result(NamedTuple):
+    """What a method has found, strongest feature first.
+
+    ``weights`` is (features,) or (outputs, features); ``errors`` the standard error or error bound of each weight, 0
+    where weights are exact.
+    """
+
+    keys: NDArray[np.uint64]
+    weights: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    counts: NDArray[np.uint64]
+    intercept: NDArray[np.float64]
+
+
+class Origin(NamedTuple):
+    """The data that a model was learned from, without the data itself."""
+
+    data: str
+    fingerprint: str | None
+    reading: dict[str, Any] | None
+
+    @classmethod
+    def of(cls, data: Any, *, fingerprint: bool = True) -> Origin:
+        """Describe a Source or a FeatureStream; a fingerprint may take a pass over the data."""
+        reading = data.reading() if hasattr(data, "reading") else None
+        return cls(data.describe(), data.fingerprint() if fingerprint else None, reading)
+
+
+def build_selection(
+    result: Result,
+    names: list[str],
+    *,
+    loss: Loss,
+    classes: list[Label] | None,
+    space: FeatureSpace,
+    settings: dict[str, Any],
+    origin: Origin,
+    facts: dict[str, Any],
+) -> Selection:
+    """Put a result, its names and its provenance together; ``facts`` are what the method adds to the provenance."""
+    return Selection(
+        names,
+        result.keys,
+        result.weights,
+        result.errors,
+        result.counts,
+        result.intercept + 0.0,  # no negative zeros
+        loss,
+        classes,
+        space,
+        settings,
+        {
+            "thresher": __version__,
+            "data": origin.data,
+            "fingerprint": origin.fingerprint,
+            **facts,
+            **({} if origin.reading is None else {"reading": origin.reading}),
+        },
+    )
+
+
+def one_vs_rest_loss(loss: str, outputs: int, *, multilabel: bool) -> Loss:
+    """The loss of a model whose outputs were each learned against the rest."""
+    return get_loss(f"rest:{loss}" if outputs > 1 and not multilabel else loss)
