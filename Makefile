@@ -27,6 +27,7 @@ lint: $(VENV)/.tested
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/pylint --disable=all --enable=duplicate-code --min-similarity-lines=12 src/thresher
 	git ls-files 'native/*.cpp' 'native/*.hpp' | xargs $(BIN)/clang-format --dry-run -Werror
 
 native-test:

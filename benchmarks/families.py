@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.harness import interleaved, python, ratios, spread, table
 from thresher import Polynomial, _native, select
-from thresher.columns.in_memory import StoredColumns
+from thresher.columns.in_memory import InMemoryColumns
 from thresher.core.memory import peak_resident, resident
 from thresher.sources.registry import as_source
 
@@ -73,14 +73,14 @@ def planted(rows: int, columns: int, length: int, count: int, *, parts: int = 2,
     return Planted(x, np.where(margin > 0, 1.0, -1.0), [tuple(sorted(product.tolist())) for product in chosen])
 
 
-def stored(x: Any, threads: int = 0, *, unit: bool = True) -> StoredColumns:
+def stored(x: Any, threads: int = 0, *, unit: bool = True) -> InMemoryColumns:
     """The columns of a matrix."""
     team = _native.Team(threads)
     store = _native.ColumnStore()
     for batch, _ in as_source(x, np.zeros(x.shape[0])).batches():
         store.add(batch.indptr, batch.keys, batch.values)
     store.finish(team, None)
-    return StoredColumns(store, team, power=1.0 if unit else 0.0)
+    return InMemoryColumns(store, team, power=1.0 if unit else 0.0)
 
 
 def by_hand(x: Any, residual: Any, columns: Any) -> dict[tuple[int, ...], float]:
@@ -128,21 +128,21 @@ def kddb_analysis() -> dict[str, Any]:
     seconds["a plain version, one thread"], plain = plainly(data.x, residual, 10)
     one, both = stored(data.x, 1), stored(data.x)
     for name, family in (
-        ("one thread, without pruning", Polynomial(2, prune=False).over(one)),
-        ("both cores, without pruning", Polynomial(2, prune=False).over(both)),
-        ("both cores", Polynomial(2).over(both)),
+        ("one thread, without pruning", Polynomial(2, prune=False).build(one)),
+        ("both cores, without pruning", Polynomial(2, prune=False).build(both)),
+        ("both cores", Polynomial(2).build(both)),
     ):
         started = time.perf_counter()
         (found,) = family.top(residual[None, :], 10)
         seconds[name] = time.perf_counter() - started
-        looked, parts = family.report(), [term.parts for term in family.expansion(found.ids).terms]
+        stats, parts = family.search_stats(), [term.parts for term in family.expansion(found.ids).terms]
         del family
     scores = by_hand(data.x, residual, columns)
     floor = float(found.scores[-1]) / data.x.shape[0] * (1 - 1e-9)
     strongest = [pair for pair, score in scores.items() if score > floor and len(set(pair)) == 2]
     missed = [pair for pair in strongest if pair not in parts]
     same = bool(np.allclose(plain, found.scores / data.x.shape[0], rtol=1e-9))
-    return {"seconds": seconds, "looked": looked, "strongest": len(strongest), "missed": len(missed), "same": same}
+    return {"seconds": seconds, "stats": stats, "strongest": len(strongest), "missed": len(missed), "same": same}
 
 
 def training(parts: int, shape: tuple[int, int, int, int], k: int, B: int) -> dict[str, Any]:
@@ -194,7 +194,7 @@ def real_sim_memory(name: str) -> int:
         return peak_resident() - before
     columns = stored(x, unit=False)
     before = resident()
-    family = Polynomial(2, r=0.0).over(columns)
+    family = Polynomial(2, r=0.0).build(columns)
     family.top(residual[None, :], 10)
     return resident() - before  # it gives nothing back before it is done with
 
@@ -203,8 +203,8 @@ def real_sim() -> dict[str, Any]:
     """Seconds in turns, and whether both give the same."""
     x, residual = real_sim_rows()
     wide = x.astype(np.float64)
-    unscaled = Polynomial(2, r=0.0).over(stored(x, unit=False))
-    scaled = Polynomial(2).over(stored(x))
+    unscaled = Polynomial(2, r=0.0).build(stored(x, unit=False))
+    scaled = Polynomial(2).build(stored(x))
     contenders: dict[str, Callable[[], object]] = {
         "unscaled columns": lambda: unscaled.top(residual[None, :], 10),
         "scaled columns": lambda: scaled.top(residual[None, :], 10),
@@ -227,7 +227,7 @@ def run() -> str:
     near = _child("real_sim()")
     memory = {name: _child(f"real_sim_memory({name!r})") for name in ("ours", "scipy")}
     rows, columns, length, pairs = KDDB
-    looked, gb = one["looked"], 2**30
+    stats, gb = one["stats"], 2**30
     lines = [[name, f"{seconds:.2f}"] for name, seconds in one["seconds"].items()]
     turns = near["seconds"]
     near_lines = [[name, spread(turns[name]), spread(ratios(turns["scipy.sparse"], turns[name]), 1)] for name in turns]
@@ -241,8 +241,8 @@ def run() -> str:
             table(["analysis", "seconds"], lines),
             "The plain version (`benchmarks/plain_products.cpp`) visits the columns in order and keeps one sum per "
             f"partner in one long array. Same best scores: {'yes' if one['same'] else 'no'}.",
-            f"Of {looked['columns']:,} columns that occur, {looked['entered']:,} could have a product among the best, "
-            f"and {looked['scored']:,} products were scored. Computed directly, {one['strongest']} pairs of the "
+            f"Of {stats['columns']:,} columns that occur, {stats['entered']:,} could have a product among the best, "
+            f"and {stats['scored']:,} products were scored. Computed directly, {one['strongest']} pairs of the "
             f"planted columns score above the tenth best; {one['missed']} of them were missed.",
             f"A complete training run, k = 100 and B = 10: {whole['iterations']} iterations in {whole['seconds']:.1f} "
             f"s; memory grew by {whole['grown'] / gb:.2f} GB to {whole['peak'] / gb:.2f} GB (rows included); "

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresher import _native
-from thresher.columns.random_features import DrawnFunctions
+from thresher.columns.random_features import RandomFeatureMap
 from thresher.core.batch import Batch
-from thresher.core.feature_space import Drawn, FeatureSpace
+from thresher.core.feature_space import FeatureSpace, RandomFeatureSpec
 
 Array = np.ndarray[Any, Any]
 #: Rows whose random features are made at a time.
@@ -34,10 +34,10 @@ def batch_of(x: Array) -> Batch:
     return Batch(np.arange(rows + 1, dtype=np.int64) * columns, keys, np.ascontiguousarray(x, np.float32).ravel())
 
 
-def functions_of(kernel: str, gamma: float, count: int, inputs: int, seed: int = 0) -> DrawnFunctions:
+def functions_of(kernel: str, gamma: float, count: int, inputs: int, seed: int = 0) -> RandomFeatureMap:
     """The first so many random functions of a kernel."""
-    space = FeatureSpace("column", inputs).with_drawn(Drawn(kernel, gamma, seed))
-    return DrawnFunctions(space, np.arange(count, dtype=np.uint64), _native.Team(0))
+    space = FeatureSpace("column", inputs).with_random_features(RandomFeatureSpec(kernel, gamma, seed))
+    return RandomFeatureMap(space, np.arange(count, dtype=np.uint64), _native.Team(0))
 
 
 def all_random_features(kernel: str, gamma: float, x: Array, y: Array, count: int) -> Fit:

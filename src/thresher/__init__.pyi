@@ -1,7 +1,7 @@
 from .api import Interrupted as Interrupted
 from .api import select as select
 from .columns.groups import Groups as Groups
-from .columns.random_features import RandomFunctions as RandomFunctions
+from .columns.random_features import RandomFeatures as RandomFeatures
 from .errors import DataError as DataError
 from .errors import FileFormatError as FileFormatError
 from .errors import MissingExtraError as MissingExtraError

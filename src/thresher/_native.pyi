@@ -171,7 +171,6 @@ class KmerRecords(RecordSink):
 class Genomes(RecordSink):
     file: int
     letters: int
-    other_letters: int
     nbytes: int
     def __init__(self, wildcards: bool, fragment: int, labels: KeyIndex | None, labels_optional: bool) -> None: ...
     def __len__(self) -> int: ...
@@ -267,39 +266,8 @@ class OnlineLoop:
     count_sketch: CountSketch | None
     evidence_sketch: EvidenceSketch | None
 
-    def __init__(
-        self,
-        *,
-        store: str,
-        k: int,
-        name_cap: int,
-        lazy: float,
-        outputs: str,
-        lanes: int,
-        split: bool,
-        loss: str,
-        delta: float,
-        rule: str,
-        rate: float,
-        intercept: bool,
-        minibatch: int,
-        gather: int,
-        l2: float,
-        fade: float,
-        rows: int,
-        width: int,
-        seed: int,
-        identity: bool,
-        eta: float = 1.0,
-        lam: float = 0.0,
-        smoothing: float = 1e-2,
-        naive: bool = False,
-        factor: float = 1.0,
-        most_bytes: int = 0,
-        keep_names: bool = False,
-        most_name_bytes: int = 0,
-        groups: tuple[U64, NDArray[np.uint32], list[float]] | bool | None = None,
-    ) -> None: ...
+    # Every part of the loop reads its settings by name: see native/bind/online/make_loop.cpp.
+    def __init__(self, **settings: Any) -> None: ...
     def learn(
         self,
         indptr: I64,
@@ -411,7 +379,6 @@ class TermFormer:
     ) -> None: ...
     def form(self, indptr: I64, features: I64, values: F32 | None) -> tuple[I64, U64, F32]: ...
 
-def product_keys(indptr: I64, parts: U64) -> U64: ...
 def shrink_norms(norms: F64, tau: float) -> F64: ...
 
 class BlockSolver:
@@ -490,7 +457,6 @@ class Substitution:
 class Central:
     updates: int
     stalest: int
-    lately: int
     def __init__(self, size: int) -> None: ...
     def read(self) -> tuple[F64, int]: ...
     def push(self, change: F64, seen: int) -> None: ...

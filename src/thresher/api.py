@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from thresher.core.memory import DEFAULT_CACHE_SIZE
 from thresher.errors import SettingsError
 from thresher.methods import Data, classes_before_fit, get_method, split_settings
 from thresher.run import Report, Run, RunOptions
@@ -44,7 +45,7 @@ def select(
     format: str | None = None,
     on_error: str = "stop",
     cache: str | os.PathLike[str] | bool | None = None,
-    cache_size: str | int = "20GB",
+    cache_size: str | int = DEFAULT_CACHE_SIZE,
     checkpoint: str | os.PathLike[str] | None = None,
     every: float = 30.0,
     restart: bool = False,

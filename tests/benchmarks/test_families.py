@@ -12,7 +12,7 @@ from benchmarks import families, families_kernels
 def test_planted_products_are_found_and_by_hand_is_the_same() -> None:
     data = families.planted(20_000, 20_000, 12, 2)
     residual = data.y - data.y.mean()
-    family = th.Polynomial(2).over(families.stored(data.x))
+    family = th.Polynomial(2).build(families.stored(data.x))
     (found,) = family.top(residual[None, :], 20)
     parts = [term.parts for term in family.expansion(found.ids).terms]
     scores = families.by_hand(data.x, residual, np.unique(np.ravel(data.products)))
@@ -24,7 +24,7 @@ def test_planted_products_are_found_and_by_hand_is_the_same() -> None:
 def test_scipy_s_products_are_ours() -> None:
     x = families.compressed(families.zipf(500, 80, 9, np.random.default_rng(0)), 80)
     residual = np.random.default_rng(1).normal(size=500)
-    family = th.Polynomial(2, r=0.0).over(families.stored(x, unit=False))
+    family = th.Polynomial(2, r=0.0).build(families.stored(x, unit=False))
     assert np.allclose(family.top(residual[None, :], 10)[0].scores, families.by_scipy(x, residual, 10))
 
 
@@ -38,7 +38,7 @@ def test_groups_formed_for_the_baseline_are_ours(name: str) -> None:
     family = families_kernels.FAMILIES[name]
     largest = np.asarray(x.max(axis=0).todense()).ravel()
     formed = families_kernels.formed(family, x, largest).toarray()
-    mine = family.over(families.stored(x, unit=False))
+    mine = family.build(families.stored(x, unit=False))
     (found,) = mine.top(np.ones((1, 50)), 6)
     columns = mine.columns(found.ids)
     width = formed.shape[1] // 6

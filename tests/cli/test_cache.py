@@ -66,7 +66,7 @@ def test_convert_to_everything(vw: Path, tmp_path: Path) -> None:
     assert run("convert", vw, tmp_path / "rows.parquet").exit_code == 0
     assert pq.read_metadata(tmp_path / "rows.parquet").num_rows == 800
     shown = run("convert", vw, vw, "-o", tmp_path / "rows", "--to", "libsvm")
-    assert "stand under their 64-bit keys" in shown.output
+    assert "have their 64-bit keys as indices" in shown.output
     assert "1600 rows" in shown.output
 
 
@@ -82,7 +82,7 @@ def test_mistakes_in_converting(vw: Path, tmp_path: Path) -> None:
     (tmp_path / "half.thc").write_bytes(b"ARROW1")
     shown = run("select", tmp_path / "half.thc", "-k", 5)
     assert shown.exit_code == 1
-    assert "not a whole file of parsed rows" in shown.output
+    assert "not a complete file of parsed rows" in shown.output
 
 
 def test_bad_lines_of_many_files(vw: Path, tmp_path: Path) -> None:

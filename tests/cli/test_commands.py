@@ -212,9 +212,9 @@ def test_demo_finds_what_it_planted(tmp_path: Path) -> None:
         ("1 3:1\n0 4:1\n", ("--on-error", "panic"), 2, "on_error"),
         ("1 3:1\n0 4:1\n", ("-o", "no/such/folder/out.thr"), 2, "no folder"),
         ("1 3:1\n0 4:1\n", ("--checkpoint", "no/such/folder/run.ckpt"), 2, "no folder"),
-        ("1 3:1\n0 4:1\n", ("--interactions", "4"), 2, "interactions is 1, 2, 3"),
+        ("1 3:1\n0 4:1\n", ("--interactions", "4"), 2, "interactions must be 1, 2, 3"),
         ("1 3:1\n0 4:1\n", ("--interactions", "user"), 2, "--interactions takes 2, 3"),
-        ("1 3:1\n0 4:1\n", ("--interactions", "user,ad"), 2, "single features by number"),
+        ("1 3:1\n0 4:1\n", ("--interactions", "user,ad"), 2, "must be numbers of features"),
         ("1 3:1\n0 4:1\n", ("--no-such-option",), 2, "No such option"),
     ],
 )
@@ -342,7 +342,7 @@ def test_progress_is_logged_where_there_is_no_terminal(vw: Path, caplog: pytest.
 def test_a_named_pipe_is_read_once(vw: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    assert "not guessed" in program("select", pipe, "-k", 5).stderr
+    assert "cannot be detected" in program("select", pipe, "-k", 5).stderr
     assert "read only once" in program("select", pipe, "--format", "vw", "-k", 5, "--passes", 2).stderr
     writer = threading.Thread(target=lambda: pipe.write_text(vw.read_text()))
     writer.start()

@@ -50,7 +50,7 @@ def test_families_by_name(tmp_path: Path) -> None:
     for family in ("polynomial:2", "linear + hik:10", "linear:columns=0-4 * linear:columns=3|7"):
         shown = run("select", path, "-k", 4, "--method", "fgm", "--family", family, "--test", path, "-o", out)
         assert shown.exit_code == 0, shown.output
-        assert ("passed over" in shown.output) == ("hik" not in family)
+        assert ("pruned" in shown.output) == ("hik" not in family)
         saved = th.load(out)
         assert saved.names == th.select(path, k=4, method="fgm", family=family).names
         lines = run("predict", out, path).output.split()
@@ -73,7 +73,11 @@ def test_groups_and_trees_in_a_file(tmp_path: Path) -> None:
         pairs = [[g, g + 1] for g in range(0, 12, 2)]
         assert th.load(out).names == th.select(path, k=2, method="fgm", family=structure(pairs)).names
     groups.write_text("0, 1\n1, two\n")
-    for family, told in ((f"groups:{groups}", "line 2: 'two'"), ("groups", "give its groups"), ("tree:none", "none:")):
+    for family, told in (
+        (f"groups:{groups}", "line 2: 'two'"),
+        ("groups", "groups is missing"),
+        ("tree:none", "none:"),
+    ):
         wrong = run("select", path, "-k", 1, "--method", "fgm", "--family", family)
         assert wrong.exit_code == 2
         assert told in wrong.output

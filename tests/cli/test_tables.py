@@ -27,7 +27,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_plain_table(tables: Path, tmp_path: Path) -> None:
     shown = program("select", tables / "people.csv", "--target", "y", "-k", 20, "-o", tmp_path / "p.thr")
     assert shown.returncode == 0, shown.stderr
-    assert "guessed from its first 1200 rows" in shown.stderr
+    assert "inferred from its first 1200 rows" in shown.stderr
     assert "numeric      age, income" in shown.stderr
     assert "categorical  city" in shown.stderr
     assert "city=city-07" in shown.stdout
@@ -78,14 +78,14 @@ def test_bad_tables(tables: Path, tmp_path: Path) -> None:
     assert "there is no column 'yy' for the target; nearest are 'y'" in missing.stderr
     nothing = program("select", tables / "people.csv", "-k", 5)
     assert nothing.returncode == 1
-    assert "pass target=" in nothing.stderr
+    assert "Pass target=" in nothing.stderr
     other = program("select", tables / "people.csv", "--target", "y", "--kmer", 3, "-k", 5)
     assert other.returncode == 2
-    assert "kmer: not for tables" in other.stderr
+    assert "kmer: not an option for csv files, only for fasta" in other.stderr
     (tmp_path / "bad.csv").write_text((tables / "people.csv").read_text() + "1,2\n")
     stopped = program("select", tmp_path / "bad.csv", "--target", "y", "-k", 5)
     assert stopped.returncode == 1
-    assert "line 1202, column 1: the row has 2 fields where there are 4 columns" in stopped.stderr
+    assert "line 1202, column 1: the row has 2 fields, but the table has 4 columns" in stopped.stderr
     skipped = program("select", tmp_path / "bad.csv", "--target", "y", "-k", 5, "--on-error", "skip")
     assert skipped.returncode == 0, skipped.stderr
     assert "1 malformed lines skipped" in skipped.stdout

@@ -1,4 +1,4 @@
-"""Functions drawn at random: their kernels, their bits, their names."""
+"""Random features: their kernels, their bits, their names."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ import thresher as th
 from tests.examples import examples
 from tests.reference.kernels import exact
 from thresher import _native
-from thresher.columns.random_features import DrawnFunctions
+from thresher.columns.kernels import make_sampler
+from thresher.columns.random_features import RandomFeatureMap
 from thresher.core.batch import Batch
-from thresher.core.feature_space import Drawn, FeatureSpace
+from thresher.core.feature_space import FeatureSpace, RandomFeatureSpec
 
 TEAM = _native.Team(2)
 KERNELS = (
@@ -30,11 +31,11 @@ def batch_of(x: Any) -> Batch:
     return Batch(rows.indptr.astype(np.int64), rows.indices.astype(np.uint64), rows.data)
 
 
-def functions(
+def features(
     kernel: str, numbers: Any, *, size: int = 4, seed: int = 0, team: Any = TEAM, **rest: Any
-) -> DrawnFunctions:
-    space = FeatureSpace("column", size).with_drawn(Drawn(kernel, seed=seed, **rest))
-    return DrawnFunctions(space, np.asarray(numbers, np.uint64), team)
+) -> RandomFeatureMap:
+    space = FeatureSpace("column", size).with_random_features(RandomFeatureSpec(kernel, seed=seed, **rest))
+    return RandomFeatureMap(space, np.asarray(numbers, np.uint64), team)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -44,7 +45,7 @@ def test_the_mean_of_products_is_the_kernel(kernel: str) -> None:
     wanted = exact(kernel, gamma, x.astype(np.float64), x.astype(np.float64))
     errors = []
     for count in (1000, 16_000):
-        values = functions(kernel, np.arange(count), gamma=gamma).values(batch_of(x)).astype(np.float64)
+        values = features(kernel, np.arange(count), gamma=gamma).values(batch_of(x)).astype(np.float64)
         mean = values.T @ values / count
         deviation = np.sqrt(np.maximum((values**2).T @ values**2 / count - mean**2, 0.0))
         # Every pair within five standard deviations of its mean: the Monte-Carlo rate.
@@ -55,17 +56,15 @@ def test_the_mean_of_products_is_the_kernel(kernel: str) -> None:
 
 def test_cosines_are_cosines() -> None:
     rows = np.linspace(-1e4, 1e4, 4001)[:, None]
-    drawn = functions("gaussian", np.arange(8), size=1, gamma=0.5)
+    drawn = features("gaussian", np.arange(8), size=1, gamma=0.5)
     values = drawn.values(batch_of(rows))
-    made = _native.draw({**_rule(drawn)}, 0, drawn.numbers, np.zeros(1, np.uint64))
+    made = _native.draw(_rule(drawn), 0, drawn.numbers, np.zeros(1, np.uint64))
     phases = 2 * np.pi * (rows.astype(np.float32).astype(np.float64) * made.coefficients + made.offsets)
     assert np.allclose(values.T, np.sqrt(2) * np.cos(phases), atol=3e-7)
 
 
-def _rule(drawn: DrawnFunctions) -> dict[str, Any]:
-    from thresher.columns.kernels import recipe
-
-    return recipe(drawn.drawn, 1).rule
+def _rule(features: RandomFeatureMap) -> dict[str, Any]:
+    return make_sampler(features.spec, 1).rule
 
 
 @examples(30)
@@ -74,26 +73,26 @@ def test_bits_depend_on_seed_and_number_alone(kernel: str, rows: int, cut: int, 
     rng = np.random.default_rng(rows)
     x = rng.normal(size=(rows, 4)) * (rng.random((rows, 4)) < 0.7)
     numbers = rng.permutation(20)[:7].astype(np.uint64)
-    whole = functions(kernel, numbers, seed=seed).values(batch_of(x))
+    whole = features(kernel, numbers, seed=seed).values(batch_of(x))
     by_rows = [
-        functions(kernel, numbers, seed=seed, team=_native.Team(1)).values(batch_of(x[i : i + cut]))
+        features(kernel, numbers, seed=seed, team=_native.Team(1)).values(batch_of(x[i : i + cut]))
         for i in range(0, rows, cut)
     ]
     assert np.hstack(by_rows).tobytes() == whole.tobytes()
-    one_by_one = [functions(kernel, [number], seed=seed).values(batch_of(x)) for number in numbers]
+    one_by_one = [features(kernel, [number], seed=seed).values(batch_of(x)) for number in numbers]
     assert np.vstack(one_by_one).tobytes() == whole.tobytes()
 
 
-def test_keys_that_are_no_positions_have_the_same_functions() -> None:
+def test_keys_and_positions_give_the_same_features() -> None:
     x = np.random.default_rng(1).normal(size=(30, 4))
-    by_position = functions("gaussian", np.arange(5)).values(batch_of(x))
-    space = FeatureSpace("index", None).with_drawn(Drawn("gaussian"))
-    by_key = DrawnFunctions(space, np.arange(5, dtype=np.uint64), TEAM).values(batch_of(x))
+    by_position = features("gaussian", np.arange(5)).values(batch_of(x))
+    space = FeatureSpace("index", None).with_random_features(RandomFeatureSpec("gaussian"))
+    by_key = RandomFeatureMap(space, np.arange(5, dtype=np.uint64), TEAM).values(batch_of(x))
     assert by_key.tobytes() == by_position.tobytes()
 
 
-def test_functions_of_a_few_inputs() -> None:
-    drawn = functions("gaussian", np.arange(200), size=50, few=3)
+def test_features_of_a_few_inputs() -> None:
+    drawn = features("gaussian", np.arange(200), size=50, few=3)
     x = np.random.default_rng(2).normal(size=(1, 50))
     here = drawn.values(batch_of(x))
     touched = np.zeros((50, 200), bool)
@@ -102,12 +101,12 @@ def test_functions_of_a_few_inputs() -> None:
         moved[0, j] += 1.0
         touched[j] = (drawn.values(batch_of(moved)) != here)[:, 0]
     assert (touched.sum(axis=0) == 3).all()
-    assert touched.any(axis=1).all()  # every input is looked at by some
+    assert touched.any(axis=1).all()  # every input is used by some feature
 
 
-def test_names_say_what_a_function_is() -> None:
+def test_names_show_the_formula() -> None:
     inputs = np.arange(2, dtype=np.uint64)
-    drawn = functions("gaussian", [0, 1], size=2, gamma=0.5)
+    drawn = features("gaussian", [0, 1], size=2, gamma=0.5)
     made = _native.draw(_rule(drawn), 0, drawn.numbers, inputs)
     omega = 2 * np.pi * made.coefficients.reshape(2, 2)
     first = drawn.names(inputs, ["age", "bmi"])[0]
@@ -115,13 +114,13 @@ def test_names_say_what_a_function_is() -> None:
     assert f"{abs(omega[0, 0]):.3g}·age" in first
     assert f"{abs(omega[1, 0]):.3g}·bmi" in first
     assert f"{2 * np.pi * made.offsets[0]:.3g})" in first
-    assert functions("perceptron", [0], size=2).names(inputs, ["a", "b"])[0].startswith("step(")
-    many = functions("gaussian", [0], size=20).names(np.arange(20, dtype=np.uint64), [f"x{j}" for j in range(20)])[0]
+    assert features("perceptron", [0], size=2).names(inputs, ["a", "b"])[0].startswith("step(")
+    many = features("gaussian", [0], size=20).names(np.arange(20, dtype=np.uint64), [f"x{j}" for j in range(20)])[0]
     assert many.count("·x") == 6
     assert "…" in many
 
 
-def test_functions_of_ones_own() -> None:
+def test_user_defined_features() -> None:
     def bump(rows: Any, rng: np.random.Generator) -> Any:
         at = rng.uniform(-1, 1, rows.shape[1])
         return np.exp(-4.0 * ((rows.toarray() - at) ** 2).sum(axis=1))
@@ -129,12 +128,12 @@ def test_functions_of_ones_own() -> None:
     x = np.random.default_rng(3).uniform(-1, 1, size=(500, 2))
     y = np.exp(-4.0 * (x**2).sum(axis=1))
     found = th.select(x, y, method="sparse-rf", loss="squared", lam=1e-3, draws=50, max_iter=2,
-                      kernel=th.RandomFunctions(bump, "bump"), test=(x, y))  # fmt: skip
+                      kernel=th.RandomFeatures(bump, "bump"), test=(x, y))  # fmt: skip
     assert found.provenance["test"]["r2"] > 0.95
     assert found.names[0].startswith("bump ")
     with pytest.raises(th.SettingsError, match="pickle"):
         found.save("nowhere.thr")
     with pytest.raises(th.DataError, match="one finite number"):
-        th.select(x, y, method="sparse-rf", loss="squared", kernel=th.RandomFunctions(lambda rows, rng: np.nan))
-    with pytest.raises(th.SettingsError, match="to call"):
-        th.RandomFunctions(3)  # type: ignore[arg-type]
+        th.select(x, y, method="sparse-rf", loss="squared", kernel=th.RandomFeatures(lambda rows, rng: np.nan))
+    with pytest.raises(th.SettingsError, match="must be callable"):
+        th.RandomFeatures(3)  # type: ignore[arg-type]

@@ -63,7 +63,7 @@ def test_the_size_of_a_space():
         ({"lengths": (17,), "wildcards": True}, "1 to 16"),
         ({"lengths": (3, 16), "wildcards": True}, "at most 15"),
         ({"lengths": (12, 8)}, "ascend"),
-        ({"lengths": (4,), "counts": "some"}, "counts is"),
+        ({"lengths": (4,), "counts": "some"}, "counts must be"),
         ({"lengths": (4,), "canonical": True, "positional": True}, "one strand"),
         ({"lengths": (16,), "wildcards": True, "positional": True}, "no bit"),
     ],

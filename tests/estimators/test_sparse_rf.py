@@ -122,14 +122,14 @@ def test_weights_of_rows_and_classes_count() -> None:
         ({"lam": ()}, "lam"),
         ({"k": 0}, "at least 1"),
         ({"q": 0}, "at least 1"),
-        ({"kernel": "mystery"}, "kernel is one of"),
+        ({"kernel": "mystery"}, "kernel must be one of"),
         ({"kernel": 3}, "name of a kernel"),
-        ({"kernel": "matern:x"}, "number"),
+        ({"kernel": "matern:x"}, "Invalid kernel parameter in 'matern:x'"),
         ({"kernel": "matern:0.7"}, "smoothness"),
-        ({"kernel": "gaussian:2"}, "no number"),
+        ({"kernel": "gaussian:2"}, "no parameter"),
         ({"kernel": "polynomial:0"}, "degree"),
         ({"kernel": "arc-cosine:2"}, "order"),
-        ({"kernel": "binning", "q": 2}, "leave q out"),
+        ({"kernel": "binning", "q": 2}, "leave out q"),
         ({"loss": "hinge"}, "losses|squared_hinge or logistic"),
         ({"tol": 0.0}, "tol"),
     ],
@@ -146,7 +146,7 @@ def test_rows_that_are_none() -> None:
         th.SparseRFClassifier().fit(bad, Y)
     with pytest.raises(th.DataError, match=r"finite|NaN|nan"):
         th.select(bad, Y, method="sparse-rf")
-    with pytest.raises(th.DataError, match="every row is the same"):
+    with pytest.raises(th.DataError, match="all rows are equal"):
         th.SparseRFClassifier().fit(np.ones((600, 3)), Y)
     model = th.SparseRFClassifier(**SMALL).fit(X, Y)
     with pytest.raises(ValueError, match="features"):

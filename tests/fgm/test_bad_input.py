@@ -1,4 +1,4 @@
-"""fgm: mistakes are told, before any pass over the data where that can be."""
+"""fgm: invalid input raises, before any pass over the data if possible."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import thresher as th
-from tests.fgm.made import data, sparse_file
+from tests.fgm.data import data, sparse_file
 from thresher.fgm.run import FGMRun
 from thresher.fgm.settings import FGMSettings
 from thresher.run import RunOptions
@@ -28,14 +28,14 @@ from thresher.sources.registry import as_source
         ({"k": 5, "scale": "unit"}, "scale is"),
         ({"k": 5, "tol": -1.0}, "not negative"),
         ({"k": 5, "solver": "mkl", "loss": "logistic"}, "squared hinge loss only"),
-        ({"k": 5, "family": "forest"}, "family is"),
-        ({"k": 5, "family": "tree"}, "give its groups"),
+        ({"k": 5, "family": "forest"}, "unknown family 'forest'"),
+        ({"k": 5, "family": "tree"}, "groups is missing"),
         ({"k": 5, "max_iter": 0}, "max_iter must"),
         ({"k": 5, "solver": "best"}, "solver is one of"),
         ({"k": 5, "refit": -1.0}, "refit is"),
     ],
 )
-def test_bad_settings_are_told_before_any_pass(options: dict[str, Any], message: str) -> None:
+def test_bad_settings_raise_before_any_pass(options: dict[str, Any], message: str) -> None:
     x, y = data()
     source = as_source(x, y)
     source._rows = source._content = None  # nothing may be read
@@ -67,18 +67,18 @@ def test_products_of_features() -> None:
     assert (found.predict(x) == (x[:, 2] * x[:, 7] > 0)).mean() > 0.9
 
 
-def test_one_class_is_told() -> None:
+def test_one_class_raises() -> None:
     x, _ = data()
     with pytest.raises(th.DataError, match="only one class"):
         th.select(x, np.ones(len(x)), k=2, method="fgm")
 
 
-def test_no_rows_and_no_numbers_are_told(tmp_path: Path) -> None:
+def test_missing_rows_and_bad_values_raise(tmp_path: Path) -> None:
     x, y = data()
     x[7, 3] = np.nan
     with pytest.raises(th.DataError, match="row 7, column 3"):
         th.select(x, y, k=2, method="fgm")
-    with pytest.raises(th.DataError, match="no row"):
+    with pytest.raises(th.DataError, match="no rows"):
         th.select(np.empty((0, 3)), np.empty(0), k=2, method="fgm")
     with pytest.raises(th.DataError, match="no labels"):
         th.select(x, k=2, method="fgm")
@@ -88,12 +88,12 @@ def test_no_rows_and_no_numbers_are_told(tmp_path: Path) -> None:
         th.select(bad, k=1, method="fgm")
 
 
-def test_too_little_memory_is_told(tmp_path: Path) -> None:
+def test_too_little_memory_raises(tmp_path: Path) -> None:
     path = sparse_file(tmp_path)
     with pytest.raises(th.SettingsError, match="besides the columns"):
         th.select(path, k=12, B=1, method="fgm", memory="64KB")
     x, y = data(n=3000)
-    with pytest.raises(th.SettingsError, match="the columns proposed so far take"):
+    with pytest.raises(th.SettingsError, match="the columns proposed so far need"):
         th.select(x, y, k=30, method="fgm", memory="2MB")
 
 

@@ -1,4 +1,4 @@
-"""fgm: the same bits whatever the form of the data and the way through it."""
+"""fgm: the same bits for any form of the data, memory, batch size and number of threads."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 import scipy.sparse as sp
 
 import thresher as th
-from tests.fgm.families.made import same_model
-from tests.fgm.made import data, sparse_file
+from tests.fgm.data import data, sparse_file
+from tests.fgm.families.helpers import same_model
 from thresher.fgm.run import FGMRun
 from thresher.fgm.settings import FGMSettings
 from thresher.run import RunOptions
@@ -40,9 +40,7 @@ def test_streamed_blocked_and_in_memory_are_the_same(tmp_path: Path) -> None:
             assert made.engine.family.passes > 3
 
 
-def test_parsing_again_and_again_is_told_unless_there_is_a_cache(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_repeated_parsing_warns_unless_there_is_a_cache(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = sparse_file(tmp_path)
     little: dict[str, Any] = {"k": 4, "B": 4, "method": "fgm", "memory": "400KB"}
     again = th.select(path, **little)

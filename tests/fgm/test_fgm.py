@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import thresher as th
-from tests.fgm.made import data
+from tests.fgm.data import data
 from tests.reference import working_set as reference
 from thresher import _native
-from thresher.columns.in_memory import StoredColumns
-from thresher.fgm.block_problem import Solved
+from thresher.columns.in_memory import InMemoryColumns
+from thresher.fgm.block_problem import SolveResult
 from thresher.fgm.engine import FGMEngine
 from thresher.fgm.settings import FGMSettings
 
@@ -22,7 +22,7 @@ TEAM = _native.Team(2)
 
 def engine_of(x: Any, y: Any, **settings: Any) -> FGMEngine:
     how = FGMSettings(**settings)
-    family = StoredColumns(_native.DenseColumns32(x), TEAM, power=how.power)
+    family = InMemoryColumns(_native.DenseColumns32(x), TEAM, power=how.power)
     return FGMEngine(family, how, y, np.ones(len(y)), TEAM)
 
 
@@ -45,11 +45,11 @@ def test_lemma_1(scale: str | None, loss: str, shift: bool) -> None:
     assert all(after <= before + within for before, after in zip([start, *objectives], objectives, strict=False))
     assert bounds == sorted(bounds)
     engine.proposer._last[:] = np.inf
-    engine.proposer.propose(engine.problems)  # the bound at the last solution
+    engine.proposer.propose(engine.problems)  # computes the bound at the last solution
     assert objectives[-1] - engine.proposer.bounds[0] < 1e-5 * start
 
 
-def test_the_first_proposal_is_the_best_scores_at_the_best_shift() -> None:
+def test_the_first_proposal_has_the_best_scores_at_the_best_intercept() -> None:
     x, y = data()
     engine = engine_of(x, y, k=10, B=5)
     engine.step()
@@ -118,14 +118,14 @@ def test_tolerance_and_iterations_end_early() -> None:
 
 
 class Unsolved:
-    """A problem whose last step told too little; ``left`` more exact solutions lower it by ``by`` each."""
+    """A problem whose last step gained too little; each of ``left`` tighter solutions lowers it by ``by``."""
 
     def __init__(self, by: float, left: int = 3) -> None:
         self.blocks, self.elements, self.start = [np.zeros(1)], np.zeros(1), 100.0
-        self.solved = Solved(50.0, 0.0, 0.0, 1)
+        self.solved = SolveResult(50.0, 0.0, 0.0, 1)
         self.by, self.left = by, left
 
-    def sharpen(self) -> bool:
+    def tighten(self) -> bool:
         if not self.left:
             return False
         self.left -= 1
@@ -133,13 +133,15 @@ class Unsolved:
         return True
 
 
-@pytest.mark.parametrize(("by", "ended", "left"), [(0.0, True, 0), (1.0, False, 2), (0.04, False, 0), (0.03, True, 0)])
-def test_that_little_is_gained_is_believed_of_an_exact_solution_only(by: float, ended: bool, left: int) -> None:
+@pytest.mark.parametrize(
+    ("by", "stalled", "left"), [(0.0, True, 0), (1.0, False, 2), (0.04, False, 0), (0.03, True, 0)]
+)
+def test_only_an_exact_solution_shows_that_little_is_gained(by: float, stalled: bool, left: int) -> None:
     x, y = data()
     proposer = engine_of(x, y, k=5, tol=1e-3).proposer
-    proposer._last[0], proposer._had[0] = 50.0, 0
+    proposer._last[0], proposer._n_last[0] = 50.0, 0
     problem = Unsolved(by)
-    assert proposer._ended(0, problem) == ended  # type: ignore[arg-type]
+    assert proposer._stalled(0, problem) == stalled  # type: ignore[arg-type]
     assert problem.left == left
 
 
@@ -147,6 +149,6 @@ def test_the_refit_is_one_block() -> None:
     x, y = data()
     found = th.select(x, y, k=4, B=2, method="fgm", refit=20.0, inner_tol=1e-12, scale=None)
     columns = x[:, found.keys.astype(int)].astype(np.float64)
-    (w,), b = reference.solve("squared_hinge", [columns], y, np.full(len(y), 20.0), shift=True, steps=20_000)
+    (w,), b = reference.solve("squared_hinge", [columns], y, np.full(len(y), 20.0), fit_intercept=True, steps=20_000)
     assert np.allclose(found.weights, w, atol=1e-3)
     assert np.isclose(found.intercept[0], b, atol=1e-3)

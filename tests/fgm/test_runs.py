@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import thresher as th
-from tests.fgm.families.made import same_model
-from tests.fgm.made import data, sparse_file
+from tests.fgm.data import data, sparse_file
+from tests.fgm.families.helpers import same_model
 from thresher.fgm.block_problem import BlockProblem
 
 

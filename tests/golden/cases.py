@@ -170,7 +170,7 @@ fits(
     NARROW,
     "numbers",
     sparse_rf_numbers=("sparse-rf", {"loss": "squared", "kernel": "laplacian"}),
-    sparse_rf_functions=("sparse-rf", {"loss": "squared", "kernel": th.RandomFunctions(bump, "bump")}),
+    sparse_rf_functions=("sparse-rf", {"loss": "squared", "kernel": th.RandomFeatures(bump, "bump")}),
 )
 fits(NARROW, "classes", sparse_rf_classes=("sparse-rf", {"lam": 2.0}))
 

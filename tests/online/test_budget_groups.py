@@ -100,8 +100,8 @@ def test_settings_that_make_no_sense(options: dict[str, Any], told: str) -> None
 def test_groups_that_do_not_go_with_the_data(tmp_path: Path) -> None:
     x, y = grouped_rows(50)
     for options, told in (
-        ({"groups": np.arange(81) // 4}, "columns go from 0 to 79"),
-        ({"groups": [[0], [1]], "k": 3}, "ask for no more than there are"),
+        ({"groups": np.arange(81) // 4}, "the data has columns 0 to 79"),
+        ({"groups": [[0], [1]], "k": 3}, "k = 3 exceeds the number of groups, 2"),
         ({"groups": "source"}, "this data has none"),
         ({"groups": [[0]], "interactions": 2}, "leave out interactions"),
         ({"groups": [[0]], "method": "fgm"}, "fgm has no setting groups"),
@@ -110,7 +110,7 @@ def test_groups_that_do_not_go_with_the_data(tmp_path: Path) -> None:
             th.select(x, y, **{"k": 1, "method": "b-arda", **options})
     path = tmp_path / "groups.txt"
     path.write_text("# two\n0 1\n2, three\n")
-    with pytest.raises(SettingsError, match=r"line 3: 'three' is no column"):
+    with pytest.raises(SettingsError, match=r"line 3: 'three' is not a column"):
         th.select(x, y, k=1, method="b-arda", groups=path)
     named = tmp_path / "rows.vw"
     named.write_text("1 | a b\n-1 | c\n")

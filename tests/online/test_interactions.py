@@ -133,7 +133,7 @@ def test_stretches_do_not_change_the_answer(tmp_path: Path, monkeypatch: pytest.
     (path,) = data_of("vw", tmp_path, X[:500], Y[:500])
     how: dict[str, Any] = {"k": 20, "interactions": 2, "class_weight": {1.0: 2.0}}
     whole = saved_bytes(th.select(path, **how), tmp_path / "whole")
-    monkeypatch.setattr("thresher.sources.transforms.interactions.STRETCH", 1000)
+    monkeypatch.setattr("thresher.sources.transforms.interactions.MAX_BATCH_FEATURES", 1000)
     assert saved_bytes(th.select(path, **how), tmp_path / "cut") == whole
     checkpoint = tmp_path / "run.ckpt"
     for stop_at in (1, 40, 90):
@@ -148,7 +148,7 @@ def test_the_memory_for_products_is_planned_and_its_lack_is_told() -> None:
     assert th.select(X[:100], Y[:100], k=5).provenance["plan"]["products"] == 0
     wide = np.ones((4, 600))
     wide[0] = 2.0
-    with pytest.raises(th.DataError, match=r"row \d.*600 features make 180,300 .* Give memory="):
+    with pytest.raises(th.DataError, match=r"row \d.*600 features, 180,300 .* Pass memory="):
         th.select(wide, [0, 1, 0, 1], k=5, interactions=2)
     assert len(th.select(wide, [0, 1, 0, 1], k=5, interactions=2, memory="128MB")) == 5
 

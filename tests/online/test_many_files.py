@@ -70,7 +70,7 @@ def test_the_count_of_a_file_is_told_when_it_ends(folder: Path, caplog: pytest.L
         read(source.limited(ReadLimits(block=500)))
         read(source)  # told once
     told = [record.getMessage() for record in caplog.records if "were skipped" in record.getMessage()]
-    assert told == [f"{name}: {count} bad lines were skipped" for name, count in expected(folder).items()]
+    assert told == [f"{name}: {count} malformed lines were skipped" for name, count in expected(folder).items()]
     assert source.skipped_files() == expected(folder)
 
 

@@ -1,4 +1,4 @@
-"""The l1 problem, slowly and obviously: plain proximal gradient, and a lower bound from its dual."""
+"""Reference implementation of the l1 problem: proximal gradient, and a lower bound from the dual."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def objective(name: str, x: Array, w: Array, b: float, y: Array, c: Array, penal
 
 
 def lower_bound(name: str, x: Array, slopes: Array, y: Array, c: Array, penalties: Array) -> float:
-    """The dual value at these slopes of the rows (which sum to zero where there is a shift), made feasible."""
+    """The dual objective at these slopes, scaled to be feasible. With an intercept the slopes must sum to zero."""
     theta = slopes * min(1.0, float(np.min(penalties / np.maximum(np.abs(x.T @ slopes), 1e-300))))
     if name == "logistic":
         p = np.clip(-y * theta / c, 1e-300, 1.0)
@@ -27,11 +27,11 @@ def lower_bound(name: str, x: Array, slopes: Array, y: Array, c: Array, penaltie
 
 
 def solve(
-    name: str, x: Array, y: Array, c: Array, penalties: Array, *, shift: bool, steps: int = 4_000
+    name: str, x: Array, y: Array, c: Array, penalties: Array, *, fit_intercept: bool, steps: int = 4_000
 ) -> tuple[Array, float]:
-    """Proximal gradient with a step that is surely short enough, and momentum that starts again when it hurts."""
-    a = np.hstack([x, np.ones((len(y), 1))]) if shift else x
-    limits = np.append(penalties, 0.0) if shift else penalties
+    """Accelerated proximal gradient with a safe constant step; momentum restarts when the objective rises."""
+    a = np.hstack([x, np.ones((len(y), 1))]) if fit_intercept else x
+    limits = np.append(penalties, 0.0) if fit_intercept else penalties
     bound = np.linalg.norm(np.sqrt(c)[:, None] * a, 2) ** 2 * (0.25 if name == "logistic" else 1.0) + 1e-9
     w = point = np.zeros(a.shape[1])
     momentum, last = 1.0, np.inf
@@ -42,4 +42,4 @@ def solve(
         following = 1.0 if now > last else 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
         point = moved + (momentum - 1.0) / following * (moved - w)
         w, momentum, last = moved, following, now
-    return (w[:-1], float(w[-1])) if shift else (w, 0.0)
+    return (w[:-1], float(w[-1])) if fit_intercept else (w, 0.0)

@@ -1,4 +1,4 @@
-"""Products of the features of a row, by going through all of them."""
+"""Reference implementation of the products of a row's features, by enumeration."""
 
 import itertools
 import math
@@ -7,17 +7,17 @@ import numpy as np
 
 from tests.reference.hashing import WORD, hash_key
 
-# The first 64 bits after the point of the square roots of 11 and 13, which are odd as they are.
+# The first 64 fractional bits of the square roots of 11 and 13; both happen to be odd.
 OF_PART, OF_SUM = (math.isqrt(prime << 128) & WORD for prime in (11, 13))
 
 
 def product_key(keys: list[int]) -> int:
-    """The hashes of the parts added up, and the sum hashed."""
+    """The hash of the sum of the parts' hashes."""
     return hash_key(sum(hash_key(key, OF_PART) for key in keys) & WORD, OF_SUM)
 
 
 def merged(keys: list[int], values: list[float], groups: list[int]) -> list[tuple[int, float, int, int]]:
-    """(key, value, group, place) of what can be part of a product: each key once, none that comes to zero."""
+    """(key, value, group, place) of every possible part: values of a repeated key are added, zeros dropped."""
     parts: dict[int, list] = {}
     for place, (key, value, group) in enumerate(zip(keys, values, groups, strict=True)):
         if value == 0 or group < 0:
@@ -37,15 +37,15 @@ def expanded(
     squares: bool = False,
     groups: list[int] | None = None,
 ) -> list[tuple[int, float, tuple[int, ...]]]:
-    """(key, value, places of the parts) of all features of a row, then of its products.
+    """(key, value, places of the parts) of all features of a row, followed by its products.
 
-    A combination is a list of groups, sorted; a product takes one part from each of them.
+    A combination is a sorted list of groups. A product has one part from each of them.
     """
     rows = [(key, value, (place,)) for place, (key, value) in enumerate(zip(keys, values, strict=True))]
     parts = merged(keys, values, [0] * len(keys) if groups is None else groups)
     choose = itertools.combinations_with_replacement if squares else itertools.combinations
     for combination in combinations:
-        # The parts of a group that stands n times are chosen n at a time; the choices of the groups are combined.
+        # A group that occurs n times contributes n parts.
         choices = []
         for group in sorted(set(combination)):
             members = [part for part in parts if part[2] == group]
@@ -59,13 +59,13 @@ def expanded(
 
 
 def natural(name: str) -> list:
-    """What names are sorted by: text by its bytes, numbers in it by their size."""
+    """The sort key of a name: text by its bytes, numbers in it by their value."""
     key, number = [], ""
     for byte in [*name.encode(), None]:
         if byte is not None and chr(byte).isdigit():
             number += chr(byte)
             continue
-        if number:  # a number stands where its digits stand among the bytes
+        if number:  # numbers sort like digits among the bytes
             key.append((ord("0"), int(number)))
             number = ""
         if byte is not None:
@@ -74,6 +74,6 @@ def natural(name: str) -> list:
 
 
 def product_name(names: list[str]) -> str:
-    """``a × b``, ``a² × b``, in the natural order."""
+    """``a × b``, ``a² × b``, in natural order."""
     powers = {1: "", 2: "²", 3: "³"}
     return " × ".join(f"{name}{powers[names.count(name)]}" for name in sorted(set(names), key=natural))

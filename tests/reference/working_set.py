@@ -1,4 +1,4 @@
-"""The Feature Generating Machine, slowly and obviously: dense NumPy, every step as the paper has it."""
+"""Reference implementation of the Feature Generating Machine: dense NumPy, every step as in the paper."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ Array = np.ndarray[Any, Any]
 
 
 def scores(x: Array, residual: Array, *, power: float, weights: Array | None = None) -> Array:
-    """(Σ r x)² of every column, of columns divided by their root mean square to this power."""
+    """(Σ r x)² of every column, after dividing it by its root mean square to this power."""
     w = np.ones(len(x)) if weights is None else weights
     sums = residual @ x
     squares = w @ (x * x) / w.sum()
     return np.where(squares > 0, sums**2 / np.where(squares > 0, squares, 1.0) ** power, 0.0)
 
 
-def best(values: Array, most: int) -> list[int]:
-    """The numbers of the largest values above zero, ties to the smaller number."""
-    return [int(j) for j in np.lexsort((np.arange(len(values)), -values))[:most] if values[j] > 0]
+def best(values: Array, limit: int) -> list[int]:
+    """The positions of the largest positive values; ties go to the smaller position."""
+    return [int(j) for j in np.lexsort((np.arange(len(values)), -values))[:limit] if values[j] > 0]
 
 
 def loss(name: str, m: Array, y: Array) -> Array:
@@ -32,7 +32,7 @@ def loss(name: str, m: Array, y: Array) -> Array:
 
 
 def slope(name: str, m: Array, y: Array) -> Array:
-    """Its derivative in the margin."""
+    """The derivative of the loss with respect to the margin."""
     if name == "squared":
         return m - y
     if name == "squared_hinge":
@@ -47,22 +47,22 @@ def objective(name: str, blocks: list[Array], w: list[Array], b: float, y: Array
 
 
 def shrink(norms: Array, tau: float) -> Array:
-    """argmin_o≥0 (tau/2) Σ (o_h - norms_h)² + ½ (Σ o_h)², by trying how many are above zero."""
+    """argmin_o≥0 (tau/2) Σ (o_h - norms_h)² + ½ (Σ o_h)², by trying every number of positive components."""
     order = np.sort(norms)[::-1]
-    answers = [np.zeros_like(norms)]
+    candidates = [np.zeros_like(norms)]
     for count in range(1, len(norms) + 1):
-        # With `count` parts above zero: tau (o - norm) + Σ o = 0 for these, so Σ o = tau Σ norm / (tau + count).
+        # With `count` positive components: tau (o - norm) + Σ o = 0 for these, so Σ o = tau Σ norm / (tau + count).
         total = tau * order[:count].sum() / (tau + count)
-        answers.append(np.maximum(0.0, norms - total / tau))
+        candidates.append(np.maximum(0.0, norms - total / tau))
     # The optimum solves this equation. Comparing objectives, which are flat there, would lose half of the digits.
-    errors = [np.abs(np.maximum(0.0, norms - o.sum() / tau) - o).max() for o in answers]
-    return answers[int(np.argmin(errors))]
+    errors = [np.abs(np.maximum(0.0, norms - o.sum() / tau) - o).max() for o in candidates]
+    return candidates[int(np.argmin(errors))]
 
 
 def solve(
-    name: str, blocks: list[Array], y: Array, c: Array, *, shift: bool, steps: int = 4000
+    name: str, blocks: list[Array], y: Array, c: Array, *, fit_intercept: bool, steps: int = 4000
 ) -> tuple[list[Array], float]:
-    """Plain proximal gradient with a step that is surely short enough; the shift's column has a step of its own."""
+    """Proximal gradient with a safe constant step; the intercept has its own step."""
     x = np.hstack(blocks)
     bound = 2.0 * (np.linalg.norm(np.sqrt(c)[:, None] * x, 2) ** 2 + 1e-9)
     bound_b = 2.0 * (c.sum() + 1e-9)
@@ -74,5 +74,5 @@ def solve(
         norms = np.array([np.linalg.norm(v) for v in u])
         kept = shrink(norms, bound)
         w = [v * (k / n if n > 0 else 0.0) for v, k, n in zip(u, kept, norms, strict=True)]
-        b -= r.sum() / bound_b if shift else 0.0
+        b -= r.sum() / bound_b if fit_intercept else 0.0
     return w, b

@@ -172,10 +172,10 @@ for _base in ("libsvm-files", "vw-plain", "csr-i32"):
             ),
             # A stretch of one row each, since a row of more is refused.
             f"one-by-one({_base})": _over(
-                _base, lambda s: Interactions(s, most=45), expect=with_products(_PAIRS), shards=_pieces
+                _base, lambda s: Interactions(s, max_features=45), expect=with_products(_PAIRS), shards=_pieces
             ),
             f"one-by-one(shuffled({_base}))": _over(
-                _base, lambda s: Interactions(_shuffled(s), most=45), "permuted", with_products(_PAIRS)
+                _base, lambda s: Interactions(_shuffled(s), max_features=45), "permuted", with_products(_PAIRS)
             ),
             f"ahead(shuffled(pairs(training({_base}))))": _over(
                 _base,

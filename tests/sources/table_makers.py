@@ -103,8 +103,8 @@ def _json(folder: Path, rows: list[Row], labels: bool = True) -> Source:
     source = scan(folder / "rows.jsonl", **options)
     assert isinstance(source, JsonSource)
     # Columns of objects come in the order in which they were met.
-    order = tuple(sorted(source.form.columns, key=lambda column: list(columns).index(column.name)))
-    return replace(source, form=replace(source.form, columns=order))
+    order = tuple(sorted(source.encoder.columns, key=lambda column: list(columns).index(column.name)))
+    return replace(source, encoder=replace(source.encoder, columns=order))
 
 
 KINDS["jsonl"] = Kind(_json, table_rows, unlabelled=lambda f, r: _json(f, r, labels=False), shards=10)

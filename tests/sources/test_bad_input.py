@@ -346,11 +346,11 @@ def test_paths_without_files(tmp_path):
         read(scan(missing, on_error="skip"))
     with pytest.raises(DataError, match="there is no such file"):
         scan(missing).fingerprint()
-    with pytest.raises(DataError, match=r"holds no files\. Check"):
+    with pytest.raises(DataError, match=r"has no files\. Check"):
         scan(tmp_path)
     with pytest.raises(DataError, match=r"\*\.svm: no file matches\. Check"):
         scan(tmp_path / "*.svm")
-    with pytest.raises(DataError, match="no files were given"):
+    with pytest.raises(DataError, match="there are no files to read"):
         scan([])
 
 

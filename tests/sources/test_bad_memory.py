@@ -61,7 +61,7 @@ def test_matrices_of_another_shape():
         as_source(coo_array(np.ones((2, 2), complex)))
     with pytest.raises(DataError, match="not a number"):
         read(as_source(np.array([["a", "b"]]), [1]))
-    with pytest.raises(DataError, match="do not make a matrix"):
+    with pytest.raises(DataError, match="do not form a matrix"):
         as_source([[1, 2], [3]])
 
 
@@ -78,7 +78,7 @@ def test_labels_and_weights_are_checked():
         as_source("rows.svm", [1, 2])
     with pytest.raises(SettingsError, match="for files"):
         as_source(x, on_error="skip")
-    with pytest.raises(SettingsError, match="column of a frame"):
+    with pytest.raises(SettingsError, match="column of a data frame"):
         as_source(x, target="y")
 
 
@@ -103,5 +103,5 @@ def test_class_weights_need_one_label_a_row(tmp_path):
     path = tmp_path / "several.svm"
     path.write_text("1,2 3:1\n")
     weighted = Weighted(scan_libsvm(path, multilabel=True), {1.0: 2.0})
-    with pytest.raises(DataError, match="one label a row"):
+    with pytest.raises(DataError, match="one label per row"):
         list(weighted.batches())

@@ -37,8 +37,8 @@ def source(kind, tmp_path):
 
 def concrete_sources() -> set[type[Source]]:
     """Every class in thresher.sources that can be used as it is."""
-    for module in pkgutil.iter_modules(thresher.sources.__path__):
-        importlib.import_module(f"thresher.sources.{module.name}")
+    for module in pkgutil.walk_packages(thresher.sources.__path__, "thresher.sources."):
+        importlib.import_module(module.name)
     found, queue = set(), [Source]
     while queue:
         subclasses = queue.pop().__subclasses__()

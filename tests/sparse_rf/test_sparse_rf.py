@@ -17,11 +17,11 @@ from tests.examples import examples
 from tests.reference.kernels import exact
 from thresher import _native
 from thresher.columns.row_store import RowStore
-from thresher.core.feature_space import Drawn, FeatureSpace
+from thresher.core.feature_space import FeatureSpace, RandomFeatureSpec
 from thresher.run import RunOptions
 from thresher.sources.registry import as_source
 from thresher.sparse_rf.engine import SparseRFEngine
-from thresher.sparse_rf.feature_columns import DrawnColumns
+from thresher.sparse_rf.feature_columns import RandomFeatureColumns
 from thresher.sparse_rf.run import SparseRFRun
 from thresher.sparse_rf.settings import SparseRFSettings
 
@@ -37,7 +37,7 @@ def made(y: Any, how: Any = None, kernel: str = "gaussian", **rest: Any) -> Any:
 
 
 @pytest.mark.parametrize("loss", ["squared", "squared_hinge", "logistic"])
-def test_the_objective_never_rises_and_what_is_dropped_is_gone(loss: str) -> None:
+def test_the_objective_never_rises_and_zeros_are_dropped(loss: str) -> None:
     run = made(REAL if loss == "squared" else SIGNS, loss=loss, lam=0.5, draws=15, max_iter=8)
     run.run()
     path = run.path
@@ -47,7 +47,7 @@ def test_the_objective_never_rises_and_what_is_dropped_is_gone(loss: str) -> Non
     assert [entry["drawn"] for entry in path] == list(range(15, 121, 15))
     (problem,) = run.engine.problems
     assert len(problem.ids) == np.count_nonzero(problem.weights) == path[-1]["features"]
-    # The paper's objective (8), from the functions themselves.
+    # The paper's objective (8), from the features' values.
     found = run.selection()
     margins = found.decision_function(X)
     y = REAL if loss == "squared" else SIGNS
@@ -107,7 +107,7 @@ def test_saved_and_loaded_it_predicts_the_same(tmp_path: Path) -> None:
         found.export(tmp_path / "model.vw")
 
 
-def test_k_functions_at_most_and_almost() -> None:
+def test_at_most_k_features() -> None:
     for k in (1, 5, 17):
         found = th.select(X, REAL, loss="squared", lam=1e-3, k=k, **SMALL)
         assert 0 < len(found) <= k
@@ -143,7 +143,7 @@ def test_stopped_and_resumed_it_ends_at_the_same_bits(tmp_path: Path, loss: str,
 
 
 def engine_of(loss: str, room: int | None, part: int | None, *, outputs: int = 1, k: int | None = None) -> Any:
-    """An engine over 2,500 rows, not a whole number of stripes, with room for so many columns."""
+    """An engine over 2,500 rows, which is not a whole number of stripes, with memory for ``room`` columns."""
     rng = np.random.default_rng(5)
     x = rng.uniform(-1, 1, size=(2500, 3)) * (rng.random((2500, 3)) < 0.8)
     rows = sp.csr_matrix(x.astype(np.float32))
@@ -155,8 +155,8 @@ def engine_of(loss: str, room: int | None, part: int | None, *, outputs: int = 1
     targets = np.stack([signal, -signal + 0.3 * x[:, 2]])[:outputs]
     given_ = SparseRFSettings(loss=loss, lam=2.0, draws=12, max_iter=3, k=k)
     team = _native.Team(2)
-    space = FeatureSpace("column", 3).with_drawn(Drawn("gaussian"))
-    family = DrawnColumns(space, store, team, room=None if room is None else room * 4 * 2500, part=part)
+    space = FeatureSpace("column", 3).with_random_features(RandomFeatureSpec("gaussian"))
+    family = RandomFeatureColumns(space, store, team, room=None if room is None else room * 4 * 2500, part=part)
     y = targets if loss == "squared" else np.where(targets > 0, 1.0, -1.0)
     return SparseRFEngine(family, given_, y, np.ones(2500), team)
 
@@ -164,7 +164,7 @@ def engine_of(loss: str, room: int | None, part: int | None, *, outputs: int = 1
 @pytest.mark.parametrize(
     ("loss", "outputs", "k"), [("squared", 1, None), ("squared_hinge", 2, 9), ("logistic", 1, None)]
 )
-def test_columns_made_again_are_the_same_bits(loss: str, outputs: int, k: int | None) -> None:
+def test_recomputed_columns_are_the_same_bits(loss: str, outputs: int, k: int | None) -> None:
     plain = engine_of(loss, None, None, outputs=outputs, k=k)
     while plain.step():
         pass
@@ -182,7 +182,7 @@ def test_columns_made_again_are_the_same_bits(loss: str, outputs: int, k: int | 
         assert found.intercepts.tobytes() == wanted.intercepts.tobytes()
 
 
-def test_a_file_larger_than_memory_is_read_again_to_the_same_bits(tmp_path: Path) -> None:
+def test_a_file_larger_than_memory_gives_the_same_bits(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     x = rng.uniform(-1, 1, size=(15_000, 16))
     y = np.where(x[:, 0] * x[:, 1] > 0, 1, -1)
@@ -200,14 +200,14 @@ def test_a_file_larger_than_memory_is_read_again_to_the_same_bits(tmp_path: Path
     assert small.names == plain.names
 
 
-def test_memory_that_does_not_do(tmp_path: Path) -> None:
-    with pytest.raises(th.SettingsError, match=r"300 rows take .* give about .* of memory"):
+def test_too_little_memory_raises(tmp_path: Path) -> None:
+    with pytest.raises(th.SettingsError, match=r"300 rows need .* set memory to about"):
         th.select(X, SIGNS, memory="4kB", **SMALL)
-    with pytest.raises(th.SettingsError, match=r"functions kept so far .* larger lam"):
+    with pytest.raises(th.SettingsError, match=r"features kept so far .* larger lam"):
         th.select(X, SIGNS, memory="1.6MB", method="sparse-rf", draws=20, max_iter=20, lam=1e-3)
     rows = [f"1 1:{i}" for i in range(20_000)]
     (tmp_path / "long.svm").write_text("\n".join(rows))
-    with pytest.raises(th.SettingsError, match="rows take"):  # as soon as it is known, not at the end
+    with pytest.raises(th.SettingsError, match="rows need"):  # as soon as it is known, not at the end
         th.select(tmp_path / "long.svm", memory="2MB", **SMALL)
 
 

@@ -21,7 +21,7 @@ from thresher.core.feature_space import FeatureSpace
 from thresher.errors import SettingsError
 from thresher.sources.registry import as_source
 from thresher.sources.transforms.interactions import Interactions
-from thresher.writers import write_source
+from thresher.writers.registry import write_source
 
 often = examples(50, HealthCheck.function_scoped_fixture)
 
@@ -43,7 +43,7 @@ def test_libsvm_there_and_back(tmp_path: Path, source: Made) -> None:
     written = write_source(source, path)
     assert _all(th.scan_libsvm(path, multilabel=source.multilabel)) == _all(source)
     assert written.rows == len(read(source, want_labels=False))
-    assert written.told() == []
+    assert written.messages() == []
 
 
 @often
@@ -52,7 +52,7 @@ def test_vw_there_and_back(tmp_path: Path, source: Made) -> None:
     path = tmp_path / "rows.vw.gz"
     written = write_source(source, path)
     assert _all(th.scan_vw(path)) == _all(source)
-    assert written.told() == []
+    assert written.messages() == []
 
 
 @often
@@ -88,7 +88,7 @@ def _spelled(batch: Batch) -> list[bytes]:
 def test_parsed_rows_there_and_back(tmp_path: Path, source: Made) -> None:
     written = write_source(source, tmp_path / "rows.thc")
     assert _all(th.scan(tmp_path / "rows.thc")) == _all(source)
-    assert written.told() == []
+    assert written.messages() == []
     assert written.rows == len(read(source, want_labels=False))
 
 
@@ -112,7 +112,7 @@ def test_parquet_holds_everything(tmp_path: Path, source: Made) -> None:
     assert table["names"].to_pylist() == [list(row.names or ()) for row in rows]
     assert exactly(table["weight"].to_pylist()) == exactly(row.weight for row in rows)
     assert exactly(table["label"].to_pylist()) == exactly(None if row.y != row.y else row.y for row in rows)
-    assert (written.rows, written.told()) == (len(rows), [])
+    assert (written.rows, written.messages()) == (len(rows), [])
     about = json.loads(table.schema.metadata[b"thresher"])
     assert FeatureSpace.from_dict(about["space"]) == source.space
 
@@ -139,8 +139,8 @@ def test_the_same_rows_give_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_large_tables_come_in_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("thresher.writers.parquet._GROUP", 100)
-    monkeypatch.setattr("thresher.sources.arrays._MOST_FEATURES", 50)
+    monkeypatch.setattr("thresher.writers.parquet._GROUP_FEATURES", 100)
+    monkeypatch.setattr("thresher.sources.arrays.MAX_BATCH_FEATURES", 50)
     write_source(as_source(np.ones((50, 10)), np.arange(50.0)), tmp_path / "rows.parquet")
     file = pq.ParquetFile(tmp_path / "rows.parquet")
     assert file.num_row_groups == 5
@@ -157,13 +157,13 @@ def _one(**given: Any) -> Made:
 @pytest.mark.parametrize(
     ("source", "to", "told"),
     [
-        (_one(weight=np.array([2.0], np.float32)), "libsvm", "cannot hold importance weights"),
-        (_one(y=np.array(["cat"], object)), "libsvm", "words as labels"),
+        (_one(weight=np.array([2.0], np.float32)), "libsvm", "has no sample weights"),
+        (_one(y=np.array(["cat"], object)), "libsvm", "no text labels"),
         (_one(y=np.array(["black cat"], object)), "vw", "cannot hold the label 'black cat'"),
-        (_one(qid=np.array([3])), "vw", "no queries"),
-        (_one(y=np.array([1.0, 2.0]), y_indptr=np.array([0, 2])), "vw", "one label a row"),
-        (_one(y=np.array([np.nan]), weight=np.array([2.0], np.float32)), "vw", "row 1 has an importance but no label"),
-        (_one(), "csv", "unknown format 'csv': one of libsvm, vw, parquet, cache"),
+        (_one(qid=np.array([3])), "vw", "no query ids"),
+        (_one(y=np.array([1.0, 2.0]), y_indptr=np.array([0, 2])), "vw", "one label per row"),
+        (_one(y=np.array([np.nan]), weight=np.array([2.0], np.float32)), "vw", "row 1 has a weight but no label"),
+        (_one(), "csv", "unknown format 'csv': expected one of libsvm, vw, parquet, cache"),
     ],
 )
 def test_what_would_be_other_data_is_refused(tmp_path: Path, source: Made, to: str, told: str) -> None:
@@ -177,17 +177,17 @@ def test_endings(tmp_path: Path) -> None:
         with pytest.raises(SettingsError, match="its ending does not show a format"):
             write_source(_one(), tmp_path / name)
     for name in ("rows.thc.gz", "rows.parquet.gz"):
-        with pytest.raises(SettingsError, match="only text is compressed"):
+        with pytest.raises(SettingsError, match="only text can be compressed"):
             write_source(_one(), tmp_path / name)
 
 
 def test_losses_are_told(tmp_path: Path) -> None:
-    (told,) = write_source(_one(), tmp_path / "rows.svm").told()
-    assert told.startswith("1 features stand under their 64-bit keys")
-    (told,) = write_source(_one(y=np.array(["cat"], object), keys=_keys(b"seven")), tmp_path / "a.vw").told()
-    assert told.startswith("1 labels are words")
+    (told,) = write_source(_one(), tmp_path / "rows.svm").messages()
+    assert told.startswith("1 features have their 64-bit keys as indices")
+    (told,) = write_source(_one(y=np.array(["cat"], object), keys=_keys(b"seven")), tmp_path / "a.vw").messages()
+    assert told.startswith("1 labels are text")
     assert (tmp_path / "a.vw").read_text() == "cat | seven\n"
-    (told,) = write_source(_one(names=Names.of_bytes([b"\xff"])), tmp_path / "a.parquet").told()
+    (told,) = write_source(_one(names=Names.of_bytes([b"\xff"])), tmp_path / "a.parquet").messages()
     assert told.startswith("1 names are not valid UTF-8")
 
 

@@ -179,13 +179,7 @@ std::vector<double> intercepts(const Loop& loop) {
 
 void bind_online(nb::module_& m) {
   nb::class_<Loop>(m, "OnlineLoop")
-      .def("__init__", &make_loop, nb::kw_only(), nb::arg("store"), nb::arg("k"), nb::arg("name_cap"), nb::arg("lazy"),
-           nb::arg("outputs"), nb::arg("lanes"), nb::arg("split"), nb::arg("loss"), nb::arg("delta"), nb::arg("rule"),
-           nb::arg("rate"), nb::arg("intercept"), nb::arg("minibatch"), nb::arg("gather"), nb::arg("l2"),
-           nb::arg("fade"), nb::arg("rows"), nb::arg("width"), nb::arg("seed"), nb::arg("identity"),
-           nb::arg("eta") = 1.0, nb::arg("lam") = 0.0, nb::arg("smoothing") = 1e-2, nb::arg("naive") = false,
-           nb::arg("factor") = 1.0, nb::arg("most_bytes") = 0, nb::arg("keep_names") = false,
-           nb::arg("most_name_bytes") = 0, nb::arg("groups").none() = nb::none())
+      .def("__init__", &make_loop)
       .def("learn", &learn, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("y"),
            nb::arg("weight").none(), nb::arg("names").none(), nb::arg("text").none(), nb::arg("prefixes"),
            nb::arg("parents").none() = nb::none())

@@ -1,5 +1,6 @@
 #include "bind/online/make_loop.hpp"
 
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -19,6 +20,35 @@ namespace thresher::bind {
 namespace {
 
 using namespace thresher::online;
+
+/// The keyword arguments of Python.
+class Settings {
+ public:
+  explicit Settings(const nb::kwargs& given) : given_(given) {}
+
+  template <class T>
+  [[nodiscard]] T get(const char* name) const {
+    if (!given_.contains(name)) throw nb::key_error(name);
+    return nb::cast<T>(given_[name]);
+  }
+  template <class T>
+  [[nodiscard]] T get(const char* name, T fallback) const {
+    return given_.contains(name) ? nb::cast<T>(given_[name]) : fallback;
+  }
+
+ private:
+  const nb::kwargs& given_;
+};
+
+BudgetRule budget_rule(const Settings& s) {
+  BudgetRule rule;
+  rule.eta = s.get("eta", rule.eta);
+  rule.lambda = s.get("lam", rule.lambda);
+  rule.delta = s.get("smoothing", rule.delta);
+  rule.naive = s.get("naive", rule.naive);
+  rule.names = {s.get("keep_names", false), s.get<std::size_t>("name_cap"), s.get<std::size_t>("most_name_bytes", 0)};
+  return rule;
+}
 
 struct StoreSettings {
   std::string kind;
@@ -124,34 +154,24 @@ OutputKind output_kind(const std::string& name) {
 
 }  // namespace
 
-void make_loop(Loop* self, const std::string& store, std::size_t k, std::size_t name_cap, double lazy,
-               const std::string& outputs, std::size_t lanes, bool split, const std::string& loss, double delta,
-               const std::string& rule, double rate, bool intercept, std::size_t minibatch, std::size_t gather,
-               double l2, double fade, std::uint32_t rows, std::uint32_t width, std::uint64_t seed, bool identity,
-               double eta, double lam, double smoothing, bool naive, double factor, std::size_t most_bytes,
-               bool keep_names, std::size_t most_name_bytes, const nb::object& groups) {
-  if (lanes < 1 || (outputs == "one" && lanes != 1))
+void make_loop(Loop* self, const nb::kwargs& given) {
+  const Settings s(given);
+  const auto lanes = s.get<std::size_t>("lanes");
+  const OutputKind kind = output_kind(s.get<std::string>("outputs"));
+  if (lanes < 1 || (kind == OutputKind::one && lanes != 1))
     throw nb::value_error("the number of lanes does not fit the kind of outputs");
   StepSize step;
-  step.rule = step_rule(rule);
-  step.rate = rate;
-  const OutputKind kind = output_kind(outputs);
-  new (self) Loop(make_store({store,
-                              k,
-                              name_cap,
-                              lazy,
-                              lanes,
-                              split,
-                              rows,
-                              width,
-                              seed,
-                              identity,
-                              step.adaptive(),
-                              {eta, lam, smoothing, naive, {keep_names, name_cap, most_name_bytes}},
-                              most_bytes,
-                              group_rule(groups)}),
-                  {kind, {kind == OutputKind::softmax ? LossKind::logistic : loss_kind(loss), delta}, lanes, factor},
-                  step, {intercept, minibatch, gather, l2, fade});
+  step.rule = step_rule(s.get<std::string>("rule"));
+  step.rate = s.get<double>("rate");
+  auto store = make_store({s.get<std::string>("store"), s.get<std::size_t>("k"), s.get<std::size_t>("name_cap"),
+                           s.get<double>("lazy"), lanes, s.get<bool>("split"), s.get<std::uint32_t>("rows"),
+                           s.get<std::uint32_t>("width"), s.get<std::uint64_t>("seed"), s.get<bool>("identity"),
+                           step.adaptive(), budget_rule(s), s.get<std::size_t>("most_bytes", 0),
+                           group_rule(s.get<nb::object>("groups", nb::none()))});
+  const LossKind loss = kind == OutputKind::softmax ? LossKind::logistic : loss_kind(s.get<std::string>("loss"));
+  new (self) Loop(std::move(store), {kind, {loss, s.get<double>("delta")}, lanes, s.get("factor", 1.0)}, step,
+                  {s.get<bool>("intercept"), s.get<std::size_t>("minibatch"), s.get<std::size_t>("gather"),
+                   s.get<double>("l2"), s.get<double>("fade")});
 }
 
 }  // namespace thresher::bind

@@ -31,7 +31,7 @@ def convert(
     from thresher.core.container import check_folder
     from thresher.errors import SettingsError
     from thresher.sources.registry import as_source
-    from thresher.writers import write_source
+    from thresher.writers.registry import write_source
 
     if output is None:
         *data, output = data
@@ -40,6 +40,6 @@ def convert(
     check_folder(output)
     source = as_source(one_or_many(data), format=format, on_error=on_error, **reading)
     written = write_source(source, output, to)
-    for loss in written.told():
+    for loss in written.messages():
         typer.echo(loss, err=True)
     typer.echo(f"{written.rows} rows written to {output}", err=True)

@@ -1,4 +1,4 @@
-"""Columns of data larger than memory, as many at a time as fit (Algorithm 5 of the paper)."""
+"""Columns of data larger than memory, loaded in blocks that fit (Algorithm 5 of the paper)."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _native
-from thresher.columns.in_memory import StoredColumns
-from thresher.columns.types import Columns, Family, Floats, Ids, Proposal, best_of
+from thresher.columns.in_memory import InMemoryColumns
+from thresher.columns.types import Family, Floats, Ids, Proposal, ScaledColumns, merge_proposals
 from thresher.core.batch import Batch
 from thresher.sources.base import DEFAULT_ROWS, Source
 from thresher.sources.registry import is_file_source
 from thresher.sources.transforms.prefetch import ReadAhead
 
-#: What an entry takes while columns are made of rows, in bytes.
-ENTRY = 24
-_KEYS = 2**64
+#: Bytes per entry while rows are converted to columns.
+BYTES_PER_ENTRY = 24
+_N_KEYS = 2**64
 
 
 class ColumnBlocks:
-    """The columns of a source, a block of them at a time; every block is a reading of the source.
+    """Iterates over the columns of a source in blocks. Every block takes one pass over the source.
 
     Parameters
     ----------
     source : Source
     entries : int
-        Numbers in all of it.
+        The number of entries in the source.
     memory : int
         Bytes for a block.
     weights : array
-        Importance of each row.
-    tell : callable, optional
-        Called with every batch that passes by.
+        The row weights.
+    on_batch : callable, optional
+        Called with every batch that is read.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class ColumnBlocks:
         power: float,
         weights: Floats,
         batch_rows: int = DEFAULT_ROWS,
-        tell: Callable[[Batch], None] | None = None,
+        on_batch: Callable[[Batch], None] | None = None,
     ) -> None:
         self.source = ReadAhead(source) if is_file_source(source) else source
         self.rows = len(weights)
@@ -57,66 +57,62 @@ class ColumnBlocks:
         self.weights = weights
         self.team = team
         self.batch_rows = batch_rows
-        self.passes = 0
-        self._tell = tell or (lambda batch: None)
+        self._on_batch = on_batch or (lambda batch: None)
 
-    def __iter__(self) -> Iterator[StoredColumns]:
-        """All columns, split by a hash of their keys."""
-        parts = max(1, -(-ENTRY * self.entries // self.memory))
-        edges = [_KEYS * part // parts for part in range(parts + 1)]
+    def __iter__(self) -> Iterator[InMemoryColumns]:
+        """Yield all columns, divided into blocks by a hash of their keys."""
+        parts = max(1, -(-BYTES_PER_ENTRY * self.entries // self.memory))
+        edges = [_N_KEYS * part // parts for part in range(parts + 1)]
         for first, end in pairwise(edges):
             yield self._read(_native.ColumnStore(first, end - 1), None)
 
-    def load(self, keys: Ids) -> StoredColumns:
-        """These columns."""
+    def load(self, keys: Ids) -> InMemoryColumns:
+        """Load the columns of these keys."""
         return self._read(_native.ColumnStore(), np.ascontiguousarray(keys))
 
-    def _read(self, store: _native.ColumnStore, keys: Ids | None) -> StoredColumns:
+    def _read(self, store: _native.ColumnStore, keys: Ids | None) -> InMemoryColumns:
         for batch, _ in self.source.batches(self.batch_rows, keys=keys):
             store.add(batch.indptr, batch.keys, batch.values)
-            self._tell(batch)
-        self.passes += 1
+            self._on_batch(batch)
         store.finish(self.team, self.weights)
         total = float(self.weights.sum())
-        return StoredColumns(store, self.team, power=self.power, total=total, weights=self.weights)
+        return InMemoryColumns(store, self.team, power=self.power, total=total, weights=self.weights)
 
-    def keys(self, wanted: Callable[[Ids], NDArray[np.bool_]]) -> Ids:
-        """The keys that ``wanted`` says yes to, rising; a reading."""
+    def find_keys(self, predicate: Callable[[Ids], NDArray[np.bool_]]) -> Ids:
+        """The keys for which ``predicate`` is true, in ascending order; takes one pass."""
         found = np.empty(0, np.uint64)
         for batch, _ in self.source.batches(self.batch_rows):
             keys = np.unique(batch.keys)
-            found = np.union1d(found, keys[wanted(keys)])
-            self._tell(batch)
-        self.passes += 1
+            found = np.union1d(found, keys[predicate(keys)])
+            self._on_batch(batch)
         return found
 
     def value_range(self) -> tuple[float, float]:
-        """The smallest and the largest value, zero included; a reading."""
-        least = most = 0.0
+        """The smallest and the largest value, including zero; takes one pass."""
+        low = high = 0.0
         for batch, _ in self.source.batches(self.batch_rows):
             values = np.ones(1) if batch.values is None else batch.values
-            least, most = min(least, float(values.min(initial=0.0))), max(most, float(values.max(initial=0.0)))
-        self.passes += 1
-        return least, most
+            low, high = min(low, float(values.min(initial=0.0))), max(high, float(values.max(initial=0.0)))
+        return low, high
 
 
 class BlockedColumns(Family):
-    """Single features, as `StoredColumns` has them, a block at a time."""
+    """The family of all columns, loaded in blocks. Scores and columns are bitwise those of `InMemoryColumns`."""
 
     def __init__(self, blocks: ColumnBlocks) -> None:
         self.blocks = blocks
         self.rows = blocks.rows
         self.bytes = blocks.memory
 
-    def top(self, residuals: Floats, most: int) -> list[Proposal]:
-        parts = [block.top(residuals, most) for block in self.blocks]
-        return [best_of(proposals, most) for proposals in zip(*parts, strict=True)]
+    def top(self, residuals: Floats, limit: int) -> list[Proposal]:
+        parts = [block.top(residuals, limit) for block in self.blocks]
+        return [merge_proposals(proposals, limit) for proposals in zip(*parts, strict=True)]
 
-    def columns(self, ids: Ids) -> Columns:
+    def columns(self, ids: Ids) -> ScaledColumns:
         return self.blocks.load(np.unique(ids)).columns(ids)
 
     def squared_sums(self, residuals: Floats, keys: Ids) -> Floats:
-        """`StoredColumns.squared_sums`: every key is in one block, and nothing in the others."""
+        """The scores of these columns (outputs x keys). A key has a nonzero score in one block only."""
         sums = np.zeros((len(residuals), len(keys)))
         for block in self.blocks:
             sums += block.squared_sums(residuals, keys)

@@ -1,35 +1,32 @@
-"""Groups of features, chosen or left whole."""
+"""Groups of columns, and the text file that lists them."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from thresher.columns.column_blocks import BlockedColumns, ColumnBlocks
-from thresher.columns.family_spec import Grouped
-from thresher.columns.group_file import read_groups
-from thresher.columns.in_memory import StoredColumns
-from thresher.columns.types import Columns, Family, Floats, Ids, Proposal
+from thresher.columns.types import Ids
 from thresher.errors import SettingsError
 
 
-class Groups(Grouped):
-    """Features in groups: ``k`` and ``B`` then count groups, and a group is taken or left as a whole.
+class Groups:
+    """Groups of columns. A method selects or rejects a group as a whole, so ``k`` and ``B`` count groups.
 
     Parameters
     ----------
     groups : sequence of sequences of int, array, or path
-        The members of each group, as columns by position (keys, in general); or, as an array, the number of the
-        group that each column belongs to; or a file with a line of members for each group. Groups are known by their
-        place in it.
+        The members of each group, as column positions (in general: keys); or an array with the group number of each
+        column; or the path of a text file with one group per line. A group's number is its position in this list.
     overlap : bool
-        Whether a feature may be in several groups: it then counts in each of them as if it were there several times
-        (no data is copied), and the model has the sum of its weights.
+        Allow a column in several groups. It then counts as if it were repeated in the data (without copying it), and
+        the model has the sum of its weights.
     by_size : bool
-        Divide a group's score by its number of features, so that large groups are not favoured.
+        Divide the score of a group by its number of columns, so that large groups are not favoured.
 
     Examples
     --------
@@ -42,106 +39,107 @@ class Groups(Grouped):
     ['x10', 'x11', 'x8', 'x9']
     """
 
+    #: The members of group g are ``keys[indptr[g]:indptr[g + 1]]``.
+    indptr: NDArray[np.int64]
+    keys: Ids
+
     def __init__(self, groups: Any, *, overlap: bool = False, by_size: bool = False) -> None:
         self.indptr, self.keys = _members(groups)
         self.overlap = overlap
         self.by_size = by_size
         empty = np.flatnonzero(np.diff(self.indptr) == 0)
-        if not len(self.indptr) > 1 or len(empty):
-            raise SettingsError("there are no groups" if len(self.indptr) == 1 else f"group {empty[0]} is empty")
+        if len(self.indptr) == 1:
+            raise SettingsError("there are no groups")
+        if len(empty):
+            raise SettingsError(f"group {empty[0]} is empty")
         owner = np.repeat(np.arange(len(self)), np.diff(self.indptr))
         order = np.lexsort((owner, self.keys))
         same = self.keys[order][1:] == self.keys[order][:-1]
         within = same & (owner[order][1:] == owner[order][:-1])
         if within.any():
             at = int(np.argmax(within))
-            raise SettingsError(f"feature {self.keys[order][at]} is in group {owner[order][at]} twice")
+            raise SettingsError(f"column {self.keys[order][at]} is listed twice in group {owner[order][at]}")
         if same.any() and not overlap:
             at = int(np.argmax(same))
             raise SettingsError(
-                f"feature {self.keys[order][at]} is in group {owner[order][at]} and in group {owner[order][at + 1]}: "
-                "pass overlap=True if that is meant"
+                f"column {self.keys[order][at]} is in group {owner[order][at]} and in group {owner[order][at + 1]}; "
+                "pass overlap=True to allow this"
             )
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
     def fingerprint(self) -> str:
-        return f"{super().fingerprint()}{':by_size' * self.by_size}"
+        """A text that identifies the groups in checkpoints."""
+        digest = hashlib.blake2b(self.indptr.tobytes() + self.keys.tobytes(), digest_size=16)
+        return f"{type(self).__name__}:{digest.hexdigest()}{':by_size' * self.by_size}"
 
     def check(self, size: int | None, k: int) -> None:
+        """Raise if a member is not one of the ``size`` columns (None: unknown), or if there are fewer than ``k``
+        groups."""
         if size is not None and int(self.keys.max()) >= size:
             group = int(np.searchsorted(self.indptr, int(self.keys.argmax()), side="right")) - 1
-            raise SettingsError(f"group {group} holds column {self.keys.max()}, and columns go from 0 to {size - 1}")
+            raise SettingsError(
+                f"group {group} contains column {self.keys.max()}, but the data has columns 0 to {size - 1}"
+            )
         if k > len(self):
-            raise SettingsError(f"k = {k} groups of {len(self)}: ask for no more than there are")
-
-    def over(self, columns: StoredColumns | BlockedColumns) -> Family:
-        return GroupFamily(self, columns)
-
-    def streamed(self, blocks: ColumnBlocks) -> Family:
-        return self.over(BlockedColumns(blocks))
+            raise SettingsError(f"k = {k} exceeds the number of groups, {len(self)}; choose a smaller k")
 
 
-class GroupFamily(Family):
-    """The groups of a data's columns: scores are sums over their features."""
-
-    def __init__(self, groups: Groups, columns: StoredColumns | BlockedColumns) -> None:
-        self.groups = groups
-        self.single = columns
-        self.rows = columns.rows
-        self.bytes = columns.bytes
-
-    def top(self, residuals: Floats, most: int) -> list[Proposal]:
-        return [self._top(squares, most) for squares in self.single.squared_sums(residuals, self.groups.keys)]
-
-    def _top(self, squares: Floats, most: int) -> Proposal:
-        """The best groups by the scores of their members."""
-        scores = np.add.reduceat(squares, self.groups.indptr[:-1])
-        if self.groups.by_size:
-            scores = scores / np.diff(self.groups.indptr)
-        order = np.argsort(-scores, kind="stable")[:most]  # ties to the smaller number
-        order = order[scores[order] > 0]
-        return Proposal(order.astype(np.uint64), scores[order])
-
-    def columns(self, ids: Ids) -> Columns:
-        return self.single.columns(self.features(ids)[1])
-
-    def features(self, ids: Ids) -> tuple[np.ndarray[Any, np.dtype[np.int64]], Ids]:
-        indptr, keys = self.groups.indptr, self.groups.keys
-        parts = [keys[indptr[g] : indptr[g + 1]] for g in ids.astype(np.int64).tolist()]
-        starts = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
-        return starts, np.concatenate(parts) if parts else np.empty(0, np.uint64)
+def as_groups(groups: Any) -> Groups:
+    """Make `Groups` from anything that its constructor accepts; return `Groups` unchanged."""
+    return groups if isinstance(groups, Groups) else Groups(groups)
 
 
-def as_groups(told: Any) -> Groups:
-    """Groups as a user says them: `Groups`, what these are made of, or a file with a line each."""
-    if isinstance(told, Groups):
-        return told
-    return Groups(told)
+def read_groups(path: str | os.PathLike[str]) -> list[list[int]]:
+    """Read groups from a text file: one group per line, its column positions (or keys) separated by blanks or commas.
+
+    Blank lines and text after a ``#`` are ignored.
+    """
+    name = os.fspath(path)
+    try:
+        with open(name, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+    except OSError as error:
+        raise SettingsError(f"{name}: cannot read the groups ({error.strerror}).") from None
+    except UnicodeDecodeError:
+        raise SettingsError(f"{name}: not a text file with one group per line.") from None
+    groups = []
+    for number, line in enumerate(lines, 1):
+        words = line.partition("#")[0].replace(",", " ").split()
+        for word in words:
+            if not (word.isascii() and word.isdigit()) or int(word) >= 2**64:
+                raise SettingsError(
+                    f"{name}, line {number}: {word!r} is not a column position; write one group per line, for example "
+                    "0 1 2"
+                )
+        if words:
+            groups.append([int(word) for word in words])
+    return groups
 
 
-def _members(groups: Any) -> tuple[np.ndarray[Any, np.dtype[np.int64]], Ids]:
+def _members(groups: Any) -> tuple[NDArray[np.int64], Ids]:
+    """Convert any accepted form of groups to ``indptr`` and ``keys``."""
     if isinstance(groups, Mapping):
-        raise SettingsError("groups are a sequence of groups, or the number of each column's group: no mapping")
+        raise SettingsError("groups must be a sequence of groups or the group number of each column, not a mapping")
     if isinstance(groups, (str, os.PathLike)):
         groups = read_groups(groups)
     if isinstance(groups, np.ndarray) and groups.ndim == 1 and groups.dtype.kind in "iu":
         if len(groups) and groups.min() < 0:
-            raise SettingsError(f"the number of a group is negative: {groups.min()}")
+            raise SettingsError(f"group numbers must not be negative, got {groups.min()}")
         order = np.argsort(groups, kind="stable")
         counts = np.bincount(groups) if len(groups) else np.empty(0, np.int64)
         return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), order.astype(np.uint64)
     if not isinstance(groups, (Sequence, np.ndarray)):
-        raise SettingsError(f"groups are a sequence of groups of columns, not {type(groups).__name__}")
-    parts = [np.array(group, np.uint64) if _keys(group) else np.asarray(group) for group in groups]
+        raise SettingsError(f"groups must be a sequence of groups of columns, not {type(groups).__name__}")
+    parts = [np.array(group, np.uint64) if _is_key_list(group) else np.asarray(group) for group in groups]
     for number, part in enumerate(parts):
         if part.ndim != 1 or (len(part) and part.dtype.kind not in "iu") or (part.size and int(part.min()) < 0):
-            raise SettingsError(f"group {number} is no list of columns by position: {part.tolist()!r}")
-    starts = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
-    return starts, np.concatenate([*parts, np.empty(0, np.uint64)]).astype(np.uint64)
+            raise SettingsError(f"group {number} is not a list of column positions: {part.tolist()!r}")
+    indptr = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+    return indptr, np.concatenate([*parts, np.empty(0, np.uint64)]).astype(np.uint64)
 
 
-def _keys(group: Any) -> bool:
-    """Whether this is a list of keys, of which some are too large for the integers that NumPy would take."""
+def _is_key_list(group: Any) -> bool:
+    """Whether ``group`` is a list of 64-bit keys. NumPy would convert keys above 2**63 to floats."""
     return isinstance(group, list) and all(isinstance(key, int) and 0 <= key < 2**64 for key in group)

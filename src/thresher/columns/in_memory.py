@@ -1,43 +1,44 @@
-"""Single features whose columns are in memory."""
+"""Columns in memory."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from thresher import _native
-from thresher.columns.types import Columns, Family, Floats, Ids, Proposal
+from thresher.columns.types import Family, Floats, Ids, Proposal, ScaledColumns
 from thresher.sources.base import Source
 
 Store = _native.ColumnStore | _native.DenseColumns32 | _native.DenseColumns64
 
 
-def scales_of(squares: Floats, total: float, power: float) -> Floats:
-    """What divides columns by their (weighted) root mean square to a power; columns of nothing stay as they are.
+def column_scales(squares: Floats, total: float, power: float) -> Floats:
+    """The factors that divide columns by their (weighted) root mean square to a power; 1 for a column of zeros.
 
-    With a power of 1 their norm is √n then, and scores are n c²/‖x‖²: of the same order as those of columns of unit
-    norm, with a C that means what it means for standardised data.
+    With a power of 1, columns get the norm √n and scores are n c²/‖x‖². This ranks columns like scaling to unit norm,
+    but C then means the same as for standardized data.
     """
     ones = np.ones(len(squares))
     scales: Floats = np.divide(total, squares, out=ones, where=squares > 0) ** (0.5 * power)
     return scales
 
 
-class StoredColumns(Family):
-    """Every feature that occurs, as a column in memory.
+class InMemoryColumns(Family):
+    """The family of all columns, held in memory.
 
     Parameters
     ----------
-    store : the columns, sparse or dense
+    store : ColumnStore, DenseColumns32 or DenseColumns64
+        The columns, sparse or dense.
     team : Team
-        The threads that work on it; their number changes no bit.
+        The threads. Their number does not change the results.
     power : float
         Columns are divided by their root mean square to this power: 0, ½ or 1.
     total : float, optional
-        The rows' weights in all, where they have any: those that the store's squares were made with.
+        The sum of the row weights with which the store computed its squares; by default the number of rows.
     weights : array, optional
-        These, for families that form columns of their own.
+        The row weights, for families that compute columns of their own.
     source : Source, optional
-        The rows: a matrix that holds what is no number is gone through again, to say where.
+        The rows, read again to locate a value that is not finite.
     """
 
     def __init__(
@@ -59,29 +60,29 @@ class StoredColumns(Family):
         self.bytes = store.most_bytes if isinstance(store, _native.ColumnStore) else 0
         self._unchecked = None if isinstance(store, _native.ColumnStore) else source
 
-    def top(self, residuals: Floats, most: int) -> list[Proposal]:
+    def top(self, residuals: Floats, limit: int) -> list[Proposal]:
         factor = self.total**self.power
-        found = self.store.top(np.ascontiguousarray(residuals), most, self.power, self.team)
+        found = self.store.top(np.ascontiguousarray(residuals), limit, self.power, self.team)
         self.check()
         return [Proposal(ids, factor * scores) for ids, scores in found]
 
-    def columns(self, ids: Ids) -> Columns:
+    def columns(self, ids: Ids) -> ScaledColumns:
         indptr, rows, values, squares = self.store.take(np.ascontiguousarray(ids), self.team)
-        return Columns(indptr, rows, values, scales_of(squares, self.total, self.power))
+        return ScaledColumns(indptr, rows, values, column_scales(squares, self.total, self.power))
 
     def squared_sums(self, residuals: Floats, keys: Ids) -> Floats:
-        """The scores of single features, for groups of them: outputs x keys."""
+        """The scores of these columns (outputs x keys), for families of groups."""
         keys = np.ascontiguousarray(keys)
         scores = np.empty((len(residuals), len(keys)))
         for i, residual in enumerate(residuals):
             sums, squares = self.store.sums(np.ascontiguousarray(residual), keys, self.team)
-            scores[i] = (sums * scales_of(squares, self.total, self.power)) ** 2
+            scores[i] = (sums * column_scales(squares, self.total, self.power)) ** 2
         self.check()
         return scores
 
     def check(self) -> None:
-        """After the first analysis, which all numbers went through."""
+        """Raise if a dense matrix has values that are not finite. Checks once, after the first analysis."""
         source, self._unchecked = self._unchecked, None
         if source is not None and not isinstance(self.store, _native.ColumnStore) and not self.store.finite(self.team):
-            for _ in source.batches():  # raises, and says where
+            for _ in source.batches():  # raises, and names the row and column
                 pass

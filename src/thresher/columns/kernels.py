@@ -1,6 +1,6 @@
-"""Kernels as averages of random functions: how a kernel's functions are drawn, and what they do with a row.
+"""Kernels, and how to sample their random features.
 
-For every kernel k here, k(x, y) is the mean of φ(x) φ(y) over functions φ drawn at random.
+For every kernel k here, k(x, y) is the mean of φ(x) φ(y) over random features φ.
 """
 
 from __future__ import annotations
@@ -11,121 +11,121 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresher.core.feature_space import Drawn
+from thresher.core.feature_space import RandomFeatureSpec
 from thresher.errors import SettingsError
 
-#: Projections that a function of a dot-product kernel has at most.
-_MOST_ORDER = 16
+#: The largest number of projections in a random feature of a dot-product kernel.
+_MAX_ORDER = 16
 
 
-class Recipe(NamedTuple):
-    """How `thresher._native.draw` draws the functions, and the shape they give to their projections."""
+class Sampler(NamedTuple):
+    """The options of `thresher._native.draw`, and the function that a feature applies to its projections."""
 
     rule: dict[str, Any]
     shape: str
 
 
-def check_kernel(drawn: Drawn, inputs: int | None) -> None:
-    """Raise unless there are such functions over so many inputs (None: unknown)."""
-    if not (drawn.gamma > 0 and math.isfinite(drawn.gamma)):
-        raise SettingsError(f"gamma is the width of the kernel: above 0 and finite, not {drawn.gamma}")
-    if drawn.few is not None and drawn.few < 1:
-        raise SettingsError(f"q is the number of inputs that a function looks at: at least 1, not {drawn.few}")
-    if drawn.few is not None and inputs is None:
-        raise SettingsError("functions of q inputs need data whose number of columns is known: a matrix")
-    if drawn.function is None:
-        name, _ = _parts(drawn.kernel)
-        if name == "binning" and drawn.few is not None:
-            raise SettingsError("random binning looks at all inputs: leave q out")
+def check_kernel(spec: RandomFeatureSpec, inputs: int | None) -> None:
+    """Raise if the kernel or its parameters are invalid for this number of inputs (None: unknown)."""
+    if not (spec.gamma > 0 and math.isfinite(spec.gamma)):
+        raise SettingsError(f"gamma must be above 0 and finite, not {spec.gamma}")
+    if spec.few is not None and spec.few < 1:
+        raise SettingsError(f"q, the number of inputs of a random feature, must be at least 1, not {spec.few}")
+    if spec.few is not None and inputs is None:
+        raise SettingsError("q needs data with a known number of columns, such as a matrix")
+    if spec.function is None:
+        name, _ = _parse(spec.kernel)
+        if name == "binning" and spec.few is not None:
+            raise SettingsError("random binning uses all inputs; leave out q")
         if name != "binning":
-            recipe(drawn, inputs)
+            make_sampler(spec, inputs)
 
 
-def recipe(drawn: Drawn, inputs: int | None) -> Recipe:
-    """The recipe of a kernel's functions; for any but random binning, which has a way of its own."""
-    name, argument = _parts(drawn.kernel)
-    made = _KERNELS[name](drawn.gamma, argument)
-    few = 0 if drawn.few is None else drawn.few
-    base = {"law": "normal", "scale": 1.0, "degrees": 0, "offset": 0.0, "constant": 0.0, "inputs": inputs or 0}
+def make_sampler(spec: RandomFeatureSpec, inputs: int | None) -> Sampler:
+    """The sampler of any kernel but binning, which has its own native function."""
+    name, parameter = _parse(spec.kernel)
+    sampler = _KERNELS[name](spec.gamma, parameter)
+    few = 0 if spec.few is None else spec.few
+    defaults = {"law": "normal", "scale": 1.0, "degrees": 0, "offset": 0.0, "constant": 0.0, "inputs": inputs or 0}
     empty = np.empty(0)
-    return Recipe({**base, "few": few, "cumulative": empty, "factors": empty, **made.rule}, made.shape)
+    return Sampler({**defaults, "few": few, "cumulative": empty, "factors": empty, **sampler.rule}, sampler.shape)
 
 
-def _parts(kernel: str) -> tuple[str, float | None]:
-    """``matern:1.5`` to its name and number."""
-    name, _, argument = kernel.partition(":")
+def _parse(kernel: str) -> tuple[str, float | None]:
+    """Split ``matern:1.5`` into the kernel's name and its parameter."""
+    name, _, parameter = kernel.partition(":")
     if name not in (*_KERNELS, "binning"):
         known = ", ".join((*_KERNELS, "binning"))
-        raise SettingsError(f"kernel is one of {known}, or thresher.RandomFunctions, not {kernel!r}")
+        raise SettingsError(f"kernel must be one of {known}, or thresher.RandomFeatures, not {kernel!r}")
     try:
-        return name, float(argument) if argument else None
+        return name, float(parameter) if parameter else None
     except ValueError:
-        raise SettingsError(f"the number of a kernel, as in matern:1.5, is none in {kernel!r}") from None
+        raise SettingsError(f"Invalid kernel parameter in {kernel!r}; expected for example matern:1.5.") from None
 
 
-def _none(kernel: str, argument: float | None) -> None:
-    if argument is not None:
-        raise SettingsError(f"the {kernel} kernel has no number: write {kernel}")
+def _no_parameter(kernel: str, parameter: float | None) -> None:
+    if parameter is not None:
+        raise SettingsError(f"the {kernel} kernel has no parameter; write {kernel}")
 
 
-def _gaussian(gamma: float, argument: float | None) -> Recipe:
+def _gaussian(gamma: float, parameter: float | None) -> Sampler:
     """exp(-γ‖x - y‖²): √2 cos(ω'x + b), ω normal with variance 2γ."""
-    _none("gaussian", argument)
-    return Recipe({"scale": math.sqrt(2.0 * gamma) / (2.0 * math.pi), "offset": 1.0}, "cosine")
+    _no_parameter("gaussian", parameter)
+    return Sampler({"scale": math.sqrt(2.0 * gamma) / (2.0 * math.pi), "offset": 1.0}, "cosine")
 
 
-def _laplacian(gamma: float, argument: float | None) -> Recipe:
+def _laplacian(gamma: float, parameter: float | None) -> Sampler:
     """exp(-γ‖x - y‖₁): √2 cos(ω'x + b), ω Cauchy with scale γ."""
-    _none("laplacian", argument)
-    return Recipe({"law": "cauchy", "scale": gamma / (2.0 * math.pi), "offset": 1.0}, "cosine")
+    _no_parameter("laplacian", parameter)
+    return Sampler({"law": "cauchy", "scale": gamma / (2.0 * math.pi), "offset": 1.0}, "cosine")
 
 
-def _matern(gamma: float, argument: float | None) -> Recipe:
-    """Matérn's kernel of smoothness ν and length 1/√(2γ): ω has Student's t distribution with 2ν degrees."""
-    nu = 1.5 if argument is None else argument
+def _matern(gamma: float, parameter: float | None) -> Sampler:
+    """The Matérn kernel of smoothness ν and length 1/√(2γ): ω has Student's t distribution with 2ν degrees."""
+    nu = 1.5 if parameter is None else parameter
     if not (nu > 0 and 2 * nu == int(2 * nu) and nu <= 50):
-        raise SettingsError(f"the smoothness of a Matérn kernel is 0.5, 1, 1.5, …, not {nu:g}")
+        raise SettingsError(f"the smoothness of a Matérn kernel must be 0.5, 1, 1.5, …, not {nu:g}")
     rule = {"degrees": int(2 * nu), "scale": math.sqrt(2.0 * gamma) / (2.0 * math.pi), "offset": 1.0}
-    return Recipe(rule, "cosine")
+    return Sampler(rule, "cosine")
 
 
-def _perceptron(gamma: float, argument: float | None) -> Recipe:
-    """1 - θ/π with the angle θ of (√γ x, 1) and (√γ y, 1): √2 where a random direction is above zero."""
-    _none("perceptron", argument)
-    return Recipe({"scale": math.sqrt(gamma), "constant": 1.0}, "step")
+def _perceptron(gamma: float, parameter: float | None) -> Sampler:
+    """1 - θ/π with the angle θ between (√γ x, 1) and (√γ y, 1): √2 if the projection on ω is above zero."""
+    _no_parameter("perceptron", parameter)
+    return Sampler({"scale": math.sqrt(gamma), "constant": 1.0}, "step")
 
 
-def _arc_cosine(gamma: float, argument: float | None) -> Recipe:
+def _arc_cosine(gamma: float, parameter: float | None) -> Sampler:
     """‖z‖‖z'‖ (sin θ + (π - θ) cos θ) / π of z = (√γ x, 1): √2 max(0, ω'z), ω normal."""
-    if argument not in (None, 0.0, 1.0):
-        raise SettingsError(f"the arc-cosine kernels here are of order 0 and 1, not {argument:g}")
-    shape = "step" if argument == 0.0 else "ramp"
-    return Recipe({"scale": math.sqrt(gamma), "constant": 1.0}, shape)
+    if parameter not in (None, 0.0, 1.0):
+        raise SettingsError(f"the order of an arc-cosine kernel must be 0 or 1, not {parameter:g}")
+    shape = "step" if parameter == 0.0 else "ramp"
+    return Sampler({"scale": math.sqrt(gamma), "constant": 1.0}, shape)
 
 
-def _maclaurin(gamma: float, argument: float | None) -> Recipe:
-    """exp(γ x'y): products of random signs, as many as a coin falls on its head."""
-    _none("maclaurin", argument)
-    return _products([gamma**n / math.factorial(n) for n in range(_MOST_ORDER + 1)])
+def _maclaurin(gamma: float, parameter: float | None) -> Sampler:
+    """exp(γ x'y): products of projections on random signs, of geometrically distributed degree."""
+    _no_parameter("maclaurin", parameter)
+    return _products([gamma**n / math.factorial(n) for n in range(_MAX_ORDER + 1)])
 
 
-def _polynomial(gamma: float, argument: float | None) -> Recipe:
-    """(1 + γ x'y)^m: products of at most m random signs."""
-    m = 2.0 if argument is None else argument
-    if not (m == int(m) and 1 <= m <= _MOST_ORDER):
-        raise SettingsError(f"the degree of a polynomial kernel is 1 … {_MOST_ORDER}, not {m:g}")
+def _polynomial(gamma: float, parameter: float | None) -> Sampler:
+    """(1 + γ x'y)^m: products of at most m projections on random signs."""
+    m = 2.0 if parameter is None else parameter
+    if not (m == int(m) and 1 <= m <= _MAX_ORDER):
+        raise SettingsError(f"the degree of a polynomial kernel must be 1 to {_MAX_ORDER}, not {m:g}")
     return _products([math.comb(int(m), n) * gamma**n for n in range(int(m) + 1)])
 
 
-def _products(coefficients: list[float]) -> Recipe:
-    """Random Maclaurin features of Σ a_n (x'y)^n: n by the coin, then n signs for every input."""
+def _products(coefficients: list[float]) -> Sampler:
+    """Random Maclaurin features of Σ a_n (x'y)^n: draw the degree n, then n random signs for every input."""
     chance = 0.5 ** np.arange(1.0, len(coefficients) + 1.0)
     chance /= chance.sum()
     factors = np.sqrt(np.array(coefficients) / chance)
-    return Recipe({"law": "sign", "cumulative": np.cumsum(chance), "factors": factors}, "product")
+    return Sampler({"law": "sign", "cumulative": np.cumsum(chance), "factors": factors}, "product")
 
 
-_KERNELS: dict[str, Callable[[float, float | None], Recipe]] = {
+_KERNELS: dict[str, Callable[[float, float | None], Sampler]] = {
     "gaussian": _gaussian,
     "laplacian": _laplacian,
     "perceptron": _perceptron,

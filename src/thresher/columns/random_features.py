@@ -1,4 +1,4 @@
-"""Functions drawn at random, on any rows: values, and names that people can read."""
+"""Random features of rows: their values, and readable names."""
 
 from __future__ import annotations
 
@@ -11,89 +11,95 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _native
-from thresher.columns.kernels import check_kernel, recipe
+from thresher.columns.kernels import check_kernel, make_sampler
 from thresher.columns.types import Ids
 from thresher.core.batch import Batch
-from thresher.core.feature_space import Drawn, FeatureSpace
+from thresher.core.feature_space import FeatureSpace, RandomFeatureSpec
 from thresher.errors import DataError, SettingsError
 
-#: Inputs that a name shows, and columns up to which all coefficients are drawn at once.
-_SHOWN, _MOST_INPUTS = 6, 1 << 16
+#: The number of inputs that a feature's name shows.
+_NAMED_INPUTS = 6
+#: The largest number of columns for which all coefficients are drawn at once.
+_MAX_DENSE_INPUTS = 1 << 16
 
 
-class RandomFunctions:
-    """Random functions of your own, in place of a kernel.
+class RandomFeatures:
+    """User-defined random features, in place of those of a kernel.
 
     Parameters
     ----------
     function : callable
-        ``function(rows, rng)`` with rows as a CSR matrix of SciPy, and a `numpy.random.Generator` that is the same
-        whenever the same function is drawn: one number a row.
+        ``function(rows, rng)`` returns one number per row. ``rows`` is a SciPy CSR matrix, and ``rng`` is a
+        `numpy.random.Generator` whose state depends only on the seed and the feature's number.
     name : str
-        What they are called, with the number of the draw behind it.
+        The prefix of the features' names; the number of the feature follows it.
     """
 
     def __init__(self, function: Callable[[Any, np.random.Generator], Any], name: str = "function") -> None:
         if not callable(function):
-            raise SettingsError(f"a random function is something to call, not {function!r}")
+            raise SettingsError(f"function must be callable, not {function!r}")
         self.function = function
         self.name = name
 
-    def drawn(self, seed: int) -> Drawn:
-        """As a feature space has it."""
-        return Drawn(self.name, seed=seed, function=self.function)
+    def spec(self, seed: int) -> RandomFeatureSpec:
+        """The description that a `FeatureSpace` holds."""
+        return RandomFeatureSpec(self.name, seed=seed, function=self.function)
 
 
-class DrawnFunctions:
-    """The functions of these numbers.
+class RandomFeatureMap:
+    """Maps rows to the values of the random features with these numbers.
 
     Parameters
     ----------
     space : FeatureSpace
-        One with ``drawn``.
+        A space with random features.
     numbers : array of uint64
-        Of the draws.
+        The numbers of the features.
+    team : Team
+        The threads. Their number does not change the results.
     """
 
     def __init__(self, space: FeatureSpace, numbers: Ids, team: _native.Team) -> None:
-        assert space.drawn is not None
-        check_kernel(space.drawn, space.size)
-        self.drawn = space.drawn
+        assert space.random_features is not None
+        check_kernel(space.random_features, space.size)
+        self.spec = space.random_features
         self.numbers = np.ascontiguousarray(numbers, np.uint64)
         self.team = team
         self._size = space.size
-        self._positions = space.kind == "column" and space.products is None and 0 < (space.size or 0) <= _MOST_INPUTS
+        self._dense = space.kind == "column" and space.products is None and 0 < (space.size or 0) <= _MAX_DENSE_INPUTS
         self._inputs: NDArray[np.uint64] | None = None
-        self._made: _native.Drawn | None = None
+        self._drawn: _native.Drawn | None = None
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def values(self, batch: Batch) -> NDArray[np.float32]:
-        """Functions x rows."""
-        if self.drawn.function is not None:
-            return self._called(batch)
-        if self.drawn.kernel == "binning":
+        """The values of the features, features x rows."""
+        spec = self.spec
+        if spec.function is not None:
+            return self._call_function(batch)
+        if spec.kernel == "binning":
             return _native.binned_values(
-                self.drawn.gamma, self.drawn.seed, self.numbers, batch.indptr, batch.keys, batch.values, self.team
+                spec.gamma, spec.seed, self.numbers, batch.indptr, batch.keys, batch.values, self.team
             )
-        if self._positions:
+        if self._dense:
             inputs, at = np.arange(self._size or 0, dtype=np.uint64), batch.keys.astype(np.uint32)
         else:
             inputs, inverse = np.unique(batch.keys, return_inverse=True)
             at = inverse.astype(np.uint32)
-        made = self._over(inputs)
-        shape = recipe(self.drawn, self._size).shape
-        return _native.drawn_values(made, shape, batch.indptr, batch.keys, batch.values, at, self.team)
+        drawn = self._draw(inputs)
+        shape = make_sampler(spec, self._size).shape
+        return _native.drawn_values(drawn, shape, batch.indptr, batch.keys, batch.values, at, self.team)
 
-    def _over(self, inputs: NDArray[np.uint64]) -> _native.Drawn:
-        if self._made is None or self._inputs is None or not np.array_equal(self._inputs, inputs):
-            rule = recipe(self.drawn, self._size).rule
-            self._made = _native.draw(rule, self.drawn.seed, self.numbers, inputs)
+    def _draw(self, inputs: NDArray[np.uint64]) -> _native.Drawn:
+        """The coefficients of the features at these inputs; cached for the last inputs."""
+        if self._drawn is None or self._inputs is None or not np.array_equal(self._inputs, inputs):
+            rule = make_sampler(self.spec, self._size).rule
+            self._drawn = _native.draw(rule, self.spec.seed, self.numbers, inputs)
             self._inputs = inputs
-        return self._made
+        return self._drawn
 
-    def _called(self, batch: Batch) -> NDArray[np.float32]:
+    def _call_function(self, batch: Batch) -> NDArray[np.float32]:
         import scipy.sparse as sp
 
         width = self._size if self._size is not None else int(batch.keys.max(initial=0)) + 1
@@ -101,43 +107,46 @@ class DrawnFunctions:
         rows = sp.csr_matrix((data, batch.keys.astype(np.int64), batch.indptr), shape=(len(batch), width))
         out = np.empty((len(self), len(batch)), np.float32)
         for j, number in enumerate(self.numbers.tolist()):
-            rng = np.random.Generator(np.random.Philox(key=self.drawn.seed, counter=[0, 0, number, 0]))
-            column = np.asarray(self.drawn.function(rows, rng), np.float64).reshape(-1)
+            rng = np.random.Generator(np.random.Philox(key=self.spec.seed, counter=[0, 0, number, 0]))
+            column = np.asarray(self.spec.function(rows, rng), np.float64).reshape(-1)
             if len(column) != len(batch) or not np.isfinite(column).all():
-                raise DataError(f"{self.drawn.kernel} {number} does not give one finite number for every row.")
+                raise DataError(f"{self.spec.kernel} {number} must return one finite number for every row.")
             out[j] = column
         return out
 
-    def names(self, inputs: NDArray[np.uint64], called: Sequence[str]) -> list[str]:
-        """What the functions are called, given what their inputs are: ``cos(1.2·age - 0.4·bmi + 0.7)``."""
-        if self.drawn.function is not None or self.drawn.kernel == "binning":
-            return [f"{self.drawn.kernel} {number}" for number in self.numbers.tolist()]
-        shape = recipe(self.drawn, self._size).shape
-        made = self._over(np.ascontiguousarray(inputs, np.uint64))
-        projections = int(made.starts[-1])
+    def names(self, inputs: NDArray[np.uint64], input_names: Sequence[str]) -> list[str]:
+        """Readable names of the features, such as ``cos(1.2·age - 0.4·bmi + 0.7)``."""
+        if self.spec.function is not None or self.spec.kernel == "binning":
+            return [f"{self.spec.kernel} {number}" for number in self.numbers.tolist()]
+        shape = make_sampler(self.spec, self._size).shape
+        drawn = self._draw(np.ascontiguousarray(inputs, np.uint64))
+        projections = int(drawn.starts[-1])
         coefficients = (
-            made.coefficients.reshape(len(inputs), projections) if projections else np.empty((len(inputs), 0))
+            drawn.coefficients.reshape(len(inputs), projections) if projections else np.empty((len(inputs), 0))
         )
-        turns = 2.0 * math.pi if shape == "cosine" else 1.0
-        sums = [_sum(turns * coefficients[:, p], turns * float(made.offsets[p]), called) for p in range(projections)]
-        starts = made.starts.tolist()
+        unit = 2.0 * math.pi if shape == "cosine" else 1.0  # cosines are drawn in turns, not in radians
+        sums = [
+            _format_projection(unit * coefficients[:, p], unit * float(drawn.offsets[p]), input_names)
+            for p in range(projections)
+        ]
         word = {"cosine": "cos", "step": "step", "ramp": "max0", "product": ""}[shape]
         return [
-            "".join(f"{word}({text})" for text in sums[first:end]) or "1" for first, end in itertools.pairwise(starts)
+            "".join(f"{word}({text})" for text in sums[first:end]) or "1"
+            for first, end in itertools.pairwise(drawn.starts.tolist())
         ]
 
 
-def _sum(coefficients: NDArray[np.float64], offset: float, called: Sequence[str]) -> str:
-    """The strongest terms of a projection, in the order of the inputs, and its constant."""
+def _format_projection(coefficients: NDArray[np.float64], offset: float, input_names: Sequence[str]) -> str:
+    """The strongest terms of a projection, in the order of the inputs, and its offset."""
     order = np.lexsort((np.arange(len(coefficients)), -np.abs(coefficients)))
     order = order[coefficients[order] != 0]
     text = ""
-    for j in np.sort(order[:_SHOWN]).tolist():
-        text += _term(float(coefficients[j]), f"·{called[j]}", text)
-    text += " + …" if len(order) > _SHOWN else ""
-    return text + _term(offset, "", text) if offset or not text else text
+    for j in np.sort(order[:_NAMED_INPUTS]).tolist():
+        text += _format_term(float(coefficients[j]), f"·{input_names[j]}", text)
+    text += " + …" if len(order) > _NAMED_INPUTS else ""
+    return text + _format_term(offset, "", text) if offset or not text else text
 
 
-def _term(value: float, what: str, before: str) -> str:
+def _format_term(value: float, factor: str, before: str) -> str:
     sign = ("-" if value < 0 else "") if not before else (" - " if value < 0 else " + ")
-    return f"{sign}{abs(value):.3g}{what}"
+    return f"{sign}{abs(value):.3g}{factor}"

@@ -1,4 +1,4 @@
-"""Rows that functions of them are asked for again and again: kept in memory, or read again."""
+"""Rows that are iterated over repeatedly, in memory or out of core."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from thresher.sources.base import Source
 
 
 class Rows(ABC):
-    """Compressed rows, batch after batch, as often as one likes."""
+    """Batches of rows that can be iterated over repeatedly."""
 
-    #: How many there are, and the bytes that they take in memory.
+    #: The number of rows, and the bytes they occupy in memory.
     rows: int
     bytes: int
 
@@ -23,14 +23,14 @@ class Rows(ABC):
     def __iter__(self) -> Iterator[Batch]: ...
 
     def inputs(self) -> NDArray[np.uint64]:
-        """The keys that occur."""
+        """The keys that occur in the rows, in ascending order."""
         keys = np.empty(0, np.uint64)
         for batch in self:
             keys = np.union1d(keys, batch.keys)
         return keys
 
-    def all_the_same(self) -> bool:
-        """Whether every row is like the first."""
+    def all_equal(self) -> bool:
+        """Whether all rows are equal."""
         first: Batch | None = None
         for batch in self:
             first = batch.take(slice(0, 1)) if first is None else first
@@ -39,7 +39,7 @@ class Rows(ABC):
         return True
 
     def variance(self) -> float:
-        """The mean over the inputs of their variances."""
+        """The variance of an input, averaged over all inputs."""
         keys = self.inputs()
         sums, squares = np.zeros(len(keys)), np.zeros(len(keys))
         for batch in self:
@@ -51,7 +51,7 @@ class Rows(ABC):
 
 
 class RowStore(Rows):
-    """In memory. Rows that all have the same keys share one row of them."""
+    """Rows in memory. If all rows of a batch have the same keys, the batch stores the keys once."""
 
     def __init__(self) -> None:
         self._batches: list[Batch] = []
@@ -60,14 +60,14 @@ class RowStore(Rows):
         self.bytes = 0
 
     def add(self, indptr: NDArray[np.int64], keys: NDArray[np.uint64], values: NDArray[np.float32] | None) -> None:
-        """More rows."""
+        """Append rows."""
         rows = len(indptr) - 1
         if rows < 1:
             return
         width = len(keys) // rows
         if rows > 1 and _same_keys(indptr, keys, keys[:width]):
             indptr, keys = np.array([0, width], np.int64), keys[:width]
-        # Copies: a batch may be a view of a page that is given back.
+        # Copy: a batch may be a view of a buffer that is reused.
         batch = Batch(indptr.copy(), keys.copy(), None if values is None else values.copy())
         self._batches.append(batch)
         self.rows += rows
@@ -83,8 +83,8 @@ class RowStore(Rows):
                 yield Batch(np.arange(rows + 1, dtype=np.int64) * width, np.tile(batch.keys, rows), batch.values)
 
 
-class RowsAgain(Rows):
-    """Read from their source whenever they are asked for."""
+class OutOfCoreRows(Rows):
+    """Rows that do not fit in memory: every iteration reads the source again."""
 
     bytes = 0
 

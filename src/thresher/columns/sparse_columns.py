@@ -1,4 +1,4 @@
-"""Columns without their zeros."""
+"""Sparse columns in the CSC layout."""
 
 from __future__ import annotations
 
@@ -8,61 +8,59 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class FewNumbers(NamedTuple):
-    """Columns by what is not zero in them: column j has ``values[indptr[j]:indptr[j + 1]]`` in ``rows``, which rise."""
+class CSCColumns(NamedTuple):
+    """Sparse columns: column j is ``values[indptr[j]:indptr[j + 1]]``, in the ascending ``rows`` of that range."""
 
     indptr: NDArray[np.int64]
     rows: NDArray[np.uint32]
     values: NDArray[np.float32]
-    #: How long a column is.
-    length: int
+    #: The number of rows of the matrix.
+    n_rows: int
 
     @property
-    def many(self) -> int:
-        """How many columns."""
+    def n_columns(self) -> int:
+        """The number of columns."""
         return len(self.indptr) - 1
 
-    @property
-    def whole(self) -> NDArray[np.float32]:
-        """With their zeros: columns x rows."""
-        columns = np.zeros((self.many, self.length), np.float32)
-        columns[self._of(), self.rows] = self.values
-        return columns
+    def toarray(self) -> NDArray[np.float32]:
+        """A dense array, columns x rows."""
+        dense = np.zeros((self.n_columns, self.n_rows), np.float32)
+        dense[self._column_of_entry(), self.rows] = self.values
+        return dense
 
-    def first(self, many: int) -> FewNumbers:
-        """The first so many columns."""
-        end = int(self.indptr[: many + 1][-1])
-        return FewNumbers(self.indptr[: many + 1], self.rows[:end], self.values[:end], self.length)
+    def head(self, count: int) -> CSCColumns:
+        """The first ``count`` columns."""
+        end = int(self.indptr[: count + 1][-1])
+        return CSCColumns(self.indptr[: count + 1], self.rows[:end], self.values[:end], self.n_rows)
 
-    def after(self, first: int) -> FewNumbers:
-        """Without the first columns."""
-        begin = int(self.indptr[first])
-        return FewNumbers(self.indptr[first:] - begin, self.rows[begin:], self.values[begin:], self.length)
+    def tail(self, start: int) -> CSCColumns:
+        """The columns from number ``start`` on."""
+        begin = int(self.indptr[start])
+        return CSCColumns(self.indptr[start:] - begin, self.rows[begin:], self.values[begin:], self.n_rows)
 
-    def columns(self, wanted: NDArray[np.bool_]) -> FewNumbers:
-        """Some of the columns."""
-        fewer = self._only(wanted[self._of()])
-        return fewer._replace(indptr=np.concatenate([fewer.indptr[:-1][wanted], fewer.indptr[-1:]]))
+    def take_columns(self, mask: NDArray[np.bool_]) -> CSCColumns:
+        """The columns for which ``mask`` is true."""
+        kept = self._take_entries(mask[self._column_of_entry()])
+        return kept._replace(indptr=np.concatenate([kept.indptr[:-1][mask], kept.indptr[-1:]]))
 
-    def without_zeros(self) -> FewNumbers:
-        """Without numbers that stand there and are zero."""
-        there = self.values != 0
-        return self if there.all() else self._only(there)
+    def without_zeros(self) -> CSCColumns:
+        """The same columns without stored zeros."""
+        nonzero = self.values != 0
+        return self if nonzero.all() else self._take_entries(nonzero)
 
-    def of_rows(self, keep: NDArray[np.int64]) -> FewNumbers:
-        """Of some rows only, in their order."""
-        places = np.full(self.length, -1, np.int64)
-        places[keep] = np.arange(len(keep))
-        moved = places[self.rows]
-        kept = self._only(moved >= 0)._replace(length=len(keep))
-        rows = moved[moved >= 0]
-        order = np.lexsort((rows, kept._of()))
-        return kept._replace(rows=rows[order].astype(np.uint32), values=kept.values[order])
+    def take_rows(self, rows: NDArray[np.int64]) -> CSCColumns:
+        """The columns restricted to these rows, in the order given."""
+        positions = np.full(self.n_rows, -1, np.int64)
+        positions[rows] = np.arange(len(rows))
+        moved = positions[self.rows]
+        kept = self._take_entries(moved >= 0)._replace(n_rows=len(rows))
+        moved = moved[moved >= 0]
+        order = np.lexsort((moved, kept._column_of_entry()))
+        return kept._replace(rows=moved[order].astype(np.uint32), values=kept.values[order])
 
-    def _of(self) -> NDArray[np.int64]:
-        """The column of each number."""
-        return np.repeat(np.arange(self.many), np.diff(self.indptr))
+    def _column_of_entry(self) -> NDArray[np.int64]:
+        return np.repeat(np.arange(self.n_columns), np.diff(self.indptr))
 
-    def _only(self, wanted: NDArray[np.bool_]) -> FewNumbers:
-        places = np.concatenate([[0], np.cumsum(wanted)])
-        return FewNumbers(places[self.indptr], self.rows[wanted], self.values[wanted], self.length)
+    def _take_entries(self, mask: NDArray[np.bool_]) -> CSCColumns:
+        starts = np.concatenate([[0], np.cumsum(mask)])
+        return CSCColumns(starts[self.indptr], self.rows[mask], self.values[mask], self.n_rows)

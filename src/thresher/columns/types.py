@@ -1,4 +1,4 @@
-"""What the working-set loop asks of a family of features; solvers never know which one they have."""
+"""The interface between feature families, proposers and solvers."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ Floats = NDArray[np.float64]
 
 
 class Proposal(NamedTuple):
-    """Elements of a family, the best first, and their scores."""
+    """Elements of a family, best first, with their scores."""
 
     ids: Ids
     scores: Floats
 
 
-def best_of(parts: Sequence[Proposal], most: int) -> Proposal:
-    """The best of several proposals; what is in more than one counts once, with its best score."""
+def merge_proposals(parts: Sequence[Proposal], limit: int) -> Proposal:
+    """The best ``limit`` elements of several proposals. An element in several of them keeps its best score."""
     ids, scores = np.concatenate([part.ids for part in parts]), np.concatenate([part.scores for part in parts])
     order = np.lexsort((ids, -scores))
-    first = np.sort(np.unique(ids[order], return_index=True)[1])[:most]
+    first = np.sort(np.unique(ids[order], return_index=True)[1])[:limit]
     return Proposal(ids[order][first], scores[order][first])
 
 
-class Columns(NamedTuple):
-    """Columns for a solver: column j stands in ``rows[indptr[j]:indptr[j + 1]]``, rising, times ``scales[j]``."""
+class ScaledColumns(NamedTuple):
+    """Sparse columns (CSC) for a solver: column j is ``values[indptr[j]:indptr[j + 1]]`` times ``scales[j]``, in the
+    ascending ``rows`` of the same range."""
 
     indptr: NDArray[np.int64]
     rows: NDArray[np.uint32]
@@ -40,67 +41,55 @@ class Columns(NamedTuple):
 
     @property
     def counts(self) -> NDArray[np.uint64]:
-        """Rows that each column stands in."""
+        """The number of stored entries of each column."""
         return np.diff(self.indptr).astype(np.uint64)
 
 
-class WholeColumns(NamedTuple):
-    """Columns for a solver, without zeros to leave out: columns x rows, each times its scale."""
-
-    values: NDArray[np.float32]
-    scales: Floats
-
-
-class MadeColumns(NamedTuple):
-    """Columns for a solver that are not in memory: it has them made whenever it looks at them."""
-
-    scales: Floats
-
-
 class Family(ABC):
-    """Features as elements with 64-bit ids: single features by their keys, groups by their numbers.
-
-    A proposer uses what fits it: `top` here, later families may also draw at random or hand out what arrives.
-    """
+    """A set of elements with 64-bit ids: a feature's id is its key, a group's id is its number."""
 
     #: Rows of the data.
     rows: int
-    #: Bytes held.
+    #: Bytes in use.
     bytes: int = 0
 
     @abstractmethod
-    def top(self, residuals: Floats, most: int) -> list[Proposal]:
-        """The worst-case analysis (25): for each row of ``residuals`` (outputs x rows) the ``most`` elements of the
-        largest scores (Σ_i r_i x_ij)², summed over an element's features. Ties go to the smaller id."""
+    def top(self, residuals: Floats, limit: int) -> list[Proposal]:
+        """Worst-case analysis (25): for each row of ``residuals`` (outputs x rows), the ``limit`` elements with the
+        largest scores (Σ_i r_i x_ij)², summed over the features of an element. Ties go to the smaller id."""
 
     @abstractmethod
-    def columns(self, ids: Ids) -> Columns:
-        """The columns of all features of these elements, scaled as the scores are."""
+    def columns(self, ids: Ids) -> ScaledColumns:
+        """The columns of all features of these elements, with the scaling that the scores use."""
 
     def features(self, ids: Ids) -> tuple[NDArray[np.int64], Ids]:
-        """Where each element's features begin, and their keys: one each, its id, unless a family has groups."""
+        """Where each element's features begin, and the keys of the features. By default an element is one feature,
+        whose key is the element's id."""
         return np.arange(len(ids) + 1, dtype=np.int64), ids
 
     def expansion(self, keys: Ids) -> Expansion | None:
-        """What the features of these keys are made of; None where they are features of the data."""
+        """How these features are computed from columns of the data; None if they are columns of the data."""
         return None
 
-    def report(self) -> dict[str, int]:
-        """What the analyses so far looked at, see `show_search`; nothing where that is simply everything."""
+    def search_stats(self) -> dict[str, int]:
+        """Counts for `format_search_stats`, over all analyses so far; empty if every analysis is exhaustive."""
         return {}
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """What `columns` must know of the ids that were proposed, besides the data."""
+        """What `columns` needs to know about proposed ids, besides the data."""
         return {}
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Know again what the family that gave ``state`` knew."""
+        """Restore the result of `state`."""
         return
 
 
-def show_search(looked_at: Mapping[str, int]) -> str:
-    """What analyses looked at: of how many ``columns``, all analyses together, how many were ``entered``, since they
-    could have a product among the best, and how many products were ``scored``."""
-    columns, entered, scored = (looked_at[name] for name in ("columns", "entered", "scored"))
-    passed = 100 * (1 - entered / max(columns, 1))
-    return f"{entered:,} of {columns:,} columns entered ({passed:.4g} % passed over), {scored:,} scores formed"
+def format_search_stats(stats: Mapping[str, int]) -> str:
+    """Describe how much of a family the analyses searched.
+
+    ``columns`` counts the columns of all analyses, ``entered`` those that the bounds did not prune, and ``scored`` the
+    scores that were computed.
+    """
+    columns, entered, scored = (stats[name] for name in ("columns", "entered", "scored"))
+    pruned = 100 * (1 - entered / max(columns, 1))
+    return f"{entered:,} of {columns:,} columns entered ({pruned:.4g} % pruned), {scored:,} scores computed"

@@ -1,4 +1,4 @@
-"""Rows on their way from a source to a learner, and the place they were read from."""
+"""Batches of sparse rows, the names of their features, and cursors into a source."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from thresher import _native
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Where the names of a batch's features stand.
+    """The names of the features of a batch, as references into the text they were read from.
 
-    A name is a prefix (a namespace, ``column=``) and a stretch of ``text``; ``words`` holds one
-    64-bit number a feature: 32 bits start, 12 bits length, 20 bits prefix. So naming costs eight
-    bytes a feature and no copying until a feature is worth keeping.
+    A name is a prefix (a namespace, ``column=``) and a slice of ``text``. ``words`` holds a 64-bit integer per feature:
+    32 bits start, 12 bits length, 20 bits prefix. A name therefore costs eight bytes, and no copy before the feature
+    is kept.
 
-    With ``parents``, these are such numbers, and ``words`` are products of them: three times 21 bits,
-    each the number of a parent, counted from 1, or 0.
+    For products, ``parents`` holds these integers, and ``words`` holds three times 21 bits per product: the numbers of
+    its parents, from 1, or 0 for none.
     """
 
     words: NDArray[np.uint64]
@@ -31,7 +31,7 @@ class Names:
 
     @staticmethod
     def pack(start: NDArray[Any], length: NDArray[Any], prefix: NDArray[Any] | int) -> NDArray[np.uint64]:
-        """Put the three parts of each name into one word."""
+        """Pack the three parts of each name into one integer."""
         words: NDArray[np.uint64] = np.minimum(length, (1 << 12) - 1).astype(np.uint64) << np.uint64(32)
         words |= np.asarray(start).astype(np.uint64)
         words |= np.asarray(prefix).astype(np.uint64) << np.uint64(44)
@@ -39,41 +39,42 @@ class Names:
 
     @classmethod
     def of_keys(cls, keys: NDArray[np.uint64], letter: bytes = b"") -> Names:
-        """Keys that are numbers, named by their digits behind ``letter``."""
+        """The names of numeric keys: ``letter`` and the digits of the key."""
         words, text = _native.spelled_keys(keys, 1)
         return cls(words, text, [b"", letter])
 
     @classmethod
     def of_bytes(cls, names: Sequence[bytes]) -> Names:
-        """Names that are spelled out already."""
+        """Make names from their bytes."""
         lengths = np.array([len(name) for name in names], np.int64)
         text = np.frombuffer(b"".join(names), np.uint8)
         return cls(cls.pack(np.cumsum(lengths) - lengths, lengths, 0), text, [b""])
 
     def __getitem__(self, i: int) -> bytes:
         if self.parents is not None:
-            return replace(self, words=self.words[i : i + 1])._spelled()[0]
+            return replace(self, words=self.words[i : i + 1]).to_bytes()[0]
         word = int(self.words[i])
         start, length = word & 0xFFFFFFFF, (word >> 32) & 0xFFF
         return self.prefixes[word >> 44] + self.text[start : start + length].tobytes()
 
     def decode(self) -> list[str]:
-        """Every name of the batch as a string; for people and tests, not for the hot path."""
-        return [name.decode("utf-8", "replace") for name in self._spelled()]
+        """Every name of the batch as a string; slow, so not for the inner loop."""
+        return [name.decode("utf-8", "replace") for name in self.to_bytes()]
 
-    def _spelled(self) -> list[bytes]:
+    def to_bytes(self) -> list[bytes]:
+        """Every name of the batch."""
         return _native.spelled_names(self.words, self.text, self.prefixes, self.parents)
 
     @classmethod
     def concat(cls, parts: Sequence[Names]) -> Names:
-        """The names of several batches one after the other."""
+        """Concatenate the names of several batches."""
         if any(part.parents is not None for part in parts):
             return cls._concat_products(parts)
         words = np.empty(sum(len(part.words) for part in parts), np.uint64)
         numbers = {b"": 0}
         start = at = 0
         for part in parts:
-            # Each part numbers its own prefixes; the same one gets one number, so that 20 bits stay enough.
+            # Each part numbers its own prefixes; equal prefixes share a number, so that 20 bits are enough.
             renumbered = np.array([numbers.setdefault(prefix, len(numbers)) for prefix in part.prefixes], np.uint64)
             moved = words[at : at + len(part.words)]
             np.add(part.words, np.uint64(start), out=moved)
@@ -88,14 +89,14 @@ class Names:
     def _concat_products(cls, parts: Sequence[Names]) -> Names:
         parents = [part.parents for part in parts if part.parents is not None]
         if len(parents) < len(parts) or sum(map(len, parents)) > _native.most_parents:
-            return cls.of_bytes([name for part in parts for name in part._spelled()])
+            return cls.of_bytes([name for part in parts for name in part.to_bytes()])
         both = cls.concat([replace(part, words=p, parents=None) for part, p in zip(parts, parents, strict=True)])
         words, before = [], 0
         for part, own in zip(parts, parents, strict=True):
             moved = part.words.copy()
             for place in (0, 21, 42):
-                there = (part.words >> np.uint64(place)) & np.uint64(_native.most_parents) != 0
-                moved[there] += np.uint64(before << place)
+                present = (part.words >> np.uint64(place)) & np.uint64(_native.most_parents) != 0
+                moved[present] += np.uint64(before << place)
             words.append(moved)
             before += len(own)
         return replace(both, words=np.concatenate(words), parents=both.words)
@@ -103,23 +104,23 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some rows: sparse features, targets, and what else was asked for.
+    """Rows of sparse features, with targets, weights and, if requested, names.
 
     Attributes
     ----------
     indptr, keys, values
-        Compressed rows; ``values is None`` means that all are one. A key may occur twice in a row:
-        its values add up.
+        Compressed sparse rows; ``values is None`` means that all values are one. If a key occurs twice in a row, its
+        values add up.
     y : array or None
-        Targets: numbers (NaN where there is none) or strings (an object array).
+        Targets: numbers (NaN if missing) or strings (an object array).
     y_indptr : array or None
-        For several labels a row: row i has ``y[y_indptr[i]:y_indptr[i + 1]]``.
+        For several labels per row: row i has ``y[y_indptr[i]:y_indptr[i + 1]]``.
     weight : array or None
-        Importance of each row, one where None.
+        The sample weights; None means that all are one.
     names : Names or None
-        Only when asked for, and only where keys do not decode by themselves.
+        The names, only if requested and if the keys alone do not give them.
     qid, line : array or None
-        Query of each row (LIBSVM); line of each row in its file, from 1.
+        The query id of each row (LIBSVM), and the line of each row in its file, from 1.
     """
 
     indptr: NDArray[np.int64]
@@ -137,11 +138,11 @@ class Batch:
 
     @property
     def nnz(self) -> int:
-        """How many features the rows hold in all."""
+        """The total number of features of the rows."""
         return len(self.keys)
 
     def take(self, rows: NDArray[np.int64] | slice) -> Batch:
-        """The rows of these numbers, in this order."""
+        """The rows with these numbers, in this order."""
         order = np.arange(len(self))[rows] if isinstance(rows, slice) else np.asarray(rows, dtype=np.int64)
         words = None if self.names is None else self.names.words
         indptr, keys, values, words = _native.take_rows(self.indptr, self.keys, self.values, words, order)
@@ -176,7 +177,7 @@ class Batch:
 
     @classmethod
     def concat(cls, parts: Sequence[Batch]) -> Batch:
-        """Several batches of one source as one."""
+        """Concatenate several batches of one source."""
         if len(parts) == 1:
             return parts[0]
         rows = [len(part) for part in parts]
@@ -186,42 +187,42 @@ class Batch:
             values = np.concatenate(ones)
         names = [part.names for part in parts if part.names is not None]
         return cls(
-            _joined_indptr([part.indptr for part in parts]),
+            _concat_indptr([part.indptr for part in parts]),
             np.concatenate([part.keys for part in parts]),
             values,
-            _joined([part.y for part in parts], rows, np.nan),
+            _concat_column([part.y for part in parts], rows, np.nan),
             None
             if parts[0].y_indptr is None
-            else _joined_indptr([p.y_indptr for p in parts if p.y_indptr is not None]),
-            _joined([part.weight for part in parts], rows, np.float32(1)),
+            else _concat_indptr([p.y_indptr for p in parts if p.y_indptr is not None]),
+            _concat_column([part.weight for part in parts], rows, np.float32(1)),
             Names.concat(names) if names else None,
-            _joined([part.qid for part in parts], rows, np.int64(-1)),
-            _joined([part.line for part in parts], rows, np.int64(0)),
+            _concat_column([part.qid for part in parts], rows, np.int64(-1)),
+            _concat_column([part.line for part in parts], rows, np.int64(0)),
         )
 
 
-def _joined_indptr(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+def _concat_indptr(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part) for part in parts]))]).astype(np.int64)
 
 
-def _joined(columns: Sequence[NDArray[Any] | None], rows: Sequence[int], usual: Any) -> NDArray[Any] | None:
-    """One column of several batches, ``usual`` where a batch left it out."""
+def _concat_column(columns: Sequence[NDArray[Any] | None], rows: Sequence[int], default: Any) -> NDArray[Any] | None:
+    """Concatenate a column of several batches; batches without it get ``default``."""
     if all(column is None for column in columns):
         return None
     return np.concatenate(
-        [np.full(n, usual) if column is None else column for column, n in zip(columns, rows, strict=True)]
+        [np.full(n, default) if column is None else column for column, n in zip(columns, rows, strict=True)]
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """A place between two rows of a source, from which reading can go on.
+    """A position between two rows of a source, from which reading can resume.
 
-    ``part`` numbers the file, ``offset`` counts bytes of its (decompressed) text, ``line`` its
-    lines, ``row`` the rows handed out so far, ``past`` how many of these stand behind that place (where
-    a source knows only places some rows apart), ``skip`` the rows to pass over after those, and ``inner``
-    is the place in the source that a combined source reads from. ``read`` (stored bytes,
-    for progress), ``skipped`` (bad lines passed over) and ``here`` (those of them in this file) only inform.
+    ``part`` is the number of the file, ``offset`` the number of its (decompressed) bytes before the position, ``line``
+    of its lines, and ``row`` of the rows yielded so far. A source that can only resume every few rows sets ``past`` to
+    the rows after such a point. ``skip`` is the number of rows to drop after those. ``inner`` is the cursor of the
+    source that a wrapped source reads. ``read`` (stored bytes, for progress), ``skipped`` (skipped lines) and ``here``
+    (skipped lines of this file) are for information only.
     """
 
     part: int = 0
@@ -236,13 +237,13 @@ class Cursor:
     here: int = field(default=0, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """As it is written to checkpoints."""
+        """The fields, as checkpoints store them."""
         names = ("part", "offset", "line", "row", "past", "skip", "read", "skipped", "here")
         fields = {name: getattr(self, name) for name in names}
         return {**fields, "inner": None if self.inner is None else self.inner.to_dict()}
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Cursor:
-        """The reverse of `to_dict`."""
+        """The inverse of `to_dict`."""
         inner = fields["inner"]
         return cls(**{**fields, "inner": None if inner is None else cls.from_dict(inner)})

@@ -157,8 +157,8 @@ class Targets:
 def one_class_error(label: Label) -> DataError:
     """The error for data whose labels are all the same."""
     return DataError(
-        f"every label is {_shown(label)}: there is only one class, and nothing to tell apart. "
-        "Check the labels, or choose a regression loss such as squared."
+        f"every label is {_shown(label)}: there is only one class. Check the labels, or choose a regression loss such "
+        "as squared."
     )
 
 

@@ -11,8 +11,13 @@ from typing import NamedTuple
 from thresher.errors import SettingsError
 
 DEFAULT_MEMORY = "64MB"
+#: The largest total size of the files in a cache folder by default.
+DEFAULT_CACHE_SIZE = "20GB"
 MB = 1 << 20
 PAGE = 1 << 12
+#: Memory per feature of the longest row with products: its key, value and name in the five batches alive at once, and
+#: the learner's notes on the row. Products may use one part in `PRODUCT_SHARE` of the memory plan.
+PRODUCT_BYTES, PRODUCT_SHARE = 128, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,11 @@ class ReadLimits:
     def __post_init__(self) -> None:
         if min(self.block, self.line_cap, self.window, self.products) < 1:
             raise SettingsError(f"every limit of reading must be at least 1: {self}")
+
+    @property
+    def batch_features(self) -> int:
+        """The largest number of features of a batch: as many as a block of usual text holds."""
+        return max(1, self.block // 9)
 
 
 class PlanReport(NamedTuple):

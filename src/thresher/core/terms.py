@@ -1,4 +1,4 @@
-"""Features made of other features: products of several, coordinates of a kernel's map of one."""
+"""Expanded features: products of several features, or coordinates of the kernel map of one."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import Any, NamedTuple
 
 from thresher.errors import SettingsError
 
-#: What a coordinate may be, by the number that it has in native/base/kernel_map.hpp.
+#: The kinds of coordinates, in the order of native/base/kernel_map.hpp.
 MAPS = ("itself", "step", "root-cosine", "root-sine", "cosine", "sine")
 _POWERS = {2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸"}
-_LONGEST = 256
+_MAX_LENGTH = 256
 
 
 class Coordinate(NamedTuple):
-    """A function of one feature that is 0 at 0, with two numbers: see native/base/kernel_map.hpp."""
+    """A function of one feature that is 0 at 0, with two parameters; see native/base/kernel_map.hpp."""
 
     kind: str = "itself"
     u: float = 1.0
     v: float = 0.0
 
     def name(self, of: str) -> str:
-        """What it is called, of a feature of this name; a coordinate's own factor is left out."""
+        """The name of the coordinate of a feature of this name, without the constant factor."""
         if self.kind == "step":
             return f"{of if self.u == 1 else f'|{of}|^{self.u:g}'} ≥ {self.v:.6g}"
         if self.kind.startswith("root") and self.v == 0:
@@ -39,31 +39,31 @@ class Coordinate(NamedTuple):
         return "cos" if self.kind.endswith("cosine") else "sin"
 
 
-#: A feature as it is.
+#: The feature itself.
 PLAIN = Coordinate()
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A feature: the product of some others (given by their keys, rising), or a coordinate of one."""
+    """A feature: a product of others (by their keys, ascending), or a coordinate of one."""
 
     key: int
     parts: tuple[int, ...]
     coordinate: Coordinate = PLAIN
 
     def name(self, names: Mapping[int, str]) -> str:
-        """What it is called, by the names of its parts: ``a² × b``, in their natural order."""
+        """The name, composed from the names of its parts in natural order: ``a² × b``."""
         if len(self.parts) == 1:
-            return _cut(self.coordinate.name(names[self.parts[0]]), _LONGEST)
+            return _cut(self.coordinate.name(names[self.parts[0]]), _MAX_LENGTH)
         counted = Counter(names[part] for part in self.parts)
-        room = (_LONGEST - 4 * len(counted)) // len(counted)
+        room = (_MAX_LENGTH - 4 * len(counted)) // len(counted)
         spelled = [_cut(name, room) + _POWERS.get(counted[name], "") for name in sorted(counted, key=_natural)]
         return " × ".join(spelled)
 
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """The features of a model that are made of others; only these are ever formed."""
+    """The terms of a model; only these are formed."""
 
     terms: tuple[Term, ...]
 
@@ -71,28 +71,28 @@ class Expansion:
         return f"{len(self.terms)} features made of them"
 
     def to_list(self) -> list[Any]:
-        """As it is written to files."""
+        """The fields, as files store them."""
         return [
             [term.key, list(term.parts), *(term.coordinate if term.coordinate != PLAIN else ())] for term in self.terms
         ]
 
     @classmethod
     def from_list(cls, terms: Sequence[Sequence[Any]]) -> Expansion:
-        """The reverse of `to_list`."""
+        """The inverse of `to_list`."""
         return cls(tuple(_term(*fields) for fields in terms))
 
 
 def _term(key: Any, parts: Any, kind: Any = "itself", u: Any = 1.0, v: Any = 0.0) -> Term:
     numbers = [key, *parts]
     if not parts or any(type(number) is not int or not 0 <= number < 2**64 for number in numbers):
-        raise SettingsError("a feature made of none")
+        raise SettingsError("a term has no parts, or a key that is not a 64-bit integer")
     if kind not in MAPS or not all(isinstance(x, (int, float)) and math.isfinite(x) for x in (u, v)):
-        raise SettingsError(f"a feature that is no function of another: {kind!r}")
+        raise SettingsError(f"a term has an unknown kind of coordinate or a parameter that is not finite: {kind!r}")
     return Term(key, tuple(parts), Coordinate(kind, float(u), float(v)))
 
 
 def _natural(name: str) -> list[tuple[bool, int, str]]:
-    """For sorting: numbers within names by their value."""
+    """A sort key that compares numbers within names by value."""
     return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in re.split(r"(\d+)", name)]
 
 

@@ -55,7 +55,7 @@ class SparseRFClassifier(BatchClassifier, SparseRFEstimator):
     ----------
     k : int, optional
         At most so many functions: ``lam`` rises until no more are kept.
-    kernel : str or RandomFunctions
+    kernel : str or RandomFeatures
         ``gaussian`` exp(-γ‖x - y‖²), ``laplacian`` exp(-γ‖x - y‖₁) (``binning``: the same by random binning),
         ``perceptron``, ``matern:1.5``, ``arc-cosine``, ``maclaurin`` exp(γ x'y), ``polynomial:2`` (1 + γ x'y)²; or
         functions of your own.

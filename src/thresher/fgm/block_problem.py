@@ -1,4 +1,4 @@
-"""One output's inner problem: ½(Σ_h ‖w_h‖)² + C Σ loss, over blocks of columns."""
+"""The inner problem of one output: ½(Σ_h ‖w_h‖)² + C Σ loss, over blocks of columns."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _native
-from thresher.columns.types import Columns, Family, Floats, Ids
+from thresher.columns.types import Family, Floats, Ids, ScaledColumns
 from thresher.core.losses import get_loss
 from thresher.errors import FileFormatError
 
-#: Steps of an inner problem at most; it ends long before.
-_MOST_STEPS = 10_000
-#: The tolerance of an inner problem that counts as solved exactly, the paper's "exact" setting.
+#: The iteration limit of an inner problem; convergence takes far fewer.
+_MAX_STEPS = 10_000
+#: The tolerance at which an inner problem counts as solved exactly, the paper's "exact" setting.
 _EXACT = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Solved:
-    """What a solve came to. ``dual - ½ Σ (B largest scores)`` is below the objective of any blocks there could be."""
+class SolveResult:
+    """The result of a solve. ``dual - ½ Σ (B largest scores)`` is a lower bound of the objective over all blocks."""
 
     objective: float
     dual: float
@@ -29,22 +29,26 @@ class Solved:
     steps: int
 
 
-class _Answer(NamedTuple):
-    """Where the last solve that was not stopped half way left the solver."""
+class _Solution(NamedTuple):
+    """The solver's state after the last solve that was not interrupted."""
 
     blocks: int
     weights: Floats
-    shift: float
+    intercept: float
     tau: float
 
 
 class BlockProblem:
-    """The inner problem (30), solved by accelerated proximal gradient; see ``native/working_set/block_solver.hpp``.
+    """The inner problem (30), solved by accelerated proximal gradient; see ``native/solvers/block_solver.hpp``.
 
     Parameters
     ----------
-    y, weights : arrays of one number a row
-        Targets as the loss takes them, and C times the importance of each row.
+    y : array of shape (rows,)
+        The targets, encoded for the loss.
+    weights : array of shape (rows,)
+        C times the weight of each row.
+    tolerance : float
+        Stop once a step lowers the objective by no more than this share (40).
     """
 
     def __init__(
@@ -53,48 +57,50 @@ class BlockProblem:
         y: Floats,
         weights: Floats,
         *,
-        shift: bool,
+        fit_intercept: bool,
         tolerance: float,
         team: _native.Team,
     ) -> None:
         kind = get_loss(loss)
-        self._solver = _native.BlockSolver(kind.name, kind.delta, y, weights, shift)
+        self._solver = _native.BlockSolver(kind.name, kind.delta, y, weights, fit_intercept)
         self._tolerance = tolerance
         self._team = team
         self.blocks: list[Ids] = []
         self.scales: list[Floats] = []
         self.counts: list[NDArray[np.uint64]] = []
-        self.solved = Solved(0.0, 0.0, 0.0, 0)
-        self._answer = _Answer(0, np.empty(0), 0.0, 0.0)
+        self.solved = SolveResult(0.0, 0.0, 0.0, 0)
+        self._solution = _Solution(0, np.empty(0), 0.0, 0.0)
         self.solve()
-        #: The objective without any feature, at the best shift.
+        #: The objective without features, at the best intercept.
         self.start = self.solved.objective
 
-    def add(self, ids: Ids, columns: Columns) -> None:
-        """A new block, its weights at zero."""
+    def add(self, ids: Ids, columns: ScaledColumns) -> None:
+        """Add a block with zero weights."""
         self._solver.add_block(*columns)
         self.blocks.append(ids)
         self.scales.append(columns.scales)
         self.counts.append(columns.counts)
 
     def solve(self) -> None:
-        """Solve over all blocks, from the weights that are there.
+        """Solve over all blocks, warm-started from the current weights.
 
-        What stops it half way (Ctrl-C) leaves the answer of the last solve: its blocks, weights and shift.
+        An interrupt (Ctrl-C) leaves the blocks, weights and intercept of the last complete solve.
         """
         try:
             self.solved = self._solve()
         except BaseException:
             for parts in (self.blocks, self.scales, self.counts):
-                del parts[self._answer.blocks :]
+                del parts[self._solution.blocks :]
             raise
-        self._answer = _Answer(len(self.blocks), self._solver.weights, float(self._solver.shift), self._solver.tau)
+        solver = self._solver
+        self._solution = _Solution(len(self.blocks), solver.weights, float(solver.shift), solver.tau)
 
-    def _solve(self) -> Solved:
-        return Solved(**_without(self._solver.solve(self._tolerance, _MOST_STEPS, self._team), "shift"))
+    def _solve(self) -> SolveResult:
+        fields = self._solver.solve(self._tolerance, _MAX_STEPS, self._team)
+        return SolveResult(**{name: value for name, value in fields.items() if name != "shift"})
 
-    def sharpen(self) -> bool:
-        """Solve again, ten times as exactly; False, and nothing done, where it is exact already."""
+    def tighten(self) -> bool:
+        """Solve again with a tenth of the tolerance; return False without solving if it is exact already."""
         if self._tolerance <= _EXACT:
             return False
         self._tolerance = max(_EXACT, 0.1 * self._tolerance)
@@ -103,58 +109,55 @@ class BlockProblem:
 
     @property
     def residual(self) -> Floats:
+        """The derivative of C Σ loss with respect to each row's margin."""
         return self._solver.slopes
 
     @property
     def bytes(self) -> int:
-        """What the columns take in the solver."""
+        """Bytes of the columns in the solver."""
         return self._solver.bytes
 
     @property
     def margins(self) -> Floats:
-        """w'x of each row, without the shift."""
+        """w'x of each row, without the intercept."""
         return self._solver.margins
 
     @property
-    def shift(self) -> float:
-        """The constant."""
-        return self._answer.shift
+    def intercept(self) -> float:
+        """The intercept."""
+        return self._solution.intercept
 
     @property
     def weights(self) -> Floats:
-        """Of the columns as the data has them, block after block."""
+        """The weights of the unscaled columns, block after block."""
         scales = np.concatenate(self.scales) if self.scales else np.empty(0)
-        return self._answer.weights * scales
+        return self._solution.weights * scales
 
     @property
     def elements(self) -> Ids:
-        """All that was proposed, each once, in the order it came."""
+        """All distinct elements of the blocks, in the order they were added."""
         ids = np.concatenate(self.blocks) if self.blocks else np.empty(0, np.uint64)
         _, first = np.unique(ids, return_index=True)
         return ids[np.sort(first)]
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """What going on needs, besides the data."""
+        """The arrays that `restore` needs, besides the data."""
         return {
             "ids": np.concatenate(self.blocks) if self.blocks else np.empty(0, np.uint64),
             "sizes": np.array([len(ids) for ids in self.blocks], np.int64),
-            "weights": self._answer.weights,
-            "numbers": np.array([self._answer.shift, self._answer.tau, self.start, self._tolerance]),
+            "weights": self._solution.weights,
+            "numbers": np.array([self._solution.intercept, self._solution.tau, self.start, self._tolerance]),
             "solved": np.array([self.solved.objective, self.solved.dual, self.solved.bound, self.solved.steps]),
         }
 
     def restore(self, state: dict[str, NDArray[Any]], family: Family) -> None:
-        """Go on where the problem that gave ``state`` stood."""
+        """Restore the result of `state`."""
         if int(state["sizes"].sum()) != len(state["ids"]) or (state["sizes"] < 0).any():
-            raise FileFormatError("blocks that are none")
+            raise FileFormatError("inconsistent list of blocks")
         for ids in np.split(state["ids"], np.cumsum(state["sizes"])[:-1]) if len(state["sizes"]) else []:
             self.add(ids, family.columns(ids))
-        shift, tau, self.start, self._tolerance = state["numbers"].tolist()
-        self._solver.restore(state["weights"], shift, tau, self._team)
-        self._answer = _Answer(len(self.blocks), state["weights"], shift, tau)
+        intercept, tau, self.start, self._tolerance = state["numbers"].tolist()
+        self._solver.restore(state["weights"], intercept, tau, self._team)
+        self._solution = _Solution(len(self.blocks), state["weights"], intercept, tau)
         objective, dual, bound, steps = state["solved"].tolist()
-        self.solved = Solved(objective, dual, bound, int(steps))
-
-
-def _without(fields: dict[str, Any], name: str) -> dict[str, Any]:
-    return {key: value for key, value in fields.items() if key != name}
+        self.solved = SolveResult(objective, dual, bound, int(steps))

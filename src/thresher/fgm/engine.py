@@ -1,4 +1,4 @@
-"""The Feature Generating Machine as an engine: residuals in, blocks proposed and solved, features out."""
+"""The Feature Generating Machine: the working-set loop over a family of features."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from thresher.working_set.result import Found
 
 
 class FGMEngine:
-    """Runs the loop over a family, a round a `step`.
+    """Runs the working-set loop over a family, one iteration per `step`.
 
     Parameters
     ----------
     family : Family
     targets : array of shape (outputs, rows)
-        As the loss takes them.
+        The targets, encoded for the loss.
     weights : array of shape (rows,)
-        Importance of each row.
+        The weight of each row.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class FGMEngine:
         self.family = family
         self.settings = settings
         self.targets = np.atleast_2d(targets)
-        self.importance = weights
+        self.row_weights = weights
         self.team = team
         self.problems = [self._problem(y, settings.C) for y in self.targets]
         self.proposer = WorstCase(
@@ -43,12 +43,12 @@ class FGMEngine:
             len(self.problems),
             B=settings.proposed(len(self.problems)),
             k=settings.k,
-            apart=settings.per_class,
+            per_output=settings.per_class,
             tol=settings.tol,
             inner_tol=settings.inner_tol,
         )
         self.loop = WorkingSetLoop(self.problems, self.proposer)
-        #: What each round came to: elements so far, objective, lower bound, steps of the solver.
+        #: One entry per iteration: number of elements, objective, lower bound, solver steps.
         self.path: list[dict[str, float]] = []
 
     def _problem(self, y: Floats, C: float) -> BlockProblem:
@@ -56,19 +56,19 @@ class FGMEngine:
         return kind(
             self.settings.loss,
             np.ascontiguousarray(y),
-            C * self.importance,
-            shift=self.settings.fit_intercept,
+            C * self.row_weights,
+            fit_intercept=self.settings.fit_intercept,
             tolerance=self.settings.inner_tol,
             team=self.team,
         )
 
     @property
     def rounds(self) -> int:
-        """Iterations done."""
+        """Completed iterations."""
         return self.loop.rounds
 
     def step(self) -> bool:
-        """One iteration of Algorithm 1; False at the end."""
+        """Run one iteration of Algorithm 1; return False at the end."""
         if self.settings.max_iter is not None and self.loop.rounds >= self.settings.max_iter:
             return False
         if not self.loop.step():
@@ -89,30 +89,31 @@ class FGMEngine:
 
     @property
     def bytes(self) -> int:
-        """What the solvers' copies of the columns take."""
+        """Bytes of the solvers' copies of the columns."""
         return sum(problem.bytes for problem in self.problems)
 
     def found(self) -> Found:
-        """The features so far: at most ``k``, fitted once more where some had to be dropped or a refit is wanted."""
+        """The features so far, at most ``k``. Fits them again if features were dropped or a refit is requested."""
         problems = self.problems
         elements = self._elements()
         if len(elements) > self.settings.k and not self.settings.per_class:
             kept = self._strongest(elements)
-            problems = [self._again(i, kept, refit=None) for i in range(len(problems))]
+            problems = [self._refit(i, kept, refit_C=None) for i in range(len(problems))]
         if self.settings.refit_C is not None:
-            every = [problem.elements for problem in problems]
-            problems = [self._again(i, ids, refit=self.settings.refit_C) for i, ids in enumerate(every)]
-        return self._merged(problems)
+            selected = [problem.elements for problem in problems]
+            problems = [self._refit(i, ids, refit_C=self.settings.refit_C) for i, ids in enumerate(selected)]
+        return self._merge(problems)
 
     def _strongest(self, elements: Ids) -> Ids:
-        """The k elements of the largest weights, as a norm over their features and all outputs."""
+        """The k elements whose weights have the largest norm over their features and all outputs."""
         squares = np.zeros(len(elements))
         for problem in self.problems:
-            for ids, weights in self._by_element(problem):
+            for ids, weights in self._squared_norms(problem):
                 np.add.at(squares, np.searchsorted(elements, ids), weights)
         return elements[np.lexsort((elements, -squares))[: self.settings.k]]
 
-    def _by_element(self, problem: BlockProblem) -> list[tuple[Ids, Floats]]:
+    def _squared_norms(self, problem: BlockProblem) -> list[tuple[Ids, Floats]]:
+        """For each block, its elements and the squared norms of their weights."""
         weights, parts, at = problem.weights, [], 0
         for ids in problem.blocks:
             starts, _ = self.family.features(ids)
@@ -121,10 +122,10 @@ class FGMEngine:
             at += int(starts[-1])
         return parts
 
-    def _again(self, output: int, kept: Ids, *, refit: float | None) -> BlockProblem:
-        """An output's problem over these elements: in the same blocks, or in a single one."""
-        problem = self._problem(self.targets[output], self.settings.C if refit is None else refit)
-        blocks = [np.sort(kept)] if refit is not None else self.problems[output].blocks
+    def _refit(self, output: int, kept: Ids, *, refit_C: float | None) -> BlockProblem:
+        """Solve an output's problem over these elements: in the same blocks, or with ``refit_C`` in a single one."""
+        problem = self._problem(self.targets[output], self.settings.C if refit_C is None else refit_C)
+        blocks = [np.sort(kept)] if refit_C is not None else self.problems[output].blocks
         for ids in blocks:
             some = ids[np.isin(ids, kept)]
             if len(some):
@@ -132,27 +133,26 @@ class FGMEngine:
         problem.solve()
         return problem
 
-    def _merged(self, problems: list[BlockProblem]) -> Found:
-        """Weights by feature: one that stands in several blocks has their sum."""
+    def _merge(self, problems: list[BlockProblem]) -> Found:
+        """Sum the weights of each feature over the blocks that contain it."""
         keys = [self.family.features(ids)[1] for problem in problems for ids in problem.blocks]
-        every = np.concatenate(keys) if keys else np.empty(0, np.uint64)
-        distinct = np.unique(every)
+        distinct = np.unique(np.concatenate([np.empty(0, np.uint64), *keys]))
         weights = np.zeros((len(problems), len(distinct)))
         counts = np.zeros(len(distinct), np.uint64)
         for i, problem in enumerate(problems):
-            mine = [self.family.features(ids)[1] for ids in problem.blocks]
-            if mine:
-                at = np.searchsorted(distinct, np.concatenate(mine))
+            keys = [self.family.features(ids)[1] for ids in problem.blocks]
+            if keys:
+                at = np.searchsorted(distinct, np.concatenate(keys))
                 np.add.at(weights[i], at, problem.weights)
                 counts[at] = np.concatenate(problem.counts)
         norms = np.sqrt((weights**2).sum(axis=0))
         order = np.lexsort((distinct, -norms))
-        order = order[norms[order] > 0]  # blocks of no weight brought nothing
-        shifts = np.array([problem.shift for problem in problems])
-        return Found(distinct[order], weights[:, order], counts[order], shifts)
+        order = order[norms[order] > 0]
+        intercepts = np.array([problem.intercept for problem in problems])
+        return Found(distinct[order], weights[:, order], counts[order], intercepts)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """All that going on needs, as arrays; the data is read again."""
+        """The arrays that `restore` needs, besides the data."""
         state = {
             "rounds": np.array([self.loop.rounds], np.int64),
             **self.proposer.state(),
@@ -164,7 +164,7 @@ class FGMEngine:
         return state
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Go on exactly where the engine that gave ``state`` stood; KeyError or ValueError unless it fits."""
+        """Restore the result of `state`; KeyError or ValueError if it does not fit this engine."""
         self.loop.rounds = int(state["rounds"][0])
         self.proposer.restore(state)
         names = ("features", "objective", "start", "bound", "steps")

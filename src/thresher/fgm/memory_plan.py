@@ -1,4 +1,4 @@
-"""The memory plan of the Feature Generating Machine, settled as far as the data's shape is known."""
+"""The memory plan of the Feature Generating Machine."""
 
 from __future__ import annotations
 
@@ -15,62 +15,62 @@ from thresher.working_set.memory_plan import WorkingSetPlan, rows_in_plan
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FGMPlan(WorkingSetPlan):
-    """Bytes by what they are for.
+    """Divides the memory among columns, solvers, rows and buffers.
 
     Attributes
     ----------
     blocks : int
-        Blocks that each problem comes to.
+        The expected number of blocks of each problem.
     """
 
     blocks: int
 
     @classmethod
     def of(cls, settings: FGMSettings, memory: str | int | None, outputs: int = 1) -> Self:
-        """For so many outputs; one is the least there can be."""
+        """The plan for this number of outputs; 1 gives a lower bound while it is unknown."""
         allowed = 0 if memory is None else parse_size(memory)
         blocks = -(-settings.k // settings.proposed(outputs))
         return cls(memory=allowed, outputs=outputs, blocks=blocks, block=cls.block_of(allowed))
 
     @property
     def row_bytes(self) -> int:
-        """What a row takes besides its features: weight, targets, slopes, and the solver's products of every block."""
+        """Bytes of a row besides its features: weight, targets, slopes, and the solver's products with every block."""
         return 8 + 32 * self.outputs + self.product_bytes
 
     @property
     def product_bytes(self) -> int:
-        """The part of the products: with the weights, the point and the gradient."""
+        """Bytes of a row's products with the weights, the extrapolation point and the gradient."""
         return 24 * self.outputs * self.blocks
 
     def check(self, rows: int) -> None:
-        """Raise where so many rows leave their columns less than they take themselves."""
+        """Raise if this many rows leave less memory to their columns than they need themselves."""
         needed = rows * self.row_bytes
-        if self.memory and 2 * needed > self.left:
+        if self.memory and 2 * needed > self.available:
             advised = (2 * needed + self.buffers) * 16 // 15
             raise SettingsError(
-                f"{rows} rows and {self.blocks} blocks take {show_size(needed)} besides the columns, and reading "
-                f"{show_size(self.buffers)}: give about {show_size(advised)} of memory, or propose more features at a "
-                "time (B)"
+                f"{rows} rows and {self.blocks} blocks need {show_size(needed)} besides the columns, and reading needs "
+                f"{show_size(self.buffers)}; set memory to about {show_size(advised)}, or propose more features per "
+                "iteration (B)"
             )
 
     def columns(self, rows: int) -> int:
-        """For the columns of so many rows, or for sums over them: three quarters of what these leave."""
-        return max(0, self.left - rows * self.row_bytes) // 4 * 3
+        """Bytes for the columns of this many rows, or for sums over them: three quarters of what the rows leave."""
+        return max(0, self.available - rows * self.row_bytes) // 4 * 3
 
     def selected(self, rows: int) -> int:
-        """For the solvers' own copies of the columns that were proposed: the last quarter."""
+        """Bytes for the solvers' copies of proposed columns: the last quarter."""
         return self.columns(rows) // 3
 
     def check_selected(self, rows: int, taken: int) -> None:
-        """Raise where the proposed columns take more than that."""
+        """Raise if the proposed columns exceed `selected`."""
         if self.memory and taken > self.selected(rows):
             raise SettingsError(
-                f"the columns proposed so far take {show_size(taken)}, and {show_size(self.selected(rows))} of the "
-                f"memory = {show_size(self.memory)} are for them: give more, or ask for fewer features"
+                f"the columns proposed so far need {show_size(taken)}, but memory = {show_size(self.memory)} leaves "
+                f"{show_size(self.selected(rows))} for them; increase memory, or decrease k"
             )
 
     def to_dict(self, rows: int, columns: int, selected: int) -> dict[str, int]:
-        """For files and reports: what is held of each, columns while they are made."""
+        """Bytes by purpose, for files and reports; ``columns`` is the peak while columns are built."""
         parts = {
             "columns": columns,
             "selected": selected,

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from thresher.columns.column_blocks import ColumnBlocks
-from thresher.columns.in_memory import StoredColumns
-from thresher.columns.out_of_core import StreamedColumns
+from thresher.columns.in_memory import InMemoryColumns
+from thresher.columns.out_of_core import OutOfCoreColumns
 from thresher.columns.row_store import RowStore
-from thresher.columns.types import Family, show_search
+from thresher.columns.types import Family, format_search_stats
 from thresher.errors import SettingsError
 from thresher.fgm.engine import FGMEngine
 from thresher.fgm.families.column_selector import check_names
-from thresher.fgm.families.parse import structure_of
+from thresher.fgm.families.parse import as_family_spec
 from thresher.fgm.memory_plan import FGMPlan
 from thresher.fgm.settings import FGMSettings
 from thresher.run import RunOptions
@@ -38,18 +38,18 @@ class FGMRun(WorkingSetRun[FGMEngine]):
 
     def __init__(self, source: Source, settings: FGMSettings, options: RunOptions) -> None:
         source = with_interactions(source, options)
-        structure = structure_of(settings.family)
-        self._names = () if structure is None else structure.names()
+        spec = as_family_spec(settings.family)
+        self._names = () if spec is None else spec.column_names()
         self._searched: dict[str, int] = {}
-        if structure is not None:
-            structure = structure.at(source.space)
-            structure.check(source.space.size, settings.k)
+        if spec is not None:
+            spec = spec.resolve(source.space)
+            spec.check(source.space.size, settings.k)
         elif source.space.size is not None and settings.k > source.space.size and not options.lenient:
             raise SettingsError(f"k = {settings.k}, but the data has only {source.space.size} columns: lower k")
         self.plan = FGMPlan.of(settings, options.memory)
         if source.total_rows is not None:
             self.plan.check(source.total_rows)
-        self._structure = structure
+        self._spec = spec
         super().__init__(source.limited(self.plan.limits), settings, options, -(-settings.k // settings.proposed(1)))
 
     def _make_engine(self, examples: Examples) -> FGMEngine:
@@ -63,10 +63,10 @@ class FGMRun(WorkingSetRun[FGMEngine]):
         if examples.store is not None:
             assert not isinstance(examples.store, RowStore)
             total = float(examples.weight.sum())
-            stored = StoredColumns(
+            stored = InMemoryColumns(
                 examples.store, self.pool, power=power, total=total, weights=examples.weight, source=self.source
             )
-            return stored if self._structure is None else self._structure.over(stored)
+            return stored if self._spec is None else self._spec.build(stored)
         if _parsed_again(self.source):
             log.warning(
                 "the columns do not fit into memory, so every iteration parses %s again: cache=True (--cache) parses "
@@ -74,7 +74,7 @@ class FGMRun(WorkingSetRun[FGMEngine]):
                 self.source.describe(),
             )
         memory = self.plan.columns(examples.rows)
-        if self._structure is not None:
+        if self._spec is not None:
             blocks = ColumnBlocks(
                 self.source,
                 self._features,
@@ -83,17 +83,17 @@ class FGMRun(WorkingSetRun[FGMEngine]):
                 power=power,
                 weights=examples.weight,
                 batch_rows=self.options.batch_rows,
-                tell=lambda batch: self._show_progress(),
+                on_batch=lambda batch: self._show_progress(),
             )
-            return self._structure.streamed(blocks)
-        return StreamedColumns(
+            return self._spec.build_blocked(blocks)
+        return OutOfCoreColumns(
             self.source,
             examples.rows,
             memory=memory,
             power=power,
             weights=examples.weight,
             batch_rows=self.options.batch_rows,
-            tell=lambda batch: self._show_progress(),
+            on_batch=lambda batch: self._show_progress(),
         )
 
     def _room(self) -> Callable[[int], int] | None:
@@ -105,18 +105,18 @@ class FGMRun(WorkingSetRun[FGMEngine]):
     def _check_round(self) -> None:
         assert self.engine is not None
         self.plan.check_selected(self.engine.targets.shape[1], self.engine.bytes)
-        searched = self.engine.family.report()
+        searched = self.engine.family.search_stats()
         if searched:
             before, self._searched = self._searched, searched
             new = {name: count - before.get(name, 0) for name, count in searched.items()}
-            log.info("iteration %d: %s", self.rounds, show_search(new))
+            log.info("iteration %d: %s", self.rounds, format_search_stats(new))
 
     def _selection(self, found: Found, *, final: bool = True) -> Selection:
         assert self.engine is not None
         assert self.examples is not None
         family = self.engine.family
         expansion = family.expansion(found.keys)
-        searched = family.report()
+        searched = family.search_stats()
         return found.selection(
             names_of_terms(self.source, found.keys, expansion) if final else None,
             classes=self.examples.classes,
@@ -134,7 +134,7 @@ class FGMRun(WorkingSetRun[FGMEngine]):
         )
 
     def _method_identity(self) -> dict[str, Any]:
-        return {"method": "fgm", "family": "linear" if self._structure is None else self._structure.fingerprint()}
+        return {"method": "fgm", "family": "linear" if self._spec is None else self._spec.fingerprint()}
 
 
 def _parsed_again(source: Source) -> bool:

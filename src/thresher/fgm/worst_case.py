@@ -1,4 +1,4 @@
-"""The proposer of the Feature Generating Machine: the B most violated features of every output."""
+"""The proposer of the Feature Generating Machine: the B most violated elements for each output."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.columns.types import Columns, Family, Ids, Proposal
+from thresher.columns.types import Family, Ids, Proposal, ScaledColumns
 from thresher.fgm.block_problem import BlockProblem
 
 
 class WorstCase:
-    """Worst-case analysis (Algorithm 2) of all outputs in one pass, and when to end (37).
+    """Worst-case analysis (Algorithm 2) of all outputs in one pass, with the stopping rule (37).
 
     Parameters
     ----------
@@ -22,89 +22,87 @@ class WorstCase:
     B : int
         Elements that an iteration proposes to each output.
     k : int
-        Elements in all: of each output with ``apart``, otherwise of all outputs together.
+        The limit on elements: for each output with ``per_output``, otherwise for all outputs together.
     tol, inner_tol : float
         See `FGMSettings`.
     """
 
     def __init__(
-        self, family: Family, outputs: int, *, B: int, k: int, apart: bool, tol: float, inner_tol: float
+        self, family: Family, outputs: int, *, B: int, k: int, per_output: bool, tol: float, inner_tol: float
     ) -> None:
         self.family = family
         self.B = B
         self.k = k
-        self.apart = apart
+        self.per_output = per_output
         self.tol = tol
         self.inner_tol = inner_tol
-        #: For each output, the largest lower bound so far of the objective over all blocks there could be (24).
+        #: For each output, the largest lower bound so far of the objective over all blocks (24).
         self.bounds = np.full(outputs, -np.inf)
         self._last = np.full(outputs, np.inf)  # objectives one iteration ago
-        self._had = np.full(outputs, -1)  # elements one iteration ago
+        self._n_last = np.full(outputs, -1)  # elements one iteration ago
 
-    def propose(self, problems: Sequence[BlockProblem]) -> list[tuple[Ids, Columns] | None]:
-        """A block for each problem; none for those that have enough, or of which nothing new can be said."""
+    def propose(self, problems: Sequence[BlockProblem]) -> list[tuple[Ids, ScaledColumns] | None]:
+        """A block for each problem; None for a problem with enough elements or without progress."""
         room = self._room(problems)
-        going = [i for i, problem in enumerate(problems) if room[i] > 0 and not self._ended(i, problem)]
-        offers: list[tuple[Ids, Columns] | None] = [None] * len(problems)
-        if not going:
-            return offers
-        while going:
-            proposals = self.family.top(np.stack([problems[i].residual for i in going]), self.B)
+        active = [i for i, problem in enumerate(problems) if room[i] > 0 and not self._stalled(i, problem)]
+        offers: list[tuple[Ids, ScaledColumns] | None] = [None] * len(problems)
+        while active:
+            proposals = self.family.top(np.stack([problems[i].residual for i in active]), self.B)
             again = []
-            for i, proposal in zip(going, proposals, strict=True):
+            for i, proposal in zip(active, proposals, strict=True):
                 problem = problems[i]
                 self.bounds[i] = max(self.bounds[i], problem.solved.dual - 0.5 * float(proposal.scores.sum()))
                 ids = _block(problem, proposal, room[i])
-                if not _fresh(problem, ids).any() and problem.sharpen():
-                    again.append(i)  # that nothing new would help is believed of an exact solution only
+                if not _is_new(problem, ids).any() and problem.tighten():
+                    again.append(i)  # only an exact solution shows that no new element helps
                     continue
-                if len(ids) and not _has(problem, ids):
+                if len(ids) and not _has_block(problem, ids):
                     offers[i] = ids, self.family.columns(ids)
-                self._last[i], self._had[i] = problem.solved.objective, len(problem.elements)
-            going = again
+                self._last[i], self._n_last[i] = problem.solved.objective, len(problem.elements)
+            active = again
         return offers
 
     def _room(self, problems: Sequence[BlockProblem]) -> list[int]:
-        """New elements that each output may have still. Together, the last ones may be too many: they are dropped."""
-        if self.apart or len(problems) == 1:
+        """How many new elements each output may add. Together they may exceed ``k``; the engine drops the excess."""
+        if self.per_output or len(problems) == 1:
             return [self.k - len(problem.elements) for problem in problems]
         together = len(np.unique(np.concatenate([problem.elements for problem in problems])))
         return [self.k - together] * len(problems)
 
-    def _ended(self, i: int, problem: BlockProblem) -> bool:
-        """Whether the last block brought too little (37): as nothing new, that is believed of an exact solution only,
-        since an inexact one may stop at its first step."""
+    def _stalled(self, i: int, problem: BlockProblem) -> bool:
+        """Whether the last block lowered the objective by too little (37). Only an exact solution shows this; an
+        inexact one may stop at its first step."""
         if not problem.blocks:
             return False
-        # Known features in a new combination may lower the objective still; where they do not, this is the end.
-        nothing_new = len(problem.elements) == self._had[i]
+        # A new combination of known elements may still lower the objective; if it does not, the problem is done.
+        nothing_new = len(problem.elements) == self._n_last[i]
         least = (max(self.tol, self.inner_tol) if nothing_new else self.tol) * max(abs(problem.start), 1e-300)
         while self._last[i] - problem.solved.objective <= least:
-            if not problem.sharpen():
+            if not problem.tighten():
                 return True
         return False
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """What going on needs."""
-        return {"bounds": self.bounds.copy(), "last": self._last.copy(), "had": self._had.copy()}
+        """The arrays that `restore` needs."""
+        return {"bounds": self.bounds.copy(), "last": self._last.copy(), "had": self._n_last.copy()}
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Go on where the proposer that gave ``state`` stood."""
-        self.bounds, self._last, self._had = state["bounds"].copy(), state["last"].copy(), state["had"].copy()
+        """Restore the result of `state`."""
+        self.bounds, self._last, self._n_last = state["bounds"].copy(), state["last"].copy(), state["had"].copy()
 
 
 def _block(problem: BlockProblem, proposal: Proposal, room: int) -> Ids:
-    """What is proposed, less the new elements for which there is no room."""
-    fresh = _fresh(problem, proposal.ids)
-    return proposal.ids[~fresh | (np.cumsum(fresh) <= room)]
+    """The proposed elements, without new ones beyond ``room``."""
+    new = _is_new(problem, proposal.ids)
+    return proposal.ids[~new | (np.cumsum(new) <= room)]
 
 
-def _fresh(problem: BlockProblem, ids: Ids) -> NDArray[np.bool_]:
-    """Which of these the problem has not."""
+def _is_new(problem: BlockProblem, ids: Ids) -> NDArray[np.bool_]:
+    """Which of these elements the problem does not have yet."""
     return ~np.isin(ids, problem.elements)
 
 
-def _has(problem: BlockProblem, ids: Ids) -> bool:
-    """Whether just these were proposed before: then the cutting planes are complete, and this is the optimum."""
+def _has_block(problem: BlockProblem, ids: Ids) -> bool:
+    """Whether the problem already has this block. The cutting planes are then complete, and the solution is optimal."""
     wanted = set(ids.tolist())
     return any(set(block.tolist()) == wanted for block in problem.blocks)

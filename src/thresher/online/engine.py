@@ -46,37 +46,32 @@ class OnlineEngine:
             raise SettingsError(f"{settings.method} needs the shape of its sketch: sketch=(rows, width)")
         rows, width = settings.sketch or (1, settings.spill_width if settings.spills else 1)
         gathers = settings.method == "batch-iht"
-        self._loop = _native.OnlineLoop(
-            store=_store(settings),
-            k=settings.k,
-            name_cap=settings.name_cap,
-            lazy=settings.lazy,
-            outputs=_outputs(settings),
-            lanes=settings.outputs,
-            split=settings.per_class and settings.outputs > 1,
-            loss=loss.part,
-            delta=loss.delta,
-            rule=step.rule,
-            rate=step.rate,
-            intercept=settings.fit_intercept,
-            minibatch=_FAR if gathers and settings.minibatch == 1 else settings.minibatch,
-            gather=rows * width if gathers else 0,
-            l2=settings.l2,
-            fade=settings.decay,
-            rows=rows,
-            width=width,
-            seed=settings.seed,
-            identity=settings.identity,
-            eta=settings.native_eta,
-            lam=settings.lam or 0.0,
-            smoothing=settings.delta,
-            naive=settings.truncation == "naive",
-            factor=settings.loss_factor,
-            most_bytes=settings.room,
-            keep_names=settings.names_seen,
-            most_name_bytes=settings.name_room,
-            groups=settings.native_groups,
-        )
+        native = settings.by_name() | {
+            "store": _store(settings),
+            "outputs": _outputs(settings),
+            "lanes": settings.outputs,
+            "split": settings.per_class and settings.outputs > 1,
+            "loss": loss.part,
+            "delta": loss.delta,
+            "rule": step.rule,
+            "rate": step.rate,
+            "intercept": settings.fit_intercept,
+            "minibatch": _FAR if gathers and settings.minibatch == 1 else settings.minibatch,
+            "gather": rows * width if gathers else 0,
+            "fade": settings.decay,
+            "rows": rows,
+            "width": width,
+            "eta": settings.native_eta,
+            "lam": settings.lam or 0.0,
+            "smoothing": settings.delta,
+            "naive": settings.truncation == "naive",
+            "factor": settings.loss_factor,
+            "most_bytes": settings.room,
+            "keep_names": settings.names_seen,
+            "most_name_bytes": settings.name_room,
+            "groups": settings.native_groups,
+        }
+        self._loop = _native.OnlineLoop(**native)
 
     @property
     def sketch(self) -> _native.CountSketch | _native.EvidenceSketch | None:

@@ -6,12 +6,21 @@ from dataclasses import asdict, dataclass, replace
 
 from thresher import _native
 from thresher.core.losses import get_loss
-from thresher.core.memory import DEFAULT_MEMORY, MB, PAGE, PlanReport, ReadLimits, parse_size, show_size
+from thresher.core.memory import (
+    DEFAULT_MEMORY,
+    MB,
+    PAGE,
+    PRODUCT_BYTES,
+    PRODUCT_SHARE,
+    PlanReport,
+    ReadLimits,
+    parse_size,
+    show_size,
+)
 from thresher.errors import SettingsError
 from thresher.online.settings import THRESHOLDED, OnlineSettings
 from thresher.run import RunOptions
 from thresher.sources.base import Source
-from thresher.sources.transforms.interactions import FEATURE_BYTES, PLAN_SHARE
 
 _SMALLEST_NAME_CAP = 32
 
@@ -71,7 +80,7 @@ class Plan:
         limits = ReadLimits(block=self.block, line_cap=self.line_cap, window=self.window)
         if not self.products:
             return limits
-        return replace(limits, products=min(limits.products, max(1, self.products // FEATURE_BYTES)))
+        return replace(limits, products=min(limits.products, max(1, self.products // PRODUCT_BYTES)))
 
     def shuffle_features(self, named: bool) -> int:
         """Features that wait to be mixed, with their names or without."""
@@ -156,7 +165,7 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
     # A batch of a full block: its text, keys and names of 8 bytes each, values of 4, all rounded up to 2^n.
     buffers = _BATCHES * (block * 7 // 2 + block // 4)
     for_shuffle = allowed // 4 if shuffle else 0
-    for_products = allowed // PLAN_SHARE if needs.products else 0
+    for_products = allowed // PRODUCT_SHARE if needs.products else 0
     wanted = 0 if sketch is None else needs.cell * sketch[0] * sketch[1]
     room = allowed - buffers - for_shuffle - for_products - (64 << 10) - wanted - needs.scores - needs.groups
     # Names are cut before a sketch that is to be planned gets fewer than four cells a feature.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -360,6 +360,10 @@ class OnlineSettings:
     def tables(self) -> int:
         """Tables of k features: one, or one for each output."""
         return self.outputs if self.per_class else 1
+
+    def by_name(self) -> dict[str, Any]:
+        """Every setting under its name, as the native loop reads them."""
+        return {setting.name: getattr(self, setting.name) for setting in fields(self)}
 
     def to_dict(self) -> dict[str, Any]:
         """For files, in what JSON has."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from thresher.columns.types import show_search
+from thresher.columns.types import format_search_stats
 from thresher.core.memory import show_size
 from thresher.core.progress import Progress
 
@@ -74,7 +74,7 @@ def summary(selection: Selection, run: Progress | None, saved: str | None) -> li
     if "rows" in provenance:
         lines.append(("learned", f"{provenance['rows']:,} rows of {provenance.get('data')}{_skipped(provenance)}"))
     if "search" in provenance:
-        lines.append(("searched", show_search(provenance["search"])))
+        lines.append(("searched", format_search_stats(provenance["search"])))
     for name, key in (("progressive", "progressive"), ("held out", "test")):
         if provenance.get(key):
             lines.append((name, show_scores(provenance[key])))

@@ -116,8 +116,8 @@ def _check_space(selection: Selection) -> None:
         size = space.hashing.width
     elif space.products is not None or space.expansion is not None:
         size = None
-    if space.drawn is not None:
-        check_kernel(space.drawn, space.size)
+    if space.random_features is not None:
+        check_kernel(space.random_features, space.size)
         size = None
     if size is not None and len(selection) and int(selection.keys.max()) >= size:
         raise ValueError(f"feature {selection.keys.max()} of {size}")

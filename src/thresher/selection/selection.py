@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _native
-from thresher.columns.random_features import DrawnFunctions
+from thresher.columns.random_features import RandomFeatureMap
 from thresher.core.batch import Batch
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.kmers import Kmers
@@ -95,8 +95,8 @@ class Selection:
         return _native.KeyIndex(np.ascontiguousarray(self.keys))
 
     @cached_property
-    def _random_features(self) -> DrawnFunctions:
-        return DrawnFunctions(self.space, self.keys, _native.Team(0))
+    def _random_features(self) -> RandomFeatureMap:
+        return RandomFeatureMap(self.space, self.keys, _native.Team(0))
 
     def __getstate__(self) -> dict[str, Any]:
         # The cached objects are native and cannot be pickled.
@@ -105,7 +105,7 @@ class Selection:
     @property
     def input_keys(self) -> NDArray[np.uint64] | None:
         """The keys that the model reads from a row; None for all, which random features need."""
-        return self.keys if self.space.drawn is None else None
+        return self.keys if self.space.random_features is None else None
 
     def batches(self, data: Any, reading: dict[str, Any]) -> Iterator[Batch]:
         """The rows of any data, with only the features that the model needs."""
@@ -129,7 +129,7 @@ class Selection:
         if self.space.expansion is not None and source.space.expansion is None:
             base = replace(self, space=self.space.without_expansion()).adapt(source)
             return Expanded(base, self.space.expansion)
-        wanted = self.space.without_drawn()
+        wanted = self.space.without_random_features()
         wanted = wanted.without_hashing() if source.space.hashing is None else wanted
         if wanted.products is not None and source.space.products is None:
             wanted.without_products().check_same(source.space)
@@ -140,7 +140,7 @@ class Selection:
 
     def margins(self, batch: Batch) -> NDArray[np.float64]:
         """w'x + b of each row of a batch: (rows,), or (rows, n_classes) for several outputs."""
-        if self.space.drawn is not None:
+        if self.space.random_features is not None:
             return self._random_feature_margins(batch)
         weights = np.ascontiguousarray(self.weights, dtype=np.float64).ravel()
         flat = self._index.margins(batch.indptr, batch.keys, batch.values, weights, self.intercept)
@@ -199,7 +199,7 @@ class Selection:
         import scipy.sparse as sp
 
         rows, columns, values = [np.zeros(1, np.int64)], [], []
-        if self.space.drawn is not None:
+        if self.space.random_features is not None:
             blocks = [self._random_features.values(batch).T for batch in self.batches(data, reading)]
             return sp.csr_matrix(np.concatenate(blocks) if blocks else np.empty((0, len(self)), np.float32))
         for batch in self.batches(data, reading):

@@ -1,4 +1,4 @@
-"""Matrices in memory: ndarray and SciPy sparse."""
+"""Matrices in memory: NumPy arrays and SciPy sparse matrices."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from thresher.core.feature_space import FeatureSpace
 from thresher.errors import DataError
 from thresher.sources.base import Source
 
-#: Features a batch at most, so that one native call stays short whatever the width.
-_MOST_FEATURES = 1 << 20
+#: The largest number of features per batch, so that a native call stays short at any width.
+MAX_BATCH_FEATURES = 1 << 20
 
 
 class LabelSets:
-    """Any number of labels a row: the columns of an indicator matrix that are 1 (or otherwise not 0)."""
+    """Several labels per row, from an indicator matrix: row i has label j if entry (i, j) is 1."""
 
     def __init__(self, matrix: Any) -> None:
         import scipy.sparse as sp
@@ -30,36 +30,36 @@ class LabelSets:
         self.matrix = sp.csr_matrix(matrix)
         self.matrix.eliminate_zeros()
         if not (self.matrix.data == 1).all():
-            raise DataError("y should be a 1d array, or a matrix of 0 and 1 with a column for each label.")
+            raise DataError("y should be a 1d array, or a matrix of 0 and 1 with one column per label.")
         self.columns = int(self.matrix.shape[1])
 
     @classmethod
     def of(cls, y: Any, n: int) -> LabelSets | None:
-        """The labels of ``n`` rows, if this is a matrix of several columns."""
+        """The label sets of ``n`` rows, or None if ``y`` is not a matrix of several columns."""
         if isinstance(y, cls):
             return y
         shape = np.shape(y)
         if y is None or len(shape) != 2 or (shape[1] < 2 and not hasattr(y, "tocsr")):
             return None
         if shape[0] != n:
-            raise DataError(f"y has {shape[0]} entries for {n} rows: they must be as many.")
+            raise DataError(f"y has {shape[0]} entries for {n} rows: pass one entry per row.")
         return cls(y if hasattr(y, "tocsr") else np.asarray(y))
 
     def rows(self, which: slice | NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """The labels of these rows, end to end, and where each row's begin."""
+        """The concatenated labels of these rows, and the start of each row's labels."""
         part = self.matrix[which]
         return part.indices.astype(np.float64), part.indptr.astype(np.int64)
 
 
 class RowLabels:
-    """The labels and weights of ``n`` rows in memory, checked. Rows of weight 0 are left out.
+    """The labels and weights of ``n`` rows in memory, checked. Rows of weight 0 are dropped.
 
     Attributes
     ----------
     y : array or None
-        One label a row.
+        One label per row.
     sets : LabelSets or None
-        Several labels a row.
+        Several labels per row.
     weight : array or None
     order : array or None
         The rows to use, in this order; None: all.
@@ -69,7 +69,7 @@ class RowLabels:
         self.n = n
         self.sets = LabelSets.of(y, n)
         self.y: NDArray[Any] | None = _checked_column(None if self.sets is not None else y, n, "y")
-        self.weight = None if weight is None else narrowed(_checked_column(weight, n, "sample_weight"))
+        self.weight = None if weight is None else to_float32(_checked_column(weight, n, "sample_weight"))
         if self.weight is not None and not (np.isfinite(self.weight).all() and (self.weight >= 0).all()):
             raise DataError("sample_weight must be finite and not negative.")
         if order is None and self.weight is not None and not self.weight.all():
@@ -88,13 +88,12 @@ class RowLabels:
 
 
 class InMemory(Source):
-    """Rows that are all at hand: any order, any slice, no reading.
+    """A source with all rows in memory, readable in any order.
 
-    A subclass gives `_rows(numbers)`: the batch of these rows, features only.
+    A subclass implements `_rows`, which returns a batch of the features of some rows.
     """
 
     def __init__(self, n: int, y: Any = None, weight: Any = None, order: NDArray[np.int64] | None = None) -> None:
-        #: The labels and weights.
         self.labelled = labelled = RowLabels(n, y, weight, order)
         self._labels = labelled.sets
         self.multilabel = self._labels is not None
@@ -109,15 +108,15 @@ class InMemory(Source):
 
     @abstractmethod
     def _with_order(self, order: NDArray[np.int64]) -> Source:
-        """The same data, of which only these rows are read, in this order."""
+        """The same data, restricted to these rows in this order."""
 
     @abstractmethod
     def _content(self) -> Iterator[Any]:
-        """What a fingerprint is taken over: objects with a buffer."""
+        """The arrays that the fingerprint hashes."""
 
     @abstractmethod
-    def _rows_at_once(self) -> int:
-        """How many rows keep a batch within bounds."""
+    def _max_batch_rows(self) -> int:
+        """The number of rows that keeps a batch within `MAX_BATCH_FEATURES`."""
 
     def _read(
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
@@ -125,7 +124,7 @@ class InMemory(Source):
         if want_labels and self.y is None and self._labels is None:
             raise DataError("the data has no labels: pass y.")
         total = self.n if self.order is None else len(self.order)
-        step = max(1, min(rows, self._rows_at_once()))
+        step = max(1, min(rows, self._max_batch_rows()))
         for at in range(start.row, total, step):
             stop = min(at + step, total)
             which = slice(at, stop) if self.order is None else self.order[at:stop]
@@ -140,7 +139,7 @@ class InMemory(Source):
 
     @property
     def targets(self) -> Any:
-        """The targets as they may be given to another source of the same rows."""
+        """The targets, for another source of the same rows."""
         return self.y if self._labels is None else self._labels
 
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
@@ -169,7 +168,7 @@ class InMemory(Source):
 
 
 class DenseSource(InMemory):
-    """A dense matrix; zeros are left out."""
+    """A dense matrix; zeros are dropped."""
 
     def __init__(self, x: NDArray[Any], y: Any = None, weight: Any = None, order: Any = None) -> None:
         _check_matrix(x)
@@ -180,8 +179,8 @@ class DenseSource(InMemory):
     def _with_order(self, order: NDArray[np.int64]) -> Source:
         return DenseSource(self.x, self.targets, self.weight, order)
 
-    def _rows_at_once(self) -> int:
-        return _MOST_FEATURES // max(1, int(self.x.shape[1]))
+    def _max_batch_rows(self) -> int:
+        return MAX_BATCH_FEATURES // max(1, int(self.x.shape[1]))
 
     def _rows(self, rows: slice | NDArray[np.int64], want_names: bool) -> Batch:
         block = self.x[rows]
@@ -189,7 +188,7 @@ class DenseSource(InMemory):
         try:
             dense = np.ascontiguousarray(block, dtype=dtype)
         except (TypeError, ValueError) as error:
-            raise DataError(f"the matrix holds something that is not a number: {error}.") from None
+            raise DataError(f"the matrix has an entry that is not a number: {error}.") from None
         indptr, keys, values, bad_row, bad_column = _native.dense_rows(dense)
         if bad_row >= 0:
             raise _not_finite(dense[bad_row, bad_column], rows, bad_row, bad_column)
@@ -203,7 +202,7 @@ class DenseSource(InMemory):
 
 
 class SparseSource(InMemory):
-    """A SciPy matrix, in compressed rows from here on."""
+    """A SciPy sparse matrix, converted to CSR."""
 
     def __init__(self, x: Any, y: Any = None, weight: Any = None, order: Any = None) -> None:
         _check_matrix(x)
@@ -214,20 +213,20 @@ class SparseSource(InMemory):
     def _with_order(self, order: NDArray[np.int64]) -> Source:
         return SparseSource(self.x, self.targets, self.weight, order)
 
-    def _rows_at_once(self) -> int:
-        return max(1, _MOST_FEATURES * self.n // max(1, int(self.x.nnz)))
+    def _max_batch_rows(self) -> int:
+        return max(1, MAX_BATCH_FEATURES * self.n // max(1, int(self.x.nnz)))
 
     def _rows(self, rows: slice | NDArray[np.int64], want_names: bool) -> Batch:
-        # A slice of compressed rows is a view; rows in another order are gathered.
+        # A slice of CSR rows is a view; rows in another order are copied.
         first, last = (rows.start, rows.stop) if isinstance(rows, slice) else (0, 0)
         if isinstance(rows, slice):
             begin, end = self.x.indptr[first], self.x.indptr[last]
             indptr = (self.x.indptr[first : last + 1] - begin).astype(np.int64)
             keys, values = self.x.indices[begin:end].astype(np.uint64), self.x.data[begin:end]
         else:
-            taken = self.x[rows]
-            indptr, keys, values = taken.indptr.astype(np.int64), taken.indices.astype(np.uint64), taken.data
-        narrow = narrowed(values)
+            some = self.x[rows]
+            indptr, keys, values = some.indptr.astype(np.int64), some.indices.astype(np.uint64), some.data
+        narrow = to_float32(values)
         if not np.isfinite(narrow).all():
             at = int(np.flatnonzero(~np.isfinite(narrow))[0])
             bad_row = int(np.searchsorted(indptr, at, side="right")) - 1
@@ -242,11 +241,11 @@ class SparseSource(InMemory):
 
 
 def _check_matrix(x: Any) -> None:
-    """Raise unless this has rows and columns of real numbers."""
+    """Raise unless ``x`` is a 2d array of real numbers."""
     if x.ndim != 2:
         raise DataError(
-            f"a matrix of rows and columns is needed, not {x.ndim} dimension(s). "
-            "Reshape your data, for one column with x.reshape(-1, 1)."
+            f"expected a 2d array of rows and columns, got {x.ndim} dimension(s). "
+            "Reshape your data; a single column is x.reshape(-1, 1)."
         )
     if x.dtype.kind == "c":
         raise DataError("Complex data not supported: pass real and imaginary parts as columns.")
@@ -257,8 +256,8 @@ def row_in_memory(batch: Batch, row: int) -> str:
     return "some row" if batch.line is None else f"row {batch.line[row] - 1} (counted from 0)"
 
 
-def narrowed(values: NDArray[Any]) -> NDArray[np.float32]:
-    """As single precision; what is too large becomes infinite, for the caller to refuse."""
+def to_float32(values: NDArray[Any]) -> NDArray[np.float32]:
+    """Convert to single precision; values that are too large become infinite, for the caller to reject."""
     with np.errstate(over="ignore"):
         return values.astype(np.float32)
 
@@ -268,12 +267,12 @@ def _not_finite(value: Any, rows: slice | NDArray[np.int64], row: int, column: i
     kind = "NaN" if np.isnan(value) else "infinity or a value too large for dtype('float32')"
     return DataError(
         f"Input X contains {kind}: row {number}, column {column} (counted from 0). Drop or fill such values; "
-        "in a DataFrame missing values are passed over."
+        "in a DataFrame missing values are ignored."
     )
 
 
 def _checked_column(column: Any, n: int, name: str) -> NDArray[Any]:
-    """A column of one entry a row, as numbers or as objects (strings); None stays None."""
+    """Check a column of one entry per row; return it as floats or as objects (strings)."""
     if column is None:
         return None  # type: ignore[return-value]
     array = np.asarray(column)
@@ -282,7 +281,7 @@ def _checked_column(column: Any, n: int, name: str) -> NDArray[Any]:
     if array.ndim != 1:
         raise DataError(f"{name} should be a 1d array, got an array of shape {array.shape} instead.")
     if len(array) != n:
-        raise DataError(f"{name} has {len(array)} entries for {n} rows: they must be as many.")
+        raise DataError(f"{name} has {len(array)} entries for {n} rows: pass one entry per row.")
     if array.dtype.kind in "biuf":
         return array.astype(np.float64)
     return array.astype(object)

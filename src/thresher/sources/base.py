@@ -1,11 +1,11 @@
-"""The protocol every source of examples follows."""
+"""The interface of every source of examples, and the base class of sources over another source."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,28 +16,32 @@ from thresher.core.feature_space import FeatureSpace
 from thresher.core.memory import ReadLimits
 from thresher.errors import SettingsError
 
-#: Rows a batch, unless asked otherwise. It never changes an answer.
+#: What to do with a malformed line: raise an error, or count it and go on.
+OnError = Literal["stop", "skip"]
+#: Rows per batch by default. The batch size never changes a result.
 DEFAULT_ROWS = 8192
 
 
 class Source(ABC):
-    """Examples that can be read in batches, from any place on, again and again.
+    """Examples in batches of sparse rows, readable from any cursor, any number of times.
 
-    A subclass gives `space`, `_read`, `fingerprint` and, where it can be divided, `shards`.
+    A subclass implements `space`, `_read`, `fingerprint` and, if it can be split, `shards`.
     """
 
     #: What the keys mean.
     space: FeatureSpace
-    #: Whether it can be read more than once, and from a cursor on.
+    #: Whether it can be read more than once, and from a cursor.
     rewindable: bool = True
-    #: Stored bytes in all, where known; a cursor's ``read`` counts towards it.
+    #: Whether reading parses files, so that a second thread that reads ahead pays off.
+    parses_files: bool = False
+    #: Stored bytes in total, if known; a cursor's ``read`` counts towards it.
     total_bytes: int | None = None
-    #: Rows in all, where known.
+    #: Rows in total, if known.
     total_rows: int | None = None
-    #: Whether a row has any number of labels, and how many there are, where known.
+    #: Whether a row has any number of labels, and the number of distinct labels, if known.
     multilabel: bool = False
     label_columns: int | None = None
-    #: Bytes that the source itself keeps in memory, besides what it hands out.
+    #: Bytes that the source keeps in memory besides the batches it yields.
     held_bytes: int = 0
 
     def batches(
@@ -49,25 +53,25 @@ class Source(ABC):
         want_names: bool = False,
         want_labels: bool = True,
     ) -> Iterator[tuple[Batch, Cursor]]:
-        """Batches of at most ``rows`` rows, each with the cursor just behind it.
+        """Yield batches of at most ``rows`` rows, each with the cursor just behind it.
 
-        A batch may be empty: its cursor then tells of bad lines that were passed over.
+        A batch may be empty: its cursor then counts skipped lines.
 
         Parameters
         ----------
         rows : int
-            At most so many rows a batch. The rows themselves do not depend on it.
+            The largest number of rows per batch. The rows themselves do not depend on it.
         start : Cursor, optional
-            Go on from here, instead of from the beginning.
+            Where to start. The default is the beginning.
         keys : array of uint64, optional
-            Leave out all other features (but no row).
+            Drop all other features, but no row.
         want_names : bool
-            Say where the names stand, if keys do not decode by themselves.
+            Add the names of the features, unless the keys alone give them.
         want_labels : bool
-            A row without a label is an error; otherwise its label is NaN.
+            Treat a row without a label as an error; otherwise its label is NaN.
         """
         if rows < 1:
-            raise SettingsError(f"a batch needs at least one row, not {rows}")
+            raise SettingsError(f"a batch needs at least one row, got rows={rows}")
         start = start or Cursor()
         only = None if keys is None else _native.KeyIndex(np.unique(np.asarray(keys, dtype=np.uint64)))
         skip = start.past + start.skip
@@ -83,23 +87,23 @@ class Source(ABC):
     def _read(
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
     ) -> Iterator[tuple[Batch, Cursor]]:
-        """`batches` for a start without ``past`` and ``skip`` and with the keys as an index."""
+        """`batches`, for a start without ``past`` and ``skip``, and with an index of the keys."""
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """A hash that changes when the data or the way it is read changes."""
+        """Return a hash that changes if the data or the way of reading it changes."""
 
     def shards(self, n: int) -> list[Source]:
-        """At most ``n`` sources that hold each row once, in order."""
+        """Split into at most ``n`` sources that together hold each row once, in order."""
         if n < 1:
-            raise SettingsError(f"cannot make {n} shards")
+            raise SettingsError(f"the number of shards must be at least 1, got {n}")
         return [self]
 
     def shuffled(self, seed: int, *, rows: int, features: int) -> Source:
         """The same rows in another order, reproducible from the seed.
 
-        By default through a buffer that holds at most ``rows`` rows and about ``features``
-        features; a source with all rows at hand permutes them all.
+        The default shuffles through a buffer of at most ``rows`` rows and about ``features`` features. A source that
+        holds all its rows permutes them.
         """
         from thresher.sources.transforms.shuffle import Shuffled
 
@@ -110,25 +114,80 @@ class Source(ABC):
         return self
 
     def files(self) -> list[str]:
-        """The names of the files it reads, one after the other; a cursor's ``part`` counts them."""
+        """The names of its files in the order of reading; a cursor's ``part`` is an index into this list."""
         return []
 
     def skipped_files(self) -> dict[str, int]:
-        """The bad lines (or records) passed over in each file that was read to its end and had some."""
+        """The number of skipped lines (or records) of each file that was read to its end and had any."""
         return {}
 
     def prepare(self) -> None:
-        """Do now, and on this thread, what the first reading would otherwise begin with."""
+        """Do on this thread what the first read would otherwise start with."""
         return
 
     def reading(self) -> dict[str, Any] | None:
-        """How to read other files in the same way, as JSON has it, where names alone do not say it."""
+        """The settings to read other files in the same way, ready for JSON; None if the file names are enough."""
         return None
 
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
-        """For people: where row ``row`` of ``batch`` stands; ``cursor`` came with the batch."""
+        """Describe the origin of row ``row`` of ``batch`` for messages; ``cursor`` came with the batch."""
         return f"row {cursor.row - len(batch) + row + 1}"
 
     def describe(self) -> str:
-        """For people: what this is."""
+        """A short description for messages."""
         return type(self).__name__
+
+
+class Wrapped(Source):
+    """A source that transforms the batches of another one and keeps its cursors."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.space = source.space
+        self.rewindable = source.rewindable
+        self.parses_files = source.parses_files
+        self.total_bytes = source.total_bytes
+        self.total_rows = source.total_rows
+        self.multilabel = source.multilabel
+        self.label_columns = source.label_columns
+
+    @abstractmethod
+    def _with(self, source: Source) -> Source:
+        """The same transform of another source."""
+
+    def _settings(self) -> str:
+        """The settings of the transform, as the fingerprint includes them."""
+        return ""
+
+    def fingerprint(self) -> str:
+        return f"{self.source.fingerprint()}{self._settings()}"
+
+    def shards(self, n: int) -> list[Source]:
+        return [self._with(shard) for shard in self.source.shards(n)]
+
+    def limited(self, limits: ReadLimits) -> Source:
+        return self._with(self.source.limited(limits))
+
+    def files(self) -> list[str]:
+        return self.source.files()
+
+    def skipped_files(self) -> dict[str, int]:
+        return self.source.skipped_files()
+
+    def prepare(self) -> None:
+        self.source.prepare()
+
+    def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
+        return self.source.where(cursor, batch, row)
+
+    def describe(self) -> str:
+        return self.source.describe()
+
+    def reading(self) -> dict[str, Any] | None:
+        return self.source.reading()
+
+
+def check_on_error(on_error: str) -> None:
+    """Raise unless ``on_error`` is one of its two values."""
+    if on_error not in ("stop", "skip"):
+        raise SettingsError(f'on_error must be "stop" or "skip", got {on_error!r}')

@@ -1,4 +1,4 @@
-"""Tables in memory: pandas, polars and Arrow."""
+"""Data frames in memory: pandas, polars and Arrow tables."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from numpy.typing import NDArray
 
 from thresher.core.batch import Batch, Names
 from thresher.core.feature_space import FeatureSpace
-from thresher.errors import DataError
-from thresher.sources.arrays import _MOST_FEATURES, InMemory
+from thresher.errors import DataError, SettingsError
+from thresher.sources.arrays import MAX_BATCH_FEATURES, DenseSource, InMemory, SparseSource
 from thresher.sources.base import Source
 from thresher.sources.tables.arrow_columns import is_list
-from thresher.sources.tables.table_encoder import Kind, TableForm, column_forms, kind_of_type
+from thresher.sources.tables.schema import find_column
+from thresher.sources.tables.table_encoder import ColumnEncoder, Kind, TableEncoder, kind_of_type
 
-#: Rows of a column that a fingerprint looks at together.
+#: Rows of a column that the fingerprint hashes at a time.
 _SLICE = 1 << 16
 
 
 class TableSource(InMemory):
-    """An Arrow table: numeric columns by name with their value, others as ``column=value`` tokens.
+    """An Arrow table: numeric columns are features with a value, others make features ``column=value``.
 
-    Missing entries (null or NaN) and zeros are left out. What features are called and which keys they have is
-    `thresher.sources.tables.table_encoder`'s to say, as it is for tables in files.
+    Missing entries (null or NaN) and zeros are dropped. `thresher.sources.tables.table_encoder` defines the names and
+    the keys, as for tables in files.
     """
 
     space = FeatureSpace("token")
@@ -34,30 +35,33 @@ class TableSource(InMemory):
         self.table = _without_views(table)
         self._names = [str(name) for name in table.column_names]
         kinds = [_kind(name, table.schema.field(i).type) for i, name in enumerate(self._names)]
-        self._form = TableForm(column_forms(self._names, kinds))
+        columns = [ColumnEncoder(name, kind) for name, kind in zip(self._names, kinds, strict=True)]
+        self._encoder = TableEncoder(tuple(columns))
 
     def _with_order(self, order: NDArray[np.int64]) -> Source:
         return TableSource(self.table, self.targets, self.weight, order)
 
-    def _rows_at_once(self) -> int:
-        return _MOST_FEATURES // max(1, len(self._names))
+    def _max_batch_rows(self) -> int:
+        return MAX_BATCH_FEATURES // max(1, len(self._names))
 
     def _rows(self, rows: slice | NDArray[np.int64], want_names: bool) -> Batch:
         part = self.table[rows.start : rows.stop] if isinstance(rows, slice) else self.table.take(rows)
         n = part.num_rows
-        made = self._form.rows(dict(zip(self._names, part.columns, strict=True)), n, rows=n + 1, want_names=want_names)
-        for column, row, what in made["faults"]:
+        encoded = self._encoder.rows(
+            dict(zip(self._names, part.columns, strict=True)), n, rows=n + 1, want_names=want_names
+        )
+        for column, row, what in encoded["faults"]:
             number = rows.start + row if isinstance(rows, slice) else rows[row]
-            raise DataError(f"row {number}, column {column!r}: {what}. Drop or fill it.")
-        names = Names(made["names"], made["text"], made["prefixes"]) if want_names else None
-        return Batch(made["indptr"], made["keys"], made["values"], names=names)
+            raise DataError(f"row {number}, column {column!r}: {what}. Drop or fill this value.")
+        names = Names(encoded["names"], encoded["text"], encoded["prefixes"]) if want_names else None
+        return Batch(encoded["indptr"], encoded["keys"], encoded["values"], names=names)
 
     def _content(self) -> Iterator[Any]:
-        for column, values in zip(self._form.columns, self.table.columns, strict=True):
+        for column, values in zip(self._encoder.columns, self.table.columns, strict=True):
             yield np.frombuffer(column.name.encode(), np.uint8)
             for at in range(0, len(values), _SLICE):
                 part = values[at : at + _SLICE]
-                # Not all categorical columns go to NumPy, and how they are encoded should not count.
+                # Hash values, not their encoding; and NumPy does not take all categorical columns.
                 plain = column.kind == "number" and not is_list(values.type)
                 yield part.to_numpy() if plain else np.array(part.to_pylist(), dtype=object)
 
@@ -66,18 +70,18 @@ class TableSource(InMemory):
 
 
 def _kind(name: str, kind: Any) -> Kind:
-    """What a column of this type is."""
+    """The kind of a column of this Arrow type."""
     found = kind_of_type(kind)
     if found is None:
         raise DataError(
-            f"column {name!r} is of type {kind}, which is neither a number nor text. "
+            f"column {name!r} has type {kind}, which is neither a number nor text. "
             "Convert it to one of these, or drop it."
         )
     return found
 
 
 def _without_views(table: Any) -> Any:
-    """Text as plain strings: Arrow cannot take rows of string views."""
+    """Convert string views to plain strings: Arrow cannot take rows of string views."""
     import pyarrow as pa
 
     schema = table.schema
@@ -88,15 +92,15 @@ def _without_views(table: Any) -> Any:
 
 
 def frame_kind(data: Any) -> str | None:
-    """Which package's table this is, pandas, polars or pyarrow; None for anything else."""
+    """The package of a data frame: pandas, polars or pyarrow; None for other data."""
     kind = type(data).__module__.split(".")[0]
-    marks = {"pandas": "columns", "polars": "columns", "pyarrow": "schema"}
-    # The type is asked, since the columns of a lazy frame cost (and warn) when touched.
-    return kind if kind in marks and hasattr(type(data), marks[kind]) else None
+    attributes = {"pandas": "columns", "polars": "columns", "pyarrow": "schema"}
+    # Check the type, not the object: reading the columns of a lazy frame is slow, and warns.
+    return kind if kind in attributes and hasattr(type(data), attributes[kind]) else None
 
 
 def arrow_table(frame: Any) -> Any | None:
-    """A pandas or polars frame or an Arrow table as an Arrow table; None for anything else."""
+    """Convert a data frame to an Arrow table; return None for other data."""
     kind = frame_kind(frame)
     if kind == "pandas":
         import pyarrow as pa
@@ -105,7 +109,7 @@ def arrow_table(frame: Any) -> Any | None:
             return pa.Table.from_pandas(frame, preserve_index=False)
         except (pa.ArrowException, TypeError, ValueError) as error:
             raise DataError(
-                f"the frame does not make a table: {error}. Give each column its own name and one type."
+                f"the data frame cannot become an Arrow table: {error}. Give each column a unique name and one type."
             ) from None
     if kind == "polars":
         return (frame.collect() if hasattr(frame, "collect") else frame).to_arrow()
@@ -114,3 +118,25 @@ def arrow_table(frame: Any) -> Any | None:
 
         return pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else frame
     return None
+
+
+def memory_source(data: Any, y: Any = None, weight: Any = None, target: str | int | None = None) -> Source:
+    """Make a source from a matrix or a data frame; ``target`` is a column of the data frame."""
+    table = arrow_table(data)
+    if table is not None:
+        if target is not None:
+            target = find_column(target, table.column_names, "the table", "target")
+            y = table.column(target).to_numpy()
+            table = table.drop_columns([target])
+        return TableSource(table, y, weight)
+    if target is not None:
+        raise SettingsError("target names a column of a data frame; pass y for a matrix")
+    if hasattr(data, "tocsr"):
+        return SparseSource(data, y, weight)
+    if isinstance(data, np.ma.MaskedArray):
+        raise DataError("a masked array would lose its mask: pass a DataFrame, where missing values are ignored.")
+    try:
+        matrix = np.asarray(data)
+    except ValueError as error:
+        raise DataError(f"the rows do not form a matrix: {error}.") from None
+    return DenseSource(matrix, y, weight)

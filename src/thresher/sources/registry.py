@@ -1,34 +1,114 @@
-"""Anything that holds examples as a `Source`."""
+"""Every file format that can be read, one entry each, and the functions that turn data into a `Source`."""
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from thresher.core.kmers import Kmers
-from thresher.core.memory import ReadLimits
+from thresher.core.memory import DEFAULT_CACHE_SIZE, ReadLimits
 from thresher.errors import DataError, SettingsError
-from thresher.sources.base import Source
-from thresher.sources.cache.cached import DEFAULT_SIZE, cached
-from thresher.sources.endings import format_by_name
+from thresher.sources.base import OnError, Source
 from thresher.sources.files.paths import Part, PathLike, Stream, find_parts
-from thresher.sources.recipes import TABLE_FORMATS, TABLE_OPTIONS, TEXT_OPTIONS, scan_like, scan_table_or_text
-from thresher.sources.sequences.fasta import OPTIONS as SEQUENCE_OPTIONS
-from thresher.sources.sequences.fasta import SequenceSource, scan_fasta
-from thresher.sources.tables.schema import find_column
-from thresher.sources.text.libsvm import scan_libsvm
-from thresher.sources.text.line_source import LineSource
-from thresher.sources.text.parse_errors import OnError
-from thresher.sources.text.vw import scan_vw
 
-FORMATS = ("libsvm", "vw", "fasta", *TABLE_FORMATS, "cache")
-_TABLE_OPTIONS = frozenset({*TABLE_OPTIONS, *TEXT_OPTIONS})
-_FILE_OPTIONS = ("format", "on_error", "multilabel")
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """A file format. To add one, write its module and add its entry to `FORMATS`."""
+
+    #: The file endings that show the format.
+    endings: tuple[str, ...]
+    #: The function that makes the source from the paths and the options, as ``module:function`` below
+    #: `thresher.sources`. It is imported when a file of the format is opened.
+    opener: str
+    #: The options that the function takes.
+    options: tuple[str, ...] = ("on_error",)
+    #: Whether the first bytes of a file show the format.
+    matches: Callable[[bytes], bool] = lambda head: False
+
+    def open(self, paths: PathLike | Iterable[PathLike], options: Mapping[str, Any]) -> Source:
+        """Make the source of some files."""
+        module, _, function = self.opener.partition(":")
+        make = getattr(importlib.import_module(f"thresher.sources.{module}"), function)
+        source: Source = make(paths, **options)
+        return source
+
+
+def _first_lines(head: bytes) -> list[bytes]:
+    """The lines from the first one that is neither blank nor a comment."""
+    lines = head.split(b"\n")
+    first = (i for i, line in enumerate(lines) if line.strip() and not line.lstrip().startswith(b"#"))
+    return lines[next(first, len(lines)) :] or [b""]
+
+
+def _is_fasta(head: bytes) -> bool:
+    lines = _first_lines(head)
+    return lines[0].startswith(b">") or (lines[0].startswith(b"@") and any(s.startswith(b"+") for s in lines[2:3]))
+
+
+def _is_libsvm(head: bytes) -> bool:
+    return re.match(rb"\s*([-+.\deE,]+\s+)?(qid:\d+\s+)?(\d+:[-+.\deE]+\s*)+", _first_lines(head)[0]) is not None
+
+
+_KMERS = ("kmer", "canonical", "wildcards", "positional", "counts", "unit", "fragments", "coverage", "seed", "labels")
+_COLUMNS = ("target", "weight", "numeric", "categorical", "ignored", "others", "bins", "missing", "schema")
+_DIALECT = ("names", "header", "delimiter", "quote", "nulls")
+#: Any of these makes a table one of texts.
+_NGRAMS = ("text", "words", "chars", "within_words", "pattern", "lower", "stop")
+
+#: The formats by name. If neither an option nor the file ending shows the format, the first match decides.
+FORMATS = {
+    "parquet": Format(
+        endings=("parquet", "pq", "arrow", "feather", "ipc"),
+        opener="tables.parquet:scan_parquet",
+        options=("on_error", *_COLUMNS),
+        matches=lambda head: head.startswith((b"PAR1", b"ARROW1")),
+    ),
+    "jsonl": Format(
+        endings=("jsonl", "ndjson"),
+        opener="tables.jsonl:scan_jsonl",
+        options=("on_error", *_COLUMNS),
+        matches=lambda head: head.lstrip().startswith(b"{"),
+    ),
+    "fasta": Format(
+        endings=("fa", "fasta", "fas", "fna", "ffn", "fq", "fastq"),
+        opener="sequences.fasta:scan_fasta",
+        options=("on_error", *_KMERS),
+        matches=_is_fasta,
+    ),
+    "vw": Format(endings=("vw",), opener="text.vw:scan_vw", matches=lambda head: b"|" in _first_lines(head)[0]),
+    "libsvm": Format(
+        endings=("svm", "libsvm", "svmlight"),
+        opener="text.libsvm:scan_libsvm",
+        options=("on_error", "multilabel"),
+        matches=_is_libsvm,
+    ),
+    "csv": Format(
+        endings=("csv", "tsv", "tab"), opener="tables.csv:scan_csv", options=("on_error", *_COLUMNS, *_DIALECT)
+    ),
+    "cache": Format(endings=("thc",), opener="cache.source:scan_cache", options=()),
+}
+#: The formats with named columns, which may hold texts.
+TABLES = ("csv", "jsonl", "parquet")
+#: A text column of a table, or a folder of texts for each class.
+_TEXTS = Format(
+    endings=(),
+    opener="tables.documents:scan_text",
+    options=("on_error", "format", "target", "weight", "counts", "unit", *_NGRAMS, *_DIALECT),
+)
+_OPTIONS = {name for entry in (*FORMATS.values(), _TEXTS) for name in entry.options}
+BY_ENDING = {ending: name for name, entry in FORMATS.items() for ending in entry.endings}
+COMPRESSED = frozenset({"gz", "bgz", "zst", "zstd", "xz", "bz2"})
+
+
+def format_by_name(name: str) -> str | None:
+    """The format that the ending of a file name shows, or None."""
+    endings = [ending for ending in name.lower().split(".")[1:] if ending not in COMPRESSED]
+    return BY_ENDING.get(endings[-1]) if endings else None
 
 
 def scan(
@@ -38,134 +118,112 @@ def scan(
     on_error: OnError = "stop",
     multilabel: bool = False,
     cache: str | os.PathLike[str] | bool | None = None,
-    cache_size: str | int = DEFAULT_SIZE,
-    **sequences: Any,
+    cache_size: str | int = DEFAULT_CACHE_SIZE,
+    **options: Any,
 ) -> Source:
-    """Read files in the format their name or, failing that, their first line shows.
+    """Read files in the format that their ending or, failing that, their first line shows.
 
     Parameters
     ----------
     paths : path, glob, folder, "-" for standard input, or several of these
     format : {"libsvm", "vw", "fasta", "csv", "jsonl", "parquet", "cache"}, optional
-        Say it instead of having it guessed; needed for standard input. ``fasta`` is FASTQ too, ``csv`` any separated
-        text, ``parquet`` Arrow IPC too, ``cache`` a file of parsed rows.
+        The format; required for standard input. ``fasta`` includes FASTQ, ``csv`` any delimited text, ``parquet``
+        Arrow IPC; ``cache`` is a file of parsed rows.
     on_error : {"stop", "skip"}
-        What to do about a malformed line.
+        Whether a malformed line raises `DataError` or is counted and skipped.
     multilabel : bool
         LIBSVM rows start with several labels.
     cache : path or True, optional
-        Keep the parsed rows in this folder (True: the user's cache folder), so that later passes and runs read
-        them from there; see `thresher.cached`.
+        Keep the parsed rows in this folder (True: the user's cache folder), so that later passes and runs read them
+        from there; see `thresher.cached`.
     cache_size : str or int
-        What the files in that folder may take together.
-    sequences
-        ``kmer``, ``canonical``, ``fragments`` and the other options of `thresher.scan_fasta`, for FASTA and FASTQ;
-        ``target``, ``numeric``, ``schema`` and the others of `thresher.scan_csv`, for tables; ``text``, ``words`` and
-        the others of `thresher.scan_text`, for texts.
+        The largest total size of the files in that folder.
+    options
+        For FASTA and FASTQ, ``kmer``, ``canonical``, ``fragments`` and the other options of `thresher.scan_fasta`; for
+        tables, ``target``, ``numeric``, ``schema`` and the others of `thresher.scan_csv`; for texts, ``text``,
+        ``words`` and the others of `thresher.scan_text`.
     """
-    source = _scan(paths, format, on_error, multilabel, None, sequences)
-    return source if cache is None or cache is False else cached(source, cache, size=cache_size)
+    source = _scan(paths, None, format=format, on_error=on_error, multilabel=multilabel, **options)
+    if cache is None or cache is False:
+        return source
+    from thresher.sources.cache.cached import cached
+
+    return cached(source, cache, size=cache_size)
 
 
 def _scan(
     paths: PathLike | Iterable[PathLike],
-    format: str | None,
-    on_error: OnError,
-    multilabel: bool,
     like: Kmers | Mapping[str, Any] | None,
-    options: dict[str, Any],
+    *,
+    format: str | None = None,
+    on_error: OnError | None = None,
+    **options: Any,
 ) -> Source:
-    """`scan`; files are read ``like`` these k-mers, or as this recipe says, where nothing else is said."""
-    if unknown := [name for name in options if name not in SEQUENCE_OPTIONS and name not in _TABLE_OPTIONS]:
+    """`scan`, with the k-mers or the recipe (`Source.reading`) of a model as default options."""
+    if unknown := [name for name in options if name not in _OPTIONS]:
         raise TypeError(f"unexpected keyword argument {unknown[0]!r}")
-    given = {name: value for name, value in options.items() if value is not None and value is not False}
-    given |= {name: False for name in ("header", "lower") if options.get(name) is False}
-    if isinstance(like, Mapping) and not given and (source := scan_like(paths, like, format, on_error)) is not None:
-        return source
-    texts = format is None and "text" not in given and all(name in TEXT_OPTIONS for name in given)
-    if texts and (folders := _class_folders(paths)) is not None:
-        return folders(on_error=on_error, **given)
+    paths = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    # None and False mean that an option is not set, unless its default is True.
+    given = {n: v for n, v in options.items() if v is not None and (v is not False or n in ("header", "lower"))}
+    if isinstance(like, Mapping) and not given:
+        from thresher.sources.tables.recipes import scan_like
+
+        if (source := scan_like(paths, like, format, on_error or "stop")) is not None:
+            return source
+    if on_error not in (None, "stop"):
+        given["on_error"] = on_error
+    if (
+        format is None
+        and "text" not in given
+        and all(n in _TEXTS.options for n in given)
+        and all(map(os.path.isdir, paths))
+    ):
+        from thresher.sources.tables.class_folders import class_files
+
+        if class_files(paths, without_files=True) is not None:
+            return _TEXTS.open(paths, given)
     parts = find_parts(paths)
-    kind = format or _guess(parts[0].path, given)
-    files = [part.path for part in parts]
-    if multilabel and kind != "libsvm" and kind in FORMATS:
-        raise SettingsError("multilabel is for LIBSVM files: rows of other files have one label")
-    if kind in TABLE_FORMATS:
-        return scan_table_or_text(files, kind, on_error, given)
-    if "target" in given or "weight" in given:
-        raise SettingsError("a file or source brings its own labels and weights: pass no y, weight or target")
-    if kind in ("fasta", "fastq"):
-        if others := [name for name in given if name not in SEQUENCE_OPTIONS]:
-            raise SettingsError(f"{', '.join(others)}: for tables and texts only")
-        similar = like.reading() if isinstance(like, Kmers) else {}
-        return scan_fasta(files, on_error=on_error, **{**similar, **given})
-    if given:
-        what = "FASTA and FASTQ files" if all(name in SEQUENCE_OPTIONS for name in given) else "tables and texts"
-        raise SettingsError(f"{', '.join(given)}: for {what} only")
-    if kind == "libsvm":
-        return scan_libsvm(files, on_error=on_error, multilabel=multilabel)
-    if kind == "vw":
-        return scan_vw(files, on_error=on_error)
-    if kind == "cache":
-        if multilabel or on_error != "stop":
-            raise SettingsError("a file of parsed rows says itself how it was read: leave out multilabel and on_error")
-        from thresher.sources.cache.source import scan_cache
-
-        return scan_cache(files)
-    raise SettingsError(f"unknown format {kind!r}: one of {', '.join(FORMATS)}")
+    name = "fasta" if format == "fastq" else format or _guess(parts[0].path, given)
+    if name not in FORMATS:
+        raise SettingsError(f"unknown format {name!r}: expected one of {', '.join(FORMATS)}")
+    entry = FORMATS[name]
+    if name in TABLES and any(option in given for option in _NGRAMS):
+        entry, given["format"] = _TEXTS, name
+    for option in given:
+        if option not in entry.options:
+            what = "tables with a text column" if entry is _TEXTS else f"{name} files"
+            takers = [other for other, some in FORMATS.items() if option in some.options] or ["texts"]
+            raise SettingsError(f"{option}: not an option for {what}, only for {', '.join(takers)}")
+    if name == "fasta" and isinstance(like, Kmers):
+        given = {**like.reading(), **given}
+    return entry.open([part.path for part in parts], given)
 
 
-def _class_folders(paths: PathLike | Iterable[PathLike]) -> Callable[..., Source] | None:
-    """How to read a folder of folders of texts; None where the paths are something else."""
-    several = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    if not several or not all(os.path.isdir(path) for path in several):
-        return None
-    for path in several:
-        with os.scandir(path) as inside:
-            if any(entry.is_file() and not entry.name.startswith(".") for entry in inside):
-                return None
-    from thresher.sources.tables.class_folders import class_files
-
-    if class_files(paths) is None:
-        return None
-    from thresher.sources.tables.documents import scan_text
-
-    return partial(scan_text, paths)
-
-
-def _guess(path: str, given: Mapping[str, Any]) -> str:
+def _guess(path: str, options: Mapping[str, Any]) -> str:
+    """The format of a file, from its name or its first bytes."""
     if by_name := format_by_name(os.path.basename(path)):
         return by_name
-    if "schema" in given:
+    if "schema" in options:
         return "csv"
     if Part(path).once:
         raise SettingsError(
-            f"the format of standard input or a pipe is not guessed: pass format= (--format {', '.join(FORMATS)})"
+            "the format of standard input or a pipe cannot be detected: pass format= (--format), one of "
+            f"{', '.join(FORMATS)}"
         )
     with Stream(path, window_limit=ReadLimits().window) as stream:
-        head = bytearray(4096)
-        size = stream.readinto(memoryview(head))
-    lines = bytes(head[:size]).split(b"\n")
-    for i, line in enumerate(lines):
-        if not line.strip() or line.lstrip().startswith(b"#"):
-            continue
-        if line.startswith(b">") or (line.startswith(b"@") and lines[i + 2 : i + 3] and lines[i + 2].startswith(b"+")):
-            return "fasta"
-        if b"|" in line:
-            return "vw"
-        if re.match(rb"\s*([-+.\deE,]+\s+)?(qid:\d+\s+)?(\d+:[-+.\deE]+\s*)+", line):
-            return "libsvm"
-        break
-    if head.startswith((b"PAR1", b"ARROW1")):
-        return "parquet"
-    if "target" in given or "text" in given:  # no other format has columns
-        return "jsonl" if bytes(head[:size]).lstrip().startswith(b"{") else "csv"
+        buffer = bytearray(4096)
+        head = bytes(buffer[: stream.readinto(memoryview(buffer))])
+    for name, entry in FORMATS.items():
+        if entry.matches(head):
+            return name
+    if "target" in options or "text" in options:  # only tables have columns
+        return "csv"
     if stream.failure is not None:
         raise stream.failure
-    if size == 0:
+    if not head:
         raise DataError(f"{path}: the file is empty. Check how it was made.")
     raise DataError(
-        f"{path}: neither its name nor its first line shows its format. Pass format= (--format), one of "
+        f"{path}: neither the file name nor the first line shows the format. Pass format= (--format), one of "
         f"{', '.join(FORMATS)}."
     )
 
@@ -177,67 +235,41 @@ def as_source(
     weight: Any = None,
     target: str | int | None = None,
     like: Kmers | Mapping[str, Any] | None = None,
-    **reading: Any,
+    **options: Any,
 ) -> Source:
-    """Whatever a user may hand over as data: a path, a `Source`, a matrix or a frame.
+    """Make a source from a path, a matrix or a data frame; return a `Source` unchanged.
 
     Parameters
     ----------
     data : Source, path, paths, ndarray, SciPy matrix, DataFrame or Arrow table
     y, weight : array-like, optional
-        Targets and importances; only for data in memory, files bring their own. ``weight`` may be a column of a
-        table in a file.
+        Targets and sample weights, only for data in memory: files bring their own. For a table in a file, ``weight``
+        may name a column.
     target : str or int, optional
-        The column of a frame, or of a table in a file, that holds the targets.
+        The column of a data frame, or of a table in a file, that holds the targets.
     like : Kmers or mapping, optional
-        How files are read where ``reading`` says nothing else: as a model was made (`Source.reading`).
-    reading
-        ``format``, ``on_error``, ``multilabel`` and options for sequences, tables and texts, for paths.
+        The reading options of a model (`Source.reading`), as defaults.
+    options
+        ``format``, ``on_error``, ``multilabel`` and the options of the file formats, for paths.
     """
     if is_stored(data):
-        of_table = not isinstance(data, Source) and (weight is None or isinstance(weight, (str, int)))
-        if of_table:
-            reading |= {name: value for name, value in (("target", target), ("weight", weight)) if value is not None}
-        elif weight is not None or target is not None or y is not None:
-            raise SettingsError("a file or source brings its own labels and weights: pass no y, weight or target")
-        if y is not None:
+        by_column = not isinstance(data, Source) and (weight is None or isinstance(weight, (str, int)))
+        if y is not None or (not by_column and (weight is not None or target is not None)):
             raise SettingsError("a file or source brings its own labels and weights: pass no y, weight or target")
         if isinstance(data, Source):
             return data
-        format, on_error, multilabel = (reading.pop(name, None) for name in _FILE_OPTIONS)
-        return _scan(data, format, on_error or "stop", bool(multilabel), like, reading)
-    if unknown := [name for name in reading if name not in (*_FILE_OPTIONS, *SEQUENCE_OPTIONS, *_TABLE_OPTIONS)]:
+        return _scan(data, like, **options, target=target, weight=weight)
+    if unknown := [name for name in options if name not in _OPTIONS]:
         raise TypeError(f"unexpected keyword argument {unknown[0]!r}")
-    if given := [name for name, value in reading.items() if value not in (None, "stop", False)]:
+    if given := [name for name, value in options.items() if value not in (None, "stop", False)]:
         raise SettingsError(f"{', '.join(given)}: for files, not for data in memory")
-    from thresher.sources.dataframes import TableSource, arrow_table
+    from thresher.sources.dataframes import memory_source
 
-    table = arrow_table(data)
-    if table is not None:
-        if target is not None:
-            target = find_column(target, table.column_names, "the table", "target")
-            y = table.column(target).to_numpy()
-            table = table.drop_columns([target])
-        return TableSource(table, y, weight)
-    if target is not None:
-        raise SettingsError("target names a column of a frame; pass y for a matrix")
-    if hasattr(data, "tocsr"):
-        from thresher.sources.arrays import SparseSource
-
-        return SparseSource(data, y, weight)
-    from thresher.sources.arrays import DenseSource
-
-    if isinstance(data, np.ma.MaskedArray):
-        raise DataError("a masked array loses its mask here: pass a DataFrame, whose missing values are passed over.")
-    try:
-        matrix = np.asarray(data)
-    except ValueError as error:
-        raise DataError(f"the rows do not make a matrix: {error}.") from None
-    return DenseSource(matrix, y, weight)
+    return memory_source(data, y, weight, target)
 
 
 def is_stored(data: Any) -> bool:
-    """Whether this brings its own labels: a path, several, or a `Source`."""
+    """Whether this brings its own labels: a path, several paths, or a `Source`."""
     return isinstance(data, Source) or is_paths(data)
 
 
@@ -249,7 +281,5 @@ def is_paths(data: Any) -> bool:
 
 
 def is_file_source(source: Source) -> bool:
-    """Whether reading the source takes parsing, so that reading ahead pays."""
-    while hasattr(source, "source"):
-        source = source.source
-    return isinstance(source, (LineSource, SequenceSource)) or hasattr(source, "form")
+    """Whether reading the source parses files, so that reading ahead pays off."""
+    return source.parses_files

@@ -1,4 +1,4 @@
-"""Functions drawn at random as the family of the working-set loop: their columns over rows, in memory or made again."""
+"""Columns of random features, in memory or recomputed on demand."""
 
 from __future__ import annotations
 
@@ -8,29 +8,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _native
-from thresher.columns.random_features import DrawnFunctions
+from thresher.columns.random_features import RandomFeatureMap
 from thresher.columns.row_store import Rows
-from thresher.columns.types import Ids, MadeColumns, WholeColumns
+from thresher.columns.types import Ids
 from thresher.core.batch import Batch
 from thresher.core.feature_space import FeatureSpace
 from thresher.errors import DataError
 
-#: Columns are made in whole stripes of so many rows (`stripe` in native/working_set/design.hpp), some at a time.
-STRIPE, _MOST_STRIPES = 1024, 8
+#: Columns are computed in stripes of this many rows (`stripe` in the native code), at most `_MAX_STRIPES` at a time.
+STRIPE, _MAX_STRIPES = 1024, 8
+
+#: The least bytes for computing one feature: a stripe of it, twice.
+BYTES_PER_FEATURE = 8 * STRIPE
 
 
-class DrawnColumns:
-    """As many functions as one cares to draw; nothing of them is kept but the columns that are asked for.
+class RandomFeatureColumns:
+    """The columns of an unlimited number of random features. They are computed on request and not kept.
 
     Parameters
     ----------
     space : FeatureSpace
-        One with ``drawn``.
+        A space with random features.
     store : Rows
+        The rows that the features are functions of.
     room : int, optional
-        Bytes that columns may take at a time; more of them are made again whenever they are looked at.
+        Bytes for columns in memory. More columns than that are recomputed whenever a solver needs them.
     part : int, optional
-        Bytes for making them, then.
+        Bytes for computing columns.
     """
 
     def __init__(
@@ -42,37 +46,36 @@ class DrawnColumns:
         room: int | None = None,
         part: int | None = None,
     ) -> None:
-        if store.all_the_same():
-            what = "there is one sample only" if store.rows == 1 else "every row is the same"
-            raise DataError(f"{what}: a function of it tells nothing. Check the columns.")
+        if store.all_equal():
+            what = "there is only one sample" if store.rows == 1 else "all rows are equal"
+            raise DataError(f"{what}, so there is nothing to learn. Check the columns.")
         self.space = space
         self.store = store
         self.team = team
         self.rows = store.rows
-        #: Columns that memory has room for; None: any number.
-        self.most = None if room is None else room // (4 * store.rows)
+        #: The number of columns that fit in memory; None: no limit.
+        self.max_columns = None if room is None else room // (4 * store.rows)
         self._part = part
 
     def draw(self, count: int, after: int) -> Ids:
-        """The numbers of ``count`` functions, independent of the first ``after`` ones."""
+        """The numbers of ``count`` features, independent of the first ``after`` ones."""
         return np.arange(after, after + count, dtype=np.uint64)
 
-    def columns(self, ids: Ids) -> WholeColumns | MadeColumns:
-        """Their values, a column each, where there is room for them."""
-        scales = np.ones(len(ids))
-        if self.most is not None and len(ids) > self.most:
-            return MadeColumns(scales)
+    def columns(self, ids: Ids) -> NDArray[np.float32] | None:
+        """The columns of these features (features x rows); None if they do not fit in memory."""
+        if self.max_columns is not None and len(ids) > self.max_columns:
+            return None
         values = np.empty((len(ids), self.rows), np.float32)
         at = 0
-        functions = DrawnFunctions(self.space, ids, self.team)
+        features = RandomFeatureMap(self.space, ids, self.team)
         for piece in self._pieces(self._stripes(len(ids))):
-            values[:, at : at + len(piece)] = self._values(functions, piece)
+            values[:, at : at + len(piece)] = self._values(features, piece)
             at += len(piece)
-        return WholeColumns(values, scales)
+        return values
 
-    def made(self, ids: Ids, rows: NDArray[np.uint32] | None) -> Iterator[NDArray[np.float32]]:
-        """The columns of these functions at all rows, or at some (rising), a few stripes at a time."""
-        functions = DrawnFunctions(self.space, ids, self.team)
+    def generate(self, ids: Ids, rows: NDArray[np.uint32] | None) -> Iterator[NDArray[np.float32]]:
+        """Yield the columns of these features at all rows, or at some (ascending), a few stripes at a time."""
+        features = RandomFeatureMap(self.space, ids, self.team)
         stripes = self._stripes(len(ids))
         buffer = np.empty((len(ids), stripes * STRIPE), np.float32)
         filled = at = 0
@@ -84,7 +87,7 @@ class DrawnColumns:
             at += len(piece)
             if not len(wanted):
                 continue
-            values = self._values(functions, wanted)
+            values = self._values(features, wanted)
             done = 0
             while done < len(wanted):
                 taken = min(len(wanted) - done, buffer.shape[1] - filled)
@@ -96,26 +99,23 @@ class DrawnColumns:
         if filled:
             yield buffer[:, :filled]
 
-    def making(self, columns: int) -> int:
-        """The least bytes that making so many columns takes: a stripe of them, twice."""
-        return 8 * STRIPE * columns
-
     def _stripes(self, columns: int) -> int:
         if self._part is None:
-            return _MOST_STRIPES
-        return max(1, min(_MOST_STRIPES, self._part // self.making(columns)))
+            return _MAX_STRIPES
+        return max(1, min(_MAX_STRIPES, self._part // (BYTES_PER_FEATURE * columns)))
 
     def _pieces(self, stripes: int) -> Iterator[Batch]:
-        most = stripes * STRIPE
+        """The rows, in batches of at most this many stripes."""
+        limit = stripes * STRIPE
         for batch in self.store:
-            if len(batch) <= most:
+            if len(batch) <= limit:
                 yield batch
             else:
-                for first in range(0, len(batch), most):
-                    yield batch.take(slice(first, first + most))
+                for first in range(0, len(batch), limit):
+                    yield batch.take(slice(first, first + limit))
 
-    def _values(self, functions: DrawnFunctions, batch: Batch) -> NDArray[np.float32]:
-        values = functions.values(batch)
+    def _values(self, features: RandomFeatureMap, batch: Batch) -> NDArray[np.float32]:
+        values = features.values(batch)
         if not np.isfinite(values).all():
-            raise DataError("a function of a row is too large for single precision. Scale the columns.")
+            raise DataError("the value of a random feature exceeds single precision. Scale the columns.")
         return values

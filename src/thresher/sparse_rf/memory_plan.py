@@ -1,4 +1,4 @@
-"""Where the memory of Sparse Random Features goes, settled once the rows are known."""
+"""The memory plan of Sparse Random Features."""
 
 from __future__ import annotations
 
@@ -9,82 +9,80 @@ from thresher.core.memory import PlanReport, parse_size, show_size
 from thresher.errors import SettingsError
 from thresher.run import RunOptions
 from thresher.sources.base import Source
-from thresher.sparse_rf.feature_columns import STRIPE
+from thresher.sparse_rf.feature_columns import BYTES_PER_FEATURE
 from thresher.sparse_rf.settings import SparseRFSettings
 from thresher.working_set.memory_plan import WorkingSetPlan, rows_in_plan
-
-#: What one function at a time takes to be made: a stripe of it, twice.
-_MADE = 8 * STRIPE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparseRFPlan(WorkingSetPlan):
-    """Bytes by what they are for.
+    """Divides the memory among rows, columns, their products and buffers.
 
-    What targets, margins, slopes and a little slack leave is divided: an eighth for making functions, a quarter for
-    the products of those kept, and the rest for the rows and for columns. Rows that take more than half of the rest are
-    read again whenever they are needed; columns that do not fit are made again.
+    Targets, margins, slopes and some slack come first. Of the rest, an eighth is for computing features, a quarter for
+    the products of kept features, and five eighths for rows and columns. Rows that need more than half of those five
+    eighths are read again whenever they are needed. Columns that do not fit are recomputed.
 
     Attributes
     ----------
     draws : int
-        Functions drawn at a time.
+        Features drawn per iteration.
     """
 
     draws: int
 
     @classmethod
     def of(cls, settings: SparseRFSettings, memory: str | int | None, outputs: int = 1) -> Self:
-        """Plan for a number of outputs, at least one."""
+        """The plan for this number of outputs; 1 gives a lower bound while it is unknown."""
         allowed = 0 if memory is None else parse_size(memory)
         return cls(memory=allowed, outputs=outputs, block=cls.block_of(allowed), draws=settings.draws)
 
     @property
     def row_bytes(self) -> int:
-        """What a row takes besides its inputs: weights, and for each output its targets, margins, slopes, shares."""
+        """Bytes of a row besides its inputs: weights, and per output the targets, margins, slopes and shares."""
         return 24 + 88 * self.outputs
 
     def free(self, rows: int) -> int:
-        """What so many rows leave."""
-        return max(0, self.left - rows * self.row_bytes)
+        """Bytes that this many rows leave."""
+        return max(0, self.available - rows * self.row_bytes)
 
     def making(self, rows: int) -> int:
-        """For making functions."""
+        """Bytes for computing features."""
         return self.free(rows) // 8
 
     def products(self, rows: int) -> int:
-        """For the products of the functions kept, with each other."""
+        """Bytes for the products of kept features with each other."""
         return self.free(rows) // 4
 
     def inputs(self, rows: int) -> int:
-        """For the rows: more than that, and they are read again."""
+        """Bytes for the rows; larger data is read again whenever it is needed."""
         return self.free(rows) * 5 // 16
 
     def columns(self, rows: int, inputs: int) -> int:
-        """For columns, beside rows that take so much."""
+        """Bytes for columns, besides ``inputs`` bytes of rows."""
         return max(0, self.free(rows) * 5 // 8 - inputs)
 
     def check(self, rows: int) -> None:
-        """Raise where so many rows leave less than the functions of a round take to be made."""
-        if self.memory and self.making(rows) < _MADE * self.draws:
-            needed = (rows * self.row_bytes + self.buffers + 8 * _MADE * self.draws) * 16 // 15
+        """Raise if this many rows leave too little memory for computing the features of an iteration."""
+        making = 8 * BYTES_PER_FEATURE * self.draws  # the share of `making` is an eighth
+        if self.memory and 8 * self.making(rows) < making:
+            needed = (rows * self.row_bytes + self.buffers + making) * 16 // 15
             raise SettingsError(
-                f"{rows} rows take {show_size(rows * self.row_bytes)}, reading {show_size(self.buffers)} and "
-                f"{self.draws} functions at a time {show_size(8 * _MADE * self.draws)}: give about "
-                f"{show_size(needed + needed // 8)} of memory, or draw fewer at a time (draws)"
+                f"{rows} rows need {show_size(rows * self.row_bytes)}, reading {show_size(self.buffers)} and computing "
+                f"{self.draws} features {show_size(making)}; set memory to about {show_size(needed + needed // 8)}, or "
+                "draw fewer features per iteration (draws)"
             )
 
     def check_kept(self, rows: int, kept: int, products: int) -> None:
-        """Raise where the functions kept so far take more than they may."""
+        """Raise if the kept features exceed their share of the memory."""
         if not self.memory:
             return
-        making = _MADE * (kept + self.draws)
+        making = BYTES_PER_FEATURE * (kept + self.draws)
         if products > self.products(rows) or making > self.making(rows):
             raise SettingsError(
-                f"the {kept} functions kept so far take {show_size(products)} for their products and "
-                f"{show_size(making)} to be made, and {show_size(self.products(rows))} and "
-                f"{show_size(self.making(rows))} of the memory = {show_size(self.memory)} are for that: give more, or "
-                "keep fewer (a larger lam, or k)"
+                f"the {kept} features kept so far need {show_size(products)} for their products and "
+                f"{show_size(making)} to be computed, but memory = {show_size(self.memory)} leaves "
+                f"{show_size(self.products(rows))} and {show_size(self.making(rows))}; increase memory, or keep fewer "
+                "features with a larger lam or a smaller k"
             )
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from thresher.columns.kernels import check_kernel
-from thresher.columns.random_features import DrawnFunctions
-from thresher.columns.row_store import Rows, RowsAgain, RowStore
+from thresher.columns.random_features import RandomFeatureMap
+from thresher.columns.row_store import OutOfCoreRows, Rows, RowStore
 from thresher.columns.types import Ids
-from thresher.core.feature_space import Drawn, FeatureSpace
+from thresher.core.feature_space import FeatureSpace, RandomFeatureSpec
 from thresher.errors import SettingsError
 from thresher.run import RunOptions
 from thresher.selection.builder import Origin
@@ -20,7 +20,7 @@ from thresher.selection.names import names_of
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 from thresher.sparse_rf.engine import SparseRFEngine
-from thresher.sparse_rf.feature_columns import DrawnColumns
+from thresher.sparse_rf.feature_columns import RandomFeatureColumns
 from thresher.sparse_rf.memory_plan import SparseRFPlan
 from thresher.sparse_rf.settings import METHOD, SparseRFSettings
 from thresher.working_set.dataset import Examples
@@ -44,7 +44,7 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
             raise SettingsError("several values of lam need data to choose by: pass validation, or one lam")
         source = with_interactions(source, options)
         if isinstance(settings.gamma, float | int):
-            check_kernel(_drawn(settings, float(settings.gamma)), source.space.size)
+            check_kernel(_feature_spec(settings, float(settings.gamma)), source.space.size)
         self.plan = SparseRFPlan.of(settings, options.memory)
         if source.total_rows is not None:
             self.plan.check(source.total_rows)
@@ -57,11 +57,13 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
         self.plan = SparseRFPlan.of(self.settings, self.options.memory, len(examples.y))
         self.plan.check(examples.rows)
         store = examples.store
-        rows = store if isinstance(store, RowStore) else RowsAgain(self.source, examples.rows, self.options.batch_rows)
+        rows = (
+            store if isinstance(store, RowStore) else OutOfCoreRows(self.source, examples.rows, self.options.batch_rows)
+        )
         self._rows_of_data = rows
-        self.space = self._drawn_space(rows)
+        self.space = self._feature_space(rows)
         limited = bool(self.plan.memory)
-        family = DrawnColumns(
+        family = RandomFeatureColumns(
             self.space,
             rows,
             self.pool,
@@ -70,12 +72,12 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
         )
         return SparseRFEngine(family, self.settings, examples.y, examples.weight, self.pool)
 
-    def _drawn_space(self, rows: Rows) -> FeatureSpace:
+    def _feature_space(self, rows: Rows) -> FeatureSpace:
         gamma = self.settings.gamma
         if isinstance(gamma, str):
             inputs = self.source.space.size or len(rows.inputs())
             gamma = 1.0 / max(inputs * rows.variance(), 1e-300)
-        return self.source.space.with_drawn(_drawn(self.settings, float(gamma)))
+        return self.source.space.with_random_features(_feature_spec(self.settings, float(gamma)))
 
     def _room(self) -> Callable[[int], int] | None:
         return self.plan.inputs if self.plan.memory else None
@@ -117,8 +119,9 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
         else:
             inputs = self._rows_of_data.inputs()
         if len(inputs) > _NAMED_INPUTS:
-            return [f"{self.space.drawn.kernel} {key}" for key in keys.tolist()] if self.space.drawn else []
-        return DrawnFunctions(self.space, keys, self.pool).names(inputs, names_of(self.source, inputs))
+            assert self.space.random_features is not None
+            return [f"{self.space.random_features.kernel} {key}" for key in keys.tolist()]
+        return RandomFeatureMap(self.space, keys, self.pool).names(inputs, names_of(self.source, inputs))
 
     def _memory_held(self) -> dict[str, int]:
         """What each part holds, in bytes."""
@@ -143,8 +146,8 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
         return self.engine.stage_done
 
 
-def _drawn(settings: SparseRFSettings, gamma: float) -> Drawn:
+def _feature_spec(settings: SparseRFSettings, gamma: float) -> RandomFeatureSpec:
     """The random features of the settings, with this width of the kernel."""
     if isinstance(settings.kernel, str):
-        return Drawn(settings.kernel, gamma, settings.seed, settings.q)
-    return settings.kernel.drawn(settings.seed)
+        return RandomFeatureSpec(settings.kernel, gamma, settings.seed, settings.q)
+    return settings.kernel.spec(settings.seed)

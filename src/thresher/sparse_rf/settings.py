@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from thresher.columns.random_features import RandomFunctions
+from thresher.columns.random_features import RandomFeatures
 from thresher.core.losses import SMOOTH, get_loss
 from thresher.errors import SettingsError
 
@@ -47,7 +47,7 @@ class SparseRFSettings:
     """
 
     k: int | None = None
-    kernel: str | RandomFunctions = "gaussian"
+    kernel: str | RandomFeatures = "gaussian"
     gamma: float | str = 1.0
     lam: float | Sequence[float] = 1.0
     draws: int = 100
@@ -64,8 +64,8 @@ class SparseRFSettings:
             raise SettingsError(f"k is the number of functions to keep: at least 1, not {self.k}")
         if self.draws < 1 or self.max_iter < 1:
             raise SettingsError(f"draws and max_iter must be at least 1, got {self.draws} and {self.max_iter}")
-        if not isinstance(self.kernel, (str, RandomFunctions)):
-            raise SettingsError(f"kernel must be the name of a kernel or thresher.RandomFunctions, got {self.kernel!r}")
+        if not isinstance(self.kernel, (str, RandomFeatures)):
+            raise SettingsError(f"kernel must be the name of a kernel or thresher.RandomFeatures, got {self.kernel!r}")
         if isinstance(self.gamma, str) and self.gamma != "scale":
             raise SettingsError(f'gamma is a number above 0 or "scale", not {self.gamma!r}')
         if not isinstance(self.gamma, str) and not (self.gamma > 0 and math.isfinite(self.gamma)):

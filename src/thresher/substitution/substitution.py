@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _native
-from thresher.columns.sparse_columns import FewNumbers
+from thresher.columns.sparse_columns import CSCColumns
 from thresher.columns.types import Ids
 from thresher.core.losses import get_loss
 from thresher.substitution.problem import BlockwiseProblem, Kept, Targets, kept_from_state
@@ -41,8 +41,8 @@ class SubstitutionProblem(BlockwiseProblem):
         assert self._block is not None
         ids, columns = self._block.ids[self.done :], self._block.columns
         try:
-            if isinstance(columns, FewNumbers):
-                rest = columns.after(self.done)
+            if isinstance(columns, CSCColumns):
+                rest = columns.tail(self.done)
                 self._native.arrive_sparse(rest.indptr, rest.rows, rest.values, ids, self._team)
             else:
                 self._native.arrive(columns[self.done :], ids, self._team)

@@ -1,4 +1,4 @@
-"""The loop itself: propose → solve → drop. What is proposed, solved and dropped are parts."""
+"""The working-set loop (propose → solve → drop) and the interfaces of its parts."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from thresher.columns.types import Ids
 
 
 class Problem(Protocol):
-    """One output's small exact problem over the features that were proposed to it."""
+    """The problem of one output over the features proposed so far."""
 
     def add(self, ids: Ids, columns: Any) -> None:
-        """Take in a block of proposed features; their columns in the form that proposer and problem agree on."""
+        """Add a block of features. Proposer and problem agree on the form of the columns."""
 
     def solve(self) -> None:
-        """Solve over all that was taken in."""
+        """Solve over all added features."""
 
 
 P = TypeVar("P", bound=Problem)
@@ -23,21 +23,21 @@ P_contra = TypeVar("P_contra", bound=Problem, contravariant=True)
 
 
 class Proposer(Protocol[P_contra]):
-    """Says which features come next."""
+    """Chooses the next features."""
 
     def propose(self, problems: Sequence[P_contra]) -> Sequence[tuple[Ids, Any] | None]:
-        """A block for each problem, or None for one that is done."""
+        """A block for each problem, or None for a problem that is done."""
 
 
 class Drop(Protocol[P_contra]):
-    """Takes features out again."""
+    """Removes features after a solve."""
 
     def drop(self, problems: Sequence[P_contra]) -> None:
-        """After every solve."""
+        """Remove features from the problems."""
 
 
 class WorkingSetLoop(Generic[P]):
-    """Drives the parts, one round a `step`."""
+    """Runs the parts, one round per `step`."""
 
     def __init__(self, problems: Sequence[P], proposer: Proposer[P], drop: Drop[P] | None = None) -> None:
         self.problems = problems
@@ -46,7 +46,7 @@ class WorkingSetLoop(Generic[P]):
         self.rounds = 0
 
     def step(self) -> bool:
-        """One round; False, and nothing done, once no problem is offered anything."""
+        """Run one round; return False, without changes, if no problem gets a block."""
         offers = self.proposer.propose(self.problems)
         if all(offer is None for offer in offers):
             return False

@@ -1,4 +1,4 @@
-"""What the memory plans of working-set methods share."""
+"""The common part of the memory plans of the working-set methods."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from thresher.core.memory import MB, PAGE, ReadLimits
 from thresher.sources.base import Source
 
-#: Batches alive at once, each of a block's text and what it is parsed into.
+#: Batches in memory at a time, each with its text and its parsed rows.
 _BATCHES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkingSetPlan:
-    """What the plans of all working-set methods share. Without a ``memory`` (0) there is nothing to keep within.
+    """The common part of the memory plans. ``memory`` 0 means no limit.
 
     Attributes
     ----------
     outputs : int
-        Problems that are solved.
+        The number of problems.
     block : int
-        Bytes of text read at a time.
+        Bytes of text per read.
     """
 
     memory: int
@@ -29,27 +29,27 @@ class WorkingSetPlan:
 
     @staticmethod
     def block_of(memory: int) -> int:
-        """The block of text that suits the memory."""
+        """The block size for this much memory."""
         return max(16 << 10, min(MB, memory // 128)) if memory else MB
 
     @property
     def buffers(self) -> int:
-        """Text and batches on their way."""
+        """Bytes of text and batches that are being read."""
         return _BATCHES * self.block * 15 // 4
 
     @property
     def slack(self) -> int:
-        """What a heap keeps to itself, and arrays that are there for a moment."""
+        """Bytes for heap overhead and short-lived arrays."""
         return self.memory // 16
 
     @property
-    def left(self) -> int:
-        """What that and reading leave."""
+    def available(self) -> int:
+        """Bytes besides slack and buffers."""
         return max(0, self.memory - self.slack - self.buffers)
 
     @property
     def limits(self) -> ReadLimits:
-        """What reading may hold."""
+        """The limits for reading."""
         if not self.memory:
             return ReadLimits()
         return ReadLimits(block=self.block - 2 * PAGE, line_cap=min(16 * MB, self.memory // 4), window=self.memory // 4)

@@ -93,8 +93,8 @@ class WorkingSetRun(Run, Generic[E]):
             multilabel=self.options.multilabel,
             room=self._room(),
             batch_rows=self.options.batch_rows,
-            tell=self._batch_read,
-            rows=self._wants_rows,
+            on_batch=self._batch_read,
+            keep_rows=self._wants_rows,
         )
         self.examples = examples = reader.read(self.options.class_weight)
         self.engine = self._make_engine(examples)

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.core.batch import Batch
-from thresher.core.labels import Label, Targets, one_class_error, plain_label, sort_labels
+from thresher.core.labels import Label, Targets
 from thresher.core.losses import Loss
 from thresher.errors import DataError, SettingsError
+from thresher.working_set.one_vs_rest import class_factors, one_vs_rest
 
 
 class RowTargets(NamedTuple):
@@ -49,62 +50,29 @@ class TargetCollector:
             labels = np.asarray(batch.y)
         else:
             self._encoder.encode(batch, where)  # raises an error that names the label
-            raise DataError(f"{where(0)}: a label is no class.")
+            raise DataError(f"{where(0)}: a label is not a class.")
         self._labels.append(labels)
         self._weights.append(np.ones(len(batch), np.float32) if batch.weight is None else batch.weight)
 
     def encode(self, data: str, class_weight: Mapping[Any, float] | str | None = None) -> RowTargets:
         """The targets of all rows; ``data`` describes their origin in messages."""
         if not self._labels:
-            raise DataError(f"{data}: there is no row to learn from.")
+            raise DataError(f"{data}: there are no rows to learn from.")
         labels = np.concatenate(self._labels)
         weight = np.concatenate(self._weights).astype(np.float64)
         if self._one_class:
             y, classes, numbers = one_vs_rest(labels)
-            return RowTargets(y, weight * _class_factors(class_weight, classes, numbers), classes)
+            return RowTargets(y, weight * class_factors(class_weight, classes, numbers), classes)
         if class_weight is not None:
-            raise SettingsError("class weights are for rows of one class each")
+            raise SettingsError("class_weight needs a classification task with one class per row")
         return RowTargets(np.ascontiguousarray(np.atleast_2d(labels.T)), weight, self._encoder.classes)
 
 
 def _has_classes(batch: Batch) -> bool:
-    """Whether every row has one label that can be a class."""
+    """Whether every row has exactly one label that can be a class."""
     y = batch.y
     if y is None or batch.y_indptr is not None:
         return False
     if y.dtype != object:
         return bool(np.isfinite(y).all())
     return all(label is not None and label == label for label in y.tolist())
-
-
-def one_vs_rest(labels: NDArray[Any]) -> tuple[NDArray[np.float64], list[Label], NDArray[np.intp]]:
-    """Targets of -1 and +1 for each output, the classes, and the number of each row's class."""
-    found = np.unique(labels) if labels.dtype != object else list(dict.fromkeys(labels.tolist()))
-    classes = sort_labels(found)
-    if len(classes) < 2:
-        raise one_class_error(classes[0])
-    if labels.dtype != object:
-        numbers = np.searchsorted(np.array(classes, np.float64), labels)
-    else:
-        places = {label: i for i, label in enumerate(classes)}
-        numbers = np.array([places[plain_label(label)] for label in labels.tolist()], np.intp)
-    if len(classes) == 2:
-        return np.where(numbers == 1, 1.0, -1.0)[None, :], classes, numbers
-    return np.where(numbers == np.arange(len(classes))[:, None], 1.0, -1.0), classes, numbers
-
-
-def _class_factors(
-    class_weight: Mapping[Any, float] | str | None, classes: list[Label], numbers: NDArray[np.intp]
-) -> NDArray[np.float64]:
-    """The factor of each row's weight."""
-    if class_weight is None:
-        return np.ones(len(numbers))
-    if class_weight == "balanced":
-        counts = np.bincount(numbers, minlength=len(classes))
-        return (len(numbers) / (len(classes) * counts))[numbers]
-    if isinstance(class_weight, str):
-        raise SettingsError(f'class_weight is "balanced" or a mapping from label to weight, not {class_weight!r}')
-    factors = {plain_label(label): float(weight) for label, weight in class_weight.items()}
-    if any(not np.isfinite(factor) or factor < 0 for factor in factors.values()):
-        raise SettingsError(f"class weights are finite and not negative, unlike {class_weight}")
-    return np.array([factors.get(label, 1.0) for label in classes])[numbers]

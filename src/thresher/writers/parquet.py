@@ -1,4 +1,4 @@
-"""Parquet, for other programs: a row a row, its features as lists of keys, names and values."""
+"""Writes Parquet: one row per row, with its features as lists of keys, names and values."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from numpy.typing import NDArray
 from thresher.core.batch import Batch
 from thresher.core.optional import need
 from thresher.sources.base import Source
-from thresher.writers.written import Written
+from thresher.writers.report import WriteReport
 
-#: Features of a row group, about.
-_GROUP = 1 << 20
-_CUT = "names are not valid UTF-8: their other bytes are written as \\xNN"
+#: About the number of features of a row group.
+_GROUP_FEATURES = 1 << 20
+_NOT_UTF8 = "names are not valid UTF-8: their invalid bytes are written as \\xNN"
 
 
-def write_parquet(source: Source, file: Any) -> Written:
-    """Columns ``label``, ``weight``, ``qid``, ``keys``, ``names`` and ``values``; null where there is none.
+def write_parquet(source: Source, file: Any) -> WriteReport:
+    """Write the columns ``label``, ``weight``, ``qid``, ``keys``, ``names`` and ``values``; null for absent entries.
 
-    Labels are numbers or text (lists of them with several labels a row), keys unsigned 64-bit numbers, values single
-    precision. All that a batch holds is in it, but for the places the rows were read from.
+    Labels are numbers or text (or lists of them, with several labels per row), keys unsigned 64-bit integers, values
+    single-precision floats. Everything in a batch is written, except the line numbers.
     """
     pa, pq = need("pyarrow", "arrow"), need("pyarrow.parquet", "arrow")
-    written, writer = Written(), None
+    report, writer = WriteReport(), None
     waiting: list[Any] = []
     features = 0
     about = {"thresher": json.dumps({"space": source.space.to_dict(), "multilabel": source.multilabel})}
@@ -34,10 +34,10 @@ def write_parquet(source: Source, file: Any) -> Written:
             if writer is None:
                 schema = _schema(pa, batch).with_metadata(about)
                 writer = pq.ParquetWriter(file, schema, compression="zstd")
-            waiting.append(_record(pa, schema, source, batch, written))
+            waiting.append(_record(pa, schema, source, batch, report))
             features += batch.nnz
-            written.rows += len(batch)
-            if features >= _GROUP:
+            report.rows += len(batch)
+            if features >= _GROUP_FEATURES:
                 writer.write_table(pa.Table.from_batches(waiting))
                 waiting, features = [], 0
         if writer is None:
@@ -48,7 +48,7 @@ def write_parquet(source: Source, file: Any) -> Written:
     finally:
         if writer is not None:
             writer.close()
-    return written
+    return report
 
 
 def _schema(pa: Any, batch: Batch | None) -> Any:
@@ -60,9 +60,9 @@ def _schema(pa: Any, batch: Batch | None) -> Any:
     return pa.schema([*columns, ("names", pa.list_(pa.string())), ("values", pa.list_(pa.float32()))])
 
 
-def _record(pa: Any, schema: Any, source: Source, batch: Batch, written: Written) -> Any:
+def _record(pa: Any, schema: Any, source: Source, batch: Batch, report: WriteReport) -> Any:
     values = np.ones(batch.nnz, np.float32) if batch.values is None else batch.values
-    names = _names(pa, source, batch, written)
+    names = _names(pa, source, batch, report)
     columns = [
         _labels(pa, batch, schema.field("label").type),
         pa.array(np.ones(len(batch), np.float32) if batch.weight is None else batch.weight),
@@ -85,16 +85,16 @@ def _lists(pa: Any, indptr: NDArray[np.int64], entries: Any) -> Any:
     return pa.ListArray.from_arrays(pa.array(indptr.astype(np.int32)), entries)
 
 
-def _names(pa: Any, source: Source, batch: Batch, written: Written) -> Any:
+def _names(pa: Any, source: Source, batch: Batch, report: WriteReport) -> Any:
     if batch.names is None:
         keys, inverse = np.unique(batch.keys, return_inverse=True)
         return pa.array(source.space.decode(keys), pa.string()).take(pa.array(inverse))
     _, first, inverse = np.unique(batch.names.words, return_index=True, return_inverse=True)
-    spelled = []
+    names = []
     for j in first.tolist():
         try:
-            spelled.append(batch.names[j].decode("utf-8"))
+            names.append(batch.names[j].decode("utf-8"))
         except UnicodeDecodeError:
-            spelled.append(batch.names[j].decode("utf-8", "backslashreplace"))
-            written.losses[_CUT] += int((batch.names.words == batch.names.words[j]).sum())
-    return pa.array(spelled, pa.string()).take(pa.array(inverse.reshape(-1)))
+            names.append(batch.names[j].decode("utf-8", "backslashreplace"))
+            report.losses[_NOT_UTF8] += int((batch.names.words == batch.names.words[j]).sum())
+    return pa.array(names, pa.string()).take(pa.array(inverse.reshape(-1)))

@@ -1,4 +1,4 @@
-"""Intersection and additive kernels as groups, and unions of families: against their columns formed."""
+"""Intersection and additive kernels as groups, and unions of families, against explicitly computed columns."""
 
 from __future__ import annotations
 
@@ -11,45 +11,45 @@ from hypothesis import strategies as st
 
 import thresher as th
 from tests.examples import examples
-from tests.fgm.families.made import columns_of, same_model, some_rows
+from tests.fgm.families.helpers import columns_of, same_model, some_rows
 from tests.reference import families as reference
 from tests.reference import working_set as scoring
-from thresher.fgm.families.additive import KERNELS, KernelFamily
+from thresher.fgm.families.additive import KERNELS, AdditiveKernel
 from thresher.fgm.families.union import UnionFamily
 
 KINDS = ["hik:7", "hik:100,power=0.5", "additive:gaussian,gamma=2", "additive:chi2", "additive:js,order=2"]
 POWERS = st.sampled_from([0.0, 0.5, 1.0])
 
 
-def made(name: str) -> KernelFamily:
+def parsed(name: str) -> AdditiveKernel:
     (family,) = th.Union(name).families
-    assert isinstance(family, KernelFamily)
+    assert isinstance(family, AdditiveKernel)
     return family
 
 
-def expanded(family: KernelFamily, x: Any) -> Any:
-    """rows x columns x coordinates, with what the kernel makes each count."""
-    how = family.map_of((min(0.0, float(x.min())), max(0.0, float(x.max()))))
+def expanded(family: AdditiveKernel, x: Any) -> Any:
+    """rows x columns x coordinates, with the scales of the kernel."""
+    options = family.map_options((min(0.0, float(x.min())), max(0.0, float(x.max()))))
     if isinstance(family, th.HIK):
         scale = np.sqrt((np.abs(x) ** family.power).max(axis=0) / family.bins)
         return reference.steps(x, family.bins, family.power) * scale[:, None]
-    return reference.waves(x, how["step"], how["amplitudes"], homogeneous=how["homogeneous"])
+    return reference.waves(x, options["step"], options["amplitudes"], homogeneous=options["homogeneous"])
 
 
 @examples(40)
 @given(st.integers(0, 10_000), st.sampled_from(KINDS), POWERS, st.booleans(), st.integers(1, 9))
-def test_groups_are_scored_as_if_they_were_formed(
-    seed: int, name: str, power: float, weighted: bool, most: int
+def test_scores_are_those_of_the_computed_coordinates(
+    seed: int, name: str, power: float, weighted: bool, limit: int
 ) -> None:
-    family, rng = made(name), np.random.default_rng(seed)
+    family, rng = parsed(name), np.random.default_rng(seed)
     x = some_rows(seed, "any" if "gaussian" in name or "hik" in name else "shares")
     weights = rng.uniform(0.5, 2.0, x.shape[0]) if weighted else None
     residual = rng.normal(size=x.shape[0])
     formed = expanded(family, x.toarray().astype(float))
     scores = np.array([scoring.scores(formed[:, j], residual, power=power, weights=weights).sum() for j in range(12)])
-    groups = family.over(columns_of(x, power=power, weights=weights))
-    (found,) = groups.top(residual[None, :], most)
-    expected = np.sort(scores)[::-1][:most]
+    groups = family.build(columns_of(x, power=power, weights=weights))
+    (found,) = groups.top(residual[None, :], limit)
+    expected = np.sort(scores)[::-1][:limit]
     assert np.allclose(found.scores, expected[expected > 0], rtol=1e-4, atol=1e-9)
     columns = [groups.known[key][0] for key in found.ids.tolist()]
     assert np.allclose(scores[columns], found.scores, rtol=1e-4)
@@ -64,7 +64,7 @@ def test_groups_are_scored_as_if_they_were_formed(
     assert np.allclose(sums, found.scores, rtol=1e-4)
 
 
-def test_maps_give_the_kernel_s_value_within_what_they_say() -> None:
+def test_maps_give_the_kernel_s_value_within_their_error() -> None:
     x = np.random.default_rng(0).random((40, 3))
     for bins, power in ((10, 1.0), (100, 0.5)):
         formed = expanded(th.HIK(bins, power), x)
@@ -82,8 +82,8 @@ def test_maps_give_the_kernel_s_value_within_what_they_say() -> None:
     for name, kernel in kernels.items():
         family = th.Additive(name, gamma=3.0)
         formed = expanded(family, np.array([[0.0], *z[:, None].tolist(), [1.0]]))[1:-1, 0]
-        if name == "gaussian":  # less the value at 0 on both sides
-            step, amplitudes = (family.map_of((0.0, 1.0))[key] for key in ("step", "amplitudes"))
+        if name == "gaussian":  # the map subtracts the value at 0
+            step, amplitudes = (family.map_options((0.0, 1.0))[key] for key in ("step", "amplitudes"))
             j = np.arange(1, len(amplitudes))
             at_zero = amplitudes[0] ** 2 + (amplitudes[1:] ** 2 * np.cos(np.multiply.outer(z, j * step))).sum(axis=1)
             whole = formed @ formed.T + at_zero[:, None] + at_zero - (amplitudes**2).sum()
@@ -102,9 +102,9 @@ def bumps(rows: int = 500, columns: int = 10) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("scale", ["norm", "root", None])
 @pytest.mark.parametrize("name", ["hik:8", "additive:gaussian,gamma=9", "additive:chi2"])
-def test_the_model_is_that_of_groups_formed(name: str, scale: str | None, tmp_path: Any) -> None:
+def test_the_model_is_that_of_the_computed_coordinates(name: str, scale: str | None, tmp_path: Any) -> None:
     x, y = bumps()
-    family = made(name)
+    family = parsed(name)
     found = th.select(x, y, k=3, B=1, method="fgm", family=name, scale=scale, inner_tol=1e-9)
     formed = expanded(family, x.astype(float))
     flat = formed.reshape(len(x), -1)
@@ -124,7 +124,7 @@ def test_a_union_has_the_best_of_all() -> None:
     x, y = bumps()
     residual = (y - y.mean())[None, :]
     members = ["linear", "polynomial:2", "hik:8,columns=none"]
-    family = th.Union(*members).over(columns_of(x))
+    family = th.Union(*members).build(columns_of(x))
     assert isinstance(family, UnionFamily)
     (found,) = family.top(residual, 7)
     scores = np.concatenate([member.top(residual, 99)[0].scores for member in family.members[1:]])
@@ -152,7 +152,7 @@ def test_a_union_has_the_best_of_all() -> None:
         "linear",
     ],
 )
-def test_streamed_is_in_memory_to_the_bit(family: str, scale: str, tmp_path: Any) -> None:
+def test_out_of_core_equals_in_memory_bitwise(family: str, scale: str, tmp_path: Any) -> None:
     x, y = bumps(300, 120)
     y = y + (x[:, 7] > 0.8)  # weights, and more than two classes
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
@@ -174,14 +174,17 @@ def test_streamed_is_in_memory_to_the_bit(family: str, scale: str, tmp_path: Any
     [
         (lambda: th.HIK(0), "between 1 and"),
         (lambda: th.HIK(10, power=0.0), "above 0"),
-        (lambda: th.Additive("cosine"), "additive kernels are"),
+        (lambda: th.Additive("cosine"), "an additive kernel is one of"),
         (lambda: th.Additive("gaussian", gamma=-1.0), "above 0"),
-        (lambda: th.Union(), "no families"),
-        (lambda: th.HIK(columns=[-1]), "by position"),
-        (lambda: th.select(-np.eye(3), [0, 1, 0], k=1, method="fgm", family="additive:chi2"), "not negative"),
-        (lambda: th.select(np.eye(3), [0, 1, 0], k=1, method="fgm", family=th.HIK(columns=[3])), "from 0 to 2"),
+        (lambda: th.Union(), "at least one family"),
+        (lambda: th.HIK(columns=[-1]), "must be positions or names"),
+        (
+            lambda: th.select(-np.eye(3), [0, 1, 0], k=1, method="fgm", family="additive:chi2"),
+            "needs nonnegative values",
+        ),
+        (lambda: th.select(np.eye(3), [0, 1, 0], k=1, method="fgm", family=th.HIK(columns=[3])), "columns 0 to 2"),
     ],
 )
-def test_kernels_that_are_none(make: Any, message: str) -> None:
+def test_invalid_kernels_are_refused(make: Any, message: str) -> None:
     with pytest.raises(th.SettingsError, match=message):
         make()

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import thresher as th
-from tests.fgm.families.made import same_model, stopped
+from tests.fgm.families.helpers import same_model, stopped
 from thresher.fgm.families.kmer_spectrum import Spectrum
 
 
 def sequences(folder: Path, rows: int = 120, length: int = 40) -> str:
-    """Two classes of records: those with ``GATT`` somewhere and those without."""
+    """Two classes of records: with and without ``GATT``."""
     rng = np.random.default_rng(0)
     lines = []
     for i in range(rows):
@@ -62,7 +62,7 @@ def test_groups_are_those_of_the_names(by: str, kept: Any, options: Any, tmp_pat
 @pytest.mark.parametrize(
     "by", ["prefix,letters=2", "prefix,letters=2,by_size=true", "linear + spectrum:prefix,letters=3"]
 )
-def test_streamed_is_in_memory_to_the_bit(by: str, tmp_path: Path) -> None:
+def test_out_of_core_equals_in_memory_bitwise(by: str, tmp_path: Path) -> None:
     path = sequences(tmp_path, 500)
     names = [f"r{i}\t{('no', 'yes', 'perhaps')[i % 2 + (i % 12 == 1)]}\n" for i in range(500)]
     (tmp_path / "labels.tsv").write_text("".join(names))
@@ -72,7 +72,9 @@ def test_streamed_is_in_memory_to_the_bit(by: str, tmp_path: Path) -> None:
     whole = th.select(path, **given)
     again = th.select(path, memory="1MB", batch_rows=23, n_jobs=1, **given)
     assert whole.classes == ["no", "perhaps", "yes"]
-    assert again.provenance["plan"]["columns"] != whole.provenance["plan"]["columns"]  # streamed: the room there is
+    assert (
+        again.provenance["plan"]["columns"] != whole.provenance["plan"]["columns"]
+    )  # out of core: the memory available
     assert same_model(again, whole)
 
 
@@ -92,10 +94,10 @@ def test_too_many_groups_are_refused(tmp_path: Path) -> None:
         th.select(path, k=2, method="fgm", memory="250KB", family="spectrum:prefix,letters=12", **reading)
 
 
-def test_what_is_no_spectrum_is_refused() -> None:
-    with pytest.raises(th.SettingsError, match="of k-mers"):
+def test_invalid_spectra_are_refused() -> None:
+    with pytest.raises(th.SettingsError, match="needs k-mers"):
         th.select(np.eye(4), [0, 1, 0, 1], k=1, method="fgm", family="spectrum")
-    with pytest.raises(th.SettingsError, match="groups of k-mers are by"):
+    with pytest.raises(th.SettingsError, match="k-mers can be grouped by"):
         Spectrum("letter")
-    with pytest.raises(th.SettingsError, match="one letter at least"):
+    with pytest.raises(th.SettingsError, match="letters must be at least 1"):
         Spectrum(letters=0)

@@ -1,4 +1,4 @@
-"""Products of columns: against all of them formed, to the bit where single precision allows it."""
+"""Products of columns against explicitly computed ones, bitwise where single precision allows it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import thresher as th
 from tests.examples import examples
-from tests.fgm.families.made import columns_of, same_model, some_rows, stopped, stored
+from tests.fgm.families.helpers import columns_of, same_model, some_rows, stopped, stored
 from tests.reference import families as reference
 from tests.reference import working_set as scoring
 from thresher import _native
-from thresher.columns.types import Family, show_search
+from thresher.columns.types import Family, format_search_stats
 from thresher.fgm.families.product_search import ProductFamily
 from thresher.sources.registry import as_source
 from thresher.sources.transforms.interactions import Interactions
@@ -27,20 +27,20 @@ POWERS = st.sampled_from([0.0, 0.5, 1.0])
 
 @examples(60)
 @given(st.integers(0, 10_000), KINDS, st.sampled_from([2, 3]), st.booleans(), st.booleans(), st.integers(1, 25))
-def test_the_best_are_those_of_all_products_formed(
-    seed: int, kind: str, degree: int, powers: bool, weighted: bool, most: int
+def test_the_best_are_those_of_all_computed_products(
+    seed: int, kind: str, degree: int, powers: bool, weighted: bool, limit: int
 ) -> None:
     x, rng = some_rows(seed, kind), np.random.default_rng(seed)
     weights = rng.uniform(0.5, 2.0, x.shape[0]) if weighted else None
     residuals = rng.normal(size=(2, x.shape[0]))
     formed = Interactions(as_source(x, np.zeros(x.shape[0])), degree, squares=powers)
     twin = stored(formed, weights=weights)
-    expected = twin.top(residuals, most)
+    expected = twin.top(residuals, limit)
     for prune in (True, False):
         for threads in (1, 3):
             team = _native.Team(threads)
-            family = th.Polynomial(degree, squares=powers, prune=prune).over(columns_of(x, weights=weights, team=team))
-            for found, (ids, scores) in zip(family.top(residuals, most), expected, strict=True):
+            family = th.Polynomial(degree, squares=powers, prune=prune).build(columns_of(x, weights=weights, team=team))
+            for found, (ids, scores) in zip(family.top(residuals, limit), expected, strict=True):
                 assert found.ids.tolist() == ids.tolist()
                 assert found.scores.tolist() == scores.tolist()
                 for mine, theirs in zip(family.columns(ids), twin.columns(ids), strict=True):
@@ -48,24 +48,24 @@ def test_the_best_are_those_of_all_products_formed(
 
 
 def assert_close(scores: Any, others: Any, largest: float) -> None:
-    """Equal but for the single precision of products, which counts for more where the terms of a sum cancel."""
+    """Equal up to the single precision of products, whose error grows if the terms of a sum cancel."""
     assert np.allclose(scores, others, rtol=1e-5, atol=1e-6 * largest)
 
 
-#: None, or one whose powers are numbers still.
+#: Zero, or large enough that its powers do not underflow.
 OFFSETS = st.just(0.0) | st.floats(1e-6, 3)
 
 
 @examples(40)
 @given(st.integers(0, 10_000), KINDS, st.sampled_from([2, 3, 4]), st.booleans(), st.floats(0.1, 4), OFFSETS)
-def test_columns_as_they_are_have_the_kernel_s_constants(
+def test_unscaled_columns_have_the_kernel_s_constants(
     seed: int, kind: str, degree: int, powers: bool, gamma: float, r: float
 ) -> None:
     x, rng = some_rows(seed, kind, rows=40, columns=7), np.random.default_rng(seed)
     residual = rng.normal(size=x.shape[0])
     parts, formed = reference.products(x.toarray().astype(float), degree, powers=powers)
     scores = scoring.scores(formed * reference.constants(parts, degree, gamma, r), residual, power=0.0)
-    family = th.Polynomial(degree, gamma, r, squares=powers).over(columns_of(x, power=0.0))
+    family = th.Polynomial(degree, gamma, r, squares=powers).build(columns_of(x, power=0.0))
     (found,) = family.top(residual[None, :], 9)
     best = np.sort(scores)[::-1][:9]
     assert_close(found.scores, best[: len(found.scores)], best[0])
@@ -90,8 +90,8 @@ def test_the_map_s_products_are_the_kernel() -> None:
         th.Product("linear", th.Columns([0, 2])): (wide @ wide.T) * (wide[:, [0, 2]] @ wide[:, [0, 2]].T),
         th.Product("linear", th.Polynomial(2, 0.7, 1.3)): (wide @ wide.T) * ((0.7 * wide @ wide.T + 1.3) ** 2 - 1.3**2),
     }
-    for structure, kernel in kernels.items():
-        family = structure.over(columns_of(x, power=0.0))
+    for spec, kernel in kernels.items():
+        family = spec.build(columns_of(x, power=0.0))
         every = np.unique(np.concatenate([found.ids for found in family.top(np.eye(6), 999)]))
         assert np.allclose(_dense(family, every) @ _dense(family, every).T, kernel, rtol=1e-5, atol=1e-5)
 
@@ -101,7 +101,7 @@ def _dense(family: Family, ids: Any) -> Any:
     return sp.csc_matrix((values, rows, indptr), (family.rows, len(ids))).toarray() * scales
 
 
-#: A few columns, by themselves and in products of up to so many.
+#: Factors of products: (columns, min_degree, max_degree, powers, gamma, r).
 FACTORS = st.sampled_from(
     [
         (None, 1, 1, False, 1.0, 1.0),
@@ -127,7 +127,7 @@ def product_of(factors: Any, prune: bool) -> th.Product:
 
 @examples(80)
 @given(st.integers(0, 10_000), KINDS, st.lists(FACTORS, min_size=2, max_size=3), POWERS, st.booleans())
-def test_products_of_families_are_all_of_them_formed(
+def test_products_of_families_are_those_of_all_computed_products(
     seed: int, kind: str, factors: Any, power: float, weighted: bool
 ) -> None:
     x, rng = some_rows(seed, kind, rows=40, columns=7), np.random.default_rng(seed)
@@ -139,7 +139,7 @@ def test_products_of_families_are_all_of_them_formed(
     best = np.sort(list(scores.values()))[::-1][:9]
     answers = []
     for prune in (True, False):
-        family = product_of(factors, prune).over(columns_of(x, power=power, weights=weights))
+        family = product_of(factors, prune).build(columns_of(x, power=power, weights=weights))
         (found,) = family.top(residual[None, :], 9)
         assert_close(found.scores, best[: len(found.scores)], best[0])
         assert len(found.scores) >= (best > 1e-9 * best[0]).sum()
@@ -149,7 +149,7 @@ def test_products_of_families_are_all_of_them_formed(
         answers.append((found.ids.tolist(), found.scores.tolist()))
     assert answers[0] == answers[1]
     assert isinstance(family, ProductFamily)
-    _, keys, bounds, _ = family.look(residual, 3)
+    _, keys, bounds, _ = family.bound_products(residual, 3)
     bound = dict(zip(keys.tolist(), bounds.tolist(), strict=True))
     for part, score in scores.items():
         assert all(score <= bound.get(column, 0.0) * (1 + 1e-5) for column in part)
@@ -161,9 +161,9 @@ def test_bounds_are_never_below_a_score(seed: int, kind: str, degree: int, power
     x, rng = some_rows(seed, kind, rows=30, columns=7), np.random.default_rng(seed)
     weights = rng.uniform(0.5, 2.0, x.shape[0]) if weighted else None
     residual = rng.normal(size=x.shape[0])
-    family = th.Polynomial(degree, 0.8, 1.2).over(columns_of(x, power=power, weights=weights))
+    family = th.Polynomial(degree, 0.8, 1.2).build(columns_of(x, power=power, weights=weights))
     assert isinstance(family, ProductFamily)
-    _, keys, bounds, _ = family.look(residual, 3)
+    _, keys, bounds, _ = family.bound_products(residual, 3)
     parts, formed = reference.products(x.toarray().astype(float), degree, powers=degree == 2, linear=False)
     factors = np.ones(len(parts)) if power == 1 else reference.constants(parts, degree, 0.8, 1.2)
     scores = scoring.scores(formed * factors, residual, power=power, weights=weights)
@@ -172,17 +172,17 @@ def test_bounds_are_never_below_a_score(seed: int, kind: str, degree: int, power
         assert all(score <= bound.get(column, 0.0) * (1 + 1e-9) for column in part)
 
 
-def test_most_is_passed_over() -> None:
+def test_the_search_prunes_most_columns() -> None:
     rng = np.random.default_rng(0)
     x = sp.csr_matrix((rng.random((3000, 300)) < 0.5 / (1 + np.arange(300))).astype(np.float32))
     residual = np.where(x[:, 2].toarray()[:, 0] * x[:, 5].toarray()[:, 0] > 0, 1.0, 0.1 * rng.normal(size=3000))
-    family = th.Polynomial(3).over(columns_of(x))
+    family = th.Polynomial(3).build(columns_of(x))
     (found,) = family.top(residual[None, :], 1)
     assert [family.expansion(found.ids).terms[0].parts] == [(2, 5)]
-    looked = family.report()
-    assert looked["entered"] < looked["columns"] / 4
-    assert looked["scored"] < 2 * looked["columns"]
-    assert "columns entered (" in show_search(looked)
+    stats = family.search_stats()
+    assert stats["entered"] < stats["columns"] / 4
+    assert stats["scored"] < 2 * stats["columns"]
+    assert "columns entered (" in format_search_stats(stats)
 
 
 def nonlinear(rows: int = 400, columns: int = 15, seed: int = 0) -> tuple[Any, Any]:
@@ -193,7 +193,7 @@ def nonlinear(rows: int = 400, columns: int = 15, seed: int = 0) -> tuple[Any, A
 
 
 @pytest.mark.parametrize("scale", ["norm", "root", None])
-def test_the_model_is_that_of_all_products_formed(scale: str | None) -> None:
+def test_the_model_is_that_of_all_computed_products(scale: str | None) -> None:
     x, y = nonlinear()
     family = th.Polynomial(2, gamma=0.5, r=2.0)
     found = th.select(x, y, k=12, B=3, method="fgm", family=family, scale=scale, inner_tol=1e-9)
@@ -233,7 +233,7 @@ def test_names_lead_back_to_columns(tmp_path: Any) -> None:
 
 
 def _names(x: Any, y: Any) -> dict[int, bytes]:
-    """The names that `Interactions` gives to all of them."""
+    """The names that `Interactions` gives to all products."""
     names = {}
     for batch, _ in Interactions(as_source(x, y), squares=True).batches(want_names=True):
         assert batch.names is not None
@@ -254,7 +254,7 @@ def sparse_file(path: Any, rows: int = 300, classes: int = 2) -> str:
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_streamed_is_in_memory_to_the_bit(tmp_path: Any, classes: int) -> None:
+def test_out_of_core_equals_in_memory_bitwise(tmp_path: Any, classes: int) -> None:
     path = sparse_file(tmp_path / "rows.svm", classes=classes)
     settings = {"k": 8, "B": 4, "method": "fgm", "class_weight": {0: 0.5}}
     product = th.Product(th.Columns(range(20)), th.Polynomial(2, columns=range(8, 40), squares=False))
@@ -305,7 +305,7 @@ def test_columns_are_chosen_by_name(tmp_path: Any) -> None:
     assert sorted(found.names) == ["age × city=Rome", "age × weight"]
     same = th.select(path, family=th.Product(th.Columns(["age"]), th.Columns(["city=Rome", "weight"])), **given)
     assert same_model(same, found)
-    with pytest.raises(th.DataError, match="no row has a feature 'wieght'"):
+    with pytest.raises(th.DataError, match="no row has the feature 'wieght'"):
         th.select(path, family="linear + polynomial:2,columns=age|wieght", **given)
     with pytest.raises(th.SettingsError, match="there is no column 'age'"):
         th.select(np.eye(4), [0, 1, 0, 1], k=1, method="fgm", family=th.HIK(columns=["age"]))
@@ -323,15 +323,15 @@ def test_only_some_columns() -> None:
     [
         ("polynomial:9", "between 2 and 8"),
         ("polynomial:2,gamma=-1", "above 0"),
-        ("polynomial:2,delta=1", "none of these"),
-        ("quadratic", "family is linear"),
-        ("linear * hik:20", "not of HIK"),
-        ("polynomial:5 * polynomial:4", "8 at most"),
+        ("polynomial:2,delta=1", "has no parameter 'delta=1'"),
+        ("quadratic", "unknown family 'quadratic'"),
+        ("linear * hik:20", "cannot contain hik:20"),
+        ("polynomial:5 * polynomial:4", "at most 8 columns"),
         (3, "thresher's families"),
     ],
 )
-def test_families_that_are_none(family: Any, message: str) -> None:
+def test_invalid_families_are_refused(family: Any, message: str) -> None:
     with pytest.raises(th.SettingsError, match=message):
         th.select(np.eye(4), [0, 1, 0, 1], k=1, method="fgm", family=family)
-    with pytest.raises(th.SettingsError, match="columns go from 0 to 3"):
+    with pytest.raises(th.SettingsError, match="columns 0 to 3"):
         th.select(np.eye(4), [0, 1, 0, 1], k=1, method="fgm", family=th.Polynomial(2, columns=[1, 4]))

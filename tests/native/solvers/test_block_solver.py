@@ -67,7 +67,7 @@ def test_the_optimum_against_plain_proximal_gradient(loss: str, shift: bool, see
     for block in blocks:
         add(solver, block)
     solved = solver.solve(0.0, 10_000, TEAM)
-    w, b = reference.solve(loss, blocks, y, c, shift=shift)
+    w, b = reference.solve(loss, blocks, y, c, fit_intercept=shift)
     assert np.allclose(solver.weights, np.concatenate(w), atol=1e-4)
     assert np.isclose(solver.shift, b, atol=1e-4)
     mine = np.split(solver.weights, 3)

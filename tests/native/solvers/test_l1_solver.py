@@ -44,7 +44,7 @@ def test_the_optimum_against_plain_proximal_gradient(loss: str, shift: bool, lam
     factors = np.linspace(0.5, 1.5, x.shape[1])
     solver = solver_of(loss, x, y, c, shift=shift, factors=factors)
     solved = solver.solve(lam, 1e-10, 200, TEAM)
-    w, b = reference.solve(loss, x, y, c, lam * factors, shift=shift)
+    w, b = reference.solve(loss, x, y, c, lam * factors, fit_intercept=shift)
     assert np.allclose(solver.weights, w, atol=1e-4)
     assert np.array_equal(solver.weights == 0, np.abs(w) < 1e-6)
     assert np.isclose(solver.shift, b, atol=1e-4)

@@ -20,9 +20,9 @@ from tests.sources.reading import exactly, read
 from thresher.core.batch import Cursor
 from thresher.core.memory import ReadLimits
 from thresher.errors import FileFormatError, SettingsError
+from thresher.sources.cache import cached as cache_module
 from thresher.sources.cache import file as stored_file
 from thresher.sources.cache import folder as cache_folder
-from thresher.sources.cache.cached import cached as cache
 from thresher.sources.registry import as_source
 from thresher.sources.text.vw import VwSource
 from thresher.sources.transforms.holdout import hold_out
@@ -94,7 +94,7 @@ def test_data_that_changes_while_it_is_parsed_is_not_kept(
 
 
 def test_parsed_rows_need_none(data: Path, tmp_path: Path) -> None:
-    from thresher.writers import write_source
+    from thresher.writers.registry import write_source
 
     write_source(th.scan(data), tmp_path / "rows.thc")
     source = th.scan(tmp_path / "rows.thc", cache=tmp_path / "cache")
@@ -205,7 +205,7 @@ def test_a_damaged_file_is_written_anew(data: Path, tmp_path: Path, caplog: pyte
         path.write_bytes(damaged)
         with caplog.at_level(logging.WARNING):
             assert exactly(read(th.scan(data, cache=tmp_path / "cache"))) == expected
-        assert "It is written anew" in caplog.text
+        assert "Writing a new one" in caplog.text
         caplog.clear()
         assert path.read_bytes() == whole
 
@@ -218,7 +218,7 @@ def test_damage_that_only_reading_shows_removes_the_file(data: Path, tmp_path: P
     keys = next(iter(source.batches()))[0].keys[:3].tobytes()
     whole[whole.index(keys)] ^= 1
     path.write_bytes(whole)
-    with pytest.raises(FileFormatError, match=r"damaged at block 0 .*It was removed: run again"):
+    with pytest.raises(FileFormatError, match=r"block 0 is damaged .*The file was removed. Run again"):
         read(th.scan(data, cache=tmp_path / "cache"))
     assert files(tmp_path / "cache") == []
     assert exactly(read(th.scan(data, cache=tmp_path / "cache"))) == expected
@@ -245,7 +245,7 @@ def test_the_oldest_make_room(tmp_path: Path, parsed: list[str]) -> None:
 
 
 def test_rows_that_alone_are_too_many_are_refused(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"more than the 1\.0 KB that the cache may take.*--cache-size"):
+    with pytest.raises(SettingsError, match=r"more than the 1\.0 KB that the cache may use.*--cache-size"):
         th.select(data, k=2, cache=tmp_path / "cache", cache_size="1KB")
     assert files(tmp_path / "cache") == []
     with pytest.raises(SettingsError, match="not a size"):
@@ -256,7 +256,7 @@ def test_a_full_disk(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     def full(*_: Any, **__: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(cache, "write_rows", full)
+    monkeypatch.setattr(cache_module, "write_rows", full)
     with pytest.raises(SettingsError, match=r"cannot be written \(No space left on device\)"):
         read(th.scan(data, cache=tmp_path / "cache"))
     assert files(tmp_path / "cache") == []
@@ -264,9 +264,9 @@ def test_a_full_disk(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_what_is_not_a_folder(data: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(SettingsError, match="not a folder to keep a cache in"):
+    with pytest.raises(SettingsError, match="cannot be a cache folder"):
         read(th.scan(data, cache=tmp_path / "file"))
-    with pytest.raises(SettingsError, match="cache is a folder"):
+    with pytest.raises(SettingsError, match="cache must be a folder"):
         th.scan(data, cache="")
 
 
@@ -369,7 +369,7 @@ def test_a_missing_package_is_named(data: Path, tmp_path: Path, monkeypatch: pyt
 def test_progress_is_told_while_it_is_written(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(cache, "_TELL_EVERY", 0.0)
+    monkeypatch.setattr(cache_module, "_LOG_EVERY", 0.0)
     packed = tmp_path / "rows.vw.gz"
     packed.write_bytes(gzip.compress(TEXT.encode()))
     with caplog.at_level(logging.INFO, logger="thresher.sources"):

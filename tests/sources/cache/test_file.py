@@ -17,9 +17,9 @@ from tests.sources.rows import KINDS, example_rows
 from thresher.core.batch import Batch, Cursor, Names
 from thresher.errors import DataError, FileFormatError, UnreadableError
 from thresher.sources.cache.codec import Digest, decode, encode
-from thresher.sources.cache.file import StoredFile, cut
+from thresher.sources.cache.file import StoredFile, split_block
 from thresher.sources.cache.source import scan_cache
-from thresher.writers import write_source
+from thresher.writers.registry import write_source
 
 FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)
 
@@ -72,7 +72,7 @@ def test_there_and_back(batch: Batch, offset: int) -> None:
 def test_blocks_are_cut_anywhere(batch: Batch, rows: int, features: int, first: int) -> None:
     block = decode(encode(batch, Cursor()))
     first = min(first, len(batch))
-    parts = list(cut(block, first, rows, features, None, True))
+    parts = list(split_block(block, first, rows, features, None, True))
     joined = [row for part, _ in parts for row in rows_of(part)]
     assert exactly(joined) == exactly(rows_of(batch)[first:])
     assert all(len(part) <= rows and (part.nnz <= features or len(part) == 1) for part, _ in parts)
@@ -131,7 +131,7 @@ def test_any_flipped_byte_is_noticed_or_harmless(stored: Path) -> None:
 def test_a_file_that_was_cut_short(stored: Path, part: float) -> None:
     whole = stored.read_bytes()
     stored.write_bytes(whole[: int(part * len(whole))])
-    with pytest.raises(FileFormatError, match=r"rows\.thc: (not a whole file|the file is empty)"):
+    with pytest.raises(FileFormatError, match=r"rows\.thc: (not a complete file|the file is empty)"):
         scan_cache(stored)
 
 
@@ -141,7 +141,7 @@ def test_files_that_are_not_ours(tmp_path: Path, stored: Path) -> None:
         writer.write_table(table)
     (tmp_path / "text.thc").write_text("1 2:3\n")
     for name in ("other.thc", "text.thc"):
-        with pytest.raises(FileFormatError, match="not a whole file of parsed rows"):
+        with pytest.raises(FileFormatError, match="not a complete file of parsed rows"):
             scan_cache(tmp_path / name)
     with pytest.raises(UnreadableError, match="no such file"):
         scan_cache(tmp_path / "nothing.thc")
@@ -155,13 +155,13 @@ def test_files_that_are_not_ours(tmp_path: Path, stored: Path) -> None:
         ):
             for record in records:
                 writer.write_batch(record)
-    with pytest.raises(FileFormatError, match="written in format 99"):
+    with pytest.raises(FileFormatError, match="it has format version 99"):
         scan_cache(tmp_path / "later.thc")
 
 
 def test_files_of_different_kinds_are_not_mixed(tmp_path: Path, stored: Path) -> None:
     write_source(KINDS["libsvm-plain"].make(tmp_path, example_rows()), tmp_path / "other.thc")
-    with pytest.raises(DataError, match="Read files of one kind together"):
+    with pytest.raises(DataError, match="Read only files of one kind together"):
         scan_cache([stored, tmp_path / "other.thc"])
 
 

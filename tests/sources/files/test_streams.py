@@ -80,7 +80,7 @@ except DataError as error:
     done = run(script, stdin=TEXT)
     first, second = done.stdout.decode().splitlines()
     assert first == "3000"
-    assert "<stdin>: nothing came. It can be read only once" in second
+    assert "<stdin>: no data arrived. It can be read only once" in second
 
 
 def test_errors_in_standard_input_say_so():

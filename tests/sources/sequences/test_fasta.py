@@ -56,7 +56,7 @@ def test_files_read_back(tmp_path, text, form, rows, block, data):
         assert list(row.keys) == keys
         np.testing.assert_allclose(row.values, values, rtol=1e-6)
         assert row.y == "sample"
-    assert source.tally.left_out == sum(twin.row(record.letters, form)[2] for record in whole)
+    assert source.drop_count.dropped == sum(twin.row(record.letters, form)[2] for record in whole)
     # A file without a byte counts as one that is bad.
     skipped = len(bad) + len(good) - len(whole) + (text == b"")
     assert (batches[-1][1].skipped if batches else 0) == skipped
@@ -152,7 +152,7 @@ def test_formats_are_guessed(tmp_path, name):
 
 def test_options_are_for_sequences_only(tmp_path):
     (tmp_path / "a.svm").write_bytes(b"1 2:3\n")
-    with pytest.raises(SettingsError, match="kmer: for FASTA"):
+    with pytest.raises(SettingsError, match="kmer: not an option for libsvm files, only for fasta"):
         scan(tmp_path / "a.svm", kmer=3)
     with pytest.raises(SettingsError, match="kmer: for files"):
         as_source(np.eye(2), [0, 1], kmer=3)
@@ -278,7 +278,7 @@ def test_what_was_left_out_is_told_once(tmp_path, caplog):
     for _ in range(2):
         read(source)
     messages = [record.getMessage() for record in caplog.records]
-    assert messages == [f"{path}: 3 k-mers with letters other than A, C, G and T were left out"]
+    assert messages == [f"{path}: dropped 3 k-mers with letters other than A, C, G and T"]
 
 
 # A model of sequences

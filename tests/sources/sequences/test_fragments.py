@@ -56,7 +56,7 @@ def test_fragments_are_those_of_the_twin(tmp_path, sequences, length, wildcards,
         keys, _, out = twin.row(letters, twin.Form((3,), wildcards=wildcards))
         assert list(row.keys) == keys
         left_out += out
-    assert source.tally.left_out == left_out
+    assert source.drop_count.dropped == left_out
 
 
 def test_every_place_is_as_likely(genomes):
@@ -125,7 +125,7 @@ def test_letters_take_two_bits(tmp_path):
     assert 200_000 <= wild.held_bytes < 220_000
     assert plain.limited(ReadLimits(window=112_000)).total_rows == 2000
     tight = scan_fasta(tmp_path / "g.fa", fragments=200).limited(ReadLimits(window=90_000))
-    with pytest.raises(DataError, match=r"g\.fa: the sequences .* at 2 bits .* more than the 0\.1 MB .* Raise memory="):
+    with pytest.raises(DataError, match=r"g\.fa: the sequences, at 2 bits .* more than the 0\.1 MB .* Raise memory="):
         read(tight)
     with pytest.raises(DataError, match="Raise memory="):
         read(plain.limited(ReadLimits(window=90_000)))  # though they are there already
@@ -162,13 +162,13 @@ def test_records_without_a_label(genomes, tmp_path):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"fragments": 11}, "at least the 12"),
+        ({"fragments": 11}, "at least 12"),
         ({"fragments": 200.0}, "at least"),
-        ({"fragments": 200, "coverage": 0}, "coverage is"),
-        ({"fragments": 200, "coverage": math.nan}, "coverage is"),
-        ({"fragments": 200, "seed": -1}, "seed is"),
-        ({"fragments": 200, "positional": True}, "positions in fragments"),
-        ({"fragments": 200, "coverage": 1e12}, "ask for less"),
+        ({"fragments": 200, "coverage": 0}, "coverage must be"),
+        ({"fragments": 200, "coverage": math.nan}, "coverage must be"),
+        ({"fragments": 200, "seed": -1}, "seed must be"),
+        ({"fragments": 200, "positional": True}, "positions in random fragments"),
+        ({"fragments": 200, "coverage": 1e12}, "lower it"),
     ],
 )
 def test_settings(genomes, options, told):
@@ -177,7 +177,7 @@ def test_settings(genomes, options, told):
 
 
 def test_standard_input_is_refused():
-    with pytest.raises(SettingsError, match="save standard input"):
+    with pytest.raises(SettingsError, match="write standard input to a file"):
         scan_fasta("-", fragments=200)
 
 

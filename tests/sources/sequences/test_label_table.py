@@ -48,11 +48,11 @@ def test_many_records(tmp_path):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (b"a\tx\nb y\n", r"table\.tsv: line 2: not a label\. Write"),
-        (b"a\tx\n\ty\n", "line 2: not a label"),
-        (b"a\tx\nb\t \n", "line 2: not a label"),
-        (b"# nothing\n\n", "holds no labels"),
-        (b"", "holds no labels"),
+        (b"a\tx\nb y\n", r"table\.tsv: line 2: no label\. Write"),
+        (b"a\tx\n\ty\n", "line 2: no label"),
+        (b"a\tx\nb\t \n", "line 2: no label"),
+        (b"# nothing\n\n", "has no labels"),
+        (b"", "has no labels"),
         (b"a\tx\nb\ty\na\tx\nb\tz\n", "line 4: this record has another label"),
     ],
 )

@@ -18,7 +18,7 @@ from tests.examples import examples
 from tests.reference import ngrams as twin
 from tests.sources.reading import read
 from thresher.sources.registry import scan
-from thresher.sources.tables.ngram_encoder import TextForm, characters
+from thresher.sources.tables.ngram_encoder import NgramEncoder, characters
 
 _TRICKY = "aAbB \t\n.,-_'09éÉßẞΣσςİıǅ\u0307\u0345\u00a0\u2028\u3000́०٣Ⅷ²中文\U00010400\U0001f600\ufb01ſK"
 TEXTS = st.text(st.one_of(st.sampled_from(_TRICKY), st.characters(codec="utf-8")), max_size=60)
@@ -46,12 +46,12 @@ FORMS = {
 
 def rows_of(texts: list[str | bytes], form: twin.Form, **options):
     """The rows of texts, by the kernel."""
-    made = TextForm(text="text", **form._asdict())
+    made = NgramEncoder(text="text", **form._asdict())
     array = pa.array([text.encode() if isinstance(text, str) else text for text in texts], pa.binary())
     out = made.rows({"text": array}, len(texts), rows=len(texts) + 1, want_names=True, labels_optional=True, **options)
     from thresher.core.batch import Names
 
-    names = Names(out["names"], out["text"], out["prefixes"])._spelled()
+    names = Names(out["names"], out["text"], out["prefixes"]).to_bytes()
     values = [1.0] * len(names) if out["values"] is None else out["values"].tolist()
     ends = out["indptr"].tolist()
     keys = out["keys"].tolist()

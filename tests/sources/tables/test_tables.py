@@ -63,7 +63,7 @@ def test_the_guess_is_told(frame, tmp_path, caplog):
     frame.to_csv(tmp_path / "t.csv", index=False)
     th.scan_csv(tmp_path / "t.csv", target="y", ignored=["flag"])
     (told,) = [record.getMessage() for record in caplog.records]
-    assert "guessed from its first 300 rows" in told
+    assert "inferred from its first 300 rows" in told
     assert "target       y (numbers)" in told
     assert "numeric      age, height" in told
     assert "categorical  city" in told
@@ -343,7 +343,7 @@ def test_compressed_parquet_is_told(tmp_path):
 
     pq.write_table(pa.table({"y": [1]}), tmp_path / "t.parquet")
     (tmp_path / "z.parquet").write_bytes(gzip.compress((tmp_path / "t.parquet").read_bytes()))
-    with pytest.raises(th.DataError, match=r"z\.parquet: the file as a whole is compressed \(gzip\)"):
+    with pytest.raises(th.DataError, match=r"z\.parquet: the whole file is compressed \(gzip\)"):
         th.scan_parquet(tmp_path / "z.parquet", target="y")
 
 

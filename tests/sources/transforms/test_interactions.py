@@ -81,7 +81,7 @@ def test_stretches_change_nothing(stretch: int, rows: int, data: st.DataObject) 
     source = Interactions(as_source(X, Y))
     everything = exactly(read(source, want_names=True))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(interactions, "STRETCH", stretch)
+        patch.setattr(interactions, "MAX_BATCH_FEATURES", stretch)
         batches = list(source.batches(rows, want_names=True))
         assert exactly(joined(batches)) == everything
         for batch, _ in batches:
@@ -136,11 +136,11 @@ def test_a_row_of_too_many_products_is_named_after_the_rows_before_it(tmp_path: 
     source = Interactions(scan_vw(path))
     reading = source.batches()
     assert len(next(reading)[0]) == 1
-    with pytest.raises(DataError, match=r"rows.vw, line 2: the row's 5,000 features make 12,502,500 .*--interactions"):
+    with pytest.raises(DataError, match=r"rows.vw, line 2: the row has 5,000 features, 12,502,500 .*--interactions"):
         next(reading)
     limited = source.limited(ReadLimits(products=1000))
     path.write_text("1 | a b\n-1 | " + " ".join(f"w{i}" for i in range(200)) + "\n")
-    with pytest.raises(DataError, match=r'make 20,100 with their products; 1,000 is the most. Give memory="\d+MB"'):
+    with pytest.raises(DataError, match=r'20,100 with their products; at most 1,000 are allowed. Pass memory="\d+MB"'):
         list(limited.batches())
     assert len(list(source.batches(1))) == 2
 
@@ -149,7 +149,7 @@ def test_what_the_error_advises_is_enough(tmp_path: Path) -> None:
     from thresher.online.memory_plan import Needs, make_plan
 
     row, needs = np.ones((1, 1200)), Needs(k=5, products=True)
-    with pytest.raises(DataError, match="Give memory") as caught:
+    with pytest.raises(DataError, match="Pass memory") as caught:
         list(Interactions(as_source(row)).limited(make_plan(needs, "64MB").limits).batches(want_labels=False))
     advised = str(caught.value).split('memory="')[1].split('"')[0]
     enough = make_plan(needs, advised).limits
@@ -162,7 +162,7 @@ def test_a_product_too_large_is_named_after_the_rows_before_it() -> None:
     source = Interactions(as_source(x, np.arange(5)))
     for rows in (1, 2, 5):
         got = 0
-        with pytest.raises(DataError, match=r"row 3 .*too large for single precision. Scale"):
+        with pytest.raises(DataError, match=r"row 3 .*overflows single precision. Scale"):
             for batch, _ in source.batches(rows):
                 got += len(batch)
         assert got == 3
@@ -176,14 +176,14 @@ def test_a_product_too_large_is_named_after_the_rows_before_it() -> None:
 @pytest.mark.parametrize(
     ("data", "groups", "told"),
     [
-        (X, [(0, 7)], "7 is none of them"),
-        (X, [("x1", "a")], "'a' is none of them"),
-        (X, [(1, -1)], "-1 is none of them"),
-        (pd.DataFrame({"a": [1.0]}), [("a", 1)], "by name, not 1"),
-        (X, [(1,)], "two or three at a time"),
-        (X, [(1, 2, 3, 4)], "two or three at a time"),
-        (X, [], "two or three at a time"),
-        (X, ["ab"], "two or three at a time"),
+        (X, [(0, 7)], "must be numbers of features, got 7"),
+        (X, [("x1", "a")], "must be numbers of features, got 'a'"),
+        (X, [(1, -1)], "must be numbers of features, got -1"),
+        (pd.DataFrame({"a": [1.0]}), [("a", 1)], "must be names of namespaces or columns, got 1"),
+        (X, [(1,)], "tuples of two or three groups"),
+        (X, [(1, 2, 3, 4)], "tuples of two or three groups"),
+        (X, [], "tuples of two or three groups"),
+        (X, ["ab"], "tuples of two or three groups"),
     ],
 )
 def test_groups_that_make_no_sense(data: object, groups: list, told: str) -> None:
@@ -204,7 +204,7 @@ def test_products_of_products_are_refused() -> None:
 
 @pytest.mark.parametrize("wrong", [0, 4, True, 2.5, "user,ad", ("user", "ad"), [("user",)], [2, 3], {"a": "b"}])
 def test_interactions_that_make_no_sense(wrong: object) -> None:
-    with pytest.raises(SettingsError, match="interactions is 1, 2, 3"):
+    with pytest.raises(SettingsError, match="interactions must be 1, 2, 3"):
         Products.of(wrong)  # type: ignore[arg-type]
 
 
@@ -234,7 +234,7 @@ def test_a_group_that_is_not_there_is_told_of_once(tmp_path: Path, caplog: pytes
         for _ in range(2):
             read(source.shuffled(1, rows=9, features=9))
     assert [record.getMessage().partition(": ")[2] for record in caplog.records] == [
-        "there is no feature of the group 'da' to form products of"
+        "no feature is in the group 'da', so it forms no products"
     ]
 
 

@@ -1,4 +1,4 @@
-"""Groups of coordinates of a kernel's map, in memory and in blocks."""
+"""The feature map of an additive kernel as groups of coordinates, in memory and out of core."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.columns.column_blocks import ColumnBlocks
-from thresher.columns.in_memory import StoredColumns, scales_of
-from thresher.columns.types import Columns, Family, Floats, Ids, Proposal, best_of
+from thresher.columns.in_memory import InMemoryColumns, column_scales
+from thresher.columns.types import Family, Floats, Ids, Proposal, ScaledColumns, merge_proposals
 from thresher.core.terms import Expansion, Term
 from thresher.errors import FileFormatError
 
 if TYPE_CHECKING:
-    from thresher.fgm.families.additive import KernelFamily
+    from thresher.fgm.families.additive import AdditiveKernel
 
 
 class KernelGroups(Family):
-    """What is known of groups that were proposed: the column each is of, and the largest value there.
+    """Remembers the column of every proposed group, and the largest value in it.
 
-    An id is a hash of the column's key and of the kernel; a coordinate's key is a hash of the id and of its number.
+    The id of a group is a hash of the column's key and the kernel. The key of a coordinate is a hash of the group's id
+    and the coordinate's number.
     """
 
-    def __init__(self, kernel: KernelFamily, value_range: tuple[float, float]) -> None:
+    def __init__(self, kernel: AdditiveKernel, value_range: tuple[float, float]) -> None:
         self.kernel = kernel
         self.value_range = value_range
         self.known: dict[int, tuple[int, float]] = {}
@@ -38,11 +39,11 @@ class KernelGroups(Family):
         return np.arange(len(ids) + 1, dtype=np.int64) * self.width, np.stack(keys, axis=1).ravel()
 
     def expansion(self, keys: Ids) -> Expansion:
-        every = np.array(list(self.known), np.uint64)
-        made = self.features(every)[1].reshape(len(every), -1).tolist()
+        ids = np.array(list(self.known), np.uint64)
+        coordinate_keys = self.features(ids)[1].reshape(len(ids), -1).tolist()
         terms: dict[int, Term] = {}
-        for numbers, (column, largest) in zip(made, self.known.values(), strict=True):
-            for key, coordinate in zip(numbers, self.kernel.coordinates(largest, self.value_range), strict=True):
+        for group, (column, largest) in zip(coordinate_keys, self.known.values(), strict=True):
+            for key, coordinate in zip(group, self.kernel.coordinates(largest, self.value_range), strict=True):
                 terms[key] = Term(key, (column,), coordinate)
         return Expansion(tuple(terms[key] for key in keys.tolist()))
 
@@ -55,63 +56,63 @@ class KernelGroups(Family):
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         if not len(state["ids"]) == len(state["columns"]) == len(state["largest"]):
-            raise FileFormatError("groups of no column")
+            raise FileFormatError("inconsistent list of kernel groups")
         known = zip(state["columns"].tolist(), state["largest"].tolist(), strict=True)
         self.known = dict(zip(state["ids"].tolist(), known, strict=True))
 
 
-class MappedFamily(KernelGroups):
-    """The groups of columns in memory."""
+class InMemoryKernelGroups(KernelGroups):
+    """Kernel groups of columns in memory."""
 
-    def __init__(self, kernel: KernelFamily, columns: StoredColumns, value_range: tuple[float, float]) -> None:
+    def __init__(self, kernel: AdditiveKernel, columns: InMemoryColumns, value_range: tuple[float, float]) -> None:
         super().__init__(kernel, value_range)
         self.single = columns
         self.rows = columns.rows
         self.bytes = columns.bytes
         only = None if kernel.columns is None else np.array(kernel.columns, np.uint64)
-        how = kernel.map_of(value_range) | {"salt": self.salt, "power": columns.power, "team": columns.team}
-        self._groups = _native.MappedColumns(columns.store, columns.weights, only, **how)
+        options = kernel.map_options(value_range) | {"salt": self.salt, "power": columns.power, "team": columns.team}
+        self._groups = _native.MappedColumns(columns.store, columns.weights, only, **options)
 
-    def top(self, residuals: Floats, most: int) -> list[Proposal]:
-        return [self._top(np.ascontiguousarray(residual), most) for residual in residuals]
+    def top(self, residuals: Floats, limit: int) -> list[Proposal]:
+        return [self._top(np.ascontiguousarray(residual), limit) for residual in residuals]
 
-    def _top(self, residual: Floats, most: int) -> Proposal:
-        ids, scores, columns = self._groups.top(residual, most, self.single.team)
+    def _top(self, residual: Floats, limit: int) -> Proposal:
+        ids, scores, columns = self._groups.top(residual, limit, self.single.team)
         for key, column in zip(ids.tolist(), columns.tolist(), strict=True):
             self.known[key] = column, self._largest(column)
         return Proposal(ids, self.single.total**self.single.power * scores)
 
     def _largest(self, column: int) -> float:
-        return self._groups.largest(column) if "bins" in self.kernel.map_of(self.value_range) else 0.0
+        return self._groups.largest(column) if "bins" in self.kernel.map_options(self.value_range) else 0.0
 
-    def columns(self, ids: Ids) -> Columns:
+    def columns(self, ids: Ids) -> ScaledColumns:
         known = [self.known[key] for key in ids.tolist()]
         indptr, rows, values, squares = self._groups.take(np.array([column for column, _ in known], np.uint64))
-        counts = self.kernel.scales(np.array([largest for _, largest in known])) ** (1 - self.single.power)
-        scales = scales_of(squares, self.single.total, self.single.power) * np.repeat(counts, self.width)
-        return Columns(indptr, rows, values, scales)
+        factors = self.kernel.scales(np.array([largest for _, largest in known])) ** (1 - self.single.power)
+        scales = column_scales(squares, self.single.total, self.single.power) * np.repeat(factors, self.width)
+        return ScaledColumns(indptr, rows, values, scales)
 
 
-class BlockedGroups(KernelGroups):
-    """The groups of columns that do not fit into memory: every analysis is a reading for each block of columns."""
+class BlockedKernelGroups(KernelGroups):
+    """Kernel groups of columns that do not fit in memory: every analysis reads the data once per block of columns."""
 
-    def __init__(self, kernel: KernelFamily, blocks: ColumnBlocks) -> None:
+    def __init__(self, kernel: AdditiveKernel, blocks: ColumnBlocks) -> None:
         super().__init__(kernel, blocks.value_range())
         self.blocks = blocks
         self.rows = blocks.rows
         self.bytes = blocks.memory
 
-    def top(self, residuals: Floats, most: int) -> list[Proposal]:
+    def top(self, residuals: Floats, limit: int) -> list[Proposal]:
         parts: list[list[Proposal]] = [[] for _ in residuals]
         for block in self.blocks:
-            family = MappedFamily(self.kernel, block, self.value_range)
-            for part, proposal in zip(parts, family.top(residuals, most), strict=True):
+            family = InMemoryKernelGroups(self.kernel, block, self.value_range)
+            for part, proposal in zip(parts, family.top(residuals, limit), strict=True):
                 part.append(proposal)
             self.known |= family.known
-        return [best_of(part, most) for part in parts]
+        return [merge_proposals(part, limit) for part in parts]
 
-    def columns(self, ids: Ids) -> Columns:
+    def columns(self, ids: Ids) -> ScaledColumns:
         keys = np.unique(np.array([self.known[key][0] for key in ids.tolist()], np.uint64))
-        family = MappedFamily(self.kernel, self.blocks.load(keys), self.value_range)
+        family = InMemoryKernelGroups(self.kernel, self.blocks.load(keys), self.value_range)
         family.known = self.known
         return family.columns(ids)

@@ -1,4 +1,4 @@
-"""The columns themselves, or some of them."""
+"""The columns of the data, or some of them."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from thresher.core.feature_space import FeatureSpace
-from thresher.fgm.families.column_selector import Column, chosen_columns, keys_of
-from thresher.fgm.families.factors import Factor, OfFactors
+from thresher.fgm.families.column_selector import Column, column_keys, normalize_columns
+from thresher.fgm.families.product import Factor, ProductSpec
 
 
 @dataclass(frozen=True)
-class Columns(OfFactors):
-    """The columns themselves: ``linear``, where these are chosen or are a part of something else.
+class Columns(ProductSpec):
+    """The columns of the data: the family ``linear``, restricted to some columns or as part of another family.
 
     Parameters
     ----------
     columns : sequence of int or str, optional
-        Only these columns, given by position (keys, in general) or by name.
+        Only these columns, by position (in general: key) or by name.
 
     Examples
     --------
@@ -32,10 +32,10 @@ class Columns(OfFactors):
     columns: Sequence[Column] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", chosen_columns(self.columns))
+        object.__setattr__(self, "columns", normalize_columns(self.columns))
 
-    def at(self, space: FeatureSpace) -> Columns:
-        return replace(self, columns=keys_of(self.columns, space))
+    def resolve(self, space: FeatureSpace) -> Columns:
+        return replace(self, columns=column_keys(self.columns, space))
 
     @property
     def factors(self) -> tuple[Factor, ...]:

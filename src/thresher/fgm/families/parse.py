@@ -1,5 +1,5 @@
-"""Families by name, as they are written on the command line: ``polynomial:2,gamma=4,r=1``, ``linear + hik:100``,
-``groups:FILE``, ``linear:columns=0-9 * linear:columns=age|bmi``."""
+"""Parsing of families written as text: ``polynomial:2,gamma=4,r=1``, ``linear + hik:100``, ``groups:FILE``,
+``linear:columns=0-9 * linear:columns=age|bmi``."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from thresher.columns.family_spec import Structure
 from thresher.columns.groups import Groups
 from thresher.errors import SettingsError
 from thresher.fgm.families.additive import HIK, Additive
+from thresher.fgm.families.group_family import GroupSpec
 from thresher.fgm.families.kmer_spectrum import Spectrum
 from thresher.fgm.families.linear import Columns
 from thresher.fgm.families.polynomial import Polynomial
 from thresher.fgm.families.product import Product
-from thresher.fgm.families.tree import Tree
+from thresher.fgm.families.spec import FamilyLike, FamilySpec
+from thresher.fgm.families.tree import Tree, TreeSpec
 from thresher.fgm.families.union import Union
 
-#: The families that can be written, and which of their settings goes without a name.
-NAMED: dict[str, tuple[Callable[..., Structure], str]] = {
+#: The families by name, each with the parameter that needs no keyword.
+NAMED: dict[str, tuple[Callable[..., FamilySpec | Groups], str]] = {
     "linear": (Columns, "columns"),
     "polynomial": (Polynomial, "degree"),
     "hik": (HIK, "bins"),
@@ -30,45 +31,51 @@ NAMED: dict[str, tuple[Callable[..., Structure], str]] = {
 }
 
 
-def structure_of(family: str | Structure) -> Structure | None:
-    """The structure that ``family=`` means; None for the columns themselves."""
-    if isinstance(family, Structure):
+def as_family_spec(family: FamilyLike) -> FamilySpec | None:
+    """The description of the family that ``family=`` requests; None for all columns of the data."""
+    if isinstance(family, FamilySpec):
         return family
+    if isinstance(family, Tree):
+        return TreeSpec(family)
+    if isinstance(family, Groups):
+        return GroupSpec(family)
     if not isinstance(family, str):
-        raise SettingsError(f"family is a name or one of thresher's families, such as thresher.Groups, not {family!r}")
+        raise SettingsError(
+            f"family must be a name or one of thresher's families, such as thresher.Groups, not {family!r}"
+        )
     names = [name.strip() for name in family.split("+")]
     if len(names) > 1:
         return Union(*names)
     factors = [name.strip() for name in names[0].replace("×", "*").split("*")]
     if len(factors) > 1:
         return Product(*factors)
-    return None if names[0] == "linear" else _named(names[0])
+    return None if names[0] == "linear" else as_family_spec(_parse(names[0]))
 
 
-def _named(text: str) -> Structure:
+def _parse(text: str) -> FamilySpec | Groups:
     name, _, rest = text.partition(":")
     if name not in NAMED:
         raise SettingsError(
-            f"family is {', '.join(NAMED)}, several with + (beside each other) or * (times each other), or one of "
-            f"thresher's families, not {text!r}"
+            f"unknown family {text!r}; use {', '.join(NAMED)}, several of them joined by + (union) or * (product), or "
+            "one of thresher's families"
         )
     make, first = NAMED[name]
     known = inspect.signature(make).parameters
-    given: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for i, part in enumerate(filter(None, rest.split(","))):
         key, equals, value = part.partition("=")
         if not equals:
             key, value = (first if i == 0 else ""), part
         if key.strip() not in known:
-            raise SettingsError(f"{text!r}: {name} has {', '.join(known)}; {part!r} is none of these")
-        given[key.strip()] = _AS_WRITTEN.get(key.strip(), _value)(value.strip())
-    if first not in given and known[first].default is inspect.Parameter.empty:
-        raise SettingsError(f"{text!r}: give its {first}, as in {name}:groups.txt")
-    return make(**given)
+            raise SettingsError(f"{text!r}: {name} has no parameter {part!r}, only {', '.join(known)}")
+        parameters[key.strip()] = _CONVERTERS.get(key.strip(), _value)(value.strip())
+    if first not in parameters and known[first].default is inspect.Parameter.empty:
+        raise SettingsError(f"{text!r}: {first} is missing; write for example {name}:groups.txt")
+    return make(**parameters)
 
 
 def _columns(text: str) -> list[int | str] | None:
-    """``3|7-9|age``: positions, ranges of them, and names."""
+    """Parse a list such as ``3|7-9|age``: positions, ranges of positions, and names."""
     if text == "none":
         return None
     columns: list[int | str] = []
@@ -92,5 +99,5 @@ def _value(text: str) -> Any:
     return text
 
 
-#: Settings that are not a number or a word: lists of columns, and the name of a file.
-_AS_WRITTEN: dict[str, Callable[[str], Any]] = {"columns": _columns, "groups": str}
+#: The parameters that `_value` does not parse: a list of columns, and a file name.
+_CONVERTERS: dict[str, Callable[[str], Any]] = {"columns": _columns, "groups": str}

@@ -1,49 +1,48 @@
-"""Products of columns: all of them, though none is ever stored."""
+"""The feature map of the polynomial kernel, searched without storing it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import cast
 
 from thresher.core.feature_space import FeatureSpace
 from thresher.errors import SettingsError
-from thresher.fgm.families.column_selector import Column, chosen_columns, keys_of
-from thresher.fgm.families.factors import MOST, Factor, OfFactors
+from thresher.fgm.families.column_selector import Column, column_keys, normalize_columns
+from thresher.fgm.families.product import MAX_DEGREE, Factor, ProductSpec
 
 
 @dataclass(frozen=True)
-class Polynomial(OfFactors):
+class Polynomial(ProductSpec):
     """The explicit map of the polynomial kernel (γ x'z + r)^degree: columns, and products of up to ``degree`` of them.
 
-    Every analysis looks for the best among all products, of which there may be 10^14 (section 6.2 of the paper); only
-    those that are proposed are ever formed.
+    Every analysis finds the best among all products, of which there may be 10^14 (section 6.2 of the paper). Only
+    proposed products are ever computed.
 
     Parameters
     ----------
     degree : int
-        Columns of a product at most, up to 8.
+        The largest number of columns in a product, up to 8.
     gamma, r : float
-        The kernel's. They weigh products against columns where columns are taken as they are (``scale=None``): a
-        product of two counts √2·γ times, a square γ times, a column √(2γr) times, at degree 2. Under
-        ``scale="norm"`` they cancel; under ``"root"``, half way, the roots of these count.
+        The kernel's γ and r. They weight products against columns if columns are not scaled (``scale=None``): at degree
+        2, a product of two columns is multiplied by √2·γ, a square by γ and a column by √(2γr). With ``scale="norm"``
+        they cancel. With ``scale="root"`` the square roots of these factors apply.
     squares : bool, optional
-        Products of a column with itself. Unasked with degree 2; products of more are of different columns, so
-        conjunctions where columns are of zeros and ones.
+        Include products in which a column repeats. By default only at degree 2; products of higher degree are then of
+        different columns, which makes them conjunctions if the columns are binary.
     linear : bool
-        The columns themselves too.
+        Include the columns themselves.
     columns : sequence of int or str, optional
-        Only products of these columns, given by position (keys, in general) or by name.
+        Only products of these columns, by position (in general: key) or by name.
     prune : bool
-        Pass over what cannot be among the best. The answer is the same without.
+        Skip products that cannot be among the best. This does not change the result.
 
     Notes
     -----
-    What is passed over follows from bounds. Of columns scaled alike, (Σ a x)²/Σ x² ≤ Σ a² over the rows where x ≠ 0
-    (Cauchy and Schwarz), and a product has no rows that its parts have not; where no value is negative, the larger of
-    the sums over positive and over negative residuals is enough. Of columns as they are, |Σ a x z| ≤ Σ |a x| max |z|.
-    Values may be any: numbers in [0, 1] only make these bounds sharper.
+    Pruning uses upper bounds. For scaled columns, (Σ a x)²/Σ x² ≤ Σ a² over the rows where x ≠ 0 (Cauchy-Schwarz), and
+    a product is zero wherever one of its parts is; if no value is negative, the larger of the sums over positive and
+    over negative residuals suffices. For unscaled columns, |Σ a x z| ≤ Σ |a x| max |z|. The bounds hold for any
+    values, and are tightest for values in [0, 1].
 
     Examples
     --------
@@ -64,24 +63,23 @@ class Polynomial(OfFactors):
     prune: bool = True
 
     def __post_init__(self) -> None:
-        if type(self.degree) is not int or not 2 <= self.degree <= MOST:
-            raise SettingsError(f"a polynomial's degree is between 2 and {MOST}, not {self.degree!r}")
+        if type(self.degree) is not int or not 2 <= self.degree <= MAX_DEGREE:
+            raise SettingsError(f"the degree of a polynomial must be between 2 and {MAX_DEGREE}, not {self.degree!r}")
         if not (self.gamma > 0 and math.isfinite(self.gamma) and self.r >= 0 and math.isfinite(self.r)):
-            raise SettingsError(f"gamma is above 0 and r not below, unlike {self.gamma} and {self.r}")
-        object.__setattr__(self, "columns", chosen_columns(self.columns))
+            raise SettingsError(f"gamma must be above 0 and r at least 0, got {self.gamma} and {self.r}")
+        object.__setattr__(self, "columns", normalize_columns(self.columns))
 
     @property
     def powers(self) -> bool:
-        """Whether a column may stand in a product twice."""
+        """Whether a column may repeat in a product."""
         return self.degree == 2 if self.squares is None else self.squares
 
-    def at(self, space: FeatureSpace) -> Polynomial:
-        return replace(self, columns=keys_of(self.columns, space))
+    def resolve(self, space: FeatureSpace) -> Polynomial:
+        return replace(self, columns=column_keys(self.columns, space))
 
     @property
     def factors(self) -> tuple[Factor, ...]:
-        columns = cast(Sequence[int] | None, self.columns)
-        return (Factor(columns, 1 if self.linear else 2, self.degree, self.powers, self.gamma, self.r),)
+        return (Factor(self.columns, 1 if self.linear else 2, self.degree, self.powers, self.gamma, self.r),)
 
     def fingerprint(self) -> str:
         return f"Polynomial:{asdict(self) | {'prune': None}}"

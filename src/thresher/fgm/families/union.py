@@ -1,4 +1,4 @@
-"""Several families as one: the best are looked for across all of them."""
+"""The union of several families: every analysis searches all of them."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.columns.column_blocks import BlockedColumns, ColumnBlocks
-from thresher.columns.family_spec import Structure
-from thresher.columns.in_memory import StoredColumns
-from thresher.columns.types import Columns, Family, Floats, Ids, Proposal, best_of
+from thresher.columns.in_memory import InMemoryColumns
+from thresher.columns.types import Family, Floats, Ids, Proposal, ScaledColumns, merge_proposals
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.terms import Expansion, Term
 from thresher.errors import SettingsError
+from thresher.fgm.families.spec import FamilyLike, FamilySpec
 
 
-class Union(Structure):
-    """Features of several families at once, such as columns, products of some and histograms of others.
+class Union(FamilySpec):
+    """Elements of several families, such as columns, products of some columns and histograms of others.
 
-    ``k`` and ``B`` count elements, of whatever family they are: a group of bins is one, and so is a product.
+    ``k`` and ``B`` count elements of any family: a group of bins is one element, and so is a product.
 
     Parameters
     ----------
-    *families : Structure or str
-        Families, or what they are called: ``"linear"``, ``"polynomial:2"``.
+    *families : FamilySpec, Groups or str
+        Families, or their names: ``"linear"``, ``"polynomial:2"``.
     by_size : bool
         Divide a group's score by its number of features, so that groups are not favoured over single features.
 
@@ -41,34 +41,35 @@ class Union(Structure):
     True
     """
 
-    def __init__(self, *families: Structure | str | None, by_size: bool = False) -> None:
-        from thresher.fgm.families.parse import structure_of
+    def __init__(self, *families: FamilyLike | None, by_size: bool = False) -> None:
+        from thresher.fgm.families.parse import as_family_spec
 
         if not families:
-            raise SettingsError("a union of no families")
+            raise SettingsError("a union needs at least one family")
         self.by_size = by_size
-        #: None for the columns themselves.
-        self.families = [None if family is None else structure_of(family) for family in families]
+        #: None means all columns of the data.
+        self.families = [None if family is None else as_family_spec(family) for family in families]
 
-    def at(self, space: FeatureSpace) -> Union:
-        here = Union(*self.families, by_size=self.by_size)
-        here.families = [None if family is None else family.at(space) for family in self.families]
-        return here
+    def resolve(self, space: FeatureSpace) -> Union:
+        families = [None if family is None else family.resolve(space) for family in self.families]
+        return Union(*families, by_size=self.by_size)
 
-    def names(self) -> tuple[str, ...]:
-        return tuple(name for family in self.families if family is not None for name in family.names())
+    def column_names(self) -> tuple[str, ...]:
+        return tuple(name for family in self.families if family is not None for name in family.column_names())
 
     def check(self, size: int | None, k: int) -> None:
         for family in self.families:
             if family is not None:
                 family.check(size, k)
 
-    def over(self, columns: StoredColumns) -> Family:
-        members = [columns if family is None else family.over(columns) for family in self.families]
+    def build(self, columns: InMemoryColumns) -> Family:
+        members = [columns if family is None else family.build(columns) for family in self.families]
         return UnionFamily(members, by_size=self.by_size)
 
-    def streamed(self, blocks: ColumnBlocks) -> Family:
-        members = [BlockedColumns(blocks) if family is None else family.streamed(blocks) for family in self.families]
+    def build_blocked(self, blocks: ColumnBlocks) -> Family:
+        members = [
+            BlockedColumns(blocks) if family is None else family.build_blocked(blocks) for family in self.families
+        ]
         return UnionFamily(members, by_size=self.by_size)
 
     def fingerprint(self) -> str:
@@ -77,7 +78,7 @@ class Union(Structure):
 
 
 class UnionFamily(Family):
-    """Each proposes its best, and the best of these are taken."""
+    """The elements of all member families. Each member proposes its best, and the best of these are merged."""
 
     def __init__(self, members: Sequence[Family], *, by_size: bool = False) -> None:
         self.members = members
@@ -86,32 +87,32 @@ class UnionFamily(Family):
         self.bytes = max(member.bytes for member in members)
         self.owner: dict[int, int] = {}
 
-    def top(self, residuals: Floats, most: int) -> list[Proposal]:
-        proposed = [[self._weighed(member, one) for one in member.top(residuals, most)] for member in self.members]
+    def top(self, residuals: Floats, limit: int) -> list[Proposal]:
+        proposed = [[self._weighted(member, one) for one in member.top(residuals, limit)] for member in self.members]
         best = []
         for parts in zip(*proposed, strict=True):
-            best.append(best_of(parts, most))
+            best.append(merge_proposals(parts, limit))
             known = [dict(zip(part.ids.tolist(), part.scores.tolist(), strict=True)) for part in parts]
             for key, score in zip(best[-1].ids.tolist(), best[-1].scores.tolist(), strict=True):
-                # What several families have is of the one that gives it most.
+                # An element of several members belongs to the one that scores it highest.
                 self.owner.setdefault(key, [scores.get(key) for scores in known].index(score))
         return best
 
-    def _weighed(self, member: Family, proposal: Proposal) -> Proposal:
+    def _weighted(self, member: Family, proposal: Proposal) -> Proposal:
         if not self.by_size:
             return proposal
         return Proposal(proposal.ids, proposal.scores / np.diff(member.features(proposal.ids)[0]))
 
     def _runs(self, ids: Ids) -> Iterator[tuple[Family, Ids]]:
-        """Stretches of ids of one member."""
+        """Runs of consecutive ids that belong to the same member."""
         for number, run in groupby(ids.tolist(), key=lambda key: self.owner[key]):
             yield self.members[number], np.array(list(run), np.uint64)
 
-    def columns(self, ids: Ids) -> Columns:
+    def columns(self, ids: Ids) -> ScaledColumns:
         parts = [member.columns(run) for member, run in self._runs(ids)]
         ends = np.cumsum([0, *[int(part.indptr[-1]) for part in parts]])
         indptr = [part.indptr[1:] + end for part, end in zip(parts, ends[:-1].tolist(), strict=True)]
-        return Columns(
+        return ScaledColumns(
             np.concatenate([np.zeros(1, np.int64), *indptr]),
             np.concatenate([part.rows for part in parts]),
             np.concatenate([part.values for part in parts]),
@@ -129,13 +130,13 @@ class UnionFamily(Family):
         for number, member in enumerate(self.members):
             ids = np.array([key for key, owner in self.owner.items() if owner == number], np.uint64)
             features = member.features(ids)[1]
-            made = member.expansion(features)
+            expansion = member.expansion(features)
             plain = (Term(key, (key,)) for key in features.tolist())
-            terms |= {term.key: term for term in (plain if made is None else made.terms)}
+            terms |= {term.key: term for term in (plain if expansion is None else expansion.terms)}
         return Expansion(tuple(terms[key] for key in keys.tolist()))
 
-    def report(self) -> dict[str, int]:
-        parts = [member.report() for member in self.members]
+    def search_stats(self) -> dict[str, int]:
+        parts = [member.search_stats() for member in self.members]
         return {name: sum(part.get(name, 0) for part in parts) for name in set().union(*parts)}
 
     def state(self) -> dict[str, NDArray[Any]]:

@@ -48,7 +48,7 @@ def export(selection: Selection, path: str | os.PathLike[str], format: str | Non
             "Name the file accordingly, or pass format=."
         )
     kind = EXPORT_FORMATS[name]
-    if selection.space.drawn is not None and not kind.random_features:
+    if selection.space.random_features is not None and not kind.random_features:
         raise SettingsError(f"{name} cannot hold random features: export tsv, json or parquet, or save the selection")
     content = kind.encode(selection)
     write_atomically(path, lambda file: file.write(content))

@@ -1,8 +1,8 @@
-"""Batches as Arrow record batches and back, without a copy.
+"""Encodes batches as Arrow record batches, and decodes them without a copy.
 
-A batch of rows is one record batch of a single row whose entries are lists: the arrays of a `Batch` as they are, the
-names of its features in as little text as they need, the cursor just behind it, and a checksum. The last record
-batch of a file is its `Summary`. The layout is specified in ``docs/cache.md``.
+A batch becomes one record batch of a single row whose entries are lists: the arrays of the `Batch`, the compacted
+names of its features, the cursor just behind it, and a checksum. The last record batch of a file is its `Summary`.
+``docs/cache.md`` specifies the layout.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from thresher.core.container import pack_strings
 from thresher.core.optional import need
 from thresher.errors import FileFormatError
 
-#: Later ones may hold something that this one does not know how to read.
+#: The version of the file format.
 VERSION = 1
-#: Arrays of numbers, as they stand in the file; what a batch leaves out is null there.
+#: The types of the arrays of numbers in the file; absent arrays are null.
 _ARRAYS = {
     "indptr": "int64",
     "keys": "uint64",
@@ -36,12 +36,12 @@ _ARRAYS = {
     "qid": "int64",
     "line": "int64",
 }
-#: Lists of bytes: labels that are text, and what names begin with.
+#: Lists of bytes: text labels, and the prefixes of names.
 _LISTS = ("labels", "prefixes")
 
 
 class Block(NamedTuple):
-    """Some rows as they are stored, and the cursor just behind them."""
+    """A stored batch, and the cursor just behind it."""
 
     batch: Batch
     cursor: Cursor
@@ -49,11 +49,11 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """What the end of a file says of the whole.
+    """The summary at the end of a file.
 
-    ``starts`` are the rows before each block, and behind the last; ``digest`` is of the rows' content, however they
-    were batched; ``skipped`` counts bad lines passed over, ``files`` those of each file (by its number, from 0) that
-    had some, and ``line_cap`` and ``window`` are the limits for that.
+    ``starts`` are the rows before each block and behind the last. ``digest`` hashes the rows, independent of their
+    batches. ``skipped`` counts skipped lines, and ``files`` those of each file (by its number, from 0) that had any.
+    ``line_cap`` and ``window`` are the reading limits, on which the skipped lines depend.
     """
 
     starts: list[int]
@@ -69,14 +69,14 @@ class Summary:
 
 
 def pyarrow() -> Any:
-    """The package that reads and writes the files, imported when it is first needed."""
+    """Import pyarrow, on first use."""
     need("pyarrow.ipc", "arrow")
     return need("pyarrow", "arrow")
 
 
 @cache
 def schema() -> Any:
-    """The columns of a record batch."""
+    """The Arrow schema of a record batch."""
     pa = pyarrow()
     columns = [(name, pa.large_list(getattr(pa, kind)())) for name, kind in _ARRAYS.items()]
     columns += [(name, pa.large_list(pa.large_binary())) for name in _LISTS]
@@ -84,7 +84,7 @@ def schema() -> Any:
 
 
 def encode(batch: Batch, cursor: Cursor) -> Any:
-    """The record batch of some rows."""
+    """Encode a batch as a record batch."""
     arrays: dict[str, NDArray[Any] | None] = {name: getattr(batch, name, None) for name in _ARRAYS}
     lists: dict[str, list[bytes] | None] = dict.fromkeys(_LISTS)
     if batch.names is not None:
@@ -92,7 +92,7 @@ def encode(batch: Batch, cursor: Cursor) -> Any:
     if batch.y is not None and batch.y.dtype.kind not in "biuf":
         labels = batch.y.tolist()
         words = [isinstance(label, str) for label in labels]
-        arrays["y"] = np.where(words, 0.0, np.nan)  # says where there is none
+        arrays["y"] = np.where(words, 0.0, np.nan)  # NaN marks a missing label
         lists["labels"] = [
             label.encode("utf-8", "surrogateescape") if word else b"" for label, word in zip(labels, words, strict=True)
         ]
@@ -101,26 +101,26 @@ def encode(batch: Batch, cursor: Cursor) -> Any:
 
 
 def encode_summary(summary: Summary) -> Any:
-    """The record batch that ends a file."""
+    """Encode the summary as the last record batch of a file."""
     return _record(dict.fromkeys(_ARRAYS), dict.fromkeys(_LISTS), "", json.dumps(asdict(summary)))
 
 
 def decode(record: Any) -> Block:
-    """The rows of a record batch, as views of it; damage of any kind is a `FileFormatError`."""
+    """Decode a record batch into views of it; any damage raises `FileFormatError`."""
     columns = _columns(record)
     arrays = {name: _array(name, columns[name]) for name in _ARRAYS}
     lists = {name: columns[name][0].as_py() for name in _LISTS}
     cursor = columns["cursor"][0].as_py()
     if columns["checksum"][0].as_py() != _checksum(arrays, lists, cursor):
-        raise FileFormatError("the checksum does not fit")
+        raise FileFormatError("the checksum does not match")
     indptr, keys = arrays["indptr"], arrays["keys"]
     if indptr is None or keys is None:
-        raise FileFormatError("no rows where there should be some")
+        raise FileFormatError("the rows are missing")
     y = arrays["y"]
     if lists["labels"] is not None and y is not None:
         missing = np.isnan(y).tolist()
         words = [word.decode("utf-8", "surrogateescape") for word in lists["labels"]]
-        y = np.array([np.nan if no else word for no, word in zip(missing, words, strict=True)], dtype=object)
+        y = np.array([np.nan if absent else word for absent, word in zip(missing, words, strict=True)], dtype=object)
     names = None
     if arrays["words"] is not None and arrays["text"] is not None:
         names = Names(arrays["words"], arrays["text"], lists["prefixes"] or [b""])
@@ -131,17 +131,17 @@ def decode(record: Any) -> Block:
 
 
 def decode_summary(record: Any) -> Summary:
-    """What `encode_summary` wrote."""
+    """The inverse of `encode_summary`."""
     columns = _columns(record)
     text = columns["summary"][0].as_py()
     if not text or columns["checksum"][0].as_py() != _checksum(dict.fromkeys(_ARRAYS), dict.fromkeys(_LISTS), text):
-        raise FileFormatError("its end is not in order")
-    told = json.loads(text)
-    return Summary(**{**told, "files": {int(number): count for number, count in told["files"].items()}})
+        raise FileFormatError("the summary is damaged")
+    fields = json.loads(text)
+    return Summary(**{**fields, "files": {int(number): count for number, count in fields["files"].items()}})
 
 
 class Digest:
-    """A hash of the content of rows that does not depend on the batches they come in."""
+    """A hash of rows that does not depend on their batches."""
 
     def __init__(self) -> None:
         import hashlib
@@ -149,7 +149,7 @@ class Digest:
         self._parts = {name: hashlib.blake2b(digest_size=16) for name in ("counts", "keys", "values", "y", "weight")}
 
     def add(self, batch: Batch) -> None:
-        """Take in some more rows."""
+        """Add the rows of a batch."""
         ones = np.ones(batch.nnz, np.float32) if batch.values is None else batch.values
         weight = np.ones(len(batch), np.float32) if batch.weight is None else batch.weight
         counts = np.diff(batch.indptr)
@@ -163,7 +163,7 @@ class Digest:
             self._parts[name].update(part if isinstance(part, bytes) else np.ascontiguousarray(part).data)
 
     def hexdigest(self) -> str:
-        """The hash so far."""
+        """The hash of the rows added so far."""
         import hashlib
 
         whole = hashlib.blake2b(digest_size=16)
@@ -173,11 +173,11 @@ class Digest:
 
 
 def _compact(batch: Batch) -> tuple[NDArray[np.uint64], NDArray[np.uint8], list[bytes]]:
-    """The names of a batch with every one of them once, where that takes less room."""
+    """The names of a batch, each stored once if that takes less space."""
     names = batch.names
     assert names is not None
-    if names.parents is not None:  # products: no text holds their names
-        names = Names.of_bytes(names._spelled())
+    if names.parents is not None:  # the names of products are not in the text
+        names = Names.of_bytes(names.to_bytes())
     smaller = _native.compact_names(batch.keys, names.words, names.text)
     return (*(smaller or (names.words, names.text)), list(names.prefixes))
 
@@ -186,34 +186,34 @@ def _record(
     arrays: dict[str, NDArray[Any] | None], lists: dict[str, list[bytes] | None], cursor: str, summary: str
 ) -> Any:
     pa = pyarrow()
-    form = schema()
+    columns_schema = schema()
     columns = []
     for name, entry in [*arrays.items(), *lists.items()]:
-        inside = form.field(name).type
+        kind = columns_schema.field(name).type
         if entry is None:
-            columns.append(pa.nulls(1, inside))
+            columns.append(pa.nulls(1, kind))
             continue
         if isinstance(entry, list):
-            values = _strings(entry, inside.value_type)
+            values = _strings(entry, kind.value_type)
         else:
-            values = pa.Array.from_buffers(inside.value_type, len(entry), [None, pa.py_buffer(entry)])
+            values = pa.Array.from_buffers(kind.value_type, len(entry), [None, pa.py_buffer(entry)])
         ends = pa.py_buffer(np.array([0, len(entry)], np.int64))
-        columns.append(pa.Array.from_buffers(inside, 1, [None, ends], children=[values]))
+        columns.append(pa.Array.from_buffers(kind, 1, [None, ends], children=[values]))
     columns += [_strings([text.encode()], pa.large_utf8()) for text in (cursor, summary)]
     check = np.array([_checksum(arrays, lists, cursor + summary)], np.uint64)
     columns.append(pa.Array.from_buffers(pa.uint64(), 1, [None, pa.py_buffer(check)]))
-    return pa.record_batch(columns, schema=form)
+    return pa.record_batch(columns, schema=columns_schema)
 
 
 def _strings(strings: list[bytes], kind: Any) -> Any:
-    """Strings as an Arrow array. (``pa.array`` would do, but imports pandas where there is one.)"""
+    """Make an Arrow array of strings. (``pa.array`` would import pandas if it is installed.)"""
     pa = pyarrow()
     offsets, text = pack_strings(strings)
     return pa.Array.from_buffers(kind, len(strings), [None, pa.py_buffer(offsets), pa.py_buffer(text)])
 
 
 def _columns(record: Any) -> dict[str, Any]:
-    """The columns by name, checked as far as they are followed before the checksum is known."""
+    """The columns by name, validated where they are read before the checksum."""
     record.validate()
     columns = dict(zip(record.schema.names, record.columns, strict=True))
     for name in (*_LISTS, "cursor", "summary"):
@@ -222,18 +222,18 @@ def _columns(record: Any) -> dict[str, Any]:
 
 
 def _array(name: str, column: Any) -> NDArray[Any] | None:
-    """The one entry of a column of lists of numbers, as a view."""
+    """The only entry of a column of lists of numbers, as a view."""
     if len(column) != 1:
-        raise FileFormatError("not one entry a column")
+        raise FileFormatError("a column does not have exactly one entry")
     if column.null_count:
         return None
     entry = column.values
-    # (``to_numpy`` would do, but imports pandas where there is one.)
+    # (``to_numpy`` would import pandas if it is installed.)
     return np.frombuffer(entry.buffers()[1] or b"", _ARRAYS[name], len(entry))
 
 
 def _checksum(arrays: dict[str, NDArray[Any] | None], lists: dict[str, list[bytes] | None], text: str) -> int:
-    """Of all that a record batch holds; an array that is left out counts too."""
+    """The checksum of a record batch; absent arrays count too."""
     check = _native.checksum(np.frombuffer(text.encode(), np.uint8), VERSION)
     for array in arrays.values():
         check = check ^ 1 if array is None else _native.checksum(array.view(np.uint8), check)

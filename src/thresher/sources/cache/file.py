@@ -1,4 +1,4 @@
-"""Files of parsed rows: written once, then read memory-mapped, a block at a time."""
+"""Files of parsed rows: written once, then memory-mapped and read block by block."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from thresher.sources.cache.codec import (
     schema,
 )
 
-#: Blocks whose pages stay in memory behind the one that is read: batches of them may still be in use.
+#: The number of earlier blocks whose pages stay in memory, since their batches may still be in use.
 _BEHIND = 2
-#: Bytes before a place that are looked through for pages that came back.
-_AGAIN = 1 << 30
-#: What a file that is not in order may lead to, besides what Arrow itself says.
+#: Release pages up to this many bytes back, in case some were read again.
+_RELEASE_BYTES = 1 << 30
+#: The errors that a damaged file can cause, besides Arrow's own.
 _DAMAGE = (ValueError, KeyError, TypeError, OSError)
 
 
@@ -44,12 +44,12 @@ def write_rows(
     *,
     want_labels: bool = True,
     limits: ReadLimits | None = None,
-    told: Callable[[Cursor, int], None] | None = None,
+    progress: Callable[[Cursor, int], None] | None = None,
 ) -> Summary:
     """Write all rows of a source to an open file.
 
-    ``told`` is called after every block, with the cursor behind it and the bytes written; what it raises
-    ends the writing.
+    ``progress`` is called after every block with the cursor behind it and the number of bytes written. An exception
+    from it ends the writing.
     """
     pa = pyarrow()
     about = {
@@ -59,7 +59,7 @@ def write_rows(
         "label_columns": source.label_columns,
     }
     starts, cursor = [0], Cursor()
-    # What cannot be read again is known by its content alone.
+    # A source that cannot be read again is identified by its content.
     digest = None if source.rewindable else Digest()
     with pa.ipc.new_file(file, schema().with_metadata({"thresher": json.dumps(about, sort_keys=True)})) as writer:
         names = not source.space.invertible
@@ -68,8 +68,8 @@ def write_rows(
             if digest is not None:
                 digest.add(batch)
             starts.append(starts[-1] + len(batch))
-            if told is not None:
-                told(cursor, file.tell())
+            if progress is not None:
+                progress(cursor, file.tell())
         limits = limits or ReadLimits()
         summary = Summary(
             starts=starts,
@@ -77,7 +77,7 @@ def write_rows(
             digest=None if digest is None else digest.hexdigest(),
             line_cap=limits.line_cap,
             window=limits.window,
-            # By number: the same data may lie elsewhere when it is read again.
+            # By number, since the data may be read from another path later.
             files={source.files().index(name): count for name, count in source.skipped_files().items()},
         )
         writer.write_batch(encode_summary(summary))
@@ -85,10 +85,10 @@ def write_rows(
 
 
 class StoredFile:
-    """An open file of rows.
+    """An open file of parsed rows.
 
-    Its pages are mapped, not read: a block takes memory while it is looked at, and is let go soon after. The system
-    keeps what fits in its page cache.
+    The file is memory-mapped: a block uses memory while it is read, and its pages are released soon after. The
+    operating system keeps them in its page cache as long as they fit.
     """
 
     def __init__(self, path: str) -> None:
@@ -99,7 +99,9 @@ class StoredFile:
                 self.size = os.fstat(file.fileno()).st_size
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except FileNotFoundError:
-            raise UnreadableError(f"{path}: there is no such file. Check the path (now in {os.getcwd()}).") from None
+            raise UnreadableError(
+                f"{path}: there is no such file. Check the path (the working directory is {os.getcwd()})."
+            ) from None
         except OSError as error:
             raise UnreadableError(f"{path}: cannot be read ({error.strerror}).") from None
         except ValueError:
@@ -111,35 +113,37 @@ class StoredFile:
             self._records = pa.ipc.open_file(pa.BufferReader(buffer))
             about = json.loads((self._records.schema.metadata or {})[b"thresher"])
             if about["version"] > VERSION:
-                raise FileFormatError(f"written in format {about['version']}; this Thresher reads up to {VERSION}")
+                raise FileFormatError(
+                    f"it has format version {about['version']}; this version of Thresher reads up to {VERSION}"
+                )
             if not self._records.schema.equals(schema()):
-                raise FileFormatError("its columns are others")
+                raise FileFormatError("it has other columns")
             self.summary = decode_summary(self._records.get_batch(self._records.num_record_batches - 1))
             if len(self.summary.starts) != self._records.num_record_batches:
-                raise FileFormatError("its end is not in order")
+                raise FileFormatError("its summary does not match its blocks")
             self.space = FeatureSpace.from_dict(about["space"])
             self.multilabel: bool = about["multilabel"]
             self.label_columns: int | None = about["label_columns"]
         except (*_DAMAGE, pa.ArrowException) as error:
-            raise FileFormatError(f"{path}: not a whole file of parsed rows ({error}).") from None
+            raise FileFormatError(f"{path}: not a complete file of parsed rows ({error}).") from None
 
     def blocks(self, row: int = 0) -> Iterator[tuple[int, Block]]:
-        """The blocks, each with its number, from that one on that holds row ``row`` (from 0)."""
+        """Yield the blocks and their numbers, starting with the block of row ``row`` (from 0)."""
         starts = self.summary.starts
-        # Of blocks that start at the same row all but the last are empty: they tell of bad lines.
+        # Of blocks with the same start all but the last are empty: their cursors count skipped lines.
         first = int(np.searchsorted(starts, row))
         first -= 0 if first == len(starts) or starts[first] == row else 1
-        passed: list[int] = []  # where blocks end that may still be in use
+        ends: list[int] = []  # of the blocks that may still be in use
         try:
             for number in range(first, len(starts) - 1):
                 record, block = self._block(number)
-                passed.append(self._end(record))
+                ends.append(self._end(record))
                 yield number, block
-                if len(passed) > _BEHIND:
-                    self._release(passed.pop(0))
+                if len(ends) > _BEHIND:
+                    self._release(ends.pop(0))
         finally:
-            if passed:
-                self._release(passed[-1])
+            if ends:
+                self._release(ends[-1])
 
     def before(self, number: int) -> Cursor:
         """The cursor before a block."""
@@ -150,34 +154,34 @@ class StoredFile:
             record = self._records.get_batch(number)
             block = decode(record)
             if len(block.batch) != self.summary.starts[number + 1] - self.summary.starts[number]:
-                raise FileFormatError("its rows are not as many as they were")
+                raise FileFormatError("it has another number of rows than the summary says")
         except (*_DAMAGE, pyarrow().ArrowException) as error:
-            raise FileFormatError(f"{self.path}: damaged at block {number} ({error}).") from None
+            raise FileFormatError(f"{self.path}: block {number} is damaged ({error}).") from None
         return record, block
 
     def _end(self, record: Any) -> int:
-        """Where a record batch ends in the file."""
+        """The end of a record batch in the file."""
         buffers = (buffer for column in record.columns for buffer in column.buffers() if buffer is not None)
         ends = (buffer.address + buffer.size - self._base for buffer in buffers)
-        return max((end for end in ends if 0 <= end <= self.size), default=0)  # empty ones lie anywhere
+        return max((end for end in ends if 0 <= end <= self.size), default=0)  # empty buffers may be anywhere
 
     def _release(self, end: int) -> None:
-        """Let pages go up to here. Whoever still looks at one gets it back from the file.
+        """Release the pages up to ``end``; a later access maps them again.
 
-        Some way back they are let go again: a shuffle buffer comes back to rows that were read before.
+        This includes pages released before, since a shuffle buffer reads earlier rows again.
         """
-        begin = max(0, end - _AGAIN) // PAGE * PAGE
+        begin = max(0, end - _RELEASE_BYTES) // PAGE * PAGE
         self._advise("MADV_DONTNEED", begin, (end - begin) // PAGE * PAGE)
 
     def _advise(self, what: str, begin: int, size: int) -> None:
-        if size > 0 and hasattr(mmap, what):  # Windows has no such thing
+        if size > 0 and hasattr(mmap, what):  # absent on Windows
             self._map.madvise(getattr(mmap, what), begin, size)
 
 
-def cut(
+def split_block(
     block: Block, first: int, rows: int, features: int, only: _native.KeyIndex | None, want_names: bool
 ) -> Iterator[tuple[Batch, int]]:
-    """The rows of a block from ``first`` on, in batches of so many rows and features; and where each ends."""
+    """Yield the rows of a block from ``first`` on, in batches of limited rows and features, and the end of each."""
     batch = block.batch if want_names else replace(block.batch, names=None)
     n = len(batch)
     while first < n or n == 0:
@@ -191,7 +195,7 @@ def cut(
 
 
 def _slice(batch: Batch, first: int, end: int) -> Batch:
-    """Some rows of a batch as views of it."""
+    """Consecutive rows of a batch, as views."""
     a, b = int(batch.indptr[first]), int(batch.indptr[end])
     y, y_indptr = batch.y, batch.y_indptr
     if y is not None and y_indptr is not None:

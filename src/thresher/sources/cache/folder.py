@@ -1,4 +1,4 @@
-"""The folder that a cache is kept in, and how it stays within bounds."""
+"""The folder of a cache, and its size limit."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from typing import Self
 from thresher.core.container import TEMPORARY
 from thresher.core.memory import show_size
 from thresher.errors import SettingsError
-from thresher.sources.endings import STORED
+from thresher.sources.registry import FORMATS
 
 log = logging.getLogger("thresher.sources")
 
-#: Seconds after which a file that nobody finished writing is taken for left behind.
+#: Seconds after which an unfinished file counts as abandoned.
 _ABANDONED = 86400.0
+#: The ending of files of parsed rows.
+_ENDING = FORMATS["cache"].endings[0]
 
 
 def user_folder() -> str:
-    """Where programs keep what they can make again, on this system."""
+    """The cache folder of the user on this system."""
     home = os.path.expanduser("~")
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")
@@ -35,28 +37,30 @@ def user_folder() -> str:
 
 @dataclass(frozen=True)
 class CacheFolder:
-    """A folder of files of rows that together take at most ``size`` bytes."""
+    """A folder of cache files with a total of at most ``size`` bytes."""
 
     folder: str
     size: int
 
     @classmethod
     def at(cls, folder: str | os.PathLike[str] | bool, size: int) -> Self:
-        """The folder that ``cache=`` means."""
+        """The folder of the option ``cache=``."""
         if folder is False or folder == "":
-            raise SettingsError("cache is a folder, or True for the usual one")
+            raise SettingsError("cache must be a folder, or True for the user's cache folder")
         return cls(user_folder() if folder is True else os.path.abspath(os.fspath(folder)), size)
 
     def path(self, name: str) -> str:
-        """Where a file of this name goes."""
-        return os.path.join(self.folder, f"{name}.{STORED}")
+        """The path of a file of this name."""
+        return os.path.join(self.folder, f"{name}.{_ENDING}")
 
     def prepare(self) -> None:
-        """Make the folder, and remove what was left behind half written."""
+        """Make the folder, and remove abandoned unfinished files."""
         try:
             os.makedirs(self.folder, exist_ok=True)
         except OSError as error:
-            raise SettingsError(f"{self.folder}: not a folder to keep a cache in ({error.strerror}).") from None
+            raise SettingsError(
+                f"{self.folder}: cannot be a cache folder ({error.strerror}). Choose another one (--cache-dir)."
+            ) from None
         for entry in os.scandir(self.folder):
             if entry.name.startswith(TEMPORARY):
                 with contextlib.suppress(OSError):
@@ -64,37 +68,37 @@ class CacheFolder:
                         os.unlink(entry.path)
 
     def touch(self, path: str) -> None:
-        """Note that a file was used."""
-        with contextlib.suppress(OSError):  # another one's folder, perhaps
+        """Mark a file as used now."""
+        with contextlib.suppress(OSError):  # the folder may belong to another user
             os.utime(path)
 
     def make_room(self, written: int) -> None:
-        """Keep the folder within its size with ``written`` bytes more, or say that it cannot be."""
+        """Remove the least recently used files until ``written`` more bytes fit, or raise if they cannot."""
         if written > self.size:
             raise SettingsError(
-                f"{self.folder}: the rows take more than the {show_size(self.size)} that the cache may take. Raise "
-                "cache_size (--cache-size), or go without."
+                f"{self.folder}: the rows take more than the {show_size(self.size)} that the cache may use. Raise "
+                "cache_size (--cache-size), or do not use a cache."
             )
-        held = self._held()
-        taken = written + sum(size for _, size, _ in held)
-        for _, size, path in held:
-            if taken <= self.size:
+        files = self._files()
+        total = written + sum(size for _, size, _ in files)
+        for _, size, path in files:
+            if total <= self.size:
                 return
             self.remove(path)
-            log.info("%s was removed from the cache to make room", path)
-            taken -= size
+            log.info("%s: removed from the cache to make room", path)
+            total -= size
 
     def remove(self, path: str) -> None:
-        """Take a file away. Whoever has it mapped keeps it."""
+        """Remove a file. A process that has mapped it can still read it."""
         with contextlib.suppress(OSError):
             os.unlink(path)
 
-    def _held(self) -> list[tuple[float, int, str]]:
-        """When each file was last used, its size and path; the oldest first."""
-        held = []
+    def _files(self) -> list[tuple[float, int, str]]:
+        """The last use, the size and the path of each file, least recently used first."""
+        files = []
         for entry in os.scandir(self.folder):
-            if entry.name.endswith(f".{STORED}"):
-                with contextlib.suppress(OSError):  # gone by now
+            if entry.name.endswith(f".{_ENDING}"):
+                with contextlib.suppress(OSError):  # removed in the meantime
                     status = entry.stat()
-                    held.append((status.st_mtime, status.st_size, entry.path))
-        return sorted(held)
+                    files.append((status.st_mtime, status.st_size, entry.path))
+        return sorted(files)

@@ -1,4 +1,4 @@
-"""Files of parsed rows as data of their own, as ``thresher convert`` writes them."""
+"""Files of parsed rows as a source, as ``thresher convert`` writes them."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from thresher.core.feature_space import FeatureSpace
 from thresher.core.memory import ReadLimits
 from thresher.errors import DataError, FileFormatError
 from thresher.sources.base import Source
-from thresher.sources.cache.file import StoredFile, cut
-from thresher.sources.files import paths as opening
-from thresher.sources.files.paths import Part, PathLike, find_parts
-from thresher.sources.text.line_source import grouped
+from thresher.sources.cache.file import StoredFile, split_block
+from thresher.sources.files.paths import Part, PathLike, find_parts, fingerprint
+from thresher.sources.text.line_source import group_parts
 
 
 @dataclass(frozen=True)
 class StoredSource(Source):
-    """Rows of one or several files that hold them parsed, read memory-mapped one after the other."""
+    """The rows of files of parsed rows, memory-mapped one after the other."""
 
     parts: tuple[Part, ...]
     limits: ReadLimits = field(default_factory=ReadLimits)
@@ -33,8 +32,8 @@ class StoredSource(Source):
         for file in files[1:]:
             if (file.space, file.multilabel) != (files[0].space, files[0].multilabel):
                 raise DataError(
-                    f"{file.path}: its features are {file.space}, those of {files[0].path} are {files[0].space}. "
-                    "Read files of one kind together."
+                    f"{file.path}: its features are {file.space}, but those of {files[0].path} are {files[0].space}. "
+                    "Read only files of one kind together."
                 )
         return files
 
@@ -62,7 +61,7 @@ class StoredSource(Source):
         return replace(self, limits=limits)
 
     def fingerprint(self) -> str:
-        return opening.fingerprint(self.parts, format="cache")
+        return fingerprint(self.parts, format="cache")
 
     def files(self) -> list[str]:
         return [part.name for part in self.parts]
@@ -76,25 +75,25 @@ class StoredSource(Source):
 
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
         name = self.parts[min(cursor.part, len(self.parts) - 1)].name
-        return name if batch.line is None else f"{name}, line {batch.line[row]} of the data it was written from"
+        return name if batch.line is None else f"{name}, line {batch.line[row]} of the original data"
 
     def shards(self, n: int) -> list[Source]:
         """Whole files."""
         super().shards(n)
-        return [replace(self, parts=some) for some in grouped(list(self.parts), n)]
+        return [replace(self, parts=some) for some in group_parts(list(self.parts), n)]
 
     def _read(
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
     ) -> Iterator[tuple[Batch, Cursor]]:
-        features = max(1, self.limits.block // 9)
-        total, skipped = start.row - start.offset, start.skipped  # before the file
+        features = self.limits.batch_features
+        total, skipped = start.row - start.offset, start.skipped  # up to the start of the file
         read = sum(file.size for file in self._files[: start.part])
         for number in range(start.part, len(self._files)):
             file = self._files[number]
             first = start.offset if number == start.part else 0
             for block_number, block in file.blocks(first):
                 before = file.summary.starts[block_number]
-                for batch, end in cut(block, max(0, first - before), rows, features, only, want_names):
+                for batch, end in split_block(block, max(0, first - before), rows, features, only, want_names):
                     if want_labels:
                         self._check_labels(batch, number)
                     at = before + end
@@ -114,13 +113,15 @@ class StoredSource(Source):
 
     def _check_labels(self, batch: Batch, number: int) -> None:
         if batch.y is None:
-            raise DataError(f"{self.parts[number].name}: its rows have no labels.")
+            raise DataError(
+                f"{self.parts[number].name}: its rows have no labels. Write the file again from data with labels."
+            )
         if batch.y_indptr is not None:
             return
         missing = batch.y != batch.y
         if np.any(missing):
             where = self.where(Cursor(part=number), batch, int(np.argmax(missing)))
-            raise DataError(f"{where}: the row has no label. Write the file anew from data that has labels.")
+            raise DataError(f"{where}: the row has no label. Write the file again from data with labels.")
 
 
 def scan_cache(paths: PathLike | Iterable[PathLike]) -> StoredSource:
@@ -132,6 +133,8 @@ def scan_cache(paths: PathLike | Iterable[PathLike]) -> StoredSource:
     """
     source = StoredSource(tuple(find_parts(paths)))
     if any(part.once for part in source.parts):
-        raise FileFormatError("files of parsed rows are mapped into memory: standard input and pipes cannot be.")
-    source.space  # noqa: B018 - opens the files, so that what is wrong with them is said now
+        raise FileFormatError(
+            "files of parsed rows cannot be read from standard input or a pipe: pass the path of a file."
+        )
+    source.space  # noqa: B018 - opens the files, so that their errors are raised here
     return source

@@ -1,4 +1,4 @@
-"""Compressed files as plain byte streams, recognised by content and never larger in memory than allowed."""
+"""Decompression of gzip, bzip2, xz and Zstandard streams in bounded memory."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from thresher.errors import DataError, UnreadableError
-from thresher.sources.files.zstd import Zstd
 
-#: First bytes of each format. Extensions are not looked at.
-MAGIC = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ\x00", "zstd": b"\x28\xb5\x2f\xfd"}
-#: Stored bytes read, and about the bytes made, at a time: always the same, so damage always costs the same rows.
+#: Bytes read, and about the bytes produced, per step. It is constant so that damage always costs the same rows.
 _STEP = 1 << 16
-_ZSTD_SKIPPABLE = tuple(bytes([0x50 + i]) + b"\x2a\x4d\x18" for i in range(16))
+#: The range of window limits that the zstandard package accepts.
+_MIN_WINDOW, _MAX_WINDOW = 1 << 10, 1 << 31
+_DICTIONARY_ID_SIZES = (0, 1, 2, 4)
+_CONTENT_SIZE_SIZES = (0, 2, 4, 8)
+_RLE_BLOCK = 1
 
 
 class _Decompressor(Protocol):
-    """What the standard library's bz2 and lzma objects offer."""
+    """The interface of the standard library's bz2 and lzma decompressors."""
 
     @property
     def eof(self) -> bool: ...
@@ -33,7 +34,7 @@ class _Decompressor(Protocol):
 
 
 class _Gzip:
-    """zlib's object in the shape of the others."""
+    """zlib's decompressor with the interface of the others."""
 
     def __init__(self) -> None:
         self._object = zlib.decompressobj(wbits=31)
@@ -56,7 +57,7 @@ class _Gzip:
         try:
             return self._object.decompress(waiting, max_length)
         except zlib.error:
-            # What the call made before it met the damage went with it: make that again, byte by byte.
+            # The failed call lost the bytes before the damage: produce them again, byte by byte.
             self._object = before
             out = bytearray()
             with contextlib.suppress(zlib.error):
@@ -67,8 +68,70 @@ class _Gzip:
             return bytes(out)  # the next call raises
 
 
-class Inflated(io.RawIOBase):
-    """The decompressed bytes of a stored stream, one member or frame after the other."""
+class _Zstd:
+    """One Zstandard frame, with the interface of the standard library's decompressors.
+
+    The package's ``decompressobj`` cannot limit its output, and 1 kB may expand to 10 MB. Its stream reader can, but
+    accepts a truncated file as complete. So this class feeds the blocks one by one, each of at most 128 kB: a frame
+    is a header and blocks that state their lengths (RFC 8878, section 3.1.1).
+    """
+
+    def __init__(self, window_limit: int) -> None:
+        import zstandard
+
+        window = max(_MIN_WINDOW, min(window_limit, _MAX_WINDOW))
+        self._object = zstandard.ZstdDecompressor(max_window_size=window).decompressobj()
+        self._waiting = b""
+        self._until_header = 0  # bytes to feed before the next header
+        self._started = False
+        self.needs_input = True
+
+    @property
+    def eof(self) -> bool:
+        return self._object.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._object.unused_data + self._waiting
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        """Return more bytes: up to ``max_length``, and at most one block beyond it."""
+        waiting = memoryview(self._waiting + data)
+        out: list[bytes] = []
+        size = at = 0
+        self.needs_input = False
+        while size < max_length and not self._object.eof:
+            self._until_header = self._until_header or self._next_length(waiting[at : at + 5])
+            taken = min(self._until_header, len(waiting) - at)
+            if taken == 0:
+                self.needs_input = True
+                break
+            out.append(self._object.decompress(waiting[at : at + taken]))
+            size += len(out[-1])
+            at += taken
+            self._until_header -= taken
+        self._waiting = bytes(waiting[at:])
+        return b"".join(out)
+
+    def _next_length(self, head: memoryview) -> int:
+        """The length of the frame header, or of the next block and its header; 0 if more input is needed."""
+        if not self._started:
+            if len(head) < 5:
+                return 0
+            self._started = True
+            descriptor = head[4]
+            single = descriptor >> 5 & 1  # a single segment has no window byte, but always a content size
+            return 6 - single + _DICTIONARY_ID_SIZES[descriptor & 3] + (_CONTENT_SIZE_SIZES[descriptor >> 6] or single)
+        if len(head) < 3:
+            return 0
+        block = int.from_bytes(head[:3], "little")
+        content = 1 if block >> 1 & 3 == _RLE_BLOCK else block >> 3
+        checksum = 4 * (block & 1)  # after the last block; surplus bytes come back as unused data
+        return 3 + content + checksum
+
+
+class Decompressed(io.RawIOBase):
+    """The decompressed bytes of a stream, across all its members or frames."""
 
     def __init__(self, stored: io.BufferedReader, name: str, kind: str, window_limit: int) -> None:
         self._stored = stored
@@ -79,37 +142,37 @@ class Inflated(io.RawIOBase):
             "gzip": _Gzip,
             "bzip2": bz2.BZ2Decompressor,
             "xz": lambda: lzma.LZMADecompressor(memlimit=window_limit),
-            "zstd": lambda: Zstd(window_limit),
+            "zstd": lambda: _Zstd(window_limit),
         }
         self._make = makers[kind]
         self._object = self._make()
-        self._pending = memoryview(b"")  # decompressed, not yet asked for
+        self._pending = memoryview(b"")  # decompressed, but not read yet
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill some of ``buffer``; 0 at the end. A file that was cut short raises `DataError`."""
+        """Fill part of ``buffer``; return 0 at the end. A truncated file raises `DataError`."""
         view = memoryview(buffer).cast("B")
         while not self._pending:
             try:
                 if not self._more():
                     return 0
-            except UnreadableError:  # of the stored bytes: nothing is wrong with those that came
+            except UnreadableError:  # a failed read, not damaged data
                 raise
             except (zlib.error, OSError, lzma.LZMAError, EOFError) as error:
-                raise DataError(self._explained(error)) from None
-            except Exception as error:  # zstandard's own type, without importing it here
+                raise DataError(self._message(error)) from None
+            except Exception as error:  # ZstdError, without importing zstandard here
                 if type(error).__name__ != "ZstdError":
                     raise
-                raise DataError(self._explained(error)) from None
+                raise DataError(self._message(error)) from None
         n = min(len(view), len(self._pending))
         view[:n] = self._pending[:n]
         self._pending = self._pending[n:]
         return n
 
     def _more(self) -> bool:
-        """Decompress some more; False at the end."""
+        """Decompress the next bytes; return False at the end."""
         if self._object.eof:
             rest = self._object.unused_data
             while not rest.strip(b"\0"):  # members may be followed by padding
@@ -126,20 +189,13 @@ class Inflated(io.RawIOBase):
             raise EOFError
         return True
 
-    def _explained(self, error: Exception) -> str:
+    def _message(self, error: Exception) -> str:
         text = str(error)
         if isinstance(error, EOFError):
             return f"{self._name}: the {self._kind} data is cut short. Fetch or write the file again."
         if "memory" in text.lower():
             return (
-                f"{self._name}: the {self._kind} window needs more than the {self._window_limit >> 20} MB the memory "
-                "plan leaves for it. Raise memory=, or compress the file again with a smaller window."
+                f"{self._name}: the {self._kind} window needs more than the {self._window_limit >> 20} MB that the "
+                "memory plan reserves for it. Raise memory=, or compress the file again with a smaller window."
             )
         return f"{self._name}: the {self._kind} data is damaged ({text}). Fetch or write the file again."
-
-
-def compression_of(head: bytes) -> str | None:
-    """The kind of compression a file of these first bytes has, or None."""
-    if head.startswith(_ZSTD_SKIPPABLE):
-        return "zstd"
-    return next((kind for kind, magic in MAGIC.items() if head.startswith(magic)), None)

@@ -1,4 +1,4 @@
-"""A stream of bytes as blocks of whole lines."""
+"""Splits a byte stream into blocks of whole lines."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ _NEWLINE = 10
 
 
 class LineBlocks:
-    """The lines of a part of a stream from ``start`` on, some whole ones at a time.
+    """The lines of a part of a stream from the offset ``start``, in blocks of whole lines.
 
-    Each block is ``(bytes, size, offset)``: an array with ``_native.padding`` readable bytes behind
-    its ``size``, ending in a newline, and the place in the stream where it starts. Lines over the
-    cap are passed over, and ``too_long(first bytes, cap)`` is called for each. Where rows may span lines,
-    ``last_row_end(block, size)`` says where the last whole one ends. Where the stream is damaged
-    the lines before that come out whole, and ``stream.failure`` says why there are no more.
+    Each block is ``(bytes, size, offset)``: an array that ends in a newline and has ``_native.padding`` readable bytes
+    behind its ``size``, and its offset in the stream. Lines over the cap are skipped; ``too_long(first bytes, cap)`` is
+    called for each. If rows may span lines, ``last_row_end(block, size)`` gives the end of the last whole row. If the
+    stream is damaged, the blocks end with the last whole line before the damage, and ``stream.failure`` is set.
     """
 
     def __init__(
@@ -35,27 +34,27 @@ class LineBlocks:
     ) -> None:
         self._stream = stream
         self._cap = limits.line_cap
-        # No block can hold a line over the cap whole: which lines pass never depends on where blocks fall.
+        # No block can hold a whole line over the cap, so the skipped lines do not depend on the block boundaries.
         self._block = min(limits.block, limits.line_cap + 1)
         self._end = part.end
         self._too_long = too_long
         self._last_row_end = last_row_end
-        #: Where the first line starts that has not come out yet.
+        #: The offset of the first line that was not yielded yet.
         self.offset = start
-        self._carry = np.empty(0, np.uint8)  # read, but not yet part of a whole line
+        self._carry = np.empty(0, np.uint8)  # read, but not a whole line yet
         if start > 0:
             stream.seek(start)
         elif part.begin > 0:
             # A shard starts at the first line that begins at or after its first byte.
             stream.seek(part.begin - 1)
             self.offset = part.begin - 1
-            self._pass_line()
+            self._skip_line()
 
     def __iter__(self) -> Iterator[tuple[NDArray[np.uint8], int, int]]:
         finished = False
         while not finished and (self._end is None or self.offset < self._end):
             held = len(self._carry)
-            # A line longer than the block makes it grow, up to the cap and its newline.
+            # A line longer than the block makes the block grow, up to the cap and its newline.
             want = max(self._block, min(2 * held, self._cap + 1))
             block = self._new_block(want + 1 + _native.padding)
             block[:held] = self._carry
@@ -71,31 +70,31 @@ class LineBlocks:
                 self.offset += whole
             elif len(self._carry) > self._cap:
                 self._too_long(self._carry[:64].tobytes(), self._cap)
-                self._pass_line()
+                self._skip_line()
 
     def _whole(self, block: NDArray[np.uint8], size: int, finished: bool) -> int:
-        """How much of a block is whole lines, or rows of several where there are such."""
+        """The number of bytes of a block in whole lines, or in whole rows if rows may span lines."""
         if self._last_row_end is None:
             return _native.after_last_newline(block, 0, size)
         return size if finished and self._stream.failure is None else self._last_row_end(block, size)
 
     def _new_block(self, size: int) -> NDArray[np.uint8]:
-        """Memory for text from here on, each byte at the same place of its page as in the file.
+        """Allocate a block in which each byte has the same offset within its page as in the file.
 
-        Copying out of the page cache takes up to five times as long where the two are a little apart.
+        Copying from the page cache takes up to five times as long if the two offsets differ slightly.
         """
         block = _native.new_block(size + PAGE)
         return block[(self.offset - block.ctypes.data) % PAGE :]
 
     def _within(self, block: NDArray[np.uint8], size: int) -> int:
-        """Cut a block to the lines that start before the end of the part."""
+        """The size of a block cut to the lines that start before the end of the part."""
         if self._end is None or self.offset + size <= self._end:
             return size
         last_start = self._end - self.offset - 1
         return last_start + int(np.argmax(block[last_start:size] == _NEWLINE)) + 1
 
-    def _pass_line(self) -> None:
-        """Read to the end of the line we are in, and keep what was read behind it."""
+    def _skip_line(self) -> None:
+        """Read to the end of the current line, and keep the bytes read after it."""
         while True:
             newlines = np.flatnonzero(self._carry == _NEWLINE)
             used = int(newlines[0]) + 1 if len(newlines) else len(self._carry)

@@ -1,4 +1,4 @@
-"""Paths, globs and standard input as streams of bytes, with a fingerprint of what they hold."""
+"""Paths, globs and standard input as byte streams, and fingerprints of their contents."""
 
 from __future__ import annotations
 
@@ -15,18 +15,32 @@ from types import TracebackType
 from typing import Any
 
 from thresher.errors import DataError, UnreadableError
-from thresher.sources.files import remote
-from thresher.sources.files.decompress import Inflated, compression_of
 
 STDIN = "-"
-#: Bytes that show the compression.
-_HEAD = 6
 PathLike = str | os.PathLike[str]
+#: The first bytes of each kind of compression. File endings do not matter.
+_MAGIC = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ\x00", "zstd": b"\x28\xb5\x2f\xfd"}
+_ZSTD_SKIPPABLE = tuple(bytes([0x50 + i]) + b"\x2a\x4d\x18" for i in range(16))
+#: The number of bytes that show the compression.
+_HEAD = 6
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::|://)")
+
+
+def is_remote(path: str) -> bool:
+    """Whether a path is a URL."""
+    return _URL.match(path) is not None
+
+
+def compression_of(head: bytes) -> str | None:
+    """The kind of compression of a file with these first bytes, or None."""
+    if head.startswith(_ZSTD_SKIPPABLE):
+        return "zstd"
+    return next((kind for kind, magic in _MAGIC.items() if head.startswith(magic)), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A file, or the lines that start in ``[begin, end)`` of one that is not compressed."""
+    """A file, or those lines of an uncompressed file that start in the bytes ``[begin, end)``."""
 
     path: str
     begin: int = 0
@@ -34,7 +48,7 @@ class Part:
 
     @property
     def once(self) -> bool:
-        """Whether it can be read only once, as standard input and pipes are."""
+        """Whether it can be read only once, such as standard input and pipes."""
         return self.path == STDIN or (os.path.exists(self.path) and not os.path.isfile(self.path))
 
     @property
@@ -43,26 +57,30 @@ class Part:
 
 
 class Stream:
-    """An open file: bytes out (decompressed), and how many stored bytes they took."""
+    """An open file: its decompressed bytes, and the number of stored bytes read so far."""
 
     def __init__(self, path: str, *, window_limit: int) -> None:
         self.name = "<stdin>" if path == STDIN else path
-        #: Why reading stopped before the end, if it did.
+        #: The error that ended reading before the end of the file.
         self.failure: DataError | None = None
         raw: io.RawIOBase
-        if remote.is_remote(path):
-            piece = remote.piece_size(window_limit)
-            raw, window_limit = remote.RemoteFile(path, piece), max(1, window_limit - 2 * piece)
+        if is_remote(path):
+            from thresher.sources.files.remote import RemoteFile, piece_size
+
+            piece = piece_size(window_limit)
+            raw, window_limit = RemoteFile(path, piece), max(1, window_limit - 2 * piece)
         else:
             raw = _raw_stdin() if path == STDIN else _raw_file(path)
         self._stored: io.BufferedReader = io.BufferedReader(raw, 1 << 16)
         self.compression = compression_of(self._stored.peek(_HEAD)[:_HEAD])
         self._bytes: io.RawIOBase | io.BufferedReader = self._stored
         if self.compression is not None:
-            self._bytes = Inflated(self._stored, self.name, self.compression, window_limit)
+            from thresher.sources.files.decompress import Decompressed
+
+            self._bytes = Decompressed(self._stored, self.name, self.compression, window_limit)
 
     def seek(self, offset: int) -> None:
-        """Go to a place in the decompressed bytes, by reading up to it where there is no other way."""
+        """Move to an offset of the decompressed bytes, by reading up to it if the stream cannot seek."""
         if self.compression is None and self._stored.seekable():
             self._stored.seek(offset)
             return
@@ -74,12 +92,12 @@ class Stream:
             offset -= n
 
     def readinto(self, buffer: memoryview) -> int:
-        """Fill ``buffer`` as far as the stream goes: to its end, or to where it is damaged (see `failure`)."""
+        """Fill ``buffer``, short only at the end of the stream or before damage (see `failure`)."""
         filled = 0
         while filled < len(buffer) and self.failure is None:
             try:
                 n = self._bytes.readinto(buffer[filled:])
-            except UnreadableError:  # a lost connection: the data itself may be whole
+            except UnreadableError:  # a lost connection says nothing about the data
                 raise
             except DataError as error:
                 self.failure = error
@@ -90,7 +108,7 @@ class Stream:
         return filled
 
     def stored(self) -> int:
-        """Stored bytes read so far."""
+        """The number of stored bytes read so far."""
         return self._stored.tell() if self._stored.seekable() else 0
 
     def __enter__(self) -> Stream:
@@ -104,7 +122,9 @@ def _raw_file(path: str) -> io.FileIO:
     try:
         return open(path, "rb", buffering=0)
     except FileNotFoundError:
-        raise UnreadableError(f"{path}: there is no such file. Check the path (now in {os.getcwd()}).") from None
+        raise UnreadableError(
+            f"{path}: there is no such file. Check the path (the working directory is {os.getcwd()})."
+        ) from None
     except OSError as error:
         raise UnreadableError(f"{path}: cannot be read ({error.strerror}).") from None
 
@@ -114,11 +134,11 @@ def _raw_stdin() -> io.RawIOBase:
 
 
 class _Piped(io.RawIOBase):
-    """Standard input, whose first bytes come together however they were written: they show the compression."""
+    """Standard input whose first read returns enough bytes to show the compression, however they were written."""
 
     def __init__(self, raw: io.FileIO) -> None:
         self._raw = raw
-        self._enough = _HEAD
+        self._least = _HEAD
 
     def readable(self) -> bool:
         return True
@@ -126,9 +146,9 @@ class _Piped(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer)
         filled = self._raw.readinto(view)
-        while 0 < filled < self._enough and (more := self._raw.readinto(view[filled:])):
+        while 0 < filled < self._least and (more := self._raw.readinto(view[filled:])):
             filled += more
-        self._enough = 0
+        self._least = 0
         return filled
 
     def close(self) -> None:
@@ -137,42 +157,46 @@ class _Piped(io.RawIOBase):
 
 
 def find_parts(paths: PathLike | Iterable[PathLike]) -> list[Part]:
-    """The files that one path, glob or folder, or several of them, stand for; in natural order."""
+    """The files of one or several paths, globs and folders, each expanded in natural order."""
     several = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     found: list[str] = []
     for path in (os.fspath(p) for p in several):
         if path == STDIN or os.path.isfile(path):
             found.append(path)
-        elif remote.is_remote(path):
-            found += sorted(remote.find(path), key=_natural)
+        elif is_remote(path):
+            from thresher.sources.files.remote import find
+
+            found += sorted(find(path), key=natural_order)
         elif os.path.isdir(path):
             inside = [str(p) for p in Path(path).iterdir() if p.is_file() and not p.name.startswith(".")]
             if not inside:
-                raise DataError(f"{path}: the folder holds no files. Check the path.")
-            found += sorted(inside, key=_natural)
+                raise DataError(f"{path}: the folder has no files. Check the path.")
+            found += sorted(inside, key=natural_order)
         elif glob.has_magic(path):
             matches = [match for match in glob.glob(path, recursive=True) if os.path.isfile(match)]
             if not matches:
-                raise DataError(f"{path}: no file matches. Check the pattern (now in {os.getcwd()}).")
-            found += sorted(matches, key=_natural)
+                raise DataError(f"{path}: no file matches. Check the pattern (the working directory is {os.getcwd()}).")
+            found += sorted(matches, key=natural_order)
         else:
-            found.append(path)  # opening it says what is wrong
+            found.append(path)  # opening it reports the error
     if not found:
-        raise DataError("no files were given.")
+        raise DataError("there are no files to read: pass at least one path.")
     return [Part(path) for path in found]
 
 
-def _natural(path: str) -> list[tuple[int, int | str]]:
-    """Order part2 before part10."""
+def natural_order(path: str) -> list[tuple[int, int | str]]:
+    """A sort key that puts part2 before part10."""
     return [(0, int(piece)) if piece.isdecimal() else (1, piece) for piece in re.split(r"(\d+)", path)]
 
 
 def stored_size(parts: Iterable[Part]) -> int | None:
-    """Stored bytes in all, or None where that cannot be known."""
+    """The total number of stored bytes, or None if it is unknown."""
     total = 0
     for part in parts:
-        if remote.is_remote(part.path):
-            if (size := remote.size(part.path)) is None:
+        if is_remote(part.path):
+            from thresher.sources.files.remote import stored_bytes
+
+            if (size := stored_bytes(part.path)) is None:
                 return None
             total += size
             continue
@@ -182,16 +206,16 @@ def stored_size(parts: Iterable[Part]) -> int | None:
     return total
 
 
-#: Files up to this size are hashed whole; of larger ones this many samples of this size are.
+#: Files up to this size are hashed whole; larger ones by this many samples of this size.
 _WHOLE, _SAMPLES, _SAMPLE = 16 << 20, 128, 64 << 10
 
 
-def state(parts: Iterable[Part]) -> tuple[object, ...]:
-    """What changes when a file is written to, without looking into it: sizes and dates."""
+def file_states(parts: Iterable[Part]) -> tuple[object, ...]:
+    """The sizes and modification times of files, which change if a file is written to."""
     found: list[object] = []
     for part in parts:
-        if remote.is_remote(part.path):
-            found.append((part, remote.identity(part.path)))
+        if is_remote(part.path):
+            found.append((part, _remote_version(part.path)))
             continue
         try:
             status = os.stat(part.path)
@@ -201,18 +225,18 @@ def state(parts: Iterable[Part]) -> tuple[object, ...]:
     return tuple(found)
 
 
-def dates(parts: Iterable[Part]) -> tuple[int, ...]:
-    """When those files were last written to of which a fingerprint sees only samples."""
+def modification_times(parts: Iterable[Part]) -> tuple[int, ...]:
+    """The modification times of those files of which a fingerprint hashes only samples."""
     found = [os.stat(part.path) for part in parts if os.path.isfile(part.path)]
     return tuple(status.st_mtime_ns for status in found if status.st_size > _WHOLE)
 
 
 def fingerprint(parts: Iterable[Part], **options: object) -> str:
-    """A hash of what the files hold and how they are read.
+    """Hash the contents of files and the options they are read with.
 
-    Sizes always count. Files up to 16 MB are hashed whole, larger ones by 128 samples of 64 kB
-    spread over them, so a change of a few bytes in a large file that keeps its size can be missed. Files
-    elsewhere are known by their size and the tag or date that comes with them.
+    Sizes always count. Files up to 16 MB are hashed whole, larger ones by 128 samples of 64 kB spread over them, so a
+    change of a few bytes that keeps the size of a large file can be missed. Remote files count with their size and
+    the tag or date that the server reports.
     """
     digest = hashlib.blake2b(digest_size=16)
     digest.update(repr(sorted(options.items())).encode())
@@ -220,8 +244,8 @@ def fingerprint(parts: Iterable[Part], **options: object) -> str:
         if part.once:
             digest.update(b"stdin")
             continue
-        if remote.is_remote(part.path):
-            digest.update(remote.identity(part.path).encode())
+        if is_remote(part.path):
+            digest.update(_remote_version(part.path).encode())
             continue
         with _raw_file(part.path) as file:
             size = os.fstat(file.fileno()).st_size
@@ -234,3 +258,9 @@ def fingerprint(parts: Iterable[Part], **options: object) -> str:
                 file.seek((size - _SAMPLE) * i // (_SAMPLES - 1))
                 digest.update(file.read(_SAMPLE))
     return digest.hexdigest()
+
+
+def _remote_version(url: str) -> str:
+    from thresher.sources.files.remote import version
+
+    return version(url)

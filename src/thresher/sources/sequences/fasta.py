@@ -1,4 +1,4 @@
-"""FASTA and FASTQ: a row of k-mers for each record."""
+"""FASTA and FASTQ files: one row of k-mers per record."""
 
 from __future__ import annotations
 
@@ -16,65 +16,51 @@ from thresher.core.feature_space import FeatureSpace
 from thresher.core.kmers import Counts, Kmers, kmer_lengths
 from thresher.core.memory import ReadLimits
 from thresher.errors import DataError, SettingsError
-from thresher.sources.base import Source
-from thresher.sources.files import paths as opening
-from thresher.sources.files.paths import Part, PathLike, find_parts
+from thresher.sources.base import OnError, Source, check_on_error
+from thresher.sources.files.paths import Part, PathLike, find_parts, fingerprint, stored_size
 from thresher.sources.sequences.label_table import LabelTable
 from thresher.sources.sequences.records import class_of, feed, is_fastq
-from thresher.sources.text.line_source import divided, grouped
-from thresher.sources.text.parse_errors import OnError, Skips, lines_before
+from thresher.sources.text.line_source import group_parts, split_part
+from thresher.sources.text.parse_errors import SkipCounts, lines_before
 
 log = logging.getLogger("thresher.sources")
 
-#: What `scan_fasta` takes besides paths and ``on_error``.
-OPTIONS = (
-    "kmer",
-    "canonical",
-    "wildcards",
-    "positional",
-    "counts",
-    "unit",
-    "fragments",
-    "coverage",
-    "seed",
-    "labels",
-)
-
 
 @dataclass
-class Tally:
-    """k-mers left out since a source was made, for the letters they hold; told once."""
+class DropCount:
+    """The number of k-mers dropped for their letters; shared by the copies of a source, and logged once."""
 
-    left_out: int = 0
-    told: bool = False
+    dropped: int = 0
+    logged: bool = False
 
-    def tell(self, what: str, kmers: Kmers) -> None:
-        """Log the count, if there is one."""
-        if self.left_out and not self.told:
-            letters = "that are not IUPAC's" if kmers.wildcards else "other than A, C, G and T"
-            log.info("%s: %d k-mers with letters %s were left out", what, self.left_out, letters)
-            self.told = True
+    def log(self, what: str, kmers: Kmers) -> None:
+        """Log the count unless it is 0 or was logged before."""
+        if self.dropped and not self.logged:
+            letters = "that are not IUPAC letters" if kmers.wildcards else "other than A, C, G and T"
+            log.info("%s: dropped %d k-mers with letters %s", what, self.dropped, letters)
+            self.logged = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class SequenceSource(Source):
-    """What sources of k-mers have in common: files, which k-mers, and where labels come from."""
+    """The base class of sources of k-mers: their files, their k-mers and their labels."""
 
     parts: tuple[Part, ...]
     kmers: Kmers
     labels: LabelTable | None = None
     on_error: OnError = "stop"
     limits: ReadLimits = field(default_factory=ReadLimits)
-    tally: Tally = field(default_factory=Tally, compare=False, repr=False)
-    skips: Skips = field(default_factory=Skips, compare=False, repr=False)
+    drop_count: DropCount = field(default_factory=DropCount, compare=False, repr=False)
+    skips: SkipCounts = field(default_factory=SkipCounts, compare=False, repr=False)
+
+    parses_files = True
 
     def __post_init__(self) -> None:
-        if self.on_error not in ("stop", "skip"):
-            raise SettingsError(f'on_error is "stop" or "skip", not {self.on_error!r}')
+        check_on_error(self.on_error)
 
     @property
     def format(self) -> str:
-        """The format's name, as options and messages use it."""
+        """The name of the format in options and messages."""
         return "fasta"
 
     @property
@@ -83,24 +69,24 @@ class SequenceSource(Source):
 
     @property
     def total_bytes(self) -> int | None:  # type: ignore[override]
-        return opening.stored_size(self.parts)
+        return stored_size(self.parts)
 
     def limited(self, limits: ReadLimits) -> Source:
         return self if limits == self.limits else replace(self, limits=limits)
 
     def fingerprint(self) -> str:
-        return opening.fingerprint(self.parts, **self._identity())
+        return fingerprint(self.parts, **self._identity())
 
     def _identity(self) -> dict[str, object]:
-        """What counts besides the contents of the files."""
-        # A file's name is the label of its rows, unless a table says them.
+        """What the fingerprint includes besides the contents of the files."""
+        # Without a table the name of a file is the label of its rows.
         labels = [class_of(part) for part in self.parts] if self.labels is None else self.labels.fingerprint()
         return {"format": "fasta", "kmers": self.kmers.to_dict(), "labels": labels, "on_error": self.on_error}
 
     def _check_labels(self, want_labels: bool) -> None:
         if want_labels and self.labels is None and any(class_of(part) is None for part in self.parts):
             raise DataError(
-                "standard input has no name to take the label from: pass a table of labels (labels=, --labels)."
+                "standard input has no file name to use as the label: pass a table of labels (labels=, --labels)."
             )
 
     def files(self) -> list[str]:
@@ -123,9 +109,9 @@ class FastaSource(SequenceSource):
         return not any(part.once for part in self.parts)
 
     @property
-    def longest(self) -> int:
-        """The most letters that a record may have, by what its row takes while it is made."""
-        # Keys in arrays that double (16 bytes a letter), half as much again in the table of repeats, and values.
+    def max_letters(self) -> int:
+        """The largest number of letters of a record, from the memory that encoding its row takes."""
+        # Keys in arrays that double (16 bytes per letter), half as much in the table of repeats, and values.
         lengths = len(self.kmers.lengths)
         valued = self.kmers.counts != "binary" or self.kmers.unit
         each = lengths * (32 + 8 * valued + (16 if lengths > 1 else 0))
@@ -136,15 +122,15 @@ class FastaSource(SequenceSource):
         return part.name if batch.line is None else f"{part.name}, line {batch.line[row] + lines_before(part)}"
 
     def shards(self, n: int) -> list[Source]:
-        """Whole files where there are enough, else byte ranges of plain FASTA; others stay whole."""
+        """Whole files if there are enough, else byte ranges of plain FASTA; other files stay whole."""
         super().shards(n)
         per_file = -(-n // len(self.parts))
         pieces: list[Part] = []
         for part in self.parts:
-            # No byte of FASTQ shows where a record starts: a quality may be any letter.
+            # FASTQ cannot be split: any byte, also the first of a record, may be a quality.
             whole = per_file == 1 or part.once or is_fastq(part, self.limits)
-            pieces += [part] if whole else divided(part, per_file, self.limits)
-        return [replace(self, parts=some) for some in grouped(pieces, n)]
+            pieces += [part] if whole else split_part(part, per_file, self.limits)
+        return [replace(self, parts=some) for some in group_parts(pieces, n)]
 
     def _read(
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
@@ -157,7 +143,7 @@ class FastaSource(SequenceSource):
             reading = self._read_part(self.parts[number], cursor, rows, only, want_labels)
             for batch, cursor in reading:
                 yield batch, cursor
-        self.tally.tell(self.describe(), self.kmers)
+        self.drop_count.log(self.describe(), self.kmers)
 
     def _read_part(
         self, part: Part, start: Cursor, rows: int, only: _native.KeyIndex | None, want_labels: bool
@@ -167,8 +153,8 @@ class FastaSource(SequenceSource):
             None if self.labels is None else self.labels.index,
             only,
             rows=rows,
-            features=max(1, self.limits.block // 9),  # what a block of usual text holds, as for other files
-            letters=self.longest,
+            features=self.limits.batch_features,
+            letters=self.max_letters,
             labels_optional=not want_labels,
         )
         reading = feed(
@@ -178,21 +164,21 @@ class FastaSource(SequenceSource):
             wildcards=self.kmers.wildcards,
             on_error=self.on_error,
             limits=self.limits,
-            read_before=opening.stored_size(self.parts[: start.part]) or 0,
+            read_before=stored_size(self.parts[: start.part]) or 0,
         )
         row, skipped = start.row, start.skipped
-        place = start
-        for place in reading:
+        cursor = start
+        for cursor in reading:
             taken = sink.take()
             n = len(taken["line"])
             if n:
-                self.tally.left_out += taken["left_out"]
-                row, skipped = row + n, place.skipped
-                yield self._batch(part, taken), replace(place, row=row)
-        self.skips.note(part, place.here, "records", of=len(self.parts))
-        if place.skipped > skipped:
-            # Bad records behind the last row: they are counted in the cursor of a batch of no rows.
-            behind = replace(place, row=row, part=start.part + 1, offset=0, line=0, here=0)
+                self.drop_count.dropped += taken["left_out"]
+                row, skipped = row + n, cursor.skipped
+                yield self._batch(part, taken), replace(cursor, row=row)
+        self.skips.set(part, cursor.here, "records", n_files=len(self.parts))
+        if cursor.skipped > skipped:
+            # The cursor of an empty batch counts the malformed records behind the last row.
+            behind = replace(cursor, row=row, part=start.part + 1, offset=0, line=0, here=0)
             yield self._batch(part, sink.take()), behind
 
     def _batch(self, part: Part, taken: dict[str, Any]) -> Batch:
@@ -228,30 +214,31 @@ def scan_fasta(
     ----------
     paths : path, glob, folder, "-" for standard input, or several of these
     kmer : int or several
-        How many letters: 1 to 31, with wildcards 1 to 16. Of several, such as ``(8, 12)``, all are features.
+        The length of the k-mers: 1 to 31, or 1 to 16 with wildcards. Several lengths, such as ``(8, 12)``, can be
+        combined.
     canonical : bool
-        Take a k-mer and its reverse complement for one feature.
+        Treat a k-mer and its reverse complement as one feature.
     wildcards : bool
-        16 letters instead of four: N, R, Y and the other letters of IUPAC are letters like A and C.
-        Otherwise k-mers that hold them are left out, and counted.
+        Use 16 letters instead of four: N, R, Y and the other IUPAC letters are letters like A and C. Otherwise
+        k-mers with these letters are dropped and counted.
     positional : bool
-        The place of a k-mer in its record counts: the feature ``17:ACGT`` is ACGT at place 17 (from 0).
+        Include the position in the feature: ``17:ACGT`` is ACGT at position 17 (from 0) of its record.
     counts : {"binary", "count", "log"}
-        The value of a feature: 1, how often it occurs in the row, or 1 + ln of that.
+        The value of a feature: 1, the number of its occurrences in the row, or 1 + ln of that number.
     unit : bool
-        Scale rows to length one.
+        Scale rows to unit length.
     fragments : int, optional
-        Instead of a row a record, draw fragments of so many letters from all records, every place as
-        likely as any other. The sequences are held in memory, four letters a byte (two with wildcards).
+        Draw random fragments of this many letters from all records, uniformly over their positions, instead of one
+        row per record. The sequences are held in memory, four letters per byte (two with wildcards).
     coverage : float, optional
-        Draw so many fragments that every letter is covered so often on average; 1 if not given.
+        How often fragments cover each letter on average. The default is 1.
     seed : int
-        Where the fragments come from.
+        The random seed of the fragments.
     labels : path, optional
-        A table of labels, a line a record: its id, a tab, its label. Otherwise the name of the file,
-        without endings such as ``.fa.gz``, is the label of all its rows.
+        A table of labels, one record per line: its id, a tab, its label. Without it the name of a file, without
+        endings such as ``.fa.gz``, is the label of its rows.
     on_error : {"stop", "skip"}
-        What to do about a malformed record: raise `DataError`, or count it and go on.
+        Whether a malformed record raises `DataError` or is counted and skipped.
 
     Examples
     --------
@@ -262,7 +249,7 @@ def scan_fasta(
     table = None if labels is None else LabelTable(labels)
     if fragments is None:
         if coverage is not None:
-            raise SettingsError("coverage says how many fragments to draw: pass fragments, their length, too")
+            raise SettingsError("coverage is for fragments: pass fragments, their length, too")
         return FastaSource(parts=parts, kmers=kmers, labels=table, on_error=on_error)
     from thresher.sources.sequences.fragments import FragmentSource
 

@@ -1,4 +1,4 @@
-"""Fragments drawn from genomes: a row each, in an order that mixes the genomes."""
+"""Random fragments of genomes, one row each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from thresher.sources.sequences.records import class_of, feed
 
 @dataclass(frozen=True)
 class Held:
-    """Genomes in memory: the letters, the label of each record, and the bad records passed over."""
+    """Genomes in memory: the letters, the label of each record, and the number of skipped records."""
 
     genomes: _native.Genomes
     y: NDArray[Any]
@@ -31,23 +31,21 @@ class Held:
 
 @dataclass(frozen=True, kw_only=True)
 class FragmentSource(SequenceSource):
-    """Fragments of ``length`` letters, as many as make every letter covered ``coverage`` times on average.
+    """Random fragments of ``length`` letters, which cover each letter ``coverage`` times on average.
 
-    Fragment number i follows from the seed and i alone: its place is drawn from all places where a
-    fragment can start, in whichever record of whichever file, each as likely as any other. So any
-    stretch of the numbers is a fair sample, can be read from any row on, and mixes the files in
-    proportion to their lengths.
+    Fragment number i depends only on the seed and i: its start is uniform over all possible starts in all records.
+    Any range of the numbers is therefore a random sample of all files, and reading can start at any row.
 
-    The letters are held in memory, two bits each (four with wildcards), read when first needed.
-    They must fit into what the limits leave for a decompressor.
+    The letters are in memory, two bits each (four with wildcards), loaded on first use. They must fit into the
+    memory that the limits reserve for a decompressor.
     """
 
     length: int
     coverage: float = 1.0
     seed: int = 0
-    span: tuple[int, int] | None = None  # fragments by number; all where None
-    order: int | None = None  # the seed of another order of the span
-    rows: tuple[int, int] | None = None  # of the span in that order; all where None
+    span: tuple[int, int] | None = None  # a range of fragment numbers; None for all
+    order: int | None = None  # the seed of a permutation of the span
+    rows: tuple[int, int] | None = None  # a range of rows of the permuted span; None for all
     held: dict[bool, Held] = field(default_factory=dict, compare=False, repr=False)  # shared by all copies
 
     def __post_init__(self) -> None:
@@ -55,22 +53,22 @@ class FragmentSource(SequenceSource):
         least = min(self.kmers.lengths)
         if isinstance(self.length, bool) or not isinstance(self.length, int) or not least <= self.length < 1 << 31:
             raise SettingsError(
-                f"fragments is their length in letters, at least the {least} of a k-mer, not {self.length!r}"
+                f"fragments must be a number of letters, at least {least} (the length of a k-mer), got {self.length!r}"
             )
         if not (isinstance(self.coverage, (int, float)) and 0 < self.coverage < math.inf):
-            raise SettingsError(f"coverage is a positive number, not {self.coverage!r}")
+            raise SettingsError(f"coverage must be a positive number, got {self.coverage!r}")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 1 << 63:
-            raise SettingsError(f"seed is a whole number from 0 on, not {self.seed!r}")
+            raise SettingsError(f"seed must be a non-negative integer, got {self.seed!r}")
         if self.kmers.positional:
-            raise SettingsError("positions in fragments drawn at random mean nothing: leave out positional")
+            raise SettingsError("positions in random fragments have no meaning: leave out positional")
         if any(part.once for part in self.parts):
-            raise SettingsError("fragments are drawn from files: save standard input to one first")
+            raise SettingsError("fragments need files: write standard input to a file first")
 
     @property
     def total_rows(self) -> int | None:  # type: ignore[override]
         try:
             first, last = self._rows()
-        except DataError:  # reading says it, with what to do
+        except DataError:  # reading reports it
             return None
         return last - first
 
@@ -81,11 +79,11 @@ class FragmentSource(SequenceSource):
         return sum(held.genomes.nbytes for held in self.held.values())
 
     def _identity(self) -> dict[str, object]:
-        drawn = (self.length, float(self.coverage), self.seed, self.span, self.order, self.rows)
-        return {**super()._identity(), "fragments": drawn}
+        settings = (self.length, float(self.coverage), self.seed, self.span, self.order, self.rows)
+        return {**super()._identity(), "fragments": settings}
 
     def files(self) -> list[str]:
-        return []  # a fragment may come from any of them
+        return []  # a fragment may come from any file
 
     def describe(self) -> str:
         return f"fragments of {self.length} letters of {super().describe()}"
@@ -111,30 +109,30 @@ class FragmentSource(SequenceSource):
         return [replace(self, rows=piece) for piece in bounds]
 
     def shuffled(self, seed: int, *, rows: int, features: int) -> Source:
-        """The same fragments in another order: no buffer is needed, since all are at hand."""
+        """The same fragments in another order, without a buffer: all are in memory."""
         if self.order is not None:
             return super().shuffled(seed, rows=rows, features=features)
         return replace(self, order=seed)
 
     def _rows(self, want_labels: bool = True) -> tuple[int, int]:
-        """The first row and the one behind the last, of the span."""
+        """The first row to read and the row behind the last, within the span."""
         return self._span(want_labels) if self.rows is None else self.rows
 
     def _span(self, want_labels: bool) -> tuple[int, int]:
-        """The same of all rows of the span."""
+        """The same for all rows of the span."""
         if self.span is not None:
             return 0, self.span[1] - self.span[0]
         letters = self._held(want_labels).genomes.letters
         n = max(1, round(self.coverage * letters / self.length))
         if n >= 1 << 32:
-            raise SettingsError(f"a coverage of {self.coverage:g} makes {n} fragments, over 2^32: ask for less")
+            raise SettingsError(f"a coverage of {self.coverage:g} makes {n} fragments, more than 2^32: lower it")
         return 0, n
 
     def _numbers(self, begin: int, end: int, n: int) -> NDArray[np.uint64]:
-        """The numbers of the fragments in rows ``begin`` to ``end`` of a span of ``n``."""
+        """The fragment numbers of the rows ``begin`` to ``end`` of a span of ``n`` rows."""
         numbers = np.arange(begin, end, dtype=np.uint64)
         if self.order is not None:
-            # The fragments are independent of each other, so any order that does not look at them mixes them:
+            # The fragments are independent, so any permutation that ignores their content shuffles them:
             # row i is number (step i + shift) mod n.
             rng = np.random.default_rng([self.order, n])
             step, shift = int(rng.integers(n)) or 1, int(rng.integers(n))
@@ -151,7 +149,7 @@ class FragmentSource(SequenceSource):
         first, last = self._rows(want_labels)
         _, span = self._span(want_labels)
         form = self.kmers.native()
-        features = max(1, self.limits.block // 9)
+        features = self.limits.batch_features
         total_bytes = self.total_bytes or 0
         at = first + start.row
         while at < last:
@@ -159,15 +157,15 @@ class FragmentSource(SequenceSource):
             taken = held.genomes.rows(numbers, form, only, self.seed, features)
             contig = taken["contig"]
             at += len(contig)
-            self.tally.left_out += taken["left_out"]
+            self.drop_count.dropped += taken["left_out"]
             line = numbers[: len(contig)].astype(np.int64) + 1
             batch = Batch(taken["indptr"], taken["keys"], taken["values"], held.y[contig], line=line)
             read = -(-total_bytes * (at - first) // (last - first))
             yield batch, Cursor(row=at - first, read=read, skipped=held.skipped)
-        self.tally.tell(self.describe(), self.kmers)
+        self.drop_count.log(self.describe(), self.kmers)
 
     def _held(self, want_labels: bool) -> Held:
-        """The genomes, read when they are first asked for."""
+        """The genomes, loaded on first use."""
         labelled = want_labels and self.labels is not None
         if labelled not in self.held:
             self.held[labelled] = self._load(labelled)
@@ -186,7 +184,7 @@ class FragmentSource(SequenceSource):
             for place in feed(part, genomes, start, wildcards=wildcards, on_error=self.on_error, limits=self.limits):
                 self._check_room(genomes)
                 skipped = place.skipped
-            self.skips.note(part, skipped - start.skipped, "records", of=len(self.parts))
+            self.skips.set(part, skipped - start.skipped, "records", n_files=len(self.parts))
         if len(genomes) == 0:
             raise DataError(
                 f"{self.describe()}: no record has the {self.length} letters of a fragment. Choose shorter fragments."
@@ -200,7 +198,7 @@ class FragmentSource(SequenceSource):
     def _check_room(self, genomes: _native.Genomes) -> None:
         if genomes.nbytes > self.limits.window:
             raise DataError(
-                f"{super().describe()}: the sequences to draw fragments from, at {self.kmers.bits} bits a letter, take "
-                f"more than the {self.limits.window / MB:.1f} MB that the memory plan leaves for them. Raise memory=, "
-                "or give fewer or smaller files."
+                f"{super().describe()}: the sequences, at {self.kmers.bits} bits per letter, take more than the "
+                f"{self.limits.window / MB:.1f} MB that the memory plan reserves for them. Raise memory=, or read "
+                "fewer or smaller files."
             )

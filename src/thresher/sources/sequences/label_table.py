@@ -1,4 +1,4 @@
-"""A table of labels: which record is of which class."""
+"""A table of the labels of records."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from thresher.errors import DataError
 from thresher.sources.files.line_blocks import LineBlocks
 from thresher.sources.files.paths import Part, PathLike, Stream, fingerprint
 
-#: Longer ids of records are cut in the table as in the files.
-_LONGEST_ID = 1 << 12
+#: Longer record ids are cut, in the table as in the files.
+_MAX_ID = 1 << 12
 
 
 class LabelTable:
-    """Lines of a record's id, a tab and its label, plain or compressed; ``#`` starts a remark.
+    """Lines of a record id, a tab and a label, plain or compressed; ``#`` starts a comment.
 
-    Labels are numbers if all of them are (that of a first line with names of columns apart), else text.
-    Ids are held as their 64-bit hashes, about fifty bytes a record with everything.
+    The labels are numbers if all of them are (except in a header line), else text. Ids are kept as 64-bit hashes; a
+    record takes about fifty bytes in total.
     """
 
     def __init__(self, path: PathLike) -> None:
         self.path = os.fspath(path)
 
     def fingerprint(self) -> str:
-        """A hash of what the table holds."""
+        """A hash of the table."""
         return fingerprint([Part(self.path)])
 
     @property
     def index(self) -> _native.KeyIndex:
-        """Where the hash of an id stands in the table."""
+        """The index from the hash of an id to its position in the table."""
         return self._loaded[0]
 
     def labels(self, positions: NDArray[np.int64]) -> NDArray[Any]:
-        """The labels at these places of the table, NaN for -1."""
+        """The labels at these positions of the table, NaN for -1."""
         values = self._loaded[1]
         return values[positions]  # the last one is NaN
 
@@ -63,12 +63,14 @@ class LabelTable:
             if stream.failure is not None:
                 raise stream.failure
         if not numbers:
-            raise DataError(f"{self.path}: the table holds no labels. Write a record's id, a tab and its label a line.")
+            raise DataError(
+                f"{self.path}: the table has no labels. Write one record per line: its id, a tab, its label."
+            )
         hash_, code, line_ = np.concatenate(hashes), np.concatenate(codes), np.concatenate(lines)
         names = list(numbers)
         if _is_header(names, code):
             hash_, code, line_ = hash_[1:], code[1:], line_[1:]
-            names[0] = names[1]  # so that all are numbers; nothing refers to it any more
+            names[0] = names[1]  # so that all are numbers; no row refers to it any more
         values = _values(names)
         order = np.lexsort((line_, hash_))
         hash_, code, line_ = hash_[order], code[order], line_[order]
@@ -83,17 +85,17 @@ class LabelTable:
         return _native.KeyIndex(hash_[first]), np.concatenate([values[code[first]], missing])
 
     def _parsed(self, text: bytes, line: int, numbers: dict[str, int]) -> tuple[list[bytes], list[int], list[int]]:
-        """Ids, numbers of their labels, and their lines."""
+        """The ids, the numbers of their labels, and their lines."""
         ids, codes, where = [], [], []
         for i, row in enumerate(text.split(b"\n")[:-1]):
             row = row.rstrip(b"\r")
             if not row.strip() or row.startswith(b"#"):
                 continue
             id, tab, label = row.partition(b"\t")
-            id, label = id.strip()[:_LONGEST_ID], label.partition(b"\t")[0].strip()
+            id, label = id.strip()[:_MAX_ID], label.partition(b"\t")[0].strip()
             if not (tab and id and label):
                 raise DataError(
-                    f"{self.path}: line {line + i + 1}: not a label. Write a record's id, a tab and its label a line."
+                    f"{self.path}: line {line + i + 1}: no label. Write one record per line: its id, a tab, its label."
                 )
             ids.append(id)
             codes.append(numbers.setdefault(label.decode("utf-8", "surrogateescape"), len(numbers)))
@@ -101,7 +103,9 @@ class LabelTable:
         return ids, codes, where
 
     def _too_long(self, text: bytes, cap: int) -> None:
-        raise DataError(f"{self.path}: a line of more than {cap} bytes: this is not a table of labels.")
+        raise DataError(
+            f"{self.path}: a line has more than {cap} bytes, so this is not a table of labels. Check the path."
+        )
 
 
 def _number(label: str) -> float | None:
@@ -113,13 +117,13 @@ def _number(label: str) -> float | None:
 
 
 def _values(labels: list[str]) -> NDArray[Any]:
-    """Labels as numbers if all of them are."""
+    """The labels as numbers if all of them are."""
     values = [_number(label) for label in labels]
     return np.array(labels if None in values else values, dtype=object if None in values else np.float64)
 
 
 def _is_header(labels: list[str], codes: NDArray[np.int32]) -> bool:
-    """Whether the first line holds the names of the columns: text where all others hold numbers."""
+    """Whether the first line is a header: its label is text, and all others are numbers."""
     return (
         len(labels) > 1
         and _number(labels[0]) is None

@@ -1,4 +1,4 @@
-"""Files of sequences, a block at a time into what takes their records."""
+"""Reads files of sequences block by block into a record sink."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from dataclasses import replace
 from thresher import _native
 from thresher.core.batch import Cursor
 from thresher.core.memory import ReadLimits
-from thresher.sources.endings import without_endings
+from thresher.sources.base import OnError
 from thresher.sources.files.paths import STDIN, Part, Stream
-from thresher.sources.text.parse_errors import OnError, Place
+from thresher.sources.registry import BY_ENDING, COMPRESSED
+from thresher.sources.text.parse_errors import ReadPosition
 
 _HEAD = 4096
 
@@ -26,13 +27,12 @@ def feed(
     limits: ReadLimits,
     read_before: int = 0,
 ) -> Iterator[Cursor]:
-    """Give the records of a part to a sink, block by block.
+    """Feed the records of a part to a sink, block by block.
 
-    Comes out with a cursor just behind the last record given, whenever the sink should be emptied: it
-    is full, a block is through, or an error comes next. The last one that comes out is at the end of
-    the part, and counts the bad records up to there.
+    Yields the cursor behind the last record whenever the caller should empty the sink: it is full, a block ends, or
+    an error follows. The last cursor is at the end of the part and counts its malformed records.
     """
-    place = Place(part, on_error, cursor)
+    position = ReadPosition(part, on_error, cursor)
     seeking = cursor.offset == 0 and part.begin > 0
     begin = part.begin - 1 if seeking else cursor.offset
     with Stream(part.path, window_limit=limits.window) as stream:
@@ -41,7 +41,7 @@ def feed(
         scanner = _native.RecordScanner(
             sink,
             wildcards=wildcards,
-            fastq=_layout(part, begin, limits),
+            fastq=_fastq(part, begin, limits),
             skip=on_error == "skip",
             offset=begin,
             lines=cursor.line,
@@ -50,15 +50,15 @@ def feed(
             limit=2**64 - 1 if part.end is None else part.end,
         )
 
-        def reached(where: tuple[int, int, int]) -> Cursor:
-            offset, lines, skipped = where
+        def cursor_at(place: tuple[int, int, int]) -> Cursor:
+            offset, lines, skipped = place
             read = read_before + stream.stored() - part.begin
             here = cursor.here + skipped - cursor.skipped
             return replace(cursor, offset=offset, line=lines, skipped=skipped, here=here, read=read)
 
-        def tell() -> None:
+        def report() -> None:
             for fault in scanner.take_faults():
-                place.record(*fault)
+                position.report_record(*fault)
 
         total, stop, finished = 0, "more", False
         while not finished and stop != "past":
@@ -70,33 +70,33 @@ def feed(
             while at < size and stop != "past":
                 stop, used = scanner.feed(block, at, size)
                 at += used
-                # The last record of a file shows that it is whole only below, and comes with those before it.
+                # `finish` below decides whether the last record is whole; yield it with the records before it.
                 if not (finished and stop == "more" and stream.failure is None):
-                    yield reached(scanner.place)
-                    tell()
+                    yield cursor_at(scanner.place)
+                    report()
         if stream.failure is not None:
-            place.broken(stream.failure)
+            position.report_damage(stream.failure)
         elif total == 0 and begin == 0:
-            place.empty()
+            position.report_empty()
         elif stop != "past":
             scanner.finish()
-            yield reached(scanner.place)
-            tell()
-        end = reached(scanner.reached)
-        # What `broken` counted is not the scanner's.
-        broken = place.cursor.skipped - cursor.skipped
-        yield replace(end, skipped=end.skipped + broken, here=end.here + broken)
+            yield cursor_at(scanner.place)
+            report()
+        end = cursor_at(scanner.reached)
+        # `report_damage` counts in the position, not in the scanner.
+        damaged = position.cursor.skipped - cursor.skipped
+        yield replace(end, skipped=end.skipped + damaged, here=end.here + damaged)
 
 
-def _layout(part: Part, begin: int, limits: ReadLimits) -> bool | None:
-    """Whether a part is FASTQ; None leaves that to the first byte that is read."""
+def _fastq(part: Part, begin: int, limits: ReadLimits) -> bool | None:
+    """Whether a part is FASTQ; None lets the first byte decide."""
     if part.begin > 0:
-        return False  # only FASTA is divided
+        return False  # only FASTA is split into byte ranges
     return None if begin == 0 or part.once else is_fastq(part, limits)
 
 
 def is_fastq(part: Part, limits: ReadLimits) -> bool:
-    """Whether the first byte of a file that is no blank is FASTQ's."""
+    """Whether the first byte of a file that is not white space is ``@``."""
     with Stream(part.path, window_limit=limits.window) as stream:
         head = bytearray(_HEAD)
         while size := stream.readinto(memoryview(head)):
@@ -106,5 +106,12 @@ def is_fastq(part: Part, limits: ReadLimits) -> bool:
 
 
 def class_of(part: Part) -> str | None:
-    """The class that a file stands for: its name without folder and endings; None for standard input."""
-    return None if part.path == STDIN else without_endings(os.path.basename(part.path))
+    """The class of a file: its name without the endings of compression and format; None for standard input."""
+    if part.path == STDIN:
+        return None
+    name = os.path.basename(part.path)
+    for endings in (COMPRESSED, BY_ENDING):
+        stem, dot, ending = name.rpartition(".")
+        if dot and stem and ending.lower() in endings:
+            name = stem
+    return name

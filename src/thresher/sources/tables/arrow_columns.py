@@ -1,4 +1,4 @@
-"""Arrow arrays as the native kernels take them: buffers, not copies."""
+"""Arrow arrays as arguments of the native encoders, without copies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NO_TEXT: NDArray[np.uint8] = np.empty(0, np.uint8)
 
 
 class Column(NamedTuple):
-    """The cells of a column; the text its names stand in; and the most places that a list of numbers in it has."""
+    """The cells of a column, the text of its names, and the length of its longest list of numbers."""
 
     cells: _native.Cells
     text: NDArray[np.uint8]
@@ -22,7 +22,7 @@ class Column(NamedTuple):
 
 
 def is_text(kind: Any) -> bool:
-    """Whether values of this Arrow type are text, or bytes that ought to be."""
+    """Whether values of this Arrow type are text or bytes."""
     import pyarrow.types as kinds
 
     return bool(
@@ -36,7 +36,7 @@ def is_text(kind: Any) -> bool:
 
 
 def is_number(kind: Any) -> bool:
-    """Whether values of this Arrow type are numbers, or true and false."""
+    """Whether values of this Arrow type are numbers or booleans."""
     import pyarrow.types as kinds
 
     return bool(kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind) or kinds.is_decimal(kind))
@@ -50,26 +50,26 @@ def is_list(kind: Any) -> bool:
 
 
 def binary_array(values: Sequence[bytes | None]) -> Any:
-    """An Arrow array of bytes. (`pyarrow.array` imports pandas, if it is there, to see whether this is a series.)"""
+    """Make an Arrow array of bytes. (`pyarrow.array` would import pandas if it is installed.)"""
     import pyarrow as pa
 
     sizes = np.array([0 if value is None else len(value) for value in values], np.int64)
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    there = np.packbits(np.array([value is not None for value in values], bool), bitorder="little")
+    valid = np.packbits(np.array([value is not None for value in values], bool), bitorder="little")
     data = b"".join(value for value in values if value is not None)
-    buffers = [pa.py_buffer(there.tobytes()), pa.py_buffer(offsets.tobytes()), pa.py_buffer(data)]
+    buffers = [pa.py_buffer(valid.tobytes()), pa.py_buffer(offsets.tobytes()), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.large_binary(), len(values), buffers)
 
 
 def plain_array(values: NDArray[Any]) -> Any:
-    """An Arrow array of numbers, likewise."""
+    """Make an Arrow array of numbers, without importing pandas either."""
     import pyarrow as pa
 
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values.tobytes())])
 
 
 def as_column(values: Any, *, text: bool, name_start: int = 0) -> Column:
-    """A column (an array, or a chunked one) as texts, or as numbers, which may also be written in texts."""
+    """Convert a column (an array or a chunked array) to texts or to numbers; numbers may be texts in the column."""
     import pyarrow as pa
     import pyarrow.types as kinds
 
@@ -86,8 +86,8 @@ def as_column(values: Any, *, text: bool, name_start: int = 0) -> Column:
     if kinds.is_map(kind) or is_list(kind):
         return _lists(values, text, name_start)
     if is_text(kind):
-        written = _texts(values, name_start)
-        return written if text else Column(written.cells, _NO_TEXT)  # no name stands in a number
+        column = _texts(values, name_start)
+        return column if text else Column(column.cells, _NO_TEXT)  # a number has no name
     return _texts(values.cast(pa.string()), name_start) if text else _numbers(values)
 
 

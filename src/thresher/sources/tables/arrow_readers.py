@@ -1,4 +1,4 @@
-"""Parquet and Arrow IPC files, some rows of the needed columns at a time."""
+"""Readers of Parquet and Arrow IPC files: the needed columns, some rows at a time."""
 
 from __future__ import annotations
 
@@ -7,23 +7,22 @@ from typing import Any
 
 from thresher.core.memory import ReadLimits
 from thresher.errors import DataError
-from thresher.sources.files.paths import Part, Stream
-from thresher.sources.files.remote import RemoteFile, is_remote
+from thresher.sources.files.paths import Part, Stream, is_remote
 from thresher.sources.tables.infer import SAMPLE_ROWS
 
-#: Rows at a time, about the bytes of them, and the bytes of a column of Parquet that are read at a time.
-_ROWS, _PIECE, _BUFFER = 8192, 4 << 20, 1 << 16
+#: The largest number of rows of a piece, about its largest size in bytes, and the read buffer of a Parquet column.
+_MAX_ROWS, _MAX_BYTES, _BUFFER = 8192, 4 << 20, 1 << 16
 _PARQUET, _IPC_FILE = b"PAR1", b"ARROW1"
 
 
 def damaged(part: Part, error: Exception) -> DataError:
-    """What pyarrow says of a file that cannot be read, in our words."""
+    """The error for a file that pyarrow cannot read."""
     first = str(error).splitlines()[0] if str(error) else type(error).__name__
     return DataError(f"{part.name}: the file is damaged or cut short ({first}). Fetch or write it again.")
 
 
-def flat(table: Any) -> Any:
-    """Columns of columns as columns of their own, ``outer.inner``."""
+def flatten(table: Any) -> Any:
+    """Replace struct columns by columns ``outer.inner``."""
     import pyarrow.types as kinds
 
     while any(kinds.is_struct(field.type) for field in table.schema):
@@ -32,7 +31,7 @@ def flat(table: Any) -> Any:
 
 
 def flat_names(fields: Any, outer: str = "") -> list[str]:
-    """What the columns of such a table are called then."""
+    """The column names of the flattened table."""
     import pyarrow.types as kinds
 
     names: list[str] = []
@@ -42,11 +41,17 @@ def flat_names(fields: Any, outer: str = "") -> list[str]:
     return names
 
 
+def _remote_file(path: str) -> Any:
+    from thresher.sources.files.remote import RemoteFile
+
+    return RemoteFile(path, _BUFFER)
+
+
 class _ParquetFile:
     def __init__(self, path: str) -> None:
         import pyarrow.parquet as pq
 
-        source = RemoteFile(path, _BUFFER) if is_remote(path) else path
+        source = _remote_file(path) if is_remote(path) else path
         self._file = pq.ParquetFile(source, buffer_size=_BUFFER, pre_buffer=False)
         self.names = flat_names(self._file.schema_arrow)
 
@@ -57,12 +62,12 @@ class _ParquetFile:
         self._file.close()
 
     def _rows_of(self, number: int, columns: list[str]) -> int:
-        """Rows of a row group that make no more than some megabytes."""
+        """The number of rows of a row group to read at a time."""
         group = self._file.metadata.row_group(number)
         tops = {column.partition(".")[0] for column in columns}
         chunks = (group.column(i) for i in range(group.num_columns))
         size = sum(c.total_uncompressed_size for c in chunks if c.path_in_schema.partition(".")[0] in tops)
-        return max(16, min(_ROWS, int(_PIECE * group.num_rows // max(1, size))))
+        return max(16, min(_MAX_ROWS, int(_MAX_BYTES * group.num_rows // max(1, size))))
 
     def pieces(self, offset: int, columns: list[str]) -> Iterator[tuple[Any, int, str, float]]:
         import pyarrow as pa
@@ -99,7 +104,7 @@ class _IpcFile:
     def __init__(self, path: str, stream: bool) -> None:
         import pyarrow as pa
 
-        self._map = pa.PythonFile(RemoteFile(path, _BUFFER), "r") if is_remote(path) else pa.memory_map(path)
+        self._map = pa.PythonFile(_remote_file(path), "r") if is_remote(path) else pa.memory_map(path)
         self._open = pa.ipc.open_stream if stream else pa.ipc.open_file
         self._stream = stream
         schema = self._open(self._map).schema
@@ -115,7 +120,7 @@ class _IpcFile:
     def pieces(self, offset: int, columns: list[str]) -> Iterator[tuple[Any, int, str, float]]:
         import pyarrow as pa
 
-        # Of a column of columns the whole is read.
+        # A struct column is read as a whole.
         tops = [i for i, top in enumerate(self._tops) if any(c == top or c.startswith(f"{top}.") for c in columns)]
         self._map.seek(0)
         file = self._open(self._map, options=pa.ipc.IpcReadOptions(included_fields=tops, use_threads=False))
@@ -131,21 +136,21 @@ class _IpcFile:
             except (pa.ArrowException, OSError) as error:
                 raise _damaged_group(group, error) from None
             share = self._map.tell() / size if self._stream else (number + 1) / (many or 1)
-            for begin in range(max(0, offset - at), len(batch), _ROWS):
-                yield pa.Table.from_batches([batch.slice(begin, _ROWS)]), at + begin, group, share
+            for begin in range(max(0, offset - at), len(batch), _MAX_ROWS):
+                yield pa.Table.from_batches([batch.slice(begin, _MAX_ROWS)]), at + begin, group, share
             at += len(batch)
             number += 1
 
 
-def opened(part: Part) -> Any:
-    """A Parquet or IPC file, by its first bytes."""
+def open_arrow(part: Part) -> Any:
+    """Open a Parquet or IPC file; its first bytes show which."""
     if part.once:
-        raise DataError(f"{part.name}: Parquet and Arrow files cannot come through a pipe: write it to a file.")
+        raise DataError(f"{part.name}: Parquet and Arrow files cannot be read from a pipe. Write it to a file.")
     with Stream(part.path, window_limit=ReadLimits().window) as stream:
         if stream.compression is not None:
             raise DataError(
-                f"{part.name}: the file as a whole is compressed ({stream.compression}), and cannot be read from its "
-                "end. Decompress it first: Parquet and Arrow compress their columns themselves."
+                f"{part.name}: the whole file is compressed ({stream.compression}), so it cannot be read from its end. "
+                "Decompress it first: Parquet and Arrow compress their own columns."
             )
         head = bytearray(6)
         head = head[: stream.readinto(memoryview(head))]
@@ -160,13 +165,13 @@ def opened(part: Part) -> Any:
 
 
 def arrow_layout(parts: list[Part]) -> tuple[list[str], Any]:
-    """What the columns of a file are called, and its first rows."""
+    """The column names of a file, and its first rows."""
     import pyarrow as pa
 
-    with opened(parts[0]) as file:
+    with open_arrow(parts[0]) as file:
         try:
             for table, _, _, _ in file.pieces(0, file.names):
-                found = flat(table).slice(0, SAMPLE_ROWS)
+                found = flatten(table).slice(0, SAMPLE_ROWS)
                 return file.names, pa.table({name: found.column(name).combine_chunks() for name in file.names})
         except (pa.ArrowException, OSError) as error:
             raise damaged(parts[0], error) from None

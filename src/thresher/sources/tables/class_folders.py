@@ -1,4 +1,4 @@
-"""A folder of texts for each class, a file a text."""
+"""Texts in folders: one folder per class, one file per text."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.memory import ReadLimits
-from thresher.errors import DataError, SettingsError
-from thresher.sources.base import Source
-from thresher.sources.files import paths as opening
-from thresher.sources.files.paths import Part, PathLike, Stream, _natural
+from thresher.errors import DataError
+from thresher.sources.base import OnError, Source, check_on_error
+from thresher.sources.files.paths import Part, PathLike, Stream, fingerprint, natural_order
 from thresher.sources.tables.arrow_columns import binary_array
-from thresher.sources.tables.ngram_encoder import TextForm
-from thresher.sources.tables.row_encoder import batch_of
-from thresher.sources.text.parse_errors import OnError, Place
+from thresher.sources.tables.ngram_encoder import NgramEncoder
+from thresher.sources.tables.row_encoder import to_batch
+from thresher.sources.text.parse_errors import ReadPosition
 
-#: Files that cannot be used of which a reading tells; all are counted.
-_TOLD = 5
+#: The number of unusable files that a pass reports; all are counted.
+_MAX_REPORTED = 5
 
 
-class _Some(NamedTuple):
-    """Texts, the numbers of their files, files that could not be read and why, and the number of the next file."""
+class _Texts(NamedTuple):
+    """Texts, the numbers of their files, the files that could not be read with their errors, and the next file."""
 
     texts: list[bytes]
     numbers: list[int]
@@ -38,21 +37,21 @@ class _Some(NamedTuple):
 
 @dataclass(frozen=True)
 class ClassFolders(Source):
-    """Files whose folder is their label. Their paths are held in memory; so they can be read in any order."""
+    """Files whose folder is their label. Their paths are in memory, so they can be read in any order."""
 
     paths: tuple[str, ...]
-    form: TextForm
+    encoder: NgramEncoder
     on_error: OnError = "stop"
     limits: ReadLimits = field(default_factory=ReadLimits)
     space = FeatureSpace("token")
+    parses_files = True
 
     def __post_init__(self) -> None:
-        if self.on_error not in ("stop", "skip"):
-            raise SettingsError(f'on_error is "stop" or "skip", not {self.on_error!r}')
+        check_on_error(self.on_error)
 
     @property
     def parts(self) -> list[Part]:
-        """The files, for whoever looks whether they have changed."""
+        """The files, to check whether they have changed."""
         return [Part(path) for path in self.paths]
 
     @property
@@ -67,17 +66,17 @@ class ClassFolders(Source):
         return replace(self, limits=limits)
 
     def fingerprint(self) -> str:
-        return opening.fingerprint(
+        return fingerprint(
             self.parts,
             format="folders",
             labels=[_class_of(path) for path in self.paths],
-            form=self.form.identity(),
+            form=self.encoder.to_dict(),
             on_error=self.on_error,
         )
 
     def reading(self) -> dict[str, Any]:
-        """How to read other files in the same way."""
-        return {"form": self.form.identity()}
+        """The n-grams."""
+        return {"form": self.encoder.to_dict()}
 
     def describe(self) -> str:
         return f"{self.paths[0]} and {len(self.paths) - 1} more" if len(self.paths) > 1 else self.paths[0]
@@ -102,63 +101,63 @@ class ClassFolders(Source):
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
     ) -> Iterator[tuple[Batch, Cursor]]:
         options = {
-            "features": max(1, self.limits.block // 9),
+            "features": self.limits.batch_features,
             "skip": self.on_error == "skip",
             "want_names": want_names,
             "only": only,
             "labels_optional": not want_labels,
         }
-        cursor, handed_on, told = start, start.skipped, 0
+        cursor, yielded, reported = start, start.skipped, 0
         while cursor.offset < len(self.paths):
-            some = self._some(cursor.offset, rows)
-            made = self._made(some.texts, some.numbers, options)
-            looked = made["consumed"]
-            reached = some.end if looked == len(some.texts) else some.numbers[looked]
-            unread = [(number, error) for number, error in some.unread if number < reached]
-            if self.on_error == "stop" and looked == len(some.texts):
-                unread = some.unread  # it comes next
-            batch = batch_of(made, np.array(some.numbers, np.int64)[made["line"]] + 1)
+            texts = self._next_texts(cursor.offset, rows)
+            encoded = self._encode(texts.texts, texts.numbers, options)
+            done = encoded["consumed"]
+            reached = texts.end if done == len(texts.texts) else texts.numbers[done]
+            unread = [(number, error) for number, error in texts.unread if number < reached]
+            if self.on_error == "stop" and done == len(texts.texts):
+                unread = texts.unread  # its error comes next
+            batch = to_batch(encoded, np.array(texts.numbers, np.int64)[encoded["line"]] + 1)
             cursor = replace(
                 cursor,
                 offset=reached,
                 row=cursor.row + len(batch),
                 read=reached,
-                skipped=cursor.skipped + made["skipped"] + len(unread),
+                skipped=cursor.skipped + encoded["skipped"] + len(unread),
             )
             if len(batch):
-                handed_on = cursor.skipped
+                yielded = cursor.skipped
                 yield batch, cursor
-            wrong = [(some.numbers[row], what) for _, row, what in made["faults"]]
-            for number, what in sorted([*wrong, *unread], key=lambda bad: bad[0])[: max(0, _TOLD - told)]:
-                self._tell(number, what, cursor)
-                told += 1
-        if cursor.skipped > handed_on:
-            # Bad files behind the last good one: they are counted in the cursor of a batch of no rows.
-            yield batch_of(self._made([], [], options), np.empty(0, np.int64)), cursor
+            wrong = [(texts.numbers[row], what) for _, row, what in encoded["faults"]]
+            for number, what in sorted([*wrong, *unread], key=lambda bad: bad[0])[: max(0, _MAX_REPORTED - reported)]:
+                self._report(number, what, cursor)
+                reported += 1
+        if cursor.skipped > yielded:
+            # The cursor of an empty batch counts the unusable files behind the last good one.
+            yield to_batch(self._encode([], [], options), np.empty(0, np.int64)), cursor
 
-    def _tell(self, number: int, what: str | DataError, cursor: Cursor) -> None:
-        place = Place(Part(self.paths[number]), self.on_error, cursor)
+    def _report(self, number: int, what: str | DataError, cursor: Cursor) -> None:
+        position = ReadPosition(Part(self.paths[number]), self.on_error, cursor)
         if isinstance(what, str):
-            place.row("the file", what)
+            position.report_row("the file", what)
         else:
-            place.broken(what)
+            position.report_damage(what)
 
-    def _some(self, begin: int, rows: int) -> _Some:
-        """The next files, as many as make a block; up to the first that cannot be read, or without such."""
-        some = _Some([], [], [], begin)
+    def _next_texts(self, begin: int, rows: int) -> _Texts:
+        """The next texts, as many as make a block; with on_error="stop", up to the first unreadable file."""
+        found = _Texts([], [], [], begin)
         size, number = 0, begin
-        while number < len(self.paths) and len(some.texts) < rows and size < self.limits.block:
+        while number < len(self.paths) and len(found.texts) < rows and size < self.limits.block:
             text, failure = self._text(Part(self.paths[number]))
             if failure is not None:
-                some.unread.append((number, failure))
+                found.unread.append((number, failure))
                 if self.on_error == "stop":
                     break
             else:
-                some.texts.append(text)
-                some.numbers.append(number)
+                found.texts.append(text)
+                found.numbers.append(number)
                 size += len(text)
             number += 1
-        return some._replace(end=number)
+        return found._replace(end=number)
 
     def _text(self, part: Part) -> tuple[bytes, DataError | None]:
         with Stream(part.path, window_limit=self.limits.window) as stream:
@@ -171,18 +170,21 @@ class ClassFolders(Source):
                     return b"", DataError(f"{part.name}: the text is longer than {cap} bytes, the cap for this memory.")
             return bytes(text), stream.failure
 
-    def _made(self, texts: list[bytes], numbers: list[int], options: dict[str, Any]) -> dict[str, Any]:
+    def _encode(self, texts: list[bytes], numbers: list[int], options: dict[str, Any]) -> dict[str, Any]:
         labels = [os.fsencode(_class_of(self.paths[number])) for number in numbers]
         arrays = {"text": binary_array(texts), "class": binary_array(labels)}
-        return self.form.rows(arrays, len(texts), rows=len(texts) + 1, **options)
+        return self.encoder.rows(arrays, len(texts), rows=len(texts) + 1, **options)
 
 
 def _class_of(path: str) -> str:
     return os.path.basename(os.path.dirname(path))
 
 
-def class_files(paths: PathLike | Iterable[PathLike]) -> tuple[str, ...] | None:
-    """The files in the folders in a folder, in natural order; None where the paths are something else."""
+def class_files(paths: PathLike | Iterable[PathLike], *, without_files: bool = False) -> tuple[str, ...] | None:
+    """The files of the subfolders of folders, in natural order; None if the paths are not folders of folders.
+
+    With ``without_files``, also None if one of the folders has files of its own.
+    """
     several = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not several:
         return None
@@ -190,14 +192,15 @@ def class_files(paths: PathLike | Iterable[PathLike]) -> tuple[str, ...] | None:
     for folder in (os.fspath(path) for path in several):
         if not os.path.isdir(folder):
             return None
-        with os.scandir(folder) as inside:
-            classes = [entry.path for entry in inside if entry.is_dir() and not entry.name.startswith(".")]
-        if not classes:
+        with os.scandir(folder) as scanned:
+            entries = [entry for entry in scanned if not entry.name.startswith(".")]
+        classes = [entry.path for entry in entries if entry.is_dir()]
+        if not classes or (without_files and any(entry.is_file() for entry in entries)):
             return None
-        for one in sorted(classes, key=_natural):
+        for one in sorted(classes, key=natural_order):
             with os.scandir(one) as files:
                 texts = [entry.path for entry in files if entry.is_file() and not entry.name.startswith(".")]
-            found += sorted(texts, key=_natural)
+            found += sorted(texts, key=natural_order)
     if not found:
-        raise DataError(f"{os.fspath(several[0])}: its folders hold no files. Check the path.")
+        raise DataError(f"{os.fspath(several[0])}: its folders have no files. Check the path.")
     return tuple(found)

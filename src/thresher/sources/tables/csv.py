@@ -1,4 +1,4 @@
-"""Separated text: CSV, TSV and the like."""
+"""Delimited text: CSV, TSV and the like."""
 
 from __future__ import annotations
 
@@ -14,23 +14,21 @@ from thresher.core.batch import Cursor
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.memory import ReadLimits
 from thresher.errors import DataError
-from thresher.sources.base import Source
-from thresher.sources.files import paths as opening
-from thresher.sources.files.paths import Part, PathLike, find_parts
+from thresher.sources.base import OnError, Source
+from thresher.sources.files.paths import Part, PathLike, find_parts, fingerprint
 from thresher.sources.tables.csv_dialect import BOM, Dialect, head_of
 from thresher.sources.tables.csv_rows import CsvRows
-from thresher.sources.tables.infer import SAMPLE_BYTES, SAMPLE_ROWS, table_form
-from thresher.sources.tables.row_encoder import RowForm, whole_files
-from thresher.sources.tables.schema import Schema, Where
+from thresher.sources.tables.infer import SAMPLE_BYTES, SAMPLE_ROWS, infer_table
+from thresher.sources.tables.row_encoder import RowEncoder, shards_of_files
+from thresher.sources.tables.schema import ColumnRef, Schema
 from thresher.sources.text.line_source import LineSource
-from thresher.sources.text.parse_errors import OnError
 
 
 @dataclass(frozen=True, kw_only=True)
 class CsvSource(LineSource):
-    """Rows of separated text, quoted or not."""
+    """Rows of delimited text, with or without quotes."""
 
-    form: RowForm
+    encoder: RowEncoder
     dialect: Dialect
 
     space = FeatureSpace("token")
@@ -41,14 +39,14 @@ class CsvSource(LineSource):
 
     @property
     def _parse(self) -> Callable[..., dict[str, Any]]:
-        raise NotImplementedError  # `_parser` makes one for each part
+        raise NotImplementedError  # see `_parser`
 
     def _parser(self, part: Part, cursor: Cursor) -> Callable[..., dict[str, Any]]:
         begins = cursor.offset == 0 and part.begin == 0
-        return CsvRows(self.form, self.dialect, part, None if begins else self._first_row(part))
+        return CsvRows(self.encoder, self.dialect, part, None if begins else self._first_row(part))
 
     def _first_row(self, part: Part) -> bytes | None:
-        """The row that names the columns, where reading starts behind it."""
+        """The header row, for a reader that starts behind it."""
         if self.dialect.names is not None and not self.dialect.header:
             return b""
         return first_row(head_of(Part(part.path), _HEADER_BYTES, self.limits), self.dialect)
@@ -58,46 +56,46 @@ class CsvSource(LineSource):
         return None if self.dialect.quote is None else self.dialect.last_row_end
 
     def shards(self, n: int) -> list[Source]:
-        """Byte ranges only where a newline always ends a row; with quotes it need not."""
+        """Byte ranges only if every newline ends a row, that is, without quotes."""
         if self.dialect.quote is None:
             return super().shards(n)
-        return whole_files(self, n)
+        return shards_of_files(self, n)
 
     def fingerprint(self) -> str:
-        return opening.fingerprint(
+        return fingerprint(
             self.parts,
             format=self.format,
             multilabel=self.multilabel,
             on_error=self.on_error,
-            form=self.form.identity(),
-            dialect=self.dialect.identity(),
+            form=self.encoder.to_dict(),
+            dialect=self.dialect.to_dict(),
         )
 
     def reading(self) -> dict[str, Any]:
-        """How to read other files in the same way."""
-        return {"form": self.form.identity(), "dialect": self.dialect.identity()}
+        """The columns and the dialect."""
+        return {"form": self.encoder.to_dict(), "dialect": self.dialect.to_dict()}
 
 
-#: Names of columns stand within this.
+#: The largest size of a header row.
 _HEADER_BYTES = 1 << 20
 
 
 def first_row(head: bytes, dialect: Dialect) -> bytes:
-    """The first row that is not blank, with its line end."""
+    """The first row that is not blank, with its newline."""
     block = np.frombuffer(head + b"\n", np.uint8)
     starts, _, size, _ = _native.csv_rows(block, 0, len(block), rows=1, **dialect.marks)
     return block[int(starts[0]) : size].tobytes() if len(starts) else b""
 
 
 def csv_layout(parts: list[Part], schema: Schema) -> tuple[Dialect, list[str], Any | None]:
-    """How a file is written, what its columns are called, and its first rows as pyarrow infers them."""
+    """The dialect of a file, its column names, and its first rows with the types that pyarrow infers."""
     first = parts[0]
     if first.once:
         if schema.names is None or schema.delimiter is None:
             raise DataError(
-                f"{first.name}: it can be read once, so that nothing can be guessed from its first rows. Say what the "
-                "columns are called and what stands between them (names=, delimiter=, or a schema such as criteo), or "
-                "write it to a file."
+                f"{first.name}: it can be read only once, so its columns cannot be inferred from the first rows. Pass "
+                "the column names and the delimiter (names=, delimiter=, or a schema such as criteo), or write it to a "
+                "file."
             )
         return Dialect.of(schema, b""), list(schema.names), None
     head = head_of(first, SAMPLE_BYTES, ReadLimits()).removeprefix(BOM)
@@ -117,7 +115,7 @@ def csv_layout(parts: list[Part], schema: Schema) -> tuple[Dialect, list[str], A
         return dialect, names, pa.table({name: pa.nulls(0) for name in dict.fromkeys(names)})
     try:
         sample, _ = dialect.read(block[begin:size], len(names), None, infer=True)
-    except pa.ArrowInvalid:  # such as text that is not UTF-8: reading tells where
+    except pa.ArrowInvalid:  # for example text that is not UTF-8: reading reports the line
         sample, _ = dialect.read(block[begin:size], len(names), None)
     return dialect, names, sample.rename_columns(names)
 
@@ -125,11 +123,11 @@ def csv_layout(parts: list[Part], schema: Schema) -> tuple[Dialect, list[str], A
 def scan_csv(
     paths: PathLike | Iterable[PathLike],
     *,
-    target: Where | None = None,
-    weight: Where | None = None,
-    numeric: Iterable[Where] | None = None,
-    categorical: Iterable[Where] | None = None,
-    ignored: Iterable[Where] | None = None,
+    target: ColumnRef | None = None,
+    weight: ColumnRef | None = None,
+    numeric: Iterable[ColumnRef] | None = None,
+    categorical: Iterable[ColumnRef] | None = None,
+    ignored: Iterable[ColumnRef] | None = None,
     others: str | None = None,
     bins: str | None = None,
     missing: str | None = None,
@@ -141,31 +139,32 @@ def scan_csv(
     schema: Schema | Mapping[str, Any] | PathLike | None = None,
     on_error: OnError = "stop",
 ) -> CsvSource:
-    """Read tables in CSV, TSV or other separated text, plain or compressed.
+    """Read tables in CSV, TSV or other delimited text, plain or compressed.
 
-    A numeric column is a feature of its name with its value, any other column makes features ``column=value``.
+    A numeric column is a feature with a value, any other column makes features ``column=value``.
 
     Parameters
     ----------
     paths : path, glob, folder, "-" for standard input, or several of these
     target, weight : column, optional
-        What is to be predicted, and the importance of a row. Columns go by name, or by position from 0.
+        The column of the targets, and the column of the sample weights. Columns are given by name, or by position
+        from 0.
     numeric, categorical, ignored : columns, optional
-        What the columns are; those not mentioned are guessed from the first rows, and the guess is logged.
+        The kinds of the columns. The kinds of all other columns are inferred from the first rows and logged.
     others : {"guess", "ignore"}
-        What to do about columns that are not mentioned.
+        Whether to infer or to ignore the columns that no option names.
     bins : {"log", "quantile", "quantile:N"}, optional
-        Numbers as ``column=bin`` instead of with their value, see `thresher.sources.tables.schema.Schema`.
+        Encode numbers as ``column=bin`` instead of by their value, see `thresher.sources.tables.schema.Schema`.
     missing : {"skip", "feature"}
-        Pass missing values over, or make ``column=<missing>`` a feature.
+        Ignore missing values, or make ``column=<missing>`` a feature.
     names, header, delimiter, quote, nulls
-        How the file is written: what its columns are called, whether it says so itself (it does, unless names are
-        given), what stands between fields (guessed from the first line), around them (``"``; an empty text for
-        nothing), and how missing values are written.
+        The dialect: the column names, whether the first row holds them (default: yes, unless ``names`` is given), the
+        delimiter (default: inferred from the first line), the quote character (default ``"``; an empty string for
+        none), and the texts of missing values.
     schema : "criteo", path, dict or Schema, optional
-        All of that at once: a ready one, or a JSON file. Options say otherwise.
+        All of these at once: the name of a built-in schema, or a JSON file. The other options override it.
     on_error : {"stop", "skip"}
-        What to do about a malformed row: raise `DataError`, or count it and go on.
+        Whether a malformed row raises `DataError` or is counted and skipped.
 
     Examples
     --------
@@ -192,6 +191,6 @@ def scan_csv(
     )
     if quote == "":
         chosen = replace(chosen, quote=None)
-    dialect, called, sample = csv_layout(parts, chosen)
-    form = table_form(chosen, called, sample, parts[0].name)
-    return CsvSource(tuple(parts), on_error, form=form, dialect=dialect)
+    dialect, columns, sample = csv_layout(parts, chosen)
+    encoder = infer_table(chosen, columns, sample, parts[0].name)
+    return CsvSource(tuple(parts), on_error, encoder=encoder, dialect=dialect)

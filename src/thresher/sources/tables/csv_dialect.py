@@ -1,4 +1,4 @@
-"""Separated text as Arrow arrays: which characters stand between fields, and what the columns are called."""
+"""The dialect of delimited text: delimiter, quotes and column names; and its rows as Arrow arrays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True)
 class Dialect:
-    """How separated text is written."""
+    """How delimited text is written."""
 
     delimiter: str
     quote: str | None = '"'
@@ -31,29 +31,29 @@ class Dialect:
 
     @classmethod
     def of(cls, schema: Schema, first_line: bytes) -> Dialect:
-        """As the schema says; the delimiter is the one that stands most often in the first line, if nobody said it."""
+        """The dialect of a schema; the default delimiter is the most frequent candidate in the first line."""
         delimiter = schema.delimiter
         if delimiter is None:
             text = first_line.decode("utf-8", "replace")
             delimiter = max("\t,;|", key=text.count)
             delimiter = delimiter if delimiter in text else ","
-        # Where names are given, the first row is data, unless it is said to be a header all the same.
+        # With column names in the schema, the first row is data.
         header = schema.header and schema.names is None
         return cls(delimiter, schema.quote, header, schema.names, schema.nulls)
 
-    def identity(self) -> dict[str, Any]:
-        """All of it, as JSON has it."""
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, ready for JSON."""
         return asdict(self)
 
     @classmethod
-    def from_identity(cls, fields: Mapping[str, Any]) -> Dialect:
-        """The reverse of `identity`."""
+    def from_dict(cls, fields: Mapping[str, Any]) -> Dialect:
+        """The inverse of `to_dict`."""
         lists = {name: None if fields[name] is None else tuple(fields[name]) for name in ("names", "nulls")}
         return cls(**{**fields, **lists})
 
     @property
     def marks(self) -> dict[str, int]:
-        """As the native scanner takes them."""
+        """The arguments of the native scanner."""
         return {"delimiter": ord(self.delimiter), "quote": 0 if self.quote is None else ord(self.quote)}
 
     def last_row_end(self, block: NDArray[np.uint8], size: int) -> int:
@@ -68,14 +68,14 @@ class Dialect:
         return []
 
     def column_names(self, first_row: bytes) -> list[str]:
-        """What the columns of a file that begins with this row are called."""
+        """The column names of a file with this first row."""
         if self.names is not None and not self.header:
             return list(self.names)
         fields = self.split(first_row.removeprefix(BOM))
         return fields if self.header else [f"x{i}" for i in range(len(fields))]
 
     def field_at(self, row: bytes, position: int) -> int:
-        """Where a field starts in its row."""
+        """The offset of a field in its row."""
         at = 0
         delimiter, quote = self.delimiter.encode(), None if self.quote is None else self.quote.encode()
         for _ in range(position):
@@ -89,37 +89,35 @@ class Dialect:
         return at
 
     def read(self, text: Any, columns: int, wanted: Sequence[int] | None, *, infer: bool = False) -> Any:
-        """Rows of text as an Arrow table whose columns are called by their positions, and the rows that were left
-        out for the number of their fields: (number of the row, number of fields).
+        """Parse rows of text into an Arrow table whose columns are named by their positions.
 
-        Fields come as bytes, or with the types that pyarrow infers.
+        Also returns the rows that were dropped for their number of fields, as (row number, number of fields). Fields
+        are bytes, or have the types that pyarrow infers.
         """
         import pyarrow as pa
         import pyarrow.csv as arrow_csv
 
         bad: list[tuple[int, int]] = []
 
-        def other_width(row: Any) -> str:
+        def drop_row(row: Any) -> str:
             bad.append((row.number - 1, row.actual_columns))
             return "skip"
 
-        called = [str(i) for i in range(columns)]
+        names = [str(i) for i in range(columns)]
         convert: dict[str, Any] = {"strings_can_be_null": True}
         if wanted is not None:
             convert["include_columns"] = [str(i) for i in wanted]
         if not infer:
-            convert["column_types"] = {name: pa.binary() for name in called}
+            convert["column_types"] = {name: pa.binary() for name in names}
         if self.nulls is not None:
             convert["null_values"] = list(self.nulls)
         table = arrow_csv.read_csv(
             pa.py_buffer(text),
-            read_options=arrow_csv.ReadOptions(
-                use_threads=False, block_size=max(len(text), 1) + 1, column_names=called
-            ),
+            read_options=arrow_csv.ReadOptions(use_threads=False, block_size=max(len(text), 1) + 1, column_names=names),
             parse_options=arrow_csv.ParseOptions(
                 delimiter=self.delimiter,
                 quote_char=False if self.quote is None else self.quote,
-                invalid_row_handler=other_width,
+                invalid_row_handler=drop_row,
             ),
             convert_options=arrow_csv.ConvertOptions(**convert),
         )

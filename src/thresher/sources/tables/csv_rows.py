@@ -1,4 +1,4 @@
-"""Stretches of separated text to rows of features."""
+"""Parses stretches of delimited text into rows of features."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from thresher import _native
 from thresher.errors import DataError
 from thresher.sources.files.paths import Part
 from thresher.sources.tables.csv_dialect import BOM, Dialect
-from thresher.sources.tables.row_encoder import RowForm, find_needed, kernel_options, no_cells
+from thresher.sources.tables.row_encoder import RowEncoder, column_positions, empty_columns, encoder_options
 
-#: Faults told of in one stretch; all are counted.
-_TOLD = 8
+#: The number of faults of a stretch that are reported; all are counted.
+_MAX_FAULTS = 8
 
 
 class _Stretch(NamedTuple):
-    """Some rows of text: where each starts, the lines before it, and how far they go in bytes and lines."""
+    """Rows of text: the start of each row, the lines before it, and their total size in bytes and lines."""
 
     text: NDArray[np.uint8]
     starts: NDArray[np.int64]
@@ -28,7 +28,7 @@ class _Stretch(NamedTuple):
     size_lines: int
 
     def place(self, row: int) -> dict[str, int]:
-        """What was consumed once all rows before this one were."""
+        """The bytes and lines before a row."""
         if row < len(self.starts):
             return {"consumed": int(self.starts[row]), "lines": int(self.lines[row])}
         return {"consumed": self.size, "lines": self.size_lines}
@@ -40,49 +40,49 @@ class _Stretch(NamedTuple):
 
 
 class CsvRows:
-    """Parses one stretch of a file after the other, as native parsers of lines do.
+    """Parses one stretch of a file after the other, with the interface of the native line parsers.
 
-    ``first_row`` names the columns of a file that is not read from its beginning; otherwise None.
+    ``first_row`` is the header row if reading does not start at the beginning of the file, otherwise None.
     """
 
-    def __init__(self, form: RowForm, dialect: Dialect, part: Part, first_row: bytes | None) -> None:
-        self._form = form
+    def __init__(self, encoder: RowEncoder, dialect: Dialect, part: Part, first_row: bytes | None) -> None:
+        self._encoder = encoder
         self._dialect = dialect
         self._part = part
-        self._begins = first_row is None
+        self._at_start = first_row is None
         self._names = None if first_row is None else dialect.column_names(first_row)
         self._wanted: dict[str, int] | None = None
 
     def __call__(
         self, block: NDArray[np.uint8], at: int, end: int, *, rows: int, skip: bool, labels_optional: bool, **more: Any
     ) -> dict[str, Any]:
-        options = {"skip": skip, "labels_optional": labels_optional, **kernel_options(more)}
-        if end > at and (lead := self._lead(block, at, end)) is not None:
-            return {**self._make(None, 0, options), **lead}
-        most = min(rows, max(1, more["features"] // max(1, self._form.width)))
+        options = {"skip": skip, "labels_optional": labels_optional, **encoder_options(more)}
+        if end > at and (lead := self._skip_lead(block, at, end)) is not None:
+            return {**self._encode(None, 0, options), **lead}
+        most = min(rows, max(1, more["features"] // max(1, self._encoder.width)))
         stretch = self._stretch(block, at, end, most)
         if not len(stretch.starts):
             unclosed = self._unclosed(stretch, skip) if stretch.size < end - at else stretch.place(0)
-            return {**self._make(None, 0, options), **unclosed}
+            return {**self._encode(None, 0, options), **unclosed}
         if self._wanted is None:
-            self._wanted = find_needed(self._form, self._names or [], self._part.name, labels_optional)
+            self._wanted = column_positions(self._encoder, self._names or [], self._part.name, labels_optional)
         table, bad = self._read(stretch, self._wanted)
         good = np.delete(np.arange(len(stretch.starts)), [row for row, _ in bad])
         if len(good) != table.num_rows:
-            raise DataError(f"{self._part.name}: some rows do not come apart. Check the quotes.")
+            raise DataError(f"{self._part.name}: some rows cannot be split into fields. Check the quotes.")
         if bad and not skip:
             good = good[: bad[0][0]]
-        made = self._make({name: table.column(i) for i, name in enumerate(self._wanted)}, len(good), options)
-        return self._placed(made, stretch, good, bad, skip)
+        encoded = self._encode({name: table.column(i) for i, name in enumerate(self._wanted)}, len(good), options)
+        return self._to_text_places(encoded, stretch, good, bad, skip)
 
     def _stretch(self, block: NDArray[np.uint8], at: int, end: int, rows: int) -> _Stretch:
         starts, lines, size, size_lines = _native.csv_rows(block, at, end, rows=rows, **self._dialect.marks)
         return _Stretch(block[at:end], starts, lines, size, size_lines)
 
-    def _lead(self, block: NDArray[np.uint8], at: int, end: int) -> dict[str, int] | None:
-        """What stands before the first row of data, and is passed over."""
-        if self._begins:
-            self._begins = False
+    def _skip_lead(self, block: NDArray[np.uint8], at: int, end: int) -> dict[str, int] | None:
+        """The size of the byte order mark or the header before the first row of data, if there is one here."""
+        if self._at_start:
+            self._at_start = False
             if block[at : at + len(BOM)].tobytes() == BOM:
                 return {"consumed": len(BOM), "lines": 0}
         if self._names is not None:
@@ -93,8 +93,10 @@ class CsvRows:
         self._names = self._dialect.column_names(first.row(0))
         return first.place(1) if self._dialect.header else None
 
-    def _make(self, arrays: Mapping[str, Any] | None, n: int, options: dict[str, Any]) -> dict[str, Any]:
-        return self._form.rows(arrays if arrays is not None and n else no_cells(self._form), n, rows=n + 1, **options)
+    def _encode(self, arrays: Mapping[str, Any] | None, n: int, options: dict[str, Any]) -> dict[str, Any]:
+        return self._encoder.rows(
+            arrays if arrays is not None and n else empty_columns(self._encoder), n, rows=n + 1, **options
+        )
 
     def _read(self, stretch: _Stretch, wanted: Mapping[str, int]) -> Any:
         import pyarrow as pa
@@ -105,34 +107,41 @@ class CsvRows:
         except pa.ArrowInvalid as error:
             raise DataError(f"{self._part.name}: some rows cannot be read: {error}") from None
 
-    def _placed(
-        self, made: dict[str, Any], stretch: _Stretch, good: NDArray[np.int64], bad: list[tuple[int, int]], skip: bool
+    def _to_text_places(
+        self,
+        encoded: dict[str, Any],
+        stretch: _Stretch,
+        good: NDArray[np.int64],
+        bad: list[tuple[int, int]],
+        skip: bool,
     ) -> dict[str, Any]:
-        """From rows of the table to rows of text, and from these to bytes and lines."""
-        looked = int(good[made["consumed"]]) if made["consumed"] < len(good) else len(stretch.starts)
-        faults = [(int(good[row]), column, what) for column, row, what in made["faults"]]
-        told = [(row, self._field_at(stretch, row, column), f"{what}, in {column!r}") for row, column, what in faults]
+        """Convert row numbers of the table to row numbers of the text, and these to bytes and lines."""
+        reached = int(good[encoded["consumed"]]) if encoded["consumed"] < len(good) else len(stretch.starts)
+        faults = [(int(good[row]), column, what) for column, row, what in encoded["faults"]]
+        faulty = [(row, self._field_at(stretch, row, column), f"{what}, in {column!r}") for row, column, what in faults]
         columns = len(self._names or [])
-        wide = [(row, f"the row has {n} fields where there are {columns} columns") for row, n in bad if row < looked]
+        wide = [
+            (row, f"the row has {n} fields, but the table has {columns} columns") for row, n in bad if row < reached
+        ]
         if skip:
-            made["skipped"] += len(wide)
-            told += [(row, int(stretch.starts[row]), what) for row, what in wide]
-        elif told:
-            looked = told[0][0]
+            encoded["skipped"] += len(wide)
+            faulty += [(row, int(stretch.starts[row]), what) for row, what in wide]
+        elif faulty:
+            reached = faulty[0][0]
         elif wide:
-            looked = wide[0][0]
-            told = [(looked, int(stretch.starts[looked]), wide[0][1])]
-        faulty = [(at, int(stretch.lines[row]), what) for row, at, what in sorted(told)[:_TOLD]]
-        return {**made, **stretch.place(looked), "line": stretch.lines[good[made["line"]]], "faults": faulty}
+            reached = wide[0][0]
+            faulty = [(reached, int(stretch.starts[reached]), wide[0][1])]
+        reported = [(at, int(stretch.lines[row]), what) for row, at, what in sorted(faulty)[:_MAX_FAULTS]]
+        return {**encoded, **stretch.place(reached), "line": stretch.lines[good[encoded["line"]]], "faults": reported}
 
     def _field_at(self, stretch: _Stretch, row: int, column: str) -> int:
         position = (self._wanted or {}).get(column, 0)
         return int(stretch.starts[row]) + self._dialect.field_at(stretch.row(row), position)
 
     def _unclosed(self, stretch: _Stretch, skip: bool) -> dict[str, Any]:
-        """The text stops inside of quotes: the line where they were opened is bad, and what follows goes on."""
+        """Handle text that ends inside quotes: the line that opens them is malformed, the next one starts a row."""
         begin, lines = stretch.size, stretch.size_lines
-        fault = {"faults": [(begin, lines, "a quote is opened in this row and never closed")]}
+        fault = {"faults": [(begin, lines, "a quote opens in this row and never closes")]}
         if not skip:
             return {"consumed": begin, "lines": lines, **fault}
         end = begin + int(np.argmax(stretch.text[begin:] == 10)) + 1

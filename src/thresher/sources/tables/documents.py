@@ -1,4 +1,4 @@
-"""Texts as rows of n-grams: a column of a table, members of JSON lines, or a folder of files for each class."""
+"""Reads texts as rows of n-grams: from a column of a table, or from a folder of files for each class."""
 
 from __future__ import annotations
 
@@ -7,24 +7,21 @@ from collections.abc import Iterable
 from typing import Any
 
 from thresher.errors import DataError, SettingsError
-from thresher.sources.base import Source
-from thresher.sources.endings import format_by_name
+from thresher.sources.base import OnError, Source
 from thresher.sources.files.paths import PathLike, find_parts
-from thresher.sources.tables.infer import Guesser
-from thresher.sources.tables.ngram_encoder import FOLDER_LABELS, Counts, Range, TextForm, ngram_range, stop_words
-from thresher.sources.tables.schema import Schema, Where, find_column
+from thresher.sources.registry import TABLES, format_by_name
+from thresher.sources.tables.infer import TypeGuesser
+from thresher.sources.tables.ngram_encoder import FOLDER_LABELS, Counts, NgramEncoder, Range, ngram_range, stop_words
+from thresher.sources.tables.schema import ColumnRef, Schema, find_column
 from thresher.sources.tables.table_encoder import Labels
-from thresher.sources.text.parse_errors import OnError
-
-_FORMATS = ("csv", "jsonl", "parquet")
 
 
 def scan_text(
     paths: PathLike | Iterable[PathLike],
     *,
-    text: Where | None = None,
-    target: Where | None = None,
-    weight: Where | None = None,
+    text: ColumnRef | None = None,
+    target: ColumnRef | None = None,
+    weight: ColumnRef | None = None,
     words: Range = None,
     chars: Range = None,
     within_words: bool = False,
@@ -41,40 +38,40 @@ def scan_text(
     format: str | None = None,
     on_error: OnError = "stop",
 ) -> Source:
-    """Read texts as rows of word and character n-grams; no vocabulary is ever built.
+    """Read texts as rows of word and character n-grams; no vocabulary is built.
 
     Parameters
     ----------
     paths : path, glob, folder, or several of these
-        Separated text, JSON lines, Parquet or Arrow files; or a folder that holds one folder for each class, with a
-        file for each text.
+        Delimited text, JSON lines, Parquet or Arrow files; or a folder with one folder per class, which holds one
+        file per text.
     text : column
-        Which column (or member of the objects) holds the text; by name, or by position from 0.
+        The column (or the member of the JSON objects) of the text, by name or by position from 0.
     target, weight : column, optional
-        What is to be predicted, and the importance of a row.
+        The column of the targets, and the column of the sample weights.
     words : int, "1-2" or (1, 2)
-        Word n-grams of so many words. Single words if neither this nor ``chars`` is given.
+        The lengths of word n-grams. The default is single words if ``chars`` is not given either.
     chars : int, "3-5" or (3, 5), optional
-        Character n-grams of so many characters; white space of several characters counts as one blank.
+        The lengths of character n-grams; a run of white space counts as one blank.
     within_words : bool
-        Only character n-grams inside of words, with a blank before and behind each.
+        Only character n-grams inside words, each word with a blank before and after it.
     pattern : str, optional
-        A regular expression for words. Without it a word is two or more letters, digits or ``_`` in a row, as for
-        ``(?u)\\b\\w\\w+\\b``, which is much faster than a pattern.
+        A regular expression for words. The default is two or more letters, digits or ``_``, as in
+        ``(?u)\\b\\w\\w+\\b``, and much faster than a pattern.
     lower : bool
-        Take capital letters for small ones, as `str.lower` does.
-    stop : words, or path of a file with one a line, optional
-        Words to leave out, before n-grams are formed.
+        Convert to lower case, like `str.lower`.
+    stop : words, or path of a file with one word per line, optional
+        Words to drop before n-grams are formed.
     counts : {"binary", "count", "log"}
-        The value of an n-gram: 1, how often it occurs in the row, or 1 + ln of that. It stands in a row once.
+        The value of an n-gram: 1, the number of its occurrences in the row, or 1 + ln of that number.
     unit : bool
-        Scale rows to length one.
+        Scale rows to unit length.
     names, header, delimiter, quote, nulls
-        How separated text is written, see `thresher.scan_csv`.
+        The dialect of delimited text, see `thresher.scan_csv`.
     format : {"csv", "jsonl", "parquet"}, optional
-        Say it instead of having it guessed from the name.
+        The format. The default follows from the file name.
     on_error : {"stop", "skip"}
-        What to do about a malformed row: raise `DataError`, or count it and go on.
+        Whether a malformed row raises `DataError` or is counted and skipped.
 
     Examples
     --------
@@ -97,36 +94,36 @@ def scan_text(
     if text is None:
         found = class_files(paths)
         if found is None:
-            raise SettingsError("say which column holds the text: text= (--text)")
+            raise SettingsError("name the column of the text: text= (--text)")
         if target is not None or weight is not None:
-            raise SettingsError("a folder for each class says the labels: pass no target or weight")
-        return ClassFolders(found, TextForm(text="text", labels=FOLDER_LABELS, **ngrams), on_error)
+            raise SettingsError("the folders are the labels of their files: pass no target or weight")
+        return ClassFolders(found, NgramEncoder(text="text", labels=FOLDER_LABELS, **ngrams), on_error)
     parts = find_parts(paths)
     kind = format or format_by_name(os.path.basename(parts[0].path)) or "csv"
-    if kind not in _FORMATS:
-        raise SettingsError(f"texts stand in files of the format {', '.join(_FORMATS)}, not {kind!r}")
-    said = {"names": names, "header": header, "delimiter": delimiter, "quote": quote or None, "nulls": nulls}
-    schema = Schema.of({"quote": None} if quote == "" else None, said)
+    if kind not in TABLES:
+        raise SettingsError(f"texts are read from files of the formats {', '.join(TABLES)}, got {kind!r}")
+    given = {"names": names, "header": header, "delimiter": delimiter, "quote": quote or None, "nulls": nulls}
+    schema = Schema.of({"quote": None} if quote == "" else None, given)
 
-    def form(called: list[str], sample: Any | None) -> TextForm:
+    def encoder(columns: list[str], sample: Any | None) -> NgramEncoder:
         name = parts[0].name
-        column = find_column(text, called, name, "text")
-        labels = [None if w is None else find_column(w, called, name, "labels") for w in (target, weight)]
-        is_text = labels[0] is not None and Guesser(sample, name).target_is_text(labels[0])
+        column = find_column(text, columns, name, "text")
+        labels = [None if ref is None else find_column(ref, columns, name, "labels") for ref in (target, weight)]
+        is_text = labels[0] is not None and TypeGuesser(sample, name).target_is_text(labels[0])
         if column in labels:
-            raise DataError(f"{name}: the column {column!r} is said to be two things. Say one.")
-        return TextForm(text=column, labels=Labels(labels[0], is_text, labels[1]), **ngrams)
+            raise DataError(f"{name}: the column {column!r} is named twice, for different uses. Name it once.")
+        return NgramEncoder(text=column, labels=Labels(labels[0], is_text, labels[1]), **ngrams)
 
     if kind == "jsonl":
-        from thresher.sources.tables.jsonl import JsonSource, json_layout
+        from thresher.sources.tables.jsonl import JsonlSource, jsonl_layout
 
-        return JsonSource(tuple(parts), on_error, form=form(*json_layout(parts)))
+        return JsonlSource(tuple(parts), on_error, encoder=encoder(*jsonl_layout(parts)))
     if kind == "parquet":
         from thresher.sources.tables.arrow_readers import arrow_layout
-        from thresher.sources.tables.parquet import ArrowFileSource
+        from thresher.sources.tables.parquet import ParquetSource
 
-        return ArrowFileSource(parts=tuple(parts), form=form(*arrow_layout(parts)), on_error=on_error)
+        return ParquetSource(parts=tuple(parts), encoder=encoder(*arrow_layout(parts)), on_error=on_error)
     from thresher.sources.tables.csv import CsvSource, csv_layout
 
-    dialect, called, sample = csv_layout(parts, schema)
-    return CsvSource(tuple(parts), on_error, form=form(called, sample), dialect=dialect)
+    dialect, columns, sample = csv_layout(parts, schema)
+    return CsvSource(tuple(parts), on_error, encoder=encoder(columns, sample), dialect=dialect)

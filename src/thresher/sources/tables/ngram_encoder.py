@@ -1,4 +1,4 @@
-"""How texts become features: word and character n-grams."""
+"""Encodes texts as word and character n-grams."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from thresher.sources.tables.table_encoder import NO_LABELS, Labels
 
 Counts = Literal["binary", "count", "log"]
 Range = int | str | tuple[int, int] | None
-#: The words that are found without a regular expression: the same ones.
+#: The default pattern of words, which the native encoder finds without a regular expression.
 WORDS = r"(?u)\b\w\w+\b"
-#: What stands before character n-grams where there are words too.
+#: The prefix of character n-grams if there are word n-grams too.
 CHARS = "chars="
-#: Where a folder is the label of the files in it.
+#: The labels of files whose folder is their class.
 FOLDER_LABELS = Labels("class", True)
-#: Only Python knows when this one becomes which of two small letters.
+#: The capital sigma has two lower-case forms, which only Python distinguishes.
 _SIGMA = "Σ".encode()
 
 
 @cache
 def characters() -> _native.Characters:
-    """What Python holds for parts of words, white space and small letters."""
+    """Python's word characters, white space and lower-case letters, for the native encoder."""
     kinds = np.zeros(0x110000, np.uint8)
     capital, small = [], []
-    for plane in range(0, 0x110000, 1 << 16):  # a little at a time, since all of it would take some 50 MB
+    for plane in range(0, 0x110000, 1 << 16):  # by planes, since all at once would take about 50 MB
         codes = np.arange(plane, plane + (1 << 16), dtype=np.uint32)
         every = codes.tobytes().decode("utf-32-le", "surrogatepass")
         for bit, pattern in ((1, r"(\w+)|\W+"), (2, r"(\s+)|\S+")):
             for found in re.finditer(pattern, every):
                 if found[1]:
                     kinds[plane + found.start() : plane + found.end()] |= bit
-        # The one character whose lower case is two; the kernel knows it.
+        # The only character whose lower case is two characters; the native encoder handles it.
         lower = every.replace("\u0130", "\0").lower()
         lowered = np.frombuffer(lower.encode("utf-32-le", "surrogatepass"), np.uint32)
         others = (lowered != codes) & (codes != 0x130)
@@ -51,11 +51,11 @@ def characters() -> _native.Characters:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextForm:
-    """Which n-grams of a text are features, and what they are worth.
+class NgramEncoder:
+    """Encodes a text column as n-grams.
 
-    The key of an n-gram is the hash of its text: of words with a blank between each two. Where there are both words
-    and characters, those of characters are named ``chars=…`` and hashed apart.
+    The key of an n-gram is the hash of its text, with blanks between words. If there are both word and character
+    n-grams, the names of the latter start with ``chars=``, and their hashes have another seed.
     """
 
     text: str
@@ -71,31 +71,31 @@ class TextForm:
 
     def __post_init__(self) -> None:
         if self.counts not in ("binary", "count", "log"):
-            raise SettingsError(f"counts is binary, count or log, not {self.counts!r}")
+            raise SettingsError(f'counts must be "binary", "count" or "log", got {self.counts!r}')
         if self.words == self.chars == (0, 0):
-            raise SettingsError("without words and chars there are no features")
+            raise SettingsError("without words and chars there are no features: pass at least one of them")
         if self.within_words and self.chars == (0, 0):
-            raise SettingsError("within_words is for character n-grams: pass chars=, their range")
+            raise SettingsError("within_words is for character n-grams: pass their range, chars=")
         if self.pattern is not None and self.pattern != WORDS:
             try:
                 groups = re.compile(self.pattern).groups
             except re.error as error:
-                raise SettingsError(f"not a regular expression: {self.pattern!r} ({error})") from None
+                raise SettingsError(f"pattern is not a regular expression: {self.pattern!r} ({error})") from None
             if groups > 1:
-                raise SettingsError(f"a pattern for words has one group at most, unlike {self.pattern!r}")
+                raise SettingsError(f"pattern may have at most one group, got {self.pattern!r}")
 
     @property
     def needed(self) -> list[str]:
-        """The columns that must be read."""
+        """The columns to read."""
         return [self.text, *self.labels.needed]
 
     @property
     def width(self) -> int:
-        """About how many features a row has, for the size of batches."""
+        """About the number of features per row, for the size of batches."""
         return 32
 
-    def identity(self) -> dict[str, Any]:
-        """All of it, as JSON has it: for fingerprints, and to read other data in the same way."""
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, ready for JSON: for fingerprints, and to read other data in the same way."""
         return {
             "text": self.text,
             "target": self.labels.target,
@@ -112,20 +112,20 @@ class TextForm:
         }
 
     @classmethod
-    def from_identity(cls, fields: Mapping[str, Any]) -> TextForm:
-        """The reverse of `identity`."""
-        given = dict(fields)
-        labels = Labels(given.pop("target"), given.pop("target_is_text"), given.pop("weight"))
+    def from_dict(cls, fields: Mapping[str, Any]) -> NgramEncoder:
+        """The inverse of `to_dict`."""
+        options = dict(fields)
+        labels = Labels(options.pop("target"), options.pop("target_is_text"), options.pop("weight"))
         for name in ("words", "chars", "stop"):
-            given[name] = tuple(given[name])
-        return cls(labels=labels, **given)
+            options[name] = tuple(options[name])
+        return cls(labels=labels, **options)
 
-    def of_folders(self) -> TextForm:
-        """The same n-grams of texts whose folder is their label."""
+    def for_folders(self) -> NgramEncoder:
+        """The same n-grams for files whose folder is their class."""
         return replace(self, text="text", labels=FOLDER_LABELS)
 
     @cached_property
-    def _native_form(self) -> _native.NgramForm:
+    def _native_settings(self) -> _native.NgramForm:
         both = self.words != (0, 0) and self.chars != (0, 0)
         stop = None
         if self.stop:
@@ -146,7 +146,7 @@ class TextForm:
         )
 
     def rows(self, arrays: Mapping[str, Any], n: int, *, want_names: bool = False, **options: Any) -> dict[str, Any]:
-        """The rows of ``n`` texts, as `TableForm.rows` gives those of a table."""
+        """Encode the first ``n`` texts, with the output of `TableEncoder.rows`."""
         texts = arrays[self.text]
         if n < len(texts):
             texts = texts[:n]
@@ -155,9 +155,9 @@ class TextForm:
             documents = as_column(_lowered(texts), text=True)
         words = None
         if self.pattern is not None and self.pattern != WORDS and self.words != (0, 0):
-            words = self._found(texts)
+            words = self._find_words(texts)
         out = _native.texts_to_rows(
-            self._native_form,
+            self._native_settings,
             characters(),
             documents.cells,
             words,
@@ -167,12 +167,12 @@ class TextForm:
         )
         out["y"] = self.labels.targets(arrays, out)
         out["prefixes"] = [b"", CHARS.encode()]
-        called = [self.labels.target, self.labels.weight, self.text]
-        out["faults"] = [(called[column], row, what) for column, row, what in out["faults"]]
+        columns = [self.labels.target, self.labels.weight, self.text]
+        out["faults"] = [(columns[column], row, what) for column, row, what in out["faults"]]
         return out
 
-    def _found(self, texts: Any) -> _native.Cells:
-        """The words that a regular expression finds in each text; in one that is not UTF-8 none."""
+    def _find_words(self, texts: Any) -> _native.Cells:
+        """The words that the pattern finds in each text; none in a text that is not UTF-8."""
         import pyarrow as pa
 
         find = re.compile(self.pattern or WORDS).findall
@@ -196,34 +196,34 @@ def _strings(texts: Any) -> list[str | None]:
 
 
 def _lowered(texts: Any) -> Any:
-    """Texts that hold a capital sigma in lower case, by Python."""
+    """Lower the texts that contain a capital sigma, with Python."""
     out = []
     for value in texts.to_pylist():
         raw = value.encode() if isinstance(value, str) else value
         if raw is not None and _SIGMA in raw:
-            with contextlib.suppress(UnicodeDecodeError):  # the kernel tells
+            with contextlib.suppress(UnicodeDecodeError):  # the native encoder reports it
                 raw = raw.decode().lower().encode()
         out.append(raw)
     return binary_array(out)
 
 
-def ngram_range(given: Range, what: str) -> tuple[int, int]:
-    """``2``, ``"1-2"`` or ``(1, 2)`` to its two ends; None to none."""
-    if given is None:
+def ngram_range(value: Range, what: str) -> tuple[int, int]:
+    """The bounds of ``2``, ``"1-2"`` or ``(1, 2)``; (0, 0) for None."""
+    if value is None:
         return (0, 0)
-    if isinstance(given, str):
-        ends = given.replace(",", "-").split("-")
+    if isinstance(value, str):
+        ends = value.replace(",", "-").split("-")
         if not all(end.strip().isdecimal() for end in ends):
-            raise SettingsError(f"not a range of n-grams: {given!r}; write {what}='1-2'")
-        given = (int(ends[0]), int(ends[-1])) if len(ends) <= 2 else (0, 0)
-    low, high = (given, given) if isinstance(given, int) else given
+            raise SettingsError(f"{what} is not a range of n-grams: {value!r}; write for example {what}='1-2'")
+        value = (int(ends[0]), int(ends[-1])) if len(ends) <= 2 else (0, 0)
+    low, high = (value, value) if isinstance(value, int) else value
     if not 1 <= low <= high <= 100:
-        raise SettingsError(f"{what} goes from 1 at least to as many or more, 100 at most: not from {low} to {high}")
+        raise SettingsError(f"{what} must be an ascending range between 1 and 100, got {low} to {high}")
     return (int(low), int(high))
 
 
 def stop_words(stop: Iterable[str] | str | os.PathLike[str] | None) -> tuple[str, ...]:
-    """Words that are left out: a list, or a file of one a line."""
+    """The stop words: a list, or a file with one word per line."""
     if stop is None:
         return ()
     if isinstance(stop, (str, os.PathLike)):
@@ -231,5 +231,7 @@ def stop_words(stop: Iterable[str] | str | os.PathLike[str] | None) -> tuple[str
             with open(stop, encoding="utf-8") as file:
                 return tuple(sorted({line.strip() for line in file if line.strip()}))
         except OSError as error:
-            raise SettingsError(f"{os.fspath(stop)}: the list of words cannot be read ({error.strerror})") from None
+            raise SettingsError(
+                f"{os.fspath(stop)}: the list of stop words cannot be read ({error.strerror})"
+            ) from None
     return tuple(sorted(set(stop)))

@@ -1,4 +1,4 @@
-"""What sources of tables and of texts share: a form that makes rows of columns, whatever file these come from."""
+"""The interface of the encoders that turn columns into rows, and helpers of the sources that use them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from thresher.errors import DataError
 from thresher.sources.base import Source
 from thresher.sources.tables.schema import nearest
 from thresher.sources.tables.table_encoder import Labels
-from thresher.sources.text.line_source import grouped
+from thresher.sources.text.line_source import group_parts
 
 
-class RowForm(Protocol):
-    """What makes rows of features out of columns: `TableForm`, or `TextForm`."""
+class RowEncoder(Protocol):
+    """Turns columns into rows of features: `TableEncoder` or `NgramEncoder`."""
 
     @property
     def labels(self) -> Labels: ...
@@ -26,24 +26,24 @@ class RowForm(Protocol):
     def needed(self) -> list[str]: ...
     @property
     def width(self) -> int: ...
-    def identity(self) -> dict[str, Any]: ...
+    def to_dict(self) -> dict[str, Any]: ...
     def rows(self, arrays: Mapping[str, Any], n: int, **options: Any) -> dict[str, Any]: ...
 
 
-def no_cells(form: RowForm) -> dict[str, Any]:
-    """Columns of nothing, for a batch of no rows."""
+def empty_columns(encoder: RowEncoder) -> dict[str, Any]:
+    """Empty columns, for an empty batch."""
     import pyarrow as pa
 
-    return {name: pa.nulls(0, pa.binary()) for name in form.needed}
+    return {name: pa.nulls(0, pa.binary()) for name in encoder.needed}
 
 
-def find_needed(form: RowForm, names: list[str], file: str, labels_optional: bool) -> dict[str, int]:
-    """Where the needed columns stand among those of a file; those of labels may be missing where labels may."""
-    if form.labels.target is None and not labels_optional:
-        raise no_target(file, names)
-    optional = form.labels.needed if labels_optional else []
+def column_positions(encoder: RowEncoder, names: list[str], file: str, labels_optional: bool) -> dict[str, int]:
+    """The positions of the needed columns in a file. Columns of optional labels may be absent."""
+    if encoder.labels.target is None and not labels_optional:
+        raise missing_target(file, names)
+    optional = encoder.labels.needed if labels_optional else []
     found: dict[str, int] = {}
-    for name in form.needed:
+    for name in encoder.needed:
         if name in names:
             found[name] = names.index(name)
         elif name not in optional:
@@ -51,28 +51,36 @@ def find_needed(form: RowForm, names: list[str], file: str, labels_optional: boo
     return found
 
 
-def no_target(file: str, names: list[str]) -> DataError:
-    """There are no labels since nobody said where they are."""
+def missing_target(file: str, names: list[str]) -> DataError:
+    """The error for labels that are wanted although no column was named for them."""
     some = ", ".join(map(repr, names[:10]))
     more = f" and {len(names) - 10} more" if len(names) > 10 else ""
     return DataError(
-        f"{file}: no column is said to hold the labels: pass target= (--target; an estimator takes "
-        f"th.scan_csv(path, target=…) and the like), one of {some}{more}."
+        f"{file}: no column is named for the labels. Pass target= (--target; to an estimator pass "
+        f"th.scan_csv(path, target=…) or the like), one of {some}{more}."
     )
 
 
-def batch_of(made: dict[str, Any], line: NDArray[np.int64]) -> Batch:
-    """What a form made, as a batch; ``line`` is that of each row."""
-    names = None if made["names"] is None else Names(made["names"], made["text"], made["prefixes"])
-    return Batch(made["indptr"], made["keys"], made["values"], made["y"], weight=made["weight"], names=names, line=line)
+def to_batch(encoded: dict[str, Any], line: NDArray[np.int64]) -> Batch:
+    """Make a batch from the output of an encoder; ``line`` holds the line of each row."""
+    names = None if encoded["names"] is None else Names(encoded["names"], encoded["text"], encoded["prefixes"])
+    return Batch(
+        encoded["indptr"],
+        encoded["keys"],
+        encoded["values"],
+        encoded["y"],
+        weight=encoded["weight"],
+        names=names,
+        line=line,
+    )
 
 
-def whole_files(source: Any, n: int) -> list[Source]:
-    """Shards of whole files."""
+def shards_of_files(source: Any, n: int) -> list[Source]:
+    """Split a source into shards of whole files."""
     Source.shards(source, n)
-    return [replace(source, parts=some) for some in grouped(list(source.parts), n)]
+    return [replace(source, parts=some) for some in group_parts(list(source.parts), n)]
 
 
-def kernel_options(options: Mapping[str, Any], names: Iterable[str] = ("features", "want_names", "only")) -> Any:
-    """Those options of a line parser that the kernels of columns know too."""
+def encoder_options(options: Mapping[str, Any], names: Iterable[str] = ("features", "want_names", "only")) -> Any:
+    """The options of a line parser that the encoders take too."""
     return {name: options[name] for name in names}

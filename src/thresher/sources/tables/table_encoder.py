@@ -1,8 +1,8 @@
-"""How the columns of a table become features: the one rule for frames and for files."""
+"""Encodes the columns of a table as features, for data frames and files alike."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -16,21 +16,21 @@ from thresher.core.batch import Names
 from thresher.sources.tables.arrow_columns import as_column, is_list, is_number, is_text
 
 Kind = Literal["number", "category"]
-#: The value that stands for a missing one, where that is to be a feature.
+#: The value of a missing entry, if missing entries are features.
 MISSING = "<missing>"
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnForm:
-    """A column of features: ``number`` under its name with its value (or in bins), ``category`` as ``column=value``."""
+class ColumnEncoder:
+    """A column: ``number`` is a feature with a value (or in bins), ``category`` makes features ``column=value``."""
 
     name: str
     kind: Kind
-    #: Where bins begin; below the first is one more.
+    #: The lower edges of the bins; one more bin lies below the first.
     edges: tuple[float, ...] | None = None
 
     def bin_names(self) -> list[str]:
-        """What the bins are called, from the lowest on."""
+        """The names of the bins in ascending order."""
         edges = [-np.inf, *(self.edges or ()), np.inf]
         return [_bin_name(low, high) for low, high in pairwise(edges)]
 
@@ -41,7 +41,7 @@ def _bin_name(low: float, high: float) -> str:
     return f"{'(' if low == -np.inf else '['}{low:.6g},{high:.6g})"
 
 
-#: Zero for itself, and between any two of its neighbours, of either sign, a factor of two.
+#: A bin for zero, and bins between powers of two of either sign.
 LOG_EDGES: tuple[float, ...] = (
     *(-(2.0**i) for i in range(63, -21, -1)),
     0.0,
@@ -52,7 +52,7 @@ LOG_EDGES: tuple[float, ...] = (
 
 @dataclass(frozen=True)
 class Labels:
-    """Which columns hold the target (numbers or text) and the weight of a row."""
+    """The columns of the target (numbers or text) and of the sample weight."""
 
     target: str | None = None
     target_is_text: bool = False
@@ -63,7 +63,7 @@ class Labels:
         return [name for name in (self.target, self.weight) if name is not None]
 
     def cells(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
-        """As the kernels take them; a column that is not there is left out."""
+        """The arguments of the native encoders; absent columns are left out."""
         out: dict[str, Any] = {"target_is_text": self.target_is_text}
         if self.target is not None and self.target in arrays:
             out["target"] = as_column(arrays[self.target], text=self.target_is_text).cells
@@ -71,23 +71,23 @@ class Labels:
             out["weight"] = as_column(arrays[self.weight], text=False).cells
         return out
 
-    def targets(self, arrays: Mapping[str, Any], made: dict[str, Any]) -> NDArray[Any]:
-        """The targets of the rows that a kernel made."""
-        rows = made["line"]
+    def targets(self, arrays: Mapping[str, Any], encoded: dict[str, Any]) -> NDArray[Any]:
+        """The targets of encoded rows."""
+        rows = encoded["line"]
         if self.target is None or self.target not in arrays:
             return np.full(len(rows), np.nan)
         if not self.target_is_text:
-            return made["y"]  # type: ignore[no-any-return]
+            return encoded["y"]  # type: ignore[no-any-return]
         values = arrays[self.target].to_pylist()
         y = np.empty(len(rows), object)
-        y[:] = [_word(values[row]) for row in rows.tolist()]
+        y[:] = [_label(values[row]) for row in rows.tolist()]
         return y
 
 
 NO_LABELS = Labels()
 
 
-def _word(value: Any) -> Any:
+def _label(value: Any) -> Any:
     if value is None or value == b"" or value == "":
         return np.nan
     if isinstance(value, bytes):
@@ -96,29 +96,29 @@ def _word(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class TableForm:
-    """The columns of a table that are features, and those that are labels.
+class TableEncoder:
+    """Encodes the feature columns and the label columns of a table.
 
-    The key of a number is the hash of its column's name; that of ``column=value`` is the hash of the value, seeded
+    The key of a number is the hash of its column name. The key of ``column=value`` is the hash of the value, seeded
     with the hash of ``column=``.
     """
 
-    columns: tuple[ColumnForm, ...]
+    columns: tuple[ColumnEncoder, ...]
     labels: Labels = NO_LABELS
     missing: Literal["skip", "feature"] = "skip"
 
     @property
     def needed(self) -> list[str]:
-        """The columns that must be read."""
+        """The columns to read."""
         return [*(column.name for column in self.columns), *self.labels.needed]
 
     @property
     def width(self) -> int:
-        """About how many features a row has."""
+        """About the number of features per row."""
         return len(self.columns)
 
-    def identity(self) -> dict[str, Any]:
-        """All of it, as JSON has it: for fingerprints, and to read other data in the same way."""
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, ready for JSON: for fingerprints, and to read other data in the same way."""
         return {
             "columns": [[c.name, c.kind, None if c.edges is None else list(c.edges)] for c in self.columns],
             "target": self.labels.target,
@@ -128,16 +128,16 @@ class TableForm:
         }
 
     @classmethod
-    def from_identity(cls, fields: Mapping[str, Any]) -> TableForm:
-        """The reverse of `identity`."""
-        columns = [ColumnForm(n, k, None if edges is None else tuple(edges)) for n, k, edges in fields["columns"]]
+    def from_dict(cls, fields: Mapping[str, Any]) -> TableEncoder:
+        """The inverse of `to_dict`."""
+        columns = [ColumnEncoder(n, k, None if edges is None else tuple(edges)) for n, k, edges in fields["columns"]]
         labels = Labels(fields["target"], fields["target_is_text"], fields["weight"])
         return cls(tuple(columns), labels, fields["missing"])
 
     @cached_property
     def _rules(self) -> tuple[list[_native.ColumnRule], NDArray[np.uint8], list[bytes]]:
-        """The rules for the kernel, the text of the names that are no values, and the prefixes."""
-        rules, spelling = [], _Spelling()
+        """The rules of the native encoder, the text of the names that are not cell values, and the prefixes."""
+        rules, names = [], _NameText()
         for number, column in enumerate(self.columns, 1):
             prefix = f"{column.name}=".encode()
             rule = _native.ColumnRule()
@@ -145,39 +145,38 @@ class TableForm:
             rule.prefix = number
             rule.seed = seed = _native.hash_bytes(prefix, 0)
             rule.key = _native.hash_bytes(column.name.encode(), 0)
-            rule.word = spelling.word(column.name, 0)
+            rule.word = names.word(column.name, 0)
             if self.missing == "feature":
                 rule.missing_counts = True
                 rule.missing_key = _native.hash_bytes(MISSING.encode(), seed)
-                rule.missing_word = spelling.word(MISSING, number)
+                rule.missing_word = names.word(MISSING, number)
             if column.edges is not None:
                 bins = column.bin_names()
                 keys = [_native.hash_bytes(name.encode(), seed) for name in bins]
-                rule.set_bins(list(column.edges), keys, [spelling.word(name, number) for name in bins])
+                rule.set_bins(list(column.edges), keys, [names.word(name, number) for name in bins])
             rules.append(rule)
-        return rules, spelling.text(), [b"", *(f"{column.name}=".encode() for column in self.columns)]
+        return rules, names.text(), [b"", *(f"{column.name}=".encode() for column in self.columns)]
 
     def rows(self, arrays: Mapping[str, Any], n: int, *, want_names: bool = False, **options: Any) -> dict[str, Any]:
-        """The rows of ``n`` cells of each column, as a native parser of text gives those of lines.
+        """Encode the first ``n`` cells of each column, with an output like that of the native line parsers.
 
-        ``line`` holds the number of each row that came out, ``consumed`` how many were looked at, and ``faults``
-        (name of the column, number of the row, what is wrong).
+        ``line`` holds the row number of each encoded row, ``consumed`` the number of rows processed, and ``faults``
+        tuples (column name, row number, message).
         """
         rules, text, prefixes = self._rules
         texts, start = [text], len(text)
         cells, used = [], []
         for column, rule in zip(self.columns, rules, strict=True):
-            # A missing column is told before; here it would be one of no cells.
-            made = as_column(arrays[column.name], text=column.kind == "category", name_start=start)
-            cells.append(made.cells)
+            column_cells = as_column(arrays[column.name], text=column.kind == "category", name_start=start)
+            cells.append(column_cells.cells)
             if want_names:
-                texts.append(made.text)
-            start += len(made.text)
-            if made.places:
-                names = _Spelling(start)
-                places = [f"{column.name}[{i}]" for i in range(made.places)]
+                texts.append(column_cells.text)
+            start += len(column_cells.text)
+            if column_cells.places:
+                names = _NameText(start)
+                places = [f"{column.name}[{i}]" for i in range(column_cells.places)]
                 keys = [_native.hash_bytes(place.encode(), 0) for place in places]
-                rule = _native.ColumnRule(rule)  # its own, since another thread may read other lists
+                rule = _native.ColumnRule(rule)  # a copy, since another thread may set other places
                 rule.set_places(keys, [names.word(place, 0) for place in places])
                 if want_names:
                     texts.append(names.text())
@@ -189,31 +188,31 @@ class TableForm:
         out["prefixes"] = prefixes
         if want_names:
             out["text"] = np.concatenate(texts)
-        # The kernel counts the target as column 0 and the weight as column 1.
-        called = [self.labels.target, self.labels.weight, *(column.name for column in self.columns)]
-        out["faults"] = [(called[column], row, what) for column, row, what in out["faults"]]
+        # The native encoder numbers the target 0 and the weight 1.
+        columns = [self.labels.target, self.labels.weight, *(column.name for column in self.columns)]
+        out["faults"] = [(columns[column], row, what) for column, row, what in out["faults"]]
         return out
 
 
-class _Spelling:
-    """Names written one after the other, and where they stand."""
+class _NameText:
+    """Concatenates names; `word` gives the position of each as `Names` packs it."""
 
     def __init__(self, start: int = 0) -> None:
         self._start = start
-        self._written = bytearray()
+        self._bytes = bytearray()
 
     def word(self, name: str, prefix: int) -> int:
-        spelled = name.encode()
-        start = self._start + len(self._written)
-        self._written += spelled
-        return int(Names.pack(np.array([start]), np.array([len(spelled)]), prefix)[0])
+        text = name.encode()
+        start = self._start + len(self._bytes)
+        self._bytes += text
+        return int(Names.pack(np.array([start]), np.array([len(text)]), prefix)[0])
 
     def text(self) -> NDArray[np.uint8]:
-        return np.frombuffer(bytes(self._written), np.uint8)
+        return np.frombuffer(bytes(self._bytes), np.uint8)
 
 
 def kind_of_type(kind: Any) -> Kind | None:
-    """What a column of this Arrow type is; None where it is neither numbers nor text."""
+    """The kind of a column of this Arrow type; None if it is neither numbers nor text."""
     import pyarrow.types as kinds
 
     if kinds.is_dictionary(kind) or is_text(kind):
@@ -223,8 +222,3 @@ def kind_of_type(kind: Any) -> Kind | None:
     if is_list(kind):
         return None if is_list(kind.value_type) or kinds.is_map(kind.value_type) else kind_of_type(kind.value_type)
     return "number" if is_number(kind) or kinds.is_null(kind) else None
-
-
-def column_forms(names: Sequence[str], kinds: Sequence[Kind]) -> tuple[ColumnForm, ...]:
-    """Columns without bins."""
-    return tuple(ColumnForm(name, kind) for name, kind in zip(names, kinds, strict=True))

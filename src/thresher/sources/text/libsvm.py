@@ -8,14 +8,14 @@ from typing import Any
 
 from thresher import _native
 from thresher.core.feature_space import FeatureSpace
+from thresher.sources.base import OnError
 from thresher.sources.files.paths import PathLike, find_parts
 from thresher.sources.text.line_source import LineSource
-from thresher.sources.text.parse_errors import OnError
 
 
 @dataclass(frozen=True)
 class LibsvmSource(LineSource):
-    """Rows ``label [qid:n] index:value …  # comment``. The key of a feature is its index as written."""
+    """Rows ``label [qid:n] index:value …  # comment``. The key of a feature is its index."""
 
     space = FeatureSpace("index")
 
@@ -37,7 +37,7 @@ def scan_libsvm(
     ----------
     paths : path, glob, folder, "-" for standard input, or several of these
     on_error : {"stop", "skip"}
-        What to do about a malformed line: raise `DataError`, or count it and go on.
+        Whether a malformed line raises `DataError` or is counted and skipped.
     multilabel : bool
         Rows start with several labels, ``1,3,7 index:value …``, or none.
 

@@ -1,4 +1,4 @@
-"""Text files with one example a line: what LIBSVM and VW files have in common."""
+"""The base class of sources of text files with one example per line."""
 
 from __future__ import annotations
 
@@ -15,51 +15,49 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.core.batch import Batch, Cursor, Names
 from thresher.core.memory import ReadLimits
-from thresher.errors import SettingsError
-from thresher.sources.base import Source
-from thresher.sources.files import paths as opening
+from thresher.sources.base import OnError, Source, check_on_error
 from thresher.sources.files.line_blocks import LineBlocks
-from thresher.sources.files.paths import Part, Stream
-from thresher.sources.files.remote import is_remote
-from thresher.sources.text.parse_errors import OnError, Place, Skips, lines_before
+from thresher.sources.files.paths import Part, Stream, fingerprint, is_remote, stored_size
+from thresher.sources.text.parse_errors import ReadPosition, SkipCounts, lines_before
 
 
 @dataclass(frozen=True)
 class LineSource(Source):
     """Files of lines, plain or compressed, read one after the other.
 
-    A subclass names its native parser and what keys mean. Sources are values: every method that
-    changes something gives a changed copy.
+    A subclass gives its native parser and its feature space. Sources are immutable: methods that change a setting
+    return a copy.
     """
 
     parts: tuple[Part, ...]
     on_error: OnError = "stop"
     multilabel: bool = False
     limits: ReadLimits = field(default_factory=ReadLimits)
-    skips: Skips = field(default_factory=Skips, compare=False, repr=False)
+    skips: SkipCounts = field(default_factory=SkipCounts, compare=False, repr=False)
+
+    parses_files = True
 
     def __post_init__(self) -> None:
-        if self.on_error not in ("stop", "skip"):
-            raise SettingsError(f'on_error is "stop" or "skip", not {self.on_error!r}')
+        check_on_error(self.on_error)
 
     @property
     @abstractmethod
     def _parse(self) -> Callable[..., dict[str, Any]]:
-        """The native parser of one block."""
+        """The native parser of a block."""
 
     def _parser(self, part: Part, cursor: Cursor) -> Callable[..., dict[str, Any]]:
-        """What parses the blocks of a part from a cursor on: one after the other, so that it may remember."""
+        """The parser of the blocks of a part from a cursor on; it may keep state, since it gets them in order."""
         return self._parse
 
     @property
     def _last_row_end(self) -> Callable[[NDArray[np.uint8], int], int] | None:
-        """Where the last whole row of a block ends, if not at its last newline."""
+        """The function that finds the end of the last whole row of a block; None if each row is a line."""
         return None
 
     @property
     @abstractmethod
     def format(self) -> str:
-        """The format's name, as options and messages use it."""
+        """The name of the format in options and messages."""
 
     @property
     def rewindable(self) -> bool:  # type: ignore[override]
@@ -67,13 +65,13 @@ class LineSource(Source):
 
     @property
     def total_bytes(self) -> int | None:  # type: ignore[override]
-        return opening.stored_size(self.parts)
+        return stored_size(self.parts)
 
     def limited(self, limits: ReadLimits) -> Self:
         return replace(self, limits=limits)
 
     def fingerprint(self) -> str:
-        return opening.fingerprint(self.parts, format=self.format, multilabel=self.multilabel, on_error=self.on_error)
+        return fingerprint(self.parts, format=self.format, multilabel=self.multilabel, on_error=self.on_error)
 
     def files(self) -> list[str]:
         return [part.name for part in self.parts]
@@ -92,13 +90,13 @@ class LineSource(Source):
         return f"{part.name}, line {batch.line[row] + lines_before(part)}"
 
     def shards(self, n: int) -> list[Source]:
-        """Whole files where there are enough, else byte ranges of plain files; a compressed file stays whole."""
+        """Whole files if there are enough, else byte ranges of plain files; a compressed file stays whole."""
         super().shards(n)
         pieces: list[Part] = []
         per_file = -(-n // len(self.parts))
         for part in self.parts:
-            pieces += divided(part, per_file, self.limits)
-        return [replace(self, parts=some) for some in grouped(pieces, n)]
+            pieces += split_part(part, per_file, self.limits)
+        return [replace(self, parts=some) for some in group_parts(pieces, n)]
 
     def _read(
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
@@ -116,54 +114,54 @@ class LineSource(Source):
     ) -> Iterator[tuple[Batch, Cursor]]:
         options = {
             "rows": rows,
-            "features": max(1, self.limits.block // 9),  # what a block of usual text holds, a bound for any other
+            "features": self.limits.batch_features,
             "skip": self.on_error == "skip",
             "labels_optional": not want_labels,
             "multilabel": self.multilabel,
             "want_names": want_names and not self.space.invertible,
             "only": only,
         }
-        read_before = opening.stored_size(self.parts[: cursor.part]) or 0
-        place = Place(part, self.on_error, cursor)
+        read_before = stored_size(self.parts[: cursor.part]) or 0
+        position = ReadPosition(part, self.on_error, cursor)
         skipped = cursor.skipped
         parse = self._parser(part, cursor)
         with Stream(part.path, window_limit=self.limits.window) as stream:
-            blocks = LineBlocks(stream, part, cursor.offset, self.limits, place.too_long, self._last_row_end)
+            blocks = LineBlocks(stream, part, cursor.offset, self.limits, position.report_long_line, self._last_row_end)
             for block, size, offset in blocks:
                 at = 0
                 while at < size:
                     parsed = parse(block, at, size, **options)
-                    batch = _batch(block, at, parsed, place.cursor.line)
-                    before, at, line = at, at + parsed["consumed"], place.cursor.line
-                    place.cursor = replace(
-                        place.cursor,
+                    batch = _batch(block, at, parsed, position.cursor.line)
+                    before, at, line = at, at + parsed["consumed"], position.cursor.line
+                    position.cursor = replace(
+                        position.cursor,
                         offset=offset + at,
                         line=line + parsed["lines"],
-                        row=place.cursor.row + len(batch),
+                        row=position.cursor.row + len(batch),
                         read=read_before + stream.stored() - part.begin,
                     )
-                    place.count(parsed["skipped"])
-                    # Rows before a bad line come out first, so what was read never depends on ``rows``.
+                    position.count_skipped(parsed["skipped"])
+                    # Yield the rows before a malformed line first, so that the result does not depend on ``rows``.
                     if len(batch):
-                        skipped = place.cursor.skipped
-                        yield batch, place.cursor
-                    place.faults(block, size, before, line, parsed["faults"])
+                        skipped = position.cursor.skipped
+                        yield batch, position.cursor
+                    position.report_faults(block, size, before, line, parsed["faults"])
             if stream.failure is not None:
-                place.broken(stream.failure)
+                position.report_damage(stream.failure)
             elif blocks.offset == 0:
-                place.empty()
-        self.skips.note(part, place.cursor.here, "lines", of=len(self.parts))
-        if place.cursor.skipped > skipped:
-            # Bad lines behind the last row: they are counted in the cursor of a batch of no rows.
-            nothing = _native.new_block(_native.padding)
-            parsed = parse(nothing, 0, 0, **options)
-            yield _batch(nothing, 0, parsed, 0), replace(place.cursor, part=cursor.part + 1, offset=0, line=0, here=0)
+                position.report_empty()
+        self.skips.set(part, position.cursor.here, "lines", n_files=len(self.parts))
+        if position.cursor.skipped > skipped:
+            # The cursor of an empty batch counts the malformed lines behind the last row.
+            empty = _native.new_block(_native.padding)
+            parsed = parse(empty, 0, 0, **options)
+            yield _batch(empty, 0, parsed, 0), replace(position.cursor, part=cursor.part + 1, offset=0, line=0, here=0)
 
 
 def _batch(block: NDArray[np.uint8], at: int, parsed: dict[str, Any], lines_before: int) -> Batch:
     names = None
     if parsed["names"] is not None:
-        text = parsed.get("text")  # names stand in the block itself, unless the parser has made another text
+        text = parsed.get("text")  # the names refer to the block, unless the parser returns another text
         names = Names(
             parsed["names"], block[at : at + parsed["consumed"]] if text is None else text, parsed["prefixes"]
         )
@@ -180,15 +178,15 @@ def _batch(block: NDArray[np.uint8], at: int, parsed: dict[str, Any], lines_befo
     )
 
 
-def grouped(pieces: list[Part], n: int) -> list[tuple[Part, ...]]:
-    """Pieces as at most ``n`` groups, in order."""
-    n = min(n, len(pieces))
-    bounds = [len(pieces) * i // n for i in range(n + 1)]
-    return [tuple(pieces[a:b]) for a, b in pairwise(bounds)]
+def group_parts(parts: list[Part], n: int) -> list[tuple[Part, ...]]:
+    """Split parts into at most ``n`` groups, in order."""
+    n = min(n, len(parts))
+    bounds = [len(parts) * i // n for i in range(n + 1)]
+    return [tuple(parts[a:b]) for a, b in pairwise(bounds)]
 
 
-def divided(part: Part, n: int, limits: ReadLimits) -> list[Part]:
-    """A file as up to ``n`` ranges of bytes, if it can be read from the middle."""
+def split_part(part: Part, n: int, limits: ReadLimits) -> list[Part]:
+    """Split a file into up to ``n`` byte ranges, if it can be read from the middle."""
     if n == 1 or part.once or part.begin or part.end is not None or is_remote(part.path):
         return [part]
     with Stream(part.path, window_limit=limits.window) as stream:

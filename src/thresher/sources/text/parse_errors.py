@@ -1,4 +1,4 @@
-"""What happens to bad lines: an error that says where and what to do, or a counted skip."""
+"""Malformed lines: an error that states the location and the remedy, or a counted skip."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import logging
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,101 +13,101 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.core.batch import Cursor
 from thresher.errors import DataError
+from thresher.sources.base import OnError
 from thresher.sources.files.paths import Part
 
 log = logging.getLogger("thresher.sources")
 
-OnError = Literal["stop", "skip"]
-_ADVICE = 'Mend it, or pass over such {} with on_error="skip" (--on-error skip).'
-#: How many skipped lines of a file are told of; all are counted.
-_TOLD = 5
+_ADVICE = 'Correct it, or skip such {} with on_error="skip" (--on-error skip).'
+#: The number of skipped lines of a file that are logged; all are counted.
+_MAX_LOGGED = 5
 
 
-class Skips:
-    """Bad lines passed over, by file; shared by the copies of a source."""
+class SkipCounts:
+    """The number of skipped lines of each file; shared by the copies of a source."""
 
     def __init__(self) -> None:
         self._parts: dict[Part, int] = {}
 
-    def note(self, part: Part, count: int, what: str, *, of: int) -> None:
-        """A file was read to its end, and had so many; told once, and only where there are several files."""
-        if self._parts.get(part, 0) != count and of > 1:
-            log.warning("%s: %d bad %s were skipped", part.name, count, what)
+    def set(self, part: Part, count: int, what: str, *, n_files: int) -> None:
+        """Store the count of a file that was read to its end. Log it once, and only if there are several files."""
+        if self._parts.get(part, 0) != count and n_files > 1:
+            log.warning("%s: %d malformed %s were skipped", part.name, count, what)
         self._parts[part] = count
 
     def files(self) -> dict[str, int]:
-        """The counts by file, of those that had some."""
+        """The counts by file name, without files that had none."""
         found: dict[str, int] = {}
-        for part, count in list(self._parts.items()):  # a second thread may note one more
+        for part, count in list(self._parts.items()):  # a second thread may add one
             if count:
                 found[part.name] = found.get(part.name, 0) + count
         return found
 
 
-class Place:
-    """Where reading stands in a file, and what happens to bad lines there."""
+class ReadPosition:
+    """The position of a reader in a file, and the handling of malformed input there."""
 
     def __init__(self, part: Part, on_error: OnError, cursor: Cursor) -> None:
         self.part = part
         self.on_error = on_error
         self.cursor = cursor
-        self._told = 0
+        self._reported = 0
 
-    def faults(
+    def report_faults(
         self, block: NDArray[np.uint8], size: int, at: int, line: int, faults: Iterable[tuple[int, int, str]]
     ) -> None:
-        """Tell of what a parser found wrong in a stretch of ``block`` that starts at ``at``, after ``line`` lines."""
+        """Report the faults that a parser found in ``block`` from byte ``at`` on, which follows ``line`` lines."""
         for fault_at, lines, what in faults:
             place = at + fault_at
             start = _native.after_last_newline(block, 0, place)
             rest = block[place : min(size, place + 64)].tobytes().split(b"\n")[0]
             shown = f"at {_cut(rest)}" if rest.strip() else f"after {_cut(block[start:place][-40:].tobytes())}"
-            self._tell(self._line(line + lines + 1, place - start + 1), f"{what}, {shown}")
+            self._report(self._line(line + lines + 1, place - start + 1), f"{what}, {shown}")
 
-    def record(self, line: int, column: int, what: str) -> None:
-        """A record of several lines that cannot be used; line and column count from 0."""
-        self._tell(self._line(line + 1, column + 1), what, "records")
+    def report_record(self, line: int, column: int, what: str) -> None:
+        """Report a malformed record of several lines; line and column count from 0."""
+        self._report(self._line(line + 1, column + 1), what, "records")
 
-    def row(self, where: str, what: str) -> None:
-        """A row of a table that cannot be used."""
-        self._tell(where, what, "rows")
+    def report_row(self, where: str, what: str) -> None:
+        """Report a malformed row of a table."""
+        self._report(where, what, "rows")
 
-    def too_long(self, text: bytes, cap: int) -> None:
-        """A line over the cap, which starts with ``text``, is passed over."""
+    def report_long_line(self, text: bytes, cap: int) -> None:
+        """Report and count a skipped line over the cap, which starts with ``text``."""
         what = f"the line is longer than {cap} bytes, the cap for this memory, at {_cut(text)}"
-        self._tell(self._line(self.cursor.line + 1, cap + 1), what)
+        self._report(self._line(self.cursor.line + 1, cap + 1), what)
         self.cursor = replace(self.cursor, line=self.cursor.line + 1)
-        self.count(1)
+        self.count_skipped(1)
 
-    def broken(self, error: DataError) -> None:
-        """The file ends badly: damaged, cut short, or empty."""
+    def report_damage(self, error: DataError) -> None:
+        """Report a file that is damaged, cut short or empty."""
         if self.on_error == "stop":
             raise error
-        log.warning("%s Went on without the rest of it.", error)
-        self.count(1)
+        log.warning("%s Continued without the rest of the file.", error)
+        self.count_skipped(1)
 
-    def empty(self) -> None:
-        """The file holds not a byte."""
+    def report_empty(self) -> None:
+        """Report a file without a byte."""
         if self.part.once:
             raise DataError(
-                f"{self.part.name}: nothing came. It can be read only once: for several passes keep its "
+                f"{self.part.name}: no data arrived. It can be read only once: for several passes cache its "
                 "rows (cache=True, --cache), or write it to a file first."
             )
-        self.broken(DataError(f"{self.part.name}: the file is empty. Check how it was made."))
+        self.report_damage(DataError(f"{self.part.name}: the file is empty. Check how it was made."))
 
-    def count(self, skipped: int) -> None:
-        """So many lines more were passed over."""
+    def count_skipped(self, n: int) -> None:
+        """Add ``n`` skipped lines to the cursor."""
         cursor = self.cursor
-        self.cursor = replace(cursor, skipped=cursor.skipped + skipped, here=cursor.here + skipped)
+        self.cursor = replace(cursor, skipped=cursor.skipped + n, here=cursor.here + n)
 
     def _line(self, line: int, column: int) -> str:
-        if self.on_error == "skip" and self._told >= _TOLD:
-            return ""  # nobody will be told
+        if self.on_error == "skip" and self._reported >= _MAX_LOGGED:
+            return ""  # not logged: do not count the lines before the part
         return f"line {line + self._lines_before}, column {column}"
 
-    def _tell(self, where: str, what: str, such: str = "lines") -> None:
-        self._told += 1
-        if self.on_error == "skip" and self._told > _TOLD:
+    def _report(self, where: str, what: str, such: str = "lines") -> None:
+        self._reported += 1
+        if self.on_error == "skip" and self._reported > _MAX_LOGGED:
             return
         message = f"{self.part.name}: {where}: {what}."
         if self.on_error == "stop":
@@ -121,7 +120,7 @@ class Place:
 
 
 def lines_before(part: Part) -> int:
-    """How many lines start before a part of a file; read only when an error must be told."""
+    """Count the lines that start before a part of a file; needed only for messages."""
     count = 0
     last = b"\n"
     if part.begin == 0:
@@ -136,6 +135,6 @@ def lines_before(part: Part) -> int:
 
 
 def _cut(text: bytes) -> str:
-    """The offending text, short and printable."""
+    """The malformed text, shortened and printable."""
     shown = text[:40].decode("utf-8", "backslashreplace")
     return repr(shown) + ("…" if len(text) > 40 else "")

@@ -8,14 +8,14 @@ from typing import Any
 
 from thresher import _native
 from thresher.core.feature_space import FeatureSpace
+from thresher.sources.base import OnError
 from thresher.sources.files.paths import PathLike, find_parts
 from thresher.sources.text.line_source import LineSource
-from thresher.sources.text.parse_errors import OnError
 
 
 @dataclass(frozen=True)
 class VwSource(LineSource):
-    """Rows ``label importance 'tag|namespace:scale name:value …``. Names come out as ``namespace^name``."""
+    """Rows ``label importance 'tag|namespace:scale name:value …``. Feature names are ``namespace^name``."""
 
     space = FeatureSpace("token")
 
@@ -35,6 +35,6 @@ def scan_vw(paths: PathLike | Iterable[PathLike], *, on_error: OnError = "stop")
     ----------
     paths : path, glob, folder, "-" for standard input, or several of these
     on_error : {"stop", "skip"}
-        What to do about a malformed line: raise `DataError`, or count it and go on.
+        Whether a malformed line raises `DataError` or is counted and skipped.
     """
     return VwSource(tuple(find_parts(paths)), on_error)

@@ -1,1 +1,1 @@
-"""Sources over other sources: held-out rows, weights, shuffling, interactions, hashing."""
+"""Sources over other sources: held-out rows, class weights, shuffling, prefetching, interactions, hashing."""

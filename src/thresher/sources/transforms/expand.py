@@ -1,4 +1,4 @@
-"""Features made of others, formed from any source as its rows pass by."""
+"""Replaces the features of a source by products and kernel coordinates of them, row by row."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.core.batch import Batch, Cursor, Names
 from thresher.core.terms import MAPS, Expansion
-from thresher.sources.base import Source
-from thresher.sources.transforms.wrapped import Wrapped
+from thresher.sources.base import Source, Wrapped
 
 
 class Expanded(Wrapped):
-    """The rows of a source with these features instead of their own; those that no feature is made of are not read."""
+    """The rows of a source with the features of an expansion; only the features it needs are read."""
 
     def __init__(self, source: Source, expansion: Expansion) -> None:
         super().__init__(source)
@@ -50,13 +49,13 @@ class Expanded(Wrapped):
             values = None if batch.values is None else np.ascontiguousarray(batch.values[where])
             indptr, keys, values = self._former.form(indptr, features, values)
             names = self._names(batch, keys) if want_names else None
-            made = replace(batch, indptr=indptr, keys=keys, values=values, names=names)
-            yield (made if only is None else made.keep(only)), cursor
+            expanded = replace(batch, indptr=indptr, keys=keys, values=values, names=names)
+            yield (expanded if only is None else expanded.keep(only)), cursor
 
     def _names(self, batch: Batch, keys: NDArray[np.uint64]) -> Names:
-        """By the names that the parts have in this batch."""
+        """Compose the names from the names of the parts in this batch."""
         space = self.source.space
-        spelled = space.decode(batch.keys) if batch.names is None else batch.names.decode()
-        parts = dict(zip(batch.keys.tolist(), spelled, strict=True))
+        part_names = space.decode(batch.keys) if batch.names is None else batch.names.decode()
+        parts = dict(zip(batch.keys.tolist(), part_names, strict=True))
         terms = {term.key: term for term in self.expansion.terms}
         return Names.of_bytes([terms[key].name(parts).encode("utf-8", "surrogateescape") for key in keys.tolist()])

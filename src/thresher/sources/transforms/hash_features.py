@@ -1,4 +1,4 @@
-"""Features thrown into buckets: feature hashing, as rows pass by."""
+"""Feature hashing, row by row."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import numpy as np
 from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.core.feature_space import Hashing
-from thresher.sources.base import Source
-from thresher.sources.transforms.wrapped import Wrapped
+from thresher.sources.base import Source, Wrapped
 
 
 class Hashed(Wrapped):
-    """The rows of a source with every feature replaced by its bucket, and its value given the sign it has there."""
+    """The rows of a source with each feature replaced by its bucket and its value multiplied by its sign."""
 
     def __init__(self, source: Source, hashing: Hashing) -> None:
         super().__init__(source)

@@ -1,4 +1,4 @@
-"""Rows held out by a hash of what they hold."""
+"""Splits off held-out rows by a hash of their features."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ import numpy as np
 from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.errors import SettingsError
-from thresher.sources.base import Source
-from thresher.sources.transforms.wrapped import Wrapped
+from thresher.sources.base import Source, Wrapped
 
 
 class HeldOut(Wrapped):
-    """The rows whose hash falls below ``fraction`` (the held-out ones), or all the others.
+    """The rows with a hash below ``fraction`` (the held-out rows), or all others.
 
-    The hash is of what a row holds (its features, not its label or place), so the same row is
-    always on the same side, in any file, order or run, and copies of a row never straddle the two.
+    The hash depends only on the features of a row. The same row is therefore on the same side in every file, order
+    and run, and copies of a row are never on both sides.
     """
 
     def __init__(self, source: Source, fraction: float, *, held: bool, seed: int = 0) -> None:
         if not 0 < fraction < 1:
-            raise SettingsError(f"the held-out fraction lies between 0 and 1, not at {fraction}")
+            raise SettingsError(f"the held-out fraction must be between 0 and 1, got {fraction}")
         super().__init__(source)
         self.fraction = fraction
         self.held = held
@@ -41,7 +40,7 @@ class HeldOut(Wrapped):
     ) -> Iterator[tuple[Batch, Cursor]]:
         limit = np.uint64(int(self.fraction * 2**64))
         row, skipped = start.row, start.skipped
-        # The whole row decides, so unwanted keys are dropped after that and not by the reader.
+        # The hash needs the whole row, so unwanted keys are dropped after it.
         for batch, cursor in self.source.batches(
             rows, start=start.inner, want_names=want_names, want_labels=want_labels
         ):
@@ -59,5 +58,5 @@ class HeldOut(Wrapped):
 
 
 def hold_out(source: Source, fraction: float, *, seed: int = 0) -> tuple[Source, Source]:
-    """Divide a source in two: the rows to learn from, and ``fraction`` of them to test on."""
+    """Split a source into training rows and the held-out ``fraction`` of its rows."""
     return HeldOut(source, fraction, held=False, seed=seed), HeldOut(source, fraction, held=True, seed=seed)

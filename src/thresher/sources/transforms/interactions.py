@@ -1,4 +1,4 @@
-"""Products of features, formed from any source as its rows pass by."""
+"""Adds products of features to the rows of any source."""
 
 from __future__ import annotations
 
@@ -13,28 +13,24 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.core.feature_space import Products
-from thresher.core.memory import MB, ReadLimits
+from thresher.core.memory import MB, PRODUCT_BYTES, PRODUCT_SHARE, ReadLimits
 from thresher.errors import DataError
-from thresher.sources.base import Source
+from thresher.sources.base import Source, Wrapped
 from thresher.sources.transforms.products import Groups, ProductFormer
-from thresher.sources.transforms.wrapped import Wrapped
 
 log = logging.getLogger(__name__)
 
-#: Features a batch at most, unless a single row has more. It never changes an answer.
-STRETCH = 1 << 18
-#: What a feature of the longest row stands for in the memory plan: key, value and name in the five batches that
-#: are alive at once, and what a learner notes down of the row it is at; and the share of the plan that is for this.
-FEATURE_BYTES, PLAN_SHARE = 128, 4
+#: The largest number of features per batch, unless a single row has more. It never changes a result.
+MAX_BATCH_FEATURES = 1 << 18
 
 
 class Interactions(Wrapped):
-    """The rows of a source with products of their features added, two or three at a time.
+    """The rows of a source with products of two or three features added.
 
-    All features of a row come first, as they are. A product is named ``a × b``; its value is the product
-    of its parts' values, its key a hash of their keys that does not depend on their order. A feature
-    that stands twice in a row counts once, with the sum of its values. Nothing is held beyond the batch
-    at hand, and rows are shuffled before, not after, their products are formed.
+    The features of a row come first, unchanged. A product is named ``a × b``. Its value is the product of the values
+    of its parts, and its key a hash of their keys that does not depend on their order. A feature that occurs twice in
+    a row counts once, with the sum of its values. Only the current batch is in memory, and rows are shuffled before
+    their products are formed.
 
     Parameters
     ----------
@@ -42,13 +38,13 @@ class Interactions(Wrapped):
     degree : {2, 3}
         Products of two, or of two and of three, different features.
     groups : list of tuples, optional
-        Only products between these groups (``degree`` is then of no account), one feature from each:
-        ``[("user", "ad"), ("user", "ad", "hour")]``. A group is a namespace of VW text, a column of a
-        table, the position of a column of a matrix, or an index of a LIBSVM file.
+        Only products between these groups, one feature from each: ``[("user", "ad"), ("user", "ad", "hour")]``.
+        ``degree`` is then ignored. A group is a namespace of VW text, a column of a table, the position of a column of
+        a matrix, or an index of a LIBSVM file.
     squares : bool
-        Also products of a feature with itself, ``a²``: real values say more that way, ones do not.
-    most : int
-        A row that has more features than this, products included, is bad input.
+        Also products of a feature with itself, ``a²``. They help with real values; for ones they add nothing.
+    max_features : int
+        The largest number of features of a row, products included; a row with more is an error.
 
     Examples
     --------
@@ -67,27 +63,27 @@ class Interactions(Wrapped):
         groups: Sequence[Sequence[str | int]] | None = None,
         squares: bool = False,
         *,
-        most: int = ReadLimits().products,
+        max_features: int = ReadLimits().products,
     ) -> None:
         super().__init__(source)
-        wanted = Products(degree, None if groups is None else _tuples(groups), squares)
-        self.space = source.space.with_products(wanted)
-        self.products = self.space.products or wanted
+        products = Products(degree, None if groups is None else _tuples(groups), squares)
+        self.space = source.space.with_products(products)
+        self.products = self.space.products or products
         self._former = ProductFormer(self.space)
-        self._most = most
-        self._told: set[str | int] = set()  # groups whose absence was told of
+        self._max_features = max_features
+        self._warned: set[str | int] = set()  # absent groups that were logged
 
     @classmethod
-    def over(cls, source: Source, products: Products, *, most: int = ReadLimits().products) -> Interactions:
+    def over(cls, source: Source, products: Products, *, max_features: int = ReadLimits().products) -> Interactions:
         """These products of the features of a source."""
-        return cls(source, products.degree, products.groups, products.squares, most=most)
+        return cls(source, products.degree, products.groups, products.squares, max_features=max_features)
 
     def _with(self, source: Source) -> Source:
-        return self._copy(source, self._most)
+        return self._copy(source, self._max_features)
 
-    def _copy(self, source: Source, most: int) -> Interactions:
-        copy = Interactions.over(source, self.products, most=most)
-        copy._told = self._told  # one and the same: what was told in one pass is not told in the next
+    def _copy(self, source: Source, max_features: int) -> Interactions:
+        copy = Interactions.over(source, self.products, max_features=max_features)
+        copy._warned = self._warned  # shared, so that a group is logged once
         return copy
 
     def _settings(self) -> str:
@@ -114,7 +110,7 @@ class Interactions(Wrapped):
             groups = self._former.groups_of(batch)
             if groups is not None:
                 seen[groups[groups >= 0]] = True
-            for formed, end in self._stretches(batch, after, groups, only, want_names):
+            for formed, end in self._split(batch, after, groups, only, want_names):
                 row += len(formed)
                 whole = end == len(batch)
                 place = Cursor(
@@ -127,32 +123,37 @@ class Interactions(Wrapped):
                 yield formed, place
             before = after
         if only is None and start.row == 0:
-            self._tell_missing(seen)
+            self._warn_missing(seen)
 
-    def _stretches(
+    def _split(
         self, batch: Batch, after: Cursor, groups: Groups | None, only: _native.KeyIndex | None, want_names: bool
     ) -> Iterator[tuple[Batch, int]]:
-        """The rows of a batch with their products, as many as a batch may hold at a time; and where that ends."""
+        """Yield the rows of a batch with their products, in batches of limited size, and the end row of each."""
         counts = self._former.counts(batch.indptr, groups)
-        reached = np.cumsum(np.minimum(counts, np.uint64(self._most + 1)), dtype=np.int64)  # cut, to stay countable
+        totals = np.cumsum(
+            np.minimum(counts, np.uint64(self._max_features + 1)), dtype=np.int64
+        )  # capped, so that the sum cannot overflow
         first = 0
         while first < len(batch):
-            if counts[first] > self._most or np.diff(batch.indptr[first : first + 2])[0] > _native.most_parents:
+            if counts[first] > self._max_features or np.diff(batch.indptr[first : first + 2])[0] > _native.most_parents:
                 raise self._too_long(batch, after, first, int(counts[first]))
-            before = reached[first - 1] if first else 0
-            end = max(first + 1, int(np.searchsorted(reached, before + min(STRETCH, self._most), side="right")))
-            formed, bad = self._form(batch, groups, first, end, only, want_names, int(reached[end - 1] - before))
+            before = totals[first - 1] if first else 0
+            end = max(
+                first + 1,
+                int(np.searchsorted(totals, before + min(MAX_BATCH_FEATURES, self._max_features), side="right")),
+            )
+            formed, bad = self._form(batch, groups, first, end, only, want_names, int(totals[end - 1] - before))
             if bad == 0:
                 raise DataError(
-                    f"{self.source.where(after, batch, first)}: a product of its features is too large for single "
-                    "precision. Scale the features."
+                    f"{self.source.where(after, batch, first)}: a product of its features overflows single precision. "
+                    "Scale the features."
                 )
-            if bad > 0:  # the rows before that one come out first, so what was read never depends on batches
+            if bad > 0:  # yield the rows before it first, so that the result does not depend on the batches
                 end = first + bad
-                formed, _ = self._form(batch, groups, first, end, only, want_names, int(reached[end - 1] - before))
+                formed, _ = self._form(batch, groups, first, end, only, want_names, int(totals[end - 1] - before))
             yield formed, end
             first = end
-        if len(batch) == 0:  # only its cursor matters
+        if len(batch) == 0:  # its cursor counts skipped lines
             yield self._former.form(batch, groups, only, want_names, 0)[0], 0
 
     def _form(
@@ -174,19 +175,19 @@ class Interactions(Wrapped):
     def _too_long(self, batch: Batch, after: Cursor, row: int, count: int) -> DataError:
         n = int(batch.indptr[row + 1] - batch.indptr[row])
         advice = "Form fewer"
-        if count <= ReadLimits().products:  # more memory would do
-            advice = f'Give memory="{count * FEATURE_BYTES * PLAN_SHARE // MB + 1}MB" or more, or form fewer'
+        if count <= ReadLimits().products:  # more memory is enough
+            advice = f'Pass memory="{count * PRODUCT_BYTES * PRODUCT_SHARE // MB + 1}MB" or more, or form fewer'
         return DataError(
-            f"{self.source.where(after, batch, row)}: the row's {n:,} features make {count:,} with their products; "
-            f'{self._most:,} is the most. {advice}: between chosen groups alone, interactions=[("user", "ad")] '
-            "(--interactions user,ad), or of two features instead of three."
+            f"{self.source.where(after, batch, row)}: the row has {n:,} features, {count:,} with their products; at "
+            f'most {self._max_features:,} are allowed. {advice}: only between chosen groups, interactions=[("user", '
+            '"ad")] (--interactions user,ad), or of two features instead of three.'
         )
 
-    def _tell_missing(self, seen: NDArray[np.bool_]) -> None:
-        for name, met in zip(self._former.groups, seen, strict=True):
-            if not met and name not in self._told:
-                self._told.add(name)
-                log.warning("%s: there is no feature of the group %r to form products of", self.describe(), name)
+    def _warn_missing(self, seen: NDArray[np.bool_]) -> None:
+        for name, found in zip(self._former.groups, seen, strict=True):
+            if not found and name not in self._warned:
+                self._warned.add(name)
+                log.warning("%s: no feature is in the group %r, so it forms no products", self.describe(), name)
 
 
 def _tuples(groups: Sequence[Any]) -> tuple[Any, ...]:
@@ -194,5 +195,5 @@ def _tuples(groups: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _last_part(cursor: Cursor) -> int:
-    """The last file that the rows before a cursor can come from: a shuffle buffer may span several."""
+    """The last file of the rows before a cursor: a shuffle buffer may span several."""
     return cursor.part if cursor.inner is None else max(cursor.part, cursor.inner.part)

@@ -1,4 +1,4 @@
-"""What one reading of the labels shows: the classes, and weights that balance them."""
+"""Reads the labels of a source once: its classes, and weights that balance them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from thresher.sources.base import Source
 
 
 def label_classes(source: Source) -> list[Label]:
-    """The distinct labels of a source, sorted, from one reading of the labels alone."""
+    """The distinct labels of a source, sorted, from one pass over the labels alone."""
     if source.label_columns is not None:
         return [float(label) for label in range(source.label_columns)]
     if not source.rewindable:
         raise SettingsError(
-            f"{source.describe()} can be read once, and its classes must be known before: name them (classes=)"
+            f"{source.describe()} can be read only once, so its classes must be known before: pass them (classes=)"
         )
     found: set[Label] = set()
     for batch, cursor in source.batches(keys=np.empty(0, np.uint64)):
@@ -28,7 +28,7 @@ def label_classes(source: Source) -> list[Label]:
 
 
 def balanced_weights(source: Source) -> dict[Any, float]:
-    """``n / (classes * n_c)`` for each class c, from one reading of the labels."""
+    """The weight ``n / (classes * n_c)`` of each class c, from one pass over the labels."""
     counts: dict[Any, int] = {}
     no_keys: NDArray[np.uint64] = np.empty(0, np.uint64)
     for batch, _ in source.batches(keys=no_keys):

@@ -1,4 +1,4 @@
-"""Batches read and parsed on a second thread."""
+"""Reads and parses batches on a second thread."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Generator, Iterator
 
 from thresher import _native
 from thresher.core.batch import Batch, Cursor
-from thresher.sources.base import Source
-from thresher.sources.transforms.wrapped import Wrapped
+from thresher.sources.base import Source, Wrapped
 
 
 class ReadAhead(Wrapped):
-    """The same batches, read and parsed on a second thread while the last ones are in use."""
+    """The batches of a source, read and parsed ahead on a second thread."""
 
     def __init__(self, source: Source, depth: int = 2) -> None:
         super().__init__(source)
@@ -30,4 +29,4 @@ class ReadAhead(Wrapped):
         finally:
             ahead.close()
             if isinstance(reading, Generator):
-                reading.close()  # files are closed now, not when the last reference goes
+                reading.close()  # close files now, not with the last reference

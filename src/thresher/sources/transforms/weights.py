@@ -1,4 +1,4 @@
-"""Rows weighted by their class."""
+"""Weights rows by their class."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ import numpy as np
 from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.errors import DataError, SettingsError
-from thresher.sources.base import Source
+from thresher.sources.base import Source, Wrapped
 from thresher.sources.transforms.label_scan import balanced_weights
-from thresher.sources.transforms.wrapped import Wrapped
 
 
 class Weighted(Wrapped):
-    """Rows with their importance multiplied by the weight of their class."""
+    """The rows of a source with their weights multiplied by the weights of their classes."""
 
     def __init__(self, source: Source, class_weight: Mapping[Any, float]) -> None:
         super().__init__(source)
         self.class_weight = dict(class_weight)
         if any(not np.isfinite(w) or w < 0 for w in self.class_weight.values()):
-            raise SettingsError(f"class weights are finite and not negative, unlike {self.class_weight}")
+            raise SettingsError(f"class weights must be finite and not negative, got {self.class_weight}")
 
     def _with(self, source: Source) -> Source:
         return Weighted(source, self.class_weight)
@@ -36,7 +35,9 @@ class Weighted(Wrapped):
     ) -> Iterator[tuple[Batch, Cursor]]:
         for batch, cursor in self.source._read(rows, start, only, want_names, want_labels):
             if batch.y_indptr is not None:
-                raise DataError("class weights need one label a row: these rows have several.")
+                raise DataError(
+                    "class weights need one label per row, but these rows have several. Leave out class_weight."
+                )
             if batch.y is not None:
                 factor = np.ones(len(batch), np.float32)
                 for label, weight in self.class_weight.items():

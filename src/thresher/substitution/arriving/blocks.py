@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _native
-from thresher.columns.sparse_columns import FewNumbers
+from thresher.columns.sparse_columns import CSCColumns
 from thresher.columns.types import Ids
 from thresher.substitution.arriving.column_reader import ColumnReader, IndexedReader
 
@@ -26,7 +26,7 @@ class Block(NamedTuple):
     """Features that arrive together: ``columns`` is features x rows in single precision, dense or sparse."""
 
     ids: Ids
-    columns: NDArray[np.float32] | FewNumbers
+    columns: NDArray[np.float32] | CSCColumns
     names: list[str] | None
     #: Features of the scan that have arrived up to and with this block, skipped ones included.
     reached: int
@@ -34,7 +34,7 @@ class Block(NamedTuple):
     @property
     def dense(self) -> NDArray[np.float32]:
         """The columns with their zeros."""
-        return self.columns.whole if isinstance(self.columns, FewNumbers) else self.columns
+        return self.columns.toarray() if isinstance(self.columns, CSCColumns) else self.columns
 
 
 @dataclass(frozen=True)
@@ -100,23 +100,23 @@ class Scan:
             stop = min(start + max_columns, reader.size)
             numbers = np.arange(start, stop) if self.order is None else self.order[start:stop]
             columns = reader.read_sparse(numbers, max_values)
-            if 8 * len(columns.rows) > columns.many * columns.length:
-                columns = columns.first(self.block)  # the solver makes columns this full dense
-            numbers = numbers[: columns.many]
+            if 8 * len(columns.rows) > columns.n_columns * columns.n_rows:
+                columns = columns.head(self.block)  # the solver makes columns this full dense
+            numbers = numbers[: columns.n_columns]
             start += len(numbers)
-            columns = (columns if self.keep is None else columns.of_rows(self.keep)).without_zeros()
+            columns = (columns if self.keep is None else columns.take_rows(self.keep)).without_zeros()
             good = np.ones(len(numbers), bool)
             for at, fault in _faults(columns).items():
                 good[at] = False
                 name = None if reader.names is None else reader.names[int(numbers[at])]
                 self.on_bad_column(name or f"x{reader.key(int(numbers[at]))}", fault)
             if not good.all():
-                numbers, columns = numbers[good], columns.columns(good)
+                numbers, columns = numbers[good], columns.take_columns(good)
             names = [] if reader.names is None else [reader.names[number] for number in numbers.tolist()]
             hashed = [_native.hash_bytes(name.encode()) for name in names]
             yield self._block(np.array(hashed, np.uint64) if names else reader.keys(numbers), columns, names, start)
 
-    def _block(self, ids: Ids, columns: NDArray[np.float32] | FewNumbers, names: list[str], reached: int) -> Block:
+    def _block(self, ids: Ids, columns: NDArray[np.float32] | CSCColumns, names: list[str], reached: int) -> Block:
         return Block(ids, columns, names if self.reader.named else None, reached)
 
 
@@ -141,13 +141,13 @@ def _checked(column: Any, rows: int, keep: NDArray[np.int64] | None) -> NDArray[
     return values
 
 
-def _faults(columns: FewNumbers) -> dict[int, str]:
+def _faults(columns: CSCColumns) -> dict[int, str]:
     """What is wrong with each column that cannot be used, by position in rising order."""
     counts = np.diff(columns.indptr)
     faults = dict.fromkeys(np.flatnonzero(counts == 0).tolist(), CONSTANT)
-    for full in np.flatnonzero(counts == columns.length).tolist():
+    for full in np.flatnonzero(counts == columns.n_rows).tolist():
         values = columns.values[columns.indptr[full] : columns.indptr[full + 1]]
-        if columns.length and values.min() == values.max():
+        if columns.n_rows and values.min() == values.max():
             faults[full] = CONSTANT
     bad = np.flatnonzero(~np.isfinite(columns.values))
     if len(bad):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.columns.sparse_columns import FewNumbers
+from thresher.columns.sparse_columns import CSCColumns
 from thresher.columns.types import Ids
 
 #: A feature's key (its position unless it has another), its name if it has one, and its column.
@@ -78,7 +78,7 @@ class IndexedReader(ColumnReader):
     def read(self, numbers: NDArray[np.int64]) -> Iterable[Any]:
         """These columns."""
 
-    def read_sparse(self, numbers: NDArray[np.int64], max_values: int) -> FewNumbers:
+    def read_sparse(self, numbers: NDArray[np.int64], max_values: int) -> CSCColumns:
         """The first of these columns: at least one, and no more than have ``max_values`` values together."""
         raise NotImplementedError
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _native
-from thresher.columns.in_memory import StoredColumns
-from thresher.columns.sparse_columns import FewNumbers
+from thresher.columns.in_memory import InMemoryColumns
+from thresher.columns.sparse_columns import CSCColumns
 from thresher.columns.types import Family, Ids
 from thresher.errors import DataError, SettingsError, UnreadableError
 from thresher.sources.dataframes import arrow_table
@@ -50,7 +50,7 @@ class ScipyReader(IndexedReader):
     def read(self, numbers: NDArray[np.int64]) -> Iterable[Any]:
         return self.matrix[:, numbers].toarray().T  # type: ignore[no-any-return]
 
-    def read_sparse(self, numbers: NDArray[np.int64], max_values: int) -> FewNumbers:
+    def read_sparse(self, numbers: NDArray[np.int64], max_values: int) -> CSCColumns:
         ends = np.cumsum(np.diff(self.matrix.indptr)[numbers])
         numbers = numbers[: max(1, int(np.searchsorted(ends, max_values, side="right")))]
         part = self.matrix[:, adjacent(numbers)]
@@ -59,7 +59,7 @@ class ScipyReader(IndexedReader):
             part.sum_duplicates()
         with np.errstate(over="ignore"):
             values = part.data.astype(np.float32)
-        return FewNumbers(part.indptr.astype(np.int64), part.indices.astype(np.uint32), values, part.shape[0])
+        return CSCColumns(part.indptr.astype(np.int64), part.indices.astype(np.uint32), values, part.shape[0])
 
     def describe(self) -> str:
         return f"columns of a sparse matrix of {self.rows} x {self.size}"
@@ -87,10 +87,10 @@ class FamilyReader(IndexedReader):
             column[found.rows[begin:end]] = found.values[begin:end]
             yield column
 
-    def read_sparse(self, numbers: NDArray[np.int64], max_values: int) -> FewNumbers:
+    def read_sparse(self, numbers: NDArray[np.int64], max_values: int) -> CSCColumns:
         numbers = numbers[: max(1, max_values // max(1, self.family.rows))]
         found = self.family.columns(np.ascontiguousarray(self.ids[numbers]))
-        return FewNumbers(found.indptr, found.rows, found.values, self.family.rows)
+        return CSCColumns(found.indptr, found.rows, found.values, self.family.rows)
 
     def describe(self) -> str:
         return f"{self.size} features of {self.name}"
@@ -100,13 +100,13 @@ class StoreReader(FamilyReader):
     """Reads all columns of a column store, by rising key."""
 
     def __init__(self, store: _native.ColumnStore, team: _native.Team, name: str) -> None:
-        super().__init__(StoredColumns(store, team, power=0.0), store.keys, name)
+        super().__init__(InMemoryColumns(store, team, power=0.0), store.keys, name)
         self.store = store
         self.team = team
 
-    def read_sparse(self, numbers: NDArray[np.int64], max_values: int) -> FewNumbers:
+    def read_sparse(self, numbers: NDArray[np.int64], max_values: int) -> CSCColumns:
         indptr, rows, values, _ = self.store.take_some(np.ascontiguousarray(self.ids[numbers]), max_values, self.team)
-        return FewNumbers(indptr, rows, values, self.store.rows)
+        return CSCColumns(indptr, rows, values, self.store.rows)
 
 
 class IterableReader(ColumnReader):

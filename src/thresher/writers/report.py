@@ -1,4 +1,4 @@
-"""What became of rows that were written."""
+"""The report of a writer."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 
 @dataclass
-class Written:
-    """How many rows were written, and what of them was lost, as a sentence and how often."""
+class WriteReport:
+    """The number of rows written, and how often each kind of information was lost."""
 
     rows: int = 0
     losses: Counter[str] = field(default_factory=Counter)
 
-    def told(self) -> list[str]:
-        """The losses, for people."""
+    def messages(self) -> list[str]:
+        """One line per kind of loss."""
         return [f"{count:,} {what}" for what, count in self.losses.items() if count]

@@ -1,4 +1,4 @@
-"""Data and comparisons that the tests of fgm share."""
+"""Data for the tests of fgm."""
 
 from __future__ import annotations
 

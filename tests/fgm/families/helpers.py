@@ -1,4 +1,4 @@
-"""Columns to try families on."""
+"""Data and comparisons for the tests of families."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 import thresher as th
 from thresher import _native
-from thresher.columns.in_memory import StoredColumns
+from thresher.columns.in_memory import InMemoryColumns
 from thresher.sources.base import Source
 from thresher.sources.registry import as_source
 
@@ -18,7 +18,7 @@ TEAM = _native.Team(2)
 
 
 def some_rows(seed: int, kind: str, rows: int = 60, columns: int = 12) -> Any:
-    """A sparse matrix of ones, of numbers in (0, 1], or of any."""
+    """A random sparse matrix of ones, of values in (0, 1], or of normal values."""
     rng = np.random.default_rng(seed)
     x = sp.random(rows, columns, rng.uniform(0.1, 0.6), random_state=seed, format="csr", dtype=np.float32)
     x.data = {"ones": np.ones(x.nnz), "shares": 1.0 - rng.random(x.nnz), "any": 2 * rng.normal(size=x.nnz)}[
@@ -27,21 +27,21 @@ def some_rows(seed: int, kind: str, rows: int = 60, columns: int = 12) -> Any:
     return x
 
 
-def stored(source: Source, *, power: float = 1.0, weights: Any = None, team: Any = TEAM) -> StoredColumns:
+def stored(source: Source, *, power: float = 1.0, weights: Any = None, team: Any = TEAM) -> InMemoryColumns:
     store = _native.ColumnStore()
     for batch, _ in source.batches(want_labels=False):
         store.add(batch.indptr, batch.keys, batch.values)
     store.finish(team, weights)
     total = None if weights is None else float(weights.sum())
-    return StoredColumns(store, team, power=power, total=total, weights=weights)
+    return InMemoryColumns(store, team, power=power, total=total, weights=weights)
 
 
-def columns_of(x: Any, **how: Any) -> StoredColumns:
-    return stored(as_source(x, np.zeros(x.shape[0])), **how)
+def columns_of(x: Any, **options: Any) -> InMemoryColumns:
+    return stored(as_source(x, np.zeros(x.shape[0])), **options)
 
 
 def stopped(path: Any, saved: Any, settings: dict[str, Any]) -> None:
-    """A fit that is stopped after its first iteration, and leaves a checkpoint."""
+    """Interrupt a fit after its first iteration, which leaves a checkpoint."""
 
     def stop(progress: Any) -> None:
         if progress.passes_done == 2:
@@ -53,7 +53,7 @@ def stopped(path: Any, saved: Any, settings: dict[str, Any]) -> None:
 
 
 def same_model(one: Any, other: Any) -> bool:
-    """Whether two selections are the same to the bit."""
+    """Whether two selections are bitwise equal."""
     return (
         one.names == other.names
         and one.keys.tolist() == other.keys.tolist()

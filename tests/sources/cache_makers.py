@@ -11,7 +11,7 @@ from tests.sources.rows import KINDS, Kind, Row
 from thresher.sources.base import Source
 from thresher.sources.cache.cached import cached
 from thresher.sources.cache.source import scan_cache
-from thresher.writers import write_source
+from thresher.writers.registry import write_source
 
 Make = Callable[[Path, list[Row]], Source]
 

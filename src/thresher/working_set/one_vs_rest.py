@@ -1,0 +1,45 @@
+"""One-vs-rest targets of classes, and class weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.core.labels import Label, one_class_error, plain_label, sort_labels
+from thresher.errors import SettingsError
+
+
+def one_vs_rest(labels: NDArray[Any]) -> tuple[NDArray[np.float64], list[Label], NDArray[np.intp]]:
+    """Targets of -1 and +1 for each output, the classes, and the class number of each row."""
+    found = np.unique(labels) if labels.dtype != object else list(dict.fromkeys(labels.tolist()))
+    classes = sort_labels(found)
+    if len(classes) < 2:
+        raise one_class_error(classes[0])
+    if labels.dtype != object:
+        numbers = np.searchsorted(np.array(classes, np.float64), labels)
+    else:
+        places = {label: i for i, label in enumerate(classes)}
+        numbers = np.array([places[plain_label(label)] for label in labels.tolist()], np.intp)
+    if len(classes) == 2:
+        return np.where(numbers == 1, 1.0, -1.0)[None, :], classes, numbers
+    return np.where(numbers == np.arange(len(classes))[:, None], 1.0, -1.0), classes, numbers
+
+
+def class_factors(
+    class_weight: Mapping[Any, float] | str | None, classes: list[Label], numbers: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """The factor by which ``class_weight`` multiplies the weight of each row."""
+    if class_weight is None:
+        return np.ones(len(numbers))
+    if class_weight == "balanced":
+        counts = np.bincount(numbers, minlength=len(classes))
+        return (len(numbers) / (len(classes) * counts))[numbers]
+    if isinstance(class_weight, str):
+        raise SettingsError(f'class_weight must be "balanced" or a mapping from label to weight, not {class_weight!r}')
+    weights = {plain_label(label): float(weight) for label, weight in class_weight.items()}
+    if any(not np.isfinite(weight) or weight < 0 for weight in weights.values()):
+        raise SettingsError(f"class weights must be finite and not negative, got {class_weight}")
+    return np.array([weights.get(label, 1.0) for label in classes])[numbers]
