@@ -60,7 +60,7 @@ print(json.dumps([name for name in sys.modules if name.startswith(("thresher.", 
 _ACCURACIES = """
 import json, sys
 import thresher as th
-from thresher.api import evaluate
+from thresher.selection.scoring import evaluate
 train, test, options, seeds = sys.argv[1], sys.argv[2], json.loads(sys.argv[3]), int(sys.argv[4])
 def accuracy(seed):
     found = th.select(train, method="b-arda", loss="logistic", random_state=seed, **options)

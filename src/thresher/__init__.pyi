@@ -28,8 +28,8 @@ from .fgm.families.polynomial import Polynomial as Polynomial
 from .fgm.families.product import Product as Product
 from .fgm.families.tree import Tree as Tree
 from .fgm.families.union import Union as Union
+from .selection.file import load as load
 from .selection.selection import Selection as Selection
-from .selection.selection import load as load
 from .sources.base import Source as Source
 from .sources.cache.cached import cached as cached
 from .sources.cache.source import scan_cache as scan_cache

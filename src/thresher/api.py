@@ -11,7 +11,8 @@ from thresher.core.memory import DEFAULT_CACHE_SIZE
 from thresher.errors import SettingsError
 from thresher.methods import Data, classes_before_fit, get_method, split_settings
 from thresher.run import Report, Run, RunOptions
-from thresher.selection.selection import Selection, evaluate
+from thresher.selection.scoring import evaluate
+from thresher.selection.selection import Selection
 from thresher.sources.base import DEFAULT_ROWS, Source
 from thresher.sources.registry import as_source, is_paths
 
@@ -232,7 +233,7 @@ def _test_source(test: Any, source: Source, target: Any, reading: dict[str, Any]
 
 def _feature_stream(data: Any, target: Any, on_error: str) -> Any:
     """The stream of features that the data is or names; None for rows."""
-    from thresher.substitution.arriving.stream_options import stream_of
+    from thresher.substitution.arriving.feature_stream import stream_of
 
     return stream_of(data, target=target, on_error=on_error)
 
@@ -242,6 +243,6 @@ def _stream_labels(own: Mapping[str, Any], y: Any) -> Any:
     file = own.get("labels_file")
     if y is not None or file is None:
         return y
-    from thresher.substitution.arriving.stream_options import read_labels
+    from thresher.substitution.arriving.file_readers import read_labels
 
     return read_labels(file) if isinstance(file, (str, os.PathLike)) else file

@@ -1,4 +1,4 @@
-"""Made-up data with planted features, for the demonstration."""
+"""Synthetic data with planted features, for the demo."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ _WORDS = 1_000_000
 
 
 def write_stream(path: str, *, rows: int, seed: int = 0, per_row: int = 60) -> set[str]:
-    """Write VW text of Zipf-distributed words whose labels depend on a few of them; the names of those few.
+    """Write VW text of Zipf-distributed words, and return the names of the few words that the labels depend on.
 
-    Words number r is drawn with probability about 1/r. The planted ones stand at ranks 10 … 600,
-    evenly in the logarithm, and are called ``signal-01`` …; labels follow the logistic model of four
-    times the sum of their signs.
+    The word of rank r has a probability of about 1/r. The planted words ``signal-01`` … have ranks 10 … 600, evenly
+    spaced in the logarithm. Labels follow the logistic model of four times the sum of their signs.
     """
     rng = np.random.default_rng(seed)
     ranks = np.unique(np.geomspace(10, 600, PLANTED).astype(np.int64))
@@ -46,7 +45,7 @@ def write_stream(path: str, *, rows: int, seed: int = 0, per_row: int = 60) -> s
 
 
 def write_genomes(folder: str, *, letters: int = 60_000, k: int = 12, seed: int = 0) -> dict[str, set[str]]:
-    """Write two genomes as FASTA, random but for ten k-mers in each that stand there every 150 letters; those."""
+    """Write two random genomes as FASTA, and return the ten k-mers planted in each, one every 150 letters."""
     os.makedirs(folder, exist_ok=True)
     rng = np.random.default_rng(seed)
     planted: dict[str, set[str]] = {}
@@ -65,10 +64,10 @@ def write_genomes(folder: str, *, letters: int = 60_000, k: int = 12, seed: int 
 
 
 def write_tables(folder: str, *, rows: int = 5000, seed: int = 0) -> set[str]:
-    """Write a table of people, a log of clicks in Criteo's shape, and reviews as JSON lines; the phrases that matter.
+    """Write a table of people, a click log in the Criteo format, and reviews as JSON lines; return the planted phrases.
 
-    In ``people.csv`` the label depends on age, income and two of forty cities; in ``clicks.tsv.zst`` on the values of
-    C1 and of I1; in ``reviews.jsonl`` on ten phrases.
+    The label depends on age, income and two of forty cities in ``people.csv``, on C1 and I1 in ``clicks.tsv.zst``, and
+    on ten phrases in ``reviews.jsonl``.
     """
     os.makedirs(folder, exist_ok=True)
     rng = np.random.default_rng(seed)

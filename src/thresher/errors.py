@@ -1,30 +1,30 @@
-"""The errors users meet. Each also is the built-in error they would expect."""
+"""The errors that Thresher raises; each is also the built-in error that a caller would expect."""
 
 from __future__ import annotations
 
 
 class ThresherError(Exception):
-    """Base of everything Thresher raises on purpose."""
+    """Base class of all errors of Thresher."""
 
 
 class DataError(ThresherError, ValueError):
-    """The data cannot be used as it is; the message says where and what to do."""
+    """The data cannot be used; the message says where, and what to do."""
 
 
 class UnreadableError(DataError, OSError):
-    """A file is not there or may not be read."""
+    """A file does not exist or cannot be read."""
 
 
 class SettingsError(ThresherError, ValueError):
-    """A setting is out of range, unknown, or does not go with another."""
+    """A setting is unknown, out of range, or incompatible with another."""
 
 
 class SpaceError(ThresherError, ValueError):
-    """The data's features are not the features the model was made from."""
+    """The data has other features than the data of the fit."""
 
 
 class FileFormatError(ThresherError, ValueError):
-    """A file of ours is damaged, of a later version, or not ours."""
+    """A file is damaged, of a later version, or not a Thresher file."""
 
 
 class ResumeError(ThresherError, ValueError):
@@ -32,4 +32,4 @@ class ResumeError(ThresherError, ValueError):
 
 
 class MissingExtraError(ThresherError, ImportError):
-    """An optional package is needed for this; the message says which extra brings it."""
+    """An optional package is missing; the message names the extra to install."""

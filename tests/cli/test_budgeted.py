@@ -20,7 +20,7 @@ def svm(tmp_path: Path) -> Path:
 def test_a_budget_of_features(svm: Path) -> None:
     shown = run("select", svm, "-k", 3, "--method", "b-arda", "--lam", 0.001)
     assert shown.exit_code == 0, shown.output
-    assert "3 of 3 asked for, 3 of 3 named" in shown.output
+    assert "3 of 3 requested, 3 of 3 named" in shown.output
 
 
 def test_a_budget_of_groups(svm: Path, tmp_path: Path) -> None:
@@ -28,7 +28,7 @@ def test_a_budget_of_groups(svm: Path, tmp_path: Path) -> None:
     groups.write_text("".join(f"{j} {j + 1}\n" for j in range(0, 60, 2)))
     shown = run("select", svm, "-k", 2, "--method", "b-arda", "--groups", groups)
     assert shown.exit_code == 0, shown.output
-    assert "4 in 2 of 2 groups asked for" in shown.output
+    assert "4 in 2 of 2 groups requested" in shown.output
 
 
 @pytest.mark.parametrize(

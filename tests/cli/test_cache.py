@@ -91,4 +91,4 @@ def test_bad_lines_of_many_files(vw: Path, tmp_path: Path) -> None:
     vw.write_text(vw.read_text() + "bad\n" * 3)
     shown = run("select", vw, other, "-k", 5, "--on-error", "skip")
     assert shown.exit_code == 0
-    assert f"5 bad lines skipped: 3 of {vw}, 2 of {other}" in shown.output.replace("\n", "")
+    assert f"5 malformed lines skipped: 3 of {vw}, 2 of {other}" in shown.output.replace("\n", "")

@@ -81,7 +81,7 @@ def test_select_ends_with_the_named_features_and_the_facts(vw: Path, tmp_path: P
     shown = run("select", vw, "-k", 30, "--test", vw, "--passes", 2, "--top", 5, "-o", tmp_path / "out.thr")
     assert shown.exit_code == 0
     assert shown.output.count("column-") == 5
-    for told in ("30 of 30 named", "held out", "accuracy", "memory", "planned", "taken", "time", "out.thr"):
+    for told in ("30 of 30 named", "held out", "accuracy", "memory", "planned", "used", "time", "out.thr"):
         assert told in shown.output
     (held,) = [line for line in shown.output.splitlines() if line.startswith("held out")]
     assert re.fullmatch(
@@ -235,7 +235,7 @@ def test_skipped_lines_are_counted_and_reported(tmp_path: Path) -> None:
     data.write_text("1 3:1\nnonsense\n0 4:1\n1 5:\n" * 3)
     shown = program("select", data, "-k", "2", "--on-error", "skip")
     assert shown.returncode == 0
-    assert "6 bad lines skipped" in shown.stdout
+    assert "6 malformed lines skipped" in shown.stdout
     assert "line 2, column 1" in shown.stderr
 
 

@@ -41,11 +41,11 @@ def test_select_with_fragments(genomes: list[Path], tmp_path: Path) -> None:
     options = ["--kmer", 12, "--fragments", 200, "--coverage", 6, "-k", 60, "--passes", 5, "--seed", 3]
     shown = run("select", *genomes, *options, "-o", out)
     assert shown.exit_code == 0, shown.output
-    assert "a positive weight speaks for two, not one" in shown.output
+    assert "a positive weight is evidence for two, against one" in shown.output
     th.select(genomes, kmer=12, fragments=200, coverage=6.0, k=60, passes=5, random_state=3).save(own)
     assert out.read_bytes() == own.read_bytes()
     assert set(MOTIF.values()) <= set(th.load(out).names[:10])
-    assert run("plan", *genomes, "-k", 10, "--fragments", 200).output.count("to draw fragments from") == 1
+    assert run("plan", *genomes, "-k", 10, "--fragments", 200).output.count("to sample fragments from") == 1
 
 
 def test_the_other_options(tmp_path: Path) -> None:
@@ -200,4 +200,4 @@ def test_locate_refuses_other_models(tmp_path: Path) -> None:
     th.select(tmp_path / "a.svm", k=2).save(tmp_path / "m.thr")
     shown = program("locate", tmp_path / "m.thr", tmp_path / "a.svm")
     assert shown.returncode == 1
-    assert "do not stand in sequences" in shown.stderr
+    assert "do not occur in sequences" in shown.stderr

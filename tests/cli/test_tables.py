@@ -88,7 +88,7 @@ def test_bad_tables(tables: Path, tmp_path: Path) -> None:
     assert "line 1202, column 1: the row has 2 fields, but the table has 4 columns" in stopped.stderr
     skipped = program("select", tmp_path / "bad.csv", "--target", "y", "-k", 5, "--on-error", "skip")
     assert skipped.returncode == 0, skipped.stderr
-    assert "1 bad lines skipped" in skipped.stdout
+    assert "1 malformed lines skipped" in skipped.stdout
 
 
 def test_converting_a_table(tables: Path, tmp_path: Path) -> None:

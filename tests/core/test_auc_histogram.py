@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from tests.reference import scores as slow
-from thresher.core.auc_histogram import BINS, Ranking, bins_of
+from thresher.core.auc_histogram import BINS, AucHistogram, bins_of
 from thresher.core.memory import MB
 
 MARGINS = st.one_of(
@@ -24,14 +24,14 @@ def columns(rows):
     return np.array(margins), np.array(positive), np.array(weight)
 
 
-def ranking_of(margins, positive, weight=None):
-    ranking = Ranking()
-    ranking.add(margins, positive, np.ones(len(margins)) if weight is None else weight)
-    return ranking
+def histogram_of(margins, positive, weight=None):
+    histogram = AucHistogram()
+    histogram.add(margins, positive, np.ones(len(margins)) if weight is None else weight)
+    return histogram
 
 
-def bytes_of(ranking):
-    return {name: (array.shape, array.tobytes()) for name, array in ranking.state().items()}
+def bytes_of(histogram):
+    return {name: (array.shape, array.tobytes()) for name, array in histogram.state().items()}
 
 
 def drawn(n, rate, centre, spread, seed=0):
@@ -70,13 +70,13 @@ def test_bins_are_as_narrow_as_they_say(size, width):
 
 
 def test_a_histogram_takes_at_most_a_megabyte():
-    ranking = Ranking()
-    assert ranking._weights.nbytes <= MB
+    histogram = AucHistogram()
+    assert histogram._weights.nbytes <= MB
     everywhere = np.arange(0, 0x7F800000, 1 << 12, np.uint32).view(np.float32).astype(np.float64)
     for margins in (everywhere, -everywhere):
-        ranking.add(margins, np.ones(len(margins), bool), np.ones(len(margins)))
-    assert ranking.state()["score_bin_weights"].shape == (2, BINS)
-    assert sum(array.nbytes for array in ranking.state().values()) <= MB
+        histogram.add(margins, np.ones(len(margins), bool), np.ones(len(margins)))
+    assert histogram.state()["score_bin_weights"].shape == (2, BINS)
+    assert sum(array.nbytes for array in histogram.state().values()) <= MB
 
 
 # ── scores ───────────────────────────────────────────────────────────────────────────────────────
@@ -86,7 +86,7 @@ def test_a_histogram_takes_at_most_a_megabyte():
 def test_the_scores_are_those_of_the_rounded_margins(rows):
     margins, positive, weight = columns(rows)
     assume(0 < positive.sum() < len(rows))
-    result = ranking_of(margins, positive, weight).result()
+    result = histogram_of(margins, positive, weight).result()
     short = [slow.rounded(margin) for margin in margins]
     assert result["auc"] == pytest.approx(slow.auc(short, positive, weight), rel=1e-9)
     assert result["average_precision"] == pytest.approx(slow.average_precision(short, positive, weight), rel=1e-9)
@@ -98,16 +98,16 @@ def test_the_scores_are_those_of_the_rounded_margins(rows):
 def test_the_auc_is_off_by_no_more_than_it_says(rows):
     margins, positive, weight = columns(rows)
     assume(0 < positive.sum() < len(rows))
-    ranking = ranking_of(margins, positive, weight)
+    histogram = histogram_of(margins, positive, weight)
     exact = metrics.roc_auc_score(positive, margins, sample_weight=weight)
-    assert abs(ranking.result()["auc"] - exact) <= ranking.auc_error() + 1e-9
+    assert abs(histogram.result()["auc"] - exact) <= histogram.auc_error() + 1e-9
 
 
 def test_the_bound_can_be_reached():
     margins = np.array([5.0, 5.0001])
-    ranking = ranking_of(margins, np.array([False, True]))
-    assert ranking.result()["auc"] == 0.5  # truly 1
-    assert ranking.auc_error() == 0.5
+    histogram = histogram_of(margins, np.array([False, True]))
+    assert histogram.result()["auc"] == 0.5  # truly 1
+    assert histogram.auc_error() == 0.5
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -118,7 +118,7 @@ def test_the_bound_can_be_reached():
 def test_usual_margins_score_as_with_scikit_learn(n, rate, centre, spread, weighted):
     margins, positive = drawn(n, rate, centre, spread)
     weight = np.random.default_rng(1).gamma(2.0, size=n) if weighted else None
-    result = ranking_of(margins, positive, weight).result()
+    result = histogram_of(margins, positive, weight).result()
     auc = metrics.roc_auc_score(positive, margins, sample_weight=weight)
     average = metrics.average_precision_score(positive, margins, sample_weight=weight)
     assert result["auc"] == pytest.approx(auc, abs=1e-5)
@@ -129,7 +129,7 @@ def test_ties_are_exact():
     rng = np.random.default_rng(3)
     margins = rng.choice([-1.75, -0.5, 0.0, 0.25, 3.0], 5000)
     positive = rng.random(5000) < 1 / (1 + np.exp(-margins))
-    result = ranking_of(margins, positive).result()
+    result = histogram_of(margins, positive).result()
     assert result["auc"] == pytest.approx(metrics.roc_auc_score(positive, margins), rel=1e-12)
     assert result["average_precision"] == pytest.approx(metrics.average_precision_score(positive, margins), rel=1e-12)
 
@@ -138,24 +138,24 @@ def test_ties_are_exact():
 def test_equal_margins_rank_nothing(margin, rows):
     rows = [(True, 1.0), (False, 1.0), *rows]
     positive, weight = (np.array(column) for column in zip(*rows, strict=True))
-    result = ranking_of(np.full(len(rows), margin), positive, weight).result()
+    result = histogram_of(np.full(len(rows), margin), positive, weight).result()
     assert result["auc"] == 0.5
     assert result["average_precision"] == pytest.approx(weight[positive].sum() / weight.sum(), rel=1e-12)
 
 
 def test_one_class_ranks_nothing():
     margins = np.array([1.0, 2.0])
-    assert Ranking().result() == {}
-    assert Ranking().auc_error() == 0.0
-    assert ranking_of(margins, np.array([True, True])).result() == {}
-    assert ranking_of(margins, np.array([False, False])).result() == {}
-    assert ranking_of(margins, np.array([True, False]), np.array([1.0, 0.0])).result() == {}
+    assert AucHistogram().result() == {}
+    assert AucHistogram().auc_error() == 0.0
+    assert histogram_of(margins, np.array([True, True])).result() == {}
+    assert histogram_of(margins, np.array([False, False])).result() == {}
+    assert histogram_of(margins, np.array([True, False]), np.array([1.0, 0.0])).result() == {}
 
 
 def test_perfect_and_worst():
     margins, positive = np.array([-2.0, -1.0, 1.0, 2.0]), np.array([False, False, True, True])
-    assert ranking_of(margins, positive).result() == {"auc": 1.0, "average_precision": 1.0}
-    assert ranking_of(-margins, positive).result()["auc"] == 0.0
+    assert histogram_of(margins, positive).result() == {"auc": 1.0, "average_precision": 1.0}
+    assert histogram_of(-margins, positive).result()["auc"] == 0.0
 
 
 # ── batches, states ──────────────────────────────────────────────────────────────────────────────
@@ -164,20 +164,20 @@ def test_perfect_and_worst():
 @given(ROWS, st.lists(st.integers(0, 40), max_size=5))
 def test_where_batches_end_changes_no_bit(rows, cuts):
     margins, positive, weight = columns(rows)
-    parts = Ranking()
+    parts = AucHistogram()
     for part in np.split(np.arange(len(rows)), sorted(cuts)):
         parts.add(margins[part], positive[part], weight[part])
-        again = Ranking()
+        again = AucHistogram()
         again.restore(parts.state())
         parts = again
-    assert bytes_of(parts) == bytes_of(ranking_of(margins, positive, weight))
+    assert bytes_of(parts) == bytes_of(histogram_of(margins, positive, weight))
 
 
 @given(ROWS, ROWS)
 def test_merging_is_adding_the_other_rows(first, second):
-    merged, other = ranking_of(*columns(first)), ranking_of(*columns(second))
+    merged, other = histogram_of(*columns(first)), histogram_of(*columns(second))
     merged.merge(other)
-    whole = ranking_of(*columns(first + second))
+    whole = histogram_of(*columns(first + second))
     np.testing.assert_allclose(merged._weights, whole._weights, rtol=1e-12)
     assert merged.result() == pytest.approx(whole.result(), rel=1e-9)
 
@@ -185,8 +185,8 @@ def test_merging_is_adding_the_other_rows(first, second):
 @given(ROWS)
 def test_turning_round_is_negating(rows):
     margins, positive, weight = columns(rows)
-    turned = ranking_of(margins, positive, weight).result(turned=True)
-    assert turned == ranking_of(-margins, ~positive, weight).result()
+    flipped = histogram_of(margins, positive, weight).result(flip_sign=True)
+    assert flipped == histogram_of(-margins, ~positive, weight).result()
 
 
 @pytest.mark.parametrize(
@@ -202,6 +202,6 @@ def test_turning_round_is_negating(rows):
     ],
 )
 def test_states_that_are_none(change):
-    state = ranking_of(np.array([0.0, 1.0]), np.array([True, False])).state()
+    state = histogram_of(np.array([0.0, 1.0]), np.array([True, False])).state()
     with pytest.raises(ValueError, match="score_bin"):
-        Ranking().restore(state | change)
+        AucHistogram().restore(state | change)

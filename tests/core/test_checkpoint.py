@@ -50,7 +50,7 @@ def test_an_identity_of_numpy_numbers_and_tuples_is_still_the_same(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("now", "told"),
+    ("now", "message"),
     [
         ({**IDENTITY, "k": 6}, "k: 5 there, 6 now"),
         ({**IDENTITY, "data": "abd"}, "data: 'abc' there, 'abd' now"),
@@ -58,9 +58,9 @@ def test_an_identity_of_numpy_numbers_and_tuples_is_still_the_same(tmp_path):
         ({"data": "abc", "k": 5, "loss": "logistic"}, "step: 0.1 there, None now"),
     ],
 )
-def test_another_run_is_told_what_differs(tmp_path, now, told):
+def test_another_run_learns_what_differs(tmp_path, now, message):
     make().save(tmp_path / "c")
-    with pytest.raises(ResumeError, match=told) as error:
+    with pytest.raises(ResumeError, match=message) as error:
         Checkpoint.load(tmp_path / "c", now)
     assert "--restart" in str(error.value)
 
@@ -118,7 +118,7 @@ FORGED = [
 def test_forged_meta_is_refused(tmp_path, changed):
     header = {"kind": "checkpoint", "meta": meta_of(**changed), "arrays": {}}
     (tmp_path / "c").write_bytes(forge(header))
-    with pytest.raises(FileFormatError, match="not a checkpoint in order"):
+    with pytest.raises(FileFormatError, match="not a valid checkpoint"):
         Checkpoint.load(tmp_path / "c", IDENTITY)
 
 
@@ -127,7 +127,7 @@ def test_missing_meta_is_refused(tmp_path, missing):
     meta = meta_of()
     del meta[missing]
     (tmp_path / "c").write_bytes(forge({"kind": "checkpoint", "meta": meta, "arrays": {}}))
-    with pytest.raises(FileFormatError, match="not a checkpoint in order"):
+    with pytest.raises(FileFormatError, match="not a valid checkpoint"):
         Checkpoint.load(tmp_path / "c", IDENTITY)
 
 

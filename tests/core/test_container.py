@@ -116,7 +116,7 @@ def test_every_truncation_and_addition_is_noticed():
         with pytest.raises(FileFormatError):
             container.decode(raw[:size])
     for more in (b"\0", b"\n", raw):
-        with pytest.raises(FileFormatError, match="added"):
+        with pytest.raises(FileFormatError, match="appended"):
             container.decode(raw + more)
 
 
@@ -211,7 +211,7 @@ def test_the_forger_can_write_a_good_file():
         ({"header_size": 3}, "header"),
         ({"header_size": 0}, "header"),
         ({"total": 2**64 - 1}, "cut short"),
-        ({"total": 0}, "added"),
+        ({"total": 0}, "appended"),
     ],
 )
 def test_forged_sizes_and_versions_are_refused(how, message):

@@ -55,7 +55,7 @@ def test_the_size_of_a_space():
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"lengths": ()}, "1 to 31"),
         ({"lengths": (0,)}, "1 to 31"),
@@ -68,8 +68,8 @@ def test_the_size_of_a_space():
         ({"lengths": (16,), "wildcards": True, "positional": True}, "no bit"),
     ],
 )
-def test_what_is_no_form(options, told):
-    with pytest.raises(SettingsError, match=told):
+def test_what_is_no_form(options, message):
+    with pytest.raises(SettingsError, match=message):
         Kmers(**options)
 
 
@@ -81,7 +81,7 @@ def test_lengths_as_people_give_them():
             kmer_lengths(wrong)
 
 
-def test_forms_are_told_apart():
+def test_forms_are_distinct():
     forms = [
         Kmers((8,)), Kmers((12,)), Kmers((8, 12)), Kmers((12,), canonical=True), Kmers((12,), wildcards=True),
         Kmers((12,), positional=True), Kmers((12,), counts="count"), Kmers((12,), counts="log", unit=True),

@@ -72,13 +72,13 @@ def test_a_sketch_is_planned_or_refused() -> None:
     assert make_plan(Needs(k=1000, sketch=(2, 500)), "64MB").sketch == 4000
     with pytest.raises(SettingsError, match="smaller k or sketch"):
         make_plan(Needs(k=1000, sketch=(3, 10**8)), "64MB")
-    told = set()
+    refusals = set()
     for k in range(10_000, 60_000, 50):
         try:
             assert make_plan(Needs(k=k, sketch_rows=1), "8MB").sketch_width >= k
         except SettingsError as error:
-            told.add("fewer cells" in str(error))
-    assert told == {True, False}  # first the sketch gets too small, then the table too large
+            refusals.add("fewer cells" in str(error))
+    assert refusals == {True, False}  # first the sketch gets too small, then the table too large
 
 
 def test_what_a_refusal_advises_is_enough() -> None:
@@ -176,7 +176,7 @@ def _write_spaces(path: Path, rows: int) -> Path:
 @pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
 @pytest.mark.parametrize("memory", [None, "48MB"])
 def test_groups_stay_within_the_plan(tmp_path: Path, memory: str | None) -> None:
-    """Tens of thousands of groups of one, and a hundred that are large; without an end, what was seen is told."""
+    """Thousands of groups of one feature, and a hundred large ones; without a limit, features seen count too."""
     small, large = _write_spaces(tmp_path / "small.vw", 10), _write_spaces(tmp_path / "large.vw", 4000)
     grown, planned, found = _growth(small, large, k=5, method="b-arda", groups="source", memory=memory)
     assert found >= 5

@@ -192,7 +192,7 @@ def test_the_spread_keeps_its_digits(outlier):
     y = np.r_[1e9 + outlier, 1e9 + rng.normal(size=999)]
     weight = rng.random(1000)
     scores = scored("squared", y + 1, y, weight)
-    assert scores._part.table[4] == pytest.approx(slow.spread(y, weight), rel=1e-7)
+    assert scores._sums.table[4] == pytest.approx(slow.spread(y, weight), rel=1e-7)
 
 
 def test_hopeless_predictions_score_infinitely_badly():
@@ -205,7 +205,7 @@ def test_hopeless_predictions_score_infinitely_badly():
 def test_what_is_not_a_number_is_refused(task):
     margins, y, weight = rows_of(task, 5)
     margins[3] = np.nan
-    with pytest.raises(ValueError, match="not numbers"):
+    with pytest.raises(ValueError, match="NaN"):
         fresh(task).add(margins, y, weight)
 
 
@@ -272,12 +272,12 @@ def test_merging_rows_without_weight(weights):
 
 
 @pytest.mark.parametrize("loss", BINARY)
-def test_turned_round_is_the_negated_model_on_negated_targets(loss):
+def test_a_flipped_sign_is_the_negated_model_on_negated_targets(loss):
     margins, y, weight = rows_of(loss, 400)
     assert (margins == 0).any()  # a margin of zero is on no side, and turns with the classes
     scores = scored(loss, margins, y, weight)
-    assert scores.result(turned=True) == scored(loss, -margins, -y, weight).result()
-    assert scores.result(turned=True) != scores.result()
+    assert scores.result(flip_sign=True) == scored(loss, -margins, -y, weight).result()
+    assert scores.result(flip_sign=True) != scores.result()
 
 
 def test_what_does_not_fit_is_refused():

@@ -10,7 +10,7 @@ def test_a_package_is_imported():
     assert need("json", "nothing").loads("1") == 1
 
 
-def test_a_missing_package_is_told_how_to_get():
+def test_a_missing_package_says_how_to_get_it():
     with pytest.raises(MissingExtraError, match=r"needs no_such_package: pip install 'thresher\[arrow\]'"):
         need("no_such_package", "arrow")
 

@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 
 import thresher as th
 from tests.examples import examples
-from thresher.core.auc_histogram import BINS, Ranking, bins_of, margins_of
+from thresher.core.auc_histogram import BINS, AucHistogram, bins_of, margins_of
 from thresher.core.losses import get_loss
 from thresher.errors import SettingsError
 from thresher.online.intercept_refit import best_offset
@@ -29,7 +29,7 @@ def test_no_other_offset_is_better(seed: int, name: str, shift: float) -> None:
     y[:2] = -1, 1
     margins = 2 * y * (rng.random(60) < 0.8) + rng.normal(size=60) + shift
     weight = rng.random(60).astype(np.float32)
-    found = Ranking()
+    found = AucHistogram()
     found.add(margins, y > 0, weight.astype(np.float64))
     loss = get_loss(name)
     total = lambda offset: float((weight * loss.value(margins + offset, y)).sum())  # noqa: E731
@@ -38,7 +38,7 @@ def test_no_other_offset_is_better(seed: int, name: str, shift: float) -> None:
 
 
 def test_one_class_or_a_gap_needs_no_offset() -> None:
-    only, apart = Ranking(), Ranking()
+    only, apart = AucHistogram(), AucHistogram()
     only.add(np.array([1.0, 3.0]), np.array([True, True]), np.ones(2))
     apart.add(np.array([-3.0, 3.0]), np.array([False, True]), np.ones(2))
     assert best_offset(get_loss("logistic"), only) == 0.0

@@ -15,7 +15,7 @@ from tests.streams import planted, write_vw
 from thresher.core.memory import ReadLimits
 from thresher.core.progress import Progress
 from thresher.report.progress import in_file
-from thresher.report.table import facts
+from thresher.report.table import summary
 
 X, Y = planted(rows=600)
 
@@ -60,8 +60,8 @@ def test_bad_lines_are_counted_by_file(folder: Path, tmp_path: Path, shuffle: bo
     moved = th.select(tmp_path / "moved", **how, cache=tmp_path / "cache")
     assert moved.provenance["skipped_files"] == expected(tmp_path / "moved")
     assert len(list((tmp_path / "cache").iterdir())) == 1
-    shown = dict(facts(whole, None, None))["learned"]
-    assert f"7 bad lines skipped: 3 of {folder / 'part2.vw'}, 2 of" in shown
+    shown = dict(summary(whole, None, None))["learned"]
+    assert f"7 malformed lines skipped: 3 of {folder / 'part2.vw'}, 2 of" in shown
 
 
 def test_the_count_of_a_file_is_told_when_it_ends(folder: Path, caplog: pytest.LogCaptureFixture) -> None:

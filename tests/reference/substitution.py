@@ -1,4 +1,4 @@
-"""Online Substitution, slowly and obviously: Algorithms 1 to 3 line by line, dense and in double precision."""
+"""Reference Online Substitution: Algorithms 1 to 3 line by line, dense and in double precision."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def slopes(name: str, u: Array, y: Array, delta: float = 1.0) -> Array:
 
 @dataclass
 class OnlineSubstitution:
-    """Algorithm 1. Columns must come with a mean square of one; the check is not run while there is room."""
+    """Algorithm 1. Columns must have a mean square of one; without a check while fewer than s are kept."""
 
     y: Array
     s: int
@@ -104,35 +104,35 @@ class OnlineSubstitution:
 
 @dataclass
 class AsynchronousSubstitution:
-    """Algorithms 2 and 3 on one thread: worker t takes a feature at the state that others left ``staleness`` ago."""
+    """Algorithms 2 and 3 on one thread: each worker sees the others ``staleness`` updates late."""
 
     y: Array
-    rooms: list[int]
+    capacities: list[int]
     eta: float
     name: str = "squared"
     m: float = 1.0
     staleness: int = 0
 
     def __post_init__(self) -> None:
-        self.workers: list[dict[int, tuple[float, Array]]] = [{} for _ in self.rooms]
+        self.workers: list[dict[int, tuple[float, Array]]] = [{} for _ in self.capacities]
         self.u = np.zeros(len(self.y))
         self.pushed: list[tuple[int, Array]] = []
 
     def receive(self, t: int, j: int, x: Array) -> None:
-        """One turn of worker t (Algorithm 3), and what the central machine does with its push (Algorithm 2).
+        """One step of worker t (Algorithm 3), and the update of the central state (Algorithm 2).
 
-        Features come from the pool of those that no worker holds.
+        A feature that a worker keeps is ignored.
         """
         mine = self.workers[t]
         if any(j in held for held in self.workers):
             return
-        unseen = [change for who, change in self.pushed[max(0, len(self.pushed) - self.staleness) :] if who != t]
+        unseen = [change for worker, change in self.pushed[max(0, len(self.pushed) - self.staleness) :] if worker != t]
         seen = self.u - sum(unseen, np.zeros(len(self.y))) if self.staleness else self.u
         before = sum((w * column for w, column in mine.values()), np.zeros(len(self.y)))
         slope = slopes(self.name, seen, self.y)
         moved = {k: (w - self.eta / self.m * (column @ slope), column) for k, (w, column) in mine.items()}
         moved[j] = (-self.eta * (x @ slope), x)
-        if len(moved) > self.rooms[t]:
+        if len(moved) > self.capacities[t]:
             del moved[min(moved, key=lambda k: (abs(moved[k][0]), k != j, -k))]
         self.workers[t] = moved
         after = sum((w * column for w, column in moved.values()), np.zeros(len(self.y)))
@@ -141,6 +141,6 @@ class AsynchronousSubstitution:
 
 
 def scan(method: OnlineSubstitution, columns: Iterable[tuple[int, Array]]) -> None:
-    """All features once."""
+    """Process all features once."""
     for j, x in columns:
         method.receive(j, x)

@@ -11,12 +11,13 @@ import pytest
 
 import thresher as th
 from tests.data.make_golden import golden
-from tests.selection.test_selection import make
+from tests.selection.makers import make
 from thresher import _native
 from thresher.core.feature_space import FeatureSpace
 from thresher.errors import DataError, MissingExtraError, SettingsError
-from thresher.selection.export import FORMATS, export, vw
+from thresher.selection.export import vw
 from thresher.selection.export.murmur import murmur3
+from thresher.selection.export.registry import EXPORT_FORMATS, export
 from thresher.selection.export.tables import as_json, tsv_lines
 
 LOSSES = ["logistic", "hinge", "squared_hinge", "squared", "huber:1.35", "softmax"]
@@ -48,7 +49,7 @@ def model_of(loss, classes=None, k=3):
 # ── choosing a format, writing ───────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", EXPORT_FORMATS)
 def test_the_ending_or_the_format_decides(tmp_path, kind):
     if kind == "onnx":
         pytest.importorskip("onnx")
@@ -258,14 +259,14 @@ def test_features_are_kept_apart_by_more_bits(caplog):
     assert {index for index, _ in features_of(text).values()} == {1, 1 + 2**18, 1 + 2**20}
     assert not caplog.records
     vw.lines(selection, 18)
-    assert "2 features share their index" in caplog.text
+    assert "2 features share an index" in caplog.text
     same = make([1.0, 2.0], names=["1", str(1 + 2**40)], keys=[1, 1 + 2**40])
     assert "bits:32\n" in vw.lines(same)
 
 
 @pytest.mark.parametrize("name", ["New York", "a:b", "a|b", "tab\t", "line\n", ""])
 def test_names_that_vw_cannot_hold_are_refused(name):
-    with pytest.raises(DataError, match="VW text cannot hold"):
+    with pytest.raises(DataError, match="is invalid in VW"):
         vw.lines(make([1.0], names=[name]))
 
 

@@ -103,7 +103,7 @@ def test_saved_and_loaded_it_predicts_the_same(tmp_path: Path) -> None:
         assert again.names == found.names
     found.export(tmp_path / "model.tsv")
     assert len((tmp_path / "model.tsv").read_text().splitlines()) == len(found) + 1
-    with pytest.raises(th.SettingsError, match="drawn at random"):
+    with pytest.raises(th.SettingsError, match="random features"):
         found.export(tmp_path / "model.vw")
 
 

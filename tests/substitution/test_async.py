@@ -43,10 +43,10 @@ def test_the_simulator_is_algorithm_3(loss: str, staleness: int) -> None:
     made = problem(SimulatedProblem, y, loss=loss, workers=3, staleness=staleness, eta=0.2, m=1.5)
     twin = reference.AsynchronousSubstitution(targets(loss, y), [3, 3, 3], 0.2, loss, 1.5, staleness)
     z = scaled(x)
-    owners = made.owners(120)
-    assert set(owners) == {0, 1, 2}
-    assert owners[:60] != owners[60:]  # what one refused another may take in the next scan
-    for at, t in enumerate(owners):
+    workers = made.assign(120)
+    assert set(workers) == {0, 1, 2}
+    assert workers[:60] != workers[60:]  # what one refused another may take in the next scan
+    for at, t in enumerate(workers):
         made.receive(t, at % 60, x[:, at % 60])
         twin.receive(t, at % 60, z[:, at % 60])
     for t in range(3):
@@ -55,7 +55,7 @@ def test_the_simulator_is_algorithm_3(loss: str, staleness: int) -> None:
         assert mine.keys() == theirs.keys()
         assert np.allclose([mine[k] for k in theirs], list(theirs.values()), rtol=1e-9)
     assert np.allclose(made.central.read()[0], twin.u, atol=1e-12)
-    assert made.facts()["staleness"] == staleness
+    assert made.summary()["staleness"] == staleness
 
 
 @examples(25)
@@ -93,12 +93,12 @@ def test_threads_keep_u_and_find_what_is_there(workers: int) -> None:
             ids = np.arange(at, at + 50, dtype=np.uint64)
             made.add(ids, Block(ids, np.ascontiguousarray(x[:, at : at + 50].T), None, at + 50))
             made.solve()
-    u = made.central.read()[0] if made.rest() is None else None
+    u = made.central.read()[0] if made.wait() is None else None
     assert np.allclose(u, margins(made), rtol=1e-6, atol=1e-9)
     kept = made.kept()
     assert len(kept.ids) == len(set(kept.ids.tolist())) == 9
     assert len(true & set(kept.ids.tolist())) >= 5
-    assert made.facts()["shares"] == {2: [5, 4], 4: [3, 2, 2, 2]}[workers]
+    assert made.summary()["shares"] == {2: [5, 4], 4: [3, 2, 2, 2]}[workers]
 
 
 class Mortal:
@@ -131,8 +131,8 @@ def test_a_dead_worker_leaves_everything_to_the_others(caplog: Any) -> None:
         made.add(ids, Block(ids, np.ascontiguousarray(x.T), None, 80))
         made.solve()
     kept = made.kept()
-    assert made.facts()["dead"] == [1]
-    assert "worker 1 died" in caplog.text
+    assert made.summary()["dead"] == [1]
+    assert "worker 1 failed" in caplog.text
     assert seen == set(range(80))
     assert len(kept.ids) == len(set(kept.ids.tolist())) == 9
     assert [made.workers[t].room for t in made.alive] == [5, 4]
@@ -145,8 +145,8 @@ def test_when_all_die_that_is_an_error() -> None:
     made.workers = [Mortal(worker, 0) for worker in made.workers]
     ids = np.arange(20, dtype=np.uint64)
     made.add(ids, Block(ids, np.ascontiguousarray(x.T), None, 20))
-    with pytest.raises(ThresherError, match="all workers have died"):
-        made.rest()
+    with pytest.raises(ThresherError, match="all workers failed"):
+        made.wait()
 
 
 def test_theorem_2_shortens_the_step() -> None:
@@ -169,7 +169,7 @@ def test_with_the_check_newcomers_never_raise_the_objective(loss: str) -> None:
     made = problem(SimulatedProblem, y, loss=loss, workers=3, staleness=4, eta=2.5, m=50.0, check=True)
     loose = problem(SimulatedProblem, y, loss=loss, workers=3, staleness=4, eta=2.5, m=50.0)
     changed, rises = 0, 0
-    for j, t in zip([*range(60)] * 2, made.owners(120), strict=True):
+    for j, t in zip([*range(60)] * 2, made.assign(120), strict=True):
         for one in (made, loose):
             before, full = set(one.kept_ids().tolist()), len(one.workers[t].ids) == one.workers[t].room
             value = reference.loss(loss, one.central.read()[0], y)
@@ -180,7 +180,7 @@ def test_with_the_check_newcomers_never_raise_the_objective(loss: str) -> None:
                 changed, rises = changed + (one is made), rises + rose
     assert changed > 2
     assert rises > 0  # without it there are some
-    assert made.facts()["refused"] > 0
+    assert made.summary()["refused"] > 0
     assert np.allclose(made.central.read()[0], margins(made), rtol=1e-6, atol=1e-9)
 
 

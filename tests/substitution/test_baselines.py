@@ -1,4 +1,4 @@
-"""The rivals of Online Substitution: each does what its paper says, in the same loop."""
+"""The baselines of Online Substitution: each follows its paper, in the same loop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.reference.substitution import slopes
 from tests.substitution.test_substitution import data, same, scaled, targets
 from thresher.substitution.settings import STREAMING
 
-RIVALS = STREAMING[1:]
+BASELINES = STREAMING[1:]
 
 
 def run(x: Any, y: Any, method: str, **given: Any) -> th.Selection:
@@ -76,7 +76,7 @@ def test_alpha_investing_takes_what_is_significant() -> None:
     assert np.allclose(found.weights, ordinary, rtol=1e-5)
 
 
-@pytest.mark.parametrize("method", RIVALS)
+@pytest.mark.parametrize("method", BASELINES)
 def test_they_stop_and_go_on_and_have_classes(method: str, tmp_path: Any) -> None:
     x, y, _ = data(n=200, p=150)
     lam = {"lam": 0.1} if method in ("grafting", "grafting-light", "naive-l1") else {}

@@ -179,7 +179,7 @@ def test_memory_is_planned_and_too_little_is_refused() -> None:
     found = th.select(stream, y, k=10, method="os", loss="squared", memory="120KB")
     assert found.provenance["plan"]["total"] <= 120 * 1024
     assert same(found, th.select(stream, y, k=10, method="os", loss="squared"))
-    with pytest.raises(SettingsError, match="give at least"):
+    with pytest.raises(SettingsError, match="allow at least"):
         th.select(stream, y, k=10, method="os", loss="squared", memory="50KB")
 
 
@@ -199,7 +199,7 @@ def test_columns_of_rows_count_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("column", "told"),
+    ("column", "message"),
     [
         (np.ones(150), "is constant"),
         (np.r_[np.nan, np.ones(149)], "missing or infinite"),
@@ -208,7 +208,7 @@ def test_columns_of_rows_count_too() -> None:
         (["a"] * 150, "no column of numbers"),
     ],
 )
-def test_a_bad_column_is_refused_by_name_or_counted(column: Any, told: str) -> None:
+def test_a_bad_column_is_refused_by_name_or_counted(column: Any, message: str) -> None:
     x, y, _ = data()
 
     def columns() -> Iterator[tuple[str, Any]]:
@@ -218,7 +218,7 @@ def test_a_bad_column_is_refused_by_name_or_counted(column: Any, told: str) -> N
         for j in range(30, 60):
             yield f"c{j}", x[:, j]
 
-    with pytest.raises(th.BrokenStream, match=f"the column bad .*{told}") as caught:
+    with pytest.raises(th.BrokenStream, match=f"the column bad .*{message}") as caught:
         th.select(th.FeatureStream(columns, block=10), y, k=5, method="os", loss="squared")
     assert isinstance(caught.value, DataError)
     left = caught.value.selection
@@ -258,7 +258,7 @@ def test_streams_and_settings_that_cannot_be() -> None:
         th.select(th.FeatureStream(x), k=5, method="os")
     with pytest.raises(DataError, match="as many"):
         th.select(th.FeatureStream(x), y[:-1], k=5, method="os")
-    with pytest.raises(SettingsError, match="mission has no scans"):
+    with pytest.raises(SettingsError, match="mission has no setting scans"):
         th.select(x, y, k=5, scans=2)
     for wrong in ({"eta": 0.0}, {"m": 0.5}, {"c": 2.0}, {"scans": 0}, {"loss": "hinge"}, {"workers": 9}, {"B": 3}):
         with pytest.raises(SettingsError):

@@ -125,9 +125,9 @@ def test_columns_without_their_zeros_have_the_bits_of_whole_ones(loss: str, weig
 def test_columns_that_are_not_in_order_are_refused() -> None:
     _, y, _ = data()
     method, ids = native("squared", y, 5), np.arange(1, dtype=np.uint64)
-    for at, values, told in (([3, 2], [1, 1], "rise"), ([2, 150], [1, 1], "rise"), ([2, 3], [1, 0], "zeros")):
+    for at, values, message in (([3, 2], [1, 1], "rise"), ([2, 150], [1, 1], "rise"), ([2, 3], [1, 0], "zeros")):
         arrays = np.array([0, 2]), np.array(at, np.uint32), np.array(values, np.float32)
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=message):
             method.arrive_sparse(*arrays, ids, TEAM)
 
 

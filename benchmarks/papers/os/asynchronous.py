@@ -36,7 +36,7 @@ def curve(data: Made, s: int, workers: int, eta: float = 0.3) -> list[tuple[floa
             problem.solve()
             if at % 1024 == 0:
                 points.append((time.perf_counter() - started, error(data, problem.central.read()[0])))
-    problem.rest()
+    problem.wait()
     points.append((time.perf_counter() - started, error(data, problem.central.read()[0])))
     return points
 

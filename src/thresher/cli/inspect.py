@@ -21,7 +21,7 @@ def inspect(
     import sys
 
     from thresher.errors import SettingsError
-    from thresher.selection.selection import load
+    from thresher.selection.file import load
 
     model = load(selection)
     if output is not None:

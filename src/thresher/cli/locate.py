@@ -23,7 +23,7 @@ def locate(
 
     from thresher.core.container import write_atomically
     from thresher.selection.export.bed import bed_lines
-    from thresher.selection.selection import load
+    from thresher.selection.file import load
 
     lines = bed_lines(load(selection), genome)
     if output is None:

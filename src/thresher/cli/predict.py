@@ -25,7 +25,7 @@ def predict(
     import sys
 
     from thresher.errors import SettingsError
-    from thresher.selection.selection import load
+    from thresher.selection.file import load
 
     model = load(selection)
     if proba and margin:

@@ -1,4 +1,4 @@
-"""A run put aside: the engine, where it stood in the data, and what data and settings it belongs to."""
+"""Checkpoints: the state of a run, its position in the data, and the data and settings it belongs to."""
 
 from __future__ import annotations
 
@@ -17,11 +17,16 @@ KIND = "checkpoint"
 
 @dataclass(frozen=True, kw_only=True)
 class Checkpoint:
-    """All that a run needs to go on as if nothing had happened.
+    """Everything that a run needs to continue exactly.
 
-    ``identity`` holds whatever must be the same when it goes on (the data's fingerprint and every
-    setting of the answer); ``labels`` are the classes met so far, in order; ``skips`` the bad lines
-    passed over in each file.
+    Attributes
+    ----------
+    identity : dict
+        What the resumed run must have in common: the fingerprint of the data, and all settings that affect the answer.
+    labels : list
+        The classes found so far, in order of appearance.
+    skips : dict
+        The number of malformed lines skipped in each file.
     """
 
     identity: dict[str, Any]
@@ -32,7 +37,7 @@ class Checkpoint:
     skips: dict[str, int] = field(default_factory=dict)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it atomically: after a crash at any moment there is an old one or this one."""
+        """Write the checkpoint atomically: a crash leaves either the old one or this one."""
         meta = {
             "identity": self.identity,
             "passes_done": self.passes_done,
@@ -44,49 +49,49 @@ class Checkpoint:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], identity: dict[str, Any]) -> Checkpoint:
-        """Read it back for a run of the same ``identity``, or say what differs."""
+        """Read a checkpoint; raises `ResumeError` if it belongs to a run of another ``identity``."""
         _, meta, arrays = container.read(path, KIND)
         try:
             saved = dict(meta["identity"])
             checkpoint = cls(
                 identity=saved,
-                passes_done=_whole(meta["passes_done"]),
+                passes_done=_count(meta["passes_done"]),
                 cursor=_cursor(meta["cursor"]),
                 labels=_labels(meta["labels"]),
                 engine=arrays,
-                skips={str(name): _whole(count) for name, count in meta.get("skips", {}).items()},
+                skips={str(name): _count(count) for name, count in meta.get("skips", {}).items()},
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise FileFormatError(f"{os.fspath(path)}: not a checkpoint in order ({error}).") from None
-        identity = container.plain(identity)  # a tuple comes back from the file as a list
+            raise FileFormatError(f"{os.fspath(path)}: not a valid checkpoint ({error}).") from None
+        identity = container.plain(identity)  # as it is read from a file: tuples as lists
         differing = [name for name in sorted({*saved, *identity}) if saved.get(name) != identity.get(name)]
         if differing:
-            told = "; ".join(f"{name}: {saved.get(name)!r} there, {identity.get(name)!r} now" for name in differing)
+            changes = "; ".join(f"{name}: {saved.get(name)!r} there, {identity.get(name)!r} now" for name in differing)
             raise ResumeError(
-                f"{os.fspath(path)} belongs to another run ({told}). Go on with the same data and settings, "
+                f"{os.fspath(path)} belongs to another run ({changes}). Resume with the same data and settings, "
                 "or start anew with restart=True (--restart)."
             )
         return checkpoint
 
 
-def _whole(number: Any) -> int:
+def _count(number: Any) -> int:
     if type(number) is not int or number < 0:
-        raise ValueError(f"{number!r} where a whole number is needed")
+        raise ValueError(f"{number!r} is not a whole number")
     return number
 
 
-def _cursor(fields: Any, deepest: int = 16) -> Cursor:
-    if not isinstance(fields, dict) or not deepest:
-        raise ValueError("a cursor that is none")
+def _cursor(fields: Any, max_depth: int = 16) -> Cursor:
+    if not isinstance(fields, dict) or not max_depth:
+        raise ValueError("invalid cursor")
     for name, number in fields.items():
         if name != "inner":
-            _whole(number)
+            _count(number)
     if fields["inner"] is not None:
-        _cursor(fields["inner"], deepest - 1)
+        _cursor(fields["inner"], max_depth - 1)
     return Cursor.from_dict(fields)
 
 
 def _labels(labels: Any) -> list[Any]:
     if not isinstance(labels, list) or not all(isinstance(label, (str, float, int)) for label in labels):
-        raise ValueError("labels that are neither numbers nor text")
+        raise ValueError("labels are neither numbers nor text")
     return labels

@@ -1,6 +1,6 @@
-"""One file of named arrays and a little JSON: versioned, checksummed, written atomically, never code.
+"""A file format for named arrays and JSON: versioned, checksummed, written atomically, free of code.
 
-The layout is specified in ``docs/format.md``. Selections (``.thr``) and checkpoints both use it.
+``docs/format.md`` specifies the layout. Selections (``.thr``) and checkpoints use it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ VERSION = 1
 _HEAD = struct.Struct("<8sIIQ")  # magic, version, bytes of JSON, bytes of the whole file
 _CHECKSUM = 32
 _ALIGN = 8
-#: What the name of a file begins with that is being written.
+#: The prefix of the names of unfinished files.
 TEMPORARY = ".thresher-"
 _LARGEST = (1 << 63) - 1
 _DTYPES = {"<f4", "<f8", "<i8", "<u2", "<u4", "<u8", "|u1"}
 
 
 class Content(NamedTuple):
-    """What a file holds: what it is for, a JSON object, and arrays by name."""
+    """The content of a file: its kind, a JSON object, and arrays by name."""
 
     kind: str
     meta: dict[str, Any]
@@ -41,22 +41,22 @@ class Content(NamedTuple):
 
 
 def write(path: str | os.PathLike[str], content: Content) -> None:
-    """Write a file that is either there whole or not at all."""
+    """Write a file atomically."""
     write_atomically(path, lambda file: file.write(encode(content)))
 
 
 def check_folder(path: str | os.PathLike[str]) -> None:
-    """Say before the work, not after it, that there is no folder to write ``path`` into."""
+    """Raise if the folder of ``path`` does not exist: better before a long fit than after it."""
     folder = os.path.dirname(os.fspath(path)) or "."
     if not os.path.isdir(folder):
-        raise SettingsError(f"{os.fspath(path)}: there is no folder {folder} to write it into")
+        raise SettingsError(f"{os.fspath(path)}: there is no folder {folder}: create it first")
 
 
 def write_atomically(path: str | os.PathLike[str], write_to: Callable[[Any], object]) -> None:
-    """Let ``write_to`` fill a temporary file beside ``path``, then put it in its place.
+    """Let ``write_to`` fill a temporary file beside ``path``, then rename it.
 
-    Whatever goes wrong before that (a full disk, an interrupt), a file already there stays as it was.
-    A link stays a link: what it points to is replaced. A device or pipe is simply written to.
+    After a failure (a full disk, an interrupt) an existing file is unchanged. The target of a link is replaced, not
+    the link. Devices and pipes are written to directly.
     """
     path = os.path.realpath(path)
     if os.path.exists(path) and not os.path.isfile(path):
@@ -64,23 +64,23 @@ def write_atomically(path: str | os.PathLike[str], write_to: Callable[[Any], obj
             write_to(file)
         return
     temporary = os.path.join(os.path.dirname(path), f"{TEMPORARY}{secrets.token_hex(8)}")
-    # Made with the usual permissions, whatever the umask; never an existing file.
+    # open() gives the usual permissions, unlike tempfile; "x" never overwrites a file.
     with open(temporary, "xb") as file:
         try:
             write_to(file)
             file.flush()
             os.fsync(file.fileno())
-            file.close()  # some systems replace only closed files
+            file.close()  # Windows renames only closed files
             os.replace(temporary, path)
         except BaseException:
-            with contextlib.suppress(OSError):  # closing writes what is left, and the disk may be full
+            with contextlib.suppress(OSError):  # closing flushes the buffer, and the disk may be full
                 file.close()
             os.unlink(temporary)
             raise
 
 
 def encode(content: Content) -> bytes:
-    """The bytes of a file; the same content always gives the same bytes."""
+    """The bytes of a file, a function of the content alone."""
     sections: dict[str, dict[str, Any]] = {}
     at = 0
     data: list[bytes] = []
@@ -101,11 +101,11 @@ def encode(content: Content) -> bytes:
 
 
 def read(path: str | os.PathLike[str], kind: str) -> Content:
-    """Read a file of this kind, or say what is wrong with it."""
+    """Read a file of this kind; raises `FileFormatError` if it is invalid."""
     try:
         with open(path, "rb") as file:
             raw = file.read(len(MAGIC))
-            # A file that is not ours may be of any size: it is not read any further.
+            # Another program's file may be large: stop after its first bytes.
             raw += file.read() if raw == MAGIC else b""
     except OSError as error:
         raise FileFormatError(f"{os.fspath(path)}: cannot be read ({error.strerror}).") from None
@@ -119,56 +119,56 @@ def read(path: str | os.PathLike[str], kind: str) -> Content:
 
 
 def decode(raw: bytes) -> Content:
-    """The reverse of `encode`. Nothing in the bytes is trusted before the checksum, nor much after it."""
+    """The reverse of `encode`. Everything is checked, since even a valid checksum may be forged."""
     if not raw.startswith(MAGIC):
         raise FileFormatError("not a Thresher file.")
     if len(raw) < _HEAD.size + _CHECKSUM:
         raise FileFormatError("the file is cut short.")
     _, version, header_size, total = _HEAD.unpack_from(raw)
     if version < 1:
-        raise FileFormatError("there is no format 0.")
+        raise FileFormatError("format 0 does not exist.")
     if version > VERSION:
         raise FileFormatError(f"written in format {version}; this Thresher reads up to {VERSION}. Upgrade it.")
     if total != len(raw):
-        raise FileFormatError(f"{len(raw)} bytes where {total} were written: cut short or added to.")
+        raise FileFormatError(f"the file has {len(raw)} bytes instead of {total}: it was cut short or appended to.")
     body, checksum = raw[:-_CHECKSUM], raw[-_CHECKSUM:]
     if hashlib.blake2b(body, digest_size=_CHECKSUM).digest() != checksum:
-        raise FileFormatError("the checksum does not fit: the file is damaged.")
+        raise FileFormatError("the checksum does not match: the file is damaged.")
     data_start = _HEAD.size + header_size
     if data_start > len(body) or data_start % _ALIGN:
-        raise FileFormatError("the header is not in order (its size).")
+        raise FileFormatError("the header is invalid (its size).")
     try:
-        header = json.loads(body[_HEAD.size : data_start], object_pairs_hook=_object, parse_constant=_no_constant)
+        header = json.loads(body[_HEAD.size : data_start], object_pairs_hook=_json_object, parse_constant=_no_constant)
         kind, meta, sections = header["kind"], header["meta"], header["arrays"]
         if not (isinstance(kind, str) and isinstance(meta, dict) and isinstance(sections, dict)):
-            raise TypeError("its parts are of the wrong types")
-        arrays = _arrays(memoryview(body)[data_start:], sections)
+            raise TypeError("its parts have the wrong types")
+        arrays = _read_arrays(memoryview(body)[data_start:], sections)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise FileFormatError(f"the header is not in order ({error}).") from None
+        raise FileFormatError(f"the header is invalid ({error}).") from None
     return Content(kind, meta, arrays)
 
 
-def _arrays(data: memoryview, sections: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    """The arrays as views of ``data``: nothing a header says makes anything be allocated."""
+def _read_arrays(data: memoryview, sections: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """The arrays as views of ``data``, so that a forged header cannot make us allocate memory."""
     arrays = {}
-    taken = []
+    ranges = []
     for name, section in sections.items():
         dtype, shape, start, size = (section[field] for field in ("dtype", "shape", "offset", "bytes"))
         if dtype not in _DTYPES or not isinstance(shape, list) or len(shape) > 2:
-            raise ValueError(f"{name}: type or shape")
+            raise ValueError(f"{name}: invalid type or shape")
         if not all(type(n) is int and 0 <= n <= _LARGEST for n in (*shape, start, size)):
-            raise ValueError(f"{name}: sizes")
+            raise ValueError(f"{name}: invalid size")
         if start % _ALIGN or start + size > len(data) or math.prod(shape) * np.dtype(dtype).itemsize != size:
-            raise ValueError(f"{name}: place")
-        taken.append((start, start + size))
+            raise ValueError(f"{name}: invalid position")
+        ranges.append((start, start + size))
         arrays[name] = np.frombuffer(data[start : start + size], dtype=dtype).reshape(shape)
-    taken.sort()
-    if any(end > start for (_, end), (start, _) in itertools.pairwise(taken)):
+    ranges.sort()
+    if any(end > start for (_, end), (start, _) in itertools.pairwise(ranges)):
         raise ValueError("arrays overlap")
     return arrays
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
         raise ValueError("a name occurs twice")
@@ -180,7 +180,7 @@ def _no_constant(name: str) -> None:
 
 
 def plain(value: Any) -> Any:
-    """A value as it comes back from a file: NumPy's numbers as Python's, tuples as lists, no NaN or infinity."""
+    """A value as JSON returns it: NumPy numbers as Python numbers, tuples as lists, NaN and infinity as None."""
     if isinstance(value, Mapping):
         return {str(name): plain(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -191,7 +191,7 @@ def plain(value: Any) -> Any:
 
 
 def pack_strings(strings: list[bytes]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Strings as offsets and one stretch of bytes."""
+    """Strings as offsets into their concatenation."""
     offsets = np.concatenate([[0], np.cumsum([len(s) for s in strings], dtype=np.int64)]).astype(np.int64)
     return offsets, np.frombuffer(b"".join(strings), np.uint8)
 
@@ -199,8 +199,8 @@ def pack_strings(strings: list[bytes]) -> tuple[NDArray[np.int64], NDArray[np.ui
 def unpack_strings(offsets: NDArray[np.int64], text: NDArray[np.uint8]) -> list[bytes]:
     """The reverse of `pack_strings`."""
     if offsets.dtype != np.int64 or text.dtype != np.uint8 or offsets.ndim != 1 or text.ndim != 1:
-        raise FileFormatError("the stored names are of the wrong type.")
+        raise FileFormatError("the stored names have the wrong type.")
     if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(text) or (np.diff(offsets) < 0).any():
-        raise FileFormatError("the stored names are not in order.")
+        raise FileFormatError("the offsets of the stored names are invalid.")
     raw = text.tobytes()
     return [raw[a:b] for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]

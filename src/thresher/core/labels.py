@@ -1,4 +1,4 @@
-"""Labels as people write them to targets as losses take them, and back."""
+"""Encoding of labels in any convention as the targets of a loss."""
 
 from __future__ import annotations
 
@@ -16,19 +16,18 @@ Label = float | str
 
 
 class ThirdLabel(DataError):
-    """A third label, where a loss tells two classes apart."""
+    """A third label for a loss of two classes."""
 
 
 class Targets:
-    """Labels of any convention (0/1, ±1, 1/2, strings) to targets, in one reading.
+    """Encodes labels of any convention (0/1, ±1, 1/2, strings) as targets, in one pass.
 
-    Of two classes, the larger one (by number or alphabet) is the positive one, but in a stream that
-    is known only once both were seen. So the label met first trains as +1, and `orientation` says at
-    the end whether that has to be turned round: every binary loss here is symmetric, so turning all
-    labels round negates the model and nothing else.
+    Of two classes the larger one, by number or alphabet, is the positive one. In a stream that is known only when
+    both have occurred. So the first label is encoded as +1, and `orientation` is -1 if the sign must be flipped at the
+    end. This is exact: all binary losses are symmetric, so flipping the sign of all targets negates the model.
 
-    Several classes (the softmax loss), or several labels a row (``multilabel``), must be known before the
-    first row: they are the model's outputs. `label_classes` reads them from a source.
+    Several classes (the softmax loss) and several labels a row (``multilabel``) must be known before the first row,
+    since they are the outputs of the model. `label_classes` finds them in a source.
     """
 
     def __init__(
@@ -43,19 +42,19 @@ class Targets:
         self.seen: list[Label] = list(seen or [])
         if self.fixed and len(self.seen) < 2:
             raise DataError(
-                f"{len(self.seen)} classes: the {loss} loss tells two or more apart. Check the labels, or name the "
+                f"{len(self.seen)} classes: the {loss} loss needs two or more. Check the labels, or name the "
                 "classes (classes=)."
             )
 
     @property
     def fixed(self) -> bool:
-        """Whether the classes are known from the start."""
+        """Whether the classes must be known from the start."""
         return self.multilabel or self.loss.task == "classes"
 
     def encode(self, batch: Batch, where: Callable[[int], str]) -> NDArray[np.float64]:
-        """The targets of a batch; ``where(row)`` says for people where a row stands.
+        """The targets of a batch: (rows,), or (rows, labels) of -1 and +1 for several labels a row.
 
-        (rows,), or (rows, labels) of -1 and +1 for several labels a row.
+        ``where(row)`` describes a row in messages.
         """
         y = batch.y
         if y is None:
@@ -73,7 +72,7 @@ class Targets:
         if bad.any():
             row = int(np.argmax(bad))
             raise DataError(
-                f"{where(row)}: the label {_shown(y[row])} is none of the known classes, {_some(self.seen)}."
+                f"{where(row)}: the label {_shown(y[row])} is none of the known classes, {_listed(self.seen)}."
             )
         return positions
 
@@ -84,7 +83,7 @@ class Targets:
         if bad.any():
             at = int(np.argmax(bad))
             raise DataError(
-                f"{where(int(rows[at]))}: the label {_shown(y[at])} is none of the known ones, {_some(self.seen)}."
+                f"{where(int(rows[at]))}: the label {_shown(y[at])} is none of the known ones, {_listed(self.seen)}."
             )
         targets = np.full((len(batch), len(self.seen)), -1.0)
         targets[rows, positions.astype(np.intp)] = 1.0
@@ -100,106 +99,88 @@ class Targets:
         row = int(np.argmax(bad))
         raise DataError(
             f"{where(row)}: the target is {_shown(y[row])}, and the {self.loss} loss takes finite numbers. "
-            "Mend the target, or choose a classification loss such as logistic."
+            "Fix the target, or choose a classification loss such as logistic."
         )
 
     def _binary(self, y: NDArray[Any], where: Callable[[int], str]) -> NDArray[np.float64]:
-        missing = np.array([is_missing(label) for label in y], bool) if y.dtype == object else np.isnan(y)
-        if missing.any():
-            row = int(np.argmax(missing))
-            raise DataError(f"{where(row)}: the label is missing. Give every row to learn from a label.")
-        if y.dtype != object and np.isinf(y).any():
-            row = int(np.argmax(np.isinf(y)))
-            raise DataError(f"{where(row)}: the label is infinite, which is no class. Mend the label.")
-        if y.dtype == object:
-            plain = np.empty(len(y), object)
-            plain[:] = [plain_label(label) for label in y]
-            y = plain
+        y = _checked_classes(y, where)
         if not self.seen and len(y):
             self.seen.append(plain_label(y[0]))
         first = np.asarray(y == self.seen[0]) if len(y) else np.empty(0, bool)
-        others = ~first
-        if others.any():
-            if len(self.seen) == 1:
-                row = int(np.argmax(others))
-                self.seen.append(plain_label(y[row]))
-                if isinstance(self.seen[0], str) != isinstance(self.seen[1], str):
-                    raise DataError(
-                        f"{where(row)}: the label {_shown(y[row])} after {_shown(self.seen[0])}: one is text and the "
-                        "other a number, so neither is the larger. Write all labels the same way."
-                    )
-            third = others & (y != self.seen[1])
-            if third.any():
-                row = int(np.argmax(third))
-                raise ThirdLabel(
-                    f"{where(row)}: the label {_shown(y[row])} is a third one after {_shown(self.seen[0])} and "
-                    f"{_shown(self.seen[1])}, and the {self.loss} loss tells two classes apart. For several "
-                    "classes choose the softmax loss, for numbers as targets the squared loss."
-                )
+        if not first.all():
+            self._check_other_labels(y, ~first, where)
         return np.where(first, 1.0, -1.0)
 
-    @property
-    def complete(self) -> bool:
-        """Whether there is something to tell apart."""
-        return self.loss.task == "real" or len(self.seen) >= 2
-
-    def check_complete(self) -> None:
-        """After all rows: raise if there was nothing to tell apart."""
-        if not self.complete and len(self.seen) == 1:
-            raise DataError(
-                f"every label is {_shown(self.seen[0])}: there is only one class, and nothing to tell apart. "
-                "Check the labels, or choose a regression loss such as squared."
+    def _check_other_labels(self, y: NDArray[Any], others: NDArray[np.bool_], where: Callable[[int], str]) -> None:
+        """Note the second label, and refuse a third one."""
+        if len(self.seen) == 1:
+            row = int(np.argmax(others))
+            self.seen.append(plain_label(y[row]))
+            if isinstance(self.seen[0], str) != isinstance(self.seen[1], str):
+                raise DataError(
+                    f"{where(row)}: the label {_shown(y[row])} after {_shown(self.seen[0])}: one is text and the "
+                    "other a number, so neither is the larger. Write all labels the same way."
+                )
+        third = others & (y != self.seen[1])
+        if third.any():
+            row = int(np.argmax(third))
+            raise ThirdLabel(
+                f"{where(row)}: the label {_shown(y[row])} is a third one after {_shown(self.seen[0])} and "
+                f"{_shown(self.seen[1])}, and the {self.loss} loss takes two classes. For several "
+                "classes choose the softmax loss, for numbers as targets the squared loss."
             )
 
     @property
+    def complete(self) -> bool:
+        """Whether there are at least two classes, or numeric targets."""
+        return self.loss.task == "real" or len(self.seen) >= 2
+
+    def check_complete(self) -> None:
+        """After all rows: raise if there was only one class."""
+        if not self.complete and len(self.seen) == 1:
+            raise one_class_error(self.seen[0])
+
+    @property
     def classes(self) -> list[Label] | None:
-        """The classes, of two the positive one last; None for numbers."""
+        """The classes, the positive one of two last; None for numeric targets."""
         if self.fixed:
             return list(self.seen)
         return sorted(self.seen) if self.loss.task == "binary" else None
 
     @property
     def orientation(self) -> float:
-        """-1 if the trained model must be negated for the last class to be the positive one."""
+        """-1 if the trained model must be negated so that the last class is the positive one."""
         classes = None if self.fixed else self.classes
         return -1.0 if classes is not None and len(classes) > 1 and self.seen[0] == classes[0] else 1.0
 
 
-class LabelOrder:
-    """Whether classes come mixed or in runs: an online learner forgets what it has not seen for long."""
+def one_class_error(label: Label) -> DataError:
+    """The error for data whose labels are all the same."""
+    return DataError(
+        f"every label is {_shown(label)}: there is only one class. Check the labels, or choose a regression loss such "
+        "as squared."
+    )
 
-    def __init__(self, classes: bool) -> None:
-        self._counts: dict[float, int] = {}
-        self._changes = 0
-        self._last = np.nan
-        self._classes = classes
 
-    def add(self, targets: NDArray[np.float64]) -> None:
-        """The next rows."""
-        if not self._classes or not len(targets):
-            return
-        self._changes += int(targets[0] != self._last) + int((targets[1:] != targets[:-1]).sum())
-        self._last = float(targets[-1])
-        for target, count in zip(*np.unique(targets, return_counts=True), strict=True):
-            self._counts[float(target)] = self._counts.get(float(target), 0) + int(count)
-
-    @property
-    def sorted(self) -> bool:
-        """Whether neighbours differ less than a quarter as often as by chance, in more than a few rows."""
-        rows = sum(self._counts.values())
-        chance = 1.0 - sum((count / rows) ** 2 for count in self._counts.values()) if rows else 0.0
-        return rows >= 100 and self._changes < 0.25 * chance * rows
+def distinct_labels(batch: Batch, where: Callable[[int], str]) -> set[Label]:
+    """The distinct labels of a batch; a missing one is an error."""
+    labels = np.empty(0) if batch.y is None else batch.y
+    distinct = np.unique(labels) if labels.dtype != object else list(dict.fromkeys(labels))
+    if any(is_missing(label) for label in distinct):
+        row = int(np.argmax([is_missing(label) for label in labels]))
+        raise DataError(f"{where(row)}: the label is missing. Give every row a label.")
+    return {plain_label(label) for label in distinct}
 
 
 def sort_labels(labels: Iterable[Any]) -> list[Label]:
-    """Labels as they are kept, in their order; raises where words and numbers are mixed."""
+    """The distinct labels as numbers or strings, sorted; an error if there are both."""
     plain = [plain_label(label) for label in labels]
     if len({isinstance(label, str) for label in plain}) > 1:
         raise DataError("some labels are text and others numbers. Write all labels the same way.")
     return sorted(set(plain))
 
 
-def _some(labels: list[Label]) -> str:
+def _listed(labels: list[Label]) -> str:
     shown = ", ".join(_shown(label) for label in labels[:10])
     return shown + (f" … ({len(labels)} in all)" if len(labels) > 10 else "")
 
@@ -207,21 +188,38 @@ def _some(labels: list[Label]) -> str:
 def known_targets(
     batch: Batch, classes: list[Any] | None, loss: Loss, where: Callable[[int], str], *, multilabel: bool = False
 ) -> NDArray[np.float64]:
-    """The targets of rows to score a learned model on: its ``classes`` are all there are."""
+    """The targets of rows on which a model with these ``classes`` is scored."""
     if multilabel:
         return Targets(loss, classes, multilabel=True).encode(batch, where)
     if batch.y is None or batch.y_indptr is not None:
-        raise DataError("to score against, every row must have one label.")
-    y, bad = _numbers(batch.y) if classes is None else _positions(batch.y, classes)
+        raise DataError("scoring needs rows with one label each.")
+    y, bad = _as_numbers(batch.y) if classes is None else _positions(batch.y, classes)
     if bad.any():
         row = int(np.argmax(bad))
-        wanted = "a finite number" if classes is None else f"one of the classes learned, {classes}"
-        raise DataError(f"{where(row)}: the label {batch.y[row]!r} is not {wanted}.")
+        expected = "a finite number" if classes is None else f"one of the classes learned, {classes}"
+        raise DataError(f"{where(row)}: the label {batch.y[row]!r} is not {expected}.")
     return 2.0 * y - 1.0 if loss.task == "binary" else y
 
 
-def _numbers(y: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The targets as numbers, and which of them are none."""
+def _checked_classes(y: NDArray[Any], where: Callable[[int], str]) -> NDArray[Any]:
+    """Labels that can all be classes, objects among them as floats or strings."""
+    is_object = y.dtype == object
+    missing = np.array([is_missing(label) for label in y], bool) if is_object else np.isnan(y)
+    if missing.any():
+        row = int(np.argmax(missing))
+        raise DataError(f"{where(row)}: the label is missing. Give every row to learn from a label.")
+    if is_object:
+        plain = np.empty(len(y), object)
+        plain[:] = [plain_label(label) for label in y]
+        return plain
+    if np.isinf(y).any():
+        row = int(np.argmax(np.isinf(y)))
+        raise DataError(f"{where(row)}: the label is infinite, which is no class. Fix the label.")
+    return y
+
+
+def _as_numbers(y: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The labels as numbers, and which of them are not finite numbers."""
     if y.dtype == object:
         return np.zeros(len(y)), np.ones(len(y), bool)
     numbers = y.astype(np.float64)
@@ -229,7 +227,7 @@ def _numbers(y: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
 
 
 def _positions(y: NDArray[Any], classes: list[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The number of each label's class, and which labels have none."""
+    """The position of each label among the classes, and which labels are not among them."""
     if y.dtype != object:
         known = np.array([np.nan if isinstance(label, str) else label for label in classes], np.float64)
         order = np.argsort(known)
@@ -241,16 +239,18 @@ def _positions(y: NDArray[Any], classes: list[Any]) -> tuple[NDArray[np.float64]
 
 
 def is_missing(label: Any) -> bool:
+    """Whether a label is None, NaN or pandas.NA."""
     try:
         return label is None or bool(label != label)
-    except TypeError:  # pandas.NA, which is neither the same as itself nor different
+    except TypeError:  # pandas.NA has no truth value
         return True
 
 
 def plain_label(label: Any) -> Label:
+    """A label as a Python float or string."""
     value = label.item() if hasattr(label, "item") else label
     if isinstance(value, (int, float)):
-        return float(value) + 0.0  # there is one zero
+        return float(value) + 0.0  # -0.0 becomes 0.0
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 

@@ -1,7 +1,6 @@
-"""The losses, as both loops and both languages see them.
+"""The losses of both loops; their formulas are in ``native/base/losses.hpp``.
 
-The formulas live in ``native/base/losses.hpp``; this is their Python face. Scale, once and for all:
-squared is half the squared residual, squared hinge half the squared gap.
+The squared loss is half the squared residual, and the squared hinge loss half the squared hinge.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ _TASKS: dict[str, Task] = {
     "rest:hinge": "classes",
     "rest:squared_hinge": "classes",
 }
-#: Losses with a Lipschitz gradient, which working-set methods need.
+#: Losses with a Lipschitz gradient, as working-set methods require.
 SMOOTH = ("squared_hinge", "logistic", "squared")
-_REST = "rest:"
-#: What the delta is of those losses that have one, unless it is given.
-_WITH_DELTA = {"huber": 1.0, "squared_epsilon": 0.1}
+_ONE_VS_REST = "rest:"
+#: The losses with a delta, and its default.
+_DEFAULT_DELTA = {"huber": 1.0, "squared_epsilon": 0.1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +49,11 @@ class Loss:
     ``hinge``                 max(0, 1 - ym)                             0 (kinked)
     ``squared_hinge``         max(0, 1 - ym)² / 2                        1
     ``softmax``               log Σ exp(m_c) - m_y                       1/2
-    ``rest:`` and a binary    the sum over classes, each against the     that of it
-                              rest
+    ``rest:`` and a binary    the sum of the binary loss over classes,   that of the
+    loss                      each against the rest                      binary loss
     ========================  =========================================  ==============
 
-    Targets of the binary losses are -1 and +1; `Targets` makes them from whatever the data has.
+    The targets of binary losses are -1 and +1; `thresher.core.labels.Targets` encodes labels of the data.
     """
 
     name: str
@@ -62,22 +61,22 @@ class Loss:
 
     @property
     def task(self) -> Task:
-        """What the loss predicts: one of two classes, a number, or one of several classes."""
+        """The kind of prediction: one of two classes, a number, or one of several classes."""
         return _TASKS[self.name]
 
     @property
     def part(self) -> str:
-        """Of one class against the rest, the loss of that; otherwise the loss itself."""
-        return self.name.removeprefix(_REST)
+        """The name of the binary loss of one class against the rest; the name itself for other losses."""
+        return self.name.removeprefix(_ONE_VS_REST)
 
     @property
     def rest(self) -> bool:
-        """Whether every class has a margin of its own, against the rest."""
-        return self.name.startswith(_REST)
+        """Whether the loss is one class against the rest."""
+        return self.name.startswith(_ONE_VS_REST)
 
     @property
     def curvature(self) -> float:
-        """The largest second derivative anywhere it exists."""
+        """The largest second derivative, where it exists."""
         return 0.5 if self.name == "softmax" else _native.loss_curvature(self.part, self.delta)
 
     def value(self, m: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
@@ -86,47 +85,47 @@ class Loss:
             values: NDArray[np.float64] = _native.softmax(_floats(m), np.asarray(y, dtype=np.int64))[0]
             return values
         if self.rest:
-            sums: NDArray[np.float64] = self._each(_native.loss_value, m, y).sum(axis=1)
+            sums: NDArray[np.float64] = self._one_vs_rest(_native.loss_value, m, y).sum(axis=1)
             return sums
         return _native.loss_value(self.name, self.delta, _floats(m), _floats(y))
 
     def derivative(self, m: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
-        """The derivative in the margin; for softmax p - e_y, rows x classes."""
+        """The derivative in the margin; for softmax p - e_y as rows x classes."""
         if self.name == "softmax":
             gradient: NDArray[np.float64] = _native.softmax(_floats(m), np.asarray(y, dtype=np.int64))[1]
             return gradient.reshape(np.shape(m))
         if self.rest:
-            return self._each(_native.loss_derivative, m, y)
+            return self._one_vs_rest(_native.loss_derivative, m, y)
         return _native.loss_derivative(self.name, self.delta, _floats(m), _floats(y))
 
-    def _each(self, formula: Any, m: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
-        """A formula of margin and target for every class against the rest, rows x classes."""
-        mine = np.arange(np.shape(m)[1]) == np.asarray(y)[:, None]
+    def _one_vs_rest(self, formula: Any, m: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
+        """A formula of margin and target, applied to each class against the rest: rows x classes."""
+        positive = np.arange(np.shape(m)[1]) == np.asarray(y)[:, None]
         flat: NDArray[np.float64] = formula(
-            self.part, self.delta, _floats(m).ravel(), np.where(mine, 1.0, -1.0).ravel()
+            self.part, self.delta, _floats(m).ravel(), np.where(positive, 1.0, -1.0).ravel()
         )
         return flat.reshape(np.shape(m))
 
     def __str__(self) -> str:
-        return f"{self.name}:{repr(self.delta).removesuffix('.0')}" if self.name in _WITH_DELTA else self.name
+        return f"{self.name}:{repr(self.delta).removesuffix('.0')}" if self.name in _DEFAULT_DELTA else self.name
 
 
 def get_loss(spec: str | Loss) -> Loss:
-    """A loss by its name, ``"huber:1.35"`` with its delta."""
+    """The loss of this name; ``"huber:1.35"`` sets its delta."""
     if isinstance(spec, Loss):
         return spec
     if str(spec) in _TASKS:
-        return Loss(str(spec), _WITH_DELTA.get(str(spec), 1.0))
+        return Loss(str(spec), _DEFAULT_DELTA.get(str(spec), 1.0))
     name, _, parameter = str(spec).partition(":")
     try:
-        if name not in _TASKS or (parameter and name not in _WITH_DELTA):
+        if name not in _TASKS or (parameter and name not in _DEFAULT_DELTA):
             raise ValueError
         loss = Loss(name, float(parameter) if parameter else 1.0)
         if not 0 < loss.delta < np.inf:
             raise ValueError
     except ValueError:
-        told = f"one of {', '.join(_TASKS)} (huber:delta and squared_epsilon:delta set their delta)"
-        raise SettingsError(f"unknown loss {spec!r}: {told}") from None
+        known = f"one of {', '.join(_TASKS)} (huber:delta and squared_epsilon:delta set their delta)"
+        raise SettingsError(f"unknown loss {spec!r}: {known}") from None
     return loss
 
 

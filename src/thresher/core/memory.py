@@ -1,4 +1,4 @@
-"""Memory: sizes as people write them, what reading may hold, and what the process really holds."""
+"""Sizes in bytes as text, the memory limits of readers, and the resident memory of the process."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ PRODUCT_BYTES, PRODUCT_SHARE = 128, 4
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """What reading may hold in memory. None of it changes what is read.
+    """The memory limits of readers; they do not change what is read.
 
     Parameters
     ----------
     block : int
         Bytes of text read at a time.
     line_cap : int
-        The longest line; a longer one is bad input.
+        The longest valid line.
     window : int
-        What a decompressor may take, or genomes that fragments are drawn from.
+        Memory of a decompressor, or of the genomes that fragments are sampled from.
     products : int
-        The most features that products may make of a row; a row of more is bad input.
+        The most products of features that a valid row may have.
     """
 
-    block: int = MB - 2 * PAGE  # so that with what goes around it, it fits into 2^20
+    block: int = MB - 2 * PAGE  # with the header of its allocation it fits into 2^20
     line_cap: int = 16 * MB
     window: int = 256 * MB
     products: int = 10_000_000
 
     def __post_init__(self) -> None:
         if min(self.block, self.line_cap, self.window, self.products) < 1:
-            raise SettingsError(f"reading needs one at least of each: {self}")
+            raise SettingsError(f"every limit of reading must be at least 1: {self}")
 
     @property
     def batch_features(self) -> int:
@@ -66,7 +66,7 @@ _UNITS = {"": 1, "B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 <<
 
 
 def parse_size(size: str | int) -> int:
-    """``"64MB"`` (also KB, GB, 1.5GB, or a number of bytes) to bytes; MB = 2^20."""
+    """The bytes of ``"64MB"``, ``"1.5GB"`` and the like, or of a number of bytes; 1 MB is 2^20."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([KMGT]?i?B?)\s*", str(size), re.IGNORECASE)
     unit = match[2].upper().replace("I", "") if match else "?"
     unit = unit if unit in _UNITS else unit + "B"
@@ -76,7 +76,7 @@ def parse_size(size: str | int) -> int:
 
 
 def show_size(size: float) -> str:
-    """Bytes as people read them."""
+    """Bytes as text such as ``"1.5 GB"``."""
     for unit in ("TB", "GB", "MB", "KB"):
         if size >= _UNITS[unit]:
             return f"{size / _UNITS[unit]:.1f} {unit}"
@@ -84,33 +84,27 @@ def show_size(size: float) -> str:
 
 
 def resident() -> int:
-    """The memory this process holds now, in bytes; where the system does not say, the most it ever held."""
+    """The resident memory of this process in bytes, or its peak on systems that do not report it."""
     try:
-        with open("/proc/self/statm", "rb") as file:  # asked after every batch; the other file takes six times as long
+        with open("/proc/self/statm", "rb") as file:  # six times faster than /proc/self/status
             return int(file.read().split()[1]) * mmap.PAGESIZE
     except OSError:
         return peak_resident()
 
 
 def peak_resident() -> int:
-    """The most memory this process ever held, in bytes; 0 where the system does not say."""
-    # Linux hands ru_maxrss down from the parent process, so it is asked elsewhere there.
-    if peak := _from_proc("VmHWM"):
-        return peak
+    """The peak resident memory of this process in bytes; 0 on systems that do not report it."""
+    # On Linux ru_maxrss is inherited from the parent process, so /proc comes first.
+    try:
+        with open("/proc/self/status") as file:
+            for line in file:
+                if line.startswith("VmHWM"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
     try:
         import resource
     except ImportError:  # Windows
         return 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
-
-
-def _from_proc(field: str) -> int:
-    try:
-        with open("/proc/self/status") as file:
-            for line in file:
-                if line.startswith(field):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return 0

@@ -1,4 +1,4 @@
-"""How far a fit has come, as reported to its caller."""
+"""The progress of a fit, as reported to its caller."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run has come, for whoever shows it.
+    """The progress of a run.
 
-    ``grown`` is its resident memory over that at the start; ``file`` is being read, number ``file_number`` (from 1) of
-    ``files``.
+    ``grown`` is the growth of the resident memory since the start. ``file`` is the file being read, number
+    ``file_number`` (from 1) of ``files``.
     """
 
     rows: int
@@ -26,12 +26,12 @@ class Progress:
     file: str | None = None
     file_number: int = 0
     files: int = 0
-    #: What ``rows`` counts.
+    #: The unit of ``rows``.
     unit: str = "rows"
 
     @property
     def fraction(self) -> float | None:
-        """How much of the whole work is done, where the size of the data is known."""
+        """The finished share of the whole work, if the size of the data is known."""
         if self.total_rows:
             within = self.rows_in_pass / self.total_rows
         elif self.total_bytes:

@@ -15,7 +15,8 @@ from thresher.errors import DataError, SettingsError
 from thresher.estimators.inputs import checked_rows, seed_of, training_data
 from thresher.methods import get_method
 from thresher.run import Run, RunOptions
-from thresher.selection.selection import Selection, evaluate
+from thresher.selection.scoring import evaluate
+from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 from thresher.sources.dataframes import frame_kind
 from thresher.sources.registry import as_source, is_stored

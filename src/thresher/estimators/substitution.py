@@ -14,8 +14,7 @@ from thresher.estimators.batch import BatchClassifier, BatchRegressor, FittedRun
 from thresher.run import Run
 from thresher.sources.base import Source
 from thresher.sources.registry import as_source
-from thresher.substitution.arriving.feature_stream import FeatureStream
-from thresher.substitution.arriving.stream_options import stream_of
+from thresher.substitution.arriving.feature_stream import FeatureStream, stream_of
 from thresher.substitution.run import BrokenStream, SubstitutionRun
 
 

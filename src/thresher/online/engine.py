@@ -231,9 +231,9 @@ class OnlineEngine:
         """Which features were kept when; empty where a method has no budget."""
         return History.of(self._loop) if self.settings.budgeted else History()
 
-    def progressive(self, *, turned: bool = False) -> dict[str, float]:
+    def progressive(self, *, flip_sign: bool = False) -> dict[str, float]:
         """How well each row was predicted before it was learned."""
-        return self.scores.result(turned=turned)
+        return self.scores.result(flip_sign=flip_sign)
 
     def merge(self, other: OnlineEngine) -> None:
         """Take in what another engine of the same settings learned from other rows; see `online.merge`."""

@@ -126,7 +126,7 @@ class Fitted:
             "rows": engine.rows,
             "passes_done": self.passes_done,
             "skipped": self.skipped,
-            "progressive": engine.progressive(turned=self.targets.orientation < 0),
+            "progressive": engine.progressive(flip_sign=self.targets.orientation < 0),
             "plan": self.plan.to_dict(),
         }
         if self.skipped_files:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from thresher.core.auc_histogram import Ranking
+from thresher.core.auc_histogram import AucHistogram
 from thresher.core.labels import Targets
 from thresher.core.losses import Loss
 from thresher.sources.base import Source
@@ -21,9 +21,9 @@ from thresher.sources.transforms.prefetch import ReadAhead
 _HALVINGS = 60
 
 
-def best_offset(loss: Loss, margins: Ranking) -> float:
+def best_offset(loss: Loss, margins: AucHistogram) -> float:
     """The offset with the least loss over a histogram of margins; of equally good ones, the nearest to 0."""
-    centres, negative, positive = margins.taken()
+    centres, negative, positive = margins.nonempty()
     if not (negative.sum() > 0 and positive.sum() > 0):
         return 0.0
 
@@ -49,7 +49,7 @@ def _edge(below: Callable[[float], bool], low: float, high: float) -> float:
 
 def refit_offset(engine: Any, source: Source, targets: Targets, batch_rows: int) -> float:
     """Read the data once more and return the best offset for the weights as they are."""
-    found = Ranking()
+    found = AucHistogram()
     source = ReadAhead(source) if is_file_source(source) else source
     for batch, _ in source.batches(batch_rows, keys=np.sort(engine.selected().keys)):
         y = targets.encode(batch, lambda row: source.describe())

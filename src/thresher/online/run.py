@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from thresher.core.batch import Batch, Cursor
 from thresher.core.checkpoint import Checkpoint
 from thresher.core.feature_space import Products
-from thresher.core.labels import Label, LabelOrder, Targets
+from thresher.core.labels import Label, Targets
 from thresher.core.losses import get_loss
 from thresher.errors import DataError, SettingsError
 from thresher.online.engine import OnlineEngine
 from thresher.online.fitted import Fitted
+from thresher.online.label_order import LabelOrder
 from thresher.online.memory_plan import plan_for
 from thresher.online.settings import OnlineSettings
 from thresher.run import Run, RunOptions, check_readable_again

@@ -164,9 +164,9 @@ class Race:
         """The features of the leader."""
         return self.leader.selected(k)
 
-    def progressive(self, *, turned: bool = False) -> dict[str, float]:
+    def progressive(self, *, flip_sign: bool = False) -> dict[str, float]:
         """How well the leader predicted."""
-        return self.leader.progressive(turned=turned)
+        return self.leader.progressive(flip_sign=flip_sign)
 
     @property
     def history(self) -> History:

@@ -1,1 +1,1 @@
-"""What people see on a terminal."""
+"""Reports for the terminal: progress, tables and memory plans."""

@@ -1,4 +1,4 @@
-"""Progress of a run: a bar on a terminal, a log line every few seconds elsewhere."""
+"""Display of progress: a bar on a terminal, otherwise a log line every few seconds."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from thresher.core.progress import Progress
 
 log = logging.getLogger("thresher.progress")
 
-#: Seconds between two log lines.
+#: Seconds between log lines.
 LOG_EVERY = 5.0
 
 
-class Shown:
-    """What to hand to `thresher.select` as ``progress``: shows each step and remembers the last."""
+class ProgressDisplay:
+    """A ``progress`` callback for `thresher.select` that shows each step and remembers the last."""
 
     def __init__(self, show: Callable[[Progress], None]) -> None:
         self._show = show
@@ -31,10 +31,10 @@ class Shown:
 
 
 @contextmanager
-def show_progress() -> Iterator[Shown]:
-    """A progress bar for the time of a fit."""
+def show_progress() -> Iterator[ProgressDisplay]:
+    """Show progress during a fit."""
     if not sys.stderr.isatty():
-        yield Shown(_Log())
+        yield ProgressDisplay(_Log())
         return
     from rich.console import Console
     from rich.markup import escape
@@ -65,11 +65,11 @@ def show_progress() -> Iterator[Shown]:
                 rates=rates(progress),
             )
 
-        yield Shown(show)
+        yield ProgressDisplay(show)
 
 
 def rates(progress: Progress) -> str:
-    """Rows (or features, where these are what arrives), how many a second, and MB a second."""
+    """The number of rows (or arriving features), rows a second, and MB a second."""
     seconds = max(progress.seconds, 1e-9)
     shown = f"{progress.rows:,} {progress.unit}, {progress.rows / seconds:,.0f} {progress.unit}/s"
     if progress.total_bytes:
@@ -79,14 +79,14 @@ def rates(progress: Progress) -> str:
 
 
 def in_file(progress: Progress) -> str:
-    """Which file is being read, where there are several."""
+    """The file being read, if there are several."""
     if progress.file is None or progress.files < 2:
         return ""
     return f", file {progress.file_number} of {progress.files} ({os.path.basename(progress.file)})"
 
 
 class _Log:
-    """One line every few seconds."""
+    """Logs a line every few seconds."""
 
     def __init__(self) -> None:
         self._next = time.monotonic() + LOG_EVERY

@@ -51,6 +51,42 @@ class LabelSets:
         return part.indices.astype(np.float64), part.indptr.astype(np.int64)
 
 
+class RowLabels:
+    """The labels and weights of ``n`` rows in memory, checked. Rows of weight 0 are dropped.
+
+    Attributes
+    ----------
+    y : array or None
+        One label per row.
+    sets : LabelSets or None
+        Several labels per row.
+    weight : array or None
+    order : array or None
+        The rows to use, in this order; None: all.
+    """
+
+    def __init__(self, n: int, y: Any, weight: Any = None, order: NDArray[np.int64] | None = None) -> None:
+        self.n = n
+        self.sets = LabelSets.of(y, n)
+        self.y: NDArray[Any] | None = _checked_column(None if self.sets is not None else y, n, "y")
+        self.weight = None if weight is None else to_float32(_checked_column(weight, n, "sample_weight"))
+        if self.weight is not None and not (np.isfinite(self.weight).all() and (self.weight >= 0).all()):
+            raise DataError("sample_weight must be finite and not negative.")
+        if order is None and self.weight is not None and not self.weight.all():
+            order = np.flatnonzero(self.weight)
+            if not len(order):
+                raise DataError("sample_weight is zero for every row: there is nothing to learn from.")
+        self.order = order
+
+    def batch(self) -> Batch:
+        """The labels and weights of the rows to use, without features."""
+        rows = slice(None) if self.order is None else self.order
+        y, y_indptr = (None if self.y is None else self.y[rows], None) if self.sets is None else self.sets.rows(rows)
+        weight = None if self.weight is None else self.weight[rows]
+        line = np.arange(1, self.n + 1)[rows]
+        return Batch(np.zeros(len(line) + 1, np.int64), np.empty(0, np.uint64), None, y, y_indptr, weight, line=line)
+
+
 class InMemory(Source):
     """A source with all rows in memory, readable in any order.
 
@@ -58,20 +94,13 @@ class InMemory(Source):
     """
 
     def __init__(self, n: int, y: Any = None, weight: Any = None, order: NDArray[np.int64] | None = None) -> None:
-        self._labels = LabelSets.of(y, n)
+        self.labelled = labelled = RowLabels(n, y, weight, order)
+        self._labels = labelled.sets
         self.multilabel = self._labels is not None
         self.label_columns = None if self._labels is None else self._labels.columns
-        self.y: NDArray[Any] | None = _checked_column(None if self._labels is not None else y, n, "y")
-        self.weight = None if weight is None else to_float32(_checked_column(weight, n, "sample_weight"))
-        if self.weight is not None and not (np.isfinite(self.weight).all() and (self.weight >= 0).all()):
-            raise DataError("sample_weight must be finite and not negative.")
-        if order is None and self.weight is not None and not self.weight.all():
-            order = np.flatnonzero(self.weight)  # drop rows of weight 0
-            if not len(order):
-                raise DataError("sample_weight is zero for every row: there is nothing to learn from.")
-        self.order = order
+        self.y, self.weight, self.order = labelled.y, labelled.weight, labelled.order
         self.n = n
-        self.total_rows = n if order is None else len(order)
+        self.total_rows = n if self.order is None else len(self.order)
 
     @abstractmethod
     def _rows(self, rows: slice | NDArray[np.int64], want_names: bool) -> Batch:
@@ -114,7 +143,7 @@ class InMemory(Source):
         return self.y if self._labels is None else self._labels
 
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
-        return "some row" if batch.line is None else f"row {batch.line[row] - 1} (counted from 0)"
+        return row_in_memory(batch, row)
 
     def shards(self, n: int) -> list[Source]:
         super().shards(n)
@@ -220,6 +249,11 @@ def _check_matrix(x: Any) -> None:
         )
     if x.dtype.kind == "c":
         raise DataError("Complex data not supported: pass real and imaginary parts as columns.")
+
+
+def row_in_memory(batch: Batch, row: int) -> str:
+    """A row of a batch, as messages call it."""
+    return "some row" if batch.line is None else f"row {batch.line[row] - 1} (counted from 0)"
 
 
 def to_float32(values: NDArray[Any]) -> NDArray[np.float32]:

@@ -1,4 +1,4 @@
-"""Asy-OS (Algorithms 2 and 3): workers that share the features and a central state; and the same, simulated."""
+"""Asy-OS (Algorithms 2 and 3): workers that share the features and a central state; and its simulation."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.columns.types import Floats, Ids
 from thresher.core.losses import get_loss
-from thresher.substitution.arriving.feature_stream import Block
-from thresher.substitution.problem import Kept, Targets, kept_of
+from thresher.substitution.problem import BlockwiseProblem, Kept, Targets, kept_from_state
 from thresher.substitution.settings import SubstitutionSettings
 
 
-class SharedFeatures:
-    """What both forms have: a central part, workers, and which worker a feature goes to.
+class AsyncProblem(BlockwiseProblem):
+    """Base of both forms: the central state, the workers, and the assignment of features to workers.
 
-    Features that nobody holds are a pool, as in Algorithm 3: each arrival goes to a worker drawn anew, so one that was
-    refused where others were stronger may find room elsewhere in the next scan. Only ``central`` (`read`, `push`) and
-    the workers (`work`, or `receive` with a state) know of each other, so another transport can stand between them.
+    As in Algorithm 3, features that no worker keeps form a pool. Each arriving feature goes to a random worker, so a
+    feature that one worker refused may enter the set of another in the next scan. Workers reach the central state only
+    through `read` and `push`, so another transport could replace shared memory.
 
     Parameters
     ----------
     others : int
-        Features that are not kept, for Theorem 2; 0 where that is not known.
+        The number of features that are not kept, for Theorem 2; 0 if unknown.
     """
 
     def __init__(self, settings: SubstitutionSettings, targets: Targets, others: int) -> None:
+        super().__init__()
         loss = get_loss(settings.loss)
         self.settings = settings
         self.outputs, self.rows = targets.y.shape
@@ -42,7 +42,7 @@ class SharedFeatures:
                 np.ascontiguousarray(targets.y),
                 targets.shares,
                 settings.fit_intercept,
-                room,
+                capacity,
                 settings.eta or 0.0,
                 settings.rate,
                 settings.slowness,
@@ -50,42 +50,41 @@ class SharedFeatures:
                 settings.workers,
                 others,
             )
-            for room in settings.shares
+            for capacity in settings.shares
         ]
         self.alive = list(range(settings.workers))
-        #: Of each worker, the features that are out of the pool for it.
+        #: The features that each worker keeps, processes or has in its queue: they are not in the pool.
         self.held: list[set[int]] = [set() for _ in self.workers]
-        #: Features that were given out so far, in all scans.
-        self.given = 0
-        self.done = self.ahead = 0
+        #: Features assigned so far, in all scans.
+        self.assigned = 0
 
-    def owners(self, many: int) -> list[int]:
-        """The workers that the next so many features go to: drawn by how many there were before."""
-        numbers = np.arange(self.given, self.given + many, dtype=np.uint64)
-        drawn = _native.hash_keys(numbers, 16) % np.uint64(len(self.alive))
-        return [self.alive[i] for i in drawn.tolist()]
+    def assign(self, count: int) -> list[int]:
+        """The workers of the next ``count`` features: a hash of the number of features assigned before each."""
+        numbers = np.arange(self.assigned, self.assigned + count, dtype=np.uint64)
+        chosen = _native.hash_keys(numbers, 16) % np.uint64(len(self.alive))
+        return [self.alive[i] for i in chosen.tolist()]
 
     def bound(self) -> float:
-        """An estimate of L_f over all that is kept: the largest of the workers' own (their sum would be a bound)."""
+        """An estimate of L_f over all kept features: the largest estimate of a worker (their sum would be a bound)."""
         return float(self.curvature * max(self.workers[t].lambda_ for t in self.alive))
 
     def kept(self) -> Kept:
-        """Of all workers."""
-        parts = [kept_of(self.workers[t].state(), self.rows, self.outputs) for t in self.alive]
+        """The features of all workers."""
+        parts = [kept_from_state(self.workers[t].state(), self.rows, self.outputs) for t in self.alive]
         return Kept(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Of every worker, and the central state."""
+        """The states of all workers, and the central state."""
         state: dict[str, NDArray[Any]] = {"alive": np.array(self.alive, np.int64), "central": self.central.read()[0]}
-        state["given"] = np.array([self.given], np.int64)
+        state["given"] = np.array([self.assigned], np.int64)
         for t in self.alive:
             state |= {f"{name}_of_{t}": array for name, array in self.workers[t].state().items()}
         return state
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Go on where these workers stood."""
+        """Continue from a `state`."""
         self.alive = state["alive"].tolist()
-        self.given = int(state["given"][0])
+        self.assigned = int(state["given"][0])
         self.central.push(np.ascontiguousarray(state["central"]), 0)
         for t in self.alive:
             ending = f"_of_{t}"
@@ -93,8 +92,8 @@ class SharedFeatures:
             self.workers[t].restore(**mine)
             self.held[t] = set(self.workers[t].ids.tolist())
 
-    def facts(self) -> dict[str, Any]:
-        """What there is to say: updates, the largest staleness met, and who died."""
+    def summary(self) -> dict[str, Any]:
+        """The number of updates, the largest staleness, and the workers that failed."""
         return {
             "updates": self.central.updates,
             "staleness": self.central.stalest,
@@ -105,52 +104,47 @@ class SharedFeatures:
         }
 
 
-class SimulatedProblem(SharedFeatures):
-    """Workers one after the other on one thread, each at the state without the last τ updates of the others."""
+class SimulatedProblem(AsyncProblem):
+    """Runs the workers in turn on one thread; each sees the state without the last τ updates of the others."""
 
     def __init__(self, settings: SubstitutionSettings, targets: Targets, others: int) -> None:
         super().__init__(settings, targets, others)
         self.staleness = settings.staleness or 0
         self._recent: deque[tuple[int, Floats]] = deque(maxlen=self.staleness)
-        self._block: Block | None = None
-
-    def add(self, ids: Ids, columns: Block) -> None:
-        self._block, self.done = columns, min(self.ahead, len(ids))
-        self.ahead -= self.done
 
     def solve(self) -> None:
         assert self._block is not None
-        columns = self._block.whole
-        for t in self.owners(len(columns) - self.done):
+        columns = self._block.dense
+        for t in self.assign(len(columns) - self.done):
             self.receive(t, int(self._block.ids[self.done]), columns[self.done])
-            self.given += 1
+            self.assigned += 1
             self.done += 1
 
     def receive(self, t: int, id: int, column: NDArray[np.float32]) -> None:
-        """A worker's turn, unless somebody holds the feature."""
+        """Let worker ``t`` process a feature, unless a worker keeps it."""
         if any(id in held for held in self.held):
             return
         now, updates = self.central.read()
         seen = now.copy()
-        for who, change in self._recent:
-            if who != t:
+        for worker, change in self._recent:
+            if worker != t:
                 seen -= change
         fresh = now if self.settings.checked else np.empty(0)
-        late = float(self.staleness)
-        change = self.workers[t].receive(np.ascontiguousarray(column), id, seen, self.bound(), late, fresh)
+        staleness = float(self.staleness)
+        change = self.workers[t].receive(np.ascontiguousarray(column), id, seen, self.bound(), staleness, fresh)
         if change is not None:
             self.central.push(change, max(0, updates - self.staleness))
             self._recent.append((t, change))
             self.held[t] = set(self.workers[t].ids.tolist())
 
     def kept_ids(self) -> Ids:
-        """Of all workers."""
+        """The ids of the features of all workers."""
         return np.concatenate([self.workers[t].ids for t in self.alive])
 
     def state(self) -> dict[str, NDArray[Any]]:
-        who = np.array([t for t, _ in self._recent], np.int64)
-        changes = np.array([change for _, change in self._recent]).reshape(len(who), self.outputs * self.rows)
-        return {**super().state(), "who": who, "changes": changes}
+        workers = np.array([t for t, _ in self._recent], np.int64)
+        changes = np.array([change for _, change in self._recent]).reshape(len(workers), self.outputs * self.rows)
+        return {**super().state(), "who": workers, "changes": changes}
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         super().restore(state)

@@ -1,4 +1,4 @@
-"""Asy-OS on threads: workers that never wait for each other."""
+"""Asy-OS on threads: the workers never wait for each other."""
 
 from __future__ import annotations
 
@@ -13,85 +13,85 @@ from numpy.typing import NDArray
 from thresher.columns.types import Ids
 from thresher.errors import ThresherError
 from thresher.substitution.arriving.feature_stream import Block
-from thresher.substitution.async_base import SharedFeatures
-from thresher.substitution.problem import Kept, Targets, kept_of
+from thresher.substitution.async_base import AsyncProblem
+from thresher.substitution.problem import Kept, Targets, kept_from_state
 from thresher.substitution.settings import SubstitutionSettings
 
 log = logging.getLogger(__name__)
 
-#: Features that a worker takes at a time, and that may wait for it.
-PIECE, WAITING = 8, 64
+#: Features in one piece of work, and in the queue of a worker before the stream waits.
+PIECE, MAX_QUEUED = 8, 64
 
 
-class AsynchronousProblem(SharedFeatures):
-    """Workers as threads over shared memory.
+class AsynchronousProblem(AsyncProblem):
+    """Runs each worker on a thread, over shared memory.
 
-    A block that arrives is cut by owners and put into their queues; nobody waits but the stream, when a queue is long.
-    A worker that dies leaves its columns and what waited for it to the others, its share of the state is taken out,
-    and its room is theirs.
+    The features of an arriving block go to the queues of their workers. Only the stream waits, when a queue is long.
+    If a worker fails, the others get its features, its queue and its capacity, and its share of the central state is
+    subtracted.
     """
 
     def __init__(self, settings: SubstitutionSettings, targets: Targets, others: int) -> None:
         super().__init__(settings, targets, others)
         self._changed = threading.Condition()
         self._queues: list[deque[tuple[Ids, NDArray[np.float32]]]] = [deque() for _ in self.workers]
-        self._more = [0] * len(self.workers)  # room that was left to each
+        self._inherited = [0] * len(self.workers)  # capacity of failed workers, not yet added to each
         self._threads: list[threading.Thread] = []
-        self._ending = False
+        self._stopping = False
         self._error: BaseException | None = None
 
     def add(self, ids: Ids, columns: Block) -> None:
         with self._changed:
-            self._put(ids, columns.whole)
+            self._put(ids, columns.dense)
         if not self._threads:
-            self._begin()
+            self._start_threads()
 
     def solve(self) -> None:
-        """Let the stream wait where workers are far behind; that is all."""
+        """Let the stream wait while a queue is long."""
         with self._changed:
-            self._changed.wait_for(lambda: self._error is not None or max(self._lengths()) <= WAITING)
-        self._check()
+            self._changed.wait_for(lambda: self._error is not None or max(self._queued()) <= MAX_QUEUED)
+        self._raise_error()
 
-    def rest(self) -> None:
-        """Wait until everything has been dealt with: a quiet moment."""
+    def wait(self) -> None:
+        """Wait until all queues are empty and all threads have ended."""
         with self._changed:
-            self._ending = True
+            self._stopping = True
             self._changed.notify_all()
         for thread in self._threads:
             thread.join()
-        self._threads, self._ending = [], False
-        if any(self._lengths()):  # what a worker left that died last of all
-            self._begin()
-            self.rest()
-        self._check()
+        self._threads, self._stopping = [], False
+        if any(self._queued()):  # a worker failed after the others had ended
+            self._start_threads()
+            self.wait()
+        self._raise_error()
 
     def kept(self) -> Kept:
-        self.rest()
+        self.wait()
         return super().kept()
 
     def kept_ids(self) -> Ids:
-        """Of what is held, and of what is still waiting."""
+        """The ids of the features that are kept, in work or queued."""
         with self._changed:
-            return np.array(sorted(self._out_of_the_pool()), np.uint64)
+            return np.array(sorted(self._outside_pool()), np.uint64)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        self.rest()
+        self.wait()
         return super().state()
 
-    def _begin(self) -> None:
-        self._threads = [threading.Thread(target=self._serve, args=(t,), daemon=True) for t in self.alive]
+    def _start_threads(self) -> None:
+        self._threads = [threading.Thread(target=self._work, args=(t,), daemon=True) for t in self.alive]
         for thread in self._threads:
             thread.start()
 
-    def _lengths(self) -> list[int]:
+    def _queued(self) -> list[int]:
         return [sum(len(ids) for ids, _ in queue) for queue in self._queues]
 
-    def _check(self) -> None:
+    def _raise_error(self) -> None:
         if self._error is not None:
-            raise ThresherError("all workers have died") from self._error
+            raise ThresherError("all workers failed") from self._error
 
-    def _out_of_the_pool(self) -> set[int]:
-        """What workers hold, have in work, or have waiting."""
+    def _outside_pool(self) -> set[int]:
+        """The features that workers keep, process or have in their queues."""
         every: set[int] = set().union(*self.held)
         for queue in self._queues:
             for ids, _ in queue:
@@ -99,48 +99,48 @@ class AsynchronousProblem(SharedFeatures):
         return every
 
     def _put(self, ids: Ids, columns: NDArray[np.float32]) -> None:
-        owners = np.array(self.owners(len(ids)), np.int64)
-        self.given += len(ids)
-        out = self._out_of_the_pool()
-        owners[[id in out for id in ids.tolist()]] = -1
+        workers = np.array(self.assign(len(ids)), np.int64)
+        self.assigned += len(ids)
+        taken = self._outside_pool()
+        workers[[id in taken for id in ids.tolist()]] = -1
         for t in self.alive:
-            mine = np.flatnonzero(owners == t)
+            mine = np.flatnonzero(workers == t)
             for at in range(0, len(mine), PIECE):
-                some = mine[at : at + PIECE]
-                self._queues[t].append((ids[some], columns[some]))
-                self.held[t] |= set(ids[some].tolist())
+                piece = mine[at : at + PIECE]
+                self._queues[t].append((ids[piece], columns[piece]))
+                self.held[t] |= set(ids[piece].tolist())
         self._changed.notify_all()
 
-    def _serve(self, t: int) -> None:
-        """The life of a worker."""
+    def _work(self, t: int) -> None:
+        """The loop of a worker's thread."""
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._queues[t] or self._ending or t not in self.alive)
+                self._changed.wait_for(lambda: self._queues[t] or self._stopping or t not in self.alive)
                 if not self._queues[t]:
                     return
                 ids, columns = self._queues[t].popleft()
-                self.held[t] = self.held[t] | set(ids.tolist())  # in work, and in no queue any more
-                more, self._more[t] = self._more[t], 0
+                self.held[t] = self.held[t] | set(ids.tolist())  # in work, and no longer in the queue
+                inherited, self._inherited[t] = self._inherited[t], 0
             try:
-                if more:
-                    self.workers[t].grow(self.workers[t].room + more)
+                if inherited:
+                    self.workers[t].grow(self.workers[t].room + inherited)
                 self.workers[t].work(self.central, columns, ids, self.bound(), self.settings.checked)
                 held = set(self.workers[t].ids.tolist())
-            except BaseException as error:  # whatever it was: the others go on without it
-                self._bury(t, ids, columns, error)
+            except BaseException as error:  # the others continue without this worker
+                self._remove_worker(t, ids, columns, error)
                 return
             with self._changed:
                 self.held[t] = held
                 self._changed.notify_all()
 
-    def _bury(self, t: int, ids: Ids, columns: NDArray[np.float32], error: BaseException) -> None:
-        """Give back what a dead worker had: its features to the stream, its share of u_C, its room to the others."""
-        log.warning("worker %d died (%r): its features go to the others", t, error)
+    def _remove_worker(self, t: int, ids: Ids, columns: NDArray[np.float32], error: BaseException) -> None:
+        """Hand the features and the capacity of a failed worker to the others, and subtract its share of u_C."""
+        log.warning("worker %d failed (%r): the other workers take over its features", t, error)
         worker = self.workers[t]
-        left = kept_of(worker.state(), self.rows, self.outputs)
+        kept = kept_from_state(worker.state(), self.rows, self.outputs)
         with self._changed:
             self.alive = [other for other in self.alive if other != t]
-            waiting = [(left.ids, left.columns), (ids, columns), *self._queues[t]]
+            orphaned = [(kept.ids, kept.columns), (ids, columns), *self._queues[t]]
             self._queues[t].clear()
             self.held[t] = set()
             if not self.alive:
@@ -148,9 +148,9 @@ class AsynchronousProblem(SharedFeatures):
                 self._changed.notify_all()
                 return
             self.central.push(-worker.pushed, self.central.updates)
-            each, more = divmod(worker.room + self._more[t], len(self.alive))
+            each, remainder = divmod(worker.room + self._inherited[t], len(self.alive))
             for i, other in enumerate(self.alive):
-                self._more[other] += each + (i < more)
-            for some, of_them in waiting:
-                if len(some):
-                    self._put(np.ascontiguousarray(some), np.ascontiguousarray(of_them))
+                self._inherited[other] += each + (i < remainder)
+            for some_ids, some_columns in orphaned:
+                if len(some_ids):
+                    self._put(np.ascontiguousarray(some_ids), np.ascontiguousarray(some_columns))

@@ -1,4 +1,4 @@
-"""The loop over features that arrive as an engine: steps, what was found, and its state."""
+"""The engine of a run over a stream: the loop in steps, its result and its state."""
 
 from __future__ import annotations
 
@@ -13,99 +13,99 @@ from thresher.columns.types import Floats, Ids
 from thresher.core import container
 from thresher.core.losses import get_loss
 from thresher.substitution.problem import Kept, StreamProblem, Targets
-from thresher.substitution.proposer import NextToArrive
+from thresher.substitution.proposer import StreamProposer
 from thresher.substitution.settings import SubstitutionSettings
 from thresher.working_set.loop import WorkingSetLoop
 from thresher.working_set.result import Found
 
 
-def _best(ids: Ids, norms: Floats, most: int) -> NDArray[np.intp]:
-    """Which are the strongest, ties to the smaller id."""
-    return np.lexsort((ids, -norms))[:most]
+def _strongest(ids: Ids, norms: Floats, k: int) -> NDArray[np.intp]:
+    """The positions of the k largest norms; ties go to the smaller id."""
+    return np.lexsort((ids, -norms))[:k]
 
 
 class StreamEngine:
-    """Runs the loop over a stream, a block a `step`.
+    """Runs the loop over a stream, one block a `step`.
 
     Parameters
     ----------
-    proposer : NextToArrive
+    proposer : StreamProposer
     targets : Targets
-        Of all outputs; with ``per_class`` each has features of its own.
-    problem_of : callable
-        Makes the problem of some outputs.
+        The targets of all outputs. If ``settings.apart``, each output gets a problem of its own.
+    make_problem : callable
+        Makes the problem for the targets of some outputs.
     """
 
     def __init__(
         self,
-        proposer: NextToArrive,
+        proposer: StreamProposer,
         settings: SubstitutionSettings,
         targets: Targets,
         team: _native.Team,
-        problem_of: Callable[[Targets], StreamProblem],
+        make_problem: Callable[[Targets], StreamProblem],
     ) -> None:
         self.settings = settings
         self.targets = targets
         self.team = team
         self.proposer = proposer
         parts = [targets.y[o : o + 1] for o in range(len(targets.y))] if settings.apart else [targets.y]
-        self.problems = [problem_of(Targets(np.ascontiguousarray(y), targets.weights)) for y in parts]
+        self.problems = [make_problem(Targets(np.ascontiguousarray(y), targets.weights)) for y in parts]
         self.loop: WorkingSetLoop[StreamProblem] = WorkingSetLoop(self.problems, proposer)
         self.names: dict[int, str] = {}
 
     def step(self) -> bool:
-        """One block; False at the end."""
+        """Process one block; False at the end."""
         try:
-            going = self.loop.step()
+            more = self.loop.step()
         finally:
-            self._note_names()
-        self.proposer.taken()
-        return going
+            self._update_names()
+        self.proposer.finish_block()
+        return more
 
-    def _note_names(self) -> None:
-        """Names of what is kept, of features whose names are not their keys."""
+    def _update_names(self) -> None:
+        """Record the names of the kept features, unless keys are enough."""
         block = self.proposer.offered
         if block is None or block.names is None:
             return
         self.names |= dict(zip(block.ids.tolist(), block.names, strict=True))
-        held = {int(id) for problem in self.problems for id in problem.kept_ids()}
-        self.names = {id: name for id, name in self.names.items() if id in held}
+        kept = {int(id) for problem in self.problems for id in problem.kept_ids()}
+        self.names = {id: name for id, name in self.names.items() if id in kept}
 
     def found(self) -> Found:
-        """The features so far, at most ``k``, fitted once more where that is wanted."""
-        parts = self._strongest([problem.kept() for problem in self.problems])
+        """The features so far, at most ``k``, refitted if the settings say so."""
+        parts = self._strongest_of([problem.kept() for problem in self.problems])
         outputs = len(self.targets.y)
         keys = np.unique(np.concatenate([part.ids for part in parts]))
         raw = np.zeros((outputs, len(keys)))
-        shifts = np.zeros(outputs)
+        intercepts = np.zeros(outputs)
         counts = np.zeros(len(keys), np.uint64)
         for p, part in enumerate(parts):
             at = np.searchsorted(keys, part.ids)
             counts[at] = (part.columns != 0).sum(axis=1)
             for i in range(part.weights.shape[1]):
                 o = p if self.settings.apart else i
-                weights, shifts[o] = self._fitted(part, i, self.targets.y[o])
+                weights, intercepts[o] = self._refit(part, i, self.targets.y[o])
                 raw[o, at] = weights * part.scales
         norms = np.sqrt((raw**2).sum(axis=0))
         order = np.lexsort((keys, -norms))
         order = order[norms[order] > 0]
-        return Found(keys[order], raw[:, order], counts[order], shifts)
+        return Found(keys[order], raw[:, order], counts[order], intercepts)
 
-    def _strongest(self, parts: list[Kept]) -> list[Kept]:
-        """At most k, by the norm across outputs unless each has its own: some methods hold more on the way."""
+    def _strongest_of(self, parts: list[Kept]) -> list[Kept]:
+        """At most k features of each output, or of all by the norm across outputs: some methods keep more than k."""
         if self.settings.per_class:
-            return [part.only(_best(part.ids, part.norms, self.settings.k)) for part in parts]
+            return [part.subset(_strongest(part.ids, part.norms, self.settings.k)) for part in parts]
         ids, at = np.unique(np.concatenate([part.ids for part in parts]), return_inverse=True)
         squares = np.zeros(len(ids))
         np.add.at(squares, at, np.concatenate([part.norms**2 for part in parts]))
-        best = ids[_best(ids, np.sqrt(squares), self.settings.k)]
-        return [part.only(np.flatnonzero(np.isin(part.ids, best))) for part in parts]
+        chosen = ids[_strongest(ids, np.sqrt(squares), self.settings.k)]
+        return [part.subset(np.flatnonzero(np.isin(part.ids, chosen))) for part in parts]
 
-    def _fitted(self, kept: Kept, output: int, y: Floats) -> tuple[Floats, float]:
-        """The weights of an output and its constant, refitted or as they are."""
+    def _refit(self, kept: Kept, output: int, y: Floats) -> tuple[Floats, float]:
+        """The weights of an output, refitted if requested, and its intercept."""
         loss = get_loss(self.settings.loss)
         ridge = self.settings.ridge
-        weights, shift, _, _ = _native.refit(
+        weights, intercept, _, _ = _native.refit(
             loss.name,
             loss.delta,
             np.ascontiguousarray(y[None]),
@@ -118,11 +118,11 @@ class StreamEngine:
             0 if ridge is None else 200,
             self.team,
         )
-        return weights, shift
+        return weights, intercept
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """All that going on needs, as arrays: the columns that are kept too, since a stream may not come back."""
-        offsets, text = _packed(self.names)
+        """The state as arrays, the kept columns included, since the stream may not yield them again."""
+        offsets, text = _pack_names(self.names)
         state = {"rounds": np.array([self.loop.rounds], np.int64), **self.proposer.state()}
         state |= {"name_ids": np.array(sorted(self.names), np.uint64), "name_offsets": offsets, "name_text": text}
         for i, problem in enumerate(self.problems):
@@ -131,21 +131,21 @@ class StreamEngine:
         return {**state, "ahead": np.array(ahead, np.int64)}
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Go on exactly where the engine that gave ``state`` stood; KeyError or ValueError unless it fits."""
+        """Continue exactly from a `state`; KeyError or ValueError if it does not fit."""
         self.proposer.restore(state)
         self.loop.rounds = int(state["rounds"][0])
-        self.names = _unpacked(state)
+        self.names = _unpack_names(state)
         for i, problem in enumerate(self.problems):
             ending = f"_{i}"
             problem.ahead = int(state["ahead"][i])
             problem.restore({name.removesuffix(ending): a for name, a in state.items() if name.endswith(ending)})
 
 
-def _packed(names: dict[int, str]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _pack_names(names: dict[int, str]) -> tuple[NDArray[Any], NDArray[Any]]:
     return container.pack_strings([names[id].encode("utf-8", "surrogateescape") for id in sorted(names)])
 
 
-def _unpacked(state: dict[str, NDArray[Any]]) -> dict[int, str]:
+def _unpack_names(state: dict[str, NDArray[Any]]) -> dict[int, str]:
     texts = container.unpack_strings(state["name_offsets"], state["name_text"])
     pairs = zip(state["name_ids"].tolist(), texts, strict=True)
     return {id: text.decode("utf-8", "surrogateescape") for id, text in pairs}

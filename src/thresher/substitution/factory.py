@@ -1,4 +1,4 @@
-"""Which problem a method for arriving features has."""
+"""The problem of each method for arriving features, by the name of the method."""
 
 from __future__ import annotations
 
@@ -6,18 +6,30 @@ from thresher import _native
 from thresher.substitution.arriving.feature_stream import FeatureStream
 from thresher.substitution.async_base import SimulatedProblem
 from thresher.substitution.async_threads import AsynchronousProblem
-from thresher.substitution.baselines.registry import RIVALS
+from thresher.substitution.baselines.alpha_investing import AlphaInvesting
+from thresher.substitution.baselines.base import Baseline
+from thresher.substitution.baselines.coordinate_descent import NaiveL0, NaiveL1
+from thresher.substitution.baselines.grafting import Grafting, GraftingLight
 from thresher.substitution.problem import StreamProblem, Targets
 from thresher.substitution.settings import SubstitutionSettings
 from thresher.substitution.substitution import SubstitutionProblem
 
+#: The methods that Online Substitution is compared with.
+BASELINES: dict[str, type[Baseline]] = {
+    "grafting": Grafting,
+    "grafting-light": GraftingLight,
+    "naive-l0": NaiveL0,
+    "naive-l1": NaiveL1,
+    "alpha-investing": AlphaInvesting,
+}
 
-def problem_of(
+
+def make_problem(
     settings: SubstitutionSettings, targets: Targets, stream: FeatureStream, team: _native.Team
 ) -> StreamProblem:
-    """The part that deals with what arrives."""
+    """The problem that ``settings.method`` solves for these targets."""
     if settings.method != "os":
-        return RIVALS[settings.method](settings, targets, team)
+        return BASELINES[settings.method](settings, targets, team)
     if settings.asynchronous:
         others = max(0, (stream.size or 0) - settings.k)
         kind = AsynchronousProblem if settings.staleness is None else SimulatedProblem

@@ -1,4 +1,4 @@
-"""What every method for arriving features is to the loop: a problem, its targets, and what it keeps."""
+"""What the loop requires of a method for arriving features: its problem, the targets, and the features it keeps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from thresher.substitution.arriving.feature_stream import Block
 
 
 class Kept(NamedTuple):
-    """What a method holds on to: ``weights`` is features x outputs, of columns times their ``scales``."""
+    """The features that a method keeps: ``weights`` is features x outputs, for columns multiplied by ``scales``."""
 
     ids: Ids
     weights: Floats
@@ -21,58 +21,70 @@ class Kept(NamedTuple):
 
     @property
     def norms(self) -> Floats:
-        """Of the weights, across outputs."""
+        """The norm of each feature's weights across outputs."""
         return np.asarray(np.sqrt((self.weights**2).sum(axis=1)))
 
-    def only(self, these: NDArray[np.intp]) -> Kept:
-        """Some of them."""
-        return Kept(self.ids[these], self.weights[these], self.columns[these], self.scales[these])
-
-
-class StreamProblem(Protocol):
-    """The problem of one set of features, which arriving ones may enter and leave."""
-
-    def add(self, ids: Ids, columns: Block) -> None:
-        """A block arrives."""
-
-    def solve(self) -> None:
-        """Deal with it."""
-
-    #: Features of the block on offer that it has dealt with.
-    done: int
-    #: Features that it has dealt with already of those to be offered next: an interrupt came in their midst.
-    ahead: int
-
-    def kept(self) -> Kept:
-        """What is held."""
-
-    def kept_ids(self) -> Ids:
-        """Of which features."""
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """What going on needs."""
-
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Go on where the problem that gave ``state`` stood."""
-
-    def facts(self) -> dict[str, Any]:
-        """What there is to say about it."""
+    def subset(self, which: NDArray[np.intp]) -> Kept:
+        """These of the features."""
+        return Kept(self.ids[which], self.weights[which], self.columns[which], self.scales[which])
 
 
 class Targets(NamedTuple):
-    """What a problem is to fit: outputs x rows, and the rows' importance (None: all alike)."""
+    """What a problem fits: targets as outputs x rows, and the weights of the rows (None: all equal)."""
 
     y: Floats
     weights: Floats | None
 
     @property
     def shares(self) -> Floats:
-        """The rows' weights as native code takes them: summing to one, or none."""
+        """The row weights as native code takes them: normalised to sum to one, or empty if equal."""
         return np.empty(0) if self.weights is None else self.weights / self.weights.sum()
 
 
-def kept_of(state: dict[str, NDArray[Any]], rows: int, outputs: int) -> Kept:
-    """What native code keeps, as arrays of the right shape."""
+class StreamProblem(Protocol):
+    """The problem of one set of features, which arriving features may enter and leave."""
+
+    #: Features of the current block that are processed.
+    done: int
+    #: Features at the start of the next block that are processed already, since an interrupt cut a block short.
+    ahead: int
+
+    def add(self, ids: Ids, columns: Block) -> None:
+        """Receive a block."""
+
+    def solve(self) -> None:
+        """Process the block."""
+
+    def kept(self) -> Kept:
+        """The features kept so far."""
+
+    def kept_ids(self) -> Ids:
+        """The ids of the features kept so far."""
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """The state as arrays, for a checkpoint."""
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Continue from a `state`."""
+
+    def summary(self) -> dict[str, Any]:
+        """Counts and constants of the run, for the provenance of the selection."""
+
+
+class BlockwiseProblem:
+    """The part of a `StreamProblem` that tracks progress within a block."""
+
+    def __init__(self) -> None:
+        self.done = self.ahead = 0
+        self._block: Block | None = None
+
+    def add(self, ids: Ids, columns: Block) -> None:
+        self._block, self.done = columns, min(self.ahead, len(ids))
+        self.ahead -= self.done
+
+
+def kept_from_state(state: dict[str, NDArray[Any]], rows: int, outputs: int) -> Kept:
+    """The features in the state of a native object, with arrays of the right shape."""
     ids = state["ids"]
     return Kept(
         ids,

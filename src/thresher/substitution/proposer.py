@@ -1,4 +1,4 @@
-"""The proposer of Online Substitution: whatever arrives next, scan after scan."""
+"""The proposer of the loop over a stream: it offers each block as it arrives, scan after scan."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from thresher.substitution.arriving.feature_stream import Block, FeatureStream
 from thresher.working_set.loop import Problem
 
 
-class NextToArrive:
+class StreamProposer:
     """Offers every problem the next block of a stream, until all scans are done.
 
     Parameters
     ----------
     stream : FeatureStream
     rows : int
-        How long its columns must be.
+        The length that every column must have.
     scans : int
     order : {"given", "random"}
-        ``random`` is another order in every scan, by ``seed``.
+        ``random`` draws a new order for every scan, from ``seed``.
     keep : array, optional
-        Rows to take of every column.
+        Rows to use of every column.
     block : int
-        Columns at a time.
+        Dense columns to hold at a time.
     wide : bool
-        More of columns with few numbers, in the same room.
+        Put more columns into a block if they are sparse, in the same memory.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class NextToArrive:
     ) -> None:
         if scans > 1 and not stream.rewindable:
             raise SettingsError(
-                f"{stream.describe()} can be gone through once: set scans=1, or give a callable that makes them anew"
+                f"{stream.describe()} can be scanned once: set scans=1, or pass a callable that returns them anew"
             )
         if order == "random" and stream.size is None:
             raise SettingsError(f"{stream.describe()} come in their own order: leave out order")
@@ -60,18 +60,19 @@ class NextToArrive:
         self.block = block
         self.wide = wide
         self.scan = 0
-        #: Features of the scan that have been dealt with; of the block on offer, those before it.
+        #: Features of this scan before the block on offer.
         self.reached = 0
+        #: Processed features of all scans.
         self.arrived = 0
         self._blocks: Iterator[Block] | None = None
         self.offered: Block | None = None
 
     def propose(self, problems: Sequence[Problem]) -> list[tuple[Ids, Any] | None]:
-        """The next block, for all alike."""
-        self.taken()
+        """Offer the next block to all problems."""
+        self.finish_block()
         while self.scan < self.scans:
             if self._blocks is None:
-                self._blocks = self._begin()
+                self._blocks = self._begin_scan()
             block = next(self._blocks, None)
             if block is None:
                 self._blocks, self.scan, self.reached = None, self.scan + 1, 0
@@ -80,32 +81,32 @@ class NextToArrive:
             return [(block.ids, block)] * len(problems)
         return [None] * len(problems)
 
-    def taken(self) -> None:
-        """What was offered has been dealt with."""
+    def finish_block(self) -> None:
+        """Count the block on offer as processed."""
         if self.offered is not None:
             self.arrived += len(self.offered.ids)
             self.reached = self.offered.reached
             self.offered = None
 
-    def _begin(self) -> Iterator[Block]:
+    def _begin_scan(self) -> Iterator[Block]:
         order = None
         if self.order == "random":
             order = np.random.default_rng([self.seed, self.scan]).permutation(self.stream.size or 0)
-        return self.stream.arrive(
+        return self.stream.blocks(
             self.rows,
             start=self.reached,
             order=order,
             keep=self.keep,
             block=self.block,
             wide=self.wide,
-            count=self.scan == 0,
+            count_skipped=self.scan == 0,
         )
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Where it stands."""
+        """The position in the stream."""
         return {"place": np.array([self.scan, self.reached, self.arrived], np.int64)}
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Go on where the proposer that gave ``state`` stood."""
+        """Continue from the position of a `state`."""
         self.scan, self.reached, self.arrived = state["place"].tolist()
         self._blocks = self.offered = None

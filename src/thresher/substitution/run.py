@@ -20,14 +20,14 @@ from thresher.selection.builder import Origin
 from thresher.selection.names import names_of
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
-from thresher.substitution.arriving.column_reader import Numbered
+from thresher.substitution.arriving.column_reader import IndexedReader
 from thresher.substitution.arriving.feature_stream import FeatureStream
 from thresher.substitution.dataset import read_features
 from thresher.substitution.engine import StreamEngine
-from thresher.substitution.factory import problem_of
+from thresher.substitution.factory import make_problem
 from thresher.substitution.memory_plan import StreamPlan
 from thresher.substitution.problem import Targets
-from thresher.substitution.proposer import NextToArrive
+from thresher.substitution.proposer import StreamProposer
 from thresher.substitution.settings import SubstitutionSettings
 from thresher.working_set.run import with_interactions
 
@@ -82,14 +82,18 @@ class SubstitutionRun(Run):
         even = bool((self.examples.weight == self.examples.weight[0]).all())
         targets = Targets(np.ascontiguousarray(self.examples.y), None if even else self.examples.weight)
         self.engine = StreamEngine(
-            self.proposer, settings, targets, self.pool, lambda part: problem_of(settings, part, self.stream, self.pool)
+            self.proposer,
+            settings,
+            targets,
+            self.pool,
+            lambda part: make_problem(settings, part, self.stream, self.pool),
         )
         self.resume()
 
-    def _proposer(self, stream: FeatureStream, scans: int, order: str) -> NextToArrive:
-        return NextToArrive(
+    def _proposer(self, stream: FeatureStream, scans: int, order: str) -> StreamProposer:
+        return StreamProposer(
             stream,
-            self._data.long,
+            self._data.column_rows,
             scans=scans,
             order=order,
             seed=self.settings.seed,
@@ -117,8 +121,8 @@ class SubstitutionRun(Run):
             broken.selection = self.selection() if self.usable else None
             self.save()
             raise broken from error
-        if self.stream.skipped.counts:
-            shown = "; ".join(f"{count} {fault}" for fault, count in self.stream.skipped.counts.items())
+        if self.stream.skipped:
+            shown = "; ".join(f"{count} {fault}" for fault, count in self.stream.skipped.items())
             log.warning("%s: skipped columns: %s", self.stream.describe(), shown)
 
     def _steps(self) -> Iterator[None]:
@@ -130,8 +134,8 @@ class SubstitutionRun(Run):
         if stream.space.kind != self.space.kind:
             raise DataError("some features have names and others numbers: they cannot be told apart.")
         self._before += self.stream.size or 0
-        if isinstance(stream.arrivals, Numbered):
-            stream.arrivals.first = self._before
+        if isinstance(stream.reader, IndexedReader):
+            stream.reader.first = self._before
         self.stream = stream
         last = self.proposer
         self.settings = replace(self.settings, scans=1)
@@ -191,8 +195,8 @@ class SubstitutionRun(Run):
                 "rows": self.examples.rows,
                 "arrived": self.arrived,
                 "skipped": self.examples.skipped,
-                "skipped_columns": dict(self.stream.skipped.counts),
-                "found_by": [problem.facts() for problem in engine.problems],
+                "skipped_columns": dict(self.stream.skipped),
+                "found_by": [problem.summary() for problem in engine.problems],
                 "plan": self.memory_held(),
             },
         )

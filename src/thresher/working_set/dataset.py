@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from thresher import _native
 from thresher.columns.in_memory import Store
 from thresher.columns.row_store import RowStore
 from thresher.core.batch import Batch, Cursor
-from thresher.core.labels import Label, Targets
+from thresher.core.labels import Label
 from thresher.core.losses import Loss
 from thresher.errors import DataError, SettingsError
 from thresher.sources.arrays import DenseSource
@@ -22,7 +23,8 @@ from thresher.sources.base import DEFAULT_ROWS, Source
 from thresher.sources.registry import is_file_source
 from thresher.sources.transforms.label_scan import label_classes
 from thresher.sources.transforms.prefetch import ReadAhead
-from thresher.working_set.one_vs_rest import class_factors, one_vs_rest
+from thresher.working_set.one_vs_rest import one_vs_rest
+from thresher.working_set.targets import TargetCollector
 
 log = logging.getLogger(__name__)
 
@@ -80,28 +82,14 @@ class Reader:
         self.room = room
         self.batch_rows = batch_rows
         self._on_batch = on_batch or (lambda batch, cursor: None)
-        self._labels: list[NDArray[Any]] = []
-        self._weights: list[NDArray[np.float32]] = []
-        self._targets = Targets(loss, label_classes(source) if multilabel else None, multilabel=multilabel)
+        self._targets = TargetCollector(loss, label_classes(source) if multilabel else None, multilabel=multilabel)
 
     def read(self, class_weight: Mapping[Any, float] | str | None = None) -> Examples:
         """Read the data."""
         self._check_classes()
         dense = type(self.source) is DenseSource and not self.keep_rows
         store, skipped = self._read_dense() if dense else self._read_batches()
-        if not self._labels or not sum(map(len, self._labels)):
-            raise DataError(f"{self.source.describe()}: there are no rows to learn from.")
-        labels = np.concatenate(self._labels)
-        weight = np.concatenate(self._weights).astype(np.float64)
-        classes: list[Label] | None
-        if self.loss.task == "real" or self.multilabel:
-            if class_weight is not None:
-                raise SettingsError("class_weight needs a classification task with one class per row")
-            classes = list(self._targets.seen) if self.multilabel else None
-            y = np.ascontiguousarray(np.atleast_2d(labels.T))
-        else:
-            y, classes, numbers = one_vs_rest(labels)
-            weight *= class_factors(class_weight, classes, numbers)
+        y, weight, classes = self._targets.encode(self.source.describe(), class_weight)
         return Examples(self._finish(store, weight), y, weight, classes, skipped)
 
     def _finish(
@@ -124,14 +112,9 @@ class Reader:
         source = self.source
         assert isinstance(source, DenseSource)
         x = source.x if source.order is None else source.x[source.order]
-        rows = slice(None) if source.order is None else source.order
         if source.y is None and not source.multilabel:
             raise DataError("the data has no labels; pass y.")
-        y, y_indptr = (source.y[rows], None) if source.y is not None else source.targets.rows(rows)
-        weight = None if source.weight is None else source.weight[rows]
-        line = np.arange(1, source.n + 1)[rows]
-        labels = Batch(np.zeros(len(x) + 1, np.int64), np.empty(0, np.uint64), None, y, y_indptr, weight, line=line)
-        self._add_labels(labels, Cursor(row=len(x)), source)
+        self._add_labels(source.labelled.batch(), Cursor(row=len(x)), source)
         single = x.dtype in (np.float16, np.float32)
         try:
             x = np.asarray(x, dtype=np.float32 if single else np.float64)
@@ -166,28 +149,5 @@ class Reader:
 
     def _add_labels(self, batch: Batch, cursor: Cursor, source: Source) -> None:
         """Check and keep the labels and weights of a batch."""
-
-        def where(row: int) -> str:
-            return source.where(cursor, batch, row)
-
         self._on_batch(batch, cursor)
-        if not len(batch):
-            return
-        if self.loss.task == "real" or self.multilabel or not _has_valid_classes(batch):
-            labels = self._targets.encode(batch, where)  # raises, and names the row, if a class is invalid
-            if not (self.loss.task == "real" or self.multilabel):
-                raise DataError(f"{where(0)}: a label is not a class.")
-        else:
-            labels = np.asarray(batch.y)
-        self._labels.append(labels)
-        self._weights.append(np.ones(len(batch), np.float32) if batch.weight is None else batch.weight)
-
-
-def _has_valid_classes(batch: Batch) -> bool:
-    """Whether every row has exactly one label that can be a class."""
-    y = batch.y
-    if y is None or batch.y_indptr is not None:
-        return False
-    if y.dtype != object:
-        return bool(np.isfinite(y).all())
-    return all(label is not None and label == label for label in y.tolist())
+        self._targets.add(batch, partial(source.where, cursor, batch))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.core.labels import Label, sort_labels
-from thresher.errors import DataError, SettingsError
+from thresher.core.labels import Label, one_class_error, plain_label, sort_labels
+from thresher.errors import SettingsError
 
 
 def one_vs_rest(labels: NDArray[Any]) -> tuple[NDArray[np.float64], list[Label], NDArray[np.intp]]:
@@ -17,23 +17,15 @@ def one_vs_rest(labels: NDArray[Any]) -> tuple[NDArray[np.float64], list[Label],
     found = np.unique(labels) if labels.dtype != object else list(dict.fromkeys(labels.tolist()))
     classes = sort_labels(found)
     if len(classes) < 2:
-        shown = repr(classes[0]) if isinstance(classes[0], str) else f"{classes[0]:g}"
-        raise DataError(
-            f"every label is {shown}: there is only one class. Check the labels, or choose a regression loss such as "
-            "squared."
-        )
+        raise one_class_error(classes[0])
     if labels.dtype != object:
         numbers = np.searchsorted(np.array(classes, np.float64), labels)
     else:
         places = {label: i for i, label in enumerate(classes)}
-        numbers = np.array([places[_plain(label)] for label in labels.tolist()], np.intp)
+        numbers = np.array([places[plain_label(label)] for label in labels.tolist()], np.intp)
     if len(classes) == 2:
         return np.where(numbers == 1, 1.0, -1.0)[None, :], classes, numbers
     return np.where(numbers == np.arange(len(classes))[:, None], 1.0, -1.0), classes, numbers
-
-
-def _plain(label: Any) -> Label:
-    return sort_labels([label])[0]
 
 
 def class_factors(
@@ -47,7 +39,7 @@ def class_factors(
         return (len(numbers) / (len(classes) * counts))[numbers]
     if isinstance(class_weight, str):
         raise SettingsError(f'class_weight must be "balanced" or a mapping from label to weight, not {class_weight!r}')
-    weights = {_plain(label): float(weight) for label, weight in class_weight.items()}
+    weights = {plain_label(label): float(weight) for label, weight in class_weight.items()}
     if any(not np.isfinite(weight) or weight < 0 for weight in weights.values()):
         raise SettingsError(f"class weights must be finite and not negative, got {class_weight}")
     return np.array([weights.get(label, 1.0) for label in classes])[numbers]

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.selection.selection import Selection, evaluate
+from thresher.selection.scoring import evaluate
+from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 from thresher.working_set.result import Found
 

@@ -1,4 +1,4 @@
-"""MurmurHash3, the 32-bit variant: the hash Vowpal Wabbit places its features by."""
+"""The 32-bit MurmurHash3, with which Vowpal Wabbit hashes features."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _WORD = 0xFFFFFFFF
 
 
 def murmur3(data: bytes, seed: int = 0) -> int:
-    """The 32-bit MurmurHash3 of ``data``, by its public definition.
+    """The 32-bit MurmurHash3 of ``data``.
 
     Examples
     --------
@@ -18,18 +18,18 @@ def murmur3(data: bytes, seed: int = 0) -> int:
     whole = len(data) & ~3
     h = seed & _WORD
     for at in range(0, whole, 4):
-        h ^= _scrambled(int.from_bytes(data[at : at + 4], "little"))
-        h = (_rotated(h, 13) * 5 + 0xE6546B64) & _WORD
-    h ^= _scrambled(int.from_bytes(data[whole:], "little"))
+        h ^= _scramble(int.from_bytes(data[at : at + 4], "little"))
+        h = (_rotate(h, 13) * 5 + 0xE6546B64) & _WORD
+    h ^= _scramble(int.from_bytes(data[whole:], "little"))
     h ^= len(data)
     h = ((h ^ (h >> 16)) * 0x85EBCA6B) & _WORD
     h = ((h ^ (h >> 13)) * 0xC2B2AE35) & _WORD
     return h ^ (h >> 16)
 
 
-def _scrambled(word: int) -> int:
-    return _rotated(word * 0xCC9E2D51 & _WORD, 15) * 0x1B873593 & _WORD
+def _scramble(word: int) -> int:
+    return _rotate(word * 0xCC9E2D51 & _WORD, 15) * 0x1B873593 & _WORD
 
 
-def _rotated(word: int, by: int) -> int:
+def _rotate(word: int, by: int) -> int:
     return (word << by | word >> (32 - by)) & _WORD

@@ -1,35 +1,33 @@
-"""A selection as an ONNX model of the k selected columns."""
+"""Export to ONNX: a model of the k selected columns."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from thresher.core.optional import need
 from thresher.errors import DataError
+from thresher.selection.selection import Selection, escaped
 
-if TYPE_CHECKING:
-    from thresher.selection.selection import Selection
-
-# Old enough for every runtime of the last years, and all that is needed.
+# The oldest versions with all operators used here, so that most runtimes can read the model.
 _OPSET, _IR_VERSION = 17, 8
 
 
 def to_onnx(selection: Selection) -> Any:
-    """An ``onnx.ModelProto`` from ``x``, float rows x k as ``selection.transform`` gives them.
+    """The selection as an ``onnx.ModelProto``.
 
-    Classification gives ``label`` (rows) and ``scores`` (rows x classes): probabilities for the
-    logistic and softmax losses, otherwise margins, those of the first of two classes negated.
-    Regression gives ``prediction`` (rows). Sums are taken in double precision, as in Thresher. The
-    names of the features, in order, are JSON in the metadata under ``feature_names``.
+    The input is ``x``: rows x k floats, as ``selection.transform`` returns them. Classifiers output ``label`` (rows)
+    and ``scores`` (rows x classes): probabilities for the logistic and softmax losses, margins for the others, where
+    the first of two classes has the negated margin. Regressors output ``prediction`` (rows). Sums are in double
+    precision, as in Thresher. The metadata hold the names of the features as a JSON list, ``feature_names``.
     """
     if selection.multilabel:
-        raise DataError("a model of several labels a row is not written as ONNX: export to tsv, json or parquet.")
+        raise DataError("ONNX export does not support several labels a row: export to tsv, json or parquet.")
     onnx = need("onnx", "onnx")
-    helper, kinds = onnx.helper, onnx.TensorProto
-    nodes, outputs = _regression(helper, kinds) if selection.classes is None else _classification(selection, onnx)
+    helper, types = onnx.helper, onnx.TensorProto
+    nodes, outputs = _regression(helper, types) if selection.classes is None else _classification(selection, onnx)
     k = len(selection)
     constants = {
         "weights": np.ascontiguousarray(selection.weights.reshape(len(selection.intercept), k).T, dtype=np.float64),
@@ -39,13 +37,13 @@ def to_onnx(selection: Selection) -> Any:
         constants["classes"] = _labels(selection)
     graph = helper.make_graph(
         [
-            helper.make_node("Cast", ["x"], ["wide"], to=kinds.DOUBLE),
+            helper.make_node("Cast", ["x"], ["wide"], to=types.DOUBLE),
             helper.make_node("MatMul", ["wide", "weights"], ["products"]),
             helper.make_node("Add", ["products", "intercept"], ["margins"]),
             *nodes,
         ],
         "selection",
-        [helper.make_tensor_value_info("x", kinds.FLOAT, ["rows", k])],
+        [helper.make_tensor_value_info("x", types.FLOAT, ["rows", k])],
         outputs,
         [onnx.numpy_helper.from_array(array, name) for name, array in constants.items()],
     )
@@ -56,11 +54,10 @@ def to_onnx(selection: Selection) -> Any:
         producer_name="thresher",
         producer_version=str(selection.provenance.get("thresher", "")),
     )
-    names = [name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace") for name in selection.names]
     helper.set_model_props(
         model,
         {
-            "feature_names": json.dumps(names, ensure_ascii=False),
+            "feature_names": json.dumps([escaped(name) for name in selection.names], ensure_ascii=False),
             "feature_keys": json.dumps(selection.keys.tolist()),
             "loss": str(selection.loss),
         },
@@ -68,17 +65,23 @@ def to_onnx(selection: Selection) -> Any:
     return model
 
 
-def _regression(helper: Any, kinds: Any) -> tuple[list[Any], list[Any]]:
+def onnx_bytes(selection: Selection) -> bytes:
+    """The selection as a serialised ONNX model."""
+    model: bytes = to_onnx(selection).SerializeToString()
+    return model
+
+
+def _regression(helper: Any, types: Any) -> tuple[list[Any], list[Any]]:
     nodes = [
         helper.make_node("Constant", [], ["flat"], value_ints=[-1]),
         helper.make_node("Reshape", ["margins", "flat"], ["wide_prediction"]),
-        helper.make_node("Cast", ["wide_prediction"], ["prediction"], to=kinds.FLOAT),
+        helper.make_node("Cast", ["wide_prediction"], ["prediction"], to=types.FLOAT),
     ]
-    return nodes, [helper.make_tensor_value_info("prediction", kinds.FLOAT, ["rows"])]
+    return nodes, [helper.make_tensor_value_info("prediction", types.FLOAT, ["rows"])]
 
 
 def _classification(selection: Selection, onnx: Any) -> tuple[list[Any], list[Any]]:
-    helper, kinds = onnx.helper, onnx.TensorProto
+    helper, types = onnx.helper, onnx.TensorProto
     nodes = []
     if len(selection.intercept) == 1:
         nodes += [
@@ -87,7 +90,7 @@ def _classification(selection: Selection, onnx: Any) -> tuple[list[Any], list[An
         ]
     else:
         nodes.append(helper.make_node("Identity", ["margins"], ["each"]))
-    # Chosen by the margins: far out, probabilities are equal though margins are not.
+    # By the margins, since probabilities of large margins round to the same number.
     nodes += [
         helper.make_node("ArgMax", ["each"], ["chosen"], axis=1, keepdims=0),
         helper.make_node("Gather", ["classes", "chosen"], ["label"]),
@@ -95,13 +98,13 @@ def _classification(selection: Selection, onnx: Any) -> tuple[list[Any], list[An
     link = {"logistic": "Sigmoid", "softmax": "Softmax"}.get(selection.loss.name, "Identity")
     nodes += [
         helper.make_node(link, ["each"], ["linked"]),
-        helper.make_node("Cast", ["linked"], ["scores"], to=kinds.FLOAT),
+        helper.make_node("Cast", ["linked"], ["scores"], to=types.FLOAT),
     ]
     labels = _labels(selection)
     kind = helper.np_dtype_to_tensor_dtype(labels.dtype)
     return nodes, [
         helper.make_tensor_value_info("label", kind, ["rows"]),
-        helper.make_tensor_value_info("scores", kinds.FLOAT, ["rows", len(labels)]),
+        helper.make_tensor_value_info("scores", types.FLOAT, ["rows", len(labels)]),
     ]
 
 

@@ -1,27 +1,25 @@
-"""A selection as a fitted scikit-learn model. The only place outside the estimators that imports scikit-learn."""
+"""Export to a fitted scikit-learn model; besides the estimators, only this module imports scikit-learn."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from thresher.core.optional import need
 from thresher.errors import DataError
-
-if TYPE_CHECKING:
-    from thresher.selection.selection import Selection
+from thresher.selection.selection import Selection
 
 
 def to_sklearn(selection: Selection) -> Any:
-    """A fitted linear model on the k columns that ``selection.transform`` gives, in that order.
+    """A fitted linear model of the k columns that ``selection.transform`` returns.
 
-    A `LogisticRegression` for the logistic and softmax losses, a `LinearSVC` for the hinges, a
-    `LinearRegression` for squared and Huber. It has no ``feature_names_in_``: with it, scikit-learn
-    would warn of every matrix without column names, such as the ones ``transform`` gives.
+    It is a `LogisticRegression` for the logistic and softmax losses, a `LinearSVC` for the hinge losses, and a
+    `LinearRegression` for regression. It has no ``feature_names_in_``, since scikit-learn would then warn about every
+    matrix without column names, such as those that ``transform`` returns.
     """
     if selection.multilabel:
-        raise DataError("scikit-learn has no linear model of several labels a row: use predict, or export the table.")
+        raise DataError("scikit-learn has no linear model of several labels a row: use predict, or export a table.")
     linear = need("sklearn.linear_model", "sklearn")
 
     k = len(selection)

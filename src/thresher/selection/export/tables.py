@@ -1,42 +1,40 @@
-"""The features as text tables: TSV and JSON."""
+"""Export of the features as tables: TSV, JSON and Parquet."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from io import BytesIO
+from typing import Any
 
 from thresher.core.container import plain
-
-if TYPE_CHECKING:
-    from thresher.selection.selection import Selection
+from thresher.selection.selection import Selection, escaped
 
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
 def tsv_lines(selection: Selection) -> Iterator[str]:
-    r"""The features as tab-separated lines, a header first, each with its newline.
+    r"""The features as tab-separated lines with their newlines, a header first.
 
-    Columns are rank, name, key, weight (``weight_`` and the class, for several outputs), bound and
-    count. Numbers are written so that they read back to the same bits. In names a tab, newline,
-    carriage return or backslash is written ``\t``, ``\n``, ``\r`` or ``\\``, and a byte that is not
-    UTF-8 as ``\xff``.
+    The columns are rank, name, key, weight (``weight_`` and the class, for several outputs), bound and count. Numbers
+    have enough digits to be read back exactly. In names a tab, newline, carriage return or backslash is escaped as
+    ``\t``, ``\n``, ``\r`` or ``\\``, and a byte that is not UTF-8 as ``\xff``.
     """
     columns = selection.columns()
     columns["name"] = [_escaped(name) for name in selection.names]
     yield "\t".join(str(name).translate(_ESCAPES) for name in columns) + "\n"
-    for row in zip(*(_listed(column) for column in columns.values()), strict=True):
+    for row in zip(*(_as_list(column) for column in columns.values()), strict=True):
         yield "\t".join(entry if isinstance(entry, str) else repr(entry) for entry in row) + "\n"
 
 
 def as_json(selection: Selection) -> str:
-    """The whole selection as one JSON object, with a newline at its end.
+    """The whole selection as one JSON object and a newline.
 
-    ``features`` is a list of objects with rank, name, key (an unsigned 64-bit integer), weight,
-    bound and count; beside it stand intercept, loss, classes, space, settings and provenance.
+    ``features`` is a list of objects with rank, name, key (an unsigned 64-bit integer), weight, bound and count. The
+    other members are intercept, loss, classes, space, settings and provenance.
     """
     columns = selection.columns()
-    rows = zip(*(_listed(column) for column in columns.values()), strict=True)
+    rows = zip(*(_as_list(column) for column in columns.values()), strict=True)
     whole = {
         "features": [dict(zip(columns, row, strict=True)) for row in rows],
         "intercept": selection.intercept,
@@ -47,14 +45,33 @@ def as_json(selection: Selection) -> str:
         "provenance": selection.provenance,
     }
     text = json.dumps(plain(whole), indent=1, ensure_ascii=False, allow_nan=False)
-    # A path among the settings may hold bytes that are not UTF-8, too.
+    # Paths in the settings may have bytes that are not UTF-8, as names may.
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace") + "\n"
 
 
+def tsv_bytes(selection: Selection) -> bytes:
+    """The features as TSV."""
+    return "".join(tsv_lines(selection)).encode("utf-8", "surrogateescape")
+
+
+def json_bytes(selection: Selection) -> bytes:
+    """The selection as JSON."""
+    return as_json(selection).encode()
+
+
+def parquet_bytes(selection: Selection) -> bytes:
+    """The features as a Parquet file."""
+    import pyarrow.parquet as pq
+
+    buffer = BytesIO()
+    pq.write_table(selection.to_arrow(), buffer)
+    return buffer.getvalue()
+
+
 def _escaped(name: str) -> str:
-    # Backslashes are doubled before bytes that are not UTF-8 get one.
-    return name.translate(_ESCAPES).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    # Backslashes are doubled before the bytes that are not UTF-8 get theirs.
+    return escaped(name.translate(_ESCAPES))
 
 
-def _listed(column: Any) -> list[Any]:
+def _as_list(column: Any) -> list[Any]:
     return list(column) if isinstance(column, list) else list(column.tolist())

@@ -1,25 +1,22 @@
-"""Vowpal Wabbit's readable model, as its ``--invert_hash`` writes it."""
+"""Export to the readable model that Vowpal Wabbit writes with ``--invert_hash``."""
 
 from __future__ import annotations
 
 import logging
 import re
-from typing import TYPE_CHECKING
 
 from thresher import _native
 from thresher.errors import DataError
 from thresher.selection.export.murmur import murmur3
-
-if TYPE_CHECKING:
-    from thresher.selection.selection import Selection
+from thresher.selection.selection import Selection
 
 log = logging.getLogger(__name__)
 
-#: Where VW keeps the intercept.
+#: The index of the intercept in VW.
 CONSTANT = 11650396
-#: VW's default, and the most that a 32-bit hash can use.
-_FEWEST_BITS, _MOST_BITS = 18, 32
-# The version whose layout this is. The checksum is VW's own affair: it never reads this text back.
+#: The default of VW, and the number of bits of its hash.
+_MIN_BITS, _MAX_BITS = 18, 32
+# The layout of this version. The checksum may be anything: VW does not read this text back.
 _HEADER = """\
 Version 9.11.9
 Id {id}
@@ -33,21 +30,21 @@ options:{options}
 Checksum: 0
 :0
 """
-_UNSPEAKABLE = re.compile(r"[\s:|\x00-\x1f]")
+_FORBIDDEN = re.compile(r"[\s:|\x00-\x1f]")
 
 
 def lines(selection: Selection, bits: int | None = None) -> list[str]:
-    """The model as lines ``name:index:weight`` after VW's header, by index, each with its newline.
+    """The header of VW, then lines ``name:index:weight`` sorted by index, with their newlines.
 
     Parameters
     ----------
     selection : Selection
-        Of one output; every feature must have a name that VW text can hold.
+        A selection with one output, whose features all have names that are valid in VW.
     bits : int, optional
-        VW's ``-b``. By default 18, as in VW, or the fewest that keep all features apart.
+        The ``-b`` of VW. By default 18, as in VW, or the smallest number that gives every feature its own index.
     """
     if selection.weights.ndim != 1:
-        raise DataError("a model of several outputs has no readable form in VW: export to tsv, json or parquet.")
+        raise DataError("VW export does not support several outputs: export to tsv, json or parquet.")
     hashes = [_hash_of(name, key) for name, key in zip(selection.names, selection.keys.tolist(), strict=True)]
     weights = selection.weights.tolist()
     names = list(selection.names)
@@ -58,39 +55,44 @@ def lines(selection: Selection, bits: int | None = None) -> list[str]:
         bits = _enough_bits(hashes)
     mask = (1 << bits) - 1
     if (shared := len(hashes) - len({h & mask for h in hashes})) > 0:
-        log.warning("%d features share their index with another in VW's table of %d bits", shared, bits)
-    reach = 50 if selection.loss.task == "binary" else 0
-    header = _HEADER.format(id="", low=-reach, high=reach, bits=bits, options="" if intercept else " --noconstant")
+        log.warning("%d features share an index with another feature in VW's table of %d bits", shared, bits)
+    limit = 50 if selection.loss.task == "binary" else 0
+    header = _HEADER.format(id="", low=-limit, high=limit, bits=bits, options="" if intercept else " --noconstant")
     rows = sorted((h & mask, name, weight) for h, name, weight in zip(hashes, names, weights, strict=True))
     return [*header.splitlines(keepends=True), *(f"{name}:{index}:{weight!r}\n" for index, name, weight in rows)]
 
 
+def vw_bytes(selection: Selection) -> bytes:
+    """The readable model of VW."""
+    return "".join(lines(selection)).encode("utf-8", "surrogateescape")
+
+
 def _enough_bits(hashes: list[int]) -> int:
-    for bits in range(_FEWEST_BITS, _MOST_BITS):
+    for bits in range(_MIN_BITS, _MAX_BITS):
         mask = (1 << bits) - 1
         if len({h & mask for h in hashes}) == len(hashes):
             return bits
-    return _MOST_BITS
+    return _MAX_BITS
 
 
 def _hash_of(name: str, key: int) -> int:
-    """Where VW would put the feature of this name, before it is cut to the size of the table."""
+    """The hash of the feature in VW, not yet reduced to the bits of the table."""
     if name == f"#{key}":
-        raise DataError(f"feature {name} has no name, and VW places features by name: export to tsv or json.")
-    if not name or _UNSPEAKABLE.search(name):
+        raise DataError(f"feature {name} has no name, and VW hashes names: export to tsv or json.")
+    if not name or _FORBIDDEN.search(name):
         raise DataError(
-            f"VW text cannot hold the name {name!r}: names there have no blanks, ':' or '|'. Export to tsv or json."
+            f"the name {name!r} is invalid in VW, which allows no blanks, ':' or '|'. Export to tsv or json."
         )
     text = name.encode("utf-8", "surrogateescape")
-    space, feature = _parts(text, key)
+    space, feature = _split_name(text, key)
     return _vw_hash(feature, _vw_hash(space, 0) if space else 0)
 
 
-def _parts(text: bytes, key: int) -> tuple[bytes, bytes]:
+def _split_name(text: bytes, key: int) -> tuple[bytes, bytes]:
     """The namespace (empty for the default one) and the name in it.
 
-    Both may contain ``^`` themselves; the key, a hash of the two, says where they part. It cannot say so
-    for keys that are no hashes (a matrix's columns), which have no namespace, nor for names cut short.
+    Both may contain ``^``. The key is a hash of the two, so it shows which ``^`` separates them, unless the name was
+    cut short or the key is no hash (a column of a matrix).
     """
     at = text.find(b"^")
     if at < 0 or _native.hash_bytes(text, 0) == key:
@@ -104,7 +106,7 @@ def _parts(text: bytes, key: int) -> tuple[bytes, bytes]:
 
 
 def _vw_hash(name: bytes, seed: int) -> int:
-    """VW's default: a name of digits is its own number, on top of the seed; any other is hashed."""
+    """The default hash of VW: a name of digits is that number plus the seed, any other name is hashed."""
     if name.isdigit():
         return (int(name) + seed) & 0xFFFFFFFFFFFFFFFF
     return murmur3(name, seed)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.core.labels import Label, is_missing, plain_label, sort_labels
-from thresher.errors import DataError, SettingsError
+from thresher.core.labels import Label, distinct_labels, sort_labels
+from thresher.errors import SettingsError
 from thresher.sources.base import Source
 
 
@@ -22,13 +23,7 @@ def label_classes(source: Source) -> list[Label]:
         )
     found: set[Label] = set()
     for batch, cursor in source.batches(keys=np.empty(0, np.uint64)):
-        labels = np.empty(0) if batch.y is None else batch.y
-        distinct = np.unique(labels) if labels.dtype != object else list(dict.fromkeys(labels))
-        for label in distinct:
-            if is_missing(label):
-                row = int(np.argmax([is_missing(value) for value in labels]))
-                raise DataError(f"{source.where(cursor, batch, row)}: the label is missing. Give every row a label.")
-            found.add(plain_label(label))
+        found |= distinct_labels(batch, partial(source.where, cursor, batch))
     return sort_labels(found)
 
 

@@ -1,1 +1,1 @@
-"""Columns that arrive one by one: from generators, arrays, files and sources."""
+"""Streams of features: readers of columns, and scans over them in blocks."""

@@ -1,4 +1,4 @@
-"""Columns that arrive in an order, and such that can be had in any."""
+"""Readers of columns: in a fixed order, or in any order."""
 
 from __future__ import annotations
 
@@ -13,35 +13,31 @@ from numpy.typing import NDArray
 from thresher.columns.sparse_columns import CSCColumns
 from thresher.columns.types import Ids
 
-#: A feature's number (or key), its name where it has one, and its column.
-Arrival = tuple[int, str | None, Any]
+#: A feature's key (its position unless it has another), its name if it has one, and its column.
+NamedColumn = tuple[int, str | None, Any]
 
 
-class Faulty(Exception):
-    """A column that cannot be used; the message says why."""
+class ColumnReader(ABC):
+    """Reads columns one after the other."""
 
-
-class Arrivals(ABC):
-    """Columns in an order."""
-
-    #: How many, and how long, where that is known.
+    #: The number of columns and their length, if known.
     size: int | None = None
     rows: int | None = None
-    #: Whether names identify features, rather than positions.
+    #: Whether features are identified by name rather than by position.
     named = False
     rewindable = True
     labels: Any = None
 
     @abstractmethod
-    def columns(self, start: int, order: NDArray[np.int64] | None, most: int) -> Iterator[Arrival]:
-        """From number ``start`` of the order on; ``most`` columns may be held at a time."""
+    def columns(self, start: int, order: NDArray[np.int64] | None, at_once: int) -> Iterator[NamedColumn]:
+        """The columns from position ``start`` of the order on, of which at most ``at_once`` are in memory."""
 
     @abstractmethod
     def describe(self) -> str:
-        """For people."""
+        """A short description for messages."""
 
     def identity(self) -> bytes:
-        """What must be the same for a run to go on: what it is, and its first columns."""
+        """What a resumed run must find unchanged: the description, the shape and the first columns."""
         digest = [repr((self.describe(), self.size, self.rows)).encode()]
         if self.rewindable:
             for number, name, column in islice(self.columns(0, None, 1), 8):
@@ -49,40 +45,46 @@ class Arrivals(ABC):
         return b"\0".join(digest)
 
 
-class Numbered(Arrivals):
-    """Columns that can be had in any order, some at a time."""
+class IndexedReader(ColumnReader):
+    """Reads columns in any order, several at a time."""
 
     size: int
     names: Sequence[str] | None = None
-    #: What the first one counts as, where there were others before.
+    #: The key of the first column, if columns of another stream precede it.
     first = 0
+    #: Whether `read_sparse` gives the columns without their zeros.
+    sparse = False
 
     @property
     def named(self) -> bool:  # type: ignore[override]
         return self.names is not None
 
-    def columns(self, start: int, order: NDArray[np.int64] | None, most: int) -> Iterator[Arrival]:
-        for at in range(start, self.size, most):
-            stop = min(at + most, self.size)
+    def columns(self, start: int, order: NDArray[np.int64] | None, at_once: int) -> Iterator[NamedColumn]:
+        for at in range(start, self.size, at_once):
+            stop = min(at + at_once, self.size)
             numbers = np.arange(at, stop) if order is None else order[at:stop]
-            for number, column in zip(numbers.tolist(), self.take(numbers), strict=True):
+            for number, column in zip(numbers.tolist(), self.read(numbers), strict=True):
                 yield self.key(number), None if self.names is None else self.names[number], column
 
     def key(self, number: int) -> int:
-        """What a feature without a name is known by."""
+        """The key of a feature without a name."""
         return int(self.keys(np.array([number]))[0])
 
     def keys(self, numbers: NDArray[np.int64]) -> Ids:
-        """What features without names are known by."""
+        """The keys of features without names."""
         return (self.first + numbers).astype(np.uint64)
 
     @abstractmethod
-    def take(self, numbers: NDArray[np.int64]) -> Iterable[Any]:
+    def read(self, numbers: NDArray[np.int64]) -> Iterable[Any]:
         """These columns."""
 
-    #: Whether columns stand by what is not zero in them, as `few_numbers` gives them.
-    sparse = False
-
-    def few_numbers(self, numbers: NDArray[np.int64], most: int) -> CSCColumns:
-        """The first of these columns: as many as have no more than ``most`` numbers in all, but one at least."""
+    def read_sparse(self, numbers: NDArray[np.int64], max_values: int) -> CSCColumns:
+        """The first of these columns: at least one, and no more than have ``max_values`` values together."""
         raise NotImplementedError
+
+
+def adjacent(numbers: NDArray[np.int64]) -> slice | NDArray[np.int64]:
+    """The numbers as a slice if they are consecutive: slicing a matrix is faster than gathering its columns."""
+    if len(numbers) and (np.diff(numbers) == 1).all():
+        return slice(int(numbers[0]), int(numbers[-1]) + 1)
+    return numbers

@@ -1,10 +1,11 @@
-"""Features that arrive: columns of anything, a block at a time, each of them once a scan."""
+"""A stream of features: the columns of any data, a block at a time, each once a scan."""
 
 from __future__ import annotations
 
 import hashlib
+import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,53 +14,38 @@ from numpy.typing import NDArray
 from thresher.core.feature_space import FeatureSpace
 from thresher.errors import DataError, SettingsError
 from thresher.substitution.arriving.blocks import CONSTANT, Block, Scan
-from thresher.substitution.arriving.column_reader import Arrivals, Numbered
-from thresher.substitution.arriving.format_readers import open_arrivals
+from thresher.substitution.arriving.column_reader import ColumnReader, IndexedReader
+from thresher.substitution.arriving.file_readers import ARROW_ENDINGS, has_only_numbers
+from thresher.substitution.arriving.format_readers import open_columns
 
-__all__ = ["BLOCK", "Block", "FeatureStream"]
+__all__ = ["Block", "FeatureStream", "block_for", "stream_of"]
 
-#: Columns of a block, unless their rows make that too large.
-BLOCK = 64
+#: The most columns of a block, dense or sparse.
+_DENSE_BLOCK, _SPARSE_BLOCK = 64, 1024
 _BLOCK_BYTES = 64 << 20
-#: Columns of a block of which only few numbers are not zero.
-WIDE = 1024
-
-
-@dataclass
-class Skipped:
-    """Columns that were passed over, by what is wrong with them; a few of their names."""
-
-    counts: dict[str, int]
-    names: list[str]
-
-    def add(self, name: str, fault: str) -> None:
-        """One more."""
-        self.counts[fault] = self.counts.get(fault, 0) + 1
-        if len(self.names) < 10:
-            self.names.append(name)
 
 
 class FeatureStream:
-    """Columns that arrive one by one: a family of features of which only a block is ever held.
+    """Features that arrive one by one as columns, of which only a block is in memory.
 
     Parameters
     ----------
     data : array, memory-mapped array, SciPy matrix, DataFrame or Arrow table, path, callable or iterable
-        Whose columns are the features. A path is a ``.npy`` file (read through a memory map), a Parquet or Arrow
-        file (read column by column) or a folder of files of one column each (``.npy``, or text with a number a
-        line), called as the file is. An iterable gives columns, or pairs of a name and a column; a callable without
-        arguments gives such an iterable, and is called again for every scan, where a mere iterator can be gone
-        through once.
+        The data whose columns are the features. A path is a ``.npy`` file (memory-mapped), a Parquet or Arrow file
+        (read column by column), or a folder with one file for each column (``.npy``, or text with a number a line),
+        named after the feature. An iterable yields columns, or pairs of a name and a column. A callable without
+        arguments returns such an iterable; it is called again for every scan, whereas an iterator allows one scan.
     names : sequence of str, optional
-        What the columns are called; their keys then are hashes of the names, as those of the columns of a table
-        are. Columns of a matrix are otherwise known by their position.
+        The names of the columns. Keys are then hashes of the names, as they are for the columns of a table. By
+        default the columns of a matrix are identified by their position.
     target : str, optional
         The column of a table that holds the labels.
     on_error : {"stop", "skip", "constant"}
-        What to do about a column of another length, with missing or infinite numbers, or all constant: refuse it,
-        or pass over it and count it; ``constant`` passes over constant ones only.
+        What to do about a column that is constant, has another length than the labels, or has missing or infinite
+        values: ``stop`` raises an error, ``skip`` skips and counts the column, ``constant`` skips constant columns
+        and raises an error for the others.
     block : int, optional
-        Columns to hold at a time; the answer does not depend on it.
+        Columns to hold at a time; it does not change the answer.
 
     Examples
     --------
@@ -88,92 +74,113 @@ class FeatureStream:
             raise SettingsError(f'on_error is "stop", "skip" or "constant", not {on_error!r}')
         if block is not None and block < 1:
             raise SettingsError(f"block is a number of columns, at least 1, not {block}")
-        self.arrivals: Arrivals = open_arrivals(data, names, target)
+        self.reader: ColumnReader = open_columns(data, names, target)
         self.on_error = on_error
         self.block = block
-        self.skipped = Skipped({}, [])
+        #: The number of columns skipped in the first scan, by what is wrong with them.
+        self.skipped: Counter[str] = Counter()
 
     @property
     def size(self) -> int | None:
-        """How many features there are, where that is known."""
-        return self.arrivals.size
+        """The number of features, if known."""
+        return self.reader.size
 
     @property
     def rows(self) -> int | None:
-        """How long a column is, where that is known before the first."""
-        return self.arrivals.rows
+        """The length of a column, if known before the first column is read."""
+        return self.reader.rows
 
     @property
     def labels(self) -> Any:
-        """The column that holds the labels, where the data has one."""
-        return self.arrivals.labels
+        """The labels, if the data has a column for them."""
+        return self.reader.labels
 
     @property
     def rewindable(self) -> bool:
-        """Whether there can be another scan."""
-        return self.arrivals.rewindable
+        """Whether the stream can be scanned again."""
+        return self.reader.rewindable
 
     @property
     def sparse(self) -> bool:
-        """Whether columns come without their zeros."""
-        return isinstance(self.arrivals, Numbered) and self.arrivals.sparse
+        """Whether columns are read without their zeros."""
+        return isinstance(self.reader, IndexedReader) and self.reader.sparse
 
     @property
     def space(self) -> FeatureSpace:
-        """What the keys mean."""
-        return FeatureSpace("token") if self.arrivals.named else FeatureSpace("column", self.size)
+        """The feature space of the keys."""
+        return FeatureSpace("token") if self.reader.named else FeatureSpace("column", self.size)
 
     def describe(self) -> str:
-        """For people."""
-        return self.arrivals.describe()
+        """A short description for messages."""
+        return self.reader.describe()
 
     def fingerprint(self) -> str:
-        """A hash of what identifies the stream: its shape and its first columns, or its files."""
-        return hashlib.blake2b(self.arrivals.identity(), digest_size=16).hexdigest()
+        """A hash of the shape and the first columns, or of the names and sizes of the files."""
+        return hashlib.blake2b(self.reader.identity(), digest_size=16).hexdigest()
 
-    def block_for(self, rows: int, most: int | None = None) -> int:
-        """Columns to hold at a time."""
-        return self.block if self.block is not None else block_for(rows, most)
+    def block_for(self, rows: int) -> int:
+        """The number of dense columns of ``rows`` rows to hold at a time."""
+        return self.block if self.block is not None else block_for(rows)
 
-    def arrive(
+    def blocks(
         self,
         rows: int,
         *,
-        start: int = 0,
-        order: NDArray[np.int64] | None = None,
-        keep: NDArray[np.int64] | None = None,
-        block: int = BLOCK,
-        wide: bool = False,
-        count: bool = True,
+        start: int,
+        order: NDArray[np.int64] | None,
+        keep: NDArray[np.int64] | None,
+        block: int,
+        wide: bool,
+        count_skipped: bool,
     ) -> Iterator[Block]:
-        """The features from number ``start`` on, a block at a time.
+        """One scan from position ``start`` on, a block at a time.
 
         Parameters
         ----------
         rows : int
-            How long columns must be.
-        order : array, optional
-            The numbers of the features in the order they are to come.
-        keep : array, optional
-            Rows to take of every column.
+            The length that every column must have.
+        order : array or None
+            The positions of the features in the order in which they arrive.
+        keep : array or None
+            Rows to use of every column.
         block : int
-            Columns to hold at a time.
+            Dense columns to hold at a time.
         wide : bool
-            More at a time of columns with few numbers, in the same room: for whoever never makes them whole.
-        count : bool
-            Whether what is skipped counts: it does in the first scan.
+            Put more columns into a block if they are sparse, in the same memory: for methods that keep them sparse.
+        count_skipped : bool
+            Whether to count skipped columns; the first scan does.
         """
 
-        def faulty(name: str, fault: str) -> None:
+        def on_bad_column(name: str, fault: str) -> None:
             if self.on_error == "stop" or (self.on_error == "constant" and fault != CONSTANT):
-                raise DataError(f'the column {name} {fault}. Mend it, or pass over such columns with on_error="skip".')
-            if count:
-                self.skipped.add(name, fault)
+                raise DataError(f'the column {name} {fault}. Fix it, or skip such columns with on_error="skip".')
+            if count_skipped:
+                self.skipped[fault] += 1
 
-        most = max(block, WIDE) if wide and self.block is None else block
-        return Scan(self.arrivals, rows, order, keep, block, most, faulty).blocks(start)
+        sparse_block = max(block, _SPARSE_BLOCK) if wide and self.block is None else block
+        return Scan(self.reader, rows, order, keep, block, sparse_block, on_bad_column).blocks(start)
 
 
-def block_for(rows: int, most: int | None = None) -> int:
-    """Columns of so many rows to hold at a time, in ``most`` bytes."""
-    return max(1, min(BLOCK, (_BLOCK_BYTES if most is None else most) // (4 * max(1, rows))))
+def block_for(rows: int) -> int:
+    """The default number of dense columns of ``rows`` rows to hold at a time."""
+    return max(1, min(_DENSE_BLOCK, _BLOCK_BYTES // (4 * max(1, rows))))
+
+
+def stream_of(data: Any, *, target: Any = None, on_error: str = "stop") -> FeatureStream | None:
+    """The stream that the data is or names: its columns are the features; None for data to be read by rows."""
+    if isinstance(data, FeatureStream):
+        if target is not None:
+            raise SettingsError("a stream knows its labels: name the target there, or pass y")
+        return data
+    if callable(data):
+        return FeatureStream(data, on_error=on_error)
+    if not isinstance(data, (str, os.PathLike)):
+        return None
+    path = os.fspath(data)
+    if path.endswith(".npy"):
+        return FeatureStream(path, on_error=on_error)
+    if path.endswith(ARROW_ENDINGS) and os.path.isfile(path) and has_only_numbers(path):
+        return FeatureStream(path, target=target, on_error=on_error)
+    if os.path.isdir(path) and any(entry.name.endswith(".npy") for entry in os.scandir(path)):
+        return FeatureStream(path, on_error=on_error)
+    return None

@@ -1,4 +1,4 @@
-"""Columns that arrive from files: tables of which only some columns are ever read, and folders of columns."""
+"""Readers of columns in files, which load only the requested columns, and of files of labels."""
 
 from __future__ import annotations
 
@@ -12,32 +12,35 @@ from numpy.typing import NDArray
 
 from thresher.errors import DataError, SettingsError, UnreadableError
 from thresher.sources.dataframes import arrow_table
-from thresher.substitution.arriving.column_reader import Numbered
+from thresher.substitution.arriving.column_reader import IndexedReader
+
+_PARQUET_ENDINGS = (".parquet", ".pq")
+ARROW_ENDINGS = (*_PARQUET_ENDINGS, ".arrow", ".feather")
 
 
-class TableColumns(Numbered):
-    """An Arrow table, or a Parquet or Arrow file of which only some columns are ever read."""
+class TableReader(IndexedReader):
+    """Reads the columns of an Arrow table, or of a Parquet or Arrow file."""
 
     def __init__(self, data: Any, target: str | None) -> None:
         self.path = None if arrow_table(data) is not None else os.fspath(data)
-        self._read, every, self.rows = _table_reader(data if self.path is None else self.path)
-        if target is not None and target not in every:
-            raise SettingsError(f"there is no column {target!r} to take the labels from: {', '.join(every[:10])}")
-        self.names = [name for name in every if name != target]
+        self._select, columns, self.rows = _open_table(data if self.path is None else self.path)
+        if target is not None and target not in columns:
+            raise SettingsError(f"the table has no column {target!r} for the labels; it has {', '.join(columns[:10])}")
+        self.names = [name for name in columns if name != target]
         self.size = len(self.names)
-        self.labels = None if target is None else self._read([target]).column(0).to_numpy()
+        self.labels = None if target is None else self._select([target]).column(0).to_numpy()
 
-    def take(self, numbers: NDArray[np.int64]) -> Iterable[Any]:
+    def read(self, numbers: NDArray[np.int64]) -> Iterable[Any]:
         assert self.names is not None
-        table = self._read([self.names[number] for number in numbers.tolist()])
+        table = self._select([self.names[number] for number in numbers.tolist()])
         return (_numbers(column) for column in table.columns)
 
     def describe(self) -> str:
         return f"{self.size} columns of {self.path or 'a table'}"
 
 
-class FolderColumns(Numbered):
-    """A folder of files of one column each, in the order of their names."""
+class FolderReader(IndexedReader):
+    """Reads a folder of files of one column each, in the order of their names."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -46,11 +49,11 @@ class FolderColumns(Numbered):
         self.names = [file.stem for file in files]
         self.size = len(files)
         if not files:
-            raise DataError(f"{path}: the folder holds no files, which would be a column each.")
+            raise DataError(f"{path}: the folder is empty; each of its files should hold a column.")
         if len(set(self.names)) < len(files):
-            raise DataError(f"{path}: two files have the same name but for its ending: they would be one feature.")
+            raise DataError(f"{path}: two files differ only in their ending and would be the same feature. Rename one.")
 
-    def take(self, numbers: NDArray[np.int64]) -> Iterable[Any]:
+    def read(self, numbers: NDArray[np.int64]) -> Iterable[Any]:
         return (_file_column(self.files[number]) for number in numbers.tolist())
 
     def describe(self) -> str:
@@ -60,14 +63,14 @@ class FolderColumns(Numbered):
         return repr([(file.name, file.stat().st_size) for file in self.files]).encode()
 
 
-def _table_reader(data: Any) -> tuple[Callable[[list[str]], Any], list[str], int]:
-    """What reads some columns, all their names, and the number of rows."""
+def _open_table(data: Any) -> tuple[Callable[[list[str]], Any], list[str], int]:
+    """A function that reads some columns of a table by name, the names of all columns, and the number of rows."""
     if not isinstance(data, str):
         return data.select, list(data.column_names), data.num_rows
     import pyarrow as pa
 
     try:
-        if data.endswith((".parquet", ".pq")):
+        if data.endswith(_PARQUET_ENDINGS):
             import pyarrow.parquet as pq
 
             file = pq.ParquetFile(data, memory_map=True)
@@ -76,16 +79,29 @@ def _table_reader(data: Any) -> tuple[Callable[[list[str]], Any], list[str], int
                 list(file.schema_arrow.names),
                 file.metadata.num_rows,
             )
-        table = pa.ipc.open_file(pa.memory_map(data)).read_all()  # stays in the file
+        table = pa.ipc.open_file(pa.memory_map(data)).read_all()  # memory-mapped: nothing is loaded yet
     except FileNotFoundError:
         raise UnreadableError(f"{data}: no such file.") from None
     except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{data}: not a file of columns ({error}).") from None
+        raise DataError(f"{data}: not a Parquet or Arrow file ({error}).") from None
     return table.select, list(table.column_names), table.num_rows
 
 
+def has_only_numbers(path: str) -> bool:
+    """Whether every column of a Parquet or Arrow file is numeric, so that columns need no encoding by rows."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        parquet = path.endswith(_PARQUET_ENDINGS)
+        schema = pq.read_schema(path) if parquet else pa.ipc.open_file(pa.memory_map(path)).schema
+    except (pa.ArrowException, OSError):
+        return False
+    return all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in schema.types)
+
+
 def _numbers(column: Any) -> Any:
-    """A column of a table as numbers; anything else is found out when it is checked."""
+    """The numbers of a column; text if it has none, which the scan then reports as a bad column."""
     import pyarrow as pa
 
     kind = column.type
@@ -103,3 +119,21 @@ def _file_column(path: Path) -> Any:
         return np.loadtxt(path, dtype=np.float32, ndmin=1)
     except (ValueError, OSError):
         return "no numbers"
+
+
+def read_labels(path: str | os.PathLike[str]) -> Any:
+    """Read labels from a ``.npy`` file, or from a text file with one label a line."""
+    path = os.fspath(path)
+    try:
+        if path.endswith(".npy"):
+            return np.load(path)
+        with open(path, encoding="utf-8") as file:
+            lines = [line.strip() for line in file]
+    except OSError as error:
+        raise UnreadableError(f"{path}: {error.strerror or error}.") from None
+    except ValueError as error:
+        raise DataError(f"{path}: not a file of labels ({error}).") from None
+    try:
+        return np.array([float(line) for line in lines])
+    except ValueError:
+        return np.array(lines, dtype=object)

@@ -1,4 +1,4 @@
-"""Where arriving columns come from: one small class for each kind of thing that has columns."""
+"""Readers of columns in memory and of iterables, and the choice of the reader for any data."""
 
 from __future__ import annotations
 
@@ -16,34 +16,30 @@ from thresher.columns.sparse_columns import CSCColumns
 from thresher.columns.types import Family, Ids
 from thresher.errors import DataError, SettingsError, UnreadableError
 from thresher.sources.dataframes import arrow_table
-from thresher.substitution.arriving.column_reader import Arrival, Arrivals, Numbered
-from thresher.substitution.arriving.file_readers import FolderColumns, TableColumns
-
-_TABLES = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
+from thresher.substitution.arriving.column_reader import ColumnReader, IndexedReader, NamedColumn, adjacent
+from thresher.substitution.arriving.file_readers import ARROW_ENDINGS, FolderReader, TableReader
 
 
-class MatrixColumns(Numbered):
-    """An array, perhaps mapped from a file."""
+class MatrixReader(IndexedReader):
+    """Reads the columns of an array, which may be memory-mapped."""
 
-    def __init__(self, matrix: NDArray[Any], names: Sequence[str] | None, of: str = "array") -> None:
+    def __init__(self, matrix: NDArray[Any], names: Sequence[str] | None, kind: str = "array") -> None:
         if matrix.ndim != 2:
-            raise DataError(f"a matrix of columns has two dimensions, not {matrix.ndim}: rows x features.")
+            raise DataError(f"a matrix of columns has two dimensions (rows x features), not {matrix.ndim}.")
         self.matrix = matrix
         self.rows, self.size = matrix.shape
         self.names = _checked_names(names, self.size)
-        self.of = of
+        self.kind = kind
 
-    def take(self, numbers: NDArray[np.int64]) -> Iterable[Any]:
-        side = len(numbers) and numbers[-1] - numbers[0] == len(numbers) - 1 and (np.diff(numbers) == 1).all()
-        part = self.matrix[:, numbers[0] : numbers[-1] + 1] if side else self.matrix[:, numbers]
-        return np.asarray(part).T
+    def read(self, numbers: NDArray[np.int64]) -> Iterable[Any]:
+        return np.asarray(self.matrix[:, adjacent(numbers)]).T
 
     def describe(self) -> str:
-        return f"columns of an {self.of} of {self.rows} x {self.size}"
+        return f"columns of an {self.kind} of {self.rows} x {self.size}"
 
 
-class SparseColumns(Numbered):
-    """A SciPy matrix, by columns."""
+class ScipyReader(IndexedReader):
+    """Reads the columns of a SciPy sparse matrix."""
 
     def __init__(self, matrix: Any, names: Sequence[str] | None) -> None:
         self.matrix = matrix.tocsc()
@@ -51,14 +47,13 @@ class SparseColumns(Numbered):
         self.rows, self.size = matrix.shape
         self.names = _checked_names(names, self.size)
 
-    def take(self, numbers: NDArray[np.int64]) -> Iterable[Any]:
+    def read(self, numbers: NDArray[np.int64]) -> Iterable[Any]:
         return self.matrix[:, numbers].toarray().T  # type: ignore[no-any-return]
 
-    def few_numbers(self, numbers: NDArray[np.int64], most: int) -> CSCColumns:
+    def read_sparse(self, numbers: NDArray[np.int64], max_values: int) -> CSCColumns:
         ends = np.cumsum(np.diff(self.matrix.indptr)[numbers])
-        numbers = numbers[: max(1, int(np.searchsorted(ends, most, side="right")))]
-        side = bool((np.diff(numbers) == 1).all())
-        part = self.matrix[:, int(numbers[0]) : int(numbers[-1]) + 1] if side else self.matrix[:, numbers]
+        numbers = numbers[: max(1, int(np.searchsorted(ends, max_values, side="right")))]
+        part = self.matrix[:, adjacent(numbers)]
         if not part.has_canonical_format:
             part = part.copy()
             part.sum_duplicates()
@@ -70,52 +65,52 @@ class SparseColumns(Numbered):
         return f"columns of a sparse matrix of {self.rows} x {self.size}"
 
 
-class FamilyColumns(Numbered):
-    """Chosen features of a family, by their ids."""
+class FamilyReader(IndexedReader):
+    """Reads the columns of some features of a family, by their ids."""
 
     sparse = True
 
-    def __init__(self, family: Family, ids: Ids, of: str = "a family") -> None:
+    def __init__(self, family: Family, ids: Ids, name: str = "a family") -> None:
         self.family = family
         self.ids = ids
         self.size = len(ids)
         self.rows = family.rows
-        self.of = of
+        self.name = name
 
     def keys(self, numbers: NDArray[np.int64]) -> Ids:
         return self.ids[numbers]
 
-    def take(self, numbers: NDArray[np.int64]) -> Iterable[Any]:
-        taken = self.family.columns(np.ascontiguousarray(self.ids[numbers]))
-        for begin, end in zip(taken.indptr[:-1], taken.indptr[1:], strict=True):
+    def read(self, numbers: NDArray[np.int64]) -> Iterable[Any]:
+        found = self.family.columns(np.ascontiguousarray(self.ids[numbers]))
+        for begin, end in zip(found.indptr[:-1], found.indptr[1:], strict=True):
             column = np.zeros(self.family.rows, np.float32)
-            column[taken.rows[begin:end]] = taken.values[begin:end]
+            column[found.rows[begin:end]] = found.values[begin:end]
             yield column
 
-    def few_numbers(self, numbers: NDArray[np.int64], most: int) -> CSCColumns:
-        numbers = numbers[: max(1, most // max(1, self.family.rows))]
-        taken = self.family.columns(np.ascontiguousarray(self.ids[numbers]))
-        return CSCColumns(taken.indptr, taken.rows, taken.values, self.family.rows)
+    def read_sparse(self, numbers: NDArray[np.int64], max_values: int) -> CSCColumns:
+        numbers = numbers[: max(1, max_values // max(1, self.family.rows))]
+        found = self.family.columns(np.ascontiguousarray(self.ids[numbers]))
+        return CSCColumns(found.indptr, found.rows, found.values, self.family.rows)
 
     def describe(self) -> str:
-        return f"{self.size} features of {self.of}"
+        return f"{self.size} features of {self.name}"
 
 
-class StoreColumns(FamilyColumns):
-    """All columns of rows that were read, by rising key."""
+class StoreReader(FamilyReader):
+    """Reads all columns of a column store, by rising key."""
 
-    def __init__(self, store: _native.ColumnStore, team: _native.Team, of: str) -> None:
-        super().__init__(InMemoryColumns(store, team, power=0.0), store.keys, of)
+    def __init__(self, store: _native.ColumnStore, team: _native.Team, name: str) -> None:
+        super().__init__(InMemoryColumns(store, team, power=0.0), store.keys, name)
         self.store = store
         self.team = team
 
-    def few_numbers(self, numbers: NDArray[np.int64], most: int) -> CSCColumns:
-        indptr, rows, values, _ = self.store.take_some(np.ascontiguousarray(self.ids[numbers]), most, self.team)
+    def read_sparse(self, numbers: NDArray[np.int64], max_values: int) -> CSCColumns:
+        indptr, rows, values, _ = self.store.take_some(np.ascontiguousarray(self.ids[numbers]), max_values, self.team)
         return CSCColumns(indptr, rows, values, self.store.rows)
 
 
-class GivenColumns(Arrivals):
-    """What an iterable gives; a callable that gives one is asked again for every scan."""
+class IterableReader(ColumnReader):
+    """Reads columns from an iterable; a callable that returns one is called again for every scan."""
 
     def __init__(self, data: Any, names: Sequence[str] | None) -> None:
         self._make: Callable[[], Iterable[Any]] = data if callable(data) else lambda: data
@@ -129,23 +124,25 @@ class GivenColumns(Arrivals):
             self._first = list(islice(self._iterator, 1))
             self.named = names is not None or bool(self._first and _is_named(self._first[0]))
 
-    def columns(self, start: int, order: NDArray[np.int64] | None, most: int) -> Iterator[Arrival]:
+    def columns(self, start: int, order: NDArray[np.int64] | None, at_once: int) -> Iterator[NamedColumn]:
         if order is not None:
             raise SettingsError("an iterable gives its columns in its own order: leave out order")
-        given: Iterator[Any] = iter(self._make()) if self.rewindable else self._rest()
-        for number, one in enumerate(islice(given, start, None), start):
-            if _is_named(one):
-                yield number, str(one[0]), one[1]
+        items: Iterator[Any] = iter(self._make()) if self.rewindable else self._remaining()
+        for number, item in enumerate(islice(items, start, None), start):
+            if _is_named(item):
+                yield number, str(item[0]), item[1]
             elif self.names is not None:
                 if number >= len(self.names):
-                    raise DataError(f"a column number {number} (counted from 0), and {len(self.names)} names for them.")
-                yield number, self.names[number], one
+                    raise DataError(
+                        f"column {number} (counted from 0) has no name: names has only {len(self.names)} entries."
+                    )
+                yield number, self.names[number], item
             elif self.named:
-                raise DataError(f"the column number {number} (counted from 0) has no name, and the first one has.")
+                raise DataError(f"column {number} (counted from 0) has no name, but the first column has one.")
             else:
-                yield number, None, one
+                yield number, None, item
 
-    def _rest(self) -> Iterator[Any]:
+    def _remaining(self) -> Iterator[Any]:
         first, self._first = self._first or [], []
         yield from first
         yield from self._iterator
@@ -157,49 +154,49 @@ class GivenColumns(Arrivals):
         return super().identity() if self.rewindable else b"given once"
 
 
-def open_arrivals(data: Any, names: Sequence[str] | None, target: str | None) -> Arrivals:
-    """The columns of whatever was given."""
-    if isinstance(data, Arrivals):
+def open_columns(data: Any, names: Sequence[str] | None, target: str | None) -> ColumnReader:
+    """The reader for data of any kind that `FeatureStream` accepts."""
+    if isinstance(data, ColumnReader):
         return data
     table = arrow_table(data)
     is_path = isinstance(data, (str, os.PathLike))
     path = os.fspath(data) if is_path else ""
-    of_table = table is not None or path.endswith(_TABLES)
-    if target is not None and not of_table:
+    is_table = table is not None or path.endswith((*ARROW_ENDINGS, ".ipc"))
+    if target is not None and not is_table:
         raise SettingsError("target names a column of a table; pass y for other streams")
-    if names is not None and (of_table or os.path.isdir(path)):
+    if names is not None and (is_table or os.path.isdir(path)):
         raise SettingsError("these columns have names of their own: leave out names")
-    if of_table:
-        return TableColumns(table if table is not None else path, target)
+    if is_table:
+        return TableReader(table if table is not None else path, target)
     if is_path:
         return _open_path(path, names)
     if hasattr(data, "tocsc"):
-        return SparseColumns(data, names)
+        return ScipyReader(data, names)
     if isinstance(data, np.ndarray):
-        return MatrixColumns(data, names)
+        return MatrixReader(data, names)
     if isinstance(data, tuple) and len(data) == 2 and isinstance(data[0], Family):
-        return FamilyColumns(data[0], np.asarray(data[1], np.uint64))
+        return FamilyReader(data[0], np.asarray(data[1], np.uint64))
     if callable(data) or isinstance(data, Iterable):
-        return GivenColumns(data, names)
+        return IterableReader(data, names)
     raise SettingsError(f"columns come from an array, a table, a path, an iterable or a callable, not {type(data)}")
 
 
-def _open_path(path: str, names: Sequence[str] | None) -> Arrivals:
+def _open_path(path: str, names: Sequence[str] | None) -> ColumnReader:
     if os.path.isdir(path):
-        return FolderColumns(path)
+        return FolderReader(path)
     if not path.endswith(".npy"):
-        raise SettingsError(f"{path}: columns come from a .npy, Parquet or Arrow file, or from a folder of such")
+        raise SettingsError(f"{path}: columns come from a .npy, Parquet or Arrow file, or from a folder of columns")
     try:
         matrix = np.load(path, mmap_mode="r")
     except OSError as error:
         raise UnreadableError(f"{path}: {error.strerror or error}.") from None
     except ValueError as error:
         raise DataError(f"{path}: not a .npy file of numbers ({error}).") from None
-    return MatrixColumns(matrix, names, of=f"array in {path}")
+    return MatrixReader(matrix, names, kind=f"array in {path}")
 
 
-def _is_named(one: Any) -> bool:
-    return isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str)
+def _is_named(item: Any) -> bool:
+    return isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str)
 
 
 def _checked_names(names: Sequence[str] | None, size: int) -> Sequence[str] | None:

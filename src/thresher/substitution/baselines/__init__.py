@@ -1,1 +1,1 @@
-"""Other methods for arriving features, to compare Online Substitution with."""
+"""Other methods for arriving features, as baselines for Online Substitution."""

@@ -1,4 +1,4 @@
-"""Alpha-investing: features come in by their p-values."""
+"""Alpha-investing: a sequence of tests that keeps features by their p-values."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.columns.types import Floats
-from thresher.substitution.baselines.base import Rival
+from thresher.substitution.baselines.base import Baseline
 from thresher.substitution.problem import Kept, Targets
 from thresher.substitution.settings import SubstitutionSettings
 
 
-class AlphaInvesting(Rival):
-    """A feature comes in if its p-value in the regression on what is in is below what the wealth allows [1]_.
+class AlphaInvesting(Baseline):
+    """Keeps a feature if its p-value, in the regression on the kept features, is below what the wealth allows [1]_.
 
-    Targets of classes count as numbers. The wealth is 0.5 at first and for every feature taken.
+    Classes are regressed on as -1 and +1. The wealth starts at 0.5, and each kept feature adds 0.5.
 
     References
     ----------
@@ -27,24 +27,24 @@ class AlphaInvesting(Rival):
 
     def __init__(self, settings: SubstitutionSettings, targets: Targets, team: _native.Team) -> None:
         super().__init__(settings, targets, team)
-        self.numbers[:] = [1.0, 0.5, 0.0]  # there is no penalty; wealth, and features tried
-        self._root = np.sqrt(self.shares)
-        self._start()
+        self.numbers[:] = [1.0, 0.5, 0.0]  # a penalty that is not used, the wealth, and the features tested
+        self._root_shares = np.sqrt(self.shares)
+        self._reset()
 
-    def _start(self) -> None:
+    def _reset(self) -> None:
         self._basis = np.empty((0, len(self.y)))
-        self._left = self._root * self.y
+        self._residual = self._root_shares * self.y
         if self.settings.fit_intercept:
-            self._join(self._root.copy())
+            self._extend_basis(self._root_shares.copy())
 
-    def _join(self, direction: Floats) -> None:
+    def _extend_basis(self, direction: Floats) -> None:
         direction = direction / math.sqrt(float(direction @ direction))
         self._basis = np.vstack([self._basis, direction[None]])
-        self._left = self._left - direction * float(direction @ self._left)
+        self._residual = self._residual - direction * float(direction @ self._residual)
 
-    def _new(self, column: NDArray[np.float32]) -> Floats:
-        rest = self._root * column
-        for _ in range(2):
+    def _orthogonal_part(self, column: NDArray[np.float32]) -> Floats:
+        rest = self._root_shares * column
+        for _ in range(2):  # once more, since rounding leaves a part in the span of the basis
             rest = rest - (self._basis @ rest) @ self._basis
         return np.asarray(rest)
 
@@ -54,30 +54,30 @@ class AlphaInvesting(Rival):
         self.numbers[2] += 1
         wealth = float(self.numbers[1])
         alpha = wealth / (2.0 * self.numbers[2])
-        rest = self._new(column)
-        square, left = float(rest @ rest), float(self._left @ self._left)
-        if square <= 1e-12 or left <= 1e-300:
+        rest = self._orthogonal_part(column)
+        square, residual = float(rest @ rest), float(self._residual @ self._residual)
+        if square <= 1e-12 or residual <= 1e-300:
             return
-        explained = min(float(rest @ self._left) ** 2 / square / left, 1.0 - 1e-15)
+        explained = min(float(rest @ self._residual) ** 2 / square / residual, 1.0 - 1e-15)
         z = math.sqrt(-len(self.y) * math.log1p(-explained))
-        taken = math.erfc(z / math.sqrt(2.0)) < alpha
-        self.numbers[1] = wealth - alpha + 0.5 * taken
-        if taken:
-            self._join(rest)
-            self.take(id, column, 0.0)
+        kept = math.erfc(z / math.sqrt(2.0)) < alpha
+        self.numbers[1] = wealth - alpha + 0.5 * kept
+        if kept:
+            self._extend_basis(rest)
+            self.keep(id, column, 0.0)
 
     def kept(self) -> Kept:
-        """With the weights of least squares on what is in."""
+        """The kept features with the weights of their least-squares regression."""
         if not self.ids:
             return super().kept()
-        wide = self._root * self.columns * self.scales[:, None]
-        wide = wide if not self.settings.fit_intercept else np.vstack([wide, self._root[None]])
-        best = np.linalg.lstsq(wide.T, self._root * self.y, rcond=None)[0]
-        self.weights = best[: len(self.ids)]
+        design = self._root_shares * self.columns * self.scales[:, None]
+        design = design if not self.settings.fit_intercept else np.vstack([design, self._root_shares[None]])
+        solution = np.linalg.lstsq(design.T, self._root_shares * self.y, rcond=None)[0]
+        self.weights = solution[: len(self.ids)]
         return super().kept()
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         super().restore(state)
-        self._start()
+        self._reset()
         for column in self.columns:
-            self._join(self._new(column))
+            self._extend_basis(self._orthogonal_part(column))

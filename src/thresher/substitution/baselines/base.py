@@ -1,7 +1,7 @@
-"""What other methods for features that arrive one by one share, to compare Online Substitution with.
+"""Base of the methods for arriving features that Online Substitution is compared with.
 
-They hold what they like on the way: how much that is follows from a penalty or a test, not from ``k``. Columns are
-scaled as Online Substitution scales them, so one penalty or step serves all; one output each.
+During the run they keep as many features as their penalty or test admits; ``k`` limits only the answer. Columns are
+scaled as in Online Substitution, so one penalty or step length suits all features. Each problem has one output.
 """
 
 from __future__ import annotations
@@ -16,18 +16,15 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.columns.types import Floats, Ids
 from thresher.core.losses import get_loss
-from thresher.substitution.arriving.feature_stream import Block
-from thresher.substitution.problem import Kept, Targets
+from thresher.substitution.problem import BlockwiseProblem, Kept, Targets
 from thresher.substitution.settings import SubstitutionSettings
 
 
-class Rival(ABC):
-    """Kept columns, their weights, and the slopes of the loss at them; a subclass says what a feature may do."""
-
-    #: What the loop tells of an interrupt in the midst of a block.
-    done = ahead = 0
+class Baseline(BlockwiseProblem, ABC):
+    """The kept columns, their weights and margins; a subclass defines in `receive` what an arriving feature changes."""
 
     def __init__(self, settings: SubstitutionSettings, targets: Targets, team: _native.Team) -> None:
+        super().__init__()
         self.settings = settings
         self.loss = get_loss(settings.loss)
         self.y = np.ascontiguousarray(targets.y[0])
@@ -35,42 +32,34 @@ class Rival(ABC):
         self.shares = np.full(len(self.y), 1.0 / len(self.y)) if even else targets.shares
         self.team = team
         self.ids: list[int] = []
-        self._room = np.empty((0, len(self.y)), np.float32)  # of columns; some may still be free
+        self._buffer = np.empty((0, len(self.y)), np.float32)  # columns; the last ones may be unused
         self.scales = np.empty(0)
         self.weights = np.empty(0)
-        self.shift = 0.0
+        self.intercept = 0.0
         self.margins = np.zeros(len(self.y))
-        #: The penalty, and what else a method counts.
+        #: The penalty, and two numbers that a method may use.
         self.numbers = np.array([settings.lam or 0.0, 0.0, 0.0])
-        self.most = 0
-        self._block: Block | None = None
-
-    def add(self, ids: Ids, columns: Block) -> None:
-        """A block arrives."""
-        self._block, self.done = columns, min(self.ahead, len(ids))
-        self.ahead -= self.done
+        self.most_kept = 0
 
     def solve(self) -> None:
-        """One feature after the other."""
+        """Process the features of the block one by one."""
         assert self._block is not None
-        columns = self._block.whole
+        columns = self._block.dense
         if self.numbers[0] == 0.0:
-            self.numbers[0] = 0.1 * max((abs(self._slope(column)) for column in columns), default=1.0)
+            self.numbers[0] = 0.1 * max((abs(self.slope(column)) for column in columns), default=1.0)
         while self.done < len(columns):
             self.receive(int(self._block.ids[self.done]), columns[self.done])
-            self.most = max(self.most, len(self.ids))
+            self.most_kept = max(self.most_kept, len(self.ids))
             self.done += 1
 
     @abstractmethod
     def receive(self, id: int, column: NDArray[np.float32]) -> None:
-        """What a feature may do."""
-
-    # ── what they share ──────────────────────────────────────────────────────────────────────────
+        """Process one feature."""
 
     @property
     def columns(self) -> NDArray[np.float32]:
-        """What is held."""
-        return self._room[: len(self.ids)]
+        """The kept columns."""
+        return self._buffer[: len(self.ids)]
 
     @property
     def lam(self) -> float:
@@ -78,48 +67,49 @@ class Rival(ABC):
         return float(self.numbers[0])
 
     def scale(self, column: NDArray[np.float32]) -> float:
-        """What brings a column to a mean square of one, less its mean where there is a constant."""
+        """The factor that gives a column, centred if there is an intercept, a mean square of one."""
         wide = column.astype(np.float64)
         mean = float(self.shares @ wide) if self.settings.fit_intercept else 0.0
         return 1.0 / math.sqrt(float(self.shares @ (wide - mean) ** 2))
 
-    def slopes(self) -> Floats:
-        """Of the mean loss, after a step of the constant."""
-        slopes = self.shares * self.loss.derivative(self.margins + self.shift, self.y)
+    def derivatives(self) -> Floats:
+        """The derivative of the mean loss in each margin, after a step of the intercept."""
+        derivatives = self.shares * self.loss.derivative(self.margins + self.intercept, self.y)
         if not self.settings.fit_intercept:
-            return slopes
-        self.shift -= float(slopes.sum()) / self.loss.curvature
-        return self.shares * self.loss.derivative(self.margins + self.shift, self.y)
+            return derivatives
+        self.intercept -= float(derivatives.sum()) / self.loss.curvature
+        return self.shares * self.loss.derivative(self.margins + self.intercept, self.y)
 
-    def _slope(self, column: NDArray[np.float32]) -> float:
-        slopes = self.slopes()
-        centred = slopes - self.shares * slopes.sum() if self.settings.fit_intercept else slopes
+    def slope(self, column: NDArray[np.float32]) -> float:
+        """The derivative of the mean loss in the weight of the scaled column."""
+        derivatives = self.derivatives()
+        centred = derivatives - self.shares * derivatives.sum() if self.settings.fit_intercept else derivatives
         return self.scale(column) * float(column @ centred)
 
-    def take(self, id: int, column: NDArray[np.float32], weight: float) -> None:
-        """Keep one more."""
-        if len(self.ids) == len(self._room):
+    def keep(self, id: int, column: NDArray[np.float32], weight: float) -> None:
+        """Keep one more feature."""
+        if len(self.ids) == len(self._buffer):
             more = np.empty((max(16, len(self.ids)), len(self.y)), np.float32)
-            self._room = np.concatenate([self._room, more])
-        self._room[len(self.ids)] = column
+            self._buffer = np.concatenate([self._buffer, more])
+        self._buffer[len(self.ids)] = column
         self.ids.append(id)
         self.scales = np.append(self.scales, self.scale(column))
         self.weights = np.append(self.weights, weight)
         self.margins += weight * self.scales[-1] * column
 
-    def move(self, slot: int, weight: float) -> None:
-        """Another weight for one."""
+    def set_weight(self, slot: int, weight: float) -> None:
+        """Change the weight of a kept feature."""
         self.margins += (weight - self.weights[slot]) * self.scales[slot] * self.columns[slot]
         self.weights[slot] = weight
 
-    def leave(self, gone: NDArray[np.bool_]) -> None:
-        """Drop some, which have no weight."""
-        if gone.any():
-            first = int(np.argmax(gone))
-            stay = self.columns[first:][~gone[first:]]
-            self._room[first : first + len(stay)] = stay
-            self.ids = [id for id, out in zip(self.ids, gone.tolist(), strict=True) if not out]
-            self.scales, self.weights = self.scales[~gone], self.weights[~gone]
+    def drop(self, dropped: NDArray[np.bool_]) -> None:
+        """Drop some of the kept features, whose weights are zero."""
+        if dropped.any():
+            first = int(np.argmax(dropped))
+            rest = self.columns[first:][~dropped[first:]]
+            self._buffer[first : first + len(rest)] = rest
+            self.ids = [id for id, out in zip(self.ids, dropped.tolist(), strict=True) if not out]
+            self.scales, self.weights = self.scales[~dropped], self.weights[~dropped]
 
     def kept(self) -> Kept:
         return Kept(np.array(self.ids, np.uint64), self.weights[:, None], self.columns.copy(), self.scales)
@@ -127,9 +117,9 @@ class Rival(ABC):
     def kept_ids(self) -> Ids:
         return np.array(self.ids, np.uint64)
 
-    def facts(self) -> dict[str, Any]:
-        """What there is to say: how many columns were held at most, and the penalty."""
-        return {"most_held": self.most, "held": len(self.ids), "lam": self.lam}
+    def summary(self) -> dict[str, Any]:
+        """The numbers of columns kept at most and at the end, and the penalty."""
+        return {"most_held": self.most_kept, "held": len(self.ids), "lam": self.lam}
 
     def state(self) -> dict[str, NDArray[Any]]:
         return {
@@ -138,12 +128,12 @@ class Rival(ABC):
             "scales": self.scales,
             "weights": self.weights,
             "margins": self.margins,
-            "numbers": np.array([*self.numbers, self.shift, self.most]),
+            "numbers": np.array([*self.numbers, self.intercept, self.most_kept]),
         }
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         self.ids = state["ids"].tolist()
-        self._room = np.array(state["columns"]).reshape(len(self.ids), len(self.y))
+        self._buffer = np.array(state["columns"]).reshape(len(self.ids), len(self.y))
         self.scales, self.weights, self.margins = (np.array(state[name]) for name in ("scales", "weights", "margins"))
-        *numbers, self.shift, most = state["numbers"].tolist()
-        self.numbers, self.most = np.array(numbers), int(most)
+        *numbers, self.intercept, most_kept = state["numbers"].tolist()
+        self.numbers, self.most_kept = np.array(numbers), int(most_kept)

@@ -1,0 +1,143 @@
+"""Selections in ``.thr`` files, whose format ``docs/format.md`` specifies."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.columns.kernels import check_kernel
+from thresher.core import container
+from thresher.core.feature_space import FeatureSpace
+from thresher.core.losses import get_loss
+from thresher.errors import FileFormatError
+from thresher.selection.selection import Selection
+
+KIND = "selection"
+#: Settings that earlier versions wrote under another name.
+OLD_SETTINGS = {
+    "intercept": "fit_intercept",
+    "shift": "fit_intercept",
+    "iterations": "max_iter",
+    "threads": "n_jobs",
+}
+#: The same, for one method only.
+OLD_METHOD_SETTINGS = {"sparse-rf": {"rounds": "max_iter"}}
+
+
+def save(selection: Selection, path: str | os.PathLike[str]) -> None:
+    """Write a selection to a ``.thr`` file, atomically."""
+    offsets, text = container.pack_strings([name.encode("utf-8", "surrogateescape") for name in selection.names])
+    arrays: dict[str, NDArray[Any]] = {
+        "keys": selection.keys,
+        "weights": np.asarray(selection.weights, dtype=np.float64),
+        "bounds": selection.bounds,
+        "counts": selection.counts,
+        "intercept": selection.intercept,
+        "name_offsets": offsets,
+        "name_text": text,
+    }
+    meta = {
+        "loss": str(selection.loss),
+        "classes": selection.classes,
+        "space": selection.space.to_dict(),
+        "settings": selection.settings,
+        "provenance": selection.provenance,
+    }
+    container.write(path, container.Content(KIND, meta, arrays))
+
+
+def load(path: str | os.PathLike[str]) -> Selection:
+    """Read a selection from a ``.thr`` file; raises `FileFormatError` for a damaged or foreign file."""
+    _, meta, arrays = container.read(path, KIND)
+    try:
+        names = container.unpack_strings(arrays["name_offsets"], arrays["name_text"])
+        selection = Selection(
+            [name.decode("utf-8", "surrogateescape") for name in names],
+            arrays["keys"],
+            arrays["weights"],
+            arrays["bounds"],
+            arrays["counts"],
+            arrays["intercept"],
+            get_loss(meta["loss"]),
+            meta["classes"],
+            FeatureSpace.from_dict(meta["space"]),
+            current_settings(meta["settings"]),
+            meta["provenance"],
+        )
+        _check(selection)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise FileFormatError(f"{os.fspath(path)}: not a valid selection ({error}).") from None
+    return selection
+
+
+def current_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings as read from a file, under the names that this version uses."""
+    names = OLD_SETTINGS | OLD_METHOD_SETTINGS.get(str(settings.get("method")), {})
+    return {names.get(name, name): value for name, value in settings.items()}
+
+
+def _check(selection: Selection) -> None:
+    """Raise ValueError or TypeError unless the parts of a file fit together."""
+    k, outputs = len(selection.keys), len(selection.intercept)
+    several = _several_outputs(selection)
+    for name, dtype, shape in (
+        ("keys", np.uint64, (k,)),
+        ("weights", np.float64, (outputs, k) if several else (k,)),
+        ("bounds", np.float64, (k,)),
+        ("counts", np.uint64, (k,)),
+        ("intercept", np.float64, (outputs,)),
+    ):
+        array = getattr(selection, name)
+        if array.dtype != dtype or array.shape != shape:
+            raise ValueError(f"{name} of type {array.dtype} and shape {array.shape}")
+    finite = np.isfinite(selection.weights).all() and np.isfinite(selection.intercept).all()
+    if not (finite and (selection.bounds >= 0).all()):
+        raise ValueError("weights or bounds are not finite numbers")
+    if len(selection.names) != k or len(np.unique(selection.keys)) != k:
+        raise ValueError("features without a name, or twice")
+    _check_space(selection)
+    if not (isinstance(selection.settings, dict) and isinstance(selection.provenance, dict)):
+        raise TypeError("settings or provenance of the wrong type")
+    _check_classes(selection, outputs)
+
+
+def _check_space(selection: Selection) -> None:
+    space, size = selection.space, selection.space.size
+    if (
+        space.kind not in ("column", "index", "token", "kmer")
+        or (space.kind == "kmer") != (space.kmers is not None)
+        or not (size is None or (type(size) is int and size >= 0))
+    ):
+        raise ValueError("an unknown feature space")
+    if space.hashing is not None:
+        size = space.hashing.width
+    elif space.products is not None or space.expansion is not None:
+        size = None
+    if space.random_features is not None:
+        check_kernel(space.random_features, space.size)
+        size = None
+    if size is not None and len(selection) and int(selection.keys.max()) >= size:
+        raise ValueError(f"feature {selection.keys.max()} of {size}")
+
+
+def _several_outputs(selection: Selection) -> bool:
+    """Whether each class or label has an output."""
+    return selection.loss.task == "classes" or (selection.loss.task == "binary" and selection.weights.ndim == 2)
+
+
+def _check_classes(selection: Selection, outputs: int) -> None:
+    several, classes = _several_outputs(selection), selection.classes
+    if not several and outputs != 1:
+        raise ValueError(f"{outputs} outputs for the {selection.loss} loss")
+    if selection.loss.task == "real":
+        if classes is not None:
+            raise ValueError("classes in regression")
+        return
+    if not isinstance(classes, list) or len(classes) != (outputs if several else 2):
+        raise ValueError("the number of classes does not fit the loss")
+    one_type = all(isinstance(c, str) for c in classes) or all(type(c) in (int, float) for c in classes)
+    if not one_type or len(set(classes)) != len(classes):
+        raise ValueError("classes are not distinct numbers or distinct words")
