@@ -82,7 +82,7 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
             multilabel=task.multilabel,
             class_weight=given.get("class_weight"),
             validation=given.get("validation"),
-            lenient=True,
+            from_estimator=True,
         )
         given |= {"method": method, "loss": task.loss, "multilabel": task.multilabel, "seed": seed}
         return get_method(method).make_settings(**given), options

@@ -13,7 +13,7 @@ from thresher.core.labels import sort_labels
 from thresher.core.losses import get_loss
 from thresher.errors import DataError, SettingsError
 from thresher.estimators.base import SelectingEstimator, Task
-from thresher.estimators.mixins import Classifying, Regressing
+from thresher.estimators.mixins import SelectionClassifierMixin, SelectionRegressorMixin
 from thresher.methods import Data, get_method
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
@@ -78,7 +78,7 @@ class WorkingSetEstimator(SelectingEstimator):
         return path
 
 
-class BatchClassifier(Classifying, SelectingEstimator):
+class BatchClassifier(SelectionClassifierMixin, SelectingEstimator):
     """Two classes, several (each against the rest), or several labels a row."""
 
     def __sklearn_tags__(self) -> Any:
@@ -102,7 +102,7 @@ class BatchClassifier(Classifying, SelectingEstimator):
         return Task(self.loss)
 
 
-class BatchRegressor(Regressing, SelectingEstimator):
+class BatchRegressor(SelectionRegressorMixin, SelectingEstimator):
     """A number for each row."""
 
     _own_losses = "squared"

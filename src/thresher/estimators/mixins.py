@@ -29,7 +29,7 @@ def allows_label_matrix(y: Any) -> dict[str, bool]:
     return {"multi_output": len(shape) == 2 and (shape[1] > 1 or hasattr(y, "tocsr"))}
 
 
-class Classifying(ClassifierMixin):
+class SelectionClassifierMixin(ClassifierMixin):
     """The model of two classes, several, or several labels a row, for an estimator that has a ``selection_``."""
 
     loss: str
@@ -100,7 +100,7 @@ def _one_of_two(values: NDArray[np.float64], two: bool) -> NDArray[np.float64]:
     return values[..., 1] - values[..., 0] if two else values
 
 
-class Regressing(RegressorMixin):
+class SelectionRegressorMixin(RegressorMixin):
     """The model of a number, for an estimator that has a ``selection_``."""
 
     #: The losses there are: for whoever chose a wrong one.

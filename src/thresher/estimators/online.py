@@ -13,7 +13,7 @@ from thresher.core.losses import get_loss
 from thresher.errors import DataError, SettingsError
 from thresher.estimators.base import SelectingEstimator, Task
 from thresher.estimators.inputs import check_labels, training_data
-from thresher.estimators.mixins import Classifying, Regressing
+from thresher.estimators.mixins import SelectionClassifierMixin, SelectionRegressorMixin
 from thresher.online.fitted import Fitted
 from thresher.online.run import OnlineRun
 from thresher.sources.base import Source
@@ -40,17 +40,17 @@ class OnlineEstimator(SelectingEstimator):
                 self._fitted.names = {} if after is None else after.names
         if not run.engine.rows:
             raise DataError(f"{source.describe()}: there is no row to learn from.")
-        self._fitted.look_for_names(run.source)
+        self._fitted.find_missing_names(run.source)
 
     def _keep(self, run: OnlineRun, y: Any) -> None:
         self._fitted = Fitted.of(run)
-        self._fitted.look_for_names(run.source)
+        self._fitted.find_missing_names(run.source)
 
     def _limited(self, source: Source) -> Source:
         return source.limited(self._fitted.plan.limits)
 
 
-class OnlineClassifier(Classifying, OnlineEstimator):
+class OnlineClassifier(SelectionClassifierMixin, OnlineEstimator):
     """What the classifiers over the online loop share."""
 
     #: What a loss of two classes becomes where there are more.
@@ -167,7 +167,7 @@ class OnlineClassifier(Classifying, OnlineEstimator):
         return Task(loss, self._fitted.targets.classes, now.multilabel)
 
 
-class OnlineRegressor(Regressing, OnlineEstimator):
+class OnlineRegressor(SelectionRegressorMixin, OnlineEstimator):
     """What the regressors over the online loop share."""
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

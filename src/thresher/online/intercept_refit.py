@@ -1,7 +1,7 @@
 """Refit the intercept of a finished model.
 
-Weights of features that are never negative (pixels, counts) move all margins up or down together, a little with each
-row. At the end of a pass the intercept suits the last rows best. One more pass, with the weights fixed, corrects it.
+Each update of nonnegative features (pixels, counts) shifts all margins in the same direction. At the end of a pass the
+intercept therefore fits the last rows best. One more pass, with the weights fixed, corrects it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HALVINGS = 60
 
 
 def best_offset(loss: Loss, margins: Ranking) -> float:
-    """The offset with the least loss over a histogram of margins; of equally good ones, the nearest to 0."""
+    """The offset with the least loss over a histogram of margins; among minimisers the one nearest to 0."""
     centres, negative, positive = margins.taken()
     if not (negative.sum() > 0 and positive.sum() > 0):
         return 0.0
