@@ -120,9 +120,9 @@ def select(
         baselines: `thresher.substitution.settings.SubstitutionSettings`. All but the online methods also have
         ``n_jobs``; fgm and sparse-rf have ``validation`` (like ``test``; the iteration, or ``lam``, with the best score
         is the result); os has ``labels_file`` for a stream of features.
-        The options for reading files: those of `thresher.scan_fasta` (``kmer``, ``canonical``, ``fragments``, …) for FASTA and
-        FASTQ, of `thresher.scan_csv` (``numeric``, ``schema``, …) for tables, and of `thresher.scan_text` (``text``,
-        ``words``, …) for text.
+        The options for reading files: those of `thresher.scan_fasta` (``kmer``, ``canonical``, ``fragments``, …) for
+        FASTA and FASTQ, of `thresher.scan_csv` (``numeric``, ``schema``, …) for tables, and of `thresher.scan_text`
+        (``text``, ``words``, …) for text.
 
     Returns
     -------
@@ -173,7 +173,7 @@ def select(
         given = Data(stream, y=_stream_labels(own, y), sample_weight=sample_weight)
         return _finish(spec.make_run(given, method_settings, options), held, progress)
     if reading and isinstance(data, Source):
-        raise SettingsError(f"unknown settings for {method} on a Source: leave out {', '.join(reading)}")
+        raise SettingsError(f"a Source has its own reading options: leave out {', '.join(reading)}")
     reading |= {"format": format, "on_error": on_error}
     if is_paths(data):
         reading["multilabel"] = multilabel

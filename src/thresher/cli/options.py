@@ -1,4 +1,4 @@
-"""Options shared by several commands, declared once in groups, and how their texts are parsed."""
+"""Options shared by several commands, groups of options, and the parsers of option values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
 
@@ -66,10 +66,14 @@ def with_options(
     def wrap(command: Callable[..., None]) -> Callable[..., None]:
         own, *others = (inspect.signature(function, eval_str=True).parameters for function in (command, *groups))
         added = {name: parameter for parameters in others for name, parameter in parameters.items()}
+        for group, parameters in zip(groups, others, strict=True):
+            for parameter in parameters.values():
+                for option in parameter.annotation.__metadata__:
+                    option.rich_help_panel = getattr(group, "panel", None)
         # Dictionaries of other groups stay keyword-only, at the end.
-        parameters = [p for p in own.values() if p.name != argument and p.kind is not p.KEYWORD_ONLY]
-        parameters += added.values()
-        parameters += [p for p in own.values() if p.name != argument and p.kind is p.KEYWORD_ONLY]
+        every = [p for p in own.values() if p.name != argument and p.kind is not p.KEYWORD_ONLY]
+        every += added.values()
+        every += [p for p in own.values() if p.name != argument and p.kind is p.KEYWORD_ONLY]
 
         @functools.wraps(command)
         def run(**given: Any) -> None:
@@ -81,14 +85,8 @@ def with_options(
             command(**given, **{argument: keywords})
 
         # Typer reads a command's options from these.
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        hints = get_type_hints(command, include_extras=True)
-        for group in groups:
-            for name, hint in get_type_hints(group, include_extras=True).items():
-                hints[name] = hint
-                for option in getattr(hint, "__metadata__", ()):
-                    option.rich_help_panel = getattr(group, "panel", None)
-        run.__annotations__ = {p.name: hints[p.name] for p in parameters}
+        run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in every}
         return run
 
     return wrap

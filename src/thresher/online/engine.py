@@ -136,9 +136,9 @@ class OnlineEngine:
             raise SettingsError(_memory_message(self.settings, self.rows)) from None
         if spilled != self.spilled_at:
             log.warning(
-                "after %d steps the features seen no longer fit into the %d bytes that memory leaves for them: features "
-                "that are not kept now share %d cells, and the result is approximate. Pass more memory, or no memory, "
-                "for an exact result.",
+                "after %d steps the features seen no longer fit into the %d bytes that memory leaves for them: "
+                "features that are not kept now share %d cells, and the result is approximate. Pass more memory, or "
+                "no memory, for an exact result.",
                 self.spilled_at,
                 self.settings.room,
                 self.settings.spill_width,

@@ -27,8 +27,8 @@ class SparseRFSettings:
     gamma : float or "scale"
         The width of the kernel; ``scale`` is 1 / (number of inputs × their mean variance).
     lam : float or sequence of floats
-        The l1 penalty, against the *sum* of the losses: the paper's λ_N = Nλ. Several values are a path from the largest
-        to the smallest; the one with the best validation score is the result.
+        The l1 penalty, against the *sum* of the losses: the paper's λ_N = Nλ. Several values are a path from the
+        largest to the smallest; the one with the best validation score is the result.
     draws : int
         The number of random features that an iteration proposes, the paper's R.
     max_iter : int
