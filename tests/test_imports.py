@@ -1,4 +1,4 @@
-"""What is imported when: numpy at most for ``import thresher``, no scikit-learn for selecting."""
+"""Lazy imports: ``import thresher`` loads at most NumPy, and th.select does not load scikit-learn."""
 
 from __future__ import annotations
 
@@ -61,5 +61,5 @@ def test_every_public_name_is_there(name: str) -> None:
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="no attribute"):
+    with pytest.raises(AttributeError, match="no_such_name"):
         thresher.no_such_name  # noqa: B018

@@ -48,7 +48,7 @@ def test_select_predict_inspect(rows: Path, tmp_path: Path) -> None:
 def test_where_the_memory_would_go(rows: Path) -> None:
     planned = RUNNER.invoke(make_app(), ["plan", str(rows), "--method", "sparse-rf"])
     assert planned.exit_code == 0, planned.output
-    assert "4 bytes for each row and function" in planned.output
+    assert "4 bytes for each row and random feature" in planned.output
     planned = RUNNER.invoke(
         make_app(), ["plan", str(rows), "--method", "sparse-rf", "--draws", "20", "--memory", "8MB"]
     )

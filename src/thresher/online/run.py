@@ -57,12 +57,12 @@ class OnlineRun(Run):
         super().__init__(options)
         loss = get_loss(settings.loss)
         outputs = len(classes) if classes and (settings.multilabel or loss.task == "classes") else 1
-        products = None if options.interactions == 1 else Products.of(options.interactions)
+        products = Products.of(options.interactions)
         formed = products is not None or source.space.products is not None
         keep_names = settings.keep_names and not source.space.invertible
         settings = replace(settings, outputs=outputs, keep_names=keep_names)
         self.plan = plan_for(settings, options.memory, shuffle=settings.shuffles, products=formed)
-        self.source = _prepared(source.limited(self.plan.limits), products, options)
+        self.source = _prepared(source.limited(self.plan.limits), products, options).limited(self.plan.limits)
         self.settings = replace(
             settings,
             name_cap=self.plan.name_cap,

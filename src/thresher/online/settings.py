@@ -171,7 +171,7 @@ class OnlineSettings:
         if self.sketch is not None:
             check_sketch(self.sketch)
             object.__setattr__(self, "sketch", (int(self.sketch[0]), int(self.sketch[1])))
-        if self.groups is not None and self.groups != BY_SOURCE:
+        if self.groups is not None and not (isinstance(self.groups, str) and self.groups == BY_SOURCE):
             from thresher.columns.groups import as_groups
 
             object.__setattr__(self, "groups", as_groups(self.groups))

@@ -226,7 +226,7 @@ class WorkingSetRun(Run, Generic[E]):
 
 def with_interactions(source: Source, options: RunOptions) -> Source:
     """Add the products of features that the options request."""
-    products = None if options.interactions == 1 else Products.of(options.interactions)
+    products = Products.of(options.interactions)
     if products is None:
         return source
     from thresher.sources.transforms.interactions import Interactions
