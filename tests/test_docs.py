@@ -1,4 +1,4 @@
-"""What the documentation says runs, runs; and its links lead somewhere."""
+"""The commands and Python of the documentation run, and its links lead to files."""
 
 from __future__ import annotations
 

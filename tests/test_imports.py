@@ -1,4 +1,4 @@
-"""What is imported when: numpy at most for ``import thresher``, no scikit-learn for selecting."""
+"""Lazy imports: ``import thresher`` loads at most NumPy, and th.select does not load scikit-learn."""
 
 from __future__ import annotations
 

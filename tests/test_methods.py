@@ -31,7 +31,7 @@ def test_a_setting_of_another_method_is_refused_before_any_data_is_read(spec: Me
         th.select("no such file", k=2, method=method, **{other: 1})
 
 
-def test_none_stands_for_what_was_not_given() -> None:
+def test_none_means_not_set() -> None:
     assert split_settings("mission", {"step": None, "C": None, "kmer": None}) == ({}, {"kmer": None})
     assert split_settings("fgm", {"scale": None, "B": None}) == ({"scale": None}, {})
 

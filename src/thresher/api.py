@@ -58,28 +58,28 @@ def select(
     Parameters
     ----------
     data : path, Source, ndarray, SciPy matrix, DataFrame or FeatureStream
-        The examples. Paths may be globs, folders, compressed, several, or ``"-"``. For ``os`` and its baselines also a
-        `thresher.FeatureStream`, or a ``.npy`` or Parquet file, read column by column.
+        The examples. Paths may be globs, folders, compressed files, a list, or ``"-"`` for standard input. ``os`` and
+        its baselines also accept a `thresher.FeatureStream`, or a ``.npy`` or Parquet file, read column by column.
     y : array-like, optional
-        Labels, for data in memory; files have their own.
+        Labels of data in memory; files contain theirs.
     k : int
-        Features to keep, at most. ``sparse-rf`` does not need it.
+        The number of features to keep, at most. Optional for ``sparse-rf``.
     method : str
-        ``mission``, ``iht``, ``batch-iht``, ``hashing``; under a budget ``b-arda``, ``b-amd``, ``ofs``, ``sofs``,
-        ``l1-arda``, ``ada-fobos``; ``fgm``, the Feature Generating Machine; ``sparse-rf``, Sparse Random Features; or
-        for features that arrive one by one ``os``, Online Substitution, and its baselines ``grafting``,
-        ``grafting-light``, ``naive-l0``, ``naive-l1`` and ``alpha-investing``.
+        ``mission`` and its baselines ``iht``, ``batch-iht`` and ``hashing``; the budgeted methods ``b-arda``,
+        ``b-amd``, ``ofs``, ``sofs``, ``l1-arda`` and ``ada-fobos``; ``fgm``, the Feature Generating Machine;
+        ``sparse-rf``, Sparse Random Features; for features that arrive one by one ``os``, Online Substitution, and its
+        baselines ``grafting``, ``grafting-light``, ``naive-l0``, ``naive-l1`` and ``alpha-investing``.
     loss : str, optional
-        Default: ``logistic`` for mission and its baselines, ``squared_hinge`` for the others. ``logistic``, ``hinge``,
-        ``squared_hinge`` for two classes, ``softmax`` for several (or ``rest:squared_hinge``, each against the rest),
-        ``squared``, ``huber:delta`` for numbers.
+        ``logistic``, ``hinge``, ``squared_hinge`` for two classes; ``softmax`` for several (or ``rest:squared_hinge``,
+        one vs. rest); ``squared``, ``huber:delta`` for regression. Default: ``logistic`` for mission and its baselines,
+        ``squared_hinge`` for the others.
     memory : str or int
-        The most the fit may hold, planned before the first row: ``"64MB"``. Default: 64 MB for online methods, no limit
-        for the others. With a limit, fgm and sparse-rf read the data again in every iteration if their columns do not
-        fit. Without one, budgeted methods keep the sums of every feature seen on top of the plan.
+        The most memory the fit may use, planned before the first row: ``"64MB"``. Default: 64 MB for online methods, no
+        limit for the others. With a limit, fgm and sparse-rf read the data again in every iteration if their columns do
+        not fit. Without one, budgeted methods keep the sums of every feature seen on top of the plan.
     interactions : {1, 2, 3} or list of tuples
         2: add products of two features of a row; 3: also of three. ``[("user", "ad")]``: only products of a feature
-        of the one group and a feature of the other, see `thresher.sources.transforms.interactions.Interactions`. They
+        of one group and a feature of the other, see `thresher.sources.transforms.interactions.Interactions`. They
         are formed row by row, and named ``a × b``.
     fit_intercept : bool
         Learn an intercept.
@@ -88,44 +88,43 @@ def select(
     multilabel : bool
         Rows have any number of labels; each label is a binary problem.
     classes : sequence, optional
-        The labels, where there may be more than two. Without it they are read from the data first.
+        The labels, if there may be more than two. Default: read from the data first.
     random_state : int
-        The seed of all randomness: the same data, settings and seed give the same bits.
+        The random seed: the same data, settings and seed give the same result to the bit.
     sample_weight : array-like or str, optional
-        Importance of each row, for data in memory; or the column of a table in a file that holds it.
+        The weight of each row, for data in memory; the weight column of a table in a file.
     class_weight : mapping or "balanced", optional
-        Importance of each class; ``balanced`` reads the labels once to count them.
+        The weight of each class; ``balanced`` reads the labels once to count them.
     target : str or int, optional
-        The column of a DataFrame or of a table in a file that holds the labels.
+        The label column of a DataFrame or of a table in a file.
     test : like data (or a pair X, y), optional
-        Data to score on at the end; the scores, see `thresher.core.metrics`, are in
-        ``selection.provenance["test"]``.
+        Data to score at the end; the scores (see `thresher.core.metrics`) are in ``selection.provenance["test"]``.
     holdout : float, optional
         Instead of ``test``: hold out this fraction of the rows, chosen by a hash of their content.
     format, on_error
         How to read files, see `thresher.scan`.
     cache : path or True, optional
         Parse the data once and keep its rows in this folder (True: the user's cache folder). Later passes and runs
-        read them from there, and standard input can be read several times. The answer is the same.
+        read them from there, and standard input can be read several times. The result is the same.
     cache_size : str or int
-        The most the files in that folder may take together; the least recently used are removed first.
+        The most bytes of all files in that folder; the least recently used are removed first.
     checkpoint : path, optional
-        Written every ``every`` seconds and on Ctrl-C, resumed from if it is there, removed at the end.
+        Written every ``every`` seconds and on Ctrl-C, resumed if it exists, removed at the end.
     restart : bool
-        Discard a checkpoint that is there.
+        Discard an existing checkpoint.
     batch_rows : int
-        Rows a batch; the answer does not depend on it.
+        Rows per batch; the result does not depend on it.
     progress : callable, optional
         Called with a `Progress` after every batch.
     settings
         The method's settings. Online methods: `thresher.online.settings.OnlineSettings`; fgm:
         `thresher.fgm.settings.FGMSettings`; sparse-rf: `thresher.sparse_rf.settings.SparseRFSettings`; os and its
-        baselines: `thresher.substitution.settings.SubstitutionSettings`. All but the online methods also take
-        ``n_jobs``; fgm and sparse-rf take a ``validation`` (like ``test``; the best iteration, or ``lam``, is the
-        answer); os takes a ``labels_file`` for a stream of features.
-        Options for reading: those of `thresher.scan_fasta` (``kmer``, ``canonical``, ``fragments``, …) for FASTA and
-        FASTQ, of `thresher.scan_csv` (``numeric``, ``schema``, …) for tables, and of `thresher.scan_text` (``text``,
-        ``words``, …) for texts.
+        baselines: `thresher.substitution.settings.SubstitutionSettings`. All but the online methods also have
+        ``n_jobs``; fgm and sparse-rf have ``validation`` (like ``test``; the iteration, or ``lam``, with the best score
+        is the result); os has ``labels_file`` for a stream of features.
+        The options for reading files: those of `thresher.scan_fasta` (``kmer``, ``canonical``, ``fragments``, …) for
+        FASTA and FASTQ, of `thresher.scan_csv` (``numeric``, ``schema``, …) for tables, and of `thresher.scan_text`
+        (``text``, ``words``, …) for text.
 
     Returns
     -------
@@ -170,19 +169,19 @@ def select(
     held: Source | None = None
     if spec.feature_streams and (stream := _feature_stream(data, target, on_error)) is not None:
         if holdout is not None:
-            raise SettingsError("a stream of features has no rows to hold out: pass test")
+            raise SettingsError("holdout requires rows, and the data is a stream of features: pass test")
         if test is not None:
             held = as_source(*(test if isinstance(test, tuple) else (test,)), target=target)
         given = Data(stream, y=_stream_labels(own, y), sample_weight=sample_weight)
         return _finish(spec.make_run(given, method_settings, options), held, progress)
     if reading and isinstance(data, Source):
-        raise SettingsError(f"a Source already says how it is read: leave out {', '.join(reading)}")
+        raise SettingsError(f"a Source has its own reading options: leave out {', '.join(reading)}")
     reading |= {"format": format, "on_error": on_error}
     if is_paths(data):
         reading["multilabel"] = multilabel
     if reading.get("fragments") is not None:
         reading.setdefault("seed", seed)
-    if sample_weight is not None:  # for a table in a file it names a column
+    if sample_weight is not None:  # for a table in a file, the name of a column
         reading["weight"] = sample_weight
     source = as_source(data, y, target=target, **reading)
     if cache is not None and cache is not False:
@@ -196,7 +195,7 @@ def select(
         source, held = hold_out(source, holdout, seed=seed)
     elif test is not None:
         if reading.get("fragments") is not None:
-            reading["seed"] += 1  # other fragments than those learned from, if the genomes are the same
+            reading["seed"] += 1  # not the fragments of the training data, if the genomes are the same
         held = _test_source(test, source, target, reading)
     if (validation := own.get("validation")) is not None:
         options = replace(options, validation=_test_source(validation, source, target, reading))
@@ -221,7 +220,7 @@ def _finish(run: Run, held: Source | None, progress: Report | None) -> Selection
 
 
 def _test_source(test: Any, source: Source, target: Any, reading: dict[str, Any]) -> Source:
-    """The data to score on, read in the same way as the data to learn from."""
+    """The data to score, read in the same way as the training data."""
     reading = {name: value for name, value in reading.items() if name != "weight" or is_paths(test)}
     if isinstance(test, tuple):
         return as_source(*test, **reading)
@@ -232,14 +231,14 @@ def _test_source(test: Any, source: Source, target: Any, reading: dict[str, Any]
 
 
 def _feature_stream(data: Any, target: Any, on_error: str) -> Any:
-    """The stream of features that the data is or names; None for rows."""
+    """The data as a stream of features; None if it consists of rows."""
     from thresher.substitution.arriving.feature_stream import stream_of
 
     return stream_of(data, target=target, on_error=on_error)
 
 
 def _stream_labels(own: Mapping[str, Any], y: Any) -> Any:
-    """The labels of a stream: given, or in a file; None where the stream has its own."""
+    """The labels of a stream of features: ``y``, or read from a file; None if the stream contains them."""
     file = own.get("labels_file")
     if y is not None or file is None:
         return y

@@ -1,7 +1,6 @@
 """The registry of methods: for each its settings class, its run and its memory plan.
 
-`thresher.select`, the estimators, ``thresher plan`` and the command line all go through this table and know no method
-by name.
+`thresher.select`, the estimators and the command line look methods up in this table.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Data(NamedTuple):
-    """The data of a fit; ``classes`` are the labels where an online loss needs them before the first row."""
+    """The data of a fit; ``classes`` are the labels, if the loss must know them before the first row."""
 
     rows: Source | FeatureStream
     classes: list[Label] | None = None
@@ -42,17 +41,17 @@ class MethodSpec:
     settings : str
         The settings class, as ``module:class`` below ``thresher``; imported on first use.
     make_run : callable
-        Creates the run from data, settings and options.
+        Create the run from data, settings and options.
     plan : str
-        The function that plans the memory of settings, as ``module:function``.
+        The function that plans the memory of a fit, as ``module:function``.
     loss : str
         The default loss.
     run_options : frozenset of str
-        Options of the run that only some methods have.
+        The `RunOptions` that only some methods have.
     online : bool
-        Whether rows are learned one by one: several classes must then be known before the first row.
+        Whether the method learns row by row; it must then know more than two classes before the first row.
     feature_streams : bool
-        Whether features may arrive, instead of rows.
+        Whether the method accepts a stream of features.
     """
 
     names: tuple[str, ...]
@@ -72,17 +71,17 @@ class MethodSpec:
 
     @property
     def own(self) -> frozenset[str]:
-        """The names of the settings and run options that are not the same for every method."""
+        """The names of the settings and run options that not every method has."""
         return frozenset(user_settings(self.settings_class)) - SHARED | self.run_options
 
     def make_settings(self, **given: Any) -> Any:
-        """Create the settings from those of ``given`` that the settings class has."""
+        """Create the settings; arguments that the settings class does not have are ignored."""
         if given.get("k") is None:
             if "sparse-rf" not in self.names:
-                raise SettingsError("pass k, the number of features to keep")
+                raise SettingsError("k, the number of features to keep, is required: pass k")
             given.pop("k", None)
         if isinstance(given.get("lam"), Sequence) and "sparse-rf" not in self.names:
-            raise SettingsError(f"{self.names[0]} takes one lam, not several")
+            raise SettingsError(f"lam of {self.names[0]} must be one number, got {given['lam']!r}")
         known = user_settings(self.settings_class)
         return self.settings_class(**{name: value for name, value in given.items() if name in known})
 
@@ -92,7 +91,7 @@ class MethodSpec:
 
 
 def user_settings(settings_class: type) -> list[str]:
-    """The fields of a settings class that users set; the run sets the others."""
+    """The fields of a settings class that the user, not the run, sets."""
     return [setting.name for setting in fields(settings_class) if not setting.metadata.get("planned")]
 
 
@@ -186,7 +185,7 @@ def method_names() -> Iterator[str]:
     return (name for spec in METHODS for name in spec.names)
 
 
-#: What to write instead of a setting that a method does not have.
+#: The alternative to a setting that a method does not have.
 _INSTEAD = {("fgm", "groups"): "pass its groups as a family, family=th.Groups(…)"}
 #: Settings of which None is a value.
 _NONE_IS_A_VALUE = {"scale"}
@@ -210,7 +209,7 @@ def split_settings(method: str, given: Mapping[str, Any]) -> tuple[dict[str, Any
 def classes_before_fit(
     spec: MethodSpec, source: Source, loss: str, classes: Sequence[Any] | None, *, multilabel: bool
 ) -> list[Label] | None:
-    """The classes, where the method must know them before the first row."""
+    """The classes, if the method must know them before the first row."""
     if not spec.online or (get_loss(loss).task != "classes" and not multilabel):
         return None
     from thresher.core.labels import sort_labels

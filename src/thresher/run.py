@@ -35,9 +35,9 @@ class RunOptions:
     Parameters
     ----------
     memory : str or int, optional
-        The most the fit may hold. None: 64 MB for an online method, no limit for the others.
+        The most memory the fit may use. None: 64 MB for an online method, no limit for the others.
     n_jobs : int
-        Threads of a working-set method; -1: one for each core. The answer does not depend on it.
+        Threads of a working-set method; -1: all cores. The result does not depend on it.
     interactions : {1, 2, 3} or list of tuples
         Products of features to add, see `thresher.core.feature_space.Products`.
     multilabel : bool
@@ -45,15 +45,15 @@ class RunOptions:
     class_weight : mapping or "balanced", optional
         Importance of each class.
     validation : Source, optional
-        Scored after every iteration of a working-set method; the best iteration is the answer.
+        Scored after every iteration of a working-set method; the best iteration is the result.
     patience : int
         Stop after this number of iterations without a better validation score.
     checkpoint : path, optional
         Written every ``every`` seconds and on Ctrl-C; an existing one is resumed unless ``restart``.
     batch_rows : int
-        Rows a batch. The answer does not depend on it.
-    lenient : bool
-        As scikit-learn expects: a ``k`` above the number of columns means all of them, and the data is not
+        Rows per batch. The result does not depend on it.
+    from_estimator : bool
+        The caller is a scikit-learn estimator: ``k`` may exceed the number of columns, and the data is not
         fingerprinted.
     """
 
@@ -68,7 +68,7 @@ class RunOptions:
     every: float = 30.0
     restart: bool = False
     batch_rows: int = DEFAULT_ROWS
-    lenient: bool = False
+    from_estimator: bool = False
 
     def __post_init__(self) -> None:
         if self.n_jobs != -1 and self.n_jobs < 1:
@@ -86,7 +86,7 @@ class RunOptions:
 
 
 class Run(ABC):
-    """One fit. Create it, then call `run`; after an interrupt it is usable as far as it got.
+    """One fit. Create it, then call `run`; after an interrupt it returns the selection so far.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class Run(ABC):
     @property
     @abstractmethod
     def amount(self) -> str:
-        """How much has been learned, as in ``1200 rows``."""
+        """The amount learned, such as ``1200 rows``."""
 
     @property
     @abstractmethod
@@ -186,7 +186,7 @@ class Run(ABC):
 
     @abstractmethod
     def selection(self) -> Selection:
-        """Build the selection from what has been found so far."""
+        """Build the selection of the features found so far."""
 
     def limited(self, source: Source) -> Source:
         """Other data, read within the memory limits of this fit."""
@@ -194,9 +194,9 @@ class Run(ABC):
 
 
 def check_readable_again(source: Source, *, needed: bool, why: str) -> None:
-    """Raise if the fit needs to read a source again that can be read only once."""
+    """Raise if the fit must read a source again that can be read only once."""
     if needed and not source.rewindable:
         raise SettingsError(
-            f"{source.describe()} can be read only once, and {why} read it again: pass cache=True (--cache), or save "
-            "it to a file first"
+            f"{source.describe()} can be read only once, but {why} must read it again: pass cache=True (--cache), or "
+            "save it to a file first"
         )

@@ -32,18 +32,18 @@ def test_a_budget_of_groups(svm: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (("--method", "b-ardo"), "unknown method 'b-ardo'"),
-        (("--method", "b-arda", "--step", "0.1"), "b-arda has no step: give eta"),
-        (("--method", "mission", "--eta", "0.1"), "eta and lam are for"),
-        (("--method", "ofs", "--groups", "source"), "groups are for b-arda and b-amd"),
+        (("--method", "b-arda", "--step", "0.1"), "b-arda has no step: pass eta"),
+        (("--method", "mission", "--eta", "0.1"), "mission has no eta and lam: pass step and l2"),
+        (("--method", "ofs", "--groups", "source"), "ofs has no groups: choose b-arda or b-amd"),
         (("--method", "b-arda", "--groups", "source"), "this data has none"),
         (("--method", "b-arda", "--groups", "nowhere.txt"), "nowhere.txt"),
     ],
     ids=str,
 )
-def test_mistakes_on_purpose(svm: Path, options: tuple[str, ...], told: str) -> None:
+def test_error_messages(svm: Path, options: tuple[str, ...], message: str) -> None:
     shown = run("select", svm, "-k", 3, *options)
     assert shown.exit_code in (1, 2)
-    assert told in shown.output.replace("\n", " ")
+    assert message in shown.output.replace("\n", " ")

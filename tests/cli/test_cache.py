@@ -71,14 +71,14 @@ def test_convert_to_everything(vw: Path, tmp_path: Path) -> None:
 
 
 def test_mistakes_in_converting(vw: Path, tmp_path: Path) -> None:
-    for arguments, told in (
-        ([vw], "say what to read and where to write"),
+    for arguments, message in (
+        ([vw], "an input and an output are required"),
         ([vw, tmp_path / "no" / "rows.svm"], "there is no folder"),
         ([vw, tmp_path / "rows.xyz"], "one of libsvm, vw, parquet, cache"),
     ):
         shown = run("convert", *arguments)
         assert shown.exit_code == 2
-        assert told in shown.output
+        assert message in shown.output
     (tmp_path / "half.thc").write_bytes(b"ARROW1")
     shown = run("select", tmp_path / "half.thc", "-k", 5)
     assert shown.exit_code == 1

@@ -81,8 +81,8 @@ def test_select_ends_with_the_named_features_and_the_facts(vw: Path, tmp_path: P
     shown = run("select", vw, "-k", 30, "--test", vw, "--passes", 2, "--top", 5, "-o", tmp_path / "out.thr")
     assert shown.exit_code == 0
     assert shown.output.count("column-") == 5
-    for told in ("30 of 30 named", "held out", "accuracy", "memory", "planned", "used", "time", "out.thr"):
-        assert told in shown.output
+    for message in ("30 of 30 named", "held out", "accuracy", "memory", "planned", "used", "time", "out.thr"):
+        assert message in shown.output
     (held,) = [line for line in shown.output.splitlines() if line.startswith("held out")]
     assert re.fullmatch(
         r"held out +accuracy 0\.\d{4}, AUC 0\.\d{4}, average precision 0\.\d{4}, log loss 0\.\d{4} \(1,500 rows\)", held
@@ -198,34 +198,34 @@ def test_demo_finds_what_it_planted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "arguments", "code", "told"),
+    ("text", "arguments", "code", "message"),
     [
         ("1 3:x\n", (), 1, r"line 1, column 5.*--on-error skip"),
         ("1 3:1\n1 4:1\n", (), 1, "only one class"),
         ("1 3:1\n0 4:1\n2 5:1\n", (), 1, "a third one"),
         ("", (), 1, "empty"),
-        ("1 3:1\n0 4:1\n", ("-k", "0"), 2, "k is the number"),
+        ("1 3:1\n0 4:1\n", ("-k", "0"), 2, "k must be an integer"),
         ("1 3:1\n0 4:1\n", ("--method", "magic"), 2, "unknown method"),
         ("1 3:1\n0 4:1\n", ("--memory", "many"), 2, "not a size"),
-        ("1 3:1\n0 4:1\n", ("--every", "soon"), 2, "not a duration"),
-        ("1 3:1\n0 4:1\n", ("--class-weight", "1:5"), 2, "not a class weight"),
+        ("1 3:1\n0 4:1\n", ("--every", "soon"), 2, "a duration must be"),
+        ("1 3:1\n0 4:1\n", ("--class-weight", "1:5"), 2, "--class-weight must be"),
         ("1 3:1\n0 4:1\n", ("--on-error", "panic"), 2, "on_error"),
         ("1 3:1\n0 4:1\n", ("-o", "no/such/folder/out.thr"), 2, "no folder"),
         ("1 3:1\n0 4:1\n", ("--checkpoint", "no/such/folder/run.ckpt"), 2, "no folder"),
         ("1 3:1\n0 4:1\n", ("--interactions", "4"), 2, "interactions must be 1, 2, 3"),
-        ("1 3:1\n0 4:1\n", ("--interactions", "user"), 2, "--interactions takes 2, 3"),
+        ("1 3:1\n0 4:1\n", ("--interactions", "user"), 2, "--interactions must be 2, 3"),
         ("1 3:1\n0 4:1\n", ("--interactions", "user,ad"), 2, "must be numbers of features"),
         ("1 3:1\n0 4:1\n", ("--no-such-option",), 2, "No such option"),
     ],
 )
-def test_mistakes_are_told_with_the_right_exit_code(
-    tmp_path: Path, text: str, arguments: tuple[str, ...], code: int, told: str
+def test_errors_have_a_message_and_an_exit_code(
+    tmp_path: Path, text: str, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
     data, out = tmp_path / "data.svm", tmp_path / "out.thr"
     data.write_text(text)
     shown = program("select", data, "-k", "2", "-o", out, *arguments)
     assert shown.returncode == code
-    assert re.search(told, shown.stderr, re.DOTALL)
+    assert re.search(message, shown.stderr, re.DOTALL)
     assert "Traceback" not in shown.stderr
     assert not out.exists()
 

@@ -183,7 +183,7 @@ def test_regression() -> None:
     assert not hasattr(model, "decision_function")
 
 
-def test_fewer_features_than_asked_for() -> None:
+def test_fewer_features_than_k() -> None:
     few = X.toarray()[:, :5]
     model = th.MissionClassifier(k=1000).fit(few, Y)
     assert model.transform(few).shape[1] == len(model.selection_) <= 5
@@ -198,7 +198,7 @@ def test_labels_keep_their_type() -> None:
         assert model.score(X, labels) > 0.7
 
 
-def test_a_row_of_weight_zero_is_as_good_as_absent() -> None:
+def test_rows_of_weight_zero_are_ignored() -> None:
     weight = np.random.default_rng(0).integers(0, 3, len(Y)).astype(float)
     kept = weight > 0
     for data in (X, X.toarray()):
@@ -303,7 +303,7 @@ def test_hashing_has_buckets(y: Any, tmp_path: Any) -> None:
     np.testing.assert_array_equal(copy.decision_function(X), model.decision_function(X))
 
 
-def test_what_is_said_about_bad_input() -> None:
+def test_error_messages_for_bad_input() -> None:
     with pytest.raises(NotFittedError):
         th.MissionClassifier().predict(X)
     with pytest.raises(ValueError, match="requires y"):

@@ -104,7 +104,7 @@ def test_going_on_after_fit() -> None:
     assert bits(model) == bits(once)
 
 
-def test_classes_are_settled_in_the_first_call() -> None:
+def test_classes_are_fixed_in_the_first_call() -> None:
     model = th.MissionClassifier(**HOW).partial_fit(X[:50], CLASSES[:50])
     assert list(model.classes_) == ["ant", "bee", "cow"]
     with pytest.raises(th.DataError, match="dog is none of the known classes"):
@@ -113,7 +113,7 @@ def test_classes_are_settled_in_the_first_call() -> None:
         model.partial_fit(X[:2], ["ant", "bee"], classes=["ant", "bee"])
     with pytest.raises(th.DataError, match="none of the known classes"):
         th.MissionClassifier(**HOW).partial_fit(X[:50], CLASSES[:50], classes=["ant", "bee"])
-    with pytest.raises(th.DataError, match="name all"):
+    with pytest.raises(th.DataError, match="pass all of them"):
         th.MissionClassifier(**HOW).partial_fit(X[:1], Y[:1])
 
 

@@ -130,16 +130,16 @@ def test_weights_of_rows_and_classes_count() -> None:
         ({"kernel": "polynomial:0"}, "degree"),
         ({"kernel": "arc-cosine:2"}, "order"),
         ({"kernel": "binning", "q": 2}, "leave out q"),
-        ({"loss": "hinge"}, "losses|squared_hinge or logistic"),
+        ({"loss": "hinge"}, "must be one of squared_hinge, logistic"),
         ({"tol": 0.0}, "tol"),
     ],
 )
-def test_settings_that_are_none(settings: dict[str, Any], message: str) -> None:
+def test_invalid_settings(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(th.SettingsError, match=message):
         th.SparseRFClassifier(**settings).fit(X, Y)
 
 
-def test_rows_that_are_none() -> None:
+def test_invalid_rows() -> None:
     bad = X.copy()
     bad[3, 1] = np.nan
     with pytest.raises(ValueError, match="NaN"):
@@ -155,7 +155,7 @@ def test_rows_that_are_none() -> None:
         model.selection_.predict(X[:, :2])
 
 
-def test_a_penalty_too_large_is_a_constant_and_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_penalty_too_large_gives_a_constant_model_and_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     model = th.SparseRFClassifier(lam=1e6, **SMALL).fit(X, Y)
     assert len(model.selection_) == 0
     assert "no random feature is kept" in caplog.text

@@ -1,4 +1,4 @@
-"""Whole groups of features under a budget: as listed, as the source names them, resumed, and what is refused."""
+"""Groups of features in budgeted methods: listed, from the source, resumed, and rejected settings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ METHODS: tuple[dict[str, Any], ...] = (
 
 
 def grouped_rows(rows: int = 2000, groups: int = 20) -> tuple[Any, Any]:
-    """Groups of four columns; what matters are all columns of groups 3 and 11."""
+    """Groups of four columns; the target depends on all columns of groups 3 and 11."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(rows, 4 * groups)).astype(np.float32)
     y = np.where(x[:, 12:16].sum(axis=1) - x[:, 44:48].sum(axis=1) > 0, 1, -1)
@@ -32,19 +32,19 @@ def grouped_rows(rows: int = 2000, groups: int = 20) -> tuple[Any, Any]:
 
 def test_groups_are_kept_whole() -> None:
     x, y = grouped_rows()
-    told = np.arange(80) // 4
-    found = th.select(x, y, k=2, method="b-arda", groups=told)
+    groups = np.arange(80) // 4
+    found = th.select(x, y, k=2, method="b-arda", groups=groups)
     assert sorted(found.keys.tolist()) == [*range(12, 16), *range(44, 48)]
     assert sorted(found.provenance["groups"]) == [3, 11]
-    classifier = th.BudgetedClassifier(k=2, groups=th.Groups(told)).fit(x, y)
+    classifier = th.BudgetedClassifier(k=2, groups=th.Groups(groups)).fit(x, y)
     np.testing.assert_array_equal(classifier.coef_[0], found.weights)
     assert classifier.score(x, y) > 0.9
     assert all(len(kept) <= 2 for kept in classifier.history_.kept)
-    regressor = th.BudgetedRegressor(k=1, groups=told, passes=3).fit(x, x[:, 12:16].sum(axis=1))
+    regressor = th.BudgetedRegressor(k=1, groups=groups, passes=3).fit(x, x[:, 12:16].sum(axis=1))
     assert sorted(regressor.selection_.keys.tolist()) == [12, 13, 14, 15]
 
 
-def test_mirror_descent_forgets_whole_groups() -> None:
+def test_mirror_descent_drops_whole_groups() -> None:
     x, y = grouped_rows()
     found = th.select(x, y, k=6, method="b-amd", groups=np.arange(80) // 4, passes=2)
     assert {3, 11} <= set(found.provenance["groups"])
@@ -73,7 +73,9 @@ def test_namespaces_of_a_file_are_groups(tmp_path: Path) -> None:
     lines = []
     for row, label in zip(np.asarray(x.todense()), y, strict=True):
         spaces = {s: [f"c{j}:{row[j]:.4f}" for j in range(5 * s, 5 * s + 5) if row[j]] for s in range(8)}
-        lines.append(f"{label:g} |x one " + " ".join(f"|s{s} {' '.join(told)}" for s, told in spaces.items() if told))
+        lines.append(
+            f"{label:g} |x one " + " ".join(f"|s{s} {' '.join(words)}" for s, words in spaces.items() if words)
+        )
     path.write_text("\n".join(lines) + "\n")
     found = th.select(path, k=1, method="b-arda", groups="source")
     assert found.provenance["groups"] == ["s0^"]
@@ -83,30 +85,30 @@ def test_namespaces_of_a_file_are_groups(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
-        ({"method": "ofs"}, "b-arda and b-amd"),
+        ({"method": "ofs"}, "b-arda or b-amd"),
         ({"method": "b-arda", "per_class": True}, "all classes together"),
         ({"method": "b-arda", "sketch": (1, 8)}, "leave out sketch"),
-        ({"method": "b-arda", "groups": "columns"}, '"source"'),
-        ({"method": "b-arda", "groups": th.Groups([[1, 2], [2]], overlap=True)}, "no overlap"),
+        ({"method": "b-arda", "groups": "columns"}, "cannot be read"),
+        ({"method": "b-arda", "groups": th.Groups([[1, 2], [2]], overlap=True)}, "must not overlap"),
     ],
 )
-def test_settings_that_make_no_sense(options: dict[str, Any], told: str) -> None:
-    with pytest.raises(SettingsError, match=told):
+def test_invalid_settings(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
         OnlineSettings(k=1, **{"groups": th.Groups([[1, 2]]), **options})
 
 
-def test_groups_that_do_not_go_with_the_data(tmp_path: Path) -> None:
+def test_groups_that_do_not_fit_the_data(tmp_path: Path) -> None:
     x, y = grouped_rows(50)
-    for options, told in (
+    for options, message in (
         ({"groups": np.arange(81) // 4}, "the data has columns 0 to 79"),
         ({"groups": [[0], [1]], "k": 3}, "k = 3 exceeds the number of groups, 2"),
         ({"groups": "source"}, "this data has none"),
         ({"groups": [[0]], "interactions": 2}, "leave out interactions"),
         ({"groups": [[0]], "method": "fgm"}, "fgm has no setting groups"),
     ):
-        with pytest.raises(SettingsError, match=told):
+        with pytest.raises(SettingsError, match=message):
             th.select(x, y, **{"k": 1, "method": "b-arda", **options})
     path = tmp_path / "groups.txt"
     path.write_text("# two\n0 1\n2, three\n")

@@ -1,4 +1,4 @@
-"""Names of everything seen: one pass names what is selected, whoever came in when."""
+"""Names of all features seen: one pass names every selected feature, whenever it was admitted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.streams import planted, write_vw
 from thresher.online.engine import OnlineEngine, OnlineSettings
 
 
-def no_second_look(monkeypatch: pytest.MonkeyPatch) -> None:
+def forbid_a_second_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fail if names are still missing at the end of the pass."""
 
     def find_names(source: Any, keys: Any) -> dict[int, bytes]:
@@ -25,8 +25,8 @@ def no_second_look(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.05])
-def test_who_comes_in_without_being_in_the_row_has_its_name(lam: float) -> None:
-    """Features come in by drift, or because a kept one fell: at every step all that is kept is named."""
+def test_a_feature_admitted_long_after_its_row_has_a_name(lam: float) -> None:
+    """Features are admitted by drift, or because a kept one weakens; all kept features are named at every step."""
     engine = OnlineEngine(OnlineSettings(k=4, method="b-arda", loss="squared_hinge", eta=0.3, lam=lam))
     batch = whole_batch({})
     kept: set[int] = set()
@@ -43,7 +43,7 @@ def test_who_comes_in_without_being_in_the_row_has_its_name(lam: float) -> None:
 
 @pytest.mark.parametrize("memory", [None, "4MB"])
 def test_one_pass_names_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: str | None) -> None:
-    no_second_look(monkeypatch)
+    forbid_a_second_pass(monkeypatch)
     path = write_vw(tmp_path / "rows.vw", *planted(rows=600, width=200, support=(3, 77)))
     for options in ({"method": "b-arda", "lam": 0.02}, {"method": "l1-arda", "lam": 0.01}, {"method": "b-amd"}):
         found = th.select(path, k=20, loss="squared_hinge", memory=memory, **options)
@@ -64,7 +64,7 @@ def test_names_survive_groups_resumes_and_a_full_memory(tmp_path: Path, monkeypa
         if progress.rows >= 100:
             raise KeyboardInterrupt
 
-    no_second_look(monkeypatch)
+    forbid_a_second_pass(monkeypatch)
     options: dict[str, Any] = {"k": 3, "method": "b-arda", "groups": "source", "lam": 0.01, "passes": 2}
     whole = th.select(path, **options)
     assert set(whole.provenance["groups"]) <= {f"s{s}^" for s in range(7)}
@@ -76,7 +76,7 @@ def test_names_survive_groups_resumes_and_a_full_memory(tmp_path: Path, monkeypa
     assert again.provenance["groups"] == whole.provenance["groups"]
 
 
-def test_names_that_do_not_fit_are_left_out_and_looked_for() -> None:
+def test_names_that_do_not_fit_are_dropped() -> None:
     few = learned([0, ROWS], method="l1-arda", loss="squared_hinge", lam=0.001, name_room=60)
     every = learned([0, ROWS], method="l1-arda", loss="squared_hinge", lam=0.001)
     assert (

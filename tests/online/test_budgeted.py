@@ -1,4 +1,4 @@
-"""Budgeted methods through the engine: batching, resuming, budgets, races, history, names, and what is refused."""
+"""Budgeted methods: batching, resuming, budgets, tuning, history, names, and rejected settings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from thresher import _native
 from thresher.core.batch import Batch
 from thresher.errors import SettingsError
 from thresher.online.engine import OnlineEngine, OnlineSettings
-from thresher.online.tuning import FIRST_HEAT, Race
+from thresher.online.tuning import FIRST_ROUND, SuccessiveHalving
 from thresher.sources.arrays import SparseSource
 
 METHODS: tuple[dict[str, Any], ...] = (
@@ -56,7 +56,7 @@ def test_batches_make_no_difference(cuts: list[int], case: dict[str, Any]) -> No
 
 @examples(50)
 @given(st.integers(0, ROWS), CASES)
-def test_a_saved_state_goes_on_to_the_same_bits(at: int, case: dict[str, Any]) -> None:
+def test_a_restored_state_continues_to_the_same_bits(at: int, case: dict[str, Any]) -> None:
     half = learned([0, at], **case)
     again = OnlineEngine.from_state(half.settings, half.state())
     assert_same(again, half)
@@ -84,7 +84,7 @@ def test_the_true_features_are_found_whatever_the_unit_of_the_data(method: str) 
         assert len(set(found.keys.tolist()) & {3, 77, 200, 399}) >= 3, (method, scale)
 
 
-def test_classes_are_told_from_the_rest() -> None:
+def test_several_classes_one_vs_rest() -> None:
     x, margins = planted_outputs()
     y = margins.argmax(axis=1)
     model = th.BudgetedClassifier(k=6, passes=3).fit(x, y)
@@ -98,7 +98,7 @@ def test_classes_are_told_from_the_rest() -> None:
     np.testing.assert_array_equal(again.coef_, th.BudgetedClassifier(k=6, shuffle=False).fit(x, y).coef_)
 
 
-def test_history_says_when_features_came_and_went() -> None:
+def test_history_of_kept_features() -> None:
     rng = np.random.default_rng(0)
     x = (rng.random((4000, 20)) < 0.5).astype(np.float32)
     truth = np.where(np.arange(4000) < 2000, 0, 1)  # the feature that matters changes half way
@@ -115,30 +115,31 @@ def test_history_says_when_features_came_and_went() -> None:
     assert came[0][0] < 2000
 
 
-def test_sums_of_the_future_do_not_change_the_past() -> None:
-    """A history is the same whatever the batches."""
+def test_the_history_does_not_depend_on_batches() -> None:
     a, b = learned([0, 3, 77, ROWS], method="b-arda"), learned([0, ROWS], method="b-arda")
     assert a.history.rows.tolist() == b.history.rows.tolist()
     assert all(np.array_equal(p, q) for p, q in zip(a.history.kept, b.history.kept, strict=True))
 
 
-# ── settings that race ───────────────────────────────────────────────────────────────────────────
+# ── tuning ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def race(cuts: list[int], engine: Race | None = None, **options: Any) -> Race:
-    engine = engine or Race(OnlineSettings(k=7, loss="squared_hinge", **options))
+def tuned_engine(cuts: list[int], engine: SuccessiveHalving | None = None, **options: Any) -> SuccessiveHalving:
+    engine = engine or SuccessiveHalving(OnlineSettings(k=7, loss="squared_hinge", **options))
     learned(cuts, engine)  # type: ignore[arg-type]
     return engine
 
 
 @pytest.mark.parametrize("options", [{"method": "b-arda", "tune": True}, {"method": "l1-arda"}], ids=str)
-def test_a_race_does_not_see_batches_and_resumes(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("thresher.online.tuning.FIRST_HEAT", 30)
-    whole = race([0, ROWS], **options)
-    parts = race([0, 7, 30, 31, 150, ROWS], **options)
-    half = race([0, 77], **options)
-    again = race([77, ROWS], Race.from_state(half.settings, half.state()))
-    assert 0 < len(whole.runners) < 10
+def test_tuning_does_not_depend_on_batches_and_resumes(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("thresher.online.tuning.FIRST_ROUND", 30)
+    whole = tuned_engine([0, ROWS], **options)
+    parts = tuned_engine([0, 7, 30, 31, 150, ROWS], **options)
+    half = tuned_engine([0, 77], **options)
+    again = tuned_engine([77, ROWS], SuccessiveHalving.from_state(half.settings, half.state()))
+    assert 0 < len(whole.candidates) < 10
     for other in (parts, again):
         assert other.state().keys() == whole.state().keys()
         for name, array in whole.state().items():
@@ -146,8 +147,8 @@ def test_a_race_does_not_see_batches_and_resumes(options: dict[str, Any], monkey
                 np.testing.assert_array_equal(other.state()[name], array, err_msg=name)
 
 
-def test_lambda_is_found_by_the_count_wanted() -> None:
-    x, y = planted(rows=2 * FIRST_HEAT, width=400)
+def test_lambda_is_tuned_to_the_number_of_features() -> None:
+    x, y = planted(rows=2 * FIRST_ROUND, width=400)
     for method in ("l1-arda", "ada-fobos"):
         found = th.select(x, y, k=20, method=method, loss="squared_hinge", passes=3)
         assert 5 <= len(found) <= 20
@@ -157,8 +158,7 @@ def test_lambda_is_found_by_the_count_wanted() -> None:
         assert found.settings["lam"] < raw.settings["lam"] < 1e6
 
 
-def test_tuning_is_never_needed_twice() -> None:
-    """What a race found, said outright, gives the same features."""
+def test_the_tuned_values_give_the_same_features() -> None:
     x, y = planted(rows=1500, width=400)
     tuned = th.select(x, y, k=4, method="b-amd", loss="squared_hinge", tune=True)
     said = th.select(
@@ -168,18 +168,18 @@ def test_tuning_is_never_needed_twice() -> None:
     np.testing.assert_array_equal(tuned.weights, said.weights)
 
 
-def test_a_race_that_does_not_fit_is_refused() -> None:
-    race_engine = Race(OnlineSettings(k=7, method="b-arda", tune=True, room=1 << 16))
+def test_tuning_that_does_not_fit_into_memory_is_rejected() -> None:
+    tuner = SuccessiveHalving(OnlineSettings(k=7, method="b-arda", tune=True, room=1 << 16))
     with pytest.raises(SettingsError, match="side by side"):
-        learned([0, ROWS], race_engine)  # type: ignore[arg-type]
+        learned([0, ROWS], tuner)  # type: ignore[arg-type]
 
 
-# ── names, memory, and what is refused ───────────────────────────────────────────────────────────
+# ── names, memory, and rejected settings ─────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("method", ["b-arda", "l1-arda", "ofs"])
 @pytest.mark.parametrize("keep", [True, False])
-def test_features_are_named_during_the_pass_or_by_another_look(method: str, keep: bool, tmp_path: Path) -> None:
+def test_features_are_named_during_the_pass_or_afterwards(method: str, keep: bool, tmp_path: Path) -> None:
     x, y = planted(rows=800, width=100, support=(3, 77))
     path = write_vw(tmp_path / "rows.vw", x, y)
     lam = {"lam": 0.01} if method == "l1-arda" else {}
@@ -189,7 +189,7 @@ def test_features_are_named_during_the_pass_or_by_another_look(method: str, keep
     assert all(name.startswith("column-") for name in found.names)
 
 
-def test_what_is_known_of_the_features_seen_stays_inside_the_memory() -> None:
+def test_the_features_seen_stay_within_memory() -> None:
     engine = OnlineEngine(OnlineSettings(k=2, method="b-amd", room=1 << 15))
     with pytest.raises(SettingsError, match="no longer fits"):
         for i in range(20):
@@ -197,7 +197,7 @@ def test_what_is_known_of_the_features_seen_stays_inside_the_memory() -> None:
             engine.step(type(batch)(batch.indptr, batch.keys + np.uint64(1000 * i), batch.values, batch.y))
 
 
-def test_a_sketch_keeps_the_memory_and_says_so(tmp_path: Path) -> None:
+def test_a_sketch_bounds_the_memory_and_is_reported(tmp_path: Path) -> None:
     x, y = planted(rows=2500, width=4000, support=(3, 77, 1200, 3999))
     path = write_vw(tmp_path / "rows.vw", x, y)
     found = th.select(path, k=8, method="b-arda", sketch=(1, 512), memory="4MB", passes=3)
@@ -208,7 +208,7 @@ def test_a_sketch_keeps_the_memory_and_says_so(tmp_path: Path) -> None:
     assert np.all(found.bounds > 0)
     exact = th.select(path, k=8, method="b-arda", memory="4MB", passes=3)
     assert "approximate" not in exact.provenance
-    with pytest.raises(SettingsError, match="one row of cells"):
+    with pytest.raises(SettingsError, match="must have one row"):
         th.select(path, k=8, method="b-arda", sketch=(3, 512))
     model = th.BudgetedClassifier(k=8, sketch=(1, 512), passes=3, memory="4MB").fit(path)
     np.testing.assert_array_equal(model.selection_.keys, found.keys)
@@ -232,34 +232,34 @@ def test_checkpoints_resume_to_the_same_bits(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
-        ({"method": "b-arda", "step": 0.1}, "give eta"),
-        ({"method": "b-arda", "l2": 0.1}, "give lam"),
+        ({"method": "b-arda", "step": 0.1}, "pass eta"),
+        ({"method": "b-arda", "l2": 0.1}, "pass lam"),
         ({"method": "b-amd", "sketch": (1, 10)}, "no sketch"),
-        ({"method": "b-arda", "eta": 0.0}, "eta is a number"),
-        ({"method": "b-arda", "lam": -1.0}, "lam is a number"),
-        ({"method": "b-arda", "delta": 0.0}, "delta is a number"),
+        ({"method": "b-arda", "eta": 0.0}, "eta must be above 0"),
+        ({"method": "b-arda", "lam": -1.0}, "lam must be at least 0"),
+        ({"method": "b-arda", "delta": 0.0}, "delta must be above 0"),
         ({"method": "b-arda", "truncation": "bold"}, "truncation"),
         ({"method": "sofs", "minibatch": 2}, "one row at a time"),
         ({"method": "ofs", "eta": 10.0, "lam": 1.0}, "below 1"),
         ({"method": "mission", "eta": 0.1}, "step and l2"),
-        ({"method": "mission", "tune": True}, "needs none"),
+        ({"method": "mission", "tune": True}, "mission has no tune"),
     ],
     ids=str,
 )
-def test_settings_that_make_no_sense(options: dict[str, Any], told: str) -> None:
-    with pytest.raises(SettingsError, match=told):
+def test_invalid_settings(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
         OnlineSettings(k=3, **options)
 
 
-def test_engines_under_a_budget_do_not_merge() -> None:
+def test_budgeted_engines_do_not_merge() -> None:
     a, b = learned([0, 50], method="b-arda"), learned([50, ROWS], method="b-arda")
     with pytest.raises(SettingsError, match="cannot be merged"):
         a.merge(b)
 
 
-# ── going over to a sketch ───────────────────────────────────────────────────────────────────────
+# ── switching to a sketch ────────────────────────────────────────────────────────────────────────
 
 
 def wide_batch(rows: int = 400, seed: int = 0) -> Any:
@@ -281,7 +281,7 @@ def spilling(cuts: list[int], engine: OnlineEngine | None = None, **options: Any
 
 
 @pytest.mark.parametrize("options", [{}, {"lam": 0.01, "eta": 0.3}], ids=str)
-def test_a_full_memory_goes_over_to_a_sketch_at_the_same_row_always(
+def test_a_full_memory_switches_to_a_sketch_at_a_fixed_row(
     options: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     whole = spilling([0, 400], **options)
@@ -298,8 +298,8 @@ def test_a_full_memory_goes_over_to_a_sketch_at_the_same_row_always(
         assert_same(again, whole)
 
 
-def test_what_was_exact_goes_into_the_sketch() -> None:
-    """As if the sketch had been there from the start, but for the rounding of single precision."""
+def test_exact_sums_are_moved_into_the_sketch() -> None:
+    """As if there had been a sketch from the start, up to rounding to single precision."""
     settings = {"k": 30, "method": "b-arda", "loss": "squared_hinge", "eta": 0.1}
     spilled = OnlineEngine(OnlineSettings(**settings, room=1 << 18))
     sketched = OnlineEngine(OnlineSettings(**settings, sketch=(1, spilled.settings.spill_width)))
@@ -313,7 +313,7 @@ def test_what_was_exact_goes_into_the_sketch() -> None:
     np.testing.assert_allclose(a.weights, b.weights, rtol=1e-6)
 
 
-def test_a_file_beyond_the_memory_is_told_as_approximate(tmp_path: Path) -> None:
+def test_a_file_beyond_the_memory_is_reported_as_approximate(tmp_path: Path) -> None:
     path = tmp_path / "rows.vw"
     path.write_text(
         "".join(

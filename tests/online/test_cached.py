@@ -55,7 +55,7 @@ def test_a_cache_made_with_other_memory_gives_the_same_bits(packed: Path, tmp_pa
 
 @pytest.mark.parametrize("shuffle", [True, False])
 @pytest.mark.parametrize("form", ["vw", "svm"])
-def test_checkpoints_go_on_with_and_without(tmp_path: Path, shuffle: bool, form: str) -> None:
+def test_checkpoints_resume_with_and_without(tmp_path: Path, shuffle: bool, form: str) -> None:
     """Interrupted with the cache and resumed without it, the other way round, and with it throughout."""
     data = [write(tmp_path / f"{i}.{form}", X, Y) for i, write in enumerate([write_vw, write_vw])]
     if form == "svm":
@@ -110,7 +110,7 @@ def test_standard_input_several_times_and_resumed(packed: Path, tmp_path: Path) 
     assert len(list((tmp_path / "cache").glob("*"))) == 1
 
 
-def test_other_standard_input_is_not_taken_for_the_same(packed: Path, tmp_path: Path) -> None:
+def test_other_standard_input_is_recognised(packed: Path, tmp_path: Path) -> None:
     assert _pipe(packed, tmp_path / "cache", tmp_path / "out", 40) == "stopped\n"
     other = tmp_path / "other.gz"
     other.write_bytes(gzip.compress(gzip.decompress(packed.read_bytes()).replace(b"column-3:", b"column-4:", 1)))
@@ -119,7 +119,7 @@ def test_other_standard_input_is_not_taken_for_the_same(packed: Path, tmp_path: 
     assert b"belongs to another run (data: " in refused.value.stderr
 
 
-def test_an_estimator_takes_a_cached_source(packed: Path, tmp_path: Path) -> None:
+def test_an_estimator_accepts_a_cached_source(packed: Path, tmp_path: Path) -> None:
     source = th.scan(packed, cache=tmp_path / "cache")
     kept, plain = (th.MissionClassifier(k=20, passes=2).fit(data) for data in (source, packed))
     assert kept.coef_.tolist() == plain.coef_.tolist()

@@ -1,4 +1,4 @@
-"""The online engine: batching, state, merging, what it finds, and what it refuses."""
+"""The online engine: batching, state, merging, results, and rejected settings."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ def assert_same(a: OnlineEngine, b: OnlineEngine) -> None:
         np.testing.assert_array_equal(mine[name], theirs[name], err_msg=name)
 
 
-def knows(engine: OnlineEngine) -> np.ndarray:
-    """(features, outputs): what the engine's store knows of every feature, kept or not, in its own unit."""
+def all_sums(engine: OnlineEngine) -> np.ndarray:
+    """The sums of every feature, kept or not, in the unit of the store: (features, outputs)."""
     every = np.arange(60, dtype=np.uint64)
     outputs = engine.settings.outputs
     sums = np.zeros((60, outputs))
@@ -104,8 +104,8 @@ def test_batches_make_no_difference(cuts: list[int], case: dict[str, Any]) -> No
 
 @examples(60)
 @given(st.integers(0, ROWS), CASES)
-def test_a_saved_state_goes_on_to_the_same_bits(at: int, case: dict[str, Any]) -> None:
-    """Wherever it was saved, in the middle of a mini-batch or not."""
+def test_a_restored_state_continues_to_the_same_bits(at: int, case: dict[str, Any]) -> None:
+    """Also from a state saved within a mini-batch."""
     half = learned([0, at], **case)
     again = OnlineEngine.from_state(half.settings, half.state())
     assert_same(again, half)
@@ -165,7 +165,7 @@ def test_merging_averages_by_rows() -> None:
     """Constant steps: every weight is the average of the two, by the rows behind them."""
     how: dict[str, Any] = {"method": "iht", "step": 0.1}
     first, second = learned([0, 50], **how), learned([50, ROWS], **how)
-    expected = 0.25 * knows(first)[:, 0] + 0.75 * knows(second)[:, 0]
+    expected = 0.25 * all_sums(first)[:, 0] + 0.75 * all_sums(second)[:, 0]
     intercept = 0.25 * first.selected().intercept + 0.75 * second.selected().intercept
     first.merge(second)
     merged = first.selected()
@@ -178,8 +178,8 @@ def test_merging_averages_by_rows() -> None:
 
 @pytest.mark.parametrize("method", METHODS, ids=str)
 @pytest.mark.parametrize("outputs", [OUTPUTS[0], OUTPUTS[4], OUTPUTS[7]], ids=str)
-def test_merging_keeps_what_both_knew(method: dict[str, Any], outputs: dict[str, Any]) -> None:
-    """Kept or not, a feature's merged sum is the sum (adaptive) or average of what the two knew (no collisions)."""
+def test_merging_combines_both_states(method: dict[str, Any], outputs: dict[str, Any]) -> None:
+    """The merged sum of any feature is the sum (adaptive) or average of both sums, without collisions."""
     method = {**method, "sketch": (5, 1 << 18)} if "sketch" in method and not method.get("identity") else method
     case = {**method, **outputs}
     first, second = learned([0, 50], **case), learned([50, ROWS], **case)
@@ -187,10 +187,10 @@ def test_merging_keeps_what_both_knew(method: dict[str, Any], outputs: dict[str,
         engine.flush()
     adaptive = first.settings.step_rule.rule == "adaptive"
     mine, theirs = (1.0, 1.0) if adaptive else (0.25, 0.75)
-    expected = mine * knows(first) + theirs * knows(second)
+    expected = mine * all_sums(first) + theirs * all_sums(second)
     progress = [engine.progressive()["rows"] for engine in (first, second)]
     first.merge(second)
-    found = knows(first)
+    found = all_sums(first)
     if "sketch" in case and case["method"] != "batch-iht":
         # 16-bit cells round each of these numbers once or twice; those of single precision hardly.
         within = 2**-6 if adaptive else 1e-4
@@ -203,8 +203,8 @@ def test_merging_keeps_what_both_knew(method: dict[str, Any], outputs: dict[str,
     learned([0, 20], first)  # and it can go on
 
 
-def test_a_merged_adaptive_engine_weighs_evidence_of_both() -> None:
-    """Energies add up, so a weight's noise falls as rows come together."""
+def test_a_merged_adaptive_engine_adds_the_evidence_of_both() -> None:
+    """Energies add up, so the standard error of a weight decreases."""
     how: dict[str, Any] = {"method": "mission", "sketch": (3, 500)}
     first, second = learned([0, 100], **how), learned([100, ROWS], **how)
     energy = {int(key): state[1] for table in first.kept() for key, state in zip(table.keys, table.state, strict=True)}
@@ -221,14 +221,14 @@ def test_merging_with_an_engine_that_saw_nothing_changes_no_weight(method: dict[
     for swap in (False, True):
         engines = [learned([0, ROWS], **method), OnlineEngine(OnlineSettings(k=7, **method))]
         engines[0].flush()
-        before, sums = engines[0].selected(), knows(engines[0])
+        before, sums = engines[0].selected(), all_sums(engines[0])
         one, other = engines[::-1] if swap else engines
         one.merge(other)
         after = one.selected()
         assert set(after.keys.tolist()) == set(before.keys.tolist())
         # 16-bit cells under a common factor are rounded once more.
         within = 2**-6 if "l2" in method else 1e-6
-        np.testing.assert_allclose(knows(one), sums, rtol=within, atol=within * np.abs(sums).max())
+        np.testing.assert_allclose(all_sums(one), sums, rtol=within, atol=within * np.abs(sums).max())
         np.testing.assert_array_equal(after.intercept, before.intercept)
         if one.settings.step_rule.rule != "adaptive":  # there weights are settled anew, by the prior as it is now
             np.testing.assert_allclose(after.weights, before.weights, rtol=1e-6)
@@ -255,7 +255,7 @@ def test_an_identity_sketch_is_exact_stochastic_gradient_descent() -> None:
     w = np.zeros(60)
     for row, target in zip(X.toarray().astype(np.float64), Y, strict=True):
         w += 0.1 * target / (1 + np.exp(target * (w @ row))) * row
-    np.testing.assert_allclose(knows(engine)[:, 0], w, rtol=1e-4, atol=1e-7)
+    np.testing.assert_allclose(all_sums(engine)[:, 0], w, rtol=1e-4, atol=1e-7)
     full = OnlineEngine(OnlineSettings(k=60, **{**how, "method": "mission"}))
     learned([0, ROWS], full)
     found = full.selected()
@@ -310,10 +310,10 @@ def test_a_planted_support_is_found(task: str, step: str | float, method: dict[s
         assert max(score.get("accuracy", 0), score.get("r2", 0), score.get("hamming_accuracy", 0)) > 0.45
 
 
-def test_bounds_are_zero_for_exact_stores_and_the_sketch_s_own_otherwise() -> None:
-    assert (learned([0, ROWS], method="iht").selected().bounds == 0).all()
+def test_errors_are_zero_for_exact_stores_and_those_of_the_sketch_otherwise() -> None:
+    assert (learned([0, ROWS], method="iht").selected().errors == 0).all()
     for how in ({"sketch": (3, 17)}, {"sketch": (3, 17), "step": 0.1}, {"sketch": (3, 17), "active": "sketch"}):
-        bounds = learned([0, ROWS], method="mission", **how).selected().bounds
+        bounds = learned([0, ROWS], method="mission", **how).selected().errors
         assert (bounds > 0).all()
 
 
@@ -330,12 +330,12 @@ def test_a_prediction_that_is_not_finite_names_its_row() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
-        ({"k": 0}, "from 1 on"),
-        ({"k": -3}, "from 1 on"),
-        ({"k": 2.5}, "from 1 on"),
-        ({"k": True}, "from 1 on"),
+        ({"k": 0}, "at least 1"),
+        ({"k": -3}, "at least 1"),
+        ({"k": 2.5}, "at least 1"),
+        ({"k": True}, "at least 1"),
         ({"method": "magic"}, "unknown method"),
         ({"active": "maybe"}, "active"),
         ({"loss": "zero-one"}, "unknown loss"),
@@ -345,7 +345,7 @@ def test_a_prediction_that_is_not_finite_names_its_row() -> None:
         ({"step": "adaptive:-1"}, "positive number"),
         ({"step": float("nan")}, "positive number"),
         ({"step": True}, "positive number"),
-        ({"step": "adaptive", "active": "sketch"}, "no room"),
+        ({"step": "adaptive", "active": "sketch"}, "does not support adaptive steps"),
         ({"minibatch": 0}, "minibatch"),
         ({"minibatch": 1.5}, "minibatch"),
         ({"l2": -1.0}, "l2"),
@@ -355,14 +355,14 @@ def test_a_prediction_that_is_not_finite_names_its_row() -> None:
         ({"decay": 1.1}, "decay"),
         ({"sketch": (17, 5)}, "rows, width"),
         ({"sketch": (1, 2**32)}, "rows, width"),
-        ({"outputs": 3}, "one output"),
+        ({"outputs": 3}, "outputs must be 1"),
         ({"outputs": 0, "loss": "softmax"}, "output"),
-        ({"multilabel": True, "loss": "squared"}, "two classes"),
-        ({"multilabel": True, "loss": "softmax"}, "two classes"),
+        ({"multilabel": True, "loss": "squared"}, "must be binary"),
+        ({"multilabel": True, "loss": "softmax"}, "must be binary"),
     ],
 )
-def test_settings_out_of_range_are_refused(wrong: dict[str, Any], told: str) -> None:
-    with pytest.raises(SettingsError, match=told):
+def test_settings_out_of_range_are_rejected(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
         OnlineSettings(**{"k": 5, **wrong})
 
 
@@ -384,12 +384,12 @@ def test_a_sketch_is_needed(method: str) -> None:
         ("adaptive:0.5", "adaptive", 0.5),
     ],
 )
-def test_steps_as_people_write_them(step: str | float, rule: str, rate: float) -> None:
+def test_step_notations(step: str | float, rule: str, rate: float) -> None:
     assert OnlineSettings(k=5, step=step).step_rule == (rule, rate)
     assert OnlineSettings(k=5, active="sketch").step_rule == ("stable", 1.0)
 
 
-def test_states_that_do_not_fit_are_refused() -> None:
+def test_invalid_states_are_rejected() -> None:
     state = learned([0, 50], method="mission", sketch=(3, 17)).state()
     chosen = OnlineSettings(k=7, method="mission", sketch=(3, 17))
     for change in (

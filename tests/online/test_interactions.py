@@ -97,7 +97,7 @@ def test_the_file_keeps_what_is_needed_to_predict(tmp_path: Path) -> None:
     np.testing.assert_array_equal(loaded.decision_function(path), selection.decision_function(path))
 
 
-def test_data_of_other_products_is_refused() -> None:
+def test_data_with_other_products_is_rejected() -> None:
     pairs, plain = th.select(X, Y, k=5, interactions=2), th.select(X, Y, k=5)
     for model, data in (
         (pairs, X[:, :10]),
@@ -142,7 +142,7 @@ def test_stretches_do_not_change_the_answer(tmp_path: Path, monkeypatch: pytest.
         assert saved_bytes(th.select(path, **how, checkpoint=checkpoint), tmp_path / "resumed") == whole
 
 
-def test_the_memory_for_products_is_planned_and_its_lack_is_told() -> None:
+def test_the_memory_for_products_is_planned_and_enforced() -> None:
     assert th.select(X[:100], Y[:100], k=5, interactions=2).provenance["plan"]["products"] == 16 << 20
     assert th.select(Interactions(as_source(X[:100], Y[:100])), k=5).provenance["plan"]["products"] == 16 << 20
     assert th.select(X[:100], Y[:100], k=5).provenance["plan"]["products"] == 0
@@ -154,7 +154,7 @@ def test_the_memory_for_products_is_planned_and_its_lack_is_told() -> None:
 
 
 @pytest.mark.parametrize("wrong", [0, 4, True, "2", ("user", "ad"), [("user",)]])
-def test_wrong_interactions_are_said_before_the_first_row(wrong: Any, tmp_path: Path) -> None:
+def test_interactions_are_checked_before_the_first_row(wrong: Any, tmp_path: Path) -> None:
     broken = tmp_path / "broken.svm"
     broken.write_text("not a row\n")
     with pytest.raises(th.SettingsError, match="interactions"):

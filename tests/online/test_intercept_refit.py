@@ -1,4 +1,4 @@
-"""The intercept fitted once more: the offset is the best one, and the run finds it whatever the batches."""
+"""The refit of the intercept: the offset is optimal, and does not depend on the batches."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_the_loss_of_the_training_rows_is_least_in_the_intercept() -> None:
 
 
 @pytest.mark.parametrize("bad", [{"method": "mission"}, {"fit_intercept": False}, {"loss": "rest:squared_hinge"}])
-def test_who_has_no_such_intercept(bad: dict[str, object]) -> None:
+def test_fits_without_such_an_intercept_are_rejected(bad: dict[str, object]) -> None:
     x, y = np.eye(6), np.arange(6) % 3 if "loss" in bad else np.arange(6) % 2
-    with pytest.raises(SettingsError, match="refit_intercept is for"):
+    with pytest.raises(SettingsError, match="refit_intercept requires"):
         th.select(x, y, **{"k": 2, "method": "b-arda", "refit_intercept": True, **bad})

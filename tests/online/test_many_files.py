@@ -43,7 +43,7 @@ def expected(folder: Path) -> dict[str, int]:
 
 @pytest.mark.parametrize("shuffle", [True, False])
 def test_bad_lines_are_counted_by_file(folder: Path, tmp_path: Path, shuffle: bool) -> None:
-    """In the answer, whatever the passes, the batches and the cache, and after any interruption."""
+    """In the result, whatever the passes, the batches and the cache, and after any interruption."""
     how: dict[str, Any] = {"k": 20, "passes": 2, "shuffle": shuffle, "on_error": "skip", "format": "vw"}
     whole = th.select(folder, **how)
     assert whole.provenance["skipped"] == 7
@@ -64,17 +64,17 @@ def test_bad_lines_are_counted_by_file(folder: Path, tmp_path: Path, shuffle: bo
     assert f"7 malformed lines skipped: 3 of {folder / 'part2.vw'}, 2 of" in shown
 
 
-def test_the_count_of_a_file_is_told_when_it_ends(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_count_of_a_file_is_logged_at_its_end(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     source = th.scan(folder, format="vw", on_error="skip")
     with caplog.at_level(logging.WARNING):
         read(source.limited(ReadLimits(block=500)))
-        read(source)  # told once
-    told = [record.getMessage() for record in caplog.records if "were skipped" in record.getMessage()]
-    assert told == [f"{name}: {count} malformed lines were skipped" for name, count in expected(folder).items()]
+        read(source)  # reported once
+    messages = [record.getMessage() for record in caplog.records if "were skipped" in record.getMessage()]
+    assert messages == [f"{name}: {count} malformed lines were skipped" for name, count in expected(folder).items()]
     assert source.skipped_files() == expected(folder)
 
 
-def test_going_on_inside_a_file_counts_all_of_it(folder: Path) -> None:
+def test_resuming_within_a_file_counts_all_of_it(folder: Path) -> None:
     first = th.scan(folder, format="vw", on_error="skip").limited(ReadLimits(block=300))
     for _, cursor in first.batches(5):
         rest = th.scan(folder, format="vw", on_error="skip")

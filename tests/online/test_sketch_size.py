@@ -1,4 +1,4 @@
-"""A sketch of the suggested size keeps its promise."""
+"""A sketch of the suggested size has the requested error."""
 
 import doctest
 
@@ -16,7 +16,7 @@ def test_example():
 
 
 @pytest.mark.parametrize(("error", "failure"), [(0.05, 0.2), (0.1, 0.02), (0.03, 0.3)])
-def test_promise(error, failure):
+def test_error_bound(error, failure):
     rows, width = suggest_size(error, failure)
     rng = np.random.default_rng(1)
     keys = rng.integers(0, 2**62, 5000, dtype=np.uint64)
@@ -33,6 +33,6 @@ def test_smaller_errors_take_more_cells():
 
 
 @pytest.mark.parametrize(("error", "failure"), [(0, 0.1), (1, 0.1), (0.1, 0), (0.1, 1), (float("nan"), 0.1)])
-def test_nonsense(error, failure):
+def test_invalid_arguments(error, failure):
     with pytest.raises(SettingsError):
         suggest_size(error, failure)

@@ -1,4 +1,4 @@
-"""Write data in another format: LIBSVM, VW, Parquet, or parsed rows (.thc) that are read many times faster.
+"""Convert data to LIBSVM, VW, Parquet, or a cache file (.thc) of parsed rows, which is read many times faster.
 
 Example: `thresher convert clicks.vw.gz clicks.thc`
 """
@@ -18,10 +18,10 @@ def convert(
     data: Data,
     output: Annotated[
         str | None,
-        typer.Option("-o", "--output", help="Where to write; the last of the paths if not given. .gz compresses text."),
+        typer.Option("-o", "--output", help="The output file; default: the last path. .gz compresses text."),
     ] = None,
     to: Annotated[
-        str | None, typer.Option(help="libsvm, vw, parquet or cache; by the output's ending if not given.")
+        str | None, typer.Option(help="libsvm, vw, parquet or cache; default: by the extension of the output.")
     ] = None,
     format: Format = None,
     on_error: OnError = "stop",
@@ -36,7 +36,7 @@ def convert(
     if output is None:
         *data, output = data
     if not data:
-        raise SettingsError("say what to read and where to write: thresher convert clicks.vw.gz clicks.thc")
+        raise SettingsError("an input and an output are required, as in: thresher convert clicks.vw.gz clicks.thc")
     check_folder(output)
     source = as_source(one_or_many(data), format=format, on_error=on_error, **reading)
     written = write_source(source, output, to)

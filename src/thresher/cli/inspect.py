@@ -1,4 +1,4 @@
-"""Show what a saved selection holds, or write it for other programs.
+"""Show a saved selection, or export it for other programs.
 
 Example: `thresher inspect clicks.thr --format tsv > features.tsv`
 """
@@ -14,8 +14,8 @@ from thresher.cli.options import Output
 
 def inspect(
     selection: Annotated[str, typer.Argument(help="A .thr file.")],
-    format: Annotated[str, typer.Option(help="table, tsv or json.")] = "table",
-    top: Annotated[int | None, typer.Option(help="Show only so many features of the table.")] = None,
+    format: Annotated[str, typer.Option(help="table, tsv or json; with --output also other export formats.")] = "table",
+    top: Annotated[int | None, typer.Option(help="The number of features to show; default: all.")] = None,
     output: Output = None,
 ) -> None:
     import sys
@@ -36,5 +36,5 @@ def inspect(
         sys.stdout.writelines(tsv_lines(model) if format == "tsv" else [as_json(model)])
     else:
         raise SettingsError(
-            f"unknown format {format!r}: table, tsv or json (other programs: --output with .parquet, .vw)"
+            f"--format must be table, tsv or json, got {format!r}: use --output for other formats (.parquet, .vw)"
         )

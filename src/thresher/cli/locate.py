@@ -1,4 +1,4 @@
-"""Say where the selected k-mers stand in sequences: BED on standard output.
+"""Find the positions of selected k-mers in sequences, as BED on standard output.
 
 Example: `thresher locate species.thr genome.fa.gz > places.bed`
 """

@@ -1,4 +1,4 @@
-"""The ``thresher`` program."""
+"""The ``thresher`` command."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ import typer
 P = ParamSpec("P")
 
 BAD_DATA, BAD_USAGE, INTERRUPTED = 1, 2, 130
-#: Each is a function in a module of its name.
+#: Each command is a function in a module of the same name.
 COMMANDS = ("select", "predict", "inspect", "plan", "convert", "locate", "demo")
 
 
 def make_app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
-    """The program with some of its commands: each brings options that take time to be made."""
+    """Create the app with some of its commands; the options of each take time to create."""
     app = typer.Typer(
         name="thresher",
-        help="Find the few features that matter among far more than fit in memory, and name them.",
+        help="Select the few features that matter among far more than fit in memory, and name them.",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -38,7 +38,7 @@ def make_app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
 
 
 def guarded(command: Callable[P, None]) -> Callable[P, None]:
-    """Turn our errors into a line on standard error and an exit code: 1 bad data, 2 bad usage."""
+    """Report errors as a line on standard error and an exit code: 1 for bad data, 2 for bad usage."""
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -49,7 +49,7 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
             command(*args, **kwargs)
         except ThresherError as error:
             fail(str(error), BAD_USAGE if isinstance(error, (SettingsError, ResumeError)) else BAD_DATA)
-        except BrokenPipeError:  # the reader of our output had enough, as `head` does
+        except BrokenPipeError:  # the reader of the output, such as `head`, has closed it
             sys.stderr.close()
             raise typer.Exit(0) from None
         except KeyboardInterrupt:
@@ -61,12 +61,12 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
 
 
 def fail(message: str, code: int) -> None:
-    """End with a message and an exit code."""
+    """Exit with a message and an exit code."""
     typer.echo(f"thresher: {message}", err=True)
     raise typer.Exit(code)
 
 
-def _options(version: bool = typer.Option(False, "--version", help="Show the version and stop.")) -> None:
+def _options(version: bool = typer.Option(False, "--version", help="Show the version and exit.")) -> None:
     if version:
         from thresher.version import __version__
 
@@ -75,8 +75,8 @@ def _options(version: bool = typer.Option(False, "--version", help="Show the ver
 
 
 def main() -> None:
-    """Run the program."""
-    # NumPy's BLAS starts threads that wait for work in a loop, on the core where the first rows are to be read.
+    """Run the command."""
+    # Idle BLAS threads spin, and would take the core that reads the first rows.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
-    asked = sys.argv[1] if len(sys.argv) > 1 else ""
-    make_app([asked] if asked in COMMANDS else COMMANDS)()
+    command = sys.argv[1] if len(sys.argv) > 1 else ""
+    make_app([command] if command in COMMANDS else COMMANDS)()

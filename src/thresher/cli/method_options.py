@@ -1,4 +1,4 @@
-"""The options for the settings that only some methods have."""
+"""The options for settings that not every method has."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import typer
 
 from thresher.cli.options import number_or_word, numbers, panel, sketch_shape, with_options
 
-_ONLINE, _BUDGET = "mission and its baselines", "Under a budget: b-arda, b-amd, ofs, sofs, l1-arda, ada-fobos"
-_FGM, _OS, _SPARSE_RF = "fgm", "Arriving features: os and its baselines", "sparse-rf"
-_SEVERAL = "Several methods"
+_ONLINE, _MISSION = "Online methods", "mission and its baselines"
+_BUDGET = "Budgeted methods: b-arda, b-amd, ofs, sofs, l1-arda, ada-fobos"
+_FGM, _OS, _SPARSE_RF = "fgm", "os and its baselines", "sparse-rf"
+_SEVERAL, _INTERCEPT = "Several methods", "Intercept"
 
 
 @panel(_ONLINE)
@@ -18,39 +19,43 @@ def _online(
     sketch: Annotated[
         str | None,
         typer.Option(
-            help="Shape of the sketch, as 3x262144; default: what fits into memory.",
+            help="Shape of the sketch, as 3x262144; default: what fits into memory. For b-arda: 1xWIDTH.",
             metavar="ROWSxWIDTH",
         ),
     ] = None,
-    active: Annotated[
-        str | None,
-        typer.Option(help="mission's table: exact weights (default), or sketch (the form in the paper)."),
+    passes: Annotated[int | None, typer.Option(help="Passes over the data; default 1.")] = None,
+    minibatch: Annotated[
+        int | None, typer.Option(help="Rows whose gradients are averaged before a step; default 1.")
     ] = None,
-    passes: Annotated[int | None, typer.Option(help="Passes over the data.")] = None,
-    step: Annotated[
-        str | None,
-        typer.Option(
-            help="Step along each example's gradient: auto, a number, adaptive:RATE or RATE/sqrt.",
-        ),
-    ] = None,
-    minibatch: Annotated[int | None, typer.Option(help="Rows whose gradients are averaged before a step.")] = None,
     shuffle: Annotated[
         bool | None,
         typer.Option("--shuffle/--no-shuffle", help="Shuffle rows through a bounded buffer (default)."),
     ] = None,
+) -> None:
+    """The names are those of `thresher.online.settings.OnlineSettings`."""
+
+
+@panel(_MISSION)
+def _mission(
+    active: Annotated[
+        str | None,
+        typer.Option(help="Weights in the table: exact (default), or sketch (estimates, as in the paper)."),
+    ] = None,
+    step: Annotated[
+        str | None,
+        typer.Option(help="Step size: auto (default), a number, adaptive:RATE or RATE/sqrt."),
+    ] = None,
     l2: Annotated[
         float | None,
-        typer.Option(help="Decay of all weights: each step first multiplies by 1 - step * l2."),
+        typer.Option(help="Each step multiplies all weights by 1 - step * l2; default 0."),
     ] = None,
     decay: Annotated[
         float | None,
-        typer.Option(help="Each step multiplies the weights of features not kept by this."),
+        typer.Option(help="Each step multiplies the weights of features not kept by this; default 1."),
     ] = None,
     lazy: Annotated[
         float | None,
-        typer.Option(
-            help="The share by which a candidate must beat the weakest kept feature; 0 is exact.",
-        ),
+        typer.Option(help="Share by which a candidate must exceed the weakest kept feature; default 0."),
     ] = None,
 ) -> None:
     """The names are those of `thresher.online.settings.OnlineSettings`."""
@@ -58,22 +63,24 @@ def _online(
 
 @panel(_BUDGET)
 def _budgeted(
-    delta: Annotated[float | None, typer.Option(help="Smoothing of the evidence; default 0.01.")] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="Added to the square root of each sum of squared gradients; default 0.01.")
+    ] = None,
     tune: Annotated[
         bool,
-        typer.Option("--tune", help="Tune eta and lam: several values compete during the pass."),
+        typer.Option("--tune", help="Tune eta and lam by successive halving during the pass."),
     ] = False,
     truncation: Annotated[
         str | None,
         typer.Option(
-            help="b-arda, b-amd: rank by weight and evidence (adaptive, default) or by weight alone (naive).",
+            help="b-arda, b-amd: rank by weight and evidence (adaptive, default), or by weight alone (naive).",
         ),
     ] = None,
     groups: Annotated[
         str | None,
         typer.Option(
-            help="b-arda, b-amd: keep whole groups, counted by k: source (namespaces, columns), or a file with the "
-            "indices of a group on each line.",
+            help="b-arda, b-amd: select k whole groups: source (namespaces or columns), or a file with the indices of "
+            "a group on each line.",
             metavar="source|PATH",
         ),
     ] = None,
@@ -81,19 +88,28 @@ def _budgeted(
         bool | None,
         typer.Option(
             "--keep-names/--no-keep-names",
-            help="b-arda, l1-arda, ada-fobos, groups: keep the names of all features seen (default), or find the names "
-            "of selected features in another pass.",
-        ),
-    ] = None,
-    refit_intercept: Annotated[
-        bool | None,
-        typer.Option(
-            "--refit-intercept/--no-refit-intercept",
-            help="Two classes: refit the intercept in one more pass (default: with several passes).",
+            help="Keep the names of all features seen (default), or read missing names from the data at the end.",
         ),
     ] = None,
 ) -> None:
     """The names are those of `thresher.online.settings.OnlineSettings`."""
+
+
+@panel(_INTERCEPT)
+def _intercept(
+    fit_intercept: Annotated[
+        bool,
+        typer.Option("--fit-intercept/--no-fit-intercept", help="Learn an intercept (default).", show_default=False),
+    ] = True,
+    refit_intercept: Annotated[
+        bool | None,
+        typer.Option(
+            "--refit-intercept/--no-refit-intercept",
+            help="Budgeted methods, two classes: refit it in one more pass (default: with several passes).",
+        ),
+    ] = None,
+) -> None:
+    """These options are wide: their own panel leaves the others more room for help."""
 
 
 @panel(_SEVERAL)
@@ -101,20 +117,21 @@ def _several(
     eta: Annotated[
         float | None,
         typer.Option(
-            help="Step size of a budgeted method or of os; default: from the scale of the data.",
+            help="Step size of budgeted methods and os; default: from the scale of the data.",
         ),
     ] = None,
     lam: Annotated[
         str | None,
         typer.Option(
-            help="Penalty of a budgeted method, of grafting, or of sparse-rf (default 1; several, as 100,10,1, with "
+            help="Penalty of budgeted methods, grafting, naive-l1 and sparse-rf (default 1; several, as 100,10,1, with "
             "--validation).",
         ),
     ] = None,
     tol: Annotated[
         float | None,
         typer.Option(
-            help="fgm: stop when an iteration gains no more than this share; sparse-rf: the duality gap to solve to.",
+            help="fgm: stop when an iteration lowers the objective by no more than this share; sparse-rf: the relative "
+            "duality gap of each subproblem.",
         ),
     ] = None,
     refit: Annotated[
@@ -127,20 +144,20 @@ def _several(
     validation: Annotated[
         str | None,
         typer.Option(
-            help="Labelled data; fgm keeps the iteration and sparse-rf the lam with the best score on it.",
+            help="Labelled data; fgm keeps the iteration, sparse-rf the lam with the best score on it.",
             metavar="DATA",
         ),
     ] = None,
     jobs: Annotated[
         int | None,
         typer.Option(
-            help="Threads of fgm, sparse-rf, os; default -1: all cores. The answer is the same.",
+            help="Threads of fgm, sparse-rf, os; default -1: all cores. The result is the same.",
         ),
     ] = None,
     max_iter: Annotated[
         int | None,
         typer.Option(
-            help="The most iterations: of fgm (default: no limit), of sparse-rf for each lam (default 20).",
+            help="The most iterations of fgm (default: no limit), or of sparse-rf for each lam (default 20).",
         ),
     ] = None,
 ) -> None:
@@ -151,26 +168,28 @@ def _several(
 def _fgm(
     B: Annotated[
         int | None,
-        typer.Option("--B", help="Features an iteration proposes; default: a tenth of k."),
+        typer.Option("--B", help="Features that an iteration proposes; default: a tenth of k."),
     ] = None,
     C: Annotated[float | None, typer.Option("--C", help="Weight of the loss; default 10.")] = None,
     family: Annotated[
         str | None,
         typer.Option(
-            help="linear, groups:FILE or tree:FILE (a line of columns a group), polynomial:2, hik:100, additive:chi2, "
-            "spectrum:prefix; their union with +, their products with *, as in "
+            help="The features to select from: linear (default), groups:FILE or tree:FILE (a group of columns on each "
+            "line), polynomial:2, hik:100, additive:chi2, spectrum:prefix; unions with +, products with *, as in "
             "'linear:columns=0-9 * linear:columns=age|bmi'.",
         ),
     ] = None,
     scale: Annotated[
         str | None,
         typer.Option(
-            help="norm (default) scales columns to the same norm, none keeps them, root is half way.",
+            help="Scaling of columns: norm (default, to the same norm), none, or root (in between).",
         ),
     ] = None,
-    inner_tol: Annotated[float | None, typer.Option(help="Tolerance of each subproblem.")] = None,
-    refit_C: Annotated[float | None, typer.Option("--refit-C", help="Refit with this weight of the loss.")] = None,
-    solver: Annotated[str | None, typer.Option(help="apg (default), or mkl: in the dual, for few rows.")] = None,
+    inner_tol: Annotated[float | None, typer.Option(help="Tolerance of each subproblem; default 0.001.")] = None,
+    refit_C: Annotated[float | None, typer.Option("--refit-C", help="Refit with this C.")] = None,
+    solver: Annotated[
+        str | None, typer.Option(help="apg (default), or mkl (in the dual, for a few hundred rows).")
+    ] = None,
 ) -> None:
     """The names are those of `thresher.fgm.settings.FGMSettings`."""
 
@@ -182,10 +201,10 @@ def _substitution(
         float | None,
         typer.Option(help="Step size as a share of the longest safe step; default 0.95."),
     ] = None,
-    m: Annotated[float | None, typer.Option("--m", help="Kept features move by eta / m.")] = None,
+    m: Annotated[float | None, typer.Option("--m", help="Kept features move by eta / m; default: from k.")] = None,
     c: Annotated[
         float | None,
-        typer.Option("--c", help="How much the objective must fall for a new feature: 0 to 1."),
+        typer.Option("--c", help="Decrease of the objective required to accept a new feature: 0 (default) to 1."),
     ] = None,
     check: Annotated[
         bool | None,
@@ -195,11 +214,11 @@ def _substitution(
     workers: Annotated[int | None, typer.Option(help="Threads that share the features (Asy-OS).")] = None,
     staleness: Annotated[
         int | None,
-        typer.Option(help="Simulate workers that see the state this number of updates late."),
+        typer.Option(help="Simulate workers that do not see this number of the others' last updates."),
     ] = None,
     labels_file: Annotated[
         str | None,
-        typer.Option(help="The labels of a file or folder of columns, one on each line.", metavar="PATH"),
+        typer.Option(help="A file with the labels, one per line, for a file or folder of columns.", metavar="PATH"),
     ] = None,
 ) -> None:
     """The names are those of `thresher.substitution.settings.SubstitutionSettings`."""
@@ -217,17 +236,19 @@ def _sparse_rf(
         str | None,
         typer.Option(help="Width of the kernel: a number (default 1), or scale."),
     ] = None,
-    draws: Annotated[int | None, typer.Option(help="Random features an iteration proposes; default 100.")] = None,
+    draws: Annotated[int | None, typer.Option(help="Random features that an iteration proposes; default 100.")] = None,
     q: Annotated[int | None, typer.Option(help="Inputs of each random feature; default: all.")] = None,
 ) -> None:
     """The names are those of `thresher.sparse_rf.settings.SparseRFSettings`."""
 
 
-#: Give a command the settings of all methods; it gets those that were used in ``settings``.
+#: Add the settings of all methods to a command, which receives those that were set as ``settings``.
 with_method_options = with_options(
     "settings",
+    _intercept,
     _several,
     _online,
+    _mission,
     _budgeted,
     _fgm,
     _substitution,

@@ -1,16 +1,14 @@
-"""Show where the memory would go, without learning anything.
+"""Show how a fit would use its memory, without learning.
 
 Example: `thresher plan clicks.vw.gz -k 100000 --memory 64MB`
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from thresher.cli.method_options import with_method_options
-from thresher.cli.options import Data, Format, Interactions, Memory, Method, one_or_many, which_interactions
+from thresher.cli.options import Data, Features, Format, Interactions, Memory, Method, one_or_many, which_interactions
 from thresher.cli.reading_options import with_reading_options
 
 
@@ -18,9 +16,7 @@ from thresher.cli.reading_options import with_reading_options
 @with_method_options
 def plan(
     data: Data,
-    k: Annotated[
-        int | None, typer.Option("-k", "--features", help="The number of features to keep; optional for sparse-rf.")
-    ] = None,
+    k: Features = None,
     method: Method = "mission",
     memory: Memory = None,
     interactions: Interactions = None,
@@ -43,5 +39,5 @@ def plan(
     made = spec.make_plan(method_settings, options, source)
     source = with_interactions(source.limited(made.limits), options).limited(made.limits)
     for _ in source.batches(1, want_labels=False):
-        break  # the first row shows that the files open and that a decompressor fits
+        break  # checks that the files can be opened and that a decompressor fits
     print_plan(made, source)

@@ -1,4 +1,4 @@
-"""Predict with a saved selection: a line a row on standard output.
+"""Predict with a saved selection, one line per row on standard output.
 
 Example: `thresher predict clicks.thr new-clicks.vw.gz --proba > scores.txt`
 """
@@ -16,9 +16,9 @@ def predict(
     selection: Annotated[str, typer.Argument(help="A .thr file.")],
     data: Data,
     proba: Annotated[
-        bool, typer.Option("--proba", help="The probability of the last class instead; of several classes, of each.")
+        bool, typer.Option("--proba", help="Print probabilities: of the second of two classes, or of each of several.")
     ] = False,
-    margin: Annotated[bool, typer.Option("--margin", help="The margin w'x + b instead.")] = False,
+    margin: Annotated[bool, typer.Option("--margin", help="Print the margins w'x + b.")] = False,
     format: Format = None,
     on_error: OnError = "stop",
 ) -> None:
@@ -29,14 +29,14 @@ def predict(
 
     model = load(selection)
     if proba and margin:
-        raise SettingsError("ask for --proba or --margin, not both")
+        raise SettingsError("--proba and --margin exclude each other: leave out one")
     if proba and model.loss.name not in ("logistic", "softmax"):
-        raise SettingsError(f"the {model.loss} loss gives no probabilities: ask for --margin")
+        raise SettingsError(f"the {model.loss} loss has no probabilities: use --margin")
     for batch in model.batches(one_or_many(data), {"format": format, "on_error": on_error}):
         margins = model.margins(batch)
         answers = model.probabilities(margins) if proba else margins if margin else model.decide(margins)
         if answers.ndim == 2 and len(model.intercept) == 1:
             answers = answers[:, -1]
-        # Several answers a row stand side by side, in the order of the classes.
+        # One column per class, in the order of the classes.
         rows = answers.tolist() if answers.ndim == 1 else ("\t".join(map(str, row)) for row in answers.tolist())
         sys.stdout.writelines(f"{row}\n" for row in rows)

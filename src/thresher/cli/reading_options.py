@@ -1,4 +1,4 @@
-"""The options that say how data is read: tables, texts, FASTA and FASTQ."""
+"""The options for reading data: tables, text, FASTA and FASTQ."""
 
 from __future__ import annotations
 
@@ -9,90 +9,98 @@ import typer
 from thresher.cli.options import panel, whole_numbers, with_options, words
 
 _SEQUENCES = "FASTA and FASTQ"
-_TABLES, _TEXTS = "Tables: CSV, TSV, JSON lines, Parquet, Arrow", "Texts"
+_TABLES, _TEXTS = "Tables: CSV, TSV, JSON lines, Parquet, Arrow", "Text"
 
 
 @panel(_SEQUENCES)
 def _sequence_options(
     kmer: Annotated[
         str | None,
-        typer.Option(help="Letters of a k-mer: 12 (the default), or several: 8,12."),
+        typer.Option(help="Length of k-mers: 12 (default), or several: 8,12."),
     ] = None,
     canonical: Annotated[
         bool,
-        typer.Option("--canonical", help="A k-mer and its reverse complement are one."),
+        typer.Option("--canonical", help="Count a k-mer and its reverse complement as one."),
     ] = False,
-    wildcards: Annotated[bool, typer.Option("--wildcards", help="16 letters: N, R, Y … are letters too.")] = False,
-    positional: Annotated[bool, typer.Option("--positional", help="The place of a k-mer counts: 17:ACGT.")] = False,
+    wildcards: Annotated[
+        bool, typer.Option("--wildcards", help="Count ambiguity codes (N, R, Y, …) as letters.")
+    ] = False,
+    positional: Annotated[
+        bool, typer.Option("--positional", help="Make the position part of a k-mer: 17:ACGT.")
+    ] = False,
     fragments: Annotated[
         int | None,
-        typer.Option(help="Draw fragments of so many letters instead of a row a record."),
+        typer.Option(help="Draw random fragments of this length as rows, instead of whole records."),
     ] = None,
-    coverage: Annotated[float | None, typer.Option(help="How often fragments cover each letter on average.")] = None,
+    coverage: Annotated[float | None, typer.Option(help="Average number of fragments that cover a letter.")] = None,
     labels: Annotated[
         str | None,
         typer.Option(
-            help="A table, record id and label with a tab between; otherwise the file's name is the label.",
+            help="A tab-separated table of record ids and labels; default: the file's name is the label.",
             metavar="PATH",
         ),
     ] = None,
     counts: Annotated[
         str | None,
-        typer.Option(help="Values of k-mers, n-grams: binary (the default), count, log."),
+        typer.Option(help="Values of k-mers and n-grams: binary (default), count or log."),
     ] = None,
-    unit: Annotated[bool, typer.Option("--unit", help="Scale rows to length one.")] = False,
+    unit: Annotated[bool, typer.Option("--unit", help="Scale rows to unit norm.")] = False,
 ) -> None:
-    """Their names are those of `thresher.scan_fasta`."""
+    """The names are those of `thresher.scan_fasta`."""
 
 
 @panel(_TABLES)
 def _table_options(
     target: Annotated[
         str | None,
-        typer.Option(help="The column of the labels: its name, or its position from 0."),
+        typer.Option(help="The label column: its name, or its position from 0."),
     ] = None,
-    weight: Annotated[str | None, typer.Option(help="The column that holds the importance of a row.")] = None,
+    weight: Annotated[str | None, typer.Option(help="The column with the weight of each row.")] = None,
     numeric: Annotated[
         str | None,
-        typer.Option(help="Columns of numbers; others are guessed.", metavar="A,B"),
+        typer.Option(help="Numeric columns; default: inferred.", metavar="A,B"),
     ] = None,
-    categorical: Annotated[str | None, typer.Option(help="Columns of categories, column=value.", metavar="A,B")] = None,
-    ignored: Annotated[str | None, typer.Option(help="Columns that are not read.", metavar="A,B")] = None,
-    others: Annotated[str | None, typer.Option(help="Columns not mentioned: guess (the default) or ignore.")] = None,
+    categorical: Annotated[
+        str | None, typer.Option(help="Categorical columns; features are column=value.", metavar="A,B")
+    ] = None,
+    ignored: Annotated[str | None, typer.Option(help="Columns to ignore.", metavar="A,B")] = None,
+    others: Annotated[str | None, typer.Option(help="Columns not listed: guess (default) or ignore.")] = None,
     bins: Annotated[
         str | None,
-        typer.Option(help="Numbers as column=bin: log, quantile or quantile:N."),
+        typer.Option(help="Bin numeric columns: log, quantile or quantile:N."),
     ] = None,
     missing: Annotated[
         str | None,
-        typer.Option(help="Missing values: skip (the default), or feature: column=<missing>."),
+        typer.Option(help="Missing values: skip (default), or feature (a feature of their own)."),
     ] = None,
     schema: Annotated[
         str | None,
-        typer.Option(help="All of that at once: criteo, or a JSON file.", metavar="NAME|PATH"),
+        typer.Option(help="A complete schema: criteo, or a JSON file.", metavar="NAME|PATH"),
     ] = None,
     names: Annotated[
         str | None,
-        typer.Option(help="Names of columns, where there is no header.", metavar="A,B"),
+        typer.Option(help="Names of the columns, if there is no header.", metavar="A,B"),
     ] = None,
     no_header: Annotated[bool, typer.Option("--no-header", help="The first row is data.")] = False,
-    delimiter: Annotated[str | None, typer.Option(help="What stands between fields: , ; | or tab; guessed.")] = None,
-    quote: Annotated[str | None, typer.Option(help='What stands around fields: " (the default), or none.')] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(help="Field separator: comma, ; | or tab; default: inferred.")
+    ] = None,
+    quote: Annotated[str | None, typer.Option(help='Quote character: " (default), or none.')] = None,
 ) -> None:
     """The names are those of `thresher.scan_csv`."""
 
 
 @panel(_TEXTS)
 def _text_options(
-    text: Annotated[str | None, typer.Option(help="The column that holds the text.", metavar="COLUMN")] = None,
-    words: Annotated[str | None, typer.Option(help="Word n-grams: 1 (the default), or a range: 1-2.")] = None,
+    text: Annotated[str | None, typer.Option(help="The text column.", metavar="COLUMN")] = None,
+    words: Annotated[str | None, typer.Option(help="Word n-grams: 1 (default), or a range: 1-2.")] = None,
     chars: Annotated[str | None, typer.Option(help="Character n-grams: 3, or a range: 3-5.")] = None,
     within_words: Annotated[bool, typer.Option("--within-words", help="Character n-grams do not cross words.")] = False,
-    pattern: Annotated[str | None, typer.Option(help="A regular expression for words.")] = None,
-    as_written: Annotated[bool, typer.Option("--as-written", help="Tell capital letters from small ones.")] = False,
+    pattern: Annotated[str | None, typer.Option(help="A regular expression that matches a word.")] = None,
+    as_written: Annotated[bool, typer.Option("--as-written", help="Keep upper and lower case.")] = False,
     stop: Annotated[
         str | None,
-        typer.Option(help="A file of words to leave out.", metavar="PATH"),
+        typer.Option(help="A file of stop words.", metavar="PATH"),
     ] = None,
 ) -> None:
     """The names are those of `thresher.scan_text`."""
@@ -102,11 +110,11 @@ _SEPARATORS = {"tab": "\t", "\\t": "\t", "none": "", "comma": ","}
 
 
 def _separator(text: str) -> str:
-    """``tab``, ``none`` or ``comma`` to the character."""
+    """Parse ``tab``, ``none`` or ``comma`` to the character."""
     return _SEPARATORS.get(text, text)
 
 
-#: Give a command the options for reading; it gets those that were used in ``reading``.
+#: Add the options for reading to a command, which receives those that were set as ``reading``.
 with_reading_options = with_options(
     "reading",
     _sequence_options,

@@ -1,4 +1,13 @@
-"""Find the features that matter, name them, and save them.
+"""Select the features that matter, name them, and save them.
+
+Methods:
+
+- `mission`: any number of features in fixed memory (default); baselines: `iht`, `batch-iht`, `hashing`
+- `b-arda`, `b-amd`, `ofs`, `sofs`, `l1-arda`, `ada-fobos`: online, with at most k weights at any time
+- `fgm`: exact, for columns, groups, polynomials and kernels that fit into memory or are read repeatedly
+- `sparse-rf`: random features of a kernel, instead of a kernel machine
+- `os`: features that arrive one by one; baselines: `grafting`, `grafting-light`, `naive-l0`, `naive-l1`, \
+`alpha-investing`
 
 Examples:
 
@@ -26,7 +35,12 @@ import typer
 from thresher.cli.main import INTERRUPTED, fail
 from thresher.cli.method_options import with_method_options
 from thresher.cli.options import (
+    CHECKPOINTS,
+    FILES,
+    MODEL,
+    SCORES,
     Data,
+    Features,
     Format,
     Interactions,
     Memory,
@@ -45,53 +59,86 @@ from thresher.cli.reading_options import with_reading_options
 @with_method_options
 def select(
     data: Data,
-    k: Annotated[
-        int | None, typer.Option("-k", "--features", help="The number of features to keep; optional for sparse-rf.")
-    ] = None,
+    k: Features = None,
     method: Method = "mission",
     loss: Annotated[
         str | None,
         typer.Option(
-            help="logistic, hinge, squared_hinge (two classes); softmax (several); squared, huber:DELTA (numbers). "
-            "Default: logistic for mission, iht, batch-iht and hashing, squared_hinge for the other methods."
+            help="logistic, hinge, squared_hinge (two classes); softmax (several); squared, huber:DELTA (regression). "
+            "Default: logistic for mission, iht, batch-iht and hashing, squared_hinge for the other methods.",
+            metavar="NAME",
+            rich_help_panel=MODEL,
         ),
     ] = None,
     memory: Memory = None,
     interactions: Interactions = None,
-    per_class: Annotated[bool, typer.Option("--per-class", help="With several classes, k features for each.")] = False,
-    multilabel: Annotated[bool, typer.Option("--multilabel", help="Rows have any number of labels.")] = False,
+    per_class: Annotated[
+        bool, typer.Option("--per-class", help="With several classes, k features for each.", rich_help_panel=MODEL)
+    ] = False,
+    multilabel: Annotated[
+        bool, typer.Option("--multilabel", help="Rows have any number of labels.", rich_help_panel=MODEL)
+    ] = False,
     classes: Annotated[
         str | None,
-        typer.Option(help="The labels, for softmax; without it they are read from the data first.", metavar="A,B,C"),
+        typer.Option(
+            help="The labels, for softmax; default: read from the data first.", metavar="A,B,C", rich_help_panel=MODEL
+        ),
     ] = None,
-    fit_intercept: Annotated[bool, typer.Option(help="Learn an intercept.")] = True,
-    seed: Annotated[int, typer.Option(help="The seed of all randomness.")] = 0,
+    seed: Annotated[int, typer.Option(help="The random seed.", rich_help_panel=MODEL)] = 0,
     class_weight: Annotated[
-        str | None, typer.Option(help="balanced, or LABEL=WEIGHT,LABEL=WEIGHT.", metavar="WEIGHTS")
+        str | None,
+        typer.Option(help="balanced, or weights as 1=5,-1=1.", metavar="WEIGHTS", rich_help_panel=MODEL),
     ] = None,
-    test: Annotated[str | None, typer.Option(help="Labelled data to score on at the end.", metavar="DATA")] = None,
+    test: Annotated[
+        str | None,
+        typer.Option(help="Labelled data to score at the end.", metavar="DATA", rich_help_panel=SCORES),
+    ] = None,
     holdout: Annotated[
-        float | None, typer.Option(help="Hold out this fraction of the rows to score on, by a hash of their content.")
+        float | None,
+        typer.Option(
+            help="Hold out and score this fraction of the rows, chosen by a hash of their content.",
+            rich_help_panel=SCORES,
+        ),
     ] = None,
     format: Format = None,
     on_error: OnError = "stop",
     cache: Annotated[
-        bool, typer.Option("--cache", help="Parse once and keep the rows for later passes and runs; for pipes too.")
+        bool,
+        typer.Option(
+            "--cache",
+            help="Parse once and keep the rows for later passes and runs; for pipes too.",
+            rich_help_panel=FILES,
+        ),
     ] = False,
     cache_dir: Annotated[
-        str | None, typer.Option(help="Keep them in this folder, not in the user's cache folder.", metavar="PATH")
+        str | None,
+        typer.Option(
+            help="The folder of these rows; default: the user's cache folder.", metavar="PATH", rich_help_panel=FILES
+        ),
     ] = None,
     cache_size: Annotated[
-        str, typer.Option(help="The most that folder may take; the least recently used rows are removed first.")
+        str,
+        typer.Option(
+            help="The most bytes in that folder; the least recently used rows are removed first.",
+            rich_help_panel=FILES,
+        ),
     ] = "20GB",
     checkpoint: Annotated[
         str | None,
-        typer.Option(help="Save the state here, resume from it; removed at the end.", metavar="PATH"),
+        typer.Option(
+            help="Save the state to this file, and resume if it exists; removed at the end.",
+            metavar="PATH",
+            rich_help_panel=CHECKPOINTS,
+        ),
     ] = None,
-    every: Annotated[str, typer.Option(help="How often to save the checkpoint: 30s, 5m.")] = "30s",
-    restart: Annotated[bool, typer.Option("--restart", help="Discard a checkpoint that is there.")] = False,
+    every: Annotated[
+        str, typer.Option(help="The interval between saves: 30s, 5m, 1h.", rich_help_panel=CHECKPOINTS)
+    ] = "30s",
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Discard an existing checkpoint.", rich_help_panel=CHECKPOINTS)
+    ] = False,
     output: Output = None,
-    top: Annotated[int, typer.Option(help="Features to show at the end.")] = 20,
+    top: Annotated[int, typer.Option(help="The number of features to show at the end.")] = 20,
     *,
     settings: dict[str, Any],
     reading: dict[str, Any],
@@ -116,7 +163,6 @@ def select(
                 per_class=per_class,
                 multilabel=multilabel,
                 classes=None if classes is None else [number_or_word(label) for label in classes.split(",")],
-                fit_intercept=fit_intercept,
                 random_state=seed,
                 class_weight=_class_weight(class_weight),
                 test=test,
@@ -155,5 +201,5 @@ def _class_weight(text: str | None) -> dict[object, float] | str | None:
         try:
             weights[number_or_word(label)] = float(weight)
         except ValueError:
-            raise SettingsError(f"not a class weight: {pair!r}; write for example 1=5,-1=1") from None
+            raise SettingsError(f"--class-weight must be balanced, or weights as 1=5,-1=1, got {pair!r}") from None
     return weights

@@ -1,9 +1,9 @@
-"""The scikit-learn layer: estimators over the same runs that `thresher.select` makes.
+"""Estimators for scikit-learn, over the same runs as `thresher.select`.
 
-The only place, with the export to scikit-learn, that imports it; nothing imports this until an estimator is
-touched.
+Only this package and the export to scikit-learn import it. `thresher` loads this package on the first use of an
+estimator.
 """
 
 from thresher.core.optional import need
 
-need("sklearn", "sklearn")  # says how to get it where it is missing
+need("sklearn", "sklearn")

@@ -1,4 +1,4 @@
-"""What the estimators share: fitting, going on, and the selected columns."""
+"""The base class of all estimators: fitting, and the selected columns."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from thresher.sources.base import Source
 from thresher.sources.dataframes import frame_kind
 from thresher.sources.registry import as_source, is_stored
 
-#: The most columns of which a boolean mask is made.
-_MOST_COLUMNS = 10_000_000
+#: The most columns for a boolean mask.
+_MAX_MASK = 10_000_000
 
 
 class Task(NamedTuple):
-    """What is to be learned: the loss, and the classes where the loss must know them before the first row."""
+    """The learning task: the loss, and the classes if the loss must know them before the first row."""
 
     loss: str
     classes: list[Label] | None = None
@@ -34,30 +34,30 @@ class Task(NamedTuple):
 
 
 class SelectingEstimator(TransformerMixin, BaseEstimator):
-    """An estimator that keeps at most k features: fitting, and the selected columns.
+    """An estimator that selects at most k features.
 
-    A subclass says what the task is (`_task`), how it is learned (`_fit`), and what predictions look like.
+    A subclass determines the task (`_task`), fits (`_fit`), and predicts.
     """
 
-    #: The method of estimators that have only one.
+    #: The method, for estimators without a ``method`` parameter.
     _method: ClassVar[str] = ""
-    #: What was learned: it has a ``selection`` and a ``space``.
+    #: The fitted model, with a ``selection`` and a ``space``.
     _fitted: Any
     k: int | None
 
     # ── fitting ──────────────────────────────────────────────────────────────────────────────────
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from the beginning.
+        """Fit the model.
 
         Parameters
         ----------
         X : array, SciPy matrix, DataFrame, path or Source
-            The examples. Paths may be globs, folders, compressed, or several.
+            The training data. Paths may be globs, folders, compressed files, or a list.
         y : array-like, optional
-            The targets; files and sources bring their own.
+            The targets; files and sources contain theirs.
         sample_weight : array-like, optional
-            Importance of each row. A row of weight 0 is left out.
+            The weight of each row. Rows of weight 0 are ignored.
 
         Returns
         -------
@@ -68,7 +68,7 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
         return self
 
     def _fit(self, source: Source, task: Task, y: Any) -> None:
-        """Learn, and leave what was found in ``_fitted``."""
+        """Fit, and set ``_fitted``."""
         raise NotImplementedError
 
     def _prepared(self, task: Task, **changed: Any) -> tuple[Any, RunOptions]:
@@ -83,13 +83,13 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
             multilabel=task.multilabel,
             class_weight=given.get("class_weight"),
             validation=given.get("validation"),
-            lenient=True,
+            from_estimator=True,
         )
         given |= {"method": method, "loss": task.loss, "multilabel": task.multilabel, "seed": seed}
         return get_method(method).make_settings(**given), options
 
     def _finish(self, run: Run, y: Any) -> None:
-        """Run to the end; an interrupted run is kept as far as it got."""
+        """Run to the end; after an interrupt, keep the result so far."""
         try:
             run.run()
         except KeyboardInterrupt:
@@ -103,11 +103,11 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
         raise NotImplementedError
 
     def _targets(self, y: Any) -> dict[str, bool]:
-        """What scikit-learn is to allow as targets."""
+        """The options of scikit-learn's target validation."""
         raise NotImplementedError
 
     def _task(self, source: Source, y: Any) -> Task:
-        """What is to be learned from these rows; ``y`` is None where the source has the targets."""
+        """Determine the task; ``y`` is None if the source contains the targets."""
         raise NotImplementedError
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -116,7 +116,7 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.target_tags.required = True  # of data in memory; files bring theirs
+        tags.target_tags.required = True  # for data in memory; files contain theirs
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -124,9 +124,9 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
 
     @property
     def selection_(self) -> Selection:
-        """The features found, with names, keys, weights and bounds."""
+        """The selected features: names, keys, weights and their error bounds."""
         if not hasattr(self, "_fitted"):
-            raise AttributeError("selection_ is there after fit")
+            raise AttributeError("selection_ is not available before fit")
         selection: Selection = self._fitted.selection
         return selection
 
@@ -135,21 +135,21 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
         return self.selection_.decision_function(checked_rows(self, X))
 
     def _stored_score(self, X: Any, score: str, sample_weight: Any) -> float:
-        """A score of rows that bring their own labels, without holding them all."""
+        """Score data that contains its labels, batch by batch."""
         check_is_fitted(self)
         if not is_stored(X):
-            raise DataError("to score against, pass y: only files and sources bring their own labels.")
+            raise DataError("score requires labels, which only files and sources contain: pass y.")
         source = self._limited(as_source(X, weight=sample_weight, like=self.selection_.like))
         return float(evaluate(self.selection_, source)[score])
 
     def _limited(self, source: Source) -> Source:
-        """The source, read within the limits of the plan."""
+        """The source, read within the limits of the memory plan."""
         return source
 
     # ── the selected columns ─────────────────────────────────────────────────────────────────────
 
     def transform(self, X: Any) -> Any:
-        """The selected columns, strongest first.
+        """Return the selected columns, strongest first.
 
         Parameters
         ----------
@@ -157,8 +157,8 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        array or CSR matrix of shape (n_samples, number of features selected)
-            Dense from an array or a DataFrame, unless that would be larger than ``X``; otherwise sparse.
+        array or CSR matrix of shape (n_samples, n_selected)
+            Dense for an array or a DataFrame, unless that would be larger than ``X``; otherwise sparse.
         """
         check_is_fitted(self)
         X = checked_rows(self, X)
@@ -171,22 +171,22 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
         return columns.toarray() if dense else columns
 
     def get_support(self, indices: bool = False) -> NDArray[Any]:
-        """Which columns are selected.
+        """Return a mask, or the indices, of the selected columns.
 
         Parameters
         ----------
         indices : bool
-            Positions, strongest first, rather than a boolean mask over all columns. (Of a LIBSVM file these are
-            the indices as written.) The mask needs a number of columns that is known and not huge.
+            True: indices, strongest first (for a LIBSVM file as written in it). False: a boolean mask over all columns,
+            whose number must be known and at most ten million.
         """
         check_is_fitted(self)
         positions = self._positions()
         if indices:
             return positions
         size = getattr(self, "n_features_in_", None)
-        if size is None or size > _MOST_COLUMNS:
-            what = "the number of columns is not known" if size is None else f"there are {size} columns"
-            raise SettingsError(f"{what}: ask for get_support(indices=True), which takes no more than the features do")
+        if size is None or size > _MAX_MASK:
+            what = "the number of columns is not known" if size is None else f"{size} columns are too many for a mask"
+            raise SettingsError(f"{what}: call get_support(indices=True)")
         mask = np.zeros(size, bool)
         mask[positions] = True
         return mask
@@ -199,18 +199,18 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
         places = {name: j for j, name in enumerate(getattr(self, "feature_names_in_", ()))}
         if any(name not in places for name in selection.names):
             raise SettingsError(
-                "the selected features are not columns by position, but hashed names or products: see "
-                "get_feature_names_out() and selection_.keys"
+                "the selected features are not columns by position, but hashed names or products: call "
+                "get_feature_names_out(), or see selection_.keys"
             )
         return np.array([places[name] for name in selection.names], np.int64)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """The names of the selected features, strongest first.
+        """Return the names of the selected features, strongest first.
 
         Parameters
         ----------
         input_features : array-like of str, optional
-            What the columns of a matrix are called, instead of ``x0``, ``x1``, …
+            The names of a matrix's columns, instead of ``x0``, ``x1``, …
         """
         check_is_fitted(self)
         selection = self.selection_
@@ -234,7 +234,7 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
 
 
 def _sparse_columns(X: Any, keys: NDArray[np.uint64]) -> Any:
-    """These columns of compressed rows. SciPy's own way would take memory for every column there is."""
+    """Select columns of a CSR matrix. SciPy's indexing would allocate memory for every column of the matrix."""
     rows, kept, where = KeyIndex(keys).keep(X.indptr.astype(np.int64), X.indices.astype(np.uint64))
     columns = type(X)((X.data[where], kept, rows), shape=(X.shape[0], len(keys)))
     columns.sum_duplicates()

@@ -1,4 +1,4 @@
-"""What the estimators that fit all rows at once share: runs in rounds, classes against the rest, and numbers."""
+"""Base classes of the estimators that are not online: working-set fits, one-vs-rest classes, and regression."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from thresher.core.labels import sort_labels
 from thresher.core.losses import get_loss
 from thresher.errors import DataError, SettingsError
 from thresher.estimators.base import SelectingEstimator, Task
-from thresher.estimators.mixins import Classifying, Regressing
+from thresher.estimators.mixins import SelectionClassifierMixin, SelectionRegressorMixin
 from thresher.methods import Data, get_method
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
@@ -29,23 +29,23 @@ class FittedRun:
 
 
 class WorkingSetEstimator(SelectingEstimator):
-    """An estimator that learns in rounds."""
+    """The base class of the estimators over a working-set method."""
 
     _fitted: FittedRun
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, validation: Any = None) -> Self:
-        """Learn from the data.
+        """Fit the model.
 
         Parameters
         ----------
         X : array, SciPy matrix, DataFrame, path or Source
-            The examples. Paths may be globs, folders, compressed, or several.
+            The training data. Paths may be globs, folders, compressed files, or a list.
         y : array-like, optional
-            The targets; files and sources bring their own.
+            The targets; files and sources contain theirs.
         sample_weight : array-like, optional
-            Importance of each row. A row of weight 0 is left out.
+            The weight of each row. Rows of weight 0 are ignored.
         validation : path, Source or pair (X, y), optional
-            Scored on the way; learning ends when that gets no better, and the best is kept.
+            Scored after every iteration; the fit stops when the score no longer improves, and keeps the best iteration.
 
         Returns
         -------
@@ -68,18 +68,18 @@ class WorkingSetEstimator(SelectingEstimator):
 
     @property
     def n_iter_(self) -> int:
-        """Iterations done."""
+        """The number of iterations."""
         return int(self.selection_.provenance["iterations"])
 
     @property
     def path_(self) -> list[dict[str, float]]:
-        """What each iteration came to: features, objective, its lower bound, and the validation's score."""
+        """The features, objective, lower bound and validation score after each iteration."""
         path: list[dict[str, float]] = self.selection_.provenance["path"]
         return path
 
 
-class BatchClassifier(Classifying, SelectingEstimator):
-    """Two classes, several (each against the rest), or several labels a row."""
+class BatchClassifier(SelectionClassifierMixin, SelectingEstimator):
+    """The base class of classifiers: two classes, several (one vs. rest), or several labels per row."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -88,21 +88,21 @@ class BatchClassifier(Classifying, SelectingEstimator):
 
     def _task(self, source: Source, y: Any) -> Task:
         if get_loss(self.loss).task != "binary":
-            raise SettingsError(f"the {self.loss} loss is not one of two classes: squared_hinge or logistic")
+            raise SettingsError(f"the loss of a classifier must be squared_hinge or logistic, got {self.loss}")
         if source.multilabel:
             if y is not None:
                 self.classes_ = np.arange(y.shape[1])
             return Task(self.loss, multilabel=True)
         if y is not None:
             check_classification_targets(y)
-            order = getattr(source, "order", None)  # without the rows of weight 0
+            order = getattr(source, "order", None)  # the rows of nonzero weight
             self.classes_ = np.unique(y if order is None else y[order])
             if len(sort_labels(self.classes_)) != len(self.classes_):
-                raise DataError("some labels are the same number in double precision: write them as text.")
+                raise DataError("some labels are equal in double precision: pass them as strings.")
         return Task(self.loss)
 
 
-class BatchRegressor(Regressing, SelectingEstimator):
-    """A number for each row."""
+class BatchRegressor(SelectionRegressorMixin, SelectingEstimator):
+    """The base class of regressors."""
 
-    _own_losses = "squared"
+    _losses = "squared"

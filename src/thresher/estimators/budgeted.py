@@ -1,4 +1,4 @@
-"""Learning under a budget of features, for scikit-learn."""
+"""The budgeted methods for scikit-learn."""
 
 from __future__ import annotations
 
@@ -9,75 +9,75 @@ from thresher.estimators.online import OnlineClassifier, OnlineRegressor
 from thresher.online.dual_state import History
 
 
-class Budgeted:
-    """What the two share."""
+class HistoryMixin:
+    """The history of the features kept."""
 
     _fitted: Any
 
     @property
     def history_(self) -> History:
-        """Which features were kept when."""
+        """The features kept over time."""
         history: History = self._fitted.engine.history
         return history
 
 
-class BudgetedClassifier(Budgeted, OnlineClassifier):
-    """Classify with at most k weights at every moment of the stream.
+class BudgetedClassifier(HistoryMixin, OnlineClassifier):
+    """Classify with at most k weights at any time of the stream.
 
-    The rows come one by one, and a feature that falls behind makes room for one that has gathered more evidence. More
-    than two classes are told apart one against the rest.
+    The model learns row by row. A feature is replaced when another one has more evidence. More than two classes are
+    learned one vs. rest.
 
     Parameters
     ----------
     k : int
-        Features that may have a weight at any moment.
+        The most features with a weight at any time.
     method : {"b-arda", "b-amd", "ofs", "sofs", "l1-arda", "ada-fobos"}
-        B-ARDA and B-AMD [1]_, their rivals OFS and SOFS, and l1-ARDA and Ada-Fobos, whose number of weights
-        follows from ``lam``; of these, the ``k`` largest are taken at the end.
+        B-ARDA and B-AMD [1]_; the baselines OFS and SOFS; l1-ARDA and Ada-Fobos, which select the ``k`` largest weights
+        only at the end, and hold as many as ``lam`` leaves before.
     loss : {"squared_hinge", "hinge", "logistic", "softmax"}
-        Of more than two classes ``logistic`` becomes ``softmax``, and the hinges tell each from the rest.
+        For more than two classes ``logistic`` becomes ``softmax``, and the hinge losses become one vs. rest.
     eta : float, optional
-        The step; without it steps follow the scale of the data.
+        The step size. Default: from the scale of the data.
     lam : float, optional
-        The regulariser: l2, or l1 for ``l1-arda`` and ``ada-fobos``, where it is found by a search if not given.
+        The penalty: l1 for ``l1-arda`` and ``ada-fobos`` (default: found by tuning), l2 for the others (default: 0).
     delta : float
-        Added to the root of every sum of squared gradients.
+        Added to the square root of every sum of squared gradients.
     memory : str or int, optional
-        What may be held. These methods know something of every feature seen; without ``memory`` that may grow.
+        The most memory the fit may use. These methods hold the sums of every feature seen; without ``memory`` they may
+        grow without limit.
     sketch : (1, width), optional
-        For ``b-arda``: features that are not kept share this many cells, so that memory does not grow. Approximate.
+        For ``b-arda``: hold the features that are not kept in a sketch of this width, so that memory does not grow.
+        The result is approximate.
     passes : int
-        How often `fit` goes through the data.
+        Passes over the data in `fit`.
     tune : bool
-        Let several settings of ``eta`` and ``lam`` learn from the same rows; the worse half goes again and again.
+        Tune ``eta`` and ``lam`` by successive halving on the same rows.
     shuffle : "auto" or bool
-        Mix the rows in `fit`. `partial_fit` never does.
+        Shuffle the rows in `fit`. `partial_fit` does not shuffle.
     random_state : int, RandomState or None
-        Where all randomness comes from. None is 0.
+        The random seed; None is 0.
     fit_intercept : bool
         Learn an intercept.
     truncation : {"adaptive", "naive"}
-        Rank by weight and evidence, or by |weight| alone, which the paper argues against.
+        For ``b-arda`` and ``b-amd``: rank features by weight and evidence, as in the paper, or by |weight| alone.
     groups : Groups, sequence, array, path or "source", optional
-        Of ``b-arda`` and ``b-amd``: features that are kept or left together; ``k`` then counts groups. See
-        `thresher.select`.
+        For ``b-arda`` and ``b-amd``: select whole groups of features; ``k`` is then the number of groups. See
+        `thresher.online.settings.OnlineSettings`.
     keep_names : bool
-        Where features have names: keep those of all features seen, so that one pass names everything. Otherwise names
-        that are missing are found by another look at the data.
+        Keep the names of all features seen. Otherwise missing names are read from the data at the end.
     refit_intercept : bool, optional
-        Of two classes: go through the data once more in `fit`, for the intercept; unasked where there are several
-        passes.
+        For two classes: refit the intercept in one more pass in `fit`. Default: with several passes.
     per_class : bool
-        With several classes, k features for each rather than k for all of them together.
+        With several classes, k features for each rather than k by the norm across all.
     class_weight : dict or "balanced", optional
-        Importance of each class. `partial_fit` takes no ``balanced``, which needs all labels.
+        The weight of each class. ``balanced`` requires all labels, so `partial_fit` does not accept it.
 
     Attributes
     ----------
     selection_ : Selection
-        The features, with names, keys and weights, the largest weight first.
+        The selected features: names, keys and weights, largest weight first.
     history_ : History
-        Which features were kept when, at up to 64 moments.
+        The features kept at up to 64 moments.
     coef_ : array of shape (1, k), or (n_classes, k)
     intercept_ : array of shape (1,) or (n_classes,)
     classes_ : array of shape (n_classes,)
@@ -99,7 +99,7 @@ class BudgetedClassifier(Budgeted, OnlineClassifier):
     """
 
     _regressor: ClassVar[str] = "BudgetedRegressor"
-    _several: ClassVar[Mapping[str, str]] = {
+    _multiclass_losses: ClassVar[Mapping[str, str]] = {
         "logistic": "softmax",
         "hinge": "rest:hinge",
         "squared_hinge": "rest:squared_hinge",
@@ -149,53 +149,54 @@ class BudgetedClassifier(Budgeted, OnlineClassifier):
         self.class_weight = class_weight
 
 
-class BudgetedRegressor(Budgeted, OnlineRegressor):
-    """Predict a number with at most k weights at every moment of the stream.
+class BudgetedRegressor(HistoryMixin, OnlineRegressor):
+    """Predict a number with at most k weights at any time of the stream.
 
     Parameters
     ----------
     k : int
-        Features that may have a weight at any moment.
+        The most features with a weight at any time.
     method : {"b-arda", "b-amd", "ofs", "sofs", "l1-arda", "ada-fobos"}
-        B-ARDA and B-AMD [1]_, their rivals OFS and SOFS, and l1-ARDA and Ada-Fobos, whose number of weights
-        follows from ``lam``; of these, the ``k`` largest are taken at the end.
+        B-ARDA and B-AMD [1]_; the baselines OFS and SOFS; l1-ARDA and Ada-Fobos, which select the ``k`` largest weights
+        only at the end, and hold as many as ``lam`` leaves before.
     loss : {"squared", "huber:delta"}
-        ``huber`` is not carried away by outliers.
+        ``huber`` is robust to outliers.
     eta : float, optional
-        The step; without it steps follow the scale of the data.
+        The step size. Default: from the scale of the data.
     lam : float, optional
-        The regulariser: l2, or l1 for ``l1-arda`` and ``ada-fobos``, where it is found by a search if not given.
+        The penalty: l1 for ``l1-arda`` and ``ada-fobos`` (default: found by tuning), l2 for the others (default: 0).
     delta : float
-        Added to the root of every sum of squared gradients.
+        Added to the square root of every sum of squared gradients.
     memory : str or int, optional
-        What may be held. These methods know something of every feature seen; without ``memory`` that may grow.
+        The most memory the fit may use. These methods hold the sums of every feature seen; without ``memory`` they may
+        grow without limit.
     sketch : (1, width), optional
-        For ``b-arda``: features that are not kept share this many cells, so that memory does not grow. Approximate.
+        For ``b-arda``: hold the features that are not kept in a sketch of this width, so that memory does not grow.
+        The result is approximate.
     passes : int
-        How often `fit` goes through the data.
+        Passes over the data in `fit`.
     tune : bool
-        Let several settings of ``eta`` and ``lam`` learn from the same rows; the worse half goes again and again.
+        Tune ``eta`` and ``lam`` by successive halving on the same rows.
     shuffle : "auto" or bool
-        Mix the rows in `fit`. `partial_fit` never does.
+        Shuffle the rows in `fit`. `partial_fit` does not shuffle.
     random_state : int, RandomState or None
-        Where all randomness comes from. None is 0.
+        The random seed; None is 0.
     fit_intercept : bool
         Learn an intercept.
     truncation : {"adaptive", "naive"}
-        Rank by weight and evidence, or by |weight| alone, which the paper argues against.
+        For ``b-arda`` and ``b-amd``: rank features by weight and evidence, as in the paper, or by |weight| alone.
     groups : Groups, sequence, array, path or "source", optional
-        Of ``b-arda`` and ``b-amd``: features that are kept or left together; ``k`` then counts groups. See
-        `thresher.select`.
+        For ``b-arda`` and ``b-amd``: select whole groups of features; ``k`` is then the number of groups. See
+        `thresher.online.settings.OnlineSettings`.
     keep_names : bool
-        Where features have names: keep those of all features seen, so that one pass names everything. Otherwise names
-        that are missing are found by another look at the data.
+        Keep the names of all features seen. Otherwise missing names are read from the data at the end.
 
     Attributes
     ----------
     selection_ : Selection
-        The features, with names, keys and weights, the largest weight first.
+        The selected features: names, keys and weights, largest weight first.
     history_ : History
-        Which features were kept when, at up to 64 moments.
+        The features kept at up to 64 moments.
     coef_ : array of shape (k,)
     intercept_ : float
 

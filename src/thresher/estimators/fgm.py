@@ -9,64 +9,67 @@ from thresher.estimators.batch import BatchClassifier, BatchRegressor, WorkingSe
 
 
 class FGMEstimator(WorkingSetEstimator):
-    """What both estimators share."""
+    """The base class of both estimators."""
 
     _method: ClassVar[str] = "fgm"
 
 
 class FGMClassifier(BatchClassifier, FGMEstimator):
-    """Classify by at most k features, found by the Feature Generating Machine [1]_.
+    """Classify with at most k features, selected by the Feature Generating Machine [1]_.
 
-    Every iteration proposes the B features that the model so far misses most, over all columns, and then solves a
-    small problem on everything proposed so far. It is exact where an online method estimates, and takes seconds
-    for millions of columns; columns that do not fit into ``memory`` are gone through again and again instead.
+    Every iteration proposes the B features that violate the optimality conditions most, over all columns, and solves a
+    small problem on all features proposed so far. Unlike an online method it is exact, and takes seconds for millions
+    of columns. Columns that do not fit into ``memory`` are read again in every iteration.
 
     Parameters
     ----------
     k : int
-        Features in all (groups, where the family has groups). Fewer are kept where fewer are found.
+        The number of features to select, or of groups if the family has groups; fewer if fewer are found.
     B : int, optional
-        Features that an iteration proposes; unasked a tenth of ``k``.
+        The number of features that an iteration proposes. Default: a tenth of ``k``.
     C : float
-        Weight of the loss.
+        The weight of the loss.
     loss : {"squared_hinge", "logistic"}
-        More than two classes are learned each against the rest.
+        More than two classes are learned one vs. rest.
     family : str or family
-        Where features come from: ``"linear"``, the columns; ``"polynomial:2"``, ``"hik:100"``, ``"additive:chi2"`` and
-        others by name; or one of `thresher.Columns`, `Groups`, `Tree`, `Polynomial`, `HIK`, `Additive`, `Spectrum`,
-        `Product`, `Union`.
+        The features to select from: ``"linear"``, the columns; ``"polynomial:2"``, ``"hik:100"``, ``"additive:chi2"``
+        and others by name; or one of `thresher.Columns`, `Groups`, `Tree`, `Polynomial`, `HIK`, `Additive`,
+        `Spectrum`, `Product`, `Union`.
     scale : {"norm", "root", None}
-        ``norm``: columns are scaled alike, in the scores and in the small problems: finds what is rare too. None: the
-        paper's form. ``root``: half way between, which predicts best on words and pixels (with a ``C`` of 0.1).
+        ``norm``: scale all columns to the same norm, which finds rare features too. None: do not scale, as in the
+        paper. ``root``: in between; best predictions on words and pixels (with a ``C`` of 0.1).
     fit_intercept : bool
         Learn an intercept.
     memory : str or int, optional
-        What may be held, planned before the first row and kept; None: what is needed.
-    tol, inner_tol : float
-        When to end before there are k features (0: not), and how exactly each small problem is solved.
-    iterations : int, optional
-        At most so many.
+        The most memory the fit may use, planned before the first row. Default: no limit.
+    tol : float
+        Stop when an iteration lowers the objective by at most this share of its initial value. 0: stop at ``k``
+        features.
+    inner_tol : float
+        The tolerance of each subproblem.
+    max_iter : int, optional
+        The most iterations. Default: no limit.
     refit : bool or float
-        De-bias: fit the features found once more, without the penalty that found them.
+        Refit the selected features with an l2 penalty only, to remove bias; a number is the C of the refit.
     solver : {"apg", "mkl"}
-        ``mkl`` is the slow dual solver, for a few hundred rows.
+        ``mkl`` is a slow dual solver, for a few hundred rows.
     per_class : bool
         With several classes, k features for each rather than k by the norm across all.
     class_weight : dict or "balanced", optional
-        Importance of each class.
+        The weight of each class.
     n_jobs : int
-        Threads; -1: one for each core. The answer does not depend on it.
+        The number of threads; -1: all cores. The result does not depend on it.
 
     Attributes
     ----------
     selection_ : Selection
-        The features, with names, keys and weights. It, ``coef_``, `transform` and `get_feature_names_out` share one
-        order: by |weight| (its norm across classes), the strongest first, ties to the smaller key.
+        The selected features: names, keys and weights. It, ``coef_``, `transform` and `get_feature_names_out` have the
+        same order: by |weight| (the norm across classes), largest first, ties by key.
     coef_ : array of shape (1, k), or (n_classes, k)
     intercept_ : array of shape (1,) or (n_classes,)
     classes_ : array of shape (n_classes,)
     path_ : list of dict
-        What each iteration came to.
+        The features, objective and bound after each iteration.
 
     References
     ----------
@@ -123,12 +126,14 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
 
 
 class FGMRegressor(BatchRegressor, FGMEstimator):
-    """Predict a number by at most k features, found by the Feature Generating Machine [1]_ with the squared loss.
+    """Predict a number with at most k features, selected by the Feature Generating Machine [1]_.
 
     Parameters
     ----------
-    k, B, C, family, scale, shift, memory, tol, inner_tol, iterations, refit, threads
+    k, B, C, family, scale, fit_intercept, memory, tol, inner_tol, max_iter, refit, solver, n_jobs
         As for `FGMClassifier`.
+    loss : {"squared"}
+        The squared loss.
 
     Attributes
     ----------

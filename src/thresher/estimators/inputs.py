@@ -1,4 +1,4 @@
-"""What users hand to an estimator, checked as scikit-learn does, and made a source."""
+"""Validation of the estimators' inputs with scikit-learn's checks, and their conversion to sources."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from thresher.sources.registry import as_source, is_stored
 def training_data(
     estimator: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool, **targets: bool
 ) -> tuple[Source, Any]:
-    """The rows to learn from, and their targets as an array (None where the source brings them).
+    """The training rows, and their targets as an array (None if the source contains them).
 
-    ``reset`` notes the number and names of the columns on the estimator, otherwise they are compared with what
-    is noted there. ``targets`` are scikit-learn's ``multi_output`` and ``y_numeric``.
+    With ``reset`` the number and names of the columns are stored on the estimator, otherwise compared with those
+    stored. ``targets`` are scikit-learn's ``multi_output`` and ``y_numeric``.
     """
     if is_stored(X):
         source = as_source(X, y, weight=sample_weight)
         if reset:
-            _note_size(estimator, source)
+            _set_n_features(estimator, source)
         return source, None
     if frame_kind(X) is not None:
         X = checked_rows(estimator, X, reset=reset)
-        # A frame may hold words and gaps, which is no matter for scikit-learn: it checks y against one column of zeros.
+        # scikit-learn would reject strings and missing values in a frame, so it checks y against a column of zeros.
         _, y = check_X_y(np.zeros((len(X), 1)), y, estimator=estimator, **targets)
     else:
-        # What is no number is found, and its place told, when the rows are gone through.
+        # The source reports values that are not finite, with their position.
         X, y = validate_data(estimator, X, y, accept_sparse="csr", reset=reset, ensure_all_finite=False, **targets)
     return as_source(X, y, weight=sample_weight), y
 
 
 def checked_rows(estimator: Any, X: Any, *, reset: bool = False) -> Any:
-    """Rows without targets: paths and sources as they are, the rest checked against the columns of the fit."""
+    """Validate rows without targets against the columns of the fit; paths and sources are not checked."""
     if is_stored(X):
         return X
     X = X.collect() if hasattr(X, "collect") else X  # a lazy frame of polars
@@ -47,12 +47,12 @@ def checked_rows(estimator: Any, X: Any, *, reset: bool = False) -> Any:
         return validate_data(estimator, X, skip_check_array=True, reset=reset)
     X = validate_data(estimator, X, accept_sparse="csr", reset=reset)
     names = getattr(estimator, "feature_names_in_", None)
-    # scikit-learn has warned by now, and goes by position where one of fit and this had names. So do we.
+    # scikit-learn has warned if only one of the two has names, and then matches columns by position. So do we.
     return _named(X, names) if learned == "token" and names is not None and not hasattr(X, "tocsr") else X
 
 
 def seed_of(random_state: Any) -> int:
-    """None is 0, a number is itself, and anything else that scikit-learn knows gives a number."""
+    """The seed of a scikit-learn ``random_state``; None is 0."""
     if random_state is None:
         return 0
     if isinstance(random_state, (int, np.integer)):
@@ -61,24 +61,24 @@ def seed_of(random_state: Any) -> int:
 
 
 def check_labels(y: Any, classes: Any) -> None:
-    """Raise unless every label is one of the classes."""
+    """Raise if a label is not one of the classes."""
     unknown = np.setdiff1d(y, classes)
     if len(unknown):
         known = ", ".join(map(str, classes[:10])) + (" …" if len(classes) > 10 else "")
         raise DataError(
-            f"the label {unknown[0]} is none of the known classes, {known}: name them all in the first call, "
+            f"the label {unknown[0]} is none of the known classes ({known}): pass all classes in the first call, "
             "partial_fit(X, y, classes=[…])."
         )
 
 
 def _named(X: Any, names: Any) -> Any:
-    """A matrix as the table that has its columns under these names."""
+    """A matrix as a table with these column names."""
     import pyarrow as pa
 
     return pa.table({name: X[:, j] for j, name in enumerate(names)})
 
 
-def _note_size(estimator: Any, source: Source) -> None:
+def _set_n_features(estimator: Any, source: Source) -> None:
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(estimator, name):
             delattr(estimator, name)

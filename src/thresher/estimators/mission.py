@@ -10,61 +10,65 @@ from thresher.estimators.online import OnlineClassifier, OnlineRegressor
 
 
 class MissionClassifier(OnlineClassifier):
-    """Classify by the k features that matter most, however many there are.
+    """Classify with the k most important of any number of features.
 
-    MISSION [1]_: the k strongest features are kept in a table, all others in a count-sketch, where weak
-    gradients add up until they show. Memory is bounded and planned before the first row, whatever the number
-    of features. The same as `thresher.select`, to the bit, behind scikit-learn's interface.
+    MISSION [1]_ keeps the k strongest features in a table and all others in a count-sketch, which accumulates weak
+    gradients. Memory is bounded and planned before the first row, whatever the number of features. The result is that
+    of `thresher.select`, to the bit.
 
     Parameters
     ----------
     k : int
-        Features to keep. Fewer are kept where fewer are found.
+        The number of features to keep; fewer if fewer are found.
     method : {"mission", "iht", "batch-iht", "hashing"}
-        How to find them: ``iht`` forgets what is not among the k, ``batch-iht`` after gathering many gradients,
-        and ``hashing`` learns a weight for every cell and selects nothing.
+        MISSION or a baseline: ``iht`` has weights of the k kept features only, ``batch-iht`` the same on large
+        mini-batches, and ``hashing`` learns a weight per cell and selects nothing.
     loss : {"logistic", "softmax", "hinge", "squared_hinge"}
-        More than two classes make ``logistic`` the same as ``softmax``.
+        For more than two classes ``logistic`` becomes ``softmax``.
     memory : str or int
-        What may be held, planned before the first row and kept.
+        The most memory the fit may use, planned before the first row.
     sketch : (rows, width), optional
-        The shape of the sketch, instead of what the memory leaves for it.
+        The shape of the sketch. Default: as large as ``memory`` allows.
     active : {"exact", "sketch"}
-        ``exact`` keeps the exact weights of the features in the table; ``sketch`` is the paper's MISSION.
+        The weights in the table: exact, or the estimates of the sketch, as in the paper.
     step : "auto", float, "adaptive:RATE" or "RATE/sqrt"
-        The step along each example's gradient. ``auto`` adapts to every feature.
+        The step size. ``auto`` adapts to every feature.
     passes : int
-        How often `fit` goes through the data.
+        Passes over the data in `fit`.
     minibatch : int
-        Rows whose gradients are averaged before a step is taken.
+        The number of rows whose gradients are averaged before a step.
     shuffle : "auto" or bool
-        Mix the rows in `fit`: those in memory all, those of files through a buffer. `partial_fit` never does.
+        Shuffle the rows in `fit`: data in memory completely, files through a bounded buffer. `partial_fit` does not
+        shuffle.
     interactions : {1, 2, 3} or list of tuples
-        2: products of two features of a row are features too; 3: also of three; or of chosen groups only.
+        2: add products of two features of a row; 3: also of three; tuples: only products of these groups.
     random_state : int, RandomState or None
-        Where all randomness comes from: the same data, settings and number give the same bits. None is 0.
+        The random seed; None is 0. The same data, settings and seed give the same result to the bit.
     fit_intercept : bool
         Learn an intercept.
-    l2, decay, lazy : float
-        Decay of all weights, decay of those not kept, and by what share a newcomer must beat the weakest.
+    l2 : float
+        Every step first multiplies all weights by 1 - step * l2.
+    decay : float
+        Every step multiplies the weights of the features that are not kept by this.
+    lazy : float
+        The share by which a candidate must exceed the weakest kept feature to replace it. 0 is exact.
     per_class : bool
         With several classes, k features for each rather than k by the norm across all.
     class_weight : dict or "balanced", optional
-        Importance of each class. `partial_fit` takes no ``balanced``, which needs all labels.
+        The weight of each class. ``balanced`` requires all labels, so `partial_fit` does not accept it.
 
     Attributes
     ----------
     selection_ : Selection
-        The features, with names, keys, weights and bounds. It, ``coef_``, `transform` and
-        `get_feature_names_out` share one order: by |weight| (its norm across classes), the strongest first,
-        ties to the smaller key.
+        The selected features: names, keys, weights and error bounds. It, ``coef_``, `transform` and
+        `get_feature_names_out` have the same order: by |weight| (the norm across classes), largest first, ties by key.
     coef_ : array of shape (1, k), or (n_classes, k)
     intercept_ : array of shape (1,) or (n_classes,)
     classes_ : array of shape (n_classes,)
     n_features_in_ : int
-        Where the number of columns is known.
+        The number of columns, if it is known.
     feature_names_in_ : array of str
-        Where the data was a DataFrame.
+        The names of the columns, if the data is a DataFrame.
 
     References
     ----------
@@ -82,7 +86,7 @@ class MissionClassifier(OnlineClassifier):
     (['x31', 'x7'], True)
     """
 
-    _several: ClassVar[Mapping[str, str]] = {"logistic": "softmax"}
+    _multiclass_losses: ClassVar[Mapping[str, str]] = {"logistic": "softmax"}
     _regressor: ClassVar[str] = "MissionRegressor"
 
     def __init__(
@@ -128,32 +132,32 @@ class MissionClassifier(OnlineClassifier):
 
 
 class MissionRegressor(OnlineRegressor):
-    """Predict a number by the k features that matter most, however many there are.
+    """Predict a number with the k most important of any number of features.
 
-    MISSION [1]_: the k strongest features are kept in a table, all others in a count-sketch, where weak
-    gradients add up until they show. The same as `thresher.select`, to the bit, behind scikit-learn's interface.
+    MISSION [1]_ keeps the k strongest features in a table and all others in a count-sketch, which accumulates weak
+    gradients. The result is that of `thresher.select`, to the bit.
 
     Parameters
     ----------
     k : int
-        Features to keep. Fewer are kept where fewer are found.
+        The number of features to keep; fewer if fewer are found.
     loss : str
-        ``squared``, or ``huber:delta``, which outliers do not carry away.
-    method, memory, sketch, active, step, passes, minibatch, shuffle, interactions, random_state, intercept, l2, \
+        ``squared``, or ``huber:delta``, which is robust to outliers.
+    method, memory, sketch, active, step, passes, minibatch, shuffle, interactions, random_state, fit_intercept, l2, \
 decay, lazy
         As for `MissionClassifier`.
 
     Attributes
     ----------
     selection_ : Selection
-        The features, with names, keys, weights and bounds. It, ``coef_``, `transform` and
-        `get_feature_names_out` share one order: by |weight|, the strongest first, ties to the smaller key.
+        The selected features: names, keys, weights and error bounds. It, ``coef_``, `transform` and
+        `get_feature_names_out` have the same order: by |weight|, largest first, ties by key.
     coef_ : array of shape (k,)
     intercept_ : float
     n_features_in_ : int
-        Where the number of columns is known.
+        The number of columns, if it is known.
     feature_names_in_ : array of str
-        Where the data was a DataFrame.
+        The names of the columns, if the data is a DataFrame.
 
     References
     ----------

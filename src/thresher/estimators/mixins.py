@@ -1,4 +1,4 @@
-"""What an estimator with a selection predicts: classes and probabilities, or numbers."""
+"""Mixins that predict with a selection: classes and probabilities, or numbers."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from thresher.sources.base import Source
 
 def _gives_probabilities(estimator: Any) -> bool:
     if estimator.loss not in ("logistic", "softmax"):
-        raise AttributeError(f"the {estimator.loss} loss gives no probabilities: use decision_function")
+        raise AttributeError(f"the {estimator.loss} loss has no probabilities: use decision_function")
     return True
 
 
 def allows_label_matrix(y: Any) -> dict[str, bool]:
-    """Whether scikit-learn's check of the targets is to let a matrix of labels pass."""
+    """The option of scikit-learn's validation that accepts a label matrix, if ``y`` is one."""
     shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
     return {"multi_output": len(shape) == 2 and (shape[1] > 1 or hasattr(y, "tocsr"))}
 
 
-class Classifying(ClassifierMixin):
-    """The model of two classes, several, or several labels a row, for an estimator that has a ``selection_``."""
+class SelectionClassifierMixin(ClassifierMixin):
+    """A classifier with a ``selection_``: two classes, several, or several labels per row."""
 
     loss: str
     classes_: NDArray[Any]
@@ -48,26 +48,26 @@ class Classifying(ClassifierMixin):
 
     @property
     def coef_(self) -> NDArray[np.float64]:
-        """Weights of the selected features, (1, k) or (n_classes, k)."""
-        return np.atleast_2d(_one_of_two(self.selection_.weights.T, self._two).T)
+        """Weights of the selected features: (1, k) or (n_classes, k)."""
+        return np.atleast_2d(_binary_margin(self.selection_.weights.T, self._two_outputs).T)
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
-        """The constant, (1,) or (n_classes,)."""
-        return _one_of_two(self.selection_.intercept, self._two).reshape(-1)
+        """The intercept: (1,) or (n_classes,)."""
+        return _binary_margin(self.selection_.intercept, self._two_outputs).reshape(-1)
 
     @property
-    def _two(self) -> bool:
-        """Whether there are two outputs for two classes."""
+    def _two_outputs(self) -> bool:
+        """Whether a model of two classes has two outputs."""
         return self.selection_.loss.task == "classes" and len(self.selection_.intercept) == 2
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """w'x + b of each row: (n_samples,) for two classes, otherwise (n_samples, n_classes)."""
+        """Return the margins w'x + b: (n_samples,) for two classes, otherwise (n_samples, n_classes)."""
         margins = self._margins(X)
-        return _one_of_two(margins, self._two)
+        return _binary_margin(margins, self._two_outputs)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each row; for several labels a row n_samples x n_labels of 0 and 1."""
+        """Return the class of each row; for several labels per row a 0/1 matrix (n_samples, n_labels)."""
         margins = self.decision_function(X)
         if self.selection_.multilabel:
             return (margins > 0).astype(np.int64)
@@ -77,34 +77,34 @@ class Classifying(ClassifierMixin):
 
     @available_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities, n_samples x n_classes; for several labels a row that of each."""
+        """Return the probability of each class (or label): (n_samples, n_classes)."""
         margins = self._margins(X)
         return self.selection_.probabilities(margins)
 
     @available_if(_gives_probabilities)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Logarithms of the probabilities."""
+        """Return the logarithms of the probabilities."""
         with np.errstate(divide="ignore"):
             logarithms: NDArray[np.float64] = np.log(self.predict_proba(X))
         return logarithms
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Accuracy; against the labels of the file or source itself where ``y`` is not given."""
+        """Return the accuracy; without ``y`` on the labels in the file or source."""
         if y is None:
             return self._stored_score(X, "accuracy", sample_weight)
         return float(super().score(X, y, sample_weight))
 
 
-def _one_of_two(values: NDArray[np.float64], two: bool) -> NDArray[np.float64]:
-    """Of two outputs, what speaks for the second class over the first, as scikit-learn has it."""
+def _binary_margin(values: NDArray[np.float64], two: bool) -> NDArray[np.float64]:
+    """The margin of the second class over the first, if a model of two classes has two outputs."""
     return values[..., 1] - values[..., 0] if two else values
 
 
-class Regressing(RegressorMixin):
-    """The model of a number, for an estimator that has a ``selection_``."""
+class SelectionRegressorMixin(RegressorMixin):
+    """A regressor with a ``selection_``."""
 
-    #: The losses there are: for whoever chose a wrong one.
-    _own_losses: ClassVar[str] = "squared or huber"
+    #: The losses, for error messages.
+    _losses: ClassVar[str] = "squared or huber"
 
     loss: str
     selection_: Selection
@@ -117,25 +117,27 @@ class Regressing(RegressorMixin):
     def _task(self, source: Source, y: Any) -> Task:
         if get_loss(self.loss).task != "real":
             classifier = type(self).__name__.replace("Regressor", "Classifier")
-            raise SettingsError(f"the {self.loss} loss is for classes: use {classifier}, or {self._own_losses}")
+            raise SettingsError(
+                f"the loss of a regressor must be {self._losses}, got {self.loss}: use {classifier} for classes"
+            )
         return Task(self.loss)
 
     @property
     def coef_(self) -> NDArray[np.float64]:
-        """Weights of the selected features."""
+        """Weights of the selected features: (k,)."""
         return self.selection_.weights
 
     @property
     def intercept_(self) -> float:
-        """The constant."""
+        """The intercept."""
         return float(self.selection_.intercept[0])
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """The number of each row."""
+        """Return the prediction for each row."""
         return self._margins(X)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """R²; against the numbers of the file or source itself where ``y`` is not given."""
+        """Return R²; without ``y`` on the targets in the file or source."""
         if y is None:
             return self._stored_score(X, "r2", sample_weight)
         return float(super().score(X, y, sample_weight))

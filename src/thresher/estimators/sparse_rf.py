@@ -16,86 +16,88 @@ from thresher.sources.registry import is_stored
 
 
 class SparseRFEstimator(WorkingSetEstimator):
-    """What both estimators share: features that are functions of the columns."""
+    """The base class of both estimators: the features are functions of the columns."""
 
     _method: ClassVar[str] = "sparse-rf"
 
     def transform(self, X: Any) -> Any:
-        """The values of the functions kept, strongest first: dense from an array or a DataFrame, otherwise sparse."""
+        """Return the values of the selected random features; dense for an array or a DataFrame, otherwise sparse."""
         check_is_fitted(self)
         X = checked_rows(self, X)
         values = self.selection_.transform(X)
         if is_stored(X) or hasattr(X, "tocsr"):
             return values
-        kept = getattr(X, "dtype", None) == np.float32
-        return values.toarray().astype(np.float32 if kept else np.float64, copy=False)
+        single = getattr(X, "dtype", None) == np.float32
+        return values.toarray().astype(np.float32 if single else np.float64, copy=False)
 
     def get_support(self, indices: bool = False) -> NDArray[Any]:
-        """Raises: the features are functions of all columns, see ``selection_.keys`` for the numbers of their draws."""
+        """Raise: the features are not columns. ``selection_.keys`` are the indices of the random features."""
         raise SettingsError(
-            "the features are functions of the columns, drawn at random: see get_feature_names_out() and "
-            "selection_.keys, the numbers of their draws"
+            "the features are random functions of the columns: call get_feature_names_out(), or see selection_.keys, "
+            "the indices of the random features"
         )
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """What the functions are called, strongest first: ``cos(1.2·age - 0.4·bmi + 0.7)``."""
+        """Return the formulas of the random features, strongest first: ``cos(1.2·age - 0.4·bmi + 0.7)``."""
         if input_features is not None:
-            super().get_feature_names_out(input_features)  # to have them checked
+            super().get_feature_names_out(input_features)  # checks them
         return np.array(self.selection_.names, dtype=object)
 
 
 class SparseRFClassifier(BatchClassifier, SparseRFEstimator):
-    """Classify by a few random functions of the columns, in place of a kernel machine [1]_.
+    """Classify with a few random features of a kernel, instead of a kernel machine [1]_.
 
-    Functions of a kernel are drawn at random, some at a time; a small l1 problem says which of them are worth their
-    weight, and the others leave. What is left is a kernel machine with a few hundred basis functions, whatever the
-    number of rows. Columns are taken as they are: scale them first.
+    Every iteration draws random features of the kernel, solves a small l1 problem on them and those kept so far, and
+    drops the features of weight 0. The result approximates a kernel machine with a few hundred basis functions,
+    whatever the number of rows. Columns are not scaled: scale them first.
 
     Parameters
     ----------
     k : int, optional
-        At most so many functions: ``lam`` rises until no more are kept.
+        The most random features to keep: ``lam`` is raised until no more are left. Default: no limit.
     kernel : str or RandomFeatures
         ``gaussian`` exp(-γ‖x - y‖²), ``laplacian`` exp(-γ‖x - y‖₁) (``binning``: the same by random binning),
         ``perceptron``, ``matern:1.5``, ``arc-cosine``, ``maclaurin`` exp(γ x'y), ``polynomial:2`` (1 + γ x'y)²; or
-        functions of your own.
+        user-defined random features.
     gamma : float or "scale"
-        The width of the kernel; ``scale`` is one over the number of inputs times their mean variance.
+        The width of the kernel; ``scale`` is 1 / (number of inputs × their mean variance).
     lam : float or sequence of floats
-        What a weight pays, against the sum of the losses (the paper's λ_N). Several are tried from the largest on,
-        and the validation given to `fit` picks one.
-    draws, rounds : int
-        Functions drawn at a time, and how often.
+        The l1 penalty, against the sum of the losses (the paper's λ_N). Several values are a path from the largest to
+        the smallest; `fit` selects the one with the best validation score.
+    draws : int
+        The number of random features that an iteration proposes.
+    max_iter : int
+        Iterations for each ``lam``.
     loss : {"squared_hinge", "logistic"}
-        The squared hinge is max(0, 1 - ym)², without a half. More than two classes are learned each against the rest.
+        The squared hinge is max(0, 1 - ym)², without a factor 1/2. More than two classes are learned one vs. rest.
     fit_intercept : bool
         Learn an intercept.
     q : int, optional
-        A function looks at so many columns only, chosen at random: for many columns.
+        The number of inputs of each random feature, chosen at random. Default: all columns.
     tol : float
-        How exactly each problem is solved: its objective is within this share of the least.
+        The relative duality gap at which a subproblem is solved.
     per_class : bool
-        With several classes, k functions for each rather than k by the norm across all.
+        With several classes, k random features for each rather than k by the norm across all.
     class_weight : dict or "balanced", optional
-        Importance of each class.
+        The weight of each class.
     memory : str or int, optional
-        What the fit may take; unasked as much as it comes to. With less, columns are made again whenever they are
-        looked at, and rows of files read again: slower, and the same answer.
+        The most memory the fit may use. Default: no limit. If the random features do not fit, their columns are
+        computed again in every pass, and files are read again: slower, with the same result.
     n_jobs : int
-        Threads; -1: one for each core. The answer does not depend on it.
+        The number of threads; -1: all cores. The result does not depend on it.
     random_state : int, RandomState or None
-        With it the functions are drawn. None is 0.
+        The seed of the random features; None is 0.
 
     Attributes
     ----------
     selection_ : Selection
-        The functions kept: readable names, the numbers of their draws as keys, weights. It, ``coef_``, `transform`
-        and `get_feature_names_out` share one order: by |weight| (its norm across classes), the strongest first.
+        The selected random features: formulas as names, indices as keys, and weights. It, ``coef_``, `transform` and
+        `get_feature_names_out` have the same order: by |weight| (the norm across classes), largest first.
     coef_ : array of shape (1, k), or (n_classes, k)
     intercept_ : array of shape (1,) or (n_classes,)
     classes_ : array of shape (n_classes,)
     path_ : list of dict
-        What each iteration came to.
+        The features, objective and bound after each iteration.
 
     References
     ----------
@@ -150,12 +152,14 @@ class SparseRFClassifier(BatchClassifier, SparseRFEstimator):
 
 
 class SparseRFRegressor(BatchRegressor, SparseRFEstimator):
-    """Predict a number by a few random functions of the columns [1]_, with the squared loss ½(m - y)².
+    """Predict a number with a few random features of a kernel [1]_.
 
     Parameters
     ----------
-    k, kernel, gamma, lam, draws, rounds, shift, q, tol, memory, threads, random_state
+    k, kernel, gamma, lam, draws, max_iter, fit_intercept, q, tol, memory, n_jobs, random_state
         As for `SparseRFClassifier`.
+    loss : {"squared"}
+        The squared loss ½(m - y)².
 
     Attributes
     ----------

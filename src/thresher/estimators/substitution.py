@@ -19,21 +19,21 @@ from thresher.substitution.run import BrokenStream, SubstitutionRun
 
 
 class SubstitutionEstimator(SelectingEstimator):
-    """What both estimators share: streams of features, and features that arrive later."""
+    """The base class of both estimators: streams of features, and partial_fit with further features."""
 
     _fitted: FittedRun
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from the beginning.
+        """Fit the model.
 
         Parameters
         ----------
         X : array, SciPy matrix, DataFrame, path, Source or FeatureStream
-            The examples; or their columns, as they arrive.
+            The training data, as rows or as a stream of columns.
         y : array-like, optional
-            The targets; files and sources bring their own.
+            The targets; files and sources contain theirs.
         sample_weight : array-like, optional
-            Importance of each row.
+            The weight of each row.
 
         Returns
         -------
@@ -42,28 +42,34 @@ class SubstitutionEstimator(SelectingEstimator):
         stream = stream_of(X)
         if stream is None:
             return super().fit(X, y, sample_weight)
-        self._forget()
+        self._reset()
         self._run_stream(stream, y, sample_weight, self.scans)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Let further *features* of the same rows arrive, once; the first call brings the targets.
+        """Learn from further *features* of the same rows, in one scan.
 
         Parameters
         ----------
-        X : array, SciPy matrix, FeatureStream, or what makes one
-            Columns. Those of a matrix are numbered on from the ones so far.
+        X : array, SciPy matrix, FeatureStream, or data for one
+            The new columns. The columns of a matrix are numbered on from the previous ones.
+        y, sample_weight : array-like
+            The targets and weights of the rows; required in the first call only.
+
+        Returns
+        -------
+        self
         """
         stream = stream_of(X)
         if stream is None:
             stream = FeatureStream(check_array(X, accept_sparse="csc"), on_error="skip")
         run = getattr(self, "_run", None)
         if run is None:
-            self._forget()
+            self._reset()
             self._run_stream(stream, y, sample_weight, 1)
             return self
         if y is not None and self._digest != _digest(y):
-            raise DataError("the targets differ from those of the first call: leave them out, or fit anew.")
+            raise DataError("the targets differ from those of the first call: leave out y, or fit again.")
         run.continue_with(stream)
         self._finish(run, y)
         return self
@@ -71,7 +77,7 @@ class SubstitutionEstimator(SelectingEstimator):
     def _run_stream(self, stream: FeatureStream, y: Any, sample_weight: Any, scans: int) -> None:
         y = stream.labels if y is None else y
         if y is None:
-            raise DataError("a stream of features has no labels: pass y.")
+            raise DataError("the stream of features has no labels: pass y.")
         y = y if hasattr(y, "tocsr") else np.asarray(y)
         rows = as_source(np.zeros((y.shape[0], 1), np.float32), y, weight=sample_weight)
         task = self._task(rows, y)
@@ -79,7 +85,7 @@ class SubstitutionEstimator(SelectingEstimator):
         self._digest = _digest(y)
         self._finish(self._run, y)
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         for name in ("_run", "_digest", "_fitted", "n_features_in_", "feature_names_in_", "classes_"):
             if hasattr(self, name):
                 delattr(self, name)
@@ -100,7 +106,7 @@ class SubstitutionEstimator(SelectingEstimator):
     def _keep(self, run: Any, y: Any) -> None:
         if not run.usable:
             what = "one sample" if run.examples.rows == 1 else run.stream.describe()
-            raise DataError(f"{what}: there is no feature to learn from.")
+            raise DataError(f"{what}: no features to learn from.")
         self._fitted = FittedRun(run.selection(), run.space)
         if run.source is None and run.space.size is not None:
             self.n_features_in_ = run.space.size
@@ -115,41 +121,42 @@ def _digest(y: Any) -> bytes:
 
 
 class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
-    """Classify by k features out of those that arrive, of which only k are ever held: Online Substitution [1]_.
+    """Classify with k features selected from a stream of features by Online Substitution [1]_.
 
-    Every feature that arrives moves the weights of those that are kept a little, and takes the place of the weakest
-    if its own weight is larger and the loss does not rise. Memory is that of k columns and a block.
+    For every new feature, the weights of the kept ones are updated. The new feature replaces the weakest one if its
+    weight is larger and the loss does not rise. Memory holds only k columns and a block.
 
     Parameters
     ----------
     k : int
-        Features to keep. Fewer are kept where fewer arrive.
+        The number of features to keep; fewer if fewer arrive.
     method : {"os", "grafting", "grafting-light", "naive-l0", "naive-l1", "alpha-investing"}
-        Its rivals hold what they like on the way, and the k strongest in the end.
+        Online Substitution or a baseline. Baselines may hold more than k features until the end.
     loss : {"squared_hinge", "logistic"}
-        More than two classes are learned each against the rest.
+        More than two classes are learned one vs. rest.
     scans : int
-        How often `fit` goes through the features.
+        Passes over the features in `fit`.
     eta : float, optional
-        The step, for columns scaled alike; unasked as long as is safe.
-    m : float, optional
-        Kept features move by ``eta / m``. Unasked the square root of k for numbers, three times k for classes.
-    c : float
-        How much the loss must fall for a newcomer to be taken, between 0 (not rise) and 1.
+        The step size, for columns scaled to a mean square of one. Default: ``rate`` times the longest safe step.
     rate : float
-        Of the longest safe step, the share that is taken where ``eta`` is not given.
+        The share of the longest safe step to use if ``eta`` is not set.
+    m : float, optional
+        Kept features move by ``eta / m``. Default: three times k.
+    c : float
+        The decrease of the loss required to accept a new feature, from 0 (no increase) to 1.
     check : bool, optional
-        Whether the loss must not rise for a newcomer to be taken; unasked yes, but not by several workers.
+        Accept a new feature only if the loss does not rise. Default: True, except for Asy-OS.
     workers : int
-        Asy-OS: so many threads share the features, without waiting for each other. The answer then depends on chance.
+        Asy-OS: the number of threads that share the features without waiting for each other. With more than one, the
+        result is not deterministic.
     staleness : int, optional
-        Asy-OS simulated on one thread: workers see what the others did so many updates late.
+        Simulate Asy-OS on one thread: a worker does not see the last ``staleness`` updates of the others.
     refit : bool or float
-        Fit the features found once more, to the bottom (a number is the ridge of that fit).
+        Refit the selected features to convergence; a number is the ridge penalty of the refit.
     memory : str or int, optional
-        What may be held; k columns, and as much of a block as is left.
+        The most memory the fit may use: k columns, and blocks in the rest. Default: no limit.
     order : {"given", "random"}
-        In which order features arrive, in every scan.
+        The order of the features in every scan.
     lam : float, optional
         The l1 penalty of grafting, grafting-light and naive-l1.
     fit_intercept : bool
@@ -157,17 +164,17 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
     per_class : bool
         With several classes, k features for each rather than k by the norm across all.
     class_weight : dict or "balanced", optional
-        Importance of each class.
+        The weight of each class.
     n_jobs : int
-        Threads; -1: one for each core. The answer does not depend on it.
+        The number of threads; -1: all cores. The result does not depend on it.
     random_state : int, RandomState or None
-        For a random order.
+        The seed of a random order; None is 0.
 
     Attributes
     ----------
     selection_ : Selection
-        The features, with names, keys and weights. It, ``coef_``, `transform` and `get_feature_names_out` share one
-        order: by |weight| (its norm across classes), the strongest first, ties to the smaller key.
+        The selected features: names, keys and weights. It, ``coef_``, `transform` and `get_feature_names_out` have the
+        same order: by |weight| (the norm across classes), largest first, ties by key.
     coef_ : array of shape (1, k), or (n_classes, k)
     intercept_ : array of shape (1,) or (n_classes,)
     classes_ : array of shape (n_classes,)
@@ -235,18 +242,19 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
 
 
 class SubstitutionRegressor(BatchRegressor, SubstitutionEstimator):
-    """Predict a number by k features out of those that arrive, of which only k are ever held [1]_.
+    """Predict a number with k features selected from a stream of features by Online Substitution [1]_.
 
-    With the squared loss a block of features costs one matrix product, and then no look at the rows.
+    With the squared loss, a block of features costs one matrix product and no further pass over the rows.
 
     Parameters
     ----------
     loss : str
-        ``squared``, ``huber:delta``, which outliers do not carry away, or ``squared_epsilon:delta``, which passes over
-        residuals up to delta.
-    k, method, scans, eta, rate, m, c, check, workers, staleness, refit, memory, order, lam, intercept, threads
-        As for `SubstitutionClassifier`.
-    random_state
+        ``squared``; ``huber:delta``, which is robust to outliers; or ``squared_epsilon:delta``, which ignores residuals
+        up to delta.
+    m : float, optional
+        Kept features move by ``eta / m``. Default: the square root of k.
+    k, method, scans, eta, rate, c, check, workers, staleness, refit, memory, order, lam, fit_intercept, n_jobs, \
+random_state
         As for `SubstitutionClassifier`.
 
     Attributes

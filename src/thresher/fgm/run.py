@@ -44,8 +44,8 @@ class FGMRun(WorkingSetRun[FGMEngine]):
         if spec is not None:
             spec = spec.resolve(source.space)
             spec.check(source.space.size, settings.k)
-        elif source.space.size is not None and settings.k > source.space.size and not options.lenient:
-            raise SettingsError(f"k = {settings.k}, but the data has only {source.space.size} columns: lower k")
+        elif source.space.size is not None and settings.k > source.space.size and not options.from_estimator:
+            raise SettingsError(f"k must be at most {source.space.size}, the number of columns, got {settings.k}")
         self.plan = FGMPlan.of(settings, options.memory)
         if source.total_rows is not None:
             self.plan.check(source.total_rows)
@@ -69,8 +69,8 @@ class FGMRun(WorkingSetRun[FGMEngine]):
             return stored if self._spec is None else self._spec.build(stored)
         if _parsed_again(self.source):
             log.warning(
-                "the columns do not fit into memory, so every iteration parses %s again: cache=True (--cache) parses "
-                "it once and keeps the rows",
+                "the columns do not fit into memory, so every iteration parses %s again: pass cache=True (--cache) to "
+                "parse it only once",
                 self.source.describe(),
             )
         memory = self.plan.columns(examples.rows)
@@ -100,7 +100,7 @@ class FGMRun(WorkingSetRun[FGMEngine]):
         return self.plan.columns if self.plan.memory else None
 
     def _check_rows(self, rows: int) -> None:
-        self.plan.check(rows)  # for one output; for all outputs once they are known
+        self.plan.check(rows)  # for one output; _make_engine checks all outputs
 
     def _check_round(self) -> None:
         assert self.engine is not None
@@ -123,7 +123,7 @@ class FGMRun(WorkingSetRun[FGMEngine]):
             multilabel=self.source.multilabel,
             space=self.source.space if expansion is None else self.source.space.expanded(expansion),
             settings={"method": "fgm", **self.settings.to_dict()},
-            origin=Origin.of(self.source, fingerprint=final and not self.options.lenient),
+            origin=Origin.of(self.source, fingerprint=final and not self.options.from_estimator),
             facts={
                 "rows": self.examples.rows,
                 "iterations": self.rounds,

@@ -10,46 +10,44 @@ from thresher.core.losses import SMOOTH, get_loss
 from thresher.errors import SettingsError
 
 SOLVERS = ("apg", "mkl")
-#: What power of its root mean square each column is divided by.
+#: The power of its root mean square by which each column is divided.
 POWERS = {"norm": 1.0, "root": 0.5, None: 0.0}
 
 
 @dataclass(frozen=True, kw_only=True)
 class FGMSettings:
-    """What is to be found and how.
+    """The settings of the Feature Generating Machine.
 
     Parameters
     ----------
     k : int
-        Features in all; groups, where the family has groups.
+        The number of features to select, or of groups if the family has groups.
     B : int, optional
-        Features that an iteration proposes. Unasked a tenth of ``k`` (shared by the classes, where there are
-        several): ten iterations, if all that is proposed is new.
+        The number of features that an iteration proposes. Default: a tenth of ``k``, divided among the classes if
+        there are several, so that ten iterations suffice if all proposed features are new.
     C : float
-        Weight of the loss: C Σ loss, against half the squared sum of block norms.
+        The weight of the loss: C Σ loss + half the squared sum of block norms is minimised.
     loss : {"squared_hinge", "logistic", "squared"}
     scale : {"norm", "root", None}
-        ``norm``: every column is scaled to a root mean square of one, in the scores and in the inner problem, and
-        the weights are mapped back. None: columns as they are, the paper's form. ``root`` is half way between:
-        columns are divided by the square root of that, so that neither the rarest nor the most frequent features
-        are favoured, as is good for words.
+        ``norm``: scale every column to a root mean square of one, in the scores and in the subproblems; weights refer
+        to the original columns. None: do not scale, as in the paper. ``root``: divide by the square root of the root
+        mean square, which favours neither the rarest nor the most frequent features; good for words.
     fit_intercept : bool
         Learn an intercept (the paper's FGM-SHIFT).
     family : str or FamilySpec
-        Where features come from: ``linear``, the columns, or one that `thresher.fgm.families` offers.
+        The features to select from: ``linear``, the columns, or another family of `thresher.fgm.families`.
     tol : float
-        End once an iteration lowers the objective by no more than this share of what it was at the start (37).
-        0: go on until there are ``k`` features.
+        Stop when an iteration lowers the objective by at most this share of its initial value (equation 37).
+        0: stop at ``k`` features.
     inner_tol : float
-        End an inner problem once a step lowers its objective by no more than this share (40): 1e-3 is the paper's
-        inexact form, 1e-6 its exact one.
+        Stop solving a subproblem when a step lowers its objective by at most this share (equation 40). The paper's
+        inexact form has 1e-3, its exact form 1e-6.
     max_iter : int, optional
-        The most iterations.
+        The most iterations. Default: no limit.
     refit : bool or float
-        Fit the selected features once more, with half their squared norm as the only penalty; a number is the C of
-        that fit, True takes the same C.
+        Refit the selected features with an l2 penalty only; a number is the C of the refit, True uses the same C.
     solver : {"apg", "mkl"}
-        ``mkl`` solves the inner problem as multiple kernel learning in the dual: for a few hundred rows, to compare.
+        ``mkl`` solves the subproblems in the dual, by multiple kernel learning; slow, for a few hundred rows.
     per_class : bool
         With several classes, ``k`` features for each rather than ``k`` by the norm across all.
     """
@@ -70,44 +68,44 @@ class FGMSettings:
 
     def __post_init__(self) -> None:
         if self.k < 1:
-            raise SettingsError(f"k is the number of features to keep: at least 1, not {self.k}")
+            raise SettingsError(f"k must be at least 1, got {self.k}")
         if self.B is not None and self.B < 1:
-            raise SettingsError(f"B is the number of features an iteration proposes: at least 1, not {self.B}")
+            raise SettingsError(f"B must be at least 1, got {self.B}")
         if not (self.C > 0 and math.isfinite(self.C)):
-            raise SettingsError(f"C weighs the loss: above 0, not {self.C}")
+            raise SettingsError(f"C must be above 0 and finite, got {self.C}")
         if get_loss(self.loss).name not in SMOOTH:
-            raise SettingsError(f"fgm takes the losses {', '.join(SMOOTH)}, not {self.loss}")
+            raise SettingsError(f"the loss of fgm must be one of {', '.join(SMOOTH)}, got {self.loss}")
         if self.scale not in POWERS:
-            raise SettingsError(f'scale is "norm", "root" or None, not {self.scale!r}')
+            raise SettingsError(f'scale must be "norm", "root" or None, got {self.scale!r}')
         if not (self.tol >= 0 and self.inner_tol >= 0):
-            raise SettingsError("tol and inner_tol are not negative")
+            raise SettingsError(f"tol and inner_tol must be at least 0, got {self.tol} and {self.inner_tol}")
         if self.max_iter is not None and self.max_iter < 1:
             raise SettingsError(f"max_iter must be at least 1, got {self.max_iter}")
         if not self.refit >= 0 or not math.isfinite(self.refit):
-            raise SettingsError(f"refit is True, False or a C above 0, not {self.refit}")
+            raise SettingsError(f"refit must be True, False or a C above 0, got {self.refit}")
         if self.solver not in SOLVERS:
-            raise SettingsError(f"solver is one of {', '.join(SOLVERS)}, not {self.solver!r}")
+            raise SettingsError(f"solver must be one of {', '.join(SOLVERS)}, got {self.solver!r}")
         if self.solver == "mkl" and self.loss != "squared_hinge":
-            raise SettingsError("the mkl solver takes the squared hinge loss only")
+            raise SettingsError(f"the loss of the mkl solver must be squared_hinge, got {self.loss}")
 
     @property
     def power(self) -> float:
-        """What power of its root mean square each column is divided by."""
+        """The power of its root mean square by which each column is divided."""
         return POWERS[self.scale]
 
     def proposed(self, outputs: int) -> int:
-        """Features that an iteration proposes to each output."""
+        """The number of features that an iteration proposes for each output."""
         shared = 1 if self.per_class else outputs
         return min(self.k, self.B) if self.B is not None else max(1, -(-self.k // (10 * shared)))
 
     @property
     def refit_C(self) -> float | None:
-        """The C of the refit; None for none."""
+        """The C of the refit; None: no refit."""
         if not self.refit:
             return None
         return self.C if self.refit is True else float(self.refit)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, for files."""
+        """The settings as plain values, for files."""
         plain = {setting.name: getattr(self, setting.name) for setting in fields(self)}
         return {**plain, "family": self.family if isinstance(self.family, str) else self.family.fingerprint()}

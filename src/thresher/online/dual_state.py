@@ -1,4 +1,4 @@
-"""What budgeted methods keep beside their tables, as arrays, and the history of what they selected."""
+"""The state of a budgeted method beside its tables, as arrays, and the history of the features it kept."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Keys = NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Which features were kept when: at up to 64 evenly spaced moments, whatever the length of the stream.
+    """The features kept at up to 64 evenly spaced moments of a stream of any length.
 
     Attributes
     ----------
     rows : array of int
-        After how many rows (mini-batches, where steps are taken by those).
+        The number of rows (or mini-batches) learned at each moment.
     kept : list of arrays
-        The keys that were kept then, rising.
+        The sorted keys of the features kept at each moment.
     """
 
     rows: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
@@ -31,34 +31,34 @@ class History:
 
     @classmethod
     def of(cls, loop: _native.OnlineLoop) -> History:
-        """What a loop remembers."""
+        """Read the history of a native loop."""
         times, sizes, keys, _, _ = _native.dual_history(loop)
         ends = np.cumsum(sizes.astype(np.int64))
         return cls(times.astype(np.int64), np.split(keys, ends[:-1]) if len(sizes) else [])
 
     @property
     def jaccard(self) -> NDArray[np.float64]:
-        """How much two neighbouring sets have in common: the size of their intersection over that of their union."""
+        """The Jaccard similarity of the features kept at neighbouring moments."""
         shares = [len(np.intersect1d(a, b)) / max(1, len(np.union1d(a, b))) for a, b in pairwise(self.kept)]
         return np.array(shares, np.float64)
 
     def stays(self, key: int) -> list[tuple[int, int | None]]:
-        """When a feature came and when it went, as moments saw it: (row, row), the last None if it is still there."""
-        found: list[tuple[int, int | None]] = []
-        came: int | None = None
+        """The periods in which a feature was kept, as (start row, end row); the end is None if it still is."""
+        periods: list[tuple[int, int | None]] = []
+        start: int | None = None
         for row, keys in zip(self.rows.tolist(), self.kept, strict=True):
             at = int(np.searchsorted(keys, np.uint64(key)))
-            here = at < len(keys) and int(keys[at]) == key
-            if here and came is None:
-                came = row
-            elif not here and came is not None:
-                found.append((came, row))
-                came = None
-        return found if came is None else [*found, (came, None)]
+            kept = at < len(keys) and int(keys[at]) == key
+            if kept and start is None:
+                start = row
+            elif not kept and start is not None:
+                periods.append((start, row))
+                start = None
+        return periods if start is None else [*periods, (start, None)]
 
 
 def dual_arrays(loop: _native.OnlineLoop) -> dict[str, NDArray[Any]]:
-    """Everything of every feature seen, for a checkpoint."""
+    """The state of every feature seen, for a checkpoint."""
     keys, counts, numbers, singles = _native.dual_state(loop)
     times, sizes, kept, distance, following = _native.dual_history(loop)
     offsets, text = _native.dual_names(loop)
@@ -81,15 +81,14 @@ def dual_arrays(loop: _native.OnlineLoop) -> dict[str, NDArray[Any]]:
 
 
 def restore_dual_arrays(loop: _native.OnlineLoop, state: dict[str, NDArray[Any]]) -> None:
-    """The reverse of `dual_arrays`; the tables have been put back before."""
-    _native.restore_groups(loop, np.ascontiguousarray(state["group_keys"]), _packed(state, "group"))
+    """The inverse of `dual_arrays`; restore the tables first."""
+    _native.restore_groups(loop, np.ascontiguousarray(state["group_keys"]), _packed_names(state, "group"))
     known, counts, numbers = (np.ascontiguousarray(state[f"dual_{name}"]) for name in ("keys", "counts", "numbers"))
-    _native.restore_duals(loop, known, counts, numbers, state["dual_singles"].tolist(), _packed(state, "dual"))
+    _native.restore_duals(loop, known, counts, numbers, state["dual_singles"].tolist(), _packed_names(state, "dual"))
     times, sizes, keys = (np.ascontiguousarray(state[f"history_{name}"]) for name in ("times", "sizes", "keys"))
     _native.restore_history(loop, times, sizes, keys, *state["history_clock"].tolist())
 
 
-def _packed(state: dict[str, NDArray[Any]], whose: str) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Names as they were saved."""
-    offsets, text = (np.ascontiguousarray(state[f"{whose}_name_{part}"]) for part in ("offsets", "text"))
+def _packed_names(state: dict[str, NDArray[Any]], prefix: str) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    offsets, text = (np.ascontiguousarray(state[f"{prefix}_name_{part}"]) for part in ("offsets", "text"))
     return offsets, text

@@ -1,4 +1,4 @@
-"""The engine of the online loop: settings in, batches through, features out. No files, no scikit-learn."""
+"""The engine of the online loop: it learns from batches and returns features. No files, no scikit-learn."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from thresher.core.losses import get_loss
 from thresher.core.metrics import Scores
 from thresher.errors import DataError, SettingsError
 from thresher.online.dual_state import History, dual_arrays, restore_dual_arrays
-from thresher.online.pickling import freeze, thaw
+from thresher.online.pickling import densify, sparsify
+from thresher.online.result import Kept, join_tables, pack_tables, select_buckets, select_strongest, unpack_tables
 from thresher.online.result import Selected as Selected
-from thresher.online.result import buckets, joined, strongest
 from thresher.online.settings import THRESHOLDED
 from thresher.online.settings import OnlineSettings as OnlineSettings
-from thresher.online.tables import Kept, pack_tables, unpack_tables
 
 log = logging.getLogger(__name__)
 
-#: Which rule says where the cells of a key are: another one makes saved cells worthless.
+#: The version of the bucket hash: cells saved with another version cannot be used.
 _HASHING = np.array([2])
 
-_FAR = 2**62  # rows that a mini-batch of features only never reaches
+#: More rows than any stream has: batch-iht then ends a mini-batch by its number of features.
+_NO_ROW_LIMIT = 2**62
 
 
 class OnlineEngine:
-    """Learns batch by batch; the batches it is cut into make no difference.
+    """An online learner. The result does not depend on how the rows are divided into batches.
 
-    Targets in the batches are what the loss takes (see `thresher.core.labels.Targets`): -1 and +1, numbers, class
-    numbers, or for several labels a row -1 and +1 row after row.
+    Targets are encoded for the loss (see `thresher.core.labels.Targets`): -1 and +1, numbers, class indices, or for
+    multi-label problems a row of -1 and +1.
     """
 
     def __init__(self, settings: OnlineSettings) -> None:
@@ -43,7 +43,7 @@ class OnlineEngine:
         self.scores = Scores(loss, settings.outputs)
         step = settings.step_rule
         if settings.sketch is None and settings.method != "iht" and not settings.budgeted:
-            raise SettingsError(f"{settings.method} needs the shape of its sketch: sketch=(rows, width)")
+            raise SettingsError(f"{settings.method} needs a sketch: pass sketch=(rows, width)")
         rows, width = settings.sketch or (1, settings.spill_width if settings.spills else 1)
         gathers = settings.method == "batch-iht"
         native = settings.by_name() | {
@@ -56,7 +56,7 @@ class OnlineEngine:
             "rule": step.rule,
             "rate": step.rate,
             "intercept": settings.fit_intercept,
-            "minibatch": _FAR if gathers and settings.minibatch == 1 else settings.minibatch,
+            "minibatch": _NO_ROW_LIMIT if gathers and settings.minibatch == 1 else settings.minibatch,
             "gather": rows * width if gathers else 0,
             "fade": settings.decay,
             "rows": rows,
@@ -75,17 +75,17 @@ class OnlineEngine:
 
     @property
     def sketch(self) -> _native.CountSketch | _native.EvidenceSketch | None:
-        """What holds the features that are not kept, where they share cells."""
+        """The sketch of the features that are not kept; None if the method has none."""
         return self._loop.count_sketch or self._loop.evidence_sketch
 
     @property
     def spilled_at(self) -> int:
-        """After how many steps b-arda went over from exact sums to a sketch, the memory being full; 0 if it did not."""
+        """The step at which b-arda ran out of memory and switched from exact sums to a sketch; 0 if it did not."""
         return _native.dual_spilled_at(self._loop) if self.settings.spills else 0
 
     @property
     def approximate(self) -> bool:
-        """Whether a budgeted method knows the features it does not keep by a sketch only."""
+        """Whether a budgeted method holds the features it does not keep in a sketch."""
         return self.settings.approximate or self.spilled_at > 0
 
     @property
@@ -95,11 +95,11 @@ class OnlineEngine:
 
     @property
     def shrink(self) -> float:
-        """What decay of all weights has come to: the store's sums are to be multiplied by it."""
+        """The accumulated decay of all weights, by which the sums of the store are multiplied."""
         return float(self._loop.shrink)
 
     def prior(self, step: NDArray[np.float64]) -> float:
-        """The energy that a rule which has seen these sums adds to every feature's."""
+        """The prior energy that a step rule in this state adds to every feature."""
         probe = OnlineEngine(self.settings)._loop
         probe.step = step.tolist()
         return float(probe.prior)
@@ -107,12 +107,12 @@ class OnlineEngine:
     def step(self, batch: Batch) -> None:
         """Learn from every row of a batch, in order.
 
-        Raises `DataError` with the number of the row (in the batch) as its second argument when a
-        prediction is not finite. A KeyboardInterrupt leaves the engine between two rows.
+        If a prediction is not finite, raises `DataError` with the index of the row in the batch as its second
+        argument. A KeyboardInterrupt leaves the engine between two rows.
         """
         names = batch.names
         if batch.y is None:
-            raise DataError("the batch has no targets to learn from.")
+            raise DataError("the batch has no targets: pass y.")
         y = np.ascontiguousarray(batch.y, dtype=np.float64)
         spilled = self.spilled_at
         try:
@@ -128,12 +128,12 @@ class OnlineEngine:
                 None if names is None else names.parents,
             )
         except OverflowError:
-            raise SettingsError(_full(self.settings, self.rows)) from None
+            raise SettingsError(_memory_message(self.settings, self.rows)) from None
         if spilled != self.spilled_at:
             log.warning(
-                "after %d steps the features seen no longer fit into the %d bytes that the memory leaves for them: "
-                "from here on those that are not kept share %d cells, and the answer is approximate. More memory, or "
-                "none given, keeps it exact.",
+                "after %d steps the features seen no longer fit into the %d bytes that memory leaves for them: "
+                "features that are not kept now share %d cells, and the result is approximate. Pass more memory, or "
+                "no memory, for an exact result.",
                 self.spilled_at,
                 self.settings.room,
                 self.settings.spill_width,
@@ -144,107 +144,107 @@ class OnlineEngine:
             raise KeyboardInterrupt
         if done < len(batch):
             raise DataError(
-                f"the prediction became {np.ravel(shaped[-1])[0]:g} after {self.rows} rows, and no finite step leads "
-                "on: the steps are too long for this data. Scale the features, or pass a smaller step.",
+                f"the prediction became {np.ravel(shaped[-1])[0]:g} after {self.rows} rows: the steps are too long for "
+                "this data. Scale the features, or pass a smaller step.",
                 done,
             )
 
     @property
     def waiting(self) -> bool:
-        """Whether there is a mini-batch that is not full yet."""
+        """Whether there is an incomplete mini-batch."""
         rows, _, keys, _, _ = self._loop.gathered()
         return rows > 0 or len(keys) > 0
 
     def flush(self) -> None:
-        """Learn from a mini-batch that is not full yet: at the end of the data."""
+        """Learn from an incomplete mini-batch, at the end of the data."""
         self._loop.flush()
 
     def margins(self, batch: Batch) -> NDArray[np.float64]:
-        """What the model says of each row now: (rows,), or (rows, outputs)."""
+        """The margins of the current model: (rows,), or (rows, outputs)."""
         return self._shaped(self._loop.predict(batch.indptr, batch.keys, batch.values))
 
     def _shaped(self, margins: NDArray[np.float64]) -> NDArray[np.float64]:
         return margins if self.settings.outputs == 1 else margins.reshape(-1, self.settings.outputs)
 
     def selected(self, k: int | None = None) -> Selected:
-        """The ``k`` strongest features (all that are kept, by default).
+        """The ``k`` strongest features (default: all that are kept).
 
-        Bounds are 0 for an exact store; one standard deviation of the weight, the sketch's share
-        included, where evidence is kept; and what a count-sketch's estimates are off by otherwise.
+        ``errors`` are 0 for an exact store, the standard error of the weight where the store holds evidence, and the
+        error bound of the sketch's estimates otherwise.
         """
         limit = self.settings.k if k is None else k
         if self.settings.method == "hashing":
             assert self.sketch is not None
-            return buckets(self.sketch, self.settings.outputs, self._loop)
+            return select_buckets(self.sketch, self.settings.outputs, self._loop)
         unit, lanes = self._loop.unit, self.settings.outputs
         intercept = np.array(self._loop.intercepts)
         if self.settings.groups is not None or self.settings.method in THRESHOLDED:
             every = None if self.settings.groups is not None else limit
-            found = strongest(*_native.dual_weights(self._loop), unit, intercept, every)
+            found = select_strongest(*_native.dual_weights(self._loop), unit, intercept, every)
             return found._replace(names=_native.names_of(self._loop, found.keys))
         tables = self.kept(self.settings.k if self.settings.budgeted else limit)
         if len(tables) == 1:
             table = tables[0]
             weights = (unit * table.weights).T
             weights = weights[0] if lanes == 1 else np.ascontiguousarray(weights)
-            found = Selected(table.keys, weights, table.counts, table.names, self._bounds(table), intercept)
+            found = Selected(table.keys, weights, table.counts, table.names, self._errors(table), intercept)
             return found.by_weight(limit) if self.settings.budgeted else found
-        return joined(tables, [self._bounds(table) for table in tables], unit, intercept)
+        return join_tables(tables, [self._errors(table) for table in tables], unit, intercept)
 
     @property
     def groups(self) -> list[tuple[int, bytes]]:
-        """The groups kept, strongest first: key (the number of a group that was listed) and name."""
+        """The groups kept, strongest first: key (of a listed group its index) and name."""
         if self.settings.groups is None:
             return []
         (table,) = self.kept()
         return list(zip(table.keys.tolist(), table.names, strict=True))
 
     def kept(self, limit: int | None = None) -> list[Kept]:
-        """The tables of kept features, in the store's own unit."""
+        """The tables of kept features, in the store's unit."""
         limit = self.settings.k if limit is None else limit
         return [Kept.of(self._loop.table(t, limit), self._loop.kept_size) for t in range(self._loop.tables)]
 
-    def _bounds(self, table: Kept) -> NDArray[np.float64]:
+    def _errors(self, table: Kept) -> NDArray[np.float64]:
         unit = abs(self._loop.unit)
         if isinstance(self.sketch, _native.EvidenceSketch) or self.approximate:
             return unit * table.noise
         return np.full(len(table.keys), 0.0 if self.sketch is None else unit * self.sketch.bound())
 
     @property
-    def leader(self) -> OnlineEngine:
-        """Itself; of several settings that run against each other (`online.race`), the best."""
+    def best(self) -> OnlineEngine:
+        """This engine; `online.tuning.SuccessiveHalving` returns its best candidate."""
         return self
 
     def count(self) -> int:
-        """How many features have a weight."""
+        """The number of features with a weight."""
         if self.settings.method in THRESHOLDED:
             return len(_native.dual_weights(self._loop)[0])
         return sum(len(table.keys) for table in self.kept())
 
     @property
     def seen(self) -> tuple[int, int]:
-        """How many features a budgeted method knows of, and the bytes that takes; (0, 0) for other methods."""
+        """The number of features that a budgeted method has seen, and their bytes; (0, 0) for other methods."""
         return _native.dual_size(self._loop) if self.settings.budgeted else (0, 0)
 
     @property
     def history(self) -> History:
-        """Which features were kept when; empty where a method has no budget."""
+        """The features kept over time; empty for a method without a budget."""
         return History.of(self._loop) if self.settings.budgeted else History()
 
     def progressive(self, *, flip_sign: bool = False) -> dict[str, float]:
-        """How well each row was predicted before it was learned."""
+        """The progressive (prequential) scores: every row is predicted before it is learned."""
         return self.scores.result(flip_sign=flip_sign)
 
     def merge(self, other: OnlineEngine) -> None:
-        """Take in what another engine of the same settings learned from other rows; see `online.merge`."""
+        """Merge another engine of the same settings that learned from other rows; see `online.merge`."""
         from thresher.online.merge import merged_state
 
         if self.settings.budgeted:
-            raise SettingsError(f"{self.settings.method} learns in one stream: its engines cannot be merged")
+            raise SettingsError(f"engines of {self.settings.method} cannot be merged: fit one engine on all rows")
         self._restore(merged_state(self, other))
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Everything the engine knows, as arrays."""
+        """The complete state, as arrays."""
         loop = self._loop
         rows, slopes, keys, sums, names = loop.gathered()
         offsets, text = container.pack_strings(names)
@@ -270,13 +270,13 @@ class OnlineEngine:
 
     @classmethod
     def from_state(cls, settings: OnlineSettings, state: dict[str, NDArray[Any]]) -> Self:
-        """An engine that goes on exactly where the one that gave ``state`` stood."""
+        """Continue from a state; the result is the same to the bit."""
         engine = cls(settings)
         engine._restore(state)
         return engine
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return thawed_engine, (self.settings, freeze(self.state()))
+        return unpickle_engine, (self.settings, sparsify(self.state()))
 
     def _restore(self, state: dict[str, NDArray[Any]]) -> None:
         OnlineEngine.__init__(self, self.settings)
@@ -300,7 +300,7 @@ class OnlineEngine:
             restore_dual_arrays(loop, state)
         if self.sketch is not None:
             if not np.array_equal(state["hashing"], _HASHING):
-                raise ValueError("cells of keys that were hashed otherwise")
+                raise ValueError("sketch cells of another hash function")
             cells: Any = np.ascontiguousarray(state["cells"])
             self.sketch.cells = cells
             self.sketch.factor = float(state["factor"][0])
@@ -308,22 +308,19 @@ class OnlineEngine:
             self.sketch.random = int(state["random"][0])
 
 
-def thawed_engine(settings: OnlineSettings, frozen: dict[str, Any]) -> OnlineEngine:
-    """An engine from what was pickled of it."""
-    return OnlineEngine.from_state(settings, thaw(frozen))
+def unpickle_engine(settings: OnlineSettings, packed: dict[str, Any]) -> OnlineEngine:
+    """Restore a pickled engine."""
+    return OnlineEngine.from_state(settings, densify(packed))
 
 
-def _full(settings: OnlineSettings, rows: int) -> str:
-    """What to say when the features seen do not fit."""
-    what, instead = (
-        "every feature seen",
-        ", or choose what does not grow: mission, or b-arda, which goes over to a sketch",
-    )
+def _memory_message(settings: OnlineSettings, rows: int) -> str:
+    """The error message for features that no longer fit into memory."""
+    held, instead = "every feature seen", ", or choose mission or b-arda (which switches to a sketch)"
     if settings.groups is not None:
-        what, instead = "every feature seen and of its group, and of the groups kept all features", ""
+        held, instead = "every feature seen and its group", ""
     return (
-        f"{settings.method} keeps what it knows of {what}, and after {rows} rows that no longer fits into the "
-        f"{settings.room} bytes that the memory leaves for it. Give more memory, or leave memory out{instead}."
+        f"after {rows} rows the state of {settings.method} no longer fits into the {settings.room} bytes that memory "
+        f"leaves for it: it holds {held}. Pass more memory, or no memory{instead}."
     )
 
 

@@ -16,13 +16,13 @@ from thresher.online.engine import OnlineEngine
 from thresher.online.memory_plan import Plan
 from thresher.online.settings import OnlineSettings
 from thresher.selection.builder import Origin, Result, build_selection
-from thresher.selection.names import find_names, spelled
+from thresher.selection.names import decode_names, find_names
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 
 if TYPE_CHECKING:
     from thresher.online.run import OnlineRun
-    from thresher.online.tuning import Race
+    from thresher.online.tuning import SuccessiveHalving
 
 #: Settings that may change between two calls of ``partial_fit``.
 _MAY_CHANGE = {"seed", "passes", "shuffle", "refit_intercept"}
@@ -37,12 +37,12 @@ class Fitted:
     Attributes
     ----------
     offset : float
-        What the refit of the intercept adds to it.
+        The correction of the intercept by its refit.
     names : dict
-        Names found by another pass over the data.
+        Names found by a further pass over the data.
     """
 
-    engine: OnlineEngine | Race
+    engine: OnlineEngine | SuccessiveHalving
     targets: Targets
     space: FeatureSpace
     settings: OnlineSettings
@@ -56,7 +56,7 @@ class Fitted:
 
     @classmethod
     def of(cls, run: OnlineRun, *, fingerprint: bool = True) -> Self:
-        """The state of a run; the fingerprint of its data may take a pass over it."""
+        """Take the state of a run; the fingerprint may take a pass over its data."""
         return cls(
             engine=run.engine,
             targets=run.targets,
@@ -70,11 +70,11 @@ class Fitted:
             offset=run.offset,
         )
 
-    def look_for_names(self, source: Source) -> None:
-        """Find the names of features that a budgeted method selected long after their rows had passed."""
+    def find_missing_names(self, source: Source) -> None:
+        """Read the names of features that a budgeted method selected long after their rows."""
         if self.space.invertible or not self.engine.settings.budgeted:
             return
-        selected = self.engine.leader.selected()
+        selected = self.engine.best.selected()
         unnamed = [key for key, name in zip(selected.keys.tolist(), selected.names, strict=True) if not name]
         missing = np.array([key for key in unnamed if key not in self.names], np.uint64)
         self.names |= {key: name[: self.plan.name_cap] for key, name in find_names(source, missing).items()}
@@ -86,12 +86,12 @@ class Fitted:
         changed = {name for name in mine if mine[name] != other[name]} - _MAY_CHANGE
         if changed:
             shown = sorted(changed - _PLANNED) or ["memory or sketch"]
-            raise SettingsError(f"{', '.join(shown)} changed since learning began: fit anew, or restore the old value")
+            raise SettingsError(f"{', '.join(shown)} changed since the first call: fit again, or restore the old value")
 
     @cached_property
     def selection(self) -> Selection:
         """The features found. Rows of an incomplete mini-batch are learned first, in a copy."""
-        engine, targets, space = self.engine.leader, self.targets, self.space
+        engine, targets, space = self.engine.best, self.targets, self.space
         if engine.waiting:
             engine = OnlineEngine.from_state(engine.settings, engine.state())
             engine.flush()
@@ -102,12 +102,12 @@ class Fitted:
             names = space.decode(selected.keys)
         else:
             known = zip(selected.keys.tolist(), selected.names, strict=True)
-            names = spelled(selected.keys, self.names | {key: name for key, name in known if name})
+            names = decode_names(selected.keys, self.names | {key: name for key, name in known if name})
         return build_selection(
             Result(
                 selected.keys,
                 sign * selected.weights + 0.0,  # no negative zeros after a flip of the sign
-                selected.bounds,
+                selected.errors,
                 selected.counts,
                 sign * (selected.intercept + self.offset),
             ),
@@ -132,9 +132,9 @@ class Fitted:
         if self.skipped_files:
             facts["skipped_files"] = self.skipped_files
         if engine.settings.budgeted and not engine.approximate:
-            # Without a memory limit, what is known of every feature seen comes on top of the plan.
-            features, taken = self.engine.seen
-            facts["seen"] = {"features": features, "bytes": taken}
+            # Without a memory limit, the features seen come on top of the plan.
+            features, used = self.engine.seen
+            facts["seen"] = {"features": features, "bytes": used}
         if engine.approximate:
             facts["approximate"] = True
         if engine.spilled_at:
@@ -145,6 +145,6 @@ class Fitted:
 
 
 def _group_names(engine: OnlineEngine) -> list[int | str]:
-    """The groups kept, strongest first: numbers of listed groups, names of groups of the data."""
+    """The groups kept, strongest first: indices of listed groups, names of groups from the source."""
     listed = not isinstance(engine.settings.groups, str)
     return [key if listed else name.decode("utf-8", "surrogateescape") or f"#{key}" for key, name in engine.groups]

@@ -1,7 +1,7 @@
 """Refit the intercept of a finished model.
 
-Weights of features that are never negative (pixels, counts) move all margins up or down together, a little with each
-row. At the end of a pass the intercept suits the last rows best. One more pass, with the weights fixed, corrects it.
+Each update of nonnegative features (pixels, counts) shifts all margins in the same direction. At the end of a pass the
+intercept therefore fits the last rows best. One more pass, with the weights fixed, corrects it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The memory plan of an online method: what each part may take, settled before the first row is read."""
+"""The memory plan of an online method: the bytes of each part, fixed before the first row is read."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ _SMALLEST_NAME_CAP = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Where the memory goes, settled before the first row is read. All in bytes.
+    """The bytes of each part, fixed before the first row is read.
 
     Attributes
     ----------
     memory : int
-        What was allowed.
+        The limit.
     table : int
-        The k features: keys, weights, counts, index, and their names at their longest.
+        The k features: keys, weights, counts, index, and names of the longest length.
     sketch : int
-        The sketch of all the others; its shape is (``sketch_rows``, ``sketch_width``).
+        The sketch of all other features; its shape is (``sketch_rows``, ``sketch_width``).
     scores : int
-        The histogram behind AUC and average precision.
+        The histogram for AUC and average precision.
     buffers : int
-        Blocks of text and parsed batches, on both threads.
+        Blocks of text and parsed batches of both threads.
     shuffle : int
-        Rows waiting to be mixed.
+        The shuffle buffer.
     window : int
-        What is left for a decompressor.
+        The bytes left for a decompressor.
     products : int
         Batches with products of features.
     seen : int
-        What a budgeted method may know of every feature seen, or the sketch that ``b-arda`` goes over to then; 0 where
-        it has no end, or the method no such.
+        The sums of every feature seen by a budgeted method, or the sketch that ``b-arda`` switches to. 0: no limit, or
+        a method without them.
     names : int
-        The names of these features, at most; the same.
+        The names of these features. 0: no limit, or none kept.
     groups : int
-        Which feature is in which group, where that is listed.
+        The list of groups.
     """
 
     memory: int
@@ -76,60 +76,60 @@ class Plan:
 
     @property
     def limits(self) -> ReadLimits:
-        """The plan's share of reading."""
+        """The limits for reading the data."""
         limits = ReadLimits(block=self.block, line_cap=self.line_cap, window=self.window)
         if not self.products:
             return limits
         return replace(limits, products=min(limits.products, max(1, self.products // PRODUCT_BYTES)))
 
     def shuffle_features(self, named: bool) -> int:
-        """Features that wait to be mixed, with their names or without."""
+        """The number of features in the shuffle buffer, with or without names."""
         return max(1024, self.shuffle // (_SHUFFLED_FEATURE + _SHUFFLED_NAME * named))
 
     @property
     def total(self) -> int:
-        """What the parts come to, a decompressor at its largest apart."""
+        """The sum of all parts, without a decompressor."""
         growing = self.seen + self.names
         return (
             self.table + self.sketch + self.scores + self.buffers + self.shuffle + self.products + self.groups + growing
         )
 
     def to_dict(self) -> dict[str, int]:
-        """For files and reports."""
+        """The plan as plain values, for files and reports."""
         return {**asdict(self), "total": self.total}
 
 
-#: The widest sketch that is planned unasked: more seldom pays.
-_WIDEST = 1 << 24
-#: Batches alive at once at most: one being parsed, two waiting, one being learned, one on its way back.
+#: The widest sketch planned by default: wider ones seldom pay.
+_MAX_WIDTH = 1 << 24
+#: The most batches alive at once: one being parsed, two waiting, one being learned, one being returned.
 _BATCHES = 5
-#: Bytes that a feature in the shuffle buffer costs: key and value (12), name and text (40), twice while the buffer is
-#: put together, and once in each of the three permuted buffers on their way to the learner; a fifth more to be safe.
+#: Bytes of a feature in the shuffle buffer: key and value (12), name and text (40), twice while the buffer is
+#: concatenated, and once in each of the three permuted buffers queued for the learner; plus a fifth to be safe.
 _SHUFFLED_FEATURE, _SHUFFLED_NAME = 72, 240
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needs:
-    """What a method wants of the plan.
+    """The requirements of a method.
 
     Attributes
     ----------
     k : int
         Features in a table.
     tables, numbers : int
-        How many tables, and how many numbers of 8 bytes each of their features has besides its rank.
+        The number of tables, and of 8-byte numbers per feature besides its rank.
     sketch : (rows, width), optional
-        The shape of the sketch; without it one of ``sketch_rows`` rows gets what is left (none for 0).
+        The shape of the sketch. Default: ``sketch_rows`` rows (0: no sketch), as wide as the memory allows.
     cell : int
         Bytes of a cell.
     scores : int
         Bytes of the scores.
     products : bool
-        Whether products of features are formed, which take a quarter.
+        Whether products of features are formed; they get a quarter of the memory.
     seen : bool
-        Whether what is known of every feature seen is to stay inside the memory: it gets three quarters of the rest.
+        Whether the sums of every feature seen are limited; they get three quarters of the rest.
     names : int
-        One part in so many of that is for the names of these features; 0 where they are not kept.
+        The names of these features get one part in ``names`` of that; 0: names are not kept.
     groups : int
         Bytes of the list of groups.
     """
@@ -152,14 +152,14 @@ class Needs:
 
 
 def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool = True) -> Plan:
-    """Divide ``memory``, or say how much is needed.
+    """Divide ``memory`` among the parts; raise `SettingsError` if it is too small.
 
-    Names get up to 256 bytes each; where that does not fit they are cut shorter, down to 32. A sketch whose
-    shape is not given gets half of what the rest leaves (the other half is for a decompressor).
+    Names get 256 bytes each, or fewer (at least 32) if that does not fit. A sketch without a shape gets half of the
+    remaining bytes; the other half is for a decompressor.
     """
     allowed = parse_size(memory)
     k, sketch = needs.k, needs.sketch
-    # Where rows are mixed, what is learned from are not the blocks; where they are not, small ones cost time.
+    # Without shuffling, batches are as large as blocks, and small batches cost time.
     share = allowed // (128 if shuffle or needs.products else 64)
     block = max(16 << 10, min(MB, 1 << max(0, share.bit_length() - 1)))
     # A batch of a full block: its text, keys and names of 8 bytes each, values of 4, all rounded up to 2^n.
@@ -168,29 +168,29 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
     for_products = allowed // PRODUCT_SHARE if needs.products else 0
     wanted = 0 if sketch is None else needs.cell * sketch[0] * sketch[1]
     room = allowed - buffers - for_shuffle - for_products - (64 << 10) - wanted - needs.scores - needs.groups
-    # Names are cut before a sketch that is to be planned gets fewer than four cells a feature.
+    # Names are shortened before the sketch gets fewer than four cells per kept feature.
     least = 0 if sketch is not None else 2 * 4 * k * needs.cell * needs.sketch_rows
     name_cap = 256
     while name_cap > _SMALLEST_NAME_CAP and needs.table(name_cap) + least > room:
         name_cap //= 2
     table = needs.table(name_cap)
     if table > room:
-        # With a quarter for shuffling and an eighth or so for buffers, this leaves the table its room.
+        # The table fits into this besides a quarter for shuffling and about an eighth for buffers.
         advised = (table + wanted + needs.scores + needs.groups + MB) * (4 if needs.products else 2)
         raise SettingsError(
-            f"k = {k} does not fit into memory = {show_size(allowed)}: its table alone takes {show_size(table)}"
-            f"{f', its sketch {show_size(wanted)}' if wanted else ''}"
+            f"k = {k} does not fit into memory = {show_size(allowed)}: the table takes {show_size(table)}"
+            f"{f', the sketch {show_size(wanted)}' if wanted else ''}"
             f"{f', the list of groups {show_size(needs.groups)}' if needs.groups else ''}. "
-            f"Give about {show_size(advised)}, or ask for a smaller k{' or sketch' if wanted else ''}."
+            f"Pass about {show_size(advised)} of memory, or a smaller k{' or sketch' if wanted else ''}."
         )
     if sketch is None and needs.sketch_rows:
         width = (room - table) // 2 // (needs.cell * needs.sketch_rows)
         if width < k:
             raise SettingsError(
                 f"memory = {show_size(allowed)} leaves {show_size((room - table) // 2)} for the sketch, fewer cells "
-                f"than the k = {k} features asked for. Give more memory, or ask for a smaller k."
+                f"than k = {k}: pass more memory, or a smaller k"
             )
-        sketch = (needs.sketch_rows, min(width, _WIDEST))
+        sketch = (needs.sketch_rows, min(width, _MAX_WIDTH))
         room -= needs.cell * sketch[0] * sketch[1]
     rows, width = sketch or (0, 0)
     seen = (room - table) // 4 * 3 if needs.seen else 0
@@ -217,11 +217,11 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
     )
 
 
-#: Words of 8 bytes for every kept feature: of those that wait to come in, and of the moments remembered.
-_BENCH, _MOMENTS = 16, 64
-#: Bytes that a feature costs which waits for its mini-batch: key, place, a name of usual length; then its gradients.
+#: 8-byte words per kept feature: for candidates that may replace it, and for the history.
+_CANDIDATES, _HISTORY = 16, 64
+#: Bytes of a feature in an incomplete mini-batch: key, position, a name of usual length; its gradients come on top.
 _GATHERED = 112
-#: Bytes of a feature in a list of groups: 60 in the index at most, 20 in the list.
+#: Bytes of a feature in a list of groups: at most 60 in the index, 20 in the list.
 _LISTED = 80
 
 
@@ -230,14 +230,17 @@ def plan_for(
 ) -> Plan:
     """The memory plan of a method.
 
-    Unasked, mission's sketch gets one row where the table is exact (that found the most true features
-    in the same number of cells when measured) and three, as in the paper, where it is not. Without ``memory``
-    64 MB are planned; what a budgeted method knows of every feature seen then comes on top, without end.
+    By default the sketch of ``mission`` has one row if the table is exact (which found the most true features for a
+    given number of cells in our experiments), otherwise three as in the paper. Without ``memory`` the plan is for
+    64 MB; a budgeted method then holds the sums of every feature seen on top of it.
     """
     if settings.method == "iht" and settings.sketch is not None:
-        raise SettingsError("iht has no sketch: leave sketch out, or choose mission")
+        raise SettingsError("iht has no sketch: leave out sketch, or choose mission")
     if settings.method == "hashing" and settings.sketch is not None and settings.sketch[0] != 1:
-        raise SettingsError(f"hashing has one row of buckets: sketch=(1, {settings.sketch[0] * settings.sketch[1]})")
+        raise SettingsError(
+            f"the sketch of hashing must have one row, got {settings.sketch[0]}: pass sketch=(1, "
+            f"{settings.sketch[0] * settings.sketch[1]})"
+        )
     cell, rows = settings.cell_bytes, 1
     if settings.method == "iht" or settings.budgeted:
         rows = 0
@@ -262,16 +265,16 @@ def plan_for(
 
 
 def _listed_bytes(settings: OnlineSettings) -> int:
-    """What a list of groups takes: an index from its keys to their groups, and the list itself as it is checked."""
+    """The bytes of a list of groups: the index from keys to groups, and the list itself while it is checked."""
     if settings.groups is None or isinstance(settings.groups, str):
         return 0
     return _LISTED * len(settings.groups.keys)
 
 
 def _numbers(settings: OnlineSettings) -> int:
-    """Numbers that a kept feature has besides its rank: weights, a copy of what they are made of, bench and history."""
+    """Numbers per kept feature besides its rank: weights, a copy of its sums, candidates and history."""
     lanes = settings.outputs // settings.tables
-    return 2 + lanes + (2 * lanes + _BENCH + _MOMENTS if settings.budgeted else 0)
+    return 2 + lanes + (2 * lanes + _CANDIDATES + _HISTORY if settings.budgeted else 0)
 
 
 def plan_of_fit(settings: OnlineSettings, options: RunOptions, source: Source) -> PlanReport:
@@ -283,8 +286,8 @@ def plan_of_fit(settings: OnlineSettings, options: RunOptions, source: Source) -
     parts = [
         ("table", plan.table, f"{settings.k} features, names of up to {plan.name_cap} bytes"),
         ("sketch", plan.sketch, f"{plan.sketch_rows} x {plan.sketch_width} cells for all other features"),
-        ("seen", plan.seen, "the sums of every feature seen; b-arda changes to a sketch when they are full"),
-        ("names", plan.names, "names of the features seen; those that do not fit are read again at the end"),
+        ("seen", plan.seen, "the sums of every feature seen; b-arda switches to a sketch when they are full"),
+        ("names", plan.names, "names of the features seen; missing ones are read from the data at the end"),
         ("groups", plan.groups, "the group of each feature"),
         ("scores", plan.scores, "the histogram for AUC and average precision"),
         ("buffers", plan.buffers, f"blocks of {show_size(plan.block)} and their batches, on two threads"),
@@ -299,11 +302,11 @@ def plan_of_fit(settings: OnlineSettings, options: RunOptions, source: Source) -
     notes = []
     if source.held_bytes:
         notes.append(
-            ("held", f"{show_size(source.held_bytes)} of sequences to draw fragments from, out of what is left")
+            ("held", f"{show_size(source.held_bytes)} of sequences to draw fragments from, out of the bytes left")
         )
     notes.append(("left", f"{show_size(plan.window)} for a decompressor; lines of up to {show_size(plan.line_cap)}"))
     if plan.sketch:
-        error = f"about {plan.sketch_width**-0.5:.2g} of the norm of the weights left in the sketch"
+        error = f"about {plan.sketch_width**-0.5:.2g} of the norm of the weights in the sketch"
     else:
         error = "none: weights are exact"
     return PlanReport(plan.limits, parts, [*notes, ("error", error)])

@@ -1,4 +1,4 @@
-"""Two engines that learned from different rows, made one."""
+"""Merging of two engines that learned from different rows."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.errors import SettingsError
-from thresher.online.tables import ENERGY, HEADER, INVERSE, Kept, pack_tables
+from thresher.online.result import ENERGY, HEADER, INVERSE, Kept, pack_tables
 
 if TYPE_CHECKING:
     from thresher.online.engine import OnlineEngine
 
 Floats = NDArray[np.float64]
 
-# Where these stand among the numbers of a step rule.
+# Indices into the state of a step rule.
 _LONGEST, _ROWS, _GAIN = 1, 2, 8
 
 
 def merged_state(mine: OnlineEngine, theirs: OnlineEngine) -> dict[str, NDArray[Any]]:
-    """The state of an engine that knows what both know.
+    """The merged state of two engines.
 
-    With adaptive steps sums of gradients and their energies add up, as if one engine had seen all rows (each half
-    with the weights it had). Otherwise weights are averaged by the rows behind them, and sketches with
-    them, by linearity. A feature that one side does not keep counts there with its estimate, or with
-    zero where nothing is sketched. Counts and scores add up; mini-batches are learned first.
+    With adaptive steps, the sums of gradients and their energies are added, as if one engine had seen all rows.
+    Otherwise weights and sketches are averaged, weighted by rows. A feature that one engine does not keep enters with
+    the estimate of its sketch, or 0 without a sketch. Counts and scores are added. Incomplete mini-batches are
+    learned first.
     """
     if theirs.settings != mine.settings:
         raise SettingsError("engines of different settings cannot be merged")
@@ -48,12 +48,12 @@ def merged_state(mine: OnlineEngine, theirs: OnlineEngine) -> dict[str, NDArray[
         columns = slice(t * lanes, (t + 1) * lanes)
         sums = share * _sums(mine, a, keys, columns) + other * _sums(theirs, b, keys, columns)
         ranked.append((columns, _ranked(keys, sums, prior if adaptive else None, a, b)))
-    sketch = _merged_sketch(mine, theirs, share, other)  # only now: it changes the sketches that were asked above
+    sketch = _merged_sketch(mine, theirs, share, other)  # last: it modifies the sketches queried above
     if sketch is not None and settings.active == "exact" and settings.method == "mission":
         for columns, table in ranked:
             _write_back(sketch, table, settings.k, columns)
     mine.scores.merge(theirs.scores)
-    state = ours | pack_tables([_cut(table, settings.k) for _, table in ranked]) | mine.scores.state()
+    state = ours | pack_tables([table.first(settings.k) for _, table in ranked]) | mine.scores.state()
     state |= {"step": step, "bias": bias, "loop": np.array([mine.rows + theirs.rows, 1.0, 0.0])}
     if sketch is not None:
         state |= {"cells": sketch.cells, "factor": np.array([sketch.factor])}
@@ -63,7 +63,7 @@ def merged_state(mine: OnlineEngine, theirs: OnlineEngine) -> dict[str, NDArray[
 
 
 def _merged_step(a: Floats, b: Floats) -> Floats:
-    """What a rule knows that saw the rows of both: sums, but for the longest row and the gain, a mean over the rows."""
+    """The state of a step rule after all rows: sums, except the longest row (a maximum) and the gain (a mean)."""
     step = a + b
     step[_LONGEST] = max(a[_LONGEST], b[_LONGEST])
     step[_GAIN] = (a[_ROWS] * a[_GAIN] + b[_ROWS] * b[_GAIN]) / max(1.0, step[_ROWS])
@@ -86,7 +86,7 @@ def _merged_sketch(mine: OnlineEngine, theirs: OnlineEngine, share: float, other
 
 
 def _sums(engine: OnlineEngine, table: Kept, keys: NDArray[np.uint64], columns: slice) -> Floats:
-    """(energy, sums) of these features: from the table, else from the sketch, else zero."""
+    """(energy, sums) of these features, from the table, else the sketch, else 0."""
     outputs = engine.settings.outputs
     found = np.zeros((len(keys), 1 + columns.stop - columns.start))
     if isinstance(engine.sketch, _native.EvidenceSketch):
@@ -114,16 +114,12 @@ def _ranked(keys: NDArray[np.uint64], sums: Floats, prior: float | None, a: Kept
         for i, name in zip(at.tolist(), table.names, strict=True):
             names[i] = name
     order = np.lexsort((keys, -np.abs(ranks)))
-    named = [names[i] for i in order.tolist()]
-    return Kept(keys[order], ranks[order], counts[order], named, state[order])
-
-
-def _cut(table: Kept, k: int) -> Kept:
-    return Kept(table.keys[:k], table.ranks[:k], table.counts[:k], table.names[:k], table.state[:k])
+    ordered_names = [names[i] for i in order.tolist()]
+    return Kept(keys[order], ranks[order], counts[order], ordered_names, state[order])
 
 
 def _write_back(sketch: Any, table: Kept, k: int, columns: slice) -> None:
-    """What did not find room in the table goes into the sketch, so that its estimate becomes its sum."""
+    """Write the features beyond the first ``k`` into the sketch, so that its estimates equal their sums."""
     keys = np.ascontiguousarray(table.keys[k:])
     if not len(keys):
         return

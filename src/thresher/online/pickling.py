@@ -1,4 +1,4 @@
-"""An engine's state for pickling: arrays that are almost all zeros, as a fresh sketch is, take little room."""
+"""Compact pickling of an engine's state: mostly-zero arrays, such as a fresh sketch, are stored sparse."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: Arrays shorter than this are left as they are.
-_SHORT = 1 << 12
+#: Shorter arrays stay dense.
+_MIN_SIZE = 1 << 12
 
 
-def freeze(state: dict[str, NDArray[Any]]) -> dict[str, Any]:
-    """The state with every long array of mostly zeros as (shape, dtype, where, what)."""
+def sparsify(state: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    """Replace every long, mostly-zero array by (shape, dtype, positions, values)."""
     return {name: _sparse(array) for name, array in state.items()}
 
 
-def thaw(frozen: dict[str, Any]) -> dict[str, NDArray[Any]]:
-    """The reverse of `freeze`, to the bit."""
-    return {name: _dense(value) if isinstance(value, tuple) else value for name, value in frozen.items()}
+def densify(packed: dict[str, Any]) -> dict[str, NDArray[Any]]:
+    """The exact inverse of `sparsify`."""
+    return {name: _dense(value) if isinstance(value, tuple) else value for name, value in packed.items()}
 
 
 def _sparse(array: NDArray[Any]) -> Any:
-    if array.size < _SHORT:
+    if array.size < _MIN_SIZE:
         return array
-    # By bits, so that a negative zero stays one.
+    # Compare bits, so that negative zeros survive.
     bits = np.ascontiguousarray(array).ravel().view(f"u{array.itemsize}")
-    where = np.flatnonzero(bits)
-    if 4 * len(where) > array.size:
+    positions = np.flatnonzero(bits)
+    if 4 * len(positions) > array.size:
         return array
-    return array.shape, array.dtype.str, where, bits[where]
+    return array.shape, array.dtype.str, positions, bits[positions]
 
 
 def _dense(value: tuple[Any, ...]) -> NDArray[Any]:
-    shape, dtype, where, what = value
-    bits = np.zeros(int(np.prod(shape)), what.dtype)
-    bits[where] = what
+    shape, dtype, positions, values = value
+    bits = np.zeros(int(np.prod(shape)), values.dtype)
+    bits[positions] = values
     dense: NDArray[Any] = bits.view(dtype).reshape(shape)
     return dense

@@ -25,7 +25,7 @@ from thresher.sources.registry import is_file_source
 from thresher.sources.transforms.prefetch import ReadAhead
 
 if TYPE_CHECKING:
-    from thresher.online.tuning import Race
+    from thresher.online.tuning import SuccessiveHalving
 
 log = logging.getLogger(__name__)
 
@@ -38,9 +38,9 @@ class OnlineRun(Run):
     source : Source
         The rows.
     classes : list, optional
-        The labels, where the loss needs them before the first row.
+        The labels, if the loss must know them before the first row.
     stream : bool
-        The rows are one stretch of a longer stream: one pass in their order.
+        The rows are part of a longer stream: one pass, in order.
     after : Fitted, optional
         The fit to continue, for a stream.
     """
@@ -107,7 +107,7 @@ class OnlineRun(Run):
             self.offset = refit_offset(self.engine, self.source, self.targets, self.options.batch_rows)
 
     def feed(self) -> None:
-        """Learn from one stretch of a longer stream: the pass does not end, and the last mini-batch may wait."""
+        """Learn from part of a longer stream. The pass does not end; the last mini-batch may stay incomplete."""
         for batch, cursor in self._batches():
             self._learn(batch, cursor)
 
@@ -122,10 +122,10 @@ class OnlineRun(Run):
             seed = self.settings.seed * 1_000_003 + self.passes_done
             features = self.plan.shuffle_features(not source.space.invertible)
             source = source.shuffled(seed, rows=self.plan.shuffle_rows, features=features)
-        # A pipe is not prefetched: nothing could stop a thread that waits for an idle pipe.
+        # A pipe is not prefetched: a thread that waits for an idle pipe cannot be stopped.
         if not (is_file_source(source) and source.rewindable):
             return source
-        # A shuffled batch keeps its whole buffer alive, so only one of them waits.
+        # A shuffled batch keeps its whole buffer alive, so only one is prefetched.
         return ReadAhead(source, depth=1 if self.settings.shuffle else 2)
 
     def _learn(self, batch: Batch, cursor: Cursor) -> None:
@@ -137,7 +137,7 @@ class OnlineRun(Run):
         try:
             self.engine.step(replace(batch, y=targets))
         except DataError as error:
-            if len(error.args) == 2:  # the engine knows the row, and only the source knows where it stands
+            if len(error.args) == 2:  # only the source knows the line of the row
                 raise DataError(f"{where(error.args[1])}: {error.args[0]}") from None
             raise
         self.cursor = cursor
@@ -147,13 +147,13 @@ class OnlineRun(Run):
     def _end_pass(self) -> None:
         self.engine.flush()
         if self.engine.rows == 0:
-            raise DataError(f"{self.source.describe()}: there is no row to learn from.")
+            raise DataError(f"{self.source.describe()}: no rows to learn from.")
         if self.passes_done == 0:
             self.targets.check_complete()
             if self._order.sorted:
                 log.warning(
-                    "%s: rows of the same class come in long runs, and an online method remembers the last rows best. "
-                    "Shuffle the lines first (as `shuf` does), make several passes, or give more memory for shuffling.",
+                    "%s: the rows are sorted by class, and an online method fits the last rows best. Shuffle the lines "
+                    "first (`shuf`), make several passes, or pass more memory for the shuffle buffer.",
                     self.source.describe(),
                 )
             self.skipped = self.cursor.skipped
@@ -166,7 +166,7 @@ class OnlineRun(Run):
 
     @property
     def skipped_files(self) -> dict[str, int]:
-        """The number of malformed lines in each file that has some."""
+        """The number of malformed lines in each file, where there are any."""
         found = {**self._skips, **self.source.skipped_files()}
         return {name: found[name] for name in sorted(found)}
 
@@ -219,24 +219,24 @@ class OnlineRun(Run):
 
     def selection(self) -> Selection:
         fitted = Fitted.of(self)
-        fitted.look_for_names(self.source)
+        fitted.find_missing_names(self.source)
         return fitted.selection
 
     def limited(self, source: Source) -> Source:
         return source.limited(self.plan.limits)
 
 
-def make_engine(settings: OnlineSettings) -> OnlineEngine | Race:
-    """The engine of these settings: one, or several that compete where the settings leave something open."""
+def make_engine(settings: OnlineSettings) -> OnlineEngine | SuccessiveHalving:
+    """The engine of the settings, or a tuner if the settings leave eta or lam open."""
     if not settings.tuned:
         return OnlineEngine(settings)
-    from thresher.online.tuning import Race
+    from thresher.online.tuning import SuccessiveHalving
 
-    return Race(settings)
+    return SuccessiveHalving(settings)
 
 
 def _prepared(source: Source, products: Products | None, options: RunOptions) -> Source:
-    """The rows, weighted by class, with products of features last: so that buffers hold rows without products."""
+    """The rows with class weights and products of features; products come last, so that buffers do not hold them."""
     if options.class_weight is not None:
         from thresher.sources.transforms.weights import weighted
 
@@ -249,11 +249,11 @@ def _prepared(source: Source, products: Products | None, options: RunOptions) ->
 
 
 def _refits_intercept(settings: OnlineSettings, source: Source) -> bool:
-    """Whether the intercept is fitted once more at the end (default: with several passes)."""
+    """Whether the intercept is refitted at the end (default: with several passes)."""
     binary = get_loss(settings.loss).task == "binary" and not settings.multilabel
     fits = settings.fit_intercept and binary and settings.budgeted and source.rewindable
     if settings.refit_intercept and not fits:
         raise SettingsError(
-            "refit_intercept is for budgeted methods with an intercept, two classes, and data that can be read again"
+            "refit_intercept requires a budgeted method, an intercept, two classes, and data that can be read again"
         )
     return fits and (settings.passes > 1 if settings.refit_intercept is None else settings.refit_intercept)

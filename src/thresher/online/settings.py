@@ -15,12 +15,12 @@ from thresher.errors import SettingsError
 if TYPE_CHECKING:
     from thresher.columns.groups import Groups
 
-#: At most k weights at every moment; of the last two as many as lam leaves.
+#: Methods with at most k weights at any time; the last two have as many as lam leaves.
 BUDGETED = ("b-arda", "b-amd", "ofs", "sofs", "l1-arda", "ada-fobos")
 THRESHOLDED = ("l1-arda", "ada-fobos")
-#: Those that can keep whole groups of features.
+#: Methods that can select whole groups of features.
 GROUPED = ("b-arda", "b-amd")
-#: Groups as the source has them.
+#: The value of ``groups`` for the namespaces or columns of the source.
 BY_SOURCE = "source"
 METHODS = ("mission", "iht", "batch-iht", "hashing", *BUDGETED)
 TRUNCATIONS = ("adaptive", "naive")
@@ -28,14 +28,14 @@ ACTIVE = ("exact", "sketch")
 
 
 class Step(NamedTuple):
-    """A rule for step sizes and its rate; see native/online/step.hpp."""
+    """A step-size rule and its rate; see StepRule in native/online."""
 
     rule: str
     rate: float
 
 
 def planned(default: Any) -> Any:
-    """A field that the run sets from the data and the memory plan; users do not."""
+    """A field that the run, not the user, sets: from the data and the memory plan."""
     return field(default=default, metadata={"planned": True})
 
 
@@ -46,88 +46,84 @@ class OnlineSettings:
     Parameters
     ----------
     k : int
-        Features kept at every moment.
+        The number of features to keep.
     method : {"mission", "iht", "batch-iht", "hashing", "b-arda", "b-amd", "ofs", "sofs", "l1-arda", "ada-fobos"}
-        ``mission``: the k strongest in a table, everything else in a sketch, where weak gradients
-        add up until they show. ``iht``: exact weights for k features, the rest forgotten (iterative
-        hard thresholding). ``batch-iht``: the same, after gathering the gradients of as many
-        features as the sketch would have cells. ``hashing``: a weight for every cell of the sketch, and
-        nothing selected. The others learn under a budget, see docs/methods.md: ``b-arda`` and ``b-amd`` (adaptive dual
-        averaging and mirror descent, truncated by evidence), ``ofs`` (gradient descent, the largest weights), ``sofs``
-        (AROW, the most certain weights), ``l1-arda`` and ``ada-fobos`` (soft thresholds).
+        ``mission``: the k strongest features in a table, all others in a count-sketch that accumulates weak gradients.
+        ``iht``: iterative hard thresholding; exact weights of k features, no others. ``batch-iht``: the same on
+        mini-batches with as many features as the sketch would have cells. ``hashing``: feature hashing, a weight per
+        cell and no selection. The budgeted methods (see docs/methods.md) hold at most k weights: ``b-arda`` and
+        ``b-amd`` (adaptive dual averaging and mirror descent, truncated by evidence), ``ofs`` (gradient descent,
+        truncated by weight), ``sofs`` (AROW, truncated by confidence), ``l1-arda`` and ``ada-fobos`` (soft thresholds).
     loss : str
         See `thresher.core.losses.Loss`.
     step : "auto", float, "adaptive:RATE" or "RATE/sqrt"
-        The step along each example's gradient. A number is a constant step; ``"0.5/sqrt"`` falls with the
-        square root of the number of updates. ``adaptive`` gives every feature steps of its own, by the
-        evidence there is for it, in units of the data's own scale; it is what
-        ``auto`` means except for ``active="sketch"``, which has no room for the evidence and takes
-        half the largest step that is stable, 1 / (2 max ‖x‖²).
+        The step size. A number is a constant step; ``"0.5/sqrt"`` decreases with the square root of the number of
+        updates. ``adaptive`` (as in AdaGrad) has a step per feature, from the sum of its squared gradients and the
+        scale of the data. ``auto`` is ``adaptive``, except for ``active="sketch"``, which does not store those sums and
+        uses half the largest stable step, 1 / (2 max ‖x‖²).
     fit_intercept : bool
         Learn an intercept.
     passes : int
         Passes over the data.
     shuffle : "auto" or bool
-        Shuffle the rows of each pass: data in memory as a whole, files through a bounded buffer. ``auto`` does.
+        Shuffle the rows of each pass: data in memory completely, files through a bounded buffer. ``auto`` is True.
     refit_intercept : bool, optional
-        Read the data once more at the end, to fit the intercept alone (budgeted methods, two classes). Default: with
-        several passes.
+        Refit the intercept in one more pass at the end (budgeted methods, two classes). Default: with several passes.
     name_cap : int
-        Longest name kept, in bytes.
+        The longest name kept, in bytes.
     sketch : (rows, width), optional
-        The shape of the sketch; mission, batch-iht and hashing need one. `thresher.online.memory_plan` chooses it.
-        ``b-arda`` takes (1, width): features that are not kept then share cells, and its memory does not grow.
+        The shape of the sketch of mission, batch-iht and hashing. Default: chosen by `thresher.online.memory_plan`.
+        With (1, width), ``b-arda`` holds the features that it does not keep in a sketch, and its memory does not grow.
     active : {"exact", "sketch"}
-        What the table holds for a kept feature under ``mission``: its exact weight from when it came
-        in, or the sketch's estimate, as in the paper.
+        The weights in the table of ``mission``: exact from the time a feature was admitted, or the estimates of the
+        sketch, as in the paper.
     seed : int
-        Where the sketch's hashes come from.
+        The seed of the sketch's hash functions.
     outputs : int
-        Classes of the softmax loss, or labels of a multi-label problem; otherwise 1.
+        The number of classes of the softmax loss, or of labels in a multi-label problem; otherwise 1.
     multilabel : bool
-        Several yes-or-no labels a row, each with the (binary) loss.
+        Rows have several binary labels; each is learned with the (binary) loss.
     per_class : bool
         With several outputs, k features for each of them rather than k by the norm across all.
     minibatch : int
-        Rows whose gradients are averaged before a step is taken. Part of the answer, unlike the batches
-        that data comes in.
+        The number of rows whose gradients are averaged before a step. Unlike the batches of the data, it changes the
+        result.
     l2 : float
         Every step first multiplies all weights by 1 - step * l2.
     decay : float
-        Every step multiplies the weights of everything that is not among the k by this.
+        Every step multiplies the weights of the features that are not kept by this.
     lazy : float
-        By what share of it a newcomer must be stronger than the weakest kept feature. 0 is exact.
+        The share by which a candidate must exceed the weakest kept feature to replace it. 0 is exact.
     identity : bool
-        Let every key below the sketch's width be its own cell: an exact sketch, for simulations.
+        Map every key below the width of the sketch to its own cell: an exact sketch, for simulations.
     eta : float, optional
-        The step of a budgeted method; of ``sofs`` 1 / r of AROW. Without it steps follow the scale of the data: see
+        The step size of a budgeted method; for ``sofs`` 1 / r of AROW. Default: from the scale of the data, see
         docs/methods.md.
     lam : float, optional
-        The regulariser of a budgeted method: l2 for the truncated ones (0 unless given), l1 for ``l1-arda`` and
-        ``ada-fobos``. With ``eta`` left out it is in the unit of the steps.
+        The penalty of a budgeted method: l1 for ``l1-arda`` and ``ada-fobos`` (default: found by tuning), l2 for the
+        others (default: 0). Without ``eta`` it is in the unit of the steps.
     delta : float
-        Added to the root of every sum of squared gradients in a budgeted method.
+        Added to the square root of every sum of squared gradients in a budgeted method.
     truncation : {"adaptive", "naive"}
-        Rank by weight and evidence, as the paper does, or by |weight| alone, which it argues against
-        (``b-arda`` and ``b-amd``).
+        For ``b-arda`` and ``b-amd``: rank features by weight and evidence, as in the paper, or by |weight| alone.
     tune : bool
-        Let several settings of ``eta`` and ``lam`` learn side by side, and the worse half leave again and again;
-        what is given of the two stays. See `thresher.online.tuning`.
+        Tune ``eta`` and ``lam`` by successive halving during the pass; one that is set is not tuned. See
+        `thresher.online.tuning`.
     groups : Groups or "source", optional
-        Of ``b-arda`` and ``b-amd``: features that are kept or left together; ``k`` then counts groups. A group is
-        ranked by the sum of its features' ranks (their mean, with ``by_size``). `thresher.Groups` lists them, and a
-        feature in none is left out; ``"source"`` takes the namespaces of VW text and the columns of a table. In
-        `thresher.select` and the estimators also what `thresher.Groups` is made of, or a file with the indices of a
-        group on each line.
+        For ``b-arda`` and ``b-amd``: select whole groups of features; ``k`` is then the number of groups. A group is
+        ranked by the sum of its features' ranks (with ``by_size``, their mean). Features outside all groups of a
+        `thresher.Groups` are ignored. ``"source"``: the namespaces of VW text, or the columns of a table.
+        `thresher.select` and the estimators also accept the arguments of `thresher.Groups`, or a file with the indices
+        of a group on each line.
     keep_names : bool
-        Where features have names and a method may select one long after its row has passed (``b-arda``, ``l1-arda``,
-        ``ada-fobos``, and groups): keep the names of all features seen, so that one pass names everything. Otherwise,
-        and for those that do not fit into the memory, names are found by another look at the data.
+        Keep the names of all features seen, so that one pass finds the name of every selected feature. It matters for
+        methods that may select a feature long after its row: ``b-arda``, ``l1-arda``, ``ada-fobos``, and groups. Names
+        that are not kept, or do not fit into memory, are read from the data at the end.
     name_room : int
-        The most bytes for these names; 0 for no end.
+        The most bytes for these names; 0: no limit.
     room : int
-        The most bytes for what is known of every feature seen; 0 for no end. ``b-arda`` goes over to a sketch when they
-        are full, the other budgeted methods end with an error.
+        The most bytes for the sums of every feature seen; 0: no limit. When they are full, ``b-arda`` switches to a
+        sketch, and other budgeted methods raise an error.
     """
 
     k: int
@@ -162,15 +158,15 @@ class OnlineSettings:
 
     def __post_init__(self) -> None:
         if not _whole(self.k) or self.k < 1:
-            raise SettingsError(f"k is the number of features to keep: a whole number from 1 on, not {self.k!r}")
+            raise SettingsError(f"k must be an integer of at least 1, got {self.k!r}")
         if self.method not in METHODS:
-            raise SettingsError(f"unknown method {self.method!r}: one of {', '.join(METHODS)}")
+            raise SettingsError(f"unknown method {self.method!r}; choose one of {', '.join(METHODS)}")
         if self.active not in ACTIVE:
-            raise SettingsError(f'active is "exact" or "sketch", not {self.active!r}')
+            raise SettingsError(f'active must be "exact" or "sketch", got {self.active!r}')
         if not _whole(self.minibatch) or self.minibatch < 1:
-            raise SettingsError(f"minibatch is a number of rows: a whole number from 1 on, not {self.minibatch!r}")
+            raise SettingsError(f"minibatch must be an integer of at least 1, got {self.minibatch!r}")
         if not _whole(self.passes) or self.passes < 1:
-            raise SettingsError(f"passes must be a whole number of at least 1, got {self.passes!r}")
+            raise SettingsError(f"passes must be an integer of at least 1, got {self.passes!r}")
         if self.shuffle not in ("auto", True, False):
             raise SettingsError(f'shuffle must be "auto", True or False, got {self.shuffle!r}')
         if self.sketch is not None:
@@ -187,95 +183,97 @@ class OnlineSettings:
             object.__setattr__(self, "groups", as_groups(self.groups))
         for name, low, high in (("l2", 0.0, np.inf), ("lazy", 0.0, 1.0)):
             if not low <= getattr(self, name) < high:
-                raise SettingsError(f"{name} is a number from {low:g} to {high:g}, not {getattr(self, name)!r}")
+                raise SettingsError(f"{name} must be at least {low:g} and below {high:g}, got {getattr(self, name)!r}")
         if not 0 < self.decay <= 1:
-            raise SettingsError(f"decay is a factor above 0 and at most 1, not {self.decay!r}")
+            raise SettingsError(f"decay must be above 0 and at most 1, got {self.decay!r}")
         self._check_outputs()
         self._check_budgeted()
         self._check_groups()
         rule = self.step_rule.rule
         if rule == "adaptive" and self.method == "mission" and self.active == "sketch":
             raise SettingsError(
-                'active="sketch" has no room for adaptive steps: give step a number, or keep active="exact"'
+                'active="sketch" does not support adaptive steps: pass a number as step, or active="exact"'
             )
 
     def _check_outputs(self) -> None:
         task = get_loss(self.loss).task
         if self.multilabel and task != "binary":
-            raise SettingsError(f"several labels a row need a loss of two classes, such as logistic, not {self.loss}")
+            raise SettingsError(f"the loss of a multi-label problem must be binary, such as logistic, got {self.loss}")
         if self.outputs < 1 or ((self.outputs > 1) != (task == "classes" or self.multilabel) and self.outputs != 1):
-            raise SettingsError(f"the {self.loss} loss has one output, not {self.outputs}")
+            raise SettingsError(f"outputs must be 1 for the {self.loss} loss, got {self.outputs}")
 
     def _check_budgeted(self) -> None:
         if self.truncation not in TRUNCATIONS:
-            raise SettingsError(f'truncation is "adaptive" or "naive", not {self.truncation!r}')
+            raise SettingsError(f'truncation must be "adaptive" or "naive", got {self.truncation!r}')
         if not 0 < self.delta < np.inf:
-            raise SettingsError(f"delta is a number above 0, not {self.delta!r}")
+            raise SettingsError(f"delta must be above 0, got {self.delta!r}")
         if self.eta is not None and not 0 < self.eta < np.inf:
-            raise SettingsError(f"eta is a number above 0, or None for steps by the data, not {self.eta!r}")
+            raise SettingsError(f"eta must be above 0, or None to set it from the data, got {self.eta!r}")
         if self.lam is not None and not 0 <= self.lam < np.inf:
-            raise SettingsError(f"lam is a number from 0 on, or None, not {self.lam!r}")
+            raise SettingsError(f"lam must be at least 0, or None, got {self.lam!r}")
         if not self.budgeted:
             if self.tune:
-                raise SettingsError(f"tune is for {', '.join(BUDGETED)}; {self.method} needs none")
+                raise SettingsError(f"{self.method} has no tune: it is for {', '.join(BUDGETED)}")
             if self.eta is not None or self.lam is not None:
-                raise SettingsError(f"eta and lam are for {', '.join(BUDGETED)}; {self.method} has step and l2")
+                raise SettingsError(f"{self.method} has no eta and lam: pass step and l2")
             return
         unused = {"step": "auto", "l2": 0.0, "decay": 1.0, "lazy": 0.0, "active": "exact"}
         if self.method != "b-arda":
             unused["sketch"] = None
         elif self.sketch is not None and self.sketch[0] != 1:
-            raise SettingsError(f"the sketch of b-arda has one row of cells: sketch=(1, {self.sketch[1]})")
+            raise SettingsError(
+                f"the sketch of b-arda must have one row, got {self.sketch[0]}: pass sketch=(1, {self.sketch[1]})"
+            )
         for name, plain in unused.items():
             if getattr(self, name) != plain:
-                instead = {"step": ": give eta", "l2": ": give lam"}.get(name, "")
-                raise SettingsError(f"{self.method} has no {name}{instead}")
+                instead = {"step": "pass eta", "l2": "pass lam"}.get(name, "leave it out")
+                raise SettingsError(f"{self.method} has no {name}: {instead}")
         if self.method == "sofs" and self.minibatch > 1:
-            raise SettingsError("sofs learns from one row at a time: leave minibatch out")
+            raise SettingsError("sofs learns from one row at a time: leave out minibatch")
         if self.method == "ofs" and self.eta and self.lam and self.eta * self.lam >= 1:
-            raise SettingsError("ofs needs eta * lam below 1")
+            raise SettingsError(f"eta * lam must be below 1 for ofs, got {self.eta * self.lam:g}")
 
     def _check_groups(self) -> None:
         if self.groups is None:
             return
         if self.method not in GROUPED:
             raise SettingsError(
-                f"groups are for {' and '.join(GROUPED)}, not {self.method}; of fgm they are its family, th.Groups(…)"
+                f"{self.method} has no groups: choose {' or '.join(GROUPED)}, or fgm with family=th.Groups(…)"
             )
         if isinstance(self.groups, str):
             if self.minibatch > 1:
                 raise SettingsError(
-                    "the groups of the data are found by names, which a mini-batch does not keep: leave out minibatch"
+                    "the groups of the source are found by name, and a mini-batch has no names: leave out minibatch"
                 )
         elif self.groups.overlap:
-            raise SettingsError(f"{self.method} has every feature in one group: no overlap")
+            raise SettingsError(f"groups of {self.method} must not overlap: put every feature in one group")
         if self.per_class:
-            raise SettingsError("groups are kept for all classes together: leave out per_class")
+            raise SettingsError("groups are selected for all classes together: leave out per_class")
         if self.sketch is not None:
-            raise SettingsError("groups need the sums of every feature seen: leave out sketch")
+            raise SettingsError("groups require the sums of every feature seen: leave out sketch")
 
     def check_space(self, space: FeatureSpace, *, products: bool) -> None:
-        """Raise unless the groups fit the features of the data; ``products``: whether products are formed."""
+        """Raise if the groups do not fit the features of the data; ``products``: whether products are formed."""
         if self.groups is None:
             return
         if products:
-            raise SettingsError("products of features are in no group: leave out interactions, or groups")
+            raise SettingsError("products of features belong to no group: leave out interactions, or groups")
         if not isinstance(self.groups, str):
             if not space.invertible:
                 raise SettingsError(
-                    f"groups list columns by position, and the features of this data have names: {space}. Pass "
-                    f'groups="{BY_SOURCE}" for its namespaces or columns.'
+                    f"groups list columns by position, but the features of this data have names ({space}): pass "
+                    f'groups="{BY_SOURCE}" for its namespaces or columns'
                 )
             self.groups.check(space.size, self.k)
         elif space.invertible:
             raise SettingsError(
-                f'groups="{BY_SOURCE}" are the namespaces of VW text or the columns of a table, and this data has '
-                f"none: {space}. List the groups: th.Groups(…), or a file with a group on each line."
+                f'groups="{BY_SOURCE}" means the namespaces of VW text or the columns of a table, but this data has '
+                f"none ({space}): pass th.Groups(…), or a file with a group on each line"
             )
 
     @property
     def tuned(self) -> bool:
-        """Whether several engines compete, because the settings leave open what only the data can show."""
+        """Whether eta or lam is tuned on the data."""
         return self.tune or (self.method in THRESHOLDED and self.lam is None)
 
     @property
@@ -285,7 +283,7 @@ class OnlineSettings:
 
     @property
     def native_groups(self) -> Any:
-        """The groups as the native store takes them."""
+        """The groups as an argument of the native store."""
         if self.groups is None or isinstance(self.groups, str):
             return None if self.groups is None else True
         sizes = np.diff(self.groups.indptr)
@@ -300,7 +298,7 @@ class OnlineSettings:
 
     @property
     def approximate(self) -> bool:
-        """Whether a budgeted method knows the features it does not keep by a sketch only."""
+        """Whether a budgeted method holds the features it does not keep in a sketch."""
         return self.budgeted and self.sketch is not None
 
     @property
@@ -311,22 +309,22 @@ class OnlineSettings:
 
     @property
     def spills(self) -> bool:
-        """Whether it goes over to a sketch of its own accord once the features seen no longer fit."""
+        """Whether the method switches to a sketch when the features seen no longer fit into memory."""
         return self.method == "b-arda" and self.room > 0 and self.sketch is None and self.groups is None
 
     @property
     def spill_width(self) -> int:
-        """The cells of that sketch: a quarter of the room."""
+        """The width of that sketch: a quarter of the bytes for the features seen."""
         return min(max(1, self.room // 4 // self.cell_bytes), 2**31)
 
     @property
     def native_eta(self) -> float:
-        """The step as the store takes it: 0 where the loop says how long it is."""
+        """The step size as an argument of the native store; 0: the loop sets it."""
         return (0.0 if self.method in ("ofs", "sofs") else 1.0) if self.eta is None else float(self.eta)
 
     @property
     def loss_factor(self) -> float:
-        """What the loss is multiplied by: the squared hinge of the B-ARDA paper has no half before it."""
+        """The factor of the loss: the squared hinge of the B-ARDA paper has no factor 1/2."""
         hinge = get_loss(self.loss).part == "squared_hinge"
         return 2.0 if hinge and self.budgeted and self.method != "sofs" else 1.0
 
@@ -344,15 +342,15 @@ class OnlineSettings:
             plain = self.method == "mission" and self.active == "sketch"
             rule, rate = ("stable", 1.0) if plain else ("adaptive", 1.0)
         else:
-            rule, rate = _spelled_step(str(step))
+            rule, rate = _parse_step(str(step))
         if not 0 < rate < np.inf:
-            raise SettingsError(f'step is "auto", a positive number, "adaptive:RATE" or "RATE/sqrt", not {step!r}')
+            raise SettingsError(f'step must be "auto", a positive number, "adaptive:RATE" or "RATE/sqrt", got {step!r}')
         return Step(rule, rate)
 
     @property
     def cell_bytes(self) -> int:
-        """What a cell of the sketch takes: see native/online/evidence_sketch.hpp and count_sketch.hpp."""
-        if self.budgeted:  # a sum of gradients and one of their squares
+        """The bytes of a cell; see EvidenceSketch and CountSketch in native/online."""
+        if self.budgeted:  # the sums of gradients and of their squares
             return 8 * self.outputs
         return 2 * (self.outputs + 1) if self.step_rule.rule == "adaptive" else 4 * self.outputs
 
@@ -366,7 +364,7 @@ class OnlineSettings:
         return {setting.name: getattr(self, setting.name) for setting in fields(self)}
 
     def to_dict(self) -> dict[str, Any]:
-        """For files, in what JSON has."""
+        """The settings as JSON values."""
         groups = self.groups if self.groups is None or isinstance(self.groups, str) else self.groups.fingerprint()
         plain = asdict(replace(self, groups=None))
         return {**plain, "sketch": None if self.sketch is None else list(self.sketch), "groups": groups}
@@ -376,7 +374,7 @@ def _whole(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def _spelled_step(step: str) -> tuple[str, float]:
+def _parse_step(step: str) -> tuple[str, float]:
     name, _, rate = step.partition(":")
     try:
         if name == "adaptive":
@@ -385,10 +383,10 @@ def _spelled_step(step: str) -> tuple[str, float]:
             return "root", float(step.removesuffix("/sqrt"))
         return "constant", float(step)
     except ValueError:
-        return "constant", -1.0  # refused by the caller
+        return "constant", -1.0  # rejected by the caller
 
 
 def check_sketch(sketch: tuple[int, int]) -> None:
-    """Raise unless this is the shape of a sketch."""
+    """Raise if this is not the shape of a sketch."""
     if len(sketch) != 2 or not (1 <= sketch[0] <= 16 and sketch[1] >= 1 and sketch[0] * sketch[1] < 2**32):
-        raise SettingsError(f"a sketch is (rows, width) with 1 to 16 rows and 1 to 2^32 - 1 cells, not {sketch!r}")
+        raise SettingsError(f"sketch must be (rows, width) with 1 to 16 rows and fewer than 2^32 cells, got {sketch!r}")

@@ -1,4 +1,4 @@
-"""Several settings that learn from the same rows, side by side: steps without tuning, and a count of features by λ."""
+"""Tuning by successive halving: several settings learn from the same rows, and the worse half is dropped repeatedly."""
 
 from __future__ import annotations
 
@@ -13,50 +13,50 @@ from thresher.core.batch import Batch
 from thresher.errors import DataError, SettingsError
 from thresher.online.dual_state import History
 from thresher.online.engine import OnlineEngine, Selected
-from thresher.online.pickling import freeze, thaw
+from thresher.online.pickling import densify, sparsify
 from thresher.online.settings import THRESHOLDED, OnlineSettings
 
-#: The first selection among the runners is after so many rows, the next after twice as many, and so on.
-FIRST_HEAT = 200
-_STEPS = tuple(10.0 ** (p / 2) for p in range(-10, 2))
-_DECAYS = (0.0, 1e-4, 1e-2)
-#: From values of a thousandth to raw counts: λ is in the unit of the gradients.
-_LADDER = tuple(10.0 ** (p / 2) for p in range(-12, 13))
+#: The first round ends after this number of rows; every further round doubles the rows seen.
+FIRST_ROUND = 200
+_ETAS = tuple(10.0 ** (p / 2) for p in range(-10, 2))
+_L2_PENALTIES = (0.0, 1e-4, 1e-2)
+#: λ has the unit of the gradients: this covers features from thousandths to raw counts.
+_L1_PENALTIES = tuple(10.0 ** (p / 2) for p in range(-12, 13))
 
 
-def candidates(settings: OnlineSettings) -> list[OnlineSettings]:
-    """What runs against each other: what the user said stays as it is."""
+def candidate_settings(settings: OnlineSettings) -> list[OnlineSettings]:
+    """The grid of eta and lam; a value that the user set is not varied."""
     plain = replace(settings, tune=False)
     if settings.method in THRESHOLDED and settings.lam is None:
-        return [replace(plain, lam=lam) for lam in _LADDER]
-    steps = (None, *_STEPS) if settings.eta is None else (settings.eta,)
-    decays = (0.0,) if settings.method == "sofs" else _DECAYS if settings.lam is None else (settings.lam,)
+        return [replace(plain, lam=lam) for lam in _L1_PENALTIES]
+    etas = (None, *_ETAS) if settings.eta is None else (settings.eta,)
+    lams = (0.0,) if settings.method == "sofs" else _L2_PENALTIES if settings.lam is None else (settings.lam,)
     return [
         replace(plain, eta=eta, lam=lam)
-        for eta in steps
-        for lam in decays
+        for eta in etas
+        for lam in lams
         if not (settings.method == "ofs" and eta is not None and eta * lam >= 1)
     ]
 
 
-class Race:
-    """An engine of engines, with settings that differ in eta and lam.
+class SuccessiveHalving:
+    """Engines with different eta and lam that learn side by side, behind the interface of `OnlineEngine`.
 
-    After 200, 400, 800, … rows the worse half leaves: by the mean loss of the rows predicted since the last time
-    (before they were learned), or where a number of features is wanted of a soft threshold, by how far each is
-    from it. Where batches end changes nothing.
+    After 200, 400, 800, … rows the worse half is dropped. Candidates are ranked by their mean loss on the rows of the
+    round, each predicted before it was learned. With a soft threshold and no ``lam``, they are ranked by how close
+    their number of features is to ``k``. The result does not depend on the batches.
     """
 
     def __init__(self, settings: OnlineSettings) -> None:
         self.settings = settings
-        self.runners = [OnlineEngine(runner) for runner in candidates(settings)]
-        self._before = [(0.0, 0.0)] * len(self.runners)  # (weight, loss) at the last selection
-        self._heat = FIRST_HEAT
+        self.candidates = [OnlineEngine(candidate) for candidate in candidate_settings(settings)]
+        self._round_start = [(0.0, 0.0)] * len(self.candidates)  # sums of (weight, loss)
+        self._round_end = FIRST_ROUND
         self._rows = 0
 
     @property
-    def counting(self) -> bool:
-        """Whether runners are compared by their number of features."""
+    def ranks_by_count(self) -> bool:
+        """Whether candidates are ranked by their number of features."""
         return self.settings.method in THRESHOLDED and self.settings.lam is None
 
     @property
@@ -65,162 +65,162 @@ class Race:
         return self._rows
 
     @property
-    def leader(self) -> OnlineEngine:
-        """The best as things stand."""
-        return self.runners[self._order()[0]]
+    def best(self) -> OnlineEngine:
+        """The best candidate so far."""
+        return self.candidates[self._order()[0]]
 
     def step(self, batch: Batch) -> None:
-        """Learn from every row of a batch, in order; as `OnlineEngine.step`."""
+        """Learn from every row of a batch, in order; see `OnlineEngine.step`."""
         at = 0
         while at < len(batch):
-            end = min(len(batch), at + 256, at + self._heat - self._rows)
+            end = min(len(batch), at + 256, at + self._round_end - self._rows)
             part = batch.take(slice(at, end))
             part = replace(part, y=None if batch.y is None else batch.y[at:end])
             interrupted = self._advance(part, at)
             self._rows += end - at
             at = end
-            if self._rows == self._heat:
-                self._select()
+            if self._rows == self._round_end:
+                self._halve()
             if interrupted:
                 raise KeyboardInterrupt
-        self._check_room()
+        self._check_memory()
 
     def _advance(self, part: Batch, at: int) -> bool:
-        """Let every runner learn the same rows; who stumbles is out, unless nobody is left."""
+        """Let every candidate learn the same rows, and drop those that diverge; raise if all do."""
         interrupted = False
-        fallen: list[int] = []
-        for i, runner in enumerate(self.runners):
-            begin = runner.rows
-            while runner.rows - begin < len(part):
-                done = runner.rows - begin
+        diverged: list[int] = []
+        for i, candidate in enumerate(self.candidates):
+            begin = candidate.rows
+            while candidate.rows - begin < len(part):
+                done = candidate.rows - begin
                 rest = replace(part.take(slice(done, len(part))), y=None if part.y is None else part.y[done:])
                 try:
-                    runner.step(rest)
+                    candidate.step(rest)
                 except KeyboardInterrupt:
-                    interrupted = True  # all others have to come as far first
+                    interrupted = True  # raised once all candidates have learned the same rows
                 except DataError as error:
                     if len(error.args) != 2:
                         raise
-                    if len(fallen) == len(self.runners) - 1:
+                    if len(diverged) == len(self.candidates) - 1:
                         raise DataError(error.args[0], at + done + error.args[1]) from None
-                    fallen.append(i)
+                    diverged.append(i)
                     break
-        self._keep([i for i in range(len(self.runners)) if i not in fallen])
+        self._keep([i for i in range(len(self.candidates)) if i not in diverged])
         return interrupted
 
     def _keep(self, which: list[int]) -> None:
-        self.runners = [self.runners[i] for i in which]
-        self._before = [self._before[i] for i in which]
+        self.candidates = [self.candidates[i] for i in which]
+        self._round_start = [self._round_start[i] for i in which]
 
     def _order(self) -> list[int]:
-        """The numbers of the runners, best first; of equal ones the earlier."""
-        if self.counting:
-            counts = [runner.count() for runner in self.runners]
+        """Indices of the candidates, best first; ties go to the earlier one."""
+        if self.ranks_by_count:
+            counts = [candidate.count() for candidate in self.candidates]
             k = self.settings.k
-            if len(self.runners) > 1 and self._rows < self._heat:  # at the end: who has just enough, then who has most
+            if len(self.candidates) > 1 and self._rows < self._round_end:
+                # At the end: the smallest count of at least k, or else the largest below it.
                 return sorted(range(len(counts)), key=lambda i: (counts[i] < k, abs(counts[i] - k)))
             return sorted(range(len(counts)), key=lambda i: abs(math.log((counts[i] + 1) / (k + 1))))
-        return sorted(range(len(self.runners)), key=self._recent_loss)
+        return sorted(range(len(self.candidates)), key=self._round_loss)
 
-    def _recent_loss(self, i: int) -> float:
-        weight, loss = self.runners[i].scores.sums
-        before = self._before[i]
-        mean = (loss - before[1]) / (weight - before[0]) if weight > before[0] else math.inf
+    def _round_loss(self, i: int) -> float:
+        weight, loss = self.candidates[i].scores.sums
+        start = self._round_start[i]
+        mean = (loss - start[1]) / (weight - start[0]) if weight > start[0] else math.inf
         return mean if math.isfinite(mean) else math.inf
 
-    def _select(self) -> None:
-        left = max(3 if self.counting else 1, (len(self.runners) + 1) // 2)
-        self._keep(sorted(self._order()[:left]))
-        self._before = [runner.scores.sums for runner in self.runners]
-        self._heat *= 2
+    def _halve(self) -> None:
+        kept = max(3 if self.ranks_by_count else 1, (len(self.candidates) + 1) // 2)
+        self._keep(sorted(self._order()[:kept]))
+        self._round_start = [candidate.scores.sums for candidate in self.candidates]
+        self._round_end *= 2
 
-    def _check_room(self) -> None:
-        taken = sum(runner.seen[1] for runner in self.runners)
+    def _check_memory(self) -> None:
+        used = sum(candidate.seen[1] for candidate in self.candidates)
         allowed = self.settings.room + self.settings.name_room
-        if 0 < allowed < taken:
+        if 0 < allowed < used:
             raise SettingsError(
-                f"{len(self.runners)} settings learn side by side, and what they know of the features seen takes "
-                f"{taken} bytes together, more than the {allowed} that the memory leaves: give more memory, "
-                "or say what eta and lam are to be."
+                f"the features seen by {len(self.candidates)} settings side by side take {used} bytes, more than the "
+                f"{allowed} that memory leaves for them: pass more memory, or set eta and lam"
             )
 
-    # ── as an engine ─────────────────────────────────────────────────────────────────────────────
+    # ── the interface of an engine ───────────────────────────────────────────────────────────────
 
     @property
     def waiting(self) -> bool:
-        """Whether there is a mini-batch that is not full yet."""
-        return self.leader.waiting
+        """Whether there is an incomplete mini-batch."""
+        return self.best.waiting
 
     def flush(self) -> None:
-        """Learn from a mini-batch that is not full yet."""
-        for runner in self.runners:
-            runner.flush()
+        """Learn from an incomplete mini-batch."""
+        for candidate in self.candidates:
+            candidate.flush()
 
     def margins(self, batch: Batch) -> NDArray[np.float64]:
-        """What the leader says of each row."""
-        return self.leader.margins(batch)
+        """The margins of the best candidate."""
+        return self.best.margins(batch)
 
     def selected(self, k: int | None = None) -> Selected:
-        """The features of the leader."""
-        return self.leader.selected(k)
+        """The features of the best candidate."""
+        return self.best.selected(k)
 
     def progressive(self, *, flip_sign: bool = False) -> dict[str, float]:
-        """How well the leader predicted."""
-        return self.leader.progressive(flip_sign=flip_sign)
+        """The progressive scores of the best candidate."""
+        return self.best.progressive(flip_sign=flip_sign)
 
     @property
     def history(self) -> History:
-        """What the leader kept when."""
-        return self.leader.history
+        """The history of the best candidate."""
+        return self.best.history
 
     @property
     def seen(self) -> tuple[int, int]:
-        """Features the leader knows, and the bytes of all runners."""
-        return self.leader.seen[0], sum(runner.seen[1] for runner in self.runners)
+        """The number of features that the best candidate has seen, and the bytes of all candidates."""
+        return self.best.seen[0], sum(candidate.seen[1] for candidate in self.candidates)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Everything the race has come to, as arrays."""
+        """The complete state, as arrays."""
         nan = math.nan
         state: dict[str, NDArray[Any]] = {
-            "race": np.array([self._rows, self._heat], np.float64),
+            "race": np.array([self._rows, self._round_end], np.float64),
             "race_runners": np.array(
                 [
                     [
-                        nan if r.settings.eta is None else r.settings.eta,
-                        nan if r.settings.lam is None else r.settings.lam,
+                        nan if c.settings.eta is None else c.settings.eta,
+                        nan if c.settings.lam is None else c.settings.lam,
                     ]
-                    for r in self.runners
+                    for c in self.candidates
                 ]
             ),
-            "race_before": np.array(self._before),
+            "race_before": np.array(self._round_start),
         }
-        for i, runner in enumerate(self.runners):
-            state |= {f"runner{i}_{name}": array for name, array in runner.state().items()}
+        for i, candidate in enumerate(self.candidates):
+            state |= {f"runner{i}_{name}": array for name, array in candidate.state().items()}
         return state
 
     @classmethod
     def from_state(cls, settings: OnlineSettings, state: dict[str, NDArray[Any]]) -> Self:
-        """A race that goes on exactly where the one that gave ``state`` stood."""
-        race = cls(settings)
-        race._rows, race._heat = (int(value) for value in state["race"])
-        race._before = [(float(a), float(b)) for a, b in state["race_before"]]
+        """Continue from a state; the result is the same to the bit."""
+        tuner = cls(settings)
+        tuner._rows, tuner._round_end = (int(value) for value in state["race"])
+        tuner._round_start = [(float(a), float(b)) for a, b in state["race_before"]]
         plain = replace(settings, tune=False)
-        race.runners = []
+        tuner.candidates = []
         for i, (eta, lam) in enumerate(state["race_runners"].tolist()):
             chosen = replace(plain, eta=None if math.isnan(eta) else eta, lam=None if math.isnan(lam) else lam)
             prefix = f"runner{i}_"
             part = {name.removeprefix(prefix): array for name, array in state.items() if name.startswith(prefix)}
-            race.runners.append(OnlineEngine.from_state(chosen, part))
-        return race
+            tuner.candidates.append(OnlineEngine.from_state(chosen, part))
+        return tuner
 
     def merge(self, other: Any) -> None:
-        """Races cannot be merged."""
-        raise SettingsError("settings that still race cannot be merged: say what eta and lam are to be")
+        """Raise: candidates of several settings cannot be merged."""
+        raise SettingsError("engines that are still being tuned cannot be merged: set eta and lam")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return thawed_race, (self.settings, freeze(self.state()))
+        return unpickle_tuner, (self.settings, sparsify(self.state()))
 
 
-def thawed_race(settings: OnlineSettings, frozen: dict[str, Any]) -> Race:
-    """A race from what was pickled of it."""
-    return Race.from_state(settings, thaw(frozen))
+def unpickle_tuner(settings: OnlineSettings, packed: dict[str, Any]) -> SuccessiveHalving:
+    """Restore a pickled `SuccessiveHalving`."""
+    return SuccessiveHalving.from_state(settings, densify(packed))

@@ -1,4 +1,4 @@
-"""Build a selection from what a method has found."""
+"""Build a selection from the result of a method."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from thresher.version import __version__
 
 
 class Result(NamedTuple):
-    """What a method has found, strongest feature first.
+    """The result of a method, strongest feature first.
 
     ``weights`` is (features,) or (outputs, features); ``errors`` the standard error or error bound of each weight, 0
-    where weights are exact.
+    if weights are exact.
     """
 
     keys: NDArray[np.uint64]
@@ -29,7 +29,7 @@ class Result(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """The data that a model was learned from, without the data itself."""
+    """A description of the training data."""
 
     data: str
     fingerprint: str | None
@@ -53,7 +53,7 @@ def build_selection(
     origin: Origin,
     facts: dict[str, Any],
 ) -> Selection:
-    """Put a result, its names and its provenance together; ``facts`` are what the method adds to the provenance."""
+    """Combine a result, its names and its provenance; ``facts`` are the method's part of the provenance."""
     return Selection(
         names,
         result.keys,
@@ -76,5 +76,5 @@ def build_selection(
 
 
 def one_vs_rest_loss(loss: str, outputs: int, *, multilabel: bool) -> Loss:
-    """The loss of a model whose outputs were each learned against the rest."""
+    """The loss of a one-vs-rest model."""
     return get_loss(f"rest:{loss}" if outputs > 1 and not multilabel else loss)

@@ -1,4 +1,4 @@
-"""The names of features, read from the data where the keys do not decode."""
+"""The names of features: decoded from their keys, or read from the data."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ Keys = NDArray[np.uint64]
 
 
 def names_of(source: Source, keys: Keys) -> list[str]:
-    """The names of features: decoded from their keys, or else read from the data; ``#key`` where there is none."""
+    """The names of features, decoded from their keys or read from the data; ``#key`` for an unnamed feature."""
     if source.space.invertible:
         return source.space.decode(keys)
-    return spelled(keys, find_names(source, keys))
+    return decode_names(keys, find_names(source, keys))
 
 
-def spelled(keys: Keys, names: dict[int, bytes]) -> list[str]:
-    """Names as text, ``#key`` where there is none."""
+def decode_names(keys: Keys, names: dict[int, bytes]) -> list[str]:
+    """Decode names; ``#key`` for an unnamed feature."""
     return [names.get(key, b"").decode("utf-8", "surrogateescape") or f"#{key}" for key in keys.tolist()]
 
 
 def names_of_terms(source: Source, keys: Keys, expansion: Expansion | None) -> list[str]:
-    """The names of features, made of those of their parents where they are products or groups of others."""
+    """The names of features; a derived feature is named after the features it is computed from."""
     if expansion is None:
         return names_of(source, keys)
     parts = np.unique(np.array([part for term in expansion.terms for part in term.parts], np.uint64))
@@ -33,7 +33,7 @@ def names_of_terms(source: Source, keys: Keys, expansion: Expansion | None) -> l
 
 
 def find_names(source: Source, keys: Keys) -> dict[int, bytes]:
-    """Read the data until the names of these keys are found; nothing where it can be read only once."""
+    """Read the data until the names of these keys are found; empty if it can be read only once."""
     missing = set(keys.tolist())
     found: dict[int, bytes] = {}
     if not missing or not source.rewindable:

@@ -1,4 +1,4 @@
-"""A fit of Sparse Random Features: from a source to the random features that are kept."""
+"""A fit of Sparse Random Features: from a source to the selected random features."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from thresher.working_set.run import WorkingSetRun, with_interactions
 
 log = logging.getLogger(__name__)
 
-#: The most inputs for which a name spells the function out: a name draws one coefficient an input.
+#: The most inputs for which names are formulas: a formula has one coefficient per input.
 _NAMED_INPUTS = 4096
 
 
@@ -41,7 +41,7 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
 
     def __init__(self, source: Source, settings: SparseRFSettings, options: RunOptions) -> None:
         if len(settings.path) > 1 and options.validation is None:
-            raise SettingsError("several values of lam need data to choose by: pass validation, or one lam")
+            raise SettingsError("several values of lam require validation data: pass validation, or one lam")
         source = with_interactions(source, options)
         if isinstance(settings.gamma, float | int):
             check_kernel(_feature_spec(settings, float(settings.gamma)), source.space.size)
@@ -83,7 +83,7 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
         return self.plan.inputs if self.plan.memory else None
 
     def _check_rows(self, rows: int) -> None:
-        self.plan.check(rows)  # of one output at least; of all of them once they are known
+        self.plan.check(rows)  # for one output; _make_engine checks all outputs
 
     def _check_round(self) -> None:
         assert self.engine is not None
@@ -95,14 +95,17 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
     def _selection(self, found: Found, *, final: bool = True) -> Selection:
         assert self.examples is not None
         if final and not len(found.keys):
-            log.warning("lam = %s is so large that no random feature is kept: the model is constant", self.settings.lam)
+            log.warning(
+                "lam = %s is too large: no random feature is kept, and the model is constant. Lower lam.",
+                self.settings.lam,
+            )
         return found.selection(
             self._names(found.keys) if final else None,
             classes=self.examples.classes,
             multilabel=self.source.multilabel,
             space=self.space,
             settings={"method": METHOD, **self.settings.to_dict()},
-            origin=Origin.of(self.source, fingerprint=final and not self.options.lenient),
+            origin=Origin.of(self.source, fingerprint=final and not self.options.from_estimator),
             facts={
                 "rows": self.examples.rows,
                 "iterations": self.rounds,
@@ -124,7 +127,7 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
         return RandomFeatureMap(self.space, keys, self.pool).names(inputs, names_of(self.source, inputs))
 
     def _memory_held(self) -> dict[str, int]:
-        """What each part holds, in bytes."""
+        """The bytes that each part holds."""
         assert self.engine is not None
         assert self._rows_of_data is not None
         problems = self.engine.problems

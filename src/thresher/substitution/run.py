@@ -1,4 +1,4 @@
-"""A fit of Online Substitution or a baseline: features arrive, labels are at hand."""
+"""A fit of Online Substitution or a baseline: all labels are known, and features arrive."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 class BrokenStream(DataError):
-    """A stream that failed midway; ``selection`` is the result up to then (None before the first block)."""
+    """A stream that failed; ``selection`` is the result up to then (None before the first block)."""
 
     selection: Selection | None = None
 
@@ -48,7 +48,7 @@ class SubstitutionRun(Run):
     data : FeatureStream or Source
         The rows of a source are read first; its columns then arrive in the order of their keys.
     y, sample_weight : array-like, optional
-        Labels and importance of the rows, for a stream. A source has its own.
+        Labels and weights of the rows, for a stream. A source contains its own.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class SubstitutionRun(Run):
 
     @property
     def space(self) -> FeatureSpace:
-        """What the keys mean."""
+        """The feature space of the keys."""
         if self.source is not None:
             return self.source.space
         space = self.stream.space
@@ -113,7 +113,7 @@ class SubstitutionRun(Run):
     # ── the loop ─────────────────────────────────────────────────────────────────────────────────
 
     def run(self, progress: Report | None = None) -> None:
-        """Fit to the end. A stream that fails leaves a `BrokenStream` with what had been found."""
+        """Fit to the end. If the stream fails, raise `BrokenStream` with the selection so far."""
         try:
             super().run(progress)
         except Exception as error:
@@ -130,9 +130,9 @@ class SubstitutionRun(Run):
             yield
 
     def continue_with(self, stream: FeatureStream) -> None:
-        """Let further features arrive after those so far, once. The numbers of a matrix's columns go on."""
+        """Process further features in one scan. The columns of a matrix are numbered on from the previous ones."""
         if stream.space.kind != self.space.kind:
-            raise DataError("some features have names and others numbers: they cannot be told apart.")
+            raise DataError("all features must have names, or none: the earlier features are of the other kind.")
         self._before += self.stream.size or 0
         if isinstance(stream.reader, IndexedReader):
             stream.reader.first = self._before
@@ -172,7 +172,7 @@ class SubstitutionRun(Run):
         }
 
     def memory_held(self) -> dict[str, int]:
-        """What each part holds, in bytes."""
+        """The bytes that each part holds."""
         return self._plan.parts(self._block)
 
     def selection(self) -> Selection:
@@ -190,7 +190,7 @@ class SubstitutionRun(Run):
             multilabel=self.options.multilabel,
             space=self.space,
             settings=self.settings.to_dict(),
-            origin=Origin.of(self._origin, fingerprint=not self.options.lenient),
+            origin=Origin.of(self._origin, fingerprint=not self.options.from_estimator),
             facts={
                 "rows": self.examples.rows,
                 "arrived": self.arrived,
@@ -224,5 +224,5 @@ class SubstitutionRun(Run):
 
     def _restore(self, saved: Checkpoint) -> None:
         if not self.stream.rewindable:
-            raise SettingsError(f"{self.stream.describe()} cannot be read again up to where the checkpoint stands")
+            raise SettingsError(f"{self.stream.describe()} cannot be read again to resume: pass restart=True")
         self.engine.restore(saved.engine)

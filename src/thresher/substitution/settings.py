@@ -10,55 +10,59 @@ from thresher.core.losses import get_loss
 from thresher.errors import SettingsError
 
 LOSSES = ("squared_hinge", "logistic", "squared", "huber", "squared_epsilon")
-#: The methods; all but the first are rivals of it.
+#: Online Substitution and its baselines.
 STREAMING = ("os", "grafting", "grafting-light", "naive-l0", "naive-l1", "alpha-investing")
-#: Those that have a penalty in place of a number of features.
+#: Methods with a penalty instead of a fixed number of features.
 PENALISED = ("grafting", "grafting-light", "naive-l1")
 
 
 @dataclass(frozen=True, kw_only=True)
 class SubstitutionSettings:
-    """What is to be found and how.
+    """The settings of Online Substitution and its baselines.
 
     Parameters
     ----------
     k : int
-        Features to keep, the paper's s.
+        The number of features to keep, the paper's s.
     method : str
-        ``os``, Online Substitution; ``grafting``, ``grafting-light``, ``naive-l0``, ``naive-l1`` or
-        ``alpha-investing``, which keep what they like until the end, when the ``k`` strongest are the answer.
+        ``os``, Online Substitution; or a baseline: ``grafting``, ``grafting-light``, ``naive-l0``, ``naive-l1`` or
+        ``alpha-investing``. Baselines may hold more than ``k`` features until the end; the ``k`` strongest are the
+        result.
     loss : {"squared_hinge", "logistic", "squared", "huber:delta", "squared_epsilon:delta"}
-        As a mean over the rows.
+        The loss, averaged over the rows.
     scans : int
-        How often to go through the features.
+        The number of passes over the features.
     eta : float, optional
-        The step of a newcomer, for columns scaled to a mean square of one. Unasked ``rate / L_F``, with L_F
-        estimated from above as the set of features changes.
+        The step size of a new feature, for columns scaled to a mean square of one. Default: ``rate / L_F``, with an
+        upper estimate of L_F that is updated as the set of features changes.
     rate : float
-        Below 1, for the objective never to rise; the paper's best by theory is 0.5, by experiment longer steps are.
+        Must be below 1, so that the objective never rises. The best value is 0.5 by the paper's theory, larger in our
+        experiments.
     m : float, optional
-        Features that are kept move by ``eta / m``; at least 1. Unasked the square root of ``k`` for numbers and three
-        times ``k`` for classes, where weights that settle at once leave newcomers no chance.
+        Kept features move by ``eta / m``; at least 1. Default: the square root of ``k`` for regression, three times
+        ``k`` for classification, where weights that converge at once would block new features.
     c : float
-        How much the objective must fall for a newcomer to be taken, between 0 (not rise) and 1.
+        The decrease of the objective required to accept a new feature, from 0 (no increase) to 1.
     check : bool, optional
-        Whether the objective must fall for a newcomer to be taken. Unasked yes, but of Asy-OS no, as in the paper:
-        there it costs each worker another look at the central state, and two at the objective.
+        Accept a new feature only if the objective decreases. Default: True, except for Asy-OS as in the paper, where
+        each worker would have to read the central state once more and evaluate the objective twice.
     workers : int
-        Asy-OS: so many threads, each with its share of ``k`` (the first ``k % workers`` one more).
+        Asy-OS: the number of threads. Each holds its share of ``k``; the first ``k % workers`` hold one more.
     staleness : int, optional
-        Asy-OS simulated: a worker sees what the others did but for their last so many updates. Deterministic.
+        Simulate Asy-OS deterministically: a worker does not see the last ``staleness`` updates of the others.
     fit_intercept : bool
-        Learn an intercept: columns then count as centred.
+        Learn an intercept; columns are then centred implicitly.
     refit : bool or float
-        Fit the features found once more at the end, to the bottom; a number is the ridge of that fit.
+        Refit the selected features at the end, to convergence; a number is the ridge penalty of the refit.
     lam : float, optional
-        The l1 penalty of grafting, grafting-light and naive-l1. Unasked a tenth of the largest gradient in the first
+        The l1 penalty of grafting, grafting-light and naive-l1. Default: a tenth of the largest gradient in the first
         block.
     order : {"given", "random"}
-        In which order features come in every scan.
+        The order of the features in every scan.
     per_class : bool
         With several classes, ``k`` features for each rather than ``k`` by the norm across all.
+    seed : int
+        The seed of a random order.
     """
 
     k: int
@@ -81,42 +85,43 @@ class SubstitutionSettings:
 
     def __post_init__(self) -> None:
         if self.k < 1:
-            raise SettingsError(f"k is the number of features to keep: at least 1, not {self.k}")
+            raise SettingsError(f"k must be at least 1, got {self.k}")
         if self.method not in STREAMING:
-            raise SettingsError(f"unknown method {self.method!r}: one of {', '.join(STREAMING)}")
+            raise SettingsError(f"unknown method {self.method!r}; choose one of {', '.join(STREAMING)}")
         if get_loss(self.loss).name not in LOSSES:
             raise SettingsError(
-                f"{self.method} takes the losses {', '.join(LOSSES)}, not {self.loss}: a step length needs a loss "
-                "without kinks"
+                f"the loss of {self.method} must be smooth, one of {', '.join(LOSSES)}, got {self.loss}"
             )
         if self.method == "grafting" and get_loss(self.loss).name not in LOSSES[:3]:
-            raise SettingsError(f"grafting takes the losses {', '.join(LOSSES[:3])}, not {self.loss}")
+            raise SettingsError(f"the loss of grafting must be one of {', '.join(LOSSES[:3])}, got {self.loss}")
         if self.scans < 1:
-            raise SettingsError(f"scans is how often to go through the features: at least 1, not {self.scans}")
+            raise SettingsError(f"scans must be at least 1, got {self.scans}")
         if self.eta is not None and not (self.eta > 0 and math.isfinite(self.eta)):
-            raise SettingsError(f"eta is a step, above 0, not {self.eta}")
+            raise SettingsError(f"eta must be above 0 and finite, got {self.eta}")
         if not 0 < self.rate < 1:
-            raise SettingsError(f"rate is between 0 and 1, not {self.rate}")
+            raise SettingsError(f"rate must be between 0 and 1, got {self.rate}")
         if self.m is not None and not (self.m >= 1 and math.isfinite(self.m)):
-            raise SettingsError(f"m is at least 1, not {self.m}")
+            raise SettingsError(f"m must be at least 1 and finite, got {self.m}")
         if not 0 <= self.c <= 1:
-            raise SettingsError(f"c is between 0 and 1, not {self.c}")
+            raise SettingsError(f"c must be between 0 and 1, got {self.c}")
         if not 1 <= self.workers <= self.k:
-            raise SettingsError(f"workers share the {self.k} features: between 1 and {self.k} of them")
+            raise SettingsError(f"workers must be between 1 and k = {self.k}, got {self.workers}")
         if self.staleness is not None and self.staleness < 0:
-            raise SettingsError(f"staleness is a number of updates, not {self.staleness}")
+            raise SettingsError(f"staleness must be at least 0, got {self.staleness}")
         if self.asynchronous and (self.method != "os" or self.per_class):
-            raise SettingsError("workers and staleness are for os, with features shared by the classes")
+            raise SettingsError("workers and staleness require method os without per_class")
         if not (self.refit >= 0 and math.isfinite(self.refit)):
-            raise SettingsError(f"refit is True, False or a ridge above 0, not {self.refit}")
-        if self.lam is not None and (self.method not in PENALISED or not (self.lam > 0 and math.isfinite(self.lam))):
-            raise SettingsError(f"lam is the penalty, above 0, of {', '.join(PENALISED)}, not {self.lam}")
+            raise SettingsError(f"refit must be True, False or a ridge penalty above 0, got {self.refit}")
+        if self.lam is not None and self.method not in PENALISED:
+            raise SettingsError(f"{self.method} has no lam: it is for {', '.join(PENALISED)}")
+        if self.lam is not None and not (self.lam > 0 and math.isfinite(self.lam)):
+            raise SettingsError(f"lam must be above 0 and finite, got {self.lam}")
         if self.order not in ("given", "random"):
-            raise SettingsError(f'order is "given" or "random", not {self.order!r}')
+            raise SettingsError(f'order must be "given" or "random", got {self.order!r}')
 
     @property
     def apart(self) -> bool:
-        """Whether every output has features of its own; of several, rivals learn each alone and are merged."""
+        """Whether each output has its own features; baselines learn outputs separately and merge them."""
         return self.per_class or self.method != "os"
 
     @property
@@ -126,17 +131,17 @@ class SubstitutionSettings:
 
     @property
     def by_numbers(self) -> bool:
-        """Whether columns that are nearly all zeros are taken without them; workers and rivals want them whole."""
+        """Whether mostly-zero columns are stored sparse; workers and baselines need them dense."""
         return self.method == "os" and not self.asynchronous
 
     @property
     def checked(self) -> bool:
-        """Whether a newcomer is refused for which the objective would not fall."""
+        """Whether a new feature is rejected if the objective would not decrease."""
         return not self.asynchronous if self.check is None else self.check
 
     @property
     def slowness(self) -> float:
-        """The paper's m. Of several workers each moves what it keeps so much more seldom."""
+        """The paper's m, by which kept features move more slowly; with several workers, from the share of each."""
         if self.m is not None:
             return self.m
         held = self.k / self.workers
@@ -144,18 +149,18 @@ class SubstitutionSettings:
 
     @property
     def shares(self) -> list[int]:
-        """Features that each worker may keep: as equal as can be, the first ones one more."""
+        """The number of features of each worker: equal shares, with the remainder on the first ones."""
         each, more = divmod(self.k, self.workers)
         return [each + (t < more) for t in range(self.workers)]
 
     @property
     def ridge(self) -> float | None:
-        """Of the refit; None for none. Classes that can be told apart need one, or weights would have no end."""
+        """The ridge penalty of the refit; None: no refit. Without one, separable classes have no finite optimum."""
         if self.refit is False:
             return None
         small = 1e-6 if get_loss(self.loss).task == "real" else 1e-4
         return small if self.refit is True else float(self.refit)
 
     def to_dict(self) -> dict[str, Any]:
-        """For files."""
+        """The settings as plain values, for files."""
         return asdict(self)

@@ -1,4 +1,4 @@
-"""What a working-set method has found, and the selection built from it."""
+"""The features found by a working-set method, and the selection built from them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from thresher.selection.selection import Selection
 
 
 class Found(NamedTuple):
-    """The features of an engine, strongest first; ``weights`` is (outputs, features)."""
+    """The features found by an engine, strongest first; ``weights`` is (outputs, features)."""
 
     keys: Ids
     weights: Floats
@@ -33,7 +33,7 @@ class Found(NamedTuple):
         origin: Origin,
         facts: dict[str, Any],
     ) -> Selection:
-        """Build the selection; without ``names`` it serves only to predict."""
+        """Build the selection; without ``names`` only for prediction."""
         outputs = len(self.weights)
         return build_selection(
             Result(

@@ -1,4 +1,4 @@
-"""A fit of a working-set method: reading, rounds, validation and checkpoints around the engine."""
+"""A fit of a working-set method: reading, iterations, validation and checkpoints around the engine."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from thresher.working_set.validation import Validation
 
 
 class Engine(Protocol):
-    """The loop of a method, one round a `step`."""
+    """The loop of a method; each `step` is one round (an iteration)."""
 
-    #: What each round achieved.
+    #: The features, objective and bound after each round.
     path: list[dict[str, float]]
 
     @property
@@ -33,7 +33,7 @@ class Engine(Protocol):
         """Do one round; False at the end."""
 
     def found(self) -> Found:
-        """The features so far."""
+        """The features found so far."""
 
     def state(self) -> dict[str, Any]:
         """The state as arrays, without the data."""
@@ -48,12 +48,12 @@ E = TypeVar("E", bound=Engine)
 class WorkingSetRun(Run, Generic[E]):
     """One fit of a working-set method; usable after its first round.
 
-    A subclass creates the engine from the examples, and the selection from what the engine found.
+    A subclass creates the engine from the examples, and the selection from the features found.
 
     Parameters
     ----------
     expected_rounds : int
-        For progress: rounds if nothing ends the fit early.
+        The number of rounds if the fit does not stop early, for the progress display.
     """
 
     def __init__(self, source: Source, settings: Any, options: RunOptions, expected_rounds: int) -> None:
@@ -123,18 +123,18 @@ class WorkingSetRun(Run, Generic[E]):
 
     @abstractmethod
     def _make_engine(self, examples: Examples) -> E:
-        """Create the engine, if the examples and their problems fit into memory."""
+        """Create the engine; raise if the examples and their problems do not fit into memory."""
 
     @abstractmethod
     def _selection(self, found: Found, *, final: bool = True) -> Selection:
-        """The selection with names and provenance, or (not ``final``) only to predict with."""
+        """The selection; if not ``final``, only for prediction, without names and fingerprint."""
 
     @abstractmethod
     def _method_identity(self) -> dict[str, Any]:
-        """What a checkpoint must agree with, besides data and settings."""
+        """The values that a checkpoint must agree with, besides data and settings."""
 
     def _room(self) -> Callable[[int], int] | None:
-        """Bytes that the features of a number of rows may take; None: no limit."""
+        """The bytes allowed for the features of a number of rows; None: no limit."""
         return None
 
     def _check_rows(self, rows: int) -> None:
@@ -163,7 +163,7 @@ class WorkingSetRun(Run, Generic[E]):
         return self.rounds > 0
 
     def selection(self) -> Selection:
-        """Build the selection: of the round with the best validation score, where there is a validation."""
+        """Build the selection; with validation data, that of the round with the best score."""
         assert self.engine is not None
         best = None if self.validation is None else self.validation.best
         found = self._selection(best or self.engine.found())
@@ -172,7 +172,7 @@ class WorkingSetRun(Run, Generic[E]):
 
     @property
     def path(self) -> list[dict[str, float]]:
-        """What each round achieved."""
+        """The features, objective, bound and validation score after each round."""
         assert self.engine is not None
         return self.engine.path if self.validation is None else self.validation.scored(self.engine.path)
 
@@ -225,7 +225,7 @@ class WorkingSetRun(Run, Generic[E]):
 
 
 def with_interactions(source: Source, options: RunOptions) -> Source:
-    """The rows with the products of features that the options request."""
+    """Add the products of features that the options request."""
     products = Products.of(options.interactions)
     if products is None:
         return source
