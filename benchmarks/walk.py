@@ -1,7 +1,8 @@
 """The Python files that ``thresher select file.vw -k 100`` executes functions of, in the order of their first call.
 
 A reader who follows the command visits these files. Code that runs while a module is imported (class bodies,
-constants) does not count, nor does a file that is imported and never called.
+constants) does not count, nor does a file that is imported and never called. Batches are read on the main thread here,
+because Python cannot trace the native thread that prefetches them.
 
     python -m benchmarks.walk
 """
@@ -14,14 +15,31 @@ import io
 import sys
 import tempfile
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import thresher
+from thresher import _native
 from thresher.demo import write_stream
 
+#: The name of the native prefetch queue.
+PREFETCH = "Ahead"
 PACKAGE = str(Path(thresher.__file__).parent)
+
+
+class _Inline:
+    """Stands in for the native prefetch queue, without a second thread."""
+
+    def __init__(self, batches: Iterator[Any], depth: int) -> None:
+        self._batches = batches
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._batches
+
+    def close(self) -> None:
+        """Nothing to stop."""
 
 
 def files_called(arguments: list[str]) -> dict[str, str]:
@@ -36,6 +54,7 @@ def files_called(arguments: list[str]) -> dict[str, str]:
             found[code.co_filename] = code.co_qualname
 
     sys.argv = ["thresher", *arguments]
+    setattr(_native, PREFETCH, _Inline)
     threading.setprofile(note)
     sys.setprofile(note)
     try:

@@ -20,12 +20,11 @@ from tests.sources import (  # noqa: F401 - they register their kinds
 from tests.sources.rows import KINDS, Expected, Kind
 from thresher.core.feature_space import Hashing
 from thresher.core.terms import Coordinate, Expansion, Term
-from thresher.sources.base import Source
+from thresher.sources.base import Prefetched, Source
 from thresher.sources.transforms.expand import Expanded
 from thresher.sources.transforms.hash_features import Hashed
 from thresher.sources.transforms.holdout import HeldOut, hold_out
 from thresher.sources.transforms.interactions import Interactions
-from thresher.sources.transforms.prefetch import ReadAhead
 from thresher.sources.transforms.weights import Weighted
 
 _CLASS_WEIGHT = {0.0: 2.0, 2.0: 0.25}
@@ -114,10 +113,10 @@ def _weighted(source: Source) -> Source:
 def _long_chains(base: str) -> dict[str, Kind]:
     return {
         f"ahead(shuffled(training({base})))": _over(
-            base, lambda s: ReadAhead(_shuffled(_training(s)), depth=1), "some"
+            base, lambda s: Prefetched(_shuffled(_training(s)), depth=1), "some"
         ),
         f"weighted(test(ahead({base})))": _over(
-            base, lambda s: _weighted(_test(ReadAhead(s))), "some", weighted_rows, KINDS[base].shards
+            base, lambda s: _weighted(_test(Prefetched(s))), "some", weighted_rows, KINDS[base].shards
         ),
     }
 
@@ -134,7 +133,7 @@ for _base in ("libsvm-files", "vw-plain", "csr-i32", "fasta-files", "cached(libs
             f"training({_base})": _over(_base, _training, "some", shards=_pieces),
             f"test({_base})": _over(_base, _test, "some", shards=_pieces),
             f"weighted({_base})": _over(_base, _weighted, expect=weighted_rows, shards=_pieces),
-            f"ahead({_base})": _over(_base, ReadAhead, shards=_pieces),
+            f"ahead({_base})": _over(_base, Prefetched, shards=_pieces),
             f"hashed({_base})": _over(_base, lambda s: Hashed(s, Hashing(11, 3)), expect=in_buckets, shards=_pieces),
             **_long_chains(_base),
             f"shuffled(shuffled({_base}))": _over(_base, lambda s: _shuffled(_shuffled(s)), "permuted"),
@@ -147,7 +146,7 @@ KINDS.update(
     {
         "shuffled(text-folders)": _over("text-folders", _shuffled, "permuted", shards=10),
         "ahead(shuffled(training(text-jsonl)))": _over(
-            "text-jsonl", lambda s: ReadAhead(_shuffled(_training(s))), "some"
+            "text-jsonl", lambda s: Prefetched(_shuffled(_training(s))), "some"
         ),
         "shuffled(parquet-files)": _over("parquet-files", _shuffled, "permuted"),
     }
@@ -179,7 +178,7 @@ for _base in ("libsvm-files", "vw-plain", "csr-i32"):
             ),
             f"ahead(shuffled(pairs(training({_base}))))": _over(
                 _base,
-                lambda s: ReadAhead(_shuffled(Interactions(_training(s)))),
+                lambda s: Prefetched(_shuffled(Interactions(_training(s)))),
                 "some",
                 with_products(_PAIRS),
             ),

@@ -14,12 +14,12 @@ import zstandard
 from tests.sources.reading import exactly, read, rows_of
 from thresher.core.memory import ReadLimits
 from thresher.errors import DataError, SettingsError
+from thresher.sources.base import Prefetched
 from thresher.sources.registry import scan
 from thresher.sources.text.libsvm import scan_libsvm
 from thresher.sources.text.line_source import LineSource
 from thresher.sources.text.vw import scan_vw
 from thresher.sources.transforms.holdout import HeldOut
-from thresher.sources.transforms.prefetch import ReadAhead
 from thresher.sources.transforms.weights import Weighted
 
 # What is wrong, the bad line, its column, the text shown from there, and what the message says.
@@ -128,7 +128,7 @@ def test_the_count_passes_through_combinators(tmp_path, change):
     path.write_bytes(b"oops\n" + b"".join(b"1 2:%d\n" % i for i in range(40)) + b"oops\noops\n")
     source = scan_libsvm([path, path], on_error="skip")
     changed = {
-        "read-ahead": ReadAhead(source),
+        "read-ahead": Prefetched(source),
         "weighted": Weighted(source, {1: 2}),
         "shuffled": source.shuffled(0, rows=16, features=100),
         "held-out": HeldOut(source, 0.1, held=True),
@@ -163,7 +163,7 @@ def test_an_error_passes_through_reading_ahead(tmp_path):
     with pytest.raises(DataError) as plain:
         read(scan_libsvm(path))
     with pytest.raises(DataError) as ahead:
-        read(ReadAhead(scan_libsvm(path)), 1)
+        read(Prefetched(scan_libsvm(path)), 1)
     assert type(ahead.value) is DataError
     assert str(ahead.value) == str(plain.value)
 

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from thresher.cli.options import Data, Format, OnError, one_or_many
+from thresher.cli.main import one_or_many
+from thresher.cli.options import Data, Format, OnError
 from thresher.cli.reading_options import with_reading_options
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterable
-from typing import ParamSpec
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ParamSpec
 
 import typer
 
@@ -35,6 +36,63 @@ def make_app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
         app.command(name, help=module.__doc__)(guarded(getattr(module, name)))
     app.callback(invoke_without_command=True)(_options)
     return app
+
+
+def panel(title: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Set the title of a group of options in the help."""
+
+    def mark(group: Callable[..., None]) -> Callable[..., None]:
+        group.panel = title  # type: ignore[attr-defined]
+        return group
+
+    return mark
+
+
+def with_options(
+    argument: str,
+    *groups: Callable[..., None],
+    convert: Mapping[str, Callable[[Any], Any]] | None = None,
+    rename: Mapping[str, str] | None = None,
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add the options of all ``groups`` to a command; only the parameters of a group matter.
+
+    The command receives the options that were set as one dictionary, ``argument``, converted and renamed to the
+    library's keyword arguments.
+    """
+    conversions, names = convert or {}, rename or {}
+
+    def wrap(command: Callable[..., None]) -> Callable[..., None]:
+        own, *others = (inspect.signature(function, eval_str=True).parameters for function in (command, *groups))
+        added = {name: parameter for parameters in others for name, parameter in parameters.items()}
+        for group, parameters in zip(groups, others, strict=True):
+            for parameter in parameters.values():
+                for option in parameter.annotation.__metadata__:
+                    option.rich_help_panel = getattr(group, "panel", None)
+        # The dictionaries of other groups are keyword-only, at the end.
+        every = [p for p in own.values() if p.name != argument and p.kind is not p.KEYWORD_ONLY]
+        every += added.values()
+        every += [p for p in own.values() if p.name != argument and p.kind is p.KEYWORD_ONLY]
+
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            used = {name: value for name, p in added.items() if (value := given.pop(name)) != p.default}
+            keywords = {
+                names.get(name, name): conversions[name](value) if name in conversions else value
+                for name, value in used.items()
+            }
+            command(**given, **{argument: keywords})
+
+        # Typer reads a command's options from these.
+        run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in every}
+        return run
+
+    return wrap
+
+
+def one_or_many(data: list[str]) -> Any:
+    """A single path, or a list of several."""
+    return data[0] if len(data) == 1 else data
 
 
 def guarded(command: Callable[P, None]) -> Callable[P, None]:

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from thresher.cli.options import number_or_word, numbers, panel, sketch_shape, with_options
+from thresher.cli.main import panel, with_options
+from thresher.cli.options import number_or_word, numbers, sketch_shape
 
 _ONLINE, _MISSION = "Online methods", "mission and its baselines"
 _BUDGET = "Budgeted methods: b-arda, b-amd, ofs, sofs, l1-arda, ada-fobos"

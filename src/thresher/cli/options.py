@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import re
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -46,58 +43,6 @@ Features = Annotated[
 Output = Annotated[str | None, typer.Option("-o", "--output", help="The output file.", metavar="PATH")]
 
 
-def panel(title: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Set the title of a group of options in the help."""
-
-    def mark(group: Callable[..., None]) -> Callable[..., None]:
-        group.panel = title  # type: ignore[attr-defined]
-        return group
-
-    return mark
-
-
-def with_options(
-    argument: str,
-    *groups: Callable[..., None],
-    convert: Mapping[str, Callable[[Any], Any]] | None = None,
-    rename: Mapping[str, str] | None = None,
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add the options of all ``groups`` to a command; only the parameters of a group matter.
-
-    The command receives the options that were set as one dictionary, ``argument``, converted and renamed to the
-    library's keyword arguments.
-    """
-    conversions, names = convert or {}, rename or {}
-
-    def wrap(command: Callable[..., None]) -> Callable[..., None]:
-        own, *others = (inspect.signature(function, eval_str=True).parameters for function in (command, *groups))
-        added = {name: parameter for parameters in others for name, parameter in parameters.items()}
-        for group, parameters in zip(groups, others, strict=True):
-            for parameter in parameters.values():
-                for option in parameter.annotation.__metadata__:
-                    option.rich_help_panel = getattr(group, "panel", None)
-        # The dictionaries of other groups are keyword-only, at the end.
-        every = [p for p in own.values() if p.name != argument and p.kind is not p.KEYWORD_ONLY]
-        every += added.values()
-        every += [p for p in own.values() if p.name != argument and p.kind is p.KEYWORD_ONLY]
-
-        @functools.wraps(command)
-        def run(**given: Any) -> None:
-            used = {name: value for name, p in added.items() if (value := given.pop(name)) != p.default}
-            keywords = {
-                names.get(name, name): conversions[name](value) if name in conversions else value
-                for name, value in used.items()
-            }
-            command(**given, **{argument: keywords})
-
-        # Typer reads a command's options from these.
-        run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
-        run.__annotations__ = {p.name: p.annotation for p in every}
-        return run
-
-    return wrap
-
-
 # ── parsers of option values ─────────────────────────────────────────────────────────────────────
 
 
@@ -121,17 +66,10 @@ def sketch_shape(text: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def one_or_many(data: list[str]) -> Any:
-    """A single path, or a list of several."""
-    return data[0] if len(data) == 1 else data
-
-
-def which_interactions(texts: list[str] | None) -> int | list[tuple[str, ...]]:
+def which_interactions(texts: list[str]) -> int | list[tuple[str, ...]]:
     """Parse ``2`` to a degree, and several ``user,ad`` to groups."""
     from thresher.errors import SettingsError
 
-    if not texts:
-        return 1
     if len(texts) == 1 and texts[0].strip().isdecimal():
         return int(texts[0])
     groups = [tuple(part.strip() for part in text.split(",")) for text in texts]

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from thresher.cli.main import one_or_many
 from thresher.cli.method_options import with_method_options
-from thresher.cli.options import Data, Features, Format, Interactions, Memory, Method, one_or_many, which_interactions
+from thresher.cli.options import Data, Features, Format, Interactions, Memory, Method, which_interactions
 from thresher.cli.reading_options import with_reading_options
 
 
@@ -34,7 +35,7 @@ def plan(
     spec = get_method(method)
     own, _ = split_settings(method, settings)
     method_settings = spec.make_settings(method=method, k=k, loss=spec.loss, **own)
-    options = RunOptions(memory=memory, interactions=which_interactions(interactions))
+    options = RunOptions(memory=memory, interactions=which_interactions(interactions) if interactions else 1)
     source = as_source(one_or_many(data), format=format, **reading)
     made = spec.make_plan(method_settings, options, source)
     source = with_interactions(source.limited(made.limits), options).limited(made.limits)

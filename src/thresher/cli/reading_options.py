@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from thresher.cli.options import panel, whole_numbers, with_options, words
+from thresher.cli.main import panel, with_options
+from thresher.cli.options import whole_numbers, words
 
 _SEQUENCES = "FASTA and FASTQ"
 _TABLES, _TEXTS = "Tables: CSV, TSV, JSON lines, Parquet, Arrow", "Text"

@@ -32,7 +32,7 @@ from typing import Annotated, Any
 
 import typer
 
-from thresher.cli.main import INTERRUPTED, fail
+from thresher.cli.main import INTERRUPTED, fail, one_or_many
 from thresher.cli.method_options import with_method_options
 from thresher.cli.options import (
     CHECKPOINTS,
@@ -48,7 +48,6 @@ from thresher.cli.options import (
     OnError,
     Output,
     number_or_word,
-    one_or_many,
     seconds,
     which_interactions,
 )
@@ -132,8 +131,8 @@ def select(
         ),
     ] = None,
     every: Annotated[
-        str, typer.Option(help="The interval between saves: 30s, 5m, 1h.", rich_help_panel=CHECKPOINTS)
-    ] = "30s",
+        str | None, typer.Option(help="The interval between saves: 30s, 5m, 1h.", rich_help_panel=CHECKPOINTS)
+    ] = None,
     restart: Annotated[
         bool, typer.Option("--restart", help="Discard an existing checkpoint.", rich_help_panel=CHECKPOINTS)
     ] = False,
@@ -159,7 +158,7 @@ def select(
                 method=method,
                 loss=loss,
                 memory=memory,
-                interactions=which_interactions(interactions),
+                interactions=which_interactions(interactions) if interactions else 1,
                 per_class=per_class,
                 multilabel=multilabel,
                 classes=None if classes is None else [number_or_word(label) for label in classes.split(",")],
@@ -172,7 +171,7 @@ def select(
                 cache=cache_dir or cache,
                 cache_size=cache_size,
                 checkpoint=checkpoint,
-                every=seconds(every),
+                every=seconds(every) if every else 30.0,
                 restart=restart,
                 progress=progress,
                 **settings,

@@ -14,7 +14,6 @@ from thresher.columns.types import Family, Floats, Ids, Proposal, ScaledColumns,
 from thresher.core.batch import Batch
 from thresher.sources.base import DEFAULT_ROWS, Source
 from thresher.sources.registry import is_file_source
-from thresher.sources.transforms.prefetch import ReadAhead
 
 #: Bytes per entry while rows are converted to columns.
 BYTES_PER_ENTRY = 24
@@ -49,7 +48,7 @@ class ColumnBlocks:
         batch_rows: int = DEFAULT_ROWS,
         on_batch: Callable[[Batch], None] | None = None,
     ) -> None:
-        self.source = ReadAhead(source) if is_file_source(source) else source
+        self.source = source.prefetched() if is_file_source(source) else source
         self.rows = len(weights)
         self.entries = entries
         self.memory = memory

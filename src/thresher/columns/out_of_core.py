@@ -13,7 +13,6 @@ from thresher.columns.types import Family, Floats, Ids, Proposal, ScaledColumns,
 from thresher.core.batch import Batch
 from thresher.sources.base import DEFAULT_ROWS, Source
 from thresher.sources.registry import is_file_source
-from thresher.sources.transforms.prefetch import ReadAhead
 
 _LAST_KEY = 2**64 - 1
 
@@ -62,7 +61,7 @@ class OutOfCoreColumns(Family):
 
     def top(self, residuals: Floats, limit: int) -> list[Proposal]:
         residuals = np.ascontiguousarray(residuals)
-        source = ReadAhead(self.source) if is_file_source(self.source) else self.source
+        source = self.source.prefetched() if is_file_source(self.source) else self.source
         best = [Proposal(np.empty(0, np.uint64), np.empty(0)) for _ in residuals]
         share = 0 if self._fits else self.bytes // 2
         bounds = _native.KeyBounds(len(residuals), share, self.power) if share else None

@@ -190,6 +190,12 @@ class FeatureSpace:
             self.kind == "column" and (self.products, self.hashing, self.random_features, self.expansion) == (None,) * 4
         )
 
+    def names(self, keys: NDArray[np.uint64], known: dict[int, bytes]) -> list[str]:
+        """The names of features: decoded from their keys, or the ``known`` ones, or else ``#key``."""
+        if self.invertible:
+            return self.decode(keys)
+        return [known.get(key, b"").decode("utf-8", "surrogateescape") or f"#{key}" for key in keys.tolist()]
+
     def decode(self, keys: NDArray[np.uint64]) -> list[str]:
         """The names of ``keys``, in an invertible space."""
         if not self.invertible:

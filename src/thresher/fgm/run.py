@@ -17,8 +17,7 @@ from thresher.fgm.families.column_selector import check_names
 from thresher.fgm.families.parse import as_family_spec
 from thresher.fgm.memory_plan import FGMPlan
 from thresher.fgm.settings import FGMSettings
-from thresher.run import RunOptions
-from thresher.selection.builder import Origin
+from thresher.run import Origin, RunOptions
 from thresher.selection.names import names_of_terms
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source

@@ -15,8 +15,8 @@ from thresher.errors import SettingsError
 from thresher.online.engine import OnlineEngine
 from thresher.online.memory_plan import Plan
 from thresher.online.settings import OnlineSettings
-from thresher.selection.builder import Origin, Result, build_selection
-from thresher.selection.names import decode_names, find_names
+from thresher.run import Origin, Result, build_selection
+from thresher.selection.names import find_names
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 
@@ -98,11 +98,8 @@ class Fitted:
         selected, sign = engine.selected(), targets.orientation
         if engine.settings.method == "hashing" and engine.settings.sketch is not None:
             space = space.hashed(Hashing(engine.settings.sketch[1], engine.settings.seed))
-        if space.invertible:
-            names = space.decode(selected.keys)
-        else:
-            known = zip(selected.keys.tolist(), selected.names, strict=True)
-            names = decode_names(selected.keys, self.names | {key: name for key, name in known if name})
+        named = zip(selected.keys.tolist(), selected.names, strict=True)
+        names = space.names(selected.keys, self.names | {key: name for key, name in named if name})
         return build_selection(
             Result(
                 selected.keys,

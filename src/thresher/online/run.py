@@ -15,14 +15,13 @@ from thresher.core.losses import get_loss
 from thresher.errors import DataError, SettingsError
 from thresher.online.engine import OnlineEngine
 from thresher.online.fitted import Fitted
-from thresher.online.label_order import LabelOrder
 from thresher.online.memory_plan import plan_for
 from thresher.online.settings import OnlineSettings
 from thresher.run import Run, RunOptions, check_readable_again
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 from thresher.sources.registry import is_file_source
-from thresher.sources.transforms.prefetch import ReadAhead
+from thresher.sources.transforms.shuffle import LabelOrder
 
 if TYPE_CHECKING:
     from thresher.online.tuning import SuccessiveHalving
@@ -126,7 +125,7 @@ class OnlineRun(Run):
         if not (is_file_source(source) and source.rewindable):
             return source
         # A shuffled batch keeps its whole buffer alive, so only one is prefetched.
-        return ReadAhead(source, depth=1 if self.settings.shuffle else 2)
+        return source.prefetched(1 if self.settings.shuffle else 2)
 
     def _learn(self, batch: Batch, cursor: Cursor) -> None:
         def where(row: int) -> str:

@@ -13,14 +13,7 @@ Keys = NDArray[np.uint64]
 
 def names_of(source: Source, keys: Keys) -> list[str]:
     """The names of features, decoded from their keys or read from the data; ``#key`` for an unnamed feature."""
-    if source.space.invertible:
-        return source.space.decode(keys)
-    return decode_names(keys, find_names(source, keys))
-
-
-def decode_names(keys: Keys, names: dict[int, bytes]) -> list[str]:
-    """Decode names; ``#key`` for an unnamed feature."""
-    return [names.get(key, b"").decode("utf-8", "surrogateescape") or f"#{key}" for key in keys.tolist()]
+    return source.space.names(keys, {} if source.space.invertible else find_names(source, keys))
 
 
 def names_of_terms(source: Source, keys: Keys, expansion: Expansion | None) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -109,6 +109,10 @@ class Source(ABC):
 
         return Shuffled(self, seed=seed, rows=rows, features=features)
 
+    def prefetched(self, depth: int = 2) -> Source:
+        """The same batches, up to ``depth`` of them read and parsed ahead on a second thread."""
+        return Prefetched(self, depth)
+
     def limited(self, limits: ReadLimits) -> Source:
         """The same source, reading within these limits."""
         return self
@@ -185,6 +189,29 @@ class Wrapped(Source):
 
     def reading(self) -> dict[str, Any] | None:
         return self.source.reading()
+
+
+class Prefetched(Wrapped):
+    """The batches of a source, read and parsed ahead on a second thread."""
+
+    def __init__(self, source: Source, depth: int = 2) -> None:
+        super().__init__(source)
+        self.depth = depth
+
+    def _with(self, source: Source) -> Source:
+        return Prefetched(source, self.depth)
+
+    def _read(
+        self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
+    ) -> Iterator[tuple[Batch, Cursor]]:
+        reading = self.source._read(rows, start, only, want_names, want_labels)
+        ahead = _native.Ahead(reading, self.depth)
+        try:
+            yield from ahead
+        finally:
+            ahead.close()
+            if isinstance(reading, Generator):
+                reading.close()  # close files now, not with the last reference
 
 
 def check_on_error(on_error: str) -> None:

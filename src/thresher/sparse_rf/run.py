@@ -14,8 +14,7 @@ from thresher.columns.row_store import OutOfCoreRows, Rows, RowStore
 from thresher.columns.types import Ids
 from thresher.core.feature_space import FeatureSpace, RandomFeatureSpec
 from thresher.errors import SettingsError
-from thresher.run import RunOptions
-from thresher.selection.builder import Origin
+from thresher.run import Origin, RunOptions
 from thresher.selection.names import names_of
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source

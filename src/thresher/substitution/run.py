@@ -15,8 +15,7 @@ from thresher.core.checkpoint import Checkpoint
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.memory import parse_size
 from thresher.errors import DataError, SettingsError
-from thresher.run import Report, Run, RunOptions
-from thresher.selection.builder import Origin
+from thresher.run import Origin, Report, Run, RunOptions
 from thresher.selection.names import names_of
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source

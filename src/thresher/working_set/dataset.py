@@ -22,7 +22,6 @@ from thresher.sources.arrays import DenseSource
 from thresher.sources.base import DEFAULT_ROWS, Source
 from thresher.sources.registry import is_file_source
 from thresher.sources.transforms.label_scan import label_classes
-from thresher.sources.transforms.prefetch import ReadAhead
 from thresher.working_set.one_vs_rest import one_vs_rest
 from thresher.working_set.targets import TargetCollector
 
@@ -127,7 +126,7 @@ class Reader:
     def _read_batches(self) -> tuple[_native.ColumnStore | RowStore | None, int]:
         source = self.source
         if is_file_source(source) and source.rewindable:
-            source = ReadAhead(source)
+            source = source.prefetched()
         store: _native.ColumnStore | RowStore | None = RowStore() if self.keep_rows else _native.ColumnStore()
         skipped = rows = 0
         for batch, cursor in source.batches(self.batch_rows):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from thresher.columns.types import Floats, Ids
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.labels import Label
-from thresher.selection.builder import Origin, Result, build_selection, one_vs_rest_loss
+from thresher.run import Origin, Result, build_selection, one_vs_rest_loss
 from thresher.selection.selection import Selection
 
 

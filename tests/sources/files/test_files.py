@@ -17,12 +17,12 @@ from tests.examples import examples
 from tests.sources.reading import exactly, read, rows_of
 from thresher.core.batch import Batch, Names
 from thresher.core.memory import ReadLimits
+from thresher.sources.base import Prefetched
 from thresher.sources.registry import as_source
 from thresher.sources.text.libsvm import scan_libsvm
 from thresher.sources.text.vw import scan_vw
 from thresher.sources.transforms.holdout import hold_out
 from thresher.sources.transforms.label_scan import balanced_weights
-from thresher.sources.transforms.prefetch import ReadAhead
 from thresher.sources.transforms.weights import Weighted
 
 SINGLE = st.floats(allow_nan=False, allow_infinity=False, width=32)
@@ -257,7 +257,7 @@ def test_a_buffer_ends_with_the_row_that_fills_it(tmp_path):
 
 def test_all_permutations_come_up():
     source = as_source(np.eye(3), [0, 1, 2])
-    for shuffle in (source.shuffled, ReadAhead(source).shuffled):  # all rows at hand, and through a buffer
+    for shuffle in (source.shuffled, Prefetched(source).shuffled):  # all rows at hand, and through a buffer
         seen = Counter(tuple(row.y for row in read(shuffle(seed, rows=3, features=9))) for seed in range(300))
         assert len(seen) == 6
         assert min(seen.values()) > 25

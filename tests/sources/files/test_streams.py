@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.sources.reading import exactly, read
+from thresher.sources.base import Prefetched
 from thresher.sources.text.libsvm import scan_libsvm
-from thresher.sources.transforms.prefetch import ReadAhead
 
 TEXT = b"".join(b"%d %d:%d\n" % (i % 2, i, i + 1) for i in range(3000))
 PATIENCE = 60
@@ -101,7 +101,7 @@ def path(tmp_path) -> Path:
 THREADS = """
 import gc, sys, time
 from pathlib import Path
-from thresher.sources.transforms.prefetch import ReadAhead
+from thresher.sources.base import Prefetched
 from thresher.sources.text.libsvm import scan_libsvm
 def threads():  # also those Python knows nothing of
     return len(list(Path("/proc/self/task").iterdir()))
@@ -113,7 +113,7 @@ def settle(count):  # a thread that was joined is listed for a moment more
     while threads() > count and time.monotonic() < until:
         time.sleep(0.01)
     return threads() - count, open_files()
-source = ReadAhead(scan_libsvm(sys.argv[1]))
+source = Prefetched(scan_libsvm(sys.argv[1]))
 list(source.batches())  # whatever starts threads once has done so
 before = min(time.sleep(0.01) or threads() for _ in range(20))
 """
@@ -145,17 +145,17 @@ print(*settle(before))
 
 
 def test_a_depth_of_one_is_enough(path):
-    assert exactly(read(ReadAhead(scan_libsvm(path), depth=1), 7)) == exactly(read(scan_libsvm(path)))
+    assert exactly(read(Prefetched(scan_libsvm(path), depth=1), 7)) == exactly(read(scan_libsvm(path)))
 
 
 @pytest.mark.parametrize("ending", ["", "raise SystemExit(0)", "batches.close()", "del batches"])
 def test_the_interpreter_ends_with_one_still_open(path, ending):
     script = f"""
 import sys
-from thresher.sources.transforms.prefetch import ReadAhead
+from thresher.sources.base import Prefetched
 from thresher.sources.text.libsvm import scan_libsvm
-batches = ReadAhead(scan_libsvm(sys.argv[1])).batches(1)
-more = ReadAhead(scan_libsvm(sys.argv[1]).shuffled(0, rows=10, features=100)).batches(1)
+batches = Prefetched(scan_libsvm(sys.argv[1])).batches(1)
+more = Prefetched(scan_libsvm(sys.argv[1]).shuffled(0, rows=10, features=100)).batches(1)
 print(len(next(batches)[0]) + len(next(more)[0]), flush=True)
 {ending}
 """

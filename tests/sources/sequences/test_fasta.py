@@ -20,9 +20,9 @@ from tests.reference import kmers as twin
 from tests.sources.reading import exactly, read, rows_of
 from thresher.core.memory import ReadLimits
 from thresher.errors import DataError, SettingsError, SpaceError
+from thresher.sources.base import Prefetched
 from thresher.sources.registry import as_source, is_file_source, scan
 from thresher.sources.sequences.fasta import scan_fasta
-from thresher.sources.transforms.prefetch import ReadAhead
 
 OFTEN = examples(80, HealthCheck.function_scoped_fixture)
 
@@ -206,7 +206,7 @@ def test_rows_before_a_bad_record_come_first(tmp_path):
     for rows in (1, 2, 100):
         got = 0
         with pytest.raises(DataError, match="line 11"):
-            for batch, _ in ReadAhead(scan_fasta(path, kmer=3)).batches(rows):
+            for batch, _ in Prefetched(scan_fasta(path, kmer=3)).batches(rows):
                 got += len(batch)
         assert got == 5
 

@@ -20,7 +20,6 @@ from thresher.sources.cache.file import StoredFile, split_block, write_rows
 from thresher.sources.cache.folder import CacheFolder
 from thresher.sources.cache.source import StoredSource
 from thresher.sources.files.paths import file_states, modification_times
-from thresher.sources.transforms.prefetch import ReadAhead
 
 log = logging.getLogger("thresher.sources")
 
@@ -150,7 +149,7 @@ class Cached(Wrapped):
         self.folder.prepare()
         log.info("%s: writing its rows to %s", self.describe(), path)
         next_log = time.monotonic() + _LOG_EVERY
-        source = ReadAhead(self.source) if self.source.rewindable else self.source
+        source = self.source.prefetched() if self.source.rewindable else self.source
 
         def progress(cursor: Cursor, size: int) -> None:
             nonlocal next_log

@@ -18,10 +18,10 @@ from thresher.core.memory import ReadLimits
 from thresher.errors import DataError, SettingsError
 from thresher.sources.base import OnError, Source, check_on_error
 from thresher.sources.files.paths import Part, PathLike, find_parts, fingerprint, stored_size
+from thresher.sources.files.reader import SkipCounts, lines_before
 from thresher.sources.sequences.label_table import LabelTable
 from thresher.sources.sequences.records import class_of, feed, is_fastq
 from thresher.sources.text.line_source import group_parts, split_part
-from thresher.sources.text.parse_errors import SkipCounts, lines_before
 
 log = logging.getLogger("thresher.sources")
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.core.memory import ReadLimits
 from thresher.errors import DataError
-from thresher.sources.files.line_blocks import LineBlocks
 from thresher.sources.files.paths import Part, PathLike, Stream, fingerprint
+from thresher.sources.files.reader import LineBlocks
 
 #: Longer record ids are cut, in the table as in the files.
 _MAX_ID = 1 << 12

@@ -11,8 +11,8 @@ from thresher.core.batch import Cursor
 from thresher.core.memory import ReadLimits
 from thresher.sources.base import OnError
 from thresher.sources.files.paths import STDIN, Part, Stream
+from thresher.sources.files.reader import ReadPosition
 from thresher.sources.registry import BY_ENDING, COMPRESSED
-from thresher.sources.text.parse_errors import ReadPosition
 
 _HEAD = 4096
 

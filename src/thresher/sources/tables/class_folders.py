@@ -17,10 +17,10 @@ from thresher.core.memory import ReadLimits
 from thresher.errors import DataError
 from thresher.sources.base import OnError, Source, check_on_error
 from thresher.sources.files.paths import Part, PathLike, Stream, fingerprint, natural_order
+from thresher.sources.files.reader import ReadPosition
 from thresher.sources.tables.arrow_columns import binary_array
 from thresher.sources.tables.ngram_encoder import NgramEncoder
 from thresher.sources.tables.row_encoder import to_batch
-from thresher.sources.text.parse_errors import ReadPosition
 
 #: The number of unusable files that a pass reports; all are counted.
 _MAX_REPORTED = 5

@@ -13,11 +13,11 @@ from thresher.core.memory import ReadLimits
 from thresher.errors import DataError, UnreadableError
 from thresher.sources.base import OnError, Source, check_on_error
 from thresher.sources.files.paths import Part, PathLike, find_parts, fingerprint, stored_size
+from thresher.sources.files.reader import ReadPosition, SkipCounts
 from thresher.sources.tables.arrow_readers import arrow_layout, damaged, flatten, open_arrow
 from thresher.sources.tables.infer import infer_table
 from thresher.sources.tables.row_encoder import RowEncoder, column_positions, empty_columns, shards_of_files, to_batch
 from thresher.sources.tables.schema import ColumnRef, Schema
-from thresher.sources.text.parse_errors import ReadPosition, SkipCounts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,9 +16,8 @@ from thresher import _native
 from thresher.core.batch import Batch, Cursor, Names
 from thresher.core.memory import ReadLimits
 from thresher.sources.base import OnError, Source, check_on_error
-from thresher.sources.files.line_blocks import LineBlocks
 from thresher.sources.files.paths import Part, Stream, fingerprint, is_remote, stored_size
-from thresher.sources.text.parse_errors import ReadPosition, SkipCounts, lines_before
+from thresher.sources.files.reader import LineBlocks, ReadPosition, SkipCounts, lines_before
 
 
 @dataclass(frozen=True)
