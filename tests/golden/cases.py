@@ -528,10 +528,8 @@ def command_select_os(folder: Path) -> Any:
 
 @case
 def command_select_sparse_rf(folder: Path) -> Any:
-    options = (
-        "--kernel arc-cosine --gamma 0.5 --lam 2 --draws 20 --max-iter 2 --tol 1e-5 --loss logistic"
+    options = "--kernel arc-cosine --gamma 0.5 --lam 2 --draws 20 --max-iter 2 --tol 1e-5 --loss logistic"
     options += " --target bought"
-    )
     return command_found(folder, data.csv_file(folder), "sparse-rf", f"{options} --numeric age,size --others ignore")
 
 
