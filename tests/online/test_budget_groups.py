@@ -116,5 +116,5 @@ def test_groups_that_do_not_fit_the_data(tmp_path: Path) -> None:
         th.select(x, y, k=1, method="b-arda", groups=path)
     named = tmp_path / "rows.vw"
     named.write_text("1 | a b\n-1 | c\n")
-    with pytest.raises(SettingsError, match="known by name"):
+    with pytest.raises(SettingsError, match="features of this data have names"):
         th.select(named, k=1, method="b-arda", groups=[[0]])
