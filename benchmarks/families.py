@@ -75,12 +75,12 @@ def planted(rows: int, columns: int, length: int, count: int, *, parts: int = 2,
 
 def stored(x: Any, threads: int = 0, *, unit: bool = True) -> InMemoryColumns:
     """The columns of a matrix."""
-    team = _native.Team(threads)
+    pool = _native.ThreadPool(threads)
     store = _native.ColumnStore()
     for batch, _ in as_source(x, np.zeros(x.shape[0])).batches():
         store.add(batch.indptr, batch.keys, batch.values)
-    store.finish(team, None)
-    return InMemoryColumns(store, team, power=1.0 if unit else 0.0)
+    store.finish(pool, None)
+    return InMemoryColumns(store, pool, power=1.0 if unit else 0.0)
 
 
 def by_hand(x: Any, residual: Any, columns: Any) -> dict[tuple[int, ...], float]:

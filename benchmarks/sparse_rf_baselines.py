@@ -37,7 +37,7 @@ def batch_of(x: Array) -> Batch:
 def functions_of(kernel: str, gamma: float, count: int, inputs: int, seed: int = 0) -> RandomFeatureMap:
     """The first so many random functions of a kernel."""
     space = FeatureSpace("column", inputs).with_random_features(RandomFeatureSpec(kernel, gamma, seed))
-    return RandomFeatureMap(space, np.arange(count, dtype=np.uint64), _native.Team(0))
+    return RandomFeatureMap(space, np.arange(count, dtype=np.uint64), _native.ThreadPool(0))
 
 
 def all_random_features(kernel: str, gamma: float, x: Array, y: Array, count: int) -> Fit:
@@ -120,9 +120,9 @@ def boosted(x: Array, lam: float, rounds: int, solver: Callable[[], Any], *, hal
     from sklearn.linear_model import LogisticRegression
 
     rng = np.random.default_rng(0)
-    team = _native.Team(0)
+    pool = _native.ThreadPool(0)
     machine = solver()
-    machine.solve(lam, 1e-6, 200, team)
+    machine.solve(lam, 1e-6, 200, pool)
     path = []
     ones = np.hstack([x, np.ones((len(x), 1))])
     for number in range(1, rounds + 1):
@@ -134,8 +134,8 @@ def boosted(x: Array, lam: float, rounds: int, solver: Callable[[], Any], *, hal
         weak = LogisticRegression(C=1.0, fit_intercept=False, max_iter=50)
         weak.fit(ones[some], wanted, sample_weight=np.abs(slopes) / np.abs(slopes).mean())
         column = np.where(ones @ weak.coef_[0] > 0, math.sqrt(2.0), 0.0).astype(np.float32)
-        machine.add(column[None, :], np.ones(1), team)
-        solved = machine.solve(lam, 1e-6, 200, team)
+        machine.add(column[None, :], np.ones(1), pool)
+        solved = machine.solve(lam, 1e-6, 200, pool)
         machine.keep(np.flatnonzero(machine.weights))
         path.append((number, float(solved["objective"])))
     return path

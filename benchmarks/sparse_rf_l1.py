@@ -36,12 +36,12 @@ def made(loss: str, rows: int = ROWS, functions: int = FUNCTIONS) -> tuple[Array
 
 def ours(loss: str, z: Array, y: Array, lam: float) -> Solver:
     """Columns as the loop has them: columns x rows."""
-    columns, factors, team = np.ascontiguousarray(z.T), np.ones(z.shape[1]), _native.Team(0)
+    columns, factors, pool = np.ascontiguousarray(z.T), np.ones(z.shape[1]), _native.ThreadPool(0)
 
     def fit(tolerance: float) -> Array:
         solver = _native.L1Solver(loss, y, np.full(len(y), factor(loss)), False)
-        solver.add(columns, factors, team)
-        solver.solve(lam, tolerance, 500, team)
+        solver.add(columns, factors, pool)
+        solver.solve(lam, tolerance, 500, pool)
         return solver.weights
 
     return fit

@@ -61,10 +61,10 @@ def _looks() -> str:
 
 
 def _objective(columns: np.ndarray, y: np.ndarray) -> float:
-    team = _native.Team(0)
+    pool = _native.ThreadPool(0)
     solver = _native.L1Solver("squared", y, np.ones(len(y)), True)
-    solver.add(columns, np.ones(len(columns)), team)
-    return float(solver.solve(SETTINGS["lam"], 1e-8, 200, team)["objective"])
+    solver.add(columns, np.ones(len(columns)), pool)
+    return float(solver.solve(SETTINGS["lam"], 1e-8, 200, pool)["objective"])
 
 
 def _fits() -> str:

@@ -76,14 +76,14 @@ def _speed(repeats: int) -> str:
     y = rng.normal(size=KEPT) @ x[rng.choice(ARRIVED, KEPT, replace=False)] + rng.normal(size=ROWS)
     from thresher import _native
 
-    team, even = _native.Team(0), np.empty(0)
+    pool, even = _native.ThreadPool(0), np.empty(0)
     found = {}
 
     def ours() -> None:
         method = _native.Substitution.make("squared", 1.0, y[None], even, False, KEPT, 0.5, 0.95, 1.0, 0.0)
         for at in SCANS * list(range(0, ARRIVED, 64)):
             ids = np.arange(at, min(at + 64, ARRIVED), dtype=np.uint64)
-            method.arrive(x[at : at + 64], ids, team)
+            method.arrive(x[at : at + 64], ids, pool)
         found["ours"] = sorted(method.ids.tolist())
 
     def plain() -> None:

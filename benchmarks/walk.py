@@ -25,7 +25,7 @@ from thresher import _native
 from thresher.demo import write_stream
 
 #: The name of the native prefetch queue.
-PREFETCH = "Ahead"
+PREFETCH = "PrefetchIterator"
 PACKAGE = str(Path(thresher.__file__).parent)
 
 

@@ -42,7 +42,7 @@ std::size_t work(Worker& worker, CentralState& central, const Columns& columns, 
 }  // namespace
 
 void bind_async_substitution(nb::module_& m) {
-  nb::class_<CentralState>(m, "Central")
+  nb::class_<CentralState>(m, "CentralState")
       .def(nb::init<std::size_t>(), nb::arg("size"))
       .def("read",
            [](const CentralState& self) {
@@ -59,7 +59,7 @@ void bind_async_substitution(nb::module_& m) {
           },
           nb::arg("change"), nb::arg("seen"))
       .def_prop_ro("updates", &CentralState::updates)
-      .def_prop_ro("stalest", &CentralState::max_staleness);
+      .def_prop_ro("max_staleness", &CentralState::max_staleness);
 
   nb::class_<Worker>(m, "Worker")
       .def(
@@ -72,7 +72,7 @@ void bind_async_substitution(nb::module_& m) {
                 Worker(KeptColumns(y.shape(1), room, y.shape(0)), StepRule{eta, rate, step_m, c, false}, made.curvature,
                        std::move(made.losses), std::move(made.weights), intercept, Theorem2{workers, others, 1.0});
           },
-          nb::arg("loss"), nb::arg("delta"), nb::arg("y"), nb::arg("weights"), nb::arg("shift"), nb::arg("room"),
+          nb::arg("loss"), nb::arg("delta"), nb::arg("y"), nb::arg("weights"), nb::arg("intercept"), nb::arg("room"),
           nb::arg("eta"), nb::arg("rate"), nb::arg("m"), nb::arg("c"), nb::arg("workers"), nb::arg("others"))
       .def("work", &work, nb::arg("central"), nb::arg("columns"), nb::arg("ids"), nb::arg("all"), nb::arg("check"))
       .def(
@@ -109,7 +109,7 @@ void bind_async_substitution(nb::module_& m) {
       .def_prop_ro("pushed", [](Worker& self) { return array_of(self.pushed()); })
       .def_prop_ro("ids", [](Worker& self) { return array_of(self.kept().ids_); })
       .def_prop_ro("room", [](Worker& self) { return self.kept().room(); })
-      .def_prop_ro("refused", &Worker::rejected)
+      .def_prop_ro("rejected", &Worker::rejected)
       .def_prop_ro("lambda_", &Worker::lambda)
       .def_prop_ro("eta", &Worker::eta);
 }

@@ -88,16 +88,16 @@ void bind_dense(nb::module_& m, const char* name) {
       .def(
           "finite",
           [](Columns& columns, InterruptiblePool& pool) { return without_gil([&] { return columns.finite(pool); }); },
-          nb::arg("team"))
-      .def("top", &top<Columns>, nb::arg("residuals"), nb::arg("most"), nb::arg("power"), nb::arg("team"))
-      .def("sums", &sums<Columns>, nb::arg("residual"), nb::arg("keys"), nb::arg("team"))
-      .def("take", &take<Columns>, nb::arg("keys"), nb::arg("team"));
+          nb::arg("pool"))
+      .def("top", &top<Columns>, nb::arg("residuals"), nb::arg("most"), nb::arg("power"), nb::arg("pool"))
+      .def("sums", &sums<Columns>, nb::arg("residual"), nb::arg("keys"), nb::arg("pool"))
+      .def("take", &take<Columns>, nb::arg("keys"), nb::arg("pool"));
 }
 
 }  // namespace
 
 void bind_columns(nb::module_& m) {
-  nb::class_<InterruptiblePool>(m, "Team")
+  nb::class_<InterruptiblePool>(m, "ThreadPool")
       .def(nb::init<unsigned>(), nb::arg("threads") = 0)
       .def_prop_ro("threads", [](const InterruptiblePool& pool) { return pool.size(); });
 
@@ -127,22 +127,22 @@ void bind_columns(nb::module_& m) {
             const double* w = checked(weights, store.rows());
             without_gil([&] { store.finish(w, pool); });
           },
-          nb::arg("team"), nb::arg("weights") = nb::none())
+          nb::arg("pool"), nb::arg("weights") = nb::none())
       .def_prop_ro("rows", &ColumnStore::rows)
       .def_prop_ro("entries", &ColumnStore::entries)
       .def_prop_ro("keys", [](const ColumnStore& store) { return array_of(store.keys()); })
       .def_prop_ro("columns", &ColumnStore::columns)
       .def_prop_ro("bytes", &ColumnStore::bytes)
       .def_prop_ro("most_bytes", &ColumnStore::most_bytes)
-      .def("top", &top<ColumnStore>, nb::arg("residuals"), nb::arg("most"), nb::arg("power"), nb::arg("team"))
-      .def("sums", &sums<ColumnStore>, nb::arg("residual"), nb::arg("keys"), nb::arg("team"))
-      .def("take", &take<ColumnStore>, nb::arg("keys"), nb::arg("team"))
+      .def("top", &top<ColumnStore>, nb::arg("residuals"), nb::arg("most"), nb::arg("power"), nb::arg("pool"))
+      .def("sums", &sums<ColumnStore>, nb::arg("residual"), nb::arg("keys"), nb::arg("pool"))
+      .def("take", &take<ColumnStore>, nb::arg("keys"), nb::arg("pool"))
       .def(
           "take_some",
           [](const ColumnStore& store, const Keys& keys, std::size_t most, InterruptiblePool& pool) {
             return csc_tuple(without_gil([&] { return store.take(keys.data(), keys.shape(0), pool, most); }));
           },
-          nb::arg("keys"), nb::arg("most"), nb::arg("team"));
+          nb::arg("keys"), nb::arg("most"), nb::arg("pool"));
 
   bind_dense<float>(m, "DenseColumns32");
   bind_dense<double>(m, "DenseColumns64");

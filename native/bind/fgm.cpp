@@ -95,7 +95,7 @@ void bind_search_over(nb::class_<SearchWithColumns>& search) {
                                                        store.rows(), w, terms);
         });
       },
-      nb::arg("store"), nb::arg("weights").none(), nb::arg("factors"), nb::kw_only(), nb::arg("power"), nb::arg("team"),
+      nb::arg("store"), nb::arg("weights").none(), nb::arg("factors"), nb::kw_only(), nb::arg("power"), nb::arg("pool"),
       nb::keep_alive<1, 2>());
 }
 
@@ -114,7 +114,7 @@ void bind_groups_over(nb::class_<GroupsWithColumns>& groups) {
             });
           },
           nb::arg("store"), nb::arg("weights").none(), nb::arg("only").none(), nb::kw_only(), nb::arg("bins"),
-          nb::arg("exponent"), nb::arg("salt"), nb::arg("power"), nb::arg("team"), nb::keep_alive<1, 2>())
+          nb::arg("exponent"), nb::arg("salt"), nb::arg("power"), nb::arg("pool"), nb::keep_alive<1, 2>())
       .def(
           "__init__",
           [](GroupsWithColumns* self, Store& store, const Weights& weights, const std::optional<Keys>& only,
@@ -130,7 +130,7 @@ void bind_groups_over(nb::class_<GroupsWithColumns>& groups) {
             });
           },
           nb::arg("store"), nb::arg("weights").none(), nb::arg("only").none(), nb::kw_only(), nb::arg("amplitudes"),
-          nb::arg("step"), nb::arg("homogeneous"), nb::arg("salt"), nb::arg("power"), nb::arg("team"),
+          nb::arg("step"), nb::arg("homogeneous"), nb::arg("salt"), nb::arg("power"), nb::arg("pool"),
           nb::keep_alive<1, 2>());
 }
 
@@ -187,7 +187,7 @@ void bind_fgm(nb::module_& m) {
             if (residual.shape(0) != self.part->rows()) throw nb::value_error("one residual a row is needed");
             return found(*self.part, without_gil([&] { return self.part->top(residual.data(), most, prune, pool); }));
           },
-          nb::arg("residual"), nb::arg("most"), nb::arg("prune"), nb::arg("team"))
+          nb::arg("residual"), nb::arg("most"), nb::arg("prune"), nb::arg("pool"))
       .def(
           "look",
           [](SearchWithColumns& self, const Array<const double>& residual, std::size_t most, InterruptiblePool& pool) {
@@ -203,7 +203,7 @@ void bind_fgm(nb::module_& m) {
             }
             return nb::make_tuple(found(*self.part, best), array_of(keys), array_of(bounds), array_of(sizes));
           },
-          nb::arg("residual"), nb::arg("most"), nb::arg("team"))
+          nb::arg("residual"), nb::arg("most"), nb::arg("pool"))
       .def(
           "take",
           [](const SearchWithColumns& self, const Array<const std::int64_t>& indptr, const Keys& keys) {
@@ -219,11 +219,11 @@ void bind_fgm(nb::module_& m) {
           },
           nb::arg("indptr"), nb::arg("keys"));
 
-  m.def("value_range", &value_range<ColumnStore>, nb::arg("store"), nb::arg("team"));
-  m.def("value_range", &value_range<DenseColumns<float>>, nb::arg("store"), nb::arg("team"));
-  m.def("value_range", &value_range<DenseColumns<double>>, nb::arg("store"), nb::arg("team"));
+  m.def("value_range", &value_range<ColumnStore>, nb::arg("store"), nb::arg("pool"));
+  m.def("value_range", &value_range<DenseColumns<float>>, nb::arg("store"), nb::arg("pool"));
+  m.def("value_range", &value_range<DenseColumns<double>>, nb::arg("store"), nb::arg("pool"));
 
-  nb::class_<GroupsWithColumns> groups(m, "MappedColumns");
+  nb::class_<GroupsWithColumns> groups(m, "KernelGroups");
   bind_groups_over<ColumnStore>(groups);
   bind_groups_over<DenseColumns<float>>(groups);
   bind_groups_over<DenseColumns<double>>(groups);
@@ -247,7 +247,7 @@ void bind_fgm(nb::module_& m) {
             }
             return nb::make_tuple(to_numpy(std::move(ids)), to_numpy(std::move(scores)), to_numpy(std::move(columns)));
           },
-          nb::arg("residual"), nb::arg("most"), nb::arg("team"))
+          nb::arg("residual"), nb::arg("most"), nb::arg("pool"))
       .def(
           "take",
           [](const GroupsWithColumns& self, const Keys& keys) {

@@ -117,7 +117,7 @@ class PrefetchIterator {
 }  // namespace
 
 void bind_prefetch(nb::module_& m) {
-  nb::class_<PrefetchIterator>(m, "Ahead")
+  nb::class_<PrefetchIterator>(m, "PrefetchIterator")
       .def(nb::init<const nb::object&, std::size_t>(), nb::arg("iterator"), nb::arg("depth"))
       .def("__iter__", [](nb::handle self) { return nb::borrow(self); })
       .def("__next__", &PrefetchIterator::next)

@@ -86,7 +86,7 @@ nb::object weighted_sum(const Block& columns, const Floats& weights, double star
 }  // namespace
 
 void bind_random_features(nb::module_& m) {
-  nb::class_<RandomFeatures>(m, "Drawn")
+  nb::class_<RandomFeatures>(m, "RandomFeatures")
       .def_prop_ro("starts",
                    [](const RandomFeatures& features) {
                      Buffer<std::int64_t> out;
@@ -103,10 +103,10 @@ void bind_random_features(nb::module_& m) {
         return sample_features(rule_of(rule), seed, numbers.data(), numbers.shape(0), inputs.data(), inputs.shape(0));
       },
       nb::arg("rule"), nb::arg("seed"), nb::arg("numbers"), nb::arg("inputs"));
-  m.def("drawn_values", &feature_values, nb::arg("drawn"), nb::arg("shape"), nb::arg("indptr"), nb::arg("keys"),
-        nb::arg("values").none(), nb::arg("at"), nb::arg("team"));
+  m.def("random_feature_values", &feature_values, nb::arg("drawn"), nb::arg("shape"), nb::arg("indptr"), nb::arg("keys"),
+        nb::arg("values").none(), nb::arg("at"), nb::arg("pool"));
   m.def("binned_values", &binned, nb::arg("gamma"), nb::arg("seed"), nb::arg("numbers"), nb::arg("indptr"),
-        nb::arg("keys"), nb::arg("values").none(), nb::arg("team"));
+        nb::arg("keys"), nb::arg("values").none(), nb::arg("pool"));
   m.def("weighted_sum", &weighted_sum, nb::arg("columns"), nb::arg("weights"), nb::arg("start"));
 }
 

@@ -29,7 +29,7 @@ nb::dict solve(BlockSolver& solver, double tolerance, int most, InterruptiblePoo
   out["objective"] = solved.objective;
   out["dual"] = solved.dual;
   out["bound"] = solved.bound;
-  out["shift"] = solved.intercept;
+  out["intercept"] = solved.intercept;
   out["steps"] = solved.steps;
   return out;
 }
@@ -55,9 +55,9 @@ void bind_solvers(nb::module_& m) {
             new (self) BlockSolver(RowLoss(Loss{loss_kind(loss), delta}, vector_of(y), vector_of(weights), intercept),
                                    Design(y.shape(0)));
           },
-          nb::arg("loss"), nb::arg("delta"), nb::arg("y"), nb::arg("weights"), nb::arg("shift"))
+          nb::arg("loss"), nb::arg("delta"), nb::arg("y"), nb::arg("weights"), nb::arg("intercept"))
       .def("add_block", &add_block, nb::arg("indptr"), nb::arg("rows"), nb::arg("values"), nb::arg("scales"))
-      .def("solve", &solve, nb::arg("tolerance"), nb::arg("most"), nb::arg("team"))
+      .def("solve", &solve, nb::arg("tolerance"), nb::arg("most"), nb::arg("pool"))
       .def(
           "restore",
           [](BlockSolver& solver, const Floats& weights, double intercept, double tau, InterruptiblePool& pool) {
@@ -65,9 +65,9 @@ void bind_solvers(nb::module_& m) {
               throw nb::value_error("weights must have one entry per column");
             without_gil([&] { solver.restore(vector_of(weights), intercept, tau, pool); });
           },
-          nb::arg("weights"), nb::arg("shift"), nb::arg("tau"), nb::arg("team"))
+          nb::arg("weights"), nb::arg("intercept"), nb::arg("tau"), nb::arg("pool"))
       .def_prop_ro("weights", [](BlockSolver& solver) { return array_of(solver.weights()); })
-      .def_prop_ro("shift", [](BlockSolver& solver) { return solver.intercept(); })
+      .def_prop_ro("intercept", [](BlockSolver& solver) { return solver.intercept(); })
       .def_prop_ro("tau", [](BlockSolver& solver) { return solver.tau(); })
       .def_prop_ro("slopes", [](BlockSolver& solver) { return array_of(solver.slopes()); })
       .def_prop_ro("margins", [](BlockSolver& solver) { return array_of(solver.margins()); })

@@ -144,21 +144,21 @@ void bind_solvers_l1(nb::module_& m) {
               throw nb::value_error("the l1 solver takes the losses squared, squared_hinge and logistic");
             new (self) L1Solver(RowLoss(Loss{kind, 1.0}, vector_of(y), vector_of(weights), intercept));
           },
-          nb::arg("loss"), nb::arg("y"), nb::arg("weights"), nb::arg("shift"))
+          nb::arg("loss"), nb::arg("y"), nb::arg("weights"), nb::arg("intercept"))
       .def("make_by", &set_generator, nb::arg("maker"), nb::arg("held"))
-      .def("add", &add, nb::arg("values"), nb::arg("factors"), nb::arg("team"), nb::arg("ids").none() = nb::none())
-      .def("add_made", &add_generated, nb::arg("ids"), nb::arg("factors"), nb::arg("team"))
+      .def("add", &add, nb::arg("values"), nb::arg("factors"), nb::arg("pool"), nb::arg("ids").none() = nb::none())
+      .def("add_generated", &add_generated, nb::arg("ids"), nb::arg("factors"), nb::arg("pool"))
       .def("add_sparse", &add_sparse, nb::arg("indptr"), nb::arg("rows"), nb::arg("values"), nb::arg("factors"),
-           nb::arg("team"))
+           nb::arg("pool"))
       .def("keep", &keep, nb::arg("columns"))
-      .def("solve", &solve, nb::arg("lam"), nb::arg("tolerance"), nb::arg("most"), nb::arg("team"))
+      .def("solve", &solve, nb::arg("lam"), nb::arg("tolerance"), nb::arg("most"), nb::arg("pool"))
       .def(
           "restore",
           [](L1Solver& solver, const Floats& weights, double intercept, InterruptiblePool& pool) {
             if (weights.shape(0) != solver.columns()) throw nb::value_error("weights must have one entry per column");
             without_gil([&] { solver.restore(vector_of(weights), intercept, pool); });
           },
-          nb::arg("weights"), nb::arg("shift"), nb::arg("team"))
+          nb::arg("weights"), nb::arg("intercept"), nb::arg("pool"))
       .def("curvature", &curvature)
       .def("resume", &resume, nb::arg("members"), nb::arg("matrix"), nb::arg("shares"), nb::arg("added"),
            nb::arg("fine"))
@@ -167,9 +167,9 @@ void bind_solvers_l1(nb::module_& m) {
           [](L1Solver& solver, InterruptiblePool& pool) {
             return array_of(without_gil([&] { return solver.gradient(pool); }));
           },
-          nb::arg("team"))
+          nb::arg("pool"))
       .def_prop_ro("weights", [](L1Solver& solver) { return array_of(solver.weights()); })
-      .def_prop_ro("shift", [](L1Solver& solver) { return solver.intercept(); })
+      .def_prop_ro("intercept", [](L1Solver& solver) { return solver.intercept(); })
       .def_prop_ro("slopes", [](L1Solver& solver) { return array_of(solver.slopes()); })
       .def_prop_ro("margins", [](L1Solver& solver) { return array_of(solver.margins()); })
       .def_prop_ro("columns", [](L1Solver& solver) { return solver.columns(); })

@@ -82,12 +82,12 @@ nb::tuple arrive_sparse(Substitution& self, const Array<const std::int64_t>& ind
 
 void bind_substitution(nb::module_& m) {
   nb::class_<Substitution>(m, "Substitution")
-      .def_static("make", &make, nb::arg("loss"), nb::arg("delta"), nb::arg("y"), nb::arg("weights"), nb::arg("shift"),
+      .def_static("make", &make, nb::arg("loss"), nb::arg("delta"), nb::arg("y"), nb::arg("weights"), nb::arg("intercept"),
                   nb::arg("room"), nb::arg("eta"), nb::arg("rate"), nb::arg("m"), nb::arg("c"), nb::arg("check") = true,
                   nb::arg("by_rows") = false)
-      .def("arrive", &arrive_whole, nb::arg("columns"), nb::arg("ids"), nb::arg("team"))
+      .def("arrive", &arrive_whole, nb::arg("columns"), nb::arg("ids"), nb::arg("pool"))
       .def("arrive_sparse", &arrive_sparse, nb::arg("indptr"), nb::arg("at"), nb::arg("values"), nb::arg("ids"),
-           nb::arg("team"))
+           nb::arg("pool"))
       .def("state",
            [](Substitution& self) {
              nb::dict out = state(self);
@@ -107,11 +107,11 @@ void bind_substitution(nb::module_& m) {
             without_gil([&] { self.restore(rest, pool); });
           },
           nb::arg("ids"), nb::arg("weights"), nb::arg("scalings"), nb::arg("gram"), nb::arg("columns"), nb::arg("more"),
-          nb::arg("step"), nb::arg("counts"), nb::arg("team"))
+          nb::arg("step"), nb::arg("counts"), nb::arg("pool"))
       .def(
           "objective",
           [](Substitution& self, InterruptiblePool& pool) { return without_gil([&] { return self.objective(pool); }); },
-          nb::arg("team"))
+          nb::arg("pool"))
       .def_prop_ro("done", &Substitution::done)
       .def_prop_ro("size", [](Substitution& self) { return self.kept().size(); })
       .def_prop_ro("ids", [](Substitution& self) { return array_of(self.kept().ids_); })
@@ -133,8 +133,8 @@ void bind_substitution(nb::module_& m) {
             without_gil([&] { return refit(made.losses[0], pointers(columns), scale, from, ridge, most, pool); });
         return nb::make_tuple(array_of(found.weights), found.intercept, found.value, found.steps);
       },
-      nb::arg("loss"), nb::arg("delta"), nb::arg("y"), nb::arg("row_weights"), nb::arg("shift"), nb::arg("columns"),
-      nb::arg("scales"), nb::arg("start"), nb::arg("ridge"), nb::arg("most"), nb::arg("team"));
+      nb::arg("loss"), nb::arg("delta"), nb::arg("y"), nb::arg("row_weights"), nb::arg("intercept"), nb::arg("columns"),
+      nb::arg("scales"), nb::arg("start"), nb::arg("ridge"), nb::arg("most"), nb::arg("pool"));
 
   m.def(
       "column_products",
@@ -150,7 +150,7 @@ void bind_substitution(nb::module_& m) {
             [&] { column_products(a, b, rows, weights.shape(0) == 0 ? nullptr : weights.data(), out.data(), pool); });
         return to_numpy(std::move(out));
       },
-      nb::arg("left"), nb::arg("right"), nb::arg("weights"), nb::arg("team"));
+      nb::arg("left"), nb::arg("right"), nb::arg("weights"), nb::arg("pool"));
 }
 
 }  // namespace thresher::bind

@@ -19,7 +19,7 @@ from thresher.columns.random_features import RandomFeatureMap
 from thresher.core.batch import Batch
 from thresher.core.feature_space import FeatureSpace, RandomFeatureSpec
 
-TEAM = _native.Team(2)
+POOL = _native.ThreadPool(2)
 KERNELS = (
     "gaussian", "laplacian", "binning", "perceptron", "matern:0.5", "matern:1.5", "matern:2.5", "arc-cosine",
     "arc-cosine:0", "maclaurin", "polynomial:2", "polynomial:3",
@@ -32,10 +32,10 @@ def batch_of(x: Any) -> Batch:
 
 
 def features(
-    kernel: str, numbers: Any, *, size: int = 4, seed: int = 0, team: Any = TEAM, **rest: Any
+    kernel: str, numbers: Any, *, size: int = 4, seed: int = 0, pool: Any = POOL, **rest: Any
 ) -> RandomFeatureMap:
     space = FeatureSpace("column", size).with_random_features(RandomFeatureSpec(kernel, seed=seed, **rest))
-    return RandomFeatureMap(space, np.asarray(numbers, np.uint64), team)
+    return RandomFeatureMap(space, np.asarray(numbers, np.uint64), pool)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -75,7 +75,7 @@ def test_bits_depend_on_seed_and_number_alone(kernel: str, rows: int, cut: int, 
     numbers = rng.permutation(20)[:7].astype(np.uint64)
     whole = features(kernel, numbers, seed=seed).values(batch_of(x))
     by_rows = [
-        features(kernel, numbers, seed=seed, team=_native.Team(1)).values(batch_of(x[i : i + cut]))
+        features(kernel, numbers, seed=seed, pool=_native.ThreadPool(1)).values(batch_of(x[i : i + cut]))
         for i in range(0, rows, cut)
     ]
     assert np.hstack(by_rows).tobytes() == whole.tobytes()
@@ -87,7 +87,7 @@ def test_keys_and_positions_give_the_same_features() -> None:
     x = np.random.default_rng(1).normal(size=(30, 4))
     by_position = features("gaussian", np.arange(5)).values(batch_of(x))
     space = FeatureSpace("index", None).with_random_features(RandomFeatureSpec("gaussian"))
-    by_key = RandomFeatureMap(space, np.arange(5, dtype=np.uint64), TEAM).values(batch_of(x))
+    by_key = RandomFeatureMap(space, np.arange(5, dtype=np.uint64), POOL).values(batch_of(x))
     assert by_key.tobytes() == by_position.tobytes()
 
 

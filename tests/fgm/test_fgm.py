@@ -17,13 +17,13 @@ from thresher.fgm.block_problem import SolveResult
 from thresher.fgm.engine import FGMEngine
 from thresher.fgm.settings import FGMSettings
 
-TEAM = _native.Team(2)
+POOL = _native.ThreadPool(2)
 
 
 def engine_of(x: Any, y: Any, **settings: Any) -> FGMEngine:
     how = FGMSettings(**settings)
-    family = InMemoryColumns(_native.DenseColumns32(x), TEAM, power=how.power)
-    return FGMEngine(family, how, y, np.ones(len(y)), TEAM)
+    family = InMemoryColumns(_native.DenseColumns32(x), POOL, power=how.power)
+    return FGMEngine(family, how, y, np.ones(len(y)), POOL)
 
 
 @pytest.mark.parametrize("scale", ["norm", None])

@@ -131,9 +131,7 @@ def tuned_engine(cuts: list[int], engine: SuccessiveHalving | None = None, **opt
 
 
 @pytest.mark.parametrize("options", [{"method": "b-arda", "tune": True}, {"method": "l1-arda"}], ids=str)
-def test_tuning_does_not_depend_on_batches_and_resumes(
-    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tuning_resumes_and_does_not_see_batches(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("thresher.online.tuning.FIRST_ROUND", 30)
     whole = tuned_engine([0, ROWS], **options)
     parts = tuned_engine([0, 7, 30, 31, 150, ROWS], **options)

@@ -159,5 +159,5 @@ def test_interactions_are_checked_before_the_first_row(wrong: Any, tmp_path: Pat
     broken.write_text("not a row\n")
     with pytest.raises(th.SettingsError, match="interactions"):
         th.select(broken, k=5, interactions=wrong)
-    with pytest.raises(th.SettingsError, match="'user' is none of them"):
+    with pytest.raises(th.SettingsError, match="must be numbers of features, got 'user'"):
         th.select(broken, k=5, interactions=[("user", "ad")])

@@ -154,11 +154,11 @@ def engine_of(loss: str, room: int | None, part: int | None, *, outputs: int = 1
     signal = np.sin(3 * x[:, 0]) * x[:, 1] + 0.1 * rng.normal(size=2500)
     targets = np.stack([signal, -signal + 0.3 * x[:, 2]])[:outputs]
     given_ = SparseRFSettings(loss=loss, lam=2.0, draws=12, max_iter=3, k=k)
-    team = _native.Team(2)
+    pool = _native.ThreadPool(2)
     space = FeatureSpace("column", 3).with_random_features(RandomFeatureSpec("gaussian"))
-    family = RandomFeatureColumns(space, store, team, room=None if room is None else room * 4 * 2500, part=part)
+    family = RandomFeatureColumns(space, store, pool, room=None if room is None else room * 4 * 2500, part=part)
     y = targets if loss == "squared" else np.where(targets > 0, 1.0, -1.0)
-    return SparseRFEngine(family, given_, y, np.ones(2500), team)
+    return SparseRFEngine(family, given_, y, np.ones(2500), pool)
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_too_little_memory_raises(tmp_path: Path) -> None:
         ({"method": "sparse-rf", "B": 3}, "sparse-rf has no setting B"),
         ({"method": "sparse-rf", "passes": 3}, "sparse-rf has no setting passes"),
         ({"method": "mission", "k": 2, "draws": 5}, "mission has no setting draws"),
-        ({"method": "b-arda", "k": 2, "lam": [1.0, 2.0]}, "one lam"),
+        ({"method": "b-arda", "k": 2, "lam": [1.0, 2.0]}, "must be one number"),
         ({"method": "mission"}, "pass k"),
     ],
 )

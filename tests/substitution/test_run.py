@@ -133,8 +133,8 @@ def test_chosen_products_of_columns_arrive_though_none_is_stored(loss: str) -> N
     rng = np.random.default_rng(7)
     x = ((rng.random((300, 30)) < 0.3) * rng.normal(size=(300, 30))).astype(np.float32)
     y = targets(loss, 3 * x[:, 3] * x[:, 17] - 2 * x[:, 5] * x[:, 9] + 0.1 * rng.normal(size=300))
-    team = _native.Team(1)
-    family = ProductFamily(th.Polynomial(2, linear=False), InMemoryColumns(_native.DenseColumns32(x, None), team))
+    pool = _native.ThreadPool(1)
+    family = ProductFamily(th.Polynomial(2, linear=False), InMemoryColumns(_native.DenseColumns32(x, None), pool))
     ids = family.top(rng.normal(size=(1, 300)), 465)[0].ids  # all of them: what they are products of is known now
     wanted = {id: parts for id, parts in family.parts.items() if parts in ((3, 17), (5, 9))}
     ids = np.concatenate([ids[~np.isin(ids, list(wanted))][:150], *([id] for id in wanted)]).astype(np.uint64)

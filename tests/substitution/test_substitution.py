@@ -12,7 +12,7 @@ import thresher as th
 from tests.reference import substitution as reference
 from thresher import _native
 
-TEAM = _native.Team(2)
+POOL = _native.ThreadPool(2)
 EVEN = np.empty(0)
 LOSSES = ["squared", "squared_hinge", "logistic", "huber", "squared_epsilon"]
 REAL = ("squared", "huber", "squared_epsilon")
@@ -41,11 +41,11 @@ def native(loss: str, y: Any, s: int, *, eta: float = 0.0, m: float = 1.0, c: fl
     return _native.Substitution.make(loss, 0.5, np.atleast_2d(y), weights, shift, s, eta, 0.95, m, c, **more)
 
 
-def scan(method: Any, x: Any, block: int, team: Any = TEAM) -> list[tuple[int, int | None]]:
+def scan(method: Any, x: Any, block: int, pool: Any = POOL) -> list[tuple[int, int | None]]:
     changes: list[tuple[int, int | None]] = []
     for at in range(0, x.shape[1], block):
         part = np.ascontiguousarray(x[:, at : at + block].T)
-        entered, left = method.arrive(part, np.arange(at, at + len(part), dtype=np.uint64), team)
+        entered, left = method.arrive(part, np.arange(at, at + len(part), dtype=np.uint64), pool)
         pairs = zip(entered.tolist(), left.tolist(), strict=True)
         changes += [(j, None if k == NONE else k) for j, k in pairs]
     return changes
@@ -78,7 +78,7 @@ def test_decisions_are_those_of_algorithm_1(loss: str, block: int) -> None:
     mine = dict(zip(method.ids.tolist(), method.weights.tolist(), strict=True))
     assert mine.keys() == twin.w.keys()
     assert np.allclose([mine[k] for k in twin.w], list(twin.w.values()), rtol=1e-9)
-    assert np.isclose(method.objective(TEAM), twin.values[-1], rtol=1e-9)
+    assert np.isclose(method.objective(POOL), twin.values[-1], rtol=1e-9)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
@@ -113,10 +113,10 @@ def test_columns_without_their_zeros_have_the_bits_of_whole_ones(loss: str, weig
                 ids = np.arange(at, min(at + (block or 60), 60), dtype=np.uint64)
                 few = sp.csc_array(x[:, at : at + len(ids)])
                 if block is None:
-                    method.arrive(np.ascontiguousarray(x.T), ids, TEAM)
+                    method.arrive(np.ascontiguousarray(x.T), ids, POOL)
                 else:
                     arrays = few.indptr.astype(np.int64), few.indices.astype(np.uint32), few.data
-                    method.arrive_sparse(*arrays, ids, TEAM)
+                    method.arrive_sparse(*arrays, ids, POOL)
         states.append({name: array.tolist() for name, array in method.state().items()})
     assert all(state == states[0] for state in states)
     assert states[0]["counts"][1] > 10
@@ -128,7 +128,7 @@ def test_columns_that_are_not_in_order_are_refused() -> None:
     for at, values, message in (([3, 2], [1, 1], "rise"), ([2, 150], [1, 1], "rise"), ([2, 3], [1, 0], "zeros")):
         arrays = np.array([0, 2]), np.array(at, np.uint32), np.array(values, np.float32)
         with pytest.raises(ValueError, match=message):
-            method.arrive_sparse(*arrays, ids, TEAM)
+            method.arrive_sparse(*arrays, ids, POOL)
 
 
 @pytest.mark.parametrize("loss", ["squared", "squared_hinge"])
@@ -136,9 +136,9 @@ def test_block_size_and_threads_change_no_bit(loss: str) -> None:
     x, y, _ = data(n=3000, p=90)
     states = []
     for block, threads in ((64, 1), (64, 2), (5, 2)):
-        method, team = native(loss, targets(loss, y), 10, shift=True), _native.Team(threads)
+        method, pool = native(loss, targets(loss, y), 10, shift=True), _native.ThreadPool(threads)
         for _ in range(2):
-            scan(method, x, block, team)
+            scan(method, x, block, pool)
         states.append({name: array.tolist() for name, array in method.state().items()})
     assert states[0] == states[1] == states[2]
 
@@ -147,8 +147,8 @@ def test_products_have_the_same_bits_with_and_without_fused_operations() -> None
     """Products of floats are exact in double precision; with weights of one the other path is taken."""
     rng = np.random.default_rng(3)
     left, right = (rng.normal(size=(n, 5000)).astype(np.float32) for n in (13, 9))
-    fused = _native.column_products(left, right, EVEN, TEAM)
-    plain = _native.column_products(left, right, np.ones(5000), TEAM)
+    fused = _native.column_products(left, right, EVEN, POOL)
+    plain = _native.column_products(left, right, np.ones(5000), POOL)
     assert fused.tolist() == plain.tolist()
     assert np.allclose(fused.reshape(13, 9), left.astype(float) @ right.T.astype(float), rtol=1e-12, atol=1e-9)
 
@@ -164,10 +164,10 @@ def test_the_objective_never_rises_and_the_step_stays_safe(loss: str) -> None:
     for j in range(2 * x.shape[1]):
         j %= x.shape[1]
         full = method.size == 8
-        method.arrive(np.ascontiguousarray(x[:, j : j + 1].T), np.array([j], np.uint64), TEAM)
+        method.arrive(np.ascontiguousarray(x[:, j : j + 1].T), np.array([j], np.uint64), POOL)
         kept = z[:, method.ids.astype(int)]
         assert curvature * np.linalg.eigvalsh(kept.T @ kept / len(x))[-1] <= method.lipschitz * (1 + 1e-9)
-        now = method.objective(TEAM)
+        now = method.objective(POOL)
         assert now <= last * (1 + 1e-12) or not full
         last = now
 

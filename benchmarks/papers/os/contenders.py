@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.papers.os.made import TEAM, Made
+from benchmarks.papers.os.made import POOL, Made
 from thresher import FeatureStream, _native, select
 from thresher.core.losses import get_loss
 
@@ -63,13 +63,13 @@ def penalty(data: Made, k: int) -> tuple[float, Any]:
     """The largest l1 penalty (within a tenth) at which the batch problem has at least k features, and its weights."""
     n, p = data.x.shape
     solver = _native.L1Solver(data.loss, data.y, np.full(n, 1.0 / n), False)
-    solver.add(np.ascontiguousarray(data.x.T), np.ones(p), TEAM)
+    solver.add(np.ascontiguousarray(data.x.T), np.ones(p), POOL)
     low, high = 0.0, float(np.abs(data.y @ data.x).max()) / n  # of either loss, at no weights
     lam, weights = high, None
     least = 1e-4 * high  # separable rows may need no more than fewer features at any penalty
     while (weights is None or high > 1.1 * low) and high > least:
         lam = 0.5 * high if low == 0.0 else float(np.sqrt(low * high))
-        solver.solve(lam, 1e-4, 100, TEAM)
+        solver.solve(lam, 1e-4, 100, POOL)
         if (solver.weights != 0).sum() >= k:
             low, weights = lam, solver.weights
         else:

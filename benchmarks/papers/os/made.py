@@ -10,7 +10,7 @@ from thresher import _native
 
 S = 100
 EVEN = np.empty(0)
-TEAM = _native.Team(0)
+POOL = _native.ThreadPool(0)
 
 
 class Made(NamedTuple):
@@ -82,7 +82,7 @@ def refitted(loss: str, x: Any, y: Any, ridge: float, start: Any = None) -> Any:
     """The weights at the bottom of the mean loss and half a ridge times their square."""
     columns = np.ascontiguousarray(x.T)
     ones, start = np.ones(len(columns)), np.zeros(len(columns)) if start is None else start
-    return _native.refit(loss, 1.0, y[None], EVEN, False, columns, ones, start, ridge, 100, TEAM)[0]
+    return _native.refit(loss, 1.0, y[None], EVEN, False, columns, ones, start, ridge, 100, POOL)[0]
 
 
 def chosen_ridge(loss: str, x: Any, y: Any) -> float:

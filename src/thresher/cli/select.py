@@ -131,7 +131,7 @@ def select(
         ),
     ] = None,
     every: Annotated[
-        str | None, typer.Option(help="The interval between saves: 30s, 5m, 1h.", rich_help_panel=CHECKPOINTS)
+        str | None, typer.Option(help="The interval between saves: 30s (default), 5m, 1h.", rich_help_panel=CHECKPOINTS)
     ] = None,
     restart: Annotated[
         bool, typer.Option("--restart", help="Discard an existing checkpoint.", rich_help_panel=CHECKPOINTS)

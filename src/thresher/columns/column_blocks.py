@@ -40,7 +40,7 @@ class ColumnBlocks:
         self,
         source: Source,
         entries: int,
-        team: _native.Team,
+        pool: _native.ThreadPool,
         *,
         memory: int,
         power: float,
@@ -54,7 +54,7 @@ class ColumnBlocks:
         self.memory = memory
         self.power = power
         self.weights = weights
-        self.team = team
+        self.pool = pool
         self.batch_rows = batch_rows
         self._on_batch = on_batch or (lambda batch: None)
 
@@ -73,9 +73,9 @@ class ColumnBlocks:
         for batch, _ in self.source.batches(self.batch_rows, keys=keys):
             store.add(batch.indptr, batch.keys, batch.values)
             self._on_batch(batch)
-        store.finish(self.team, self.weights)
+        store.finish(self.pool, self.weights)
         total = float(self.weights.sum())
-        return InMemoryColumns(store, self.team, power=self.power, total=total, weights=self.weights)
+        return InMemoryColumns(store, self.pool, power=self.power, total=total, weights=self.weights)
 
     def find_keys(self, predicate: Callable[[Ids], NDArray[np.bool_]]) -> Ids:
         """The keys for which ``predicate`` is true, in ascending order; takes one pass."""

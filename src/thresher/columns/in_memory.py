@@ -29,7 +29,7 @@ class InMemoryColumns(Family):
     ----------
     store : ColumnStore, DenseColumns32 or DenseColumns64
         The columns, sparse or dense.
-    team : Team
+    pool : ThreadPool
         The threads. Their number does not change the results.
     power : float
         Columns are divided by their root mean square to this power: 0, ½ or 1.
@@ -44,7 +44,7 @@ class InMemoryColumns(Family):
     def __init__(
         self,
         store: Store,
-        team: _native.Team,
+        pool: _native.ThreadPool,
         *,
         power: float = 1.0,
         total: float | None = None,
@@ -52,7 +52,7 @@ class InMemoryColumns(Family):
         source: Source | None = None,
     ) -> None:
         self.store = store
-        self.team = team
+        self.pool = pool
         self.power = power
         self.rows = store.rows
         self.total = float(store.rows) if total is None else total
@@ -62,12 +62,12 @@ class InMemoryColumns(Family):
 
     def top(self, residuals: Floats, limit: int) -> list[Proposal]:
         factor = self.total**self.power
-        found = self.store.top(np.ascontiguousarray(residuals), limit, self.power, self.team)
+        found = self.store.top(np.ascontiguousarray(residuals), limit, self.power, self.pool)
         self.check()
         return [Proposal(ids, factor * scores) for ids, scores in found]
 
     def columns(self, ids: Ids) -> ScaledColumns:
-        indptr, rows, values, squares = self.store.take(np.ascontiguousarray(ids), self.team)
+        indptr, rows, values, squares = self.store.take(np.ascontiguousarray(ids), self.pool)
         return ScaledColumns(indptr, rows, values, column_scales(squares, self.total, self.power))
 
     def squared_sums(self, residuals: Floats, keys: Ids) -> Floats:
@@ -75,7 +75,7 @@ class InMemoryColumns(Family):
         keys = np.ascontiguousarray(keys)
         scores = np.empty((len(residuals), len(keys)))
         for i, residual in enumerate(residuals):
-            sums, squares = self.store.sums(np.ascontiguousarray(residual), keys, self.team)
+            sums, squares = self.store.sums(np.ascontiguousarray(residual), keys, self.pool)
             scores[i] = (sums * column_scales(squares, self.total, self.power)) ** 2
         self.check()
         return scores
@@ -83,6 +83,6 @@ class InMemoryColumns(Family):
     def check(self) -> None:
         """Raise if a dense matrix has values that are not finite. Checks once, after the first analysis."""
         source, self._unchecked = self._unchecked, None
-        if source is not None and not isinstance(self.store, _native.ColumnStore) and not self.store.finite(self.team):
+        if source is not None and not isinstance(self.store, _native.ColumnStore) and not self.store.finite(self.pool):
             for _ in source.batches():  # raises, and names the row and column
                 pass

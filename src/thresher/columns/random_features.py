@@ -55,20 +55,20 @@ class RandomFeatureMap:
         A space with random features.
     numbers : array of uint64
         The numbers of the features.
-    team : Team
+    pool : ThreadPool
         The threads. Their number does not change the results.
     """
 
-    def __init__(self, space: FeatureSpace, numbers: Ids, team: _native.Team) -> None:
+    def __init__(self, space: FeatureSpace, numbers: Ids, pool: _native.ThreadPool) -> None:
         assert space.random_features is not None
         check_kernel(space.random_features, space.size)
         self.spec = space.random_features
         self.numbers = np.ascontiguousarray(numbers, np.uint64)
-        self.team = team
+        self.pool = pool
         self._size = space.size
         self._dense = space.kind == "column" and space.products is None and 0 < (space.size or 0) <= _MAX_DENSE_INPUTS
         self._inputs: NDArray[np.uint64] | None = None
-        self._drawn: _native.Drawn | None = None
+        self._drawn: _native.RandomFeatures | None = None
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -80,7 +80,7 @@ class RandomFeatureMap:
             return self._call_function(batch)
         if spec.kernel == "binning":
             return _native.binned_values(
-                spec.gamma, spec.seed, self.numbers, batch.indptr, batch.keys, batch.values, self.team
+                spec.gamma, spec.seed, self.numbers, batch.indptr, batch.keys, batch.values, self.pool
             )
         if self._dense:
             inputs, at = np.arange(self._size or 0, dtype=np.uint64), batch.keys.astype(np.uint32)
@@ -89,9 +89,9 @@ class RandomFeatureMap:
             at = inverse.astype(np.uint32)
         drawn = self._draw(inputs)
         shape = make_sampler(spec, self._size).shape
-        return _native.drawn_values(drawn, shape, batch.indptr, batch.keys, batch.values, at, self.team)
+        return _native.random_feature_values(drawn, shape, batch.indptr, batch.keys, batch.values, at, self.pool)
 
-    def _draw(self, inputs: NDArray[np.uint64]) -> _native.Drawn:
+    def _draw(self, inputs: NDArray[np.uint64]) -> _native.RandomFeatures:
         """The coefficients of the features at these inputs; cached for the last inputs."""
         if self._drawn is None or self._inputs is None or not np.array_equal(self._inputs, inputs):
             rule = make_sampler(self.spec, self._size).rule

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from thresher.core.batch import Batch
 from thresher.core.losses import Loss
-from thresher.errors import DataError
+from thresher.errors import DataError, SettingsError
 
 Label = float | str
 
@@ -178,6 +178,21 @@ def sort_labels(labels: Iterable[Any]) -> list[Label]:
     if len({isinstance(label, str) for label in plain}) > 1:
         raise DataError("some labels are text and others numbers. Write all labels the same way.")
     return sorted(set(plain))
+
+
+def class_weights(
+    class_weight: Mapping[Any, float] | str, counts: Callable[[], Mapping[Label, int]]
+) -> dict[Label, float]:
+    """The weight of each class: as given, or ``n / (classes * n_c)`` for ``balanced``, where n_c is its count."""
+    if class_weight == "balanced":
+        found = counts()
+        return {label: sum(found.values()) / (len(found) * count) for label, count in found.items()}
+    if isinstance(class_weight, str):
+        raise SettingsError(f'class_weight must be "balanced" or a mapping from label to weight, got {class_weight!r}')
+    weights = {plain_label(label): float(weight) for label, weight in class_weight.items()}
+    if any(not np.isfinite(weight) or weight < 0 for weight in weights.values()):
+        raise SettingsError(f"class weights must be finite and not negative, got {class_weight}")
+    return weights
 
 
 def _listed(labels: list[Label]) -> str:

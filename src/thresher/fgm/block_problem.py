@@ -59,12 +59,12 @@ class BlockProblem:
         *,
         fit_intercept: bool,
         tolerance: float,
-        team: _native.Team,
+        pool: _native.ThreadPool,
     ) -> None:
         kind = get_loss(loss)
         self._solver = _native.BlockSolver(kind.name, kind.delta, y, weights, fit_intercept)
         self._tolerance = tolerance
-        self._team = team
+        self._pool = pool
         self.blocks: list[Ids] = []
         self.scales: list[Floats] = []
         self.counts: list[NDArray[np.uint64]] = []
@@ -93,11 +93,11 @@ class BlockProblem:
                 del parts[self._solution.blocks :]
             raise
         solver = self._solver
-        self._solution = _Solution(len(self.blocks), solver.weights, float(solver.shift), solver.tau)
+        self._solution = _Solution(len(self.blocks), solver.weights, float(solver.intercept), solver.tau)
 
     def _solve(self) -> SolveResult:
-        fields = self._solver.solve(self._tolerance, _MAX_STEPS, self._team)
-        return SolveResult(**{name: value for name, value in fields.items() if name != "shift"})
+        fields = self._solver.solve(self._tolerance, _MAX_STEPS, self._pool)
+        return SolveResult(**{name: value for name, value in fields.items() if name != "intercept"})
 
     def tighten(self) -> bool:
         """Solve again with a tenth of the tolerance; return False without solving if it is exact already."""
@@ -157,7 +157,7 @@ class BlockProblem:
         for ids in np.split(state["ids"], np.cumsum(state["sizes"])[:-1]) if len(state["sizes"]) else []:
             self.add(ids, family.columns(ids))
         intercept, tau, self.start, self._tolerance = state["numbers"].tolist()
-        self._solver.restore(state["weights"], intercept, tau, self._team)
+        self._solver.restore(state["weights"], intercept, tau, self._pool)
         self._solution = _Solution(len(self.blocks), state["weights"], intercept, tau)
         objective, dual, bound, steps = state["solved"].tolist()
         self.solved = SolveResult(objective, dual, bound, int(steps))

@@ -30,13 +30,13 @@ class FGMEngine:
     """
 
     def __init__(
-        self, family: Family, settings: FGMSettings, targets: Floats, weights: Floats, team: _native.Team
+        self, family: Family, settings: FGMSettings, targets: Floats, weights: Floats, pool: _native.ThreadPool
     ) -> None:
         self.family = family
         self.settings = settings
         self.targets = np.atleast_2d(targets)
         self.row_weights = weights
-        self.team = team
+        self.pool = pool
         self.problems = [self._problem(y, settings.C) for y in self.targets]
         self.proposer = WorstCase(
             family,
@@ -59,7 +59,7 @@ class FGMEngine:
             C * self.row_weights,
             fit_intercept=self.settings.fit_intercept,
             tolerance=self.settings.inner_tol,
-            team=self.team,
+            pool=self.pool,
         )
 
     @property

@@ -22,7 +22,7 @@ class MKLProblem(BlockProblem):
     """The same solutions as `BlockProblem` (Theorem 3), computed slowly; squared hinge loss only."""
 
     def __init__(
-        self, loss: str, y: Floats, weights: Floats, *, fit_intercept: bool, tolerance: float, team: _native.Team
+        self, loss: str, y: Floats, weights: Floats, *, fit_intercept: bool, tolerance: float, pool: _native.ThreadPool
     ) -> None:
         if len(y) > MAX_ROWS:
             raise SettingsError(f'solver="mkl" supports at most {MAX_ROWS} rows, not {len(y)}; use solver="apg"')
@@ -31,7 +31,7 @@ class MKLProblem(BlockProblem):
         self._kernels: list[NDArray[np.float64]] = []
         self._mu = np.empty(0)
         self._beta, self._b = np.zeros(len(y)), 0.0
-        super().__init__(loss, y, weights, fit_intercept=fit_intercept, tolerance=tolerance, team=team)
+        super().__init__(loss, y, weights, fit_intercept=fit_intercept, tolerance=tolerance, pool=pool)
 
     def add(self, ids: Ids, columns: ScaledColumns) -> None:
         super().add(ids, columns)
@@ -50,7 +50,7 @@ class MKLProblem(BlockProblem):
         value = self._dual_value()
         # The weights of a block are μ_h X_h'β.
         weights = [mu * design.T @ self._beta for mu, design in zip(self._mu, self._designs, strict=True)]
-        self._solver.restore(np.concatenate(weights), self._b, 1.0, self._team)
+        self._solver.restore(np.concatenate(weights), self._b, 1.0, self._pool)
         m = self._solver.margins + self._b
         primal = 0.5 * sum(np.linalg.norm(w) for w in weights) ** 2
         primal += 0.5 * float(self._C @ np.maximum(0.0, 1.0 - self._y * m) ** 2)

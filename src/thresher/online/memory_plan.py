@@ -299,14 +299,9 @@ def plan_of_fit(settings: OnlineSettings, options: RunOptions, source: Source) -
         ("products", plan.products, f"rows of up to {plan.limits.products} features, products included"),
         ("total", plan.total, f"of {show_size(plan.memory)} allowed"),
     ]
-    notes = []
-    if source.held_bytes:
-        notes.append(
-            ("held", f"{show_size(source.held_bytes)} of sequences to draw fragments from, out of the bytes left")
-        )
-    notes.append(("left", f"{show_size(plan.window)} for a decompressor; lines of up to {show_size(plan.line_cap)}"))
+    left = f"{show_size(plan.window)} for a decompressor; lines of up to {show_size(plan.line_cap)}"
     if plan.sketch:
         error = f"about {plan.sketch_width**-0.5:.2g} of the norm of the weights in the sketch"
     else:
         error = "none: weights are exact"
-    return PlanReport(plan.limits, parts, [*notes, ("error", error)])
+    return PlanReport(plan.limits, parts, [("left", left), ("error", error)])

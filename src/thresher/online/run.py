@@ -237,9 +237,9 @@ def make_engine(settings: OnlineSettings) -> OnlineEngine | SuccessiveHalving:
 def _prepared(source: Source, products: Products | None, options: RunOptions) -> Source:
     """The rows with class weights and products of features; products come last, so that buffers do not hold them."""
     if options.class_weight is not None:
-        from thresher.sources.transforms.weights import weighted
+        from thresher.sources.transforms.weights import Weighted
 
-        source = weighted(source, options.class_weight)
+        source = Weighted(source, options.class_weight)
     if products is not None:
         from thresher.sources.transforms.interactions import Interactions
 

@@ -96,7 +96,7 @@ class Selection:
 
     @cached_property
     def _random_features(self) -> RandomFeatureMap:
-        return RandomFeatureMap(self.space, self.keys, _native.Team(0))
+        return RandomFeatureMap(self.space, self.keys, _native.ThreadPool(0))
 
     def __getstate__(self) -> dict[str, Any]:
         # The cached objects are native and cannot be pickled.

@@ -205,7 +205,7 @@ class Prefetched(Wrapped):
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
     ) -> Iterator[tuple[Batch, Cursor]]:
         reading = self.source._read(rows, start, only, want_names, want_labels)
-        ahead = _native.Ahead(reading, self.depth)
+        ahead = _native.PrefetchIterator(reading, self.depth)
         try:
             yield from ahead
         finally:

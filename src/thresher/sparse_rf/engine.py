@@ -37,11 +37,11 @@ class SparseRFEngine:
         settings: SparseRFSettings,
         targets: Floats,
         weights: Floats,
-        team: _native.Team,
+        pool: _native.ThreadPool,
     ) -> None:
         self.family = family
         self.settings = settings
-        self.team = team
+        self.pool = pool
         self.targets = np.atleast_2d(targets)
         self.row_weights = settings.loss_factor * weights
         self.problems = [self._problem(y) for y in self.targets]
@@ -59,7 +59,7 @@ class SparseRFEngine:
             lam=self.settings.path[0],
             fit_intercept=self.settings.fit_intercept,
             tolerance=self.settings.tol,
-            team=self.team,
+            pool=self.pool,
             k=self.settings.k,
             family=self.family,
             max_stored=self._max_stored,

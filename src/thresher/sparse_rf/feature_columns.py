@@ -41,7 +41,7 @@ class RandomFeatureColumns:
         self,
         space: FeatureSpace,
         store: Rows,
-        team: _native.Team,
+        pool: _native.ThreadPool,
         *,
         room: int | None = None,
         part: int | None = None,
@@ -51,7 +51,7 @@ class RandomFeatureColumns:
             raise DataError(f"{what}, so there is nothing to learn. Check the columns.")
         self.space = space
         self.store = store
-        self.team = team
+        self.pool = pool
         self.rows = store.rows
         #: The number of columns that fit in memory; None: no limit.
         self.max_columns = None if room is None else room // (4 * store.rows)
@@ -67,7 +67,7 @@ class RandomFeatureColumns:
             return None
         values = np.empty((len(ids), self.rows), np.float32)
         at = 0
-        features = RandomFeatureMap(self.space, ids, self.team)
+        features = RandomFeatureMap(self.space, ids, self.pool)
         for piece in self._pieces(self._stripes(len(ids))):
             values[:, at : at + len(piece)] = self._values(features, piece)
             at += len(piece)
@@ -75,7 +75,7 @@ class RandomFeatureColumns:
 
     def generate(self, ids: Ids, rows: NDArray[np.uint32] | None) -> Iterator[NDArray[np.float32]]:
         """Yield the columns of these features at all rows, or at some (ascending), a few stripes at a time."""
-        features = RandomFeatureMap(self.space, ids, self.team)
+        features = RandomFeatureMap(self.space, ids, self.pool)
         stripes = self._stripes(len(ids))
         buffer = np.empty((len(ids), stripes * STRIPE), np.float32)
         filled = at = 0

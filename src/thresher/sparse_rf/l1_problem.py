@@ -61,7 +61,7 @@ class L1Problem:
         lam: float,
         fit_intercept: bool,
         tolerance: float,
-        team: _native.Team,
+        pool: _native.ThreadPool,
         k: int | None = None,
         family: RandomFeatureColumns | None = None,
         max_stored: int | None = None,
@@ -70,7 +70,7 @@ class L1Problem:
         if family is not None and max_stored is not None:
             self._solver.make_by(family.generate, max_stored)
         self._tolerance = tolerance
-        self._team = team
+        self._pool = pool
         self.k = k
         self.lam = lam
         #: The λ of the last solve, above ``lam`` if ``lam`` would keep more than ``k`` features.
@@ -85,9 +85,9 @@ class L1Problem:
         """Add columns (features x rows) with zero weights; None: the solver calls ``family.generate`` for them."""
         factors = np.ones(len(ids))
         if columns is None:
-            self._solver.add_made(ids, factors, self._team)
+            self._solver.add_generated(ids, factors, self._pool)
         else:
-            self._solver.add(columns, factors, self._team, ids)  # not copied until the next `keep`
+            self._solver.add(columns, factors, self._pool, ids)  # not copied until the next `keep`
         self.ids = np.concatenate([self.ids, ids])
 
     def solve(self) -> None:
@@ -102,7 +102,7 @@ class L1Problem:
     def _solve(self, lam: float) -> int:
         """Solve with this λ; return the number of nonzero weights."""
         self.current_lam = lam
-        self.solved = SolveResult(**self._solver.solve(lam, self._tolerance, _MAX_STEPS, self._team))
+        self.solved = SolveResult(**self._solver.solve(lam, self._tolerance, _MAX_STEPS, self._pool))
         return int(np.count_nonzero(self._solver.weights))
 
     def _search_lam(self, k: int) -> None:
@@ -146,7 +146,7 @@ class L1Problem:
     @property
     def intercept(self) -> float:
         """The intercept."""
-        return float(self._solver.shift)
+        return float(self._solver.intercept)
 
     @property
     def column_bytes(self) -> int:
@@ -181,7 +181,7 @@ class L1Problem:
             self.add(ids, family.columns(ids))
             self.keep(np.arange(len(self.ids)))  # stores the columns that fit
         intercept, self.lam, self.current_lam, self.start, added, fine = state["numbers"].tolist()
-        self._solver.restore(state["weights"], intercept, self._team)
+        self._solver.restore(state["weights"], intercept, self._pool)
         self._solver.resume(state["members"], state["matrix"], state["shares"], added, bool(fine))
         objective, penalty, bound, steps, sweeps = state["solved"].tolist()
         self.solved = SolveResult(objective, penalty, bound, int(steps), int(sweeps))

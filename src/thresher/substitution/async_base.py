@@ -34,7 +34,7 @@ class AsyncProblem(BlockwiseProblem):
         self.settings = settings
         self.outputs, self.rows = targets.y.shape
         self.curvature = loss.curvature
-        self.central = _native.Central(targets.y.size)
+        self.central = _native.CentralState(targets.y.size)
         self.workers: list[Any] = [
             _native.Worker(
                 loss.name,
@@ -96,9 +96,9 @@ class AsyncProblem(BlockwiseProblem):
         """The number of updates, the largest staleness, and the workers that failed."""
         return {
             "updates": self.central.updates,
-            "staleness": self.central.stalest,
+            "staleness": self.central.max_staleness,
             "shares": self.settings.shares,
-            "refused": sum(self.workers[t].refused for t in self.alive),
+            "refused": sum(self.workers[t].rejected for t in self.alive),
             "dead": sorted(set(range(len(self.workers))) - set(self.alive)),
             "eta": max(self.workers[t].eta for t in self.alive),
         }

@@ -36,7 +36,7 @@ def read_features(
     data: FeatureStream | Source,
     settings: SubstitutionSettings,
     options: RunOptions,
-    team: _native.Team,
+    pool: _native.ThreadPool,
     memory: int | None,
     y: Any,
     sample_weight: Any,
@@ -47,14 +47,14 @@ def read_features(
         labels = _stream_labels(data, y, sample_weight)
         return StreamData(_label_examples(labels, data, loss, options), data, labels.n, labels.order)
     room = None if memory is None else lambda rows: memory - 5 * rows * settings.k
-    reader = Reader(data, loss, team, multilabel=options.multilabel, room=room, batch_rows=options.batch_rows)
+    reader = Reader(data, loss, pool, multilabel=options.multilabel, room=room, batch_rows=options.batch_rows)
     examples = reader.read(options.class_weight)
     if examples.store is None:
         raise SettingsError(
             f"{data.describe()}: its columns do not fit into {show_size(memory or 0)}. Allow more memory, or pass "
             "them one by one, as a FeatureStream"
         )
-    return StreamData(examples, _column_stream(data, examples, team), examples.rows, None)
+    return StreamData(examples, _column_stream(data, examples, pool), examples.rows, None)
 
 
 def _stream_labels(stream: FeatureStream, y: Any, sample_weight: Any) -> RowLabels:
@@ -81,10 +81,10 @@ def _label_examples(labels: RowLabels, stream: FeatureStream, loss: Loss, option
     return Examples(None, y, weight, classes, skipped=0)
 
 
-def _column_stream(source: Source, examples: Examples, team: _native.Team) -> FeatureStream:
+def _column_stream(source: Source, examples: Examples, pool: _native.ThreadPool) -> FeatureStream:
     """The columns of a source. Constant columns are skipped: rows may leave out all other values of a feature."""
     if isinstance(source, DenseSource):
         x = source.x if source.order is None else source.x[source.order]
         return FeatureStream(MatrixReader(np.asarray(x), None), on_error="constant")
     assert isinstance(examples.store, _native.ColumnStore)
-    return FeatureStream(StoreReader(examples.store, team, source.describe()), on_error="constant")
+    return FeatureStream(StoreReader(examples.store, pool, source.describe()), on_error="constant")

@@ -41,12 +41,12 @@ class StreamEngine:
         proposer: StreamProposer,
         settings: SubstitutionSettings,
         targets: Targets,
-        team: _native.Team,
+        pool: _native.ThreadPool,
         make_problem: Callable[[Targets], StreamProblem],
     ) -> None:
         self.settings = settings
         self.targets = targets
-        self.team = team
+        self.pool = pool
         self.proposer = proposer
         parts = [targets.y[o : o + 1] for o in range(len(targets.y))] if settings.apart else [targets.y]
         self.problems = [make_problem(Targets(np.ascontiguousarray(y), targets.weights)) for y in parts]
@@ -116,7 +116,7 @@ class StreamEngine:
             np.ascontiguousarray(kept.weights[:, output]),
             ridge or 0.0,
             0 if ridge is None else 200,
-            self.team,
+            self.pool,
         )
         return weights, intercept
 

@@ -25,13 +25,13 @@ BASELINES: dict[str, type[Baseline]] = {
 
 
 def make_problem(
-    settings: SubstitutionSettings, targets: Targets, stream: FeatureStream, team: _native.Team
+    settings: SubstitutionSettings, targets: Targets, stream: FeatureStream, pool: _native.ThreadPool
 ) -> StreamProblem:
     """The problem that ``settings.method`` solves for these targets."""
     if settings.method != "os":
-        return BASELINES[settings.method](settings, targets, team)
+        return BASELINES[settings.method](settings, targets, pool)
     if settings.asynchronous:
         others = max(0, (stream.size or 0) - settings.k)
         kind = AsynchronousProblem if settings.staleness is None else SimulatedProblem
         return kind(settings, targets, others)
-    return SubstitutionProblem(settings, targets, team)
+    return SubstitutionProblem(settings, targets, pool)

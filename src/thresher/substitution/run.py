@@ -60,7 +60,7 @@ class SubstitutionRun(Run):
     ) -> None:
         super().__init__(options)
         self.settings = settings
-        self.pool = _native.Team(options.threads)
+        self.pool = _native.ThreadPool(options.threads)
         data = with_interactions(data, options) if isinstance(data, Source) else data
         self.source = data if isinstance(data, Source) else None
         memory = None if options.memory is None else parse_size(options.memory)

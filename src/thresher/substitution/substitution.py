@@ -18,7 +18,7 @@ from thresher.substitution.settings import SubstitutionSettings
 class SubstitutionProblem(BlockwiseProblem):
     """Algorithm 1 of the paper, over the native ``Substitution``."""
 
-    def __init__(self, settings: SubstitutionSettings, targets: Targets, team: _native.Team) -> None:
+    def __init__(self, settings: SubstitutionSettings, targets: Targets, pool: _native.ThreadPool) -> None:
         super().__init__()
         loss = get_loss(settings.loss)
         self._native = _native.Substitution.make(
@@ -35,7 +35,7 @@ class SubstitutionProblem(BlockwiseProblem):
             settings.checked,
         )
         self._outputs, self._rows = targets.y.shape
-        self._team = team
+        self._pool = pool
 
     def solve(self) -> None:
         assert self._block is not None
@@ -43,9 +43,9 @@ class SubstitutionProblem(BlockwiseProblem):
         try:
             if isinstance(columns, CSCColumns):
                 rest = columns.tail(self.done)
-                self._native.arrive_sparse(rest.indptr, rest.rows, rest.values, ids, self._team)
+                self._native.arrive_sparse(rest.indptr, rest.rows, rest.values, ids, self._pool)
             else:
-                self._native.arrive(columns[self.done :], ids, self._team)
+                self._native.arrive(columns[self.done :], ids, self._pool)
         finally:
             self.done += self._native.done
 
@@ -59,7 +59,7 @@ class SubstitutionProblem(BlockwiseProblem):
         return self._native.state()
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        self._native.restore(**state, team=self._team)
+        self._native.restore(**state, pool=self._pool)
 
     def summary(self) -> dict[str, Any]:
         received, taken, refused = self._native.state()["counts"].tolist()
@@ -69,5 +69,5 @@ class SubstitutionProblem(BlockwiseProblem):
             "refused": refused,
             "eta": self._native.eta,
             "L_F": self._native.lipschitz,
-            "objective": self._native.objective(self._team),
+            "objective": self._native.objective(self._pool),
         }

@@ -65,7 +65,7 @@ class Reader:
         self,
         source: Source,
         loss: Loss,
-        team: _native.Team,
+        pool: _native.ThreadPool,
         *,
         multilabel: bool = False,
         room: Callable[[int], int] | None = None,
@@ -76,7 +76,7 @@ class Reader:
         self.keep_rows = keep_rows
         self.source = source
         self.loss = loss
-        self.team = team
+        self.pool = pool
         self.multilabel = multilabel
         self.room = room
         self.batch_rows = batch_rows
@@ -95,7 +95,7 @@ class Reader:
         self, store: _native.ColumnStore | RowStore | NDArray[Any] | None, weight: NDArray[np.float64]
     ) -> Store | RowStore | None:
         if isinstance(store, _native.ColumnStore):
-            store.finish(self.team, weight)
+            store.finish(self.pool, weight)
         if store is None or isinstance(store, (_native.ColumnStore, RowStore)):
             return store
         return (_native.DenseColumns32 if store.dtype == np.float32 else _native.DenseColumns64)(store, weight)

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.core.labels import Label, one_class_error, plain_label, sort_labels
-from thresher.errors import SettingsError
+from thresher.core.labels import Label, class_weights, one_class_error, plain_label, sort_labels
 
 
 def one_vs_rest(labels: NDArray[Any]) -> tuple[NDArray[np.float64], list[Label], NDArray[np.intp]]:
@@ -34,12 +33,6 @@ def class_factors(
     """The factor by which ``class_weight`` multiplies the weight of each row."""
     if class_weight is None:
         return np.ones(len(numbers))
-    if class_weight == "balanced":
-        counts = np.bincount(numbers, minlength=len(classes))
-        return (len(numbers) / (len(classes) * counts))[numbers]
-    if isinstance(class_weight, str):
-        raise SettingsError(f'class_weight must be "balanced" or a mapping from label to weight, not {class_weight!r}')
-    weights = {plain_label(label): float(weight) for label, weight in class_weight.items()}
-    if any(not np.isfinite(weight) or weight < 0 for weight in weights.values()):
-        raise SettingsError(f"class weights must be finite and not negative, got {class_weight}")
+    counts = np.bincount(numbers, minlength=len(classes)).tolist()
+    weights = class_weights(class_weight, lambda: dict(zip(classes, counts, strict=True)))
     return np.array([weights.get(label, 1.0) for label in classes])[numbers]

@@ -60,7 +60,7 @@ class WorkingSetRun(Run, Generic[E]):
         super().__init__(options)
         self.source = source
         self.settings = settings
-        self.pool = _native.Team(options.threads)
+        self.pool = _native.ThreadPool(options.threads)
         self.engine: E | None = None
         self.examples: Examples | None = None
         self.validation = None if options.validation is None else Validation(options.validation, options.patience)

@@ -14,7 +14,7 @@ from thresher.columns.in_memory import InMemoryColumns
 from thresher.sources.base import Source
 from thresher.sources.registry import as_source
 
-TEAM = _native.Team(2)
+POOL = _native.ThreadPool(2)
 
 
 def some_rows(seed: int, kind: str, rows: int = 60, columns: int = 12) -> Any:
@@ -27,13 +27,13 @@ def some_rows(seed: int, kind: str, rows: int = 60, columns: int = 12) -> Any:
     return x
 
 
-def stored(source: Source, *, power: float = 1.0, weights: Any = None, team: Any = TEAM) -> InMemoryColumns:
+def stored(source: Source, *, power: float = 1.0, weights: Any = None, pool: Any = POOL) -> InMemoryColumns:
     store = _native.ColumnStore()
     for batch, _ in source.batches(want_labels=False):
         store.add(batch.indptr, batch.keys, batch.values)
-    store.finish(team, weights)
+    store.finish(pool, weights)
     total = None if weights is None else float(weights.sum())
-    return InMemoryColumns(store, team, power=power, total=total, weights=weights)
+    return InMemoryColumns(store, pool, power=power, total=total, weights=weights)
 
 
 def columns_of(x: Any, **options: Any) -> InMemoryColumns:

@@ -18,14 +18,14 @@ from thresher import _native
 from thresher.columns.in_memory import InMemoryColumns
 from thresher.fgm.families.parse import as_family_spec
 
-TEAM = _native.Team(2)
+POOL = _native.ThreadPool(2)
 
 
 def built(groups: th.Groups, x: Any, power: float = 1.0) -> Any:
     """The family of these groups over the columns of ``x``."""
     spec = as_family_spec(groups)
     assert spec is not None
-    columns = InMemoryColumns(_native.DenseColumns64(np.ascontiguousarray(x)), TEAM, power=power)
+    columns = InMemoryColumns(_native.DenseColumns64(np.ascontiguousarray(x)), POOL, power=power)
     return spec.build(columns)
 
 

@@ -38,8 +38,8 @@ def test_the_best_are_those_of_all_computed_products(
     expected = twin.top(residuals, limit)
     for prune in (True, False):
         for threads in (1, 3):
-            team = _native.Team(threads)
-            family = th.Polynomial(degree, squares=powers, prune=prune).build(columns_of(x, weights=weights, team=team))
+            pool = _native.ThreadPool(threads)
+            family = th.Polynomial(degree, squares=powers, prune=prune).build(columns_of(x, weights=weights, pool=pool))
             for found, (ids, scores) in zip(family.top(residuals, limit), expected, strict=True):
                 assert found.ids.tolist() == ids.tolist()
                 assert found.scores.tolist() == scores.tolist()

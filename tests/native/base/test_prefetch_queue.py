@@ -1,4 +1,4 @@
-"""Iterators run ahead on a thread of their own: same items, same exceptions, and an end when it is wanted."""
+"""Iterators prefetched on a thread of their own: same items, same exceptions, and an end on request."""
 
 import os
 import signal
@@ -14,20 +14,20 @@ from thresher import _native
 @pytest.mark.parametrize("depth", [0, 1, 3, 100])
 def test_order(depth):
     """Everything comes out once and in order, and the end stays the end."""
-    ahead = _native.Ahead(iter(range(500)), depth)
-    assert iter(ahead) is ahead
-    assert list(ahead) == list(range(500))
-    assert list(ahead) == []
+    queue = _native.PrefetchIterator(iter(range(500)), depth)
+    assert iter(queue) is queue
+    assert list(queue) == list(range(500))
+    assert list(queue) == []
 
 
 def test_nothing():
     """An empty iterator."""
-    assert list(_native.Ahead(iter(()), 2)) == []
+    assert list(_native.PrefetchIterator(iter(()), 2)) == []
 
 
 def test_runs_on_one_other_thread():
     """The iterator is driven by one thread, which is not the consumer's."""
-    found = set(_native.Ahead((threading.get_ident() for _ in range(20)), 2))
+    found = set(_native.PrefetchIterator((threading.get_ident() for _ in range(20)), 2))
     assert len(found) == 1
     assert found != {threading.get_ident()}
 
@@ -46,13 +46,13 @@ def test_runs_ahead_no_further_than_asked():
                 fifth.set()
             yield i
 
-    ahead = _native.Ahead(count(), 3)
+    queue = _native.PrefetchIterator(count(), 3)
     assert fourth.wait(10)
     assert not fifth.wait(0.1)
     assert begun == [1, 2, 3, 4]
-    assert next(ahead) == 1
+    assert next(queue) == 1
     assert fifth.wait(10)
-    ahead.close()
+    queue.close()
 
 
 class Oops(Exception):
@@ -68,13 +68,13 @@ def test_exceptions_come_in_their_place():
         yield 2
         raise oops
 
-    ahead = _native.Ahead(fail(), 5)
-    assert [next(ahead), next(ahead)] == [1, 2]
+    queue = _native.PrefetchIterator(fail(), 5)
+    assert [next(queue), next(queue)] == [1, 2]
     with pytest.raises(Oops) as caught:
-        next(ahead)
+        next(queue)
     assert caught.value is oops
     assert "fail" in [entry.name for entry in caught.traceback]
-    assert list(ahead) == []
+    assert list(queue) == []
 
 
 def test_close_early():
@@ -86,12 +86,12 @@ def test_close_early():
             given_out.append(len(given_out))
             yield given_out[-1]
 
-    ahead = _native.Ahead(endless(), 2)
-    assert next(ahead) == 0
-    ahead.close()
-    ahead.close()
+    queue = _native.PrefetchIterator(endless(), 2)
+    assert next(queue) == 0
+    queue.close()
+    queue.close()
     count = len(given_out)
-    rest = list(ahead)
+    rest = list(queue)
     assert rest == list(range(1, 1 + len(rest)))
     assert len(rest) <= 2
     assert len(given_out) == count
@@ -112,18 +112,18 @@ def test_keyboard_interrupt_while_waiting():
         os.kill(os.getpid(), signal.SIGINT)
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
-    ahead = _native.Ahead(stuck(), 1)
+    queue = _native.PrefetchIterator(stuck(), 1)
     timer = threading.Timer(0.2, interrupt)
     timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            next(ahead)
+            next(queue)
         assert not go_on.is_set()
     finally:
         go_on.set()
         timer.join()
         signal.signal(signal.SIGINT, before)
-    assert list(ahead) == [1]
+    assert list(queue) == [1]
 
 
 def run(code: str) -> str:
@@ -144,20 +144,20 @@ def count():
 
 
 def test_dropped_without_closing():
-    """An iterator that nobody wants any more goes away with its thread."""
+    """An iterator without references ends with its thread."""
     assert (
-        run("ahead = _native.Ahead(iter(range(9)), 2); next(ahead); time.sleep(0.1); del ahead; print('on')") == "on\n"
+        run("q = _native.PrefetchIterator(iter(range(9)), 2); next(q); time.sleep(0.1); del q; print('on')") == "on\n"
     )
 
 
 def test_left_open_at_the_end_of_the_program():
     """A program may end with one still open."""
-    assert run("ahead = _native.Ahead(iter(range(9)), 2); next(ahead); time.sleep(0.1); print('end')") == "end\n"
+    assert run("q = _native.PrefetchIterator(iter(range(9)), 2); next(q); time.sleep(0.1); print('end')") == "end\n"
 
 
 def test_generator_is_let_go():
     """A generator that did not come to its end is closed when the last reference to what drives it is gone."""
-    code = "ahead = _native.Ahead(count(), 2); next(ahead); ahead.close(); del ahead; gc.collect(); print('after')"
+    code = "q = _native.PrefetchIterator(count(), 2); next(q); q.close(); del q; gc.collect(); print('after')"
     assert run(COUNTED + code) == "closed\nafter\n"
 
 
@@ -165,7 +165,7 @@ def test_things_that_are_no_iterators():
     """A list is no iterator: it is refused, or iterated over, but ends nothing."""
     code = """
 try:
-    found = list(_native.Ahead([1, 2, 3], 2))
+    found = list(_native.PrefetchIterator([1, 2, 3], 2))
 except TypeError:
     found = [1, 2, 3]
 print(found)

@@ -13,7 +13,7 @@ from tests.examples import examples
 from tests.reference import working_set as reference
 from thresher import _native
 
-TEAM = _native.Team(2)
+POOL = _native.ThreadPool(2)
 
 
 def compressed(x: np.ndarray[Any, Any], keys: np.ndarray[Any, Any], ones: bool) -> tuple[Any, Any, Any]:
@@ -23,11 +23,11 @@ def compressed(x: np.ndarray[Any, Any], keys: np.ndarray[Any, Any], ones: bool) 
     return indptr, keys[columns], None if ones else x[rows, columns].astype(np.float32)
 
 
-def store_of(parts: list[tuple[Any, Any, Any]], weights: Any = None, team: Any = TEAM) -> _native.ColumnStore:
+def store_of(parts: list[tuple[Any, Any, Any]], weights: Any = None, pool: Any = POOL) -> _native.ColumnStore:
     store = _native.ColumnStore()
     for part in parts:
         store.add(*part)
-    store.finish(team, weights)
+    store.finish(pool, weights)
     return store
 
 
@@ -56,7 +56,7 @@ def test_top_is_the_best_scores(data: Any, most: int, power: float, seed: int) -
     store = store_of([compressed(part, keys, ones) for part in (x[:half], x[half:])], weights)
     assert store.columns == np.count_nonzero((x != 0).any(axis=0))
     order = np.argsort(keys)
-    for residual, (found, scores) in zip(residuals, store.top(residuals, most, power, TEAM), strict=True):
+    for residual, (found, scores) in zip(residuals, store.top(residuals, most, power, POOL), strict=True):
         expected = reference.scores(x[:, order].astype(float), residual, power=power, weights=weights)
         chosen = reference.best(expected, most)
         assert np.allclose(scores * weights.sum() ** power, expected[chosen])
@@ -78,13 +78,13 @@ def test_dense_stored_and_streamed_agree_to_the_bit(data: Any, power: float, see
     residuals = rng.normal(size=(2, len(x)))
     weights = rng.random(len(x))
     row_parts = [compressed(row[None, :], keys, ones) for row in x]
-    expected = store_of([compressed(x, keys, ones)], weights).top(residuals, 5, power, TEAM)
-    answers = [store_of(row_parts, weights, _native.Team(1)).top(residuals, 5, power, _native.Team(3))]
+    expected = store_of([compressed(x, keys, ones)], weights).top(residuals, 5, power, POOL)
+    answers = [store_of(row_parts, weights, _native.ThreadPool(1)).top(residuals, 5, power, _native.ThreadPool(3))]
     for dtype, kind in ((np.float32, _native.DenseColumns32), (np.float64, _native.DenseColumns64)):
         for layout in (np.ascontiguousarray, np.asfortranarray):
             dense = kind(layout(x.astype(dtype)), weights)
-            answers.append(dense.top(residuals, 5, power, TEAM))
-            assert dense.finite(TEAM)
+            answers.append(dense.top(residuals, 5, power, POOL))
+            assert dense.finite(POOL)
     sums = _native.KeySums(2, 1 << 20, 0, 2**64 - 1)
     for i, part in enumerate(row_parts):
         sums.add(*part, residuals, i, weights)
@@ -100,14 +100,14 @@ def test_a_key_twice_in_a_row_counts_once_with_the_sum() -> None:
     keys = np.array([7, 9, 7, 7], np.uint64)
     residuals = np.array([[1.0, 10.0]])
     store = store_of([(indptr, keys, None)])
-    taken_indptr, rows, values, squares = store.take(np.array([7, 8, 9], np.uint64), TEAM)
+    taken_indptr, rows, values, squares = store.take(np.array([7, 8, 9], np.uint64), POOL)
     assert taken_indptr.tolist() == [0, 2, 2, 3]
     assert rows.tolist() == [0, 1, 0]
     assert values.tolist() == [2.0, 1.0, 1.0]
     assert squares.tolist() == [5.0, 0.0, 1.0]
     sums = _native.KeySums(1, 0, 0, 2**64 - 1)
     sums.add(indptr, keys, None, residuals, 0)
-    for found in (store.top(residuals, 5, False, TEAM), sums.top(5, False)):
+    for found in (store.top(residuals, 5, False, POOL), sums.top(5, False)):
         assert found[0][0].tolist() == [7, 9]
         assert found[0][1].tolist() == [144.0, 1.0]
 
@@ -120,7 +120,7 @@ def test_many_keys_in_little_memory_take_several_ranges() -> None:
     indptr = np.arange(0, n * per_row + 1, per_row, dtype=np.int64)
     values = rng.normal(size=n * per_row).astype(np.float32)
     residuals = rng.normal(size=(1, n))
-    expected = store_of([(indptr, keys.ravel(), values)]).top(residuals, 7, True, TEAM)[0]
+    expected = store_of([(indptr, keys.ravel(), values)]).top(residuals, 7, True, POOL)[0]
     begin, ids, scores, passes = 0, [], [], 0
     while begin < 2**64:
         sums = _native.KeySums(1, 1 << 16, begin, 2**64 - 1)
@@ -142,23 +142,23 @@ def test_sums_of_wanted_keys() -> None:
     keys = rng.permutation(1000)[:30].astype(np.uint64)
     residual = rng.normal(size=50)
     wanted = np.array([keys[3], 12345, keys[0], keys[3]], np.uint64)
-    sums, squares = store_of([compressed(x, keys, False)]).sums(residual, wanted, TEAM)
+    sums, squares = store_of([compressed(x, keys, False)]).sums(residual, wanted, POOL)
     wide = x.astype(float)
     assert np.allclose(sums, [residual @ wide[:, 3], 0.0, residual @ wide[:, 0], residual @ wide[:, 3]])
     assert np.allclose(squares, [(wide[:, 3] ** 2).sum(), 0.0, (wide[:, 0] ** 2).sum(), (wide[:, 3] ** 2).sum()])
     dense = _native.DenseColumns32(x)
-    assert np.allclose(dense.sums(residual, np.array([3, 99], np.uint64), TEAM)[0], [residual @ wide[:, 3], 0.0])
+    assert np.allclose(dense.sums(residual, np.array([3, 99], np.uint64), POOL)[0], [residual @ wide[:, 3], 0.0])
 
 
 def test_bad_arguments_are_refused() -> None:
     store = store_of([(np.array([0, 1], np.int64), np.array([1], np.uint64), None)])
     with pytest.raises(ValueError, match="one residual a row"):
-        store.top(np.zeros((1, 2)), 1, True, TEAM)
+        store.top(np.zeros((1, 2)), 1, True, POOL)
     with pytest.raises(ValueError, match="one weight a row"):
         _native.DenseColumns64(np.zeros((2, 2)), np.zeros(3))
     with pytest.raises(ValueError, match="contiguous"):
         _native.DenseColumns64(np.zeros((4, 4))[::2, ::2])
-    assert not _native.DenseColumns64(np.array([[np.inf, 1.0]])).finite(TEAM)
+    assert not _native.DenseColumns64(np.array([[np.inf, 1.0]])).finite(POOL)
 
 
 @examples(40)

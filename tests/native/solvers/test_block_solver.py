@@ -13,7 +13,7 @@ from tests.examples import examples
 from tests.reference import working_set as reference
 from thresher import _native
 
-TEAM = _native.Team(2)
+POOL = _native.ThreadPool(2)
 LOSSES = ("squared_hinge", "logistic", "squared")
 
 
@@ -66,13 +66,13 @@ def test_the_optimum_against_plain_proximal_gradient(loss: str, shift: bool, see
     solver = _native.BlockSolver(loss, 1.0, y, c, shift)
     for block in blocks:
         add(solver, block)
-    solved = solver.solve(0.0, 10_000, TEAM)
+    solved = solver.solve(0.0, 10_000, POOL)
     w, b = reference.solve(loss, blocks, y, c, fit_intercept=shift)
     assert np.allclose(solver.weights, np.concatenate(w), atol=1e-4)
-    assert np.isclose(solver.shift, b, atol=1e-4)
+    assert np.isclose(solver.intercept, b, atol=1e-4)
     mine = np.split(solver.weights, 3)
-    assert np.isclose(solved["objective"], reference.objective(loss, blocks, mine, solver.shift, y, c), rtol=1e-12)
-    margins = np.hstack(blocks) @ solver.weights + solver.shift
+    assert np.isclose(solved["objective"], reference.objective(loss, blocks, mine, solver.intercept, y, c), rtol=1e-12)
+    margins = np.hstack(blocks) @ solver.weights + solver.intercept
     assert np.allclose(solver.slopes, c * reference.slope(loss, margins, y), atol=1e-12)
     assert 0 <= solved["objective"] - solved["bound"] < 1e-6 * solved["objective"]
     if shift:
@@ -87,7 +87,7 @@ def test_the_optimum_and_alpha_against_a_convex_solver(loss: str) -> None:
     solver = _native.BlockSolver(loss, 1.0, y, c, True)
     for block in blocks:
         add(solver, block)
-    solved = solver.solve(0.0, 10_000, TEAM)
+    solved = solver.solve(0.0, 10_000, POOL)
     w, b = [cvxpy.Variable(4) for _ in blocks], cvxpy.Variable()
     m = cvxpy.Variable(len(y))
     row_loss = {
@@ -112,8 +112,8 @@ def test_scales_are_the_columns_times_a_number() -> None:
     plain = _native.BlockSolver("logistic", 1.0, y, c, True)
     add(scaled, blocks[0], scales)
     add(plain, blocks[0] * scales)
-    scaled.solve(0.0, 5000, TEAM)
-    plain.solve(0.0, 5000, TEAM)
+    scaled.solve(0.0, 5000, POOL)
+    plain.solve(0.0, 5000, POOL)
     assert np.allclose(scaled.weights, plain.weights, atol=1e-6)
 
 
@@ -123,11 +123,11 @@ def test_any_number_of_threads_gives_the_same_bits(loss: str) -> None:
     answers = []
     for threads in (1, 2, 3):
         solver = _native.BlockSolver(loss, 1.0, y, c, True)
-        team = _native.Team(threads)
+        pool = _native.ThreadPool(threads)
         for block in blocks:
             add(solver, block)
-            solver.solve(1e-6, 1000, team)
-        answers.append((solver.weights.tolist(), solver.shift, solver.slopes.tolist()))
+            solver.solve(1e-6, 1000, pool)
+        answers.append((solver.weights.tolist(), solver.intercept, solver.slopes.tolist()))
     assert answers[0] == answers[1] == answers[2]
 
 
@@ -135,14 +135,14 @@ def test_a_restored_solver_goes_on_to_the_same_bits() -> None:
     blocks, y, c = problem(5)
     whole = _native.BlockSolver("squared_hinge", 1.0, y, c, True)
     add(whole, blocks[0])
-    whole.solve(1e-3, 1000, TEAM)
+    whole.solve(1e-3, 1000, POOL)
     again = _native.BlockSolver("squared_hinge", 1.0, y, c, True)
     add(again, blocks[0])
-    again.restore(whole.weights, whole.shift, whole.tau, TEAM)
+    again.restore(whole.weights, whole.intercept, whole.tau, POOL)
     assert again.slopes.tolist() == whole.slopes.tolist()
     for solver in (whole, again):
         add(solver, blocks[1])
-        solver.solve(1e-3, 1000, TEAM)
+        solver.solve(1e-3, 1000, POOL)
     assert again.weights.tolist() == whole.weights.tolist()
 
 
@@ -150,8 +150,8 @@ def test_the_best_shift_alone() -> None:
     y = np.array([1.0] * 90 + [-1.0] * 10)
     for loss, expected in (("squared_hinge", 0.8), ("logistic", np.log(9.0)), ("squared", 0.8)):
         solver = _native.BlockSolver(loss, 1.0, y, np.full(100, 10.0), True)
-        solver.solve(1e-3, 100, TEAM)
-        assert np.isclose(solver.shift, expected, rtol=1e-9)
+        solver.solve(1e-3, 100, POOL)
+        assert np.isclose(solver.intercept, expected, rtol=1e-9)
         assert abs(solver.slopes.sum()) < 1e-9
 
 

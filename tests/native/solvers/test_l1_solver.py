@@ -14,7 +14,7 @@ from tests.examples import examples
 from tests.reference import l1 as reference
 from thresher import _native
 
-TEAM = _native.Team(2)
+POOL = _native.ThreadPool(2)
 LOSSES = ("squared", "squared_hinge", "logistic")
 Array = np.ndarray[Any, Any]
 
@@ -32,7 +32,7 @@ def problem(seed: int, loss: str, n: int = 60, p: int = 12) -> tuple[Array, Arra
 def solver_of(loss: str, x: Array, y: Array, c: Array, *, shift: bool = True, factors: Any = None) -> _native.L1Solver:
     solver = _native.L1Solver(loss, y, c, shift)
     factors = np.ones(x.shape[1]) if factors is None else factors
-    solver.add(np.ascontiguousarray(x.T, dtype=np.float32), factors, TEAM)
+    solver.add(np.ascontiguousarray(x.T, dtype=np.float32), factors, POOL)
     return solver
 
 
@@ -43,19 +43,19 @@ def test_the_optimum_against_plain_proximal_gradient(loss: str, shift: bool, lam
     x, y, c = problem(0, loss)
     factors = np.linspace(0.5, 1.5, x.shape[1])
     solver = solver_of(loss, x, y, c, shift=shift, factors=factors)
-    solved = solver.solve(lam, 1e-10, 200, TEAM)
+    solved = solver.solve(lam, 1e-10, 200, POOL)
     w, b = reference.solve(loss, x, y, c, lam * factors, fit_intercept=shift)
     assert np.allclose(solver.weights, w, atol=1e-4)
     assert np.array_equal(solver.weights == 0, np.abs(w) < 1e-6)
-    assert np.isclose(solver.shift, b, atol=1e-4)
-    mine = reference.objective(loss, x, solver.weights, solver.shift, y, c, lam * factors)
+    assert np.isclose(solver.intercept, b, atol=1e-4)
+    mine = reference.objective(loss, x, solver.weights, solver.intercept, y, c, lam * factors)
     assert np.isclose(solved["objective"], mine, rtol=1e-12)
     assert np.isclose(solved["penalty"], lam * factors @ np.abs(solver.weights))
     bound = reference.lower_bound(loss, x, solver.slopes, y, c, lam * factors)
     assert solved["objective"] - solved["bound"] <= 1e-10 * solved["objective"]
     assert bound <= solved["bound"] * (1 + 1e-12) <= solved["objective"] * (1 + 1e-9)
     assert np.isclose(bound, solved["bound"], rtol=1e-7)
-    assert np.allclose(solver.gradient(TEAM), x.T @ solver.slopes, atol=1e-9)
+    assert np.allclose(solver.gradient(POOL), x.T @ solver.slopes, atol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
@@ -64,7 +64,7 @@ def test_the_optimum_against_a_convex_solver(loss: str) -> None:
     cvxpy = pytest.importorskip("cvxpy")
     x, y, c = problem(1, loss)
     solver = solver_of(loss, x, y, c)
-    solved = solver.solve(2.0, 1e-9, 200, TEAM)
+    solved = solver.solve(2.0, 1e-9, 200, POOL)
     w, b = cvxpy.Variable(x.shape[1]), cvxpy.Variable()
     m = x @ w + b
     row_loss = {
@@ -87,7 +87,7 @@ def test_the_optimum_against_liblinear(loss: str) -> None:
     lam = 4.0
     # LIBLINEAR has Σ max(0, 1 - m)², twice our squared hinge.
     solver = solver_of(loss, x, y, np.full(400, 2.0 if loss == "squared_hinge" else 1.0), shift=False)
-    solved = solver.solve(lam, 1e-8, 200, TEAM)
+    solved = solver.solve(lam, 1e-8, 200, POOL)
     kind: Any = LinearSVC if loss == "squared_hinge" else LogisticRegression
     extra = {"dual": False} if loss == "squared_hinge" else {"solver": "liblinear"}
     with warnings.catch_warnings():
@@ -112,7 +112,7 @@ def test_the_gap_closes_on_any_problem(seed: int, loss: str, shift: bool, lam: f
     y = rng.normal(size=n) if loss == "squared" else rng.choice([-1.0, 1.0], n)
     c = rng.integers(0, 3, n).astype(np.float64)  # some rows count for nothing
     solver = solver_of(loss, x, y, c, shift=shift)
-    solved = solver.solve(lam, 1e-6, 500, TEAM)
+    solved = solver.solve(lam, 1e-6, 500, POOL)
     scale = float(c @ reference.loss(loss, np.zeros(n), y))
     assert solved["objective"] - solved["bound"] <= 1e-6 * solved["objective"] + 1e-9 * scale
     assert np.isfinite(solver.weights).all()
@@ -124,7 +124,7 @@ def test_columns_come_and_go(loss: str) -> None:
     x, y, c = problem(3, loss, n=300, p=40)
     x[np.random.default_rng(0).random(x.shape) < 0.5] = 0.0
     whole = solver_of(loss, x, y, c)
-    best = whole.solve(3.0, 1e-9, 200, TEAM)
+    best = whole.solve(3.0, 1e-9, 200, POOL)
     stepwise = _native.L1Solver(loss, y, c, True)
     kept = np.empty(0, np.int64)
     last = np.inf
@@ -133,8 +133,8 @@ def test_columns_come_and_go(loss: str) -> None:
         columns, rows = np.nonzero(block.T)
         indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(block, axis=0))]).astype(np.int64)
         values = block[rows, columns].astype(np.float32)
-        stepwise.add_sparse(indptr, rows.astype(np.uint32), values, np.ones(10), TEAM)
-        solved = stepwise.solve(3.0, 1e-9, 200, TEAM)
+        stepwise.add_sparse(indptr, rows.astype(np.uint32), values, np.ones(10), POOL)
+        solved = stepwise.solve(3.0, 1e-9, 200, POOL)
         assert solved["objective"] <= last * (1 + 1e-9)
         last = solved["objective"]
         support = np.flatnonzero(stepwise.weights)
@@ -143,10 +143,10 @@ def test_columns_come_and_go(loss: str) -> None:
         assert stepwise.columns == len(kept)
     outside = np.setdiff1d(np.arange(40), kept)
     again = _native.L1Solver(loss, y, c, True)
-    again.add(np.ascontiguousarray(x[:, np.concatenate([kept, outside])].T, dtype=np.float32), np.ones(40), TEAM)
-    again.restore(np.concatenate([stepwise.weights, np.zeros(len(outside))]), stepwise.shift, TEAM)
+    again.add(np.ascontiguousarray(x[:, np.concatenate([kept, outside])].T, dtype=np.float32), np.ones(40), POOL)
+    again.restore(np.concatenate([stepwise.weights, np.zeros(len(outside))]), stepwise.intercept, POOL)
     assert np.allclose(again.slopes, stepwise.slopes, atol=1e-9)
-    assert np.isclose(again.solve(3.0, 1e-9, 200, TEAM)["objective"], best["objective"], rtol=1e-8)
+    assert np.isclose(again.solve(3.0, 1e-9, 200, POOL)["objective"], best["objective"], rtol=1e-8)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -154,24 +154,24 @@ def test_any_number_of_threads_gives_the_same_bits(loss: str) -> None:
     x, y, c = problem(4, loss, n=20_003, p=90)
     answers = []
     for threads in (1, 2, 3):
-        team = _native.Team(threads)
+        pool = _native.ThreadPool(threads)
         solver = _native.L1Solver(loss, y, c, True)
         for half in (x[:, :50], x[:, 50:]):
-            solver.add(np.ascontiguousarray(half.T, dtype=np.float32), np.ones(half.shape[1]), team)
-            solver.solve(20.0, 1e-8, 100, team)
-        answers.append((solver.weights.tolist(), solver.shift, solver.slopes.tolist()))
+            solver.add(np.ascontiguousarray(half.T, dtype=np.float32), np.ones(half.shape[1]), pool)
+            solver.solve(20.0, 1e-8, 100, pool)
+        answers.append((solver.weights.tolist(), solver.intercept, solver.slopes.tolist()))
     assert answers[0] == answers[1] == answers[2]
 
 
 def test_a_penalty_too_large_leaves_the_shift_alone() -> None:
     x, y, c = problem(5, "logistic")
     solver = solver_of("logistic", x, y, c)
-    solver.solve(1e9, 1e-9, 10, TEAM)
+    solver.solve(1e9, 1e-9, 10, POOL)
     assert not solver.weights.any()
-    largest = float(np.abs(solver.gradient(TEAM)).max())
-    solver.solve(largest * 1.001, 1e-9, 10, TEAM)
+    largest = float(np.abs(solver.gradient(POOL)).max())
+    solver.solve(largest * 1.001, 1e-9, 10, POOL)
     assert not solver.weights.any()
-    solver.solve(largest * 0.98, 1e-9, 10, TEAM)
+    solver.solve(largest * 0.98, 1e-9, 10, POOL)
     assert np.count_nonzero(solver.weights) == 1
 
 
@@ -181,12 +181,12 @@ def test_what_is_no_problem_is_refused() -> None:
             _native.L1Solver(loss, np.zeros(3), np.ones(3), True)
     solver = _native.L1Solver("squared", np.zeros(3), np.ones(3), True)
     with pytest.raises(ValueError, match="as long as there are rows"):
-        solver.add(np.zeros((1, 2), np.float32), np.ones(1), TEAM)
+        solver.add(np.zeros((1, 2), np.float32), np.ones(1), POOL)
     with pytest.raises(ValueError, match="above zero"):
-        solver.add(np.zeros((1, 3), np.float32), np.zeros(1), TEAM)
+        solver.add(np.zeros((1, 3), np.float32), np.zeros(1), POOL)
     with pytest.raises(ValueError, match="lambda"):
-        solver.solve(0.0, 1e-3, 10, TEAM)
+        solver.solve(0.0, 1e-3, 10, POOL)
     with pytest.raises(ValueError, match="be there"):
         solver.keep(np.array([0], np.int64))
     with pytest.raises(ValueError, match="rise"):
-        solver.add_sparse(np.array([0, 1]), np.array([3], np.uint32), np.ones(1, np.float32), np.ones(1), TEAM)
+        solver.add_sparse(np.array([0, 1]), np.array([3], np.uint32), np.ones(1, np.float32), np.ones(1), POOL)

@@ -22,7 +22,7 @@ from thresher.sources.registry import as_source
 from thresher.sources.text.libsvm import scan_libsvm
 from thresher.sources.text.vw import scan_vw
 from thresher.sources.transforms.holdout import hold_out
-from thresher.sources.transforms.label_scan import balanced_weights
+from thresher.sources.transforms.label_scan import label_counts
 from thresher.sources.transforms.weights import Weighted
 
 SINGLE = st.floats(allow_nan=False, allow_infinity=False, width=32)
@@ -269,11 +269,11 @@ def test_all_permutations_come_up():
 def test_balanced_weights(tmp_path):
     path = tmp_path / "rows"
     path.write_text("1 1:1\n" * 6 + "2 1:1\n" * 3 + "0 1:1\n")
-    assert balanced_weights(scan_libsvm(path)) == {1.0: 10 / 18, 2.0: 10 / 9, 0.0: 10 / 3}
-    weighted = read(Weighted(scan_libsvm(path), balanced_weights(scan_libsvm(path))))
+    assert label_counts(scan_libsvm(path)) == {1.0: 6, 2.0: 3, 0.0: 1}
+    weighted = read(Weighted(scan_libsvm(path), "balanced"))
     assert sum(row.weight for row in weighted) == pytest.approx(10)
     strings = as_source(np.ones((4, 1)), ["a", "b", "a", "a"])
-    assert balanced_weights(strings) == {"a": 4 / 6, "b": 2.0}
+    assert Weighted(strings, "balanced").class_weight == {"a": 4 / 6, "b": 2.0}
     assert [row.weight for row in read(Weighted(strings, {"b": 2.0}))] == [1, 2, 1, 1]
 
 

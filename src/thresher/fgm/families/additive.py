@@ -36,7 +36,7 @@ class AdditiveKernel(FamilySpec):
 
     def build(self, columns: InMemoryColumns) -> InMemoryKernelGroups:
         columns.check()
-        return InMemoryKernelGroups(self, columns, _native.value_range(columns.store, columns.team))
+        return InMemoryKernelGroups(self, columns, _native.value_range(columns.store, columns.pool))
 
     def build_blocked(self, blocks: ColumnBlocks) -> Family:
         return BlockedKernelGroups(self, blocks)

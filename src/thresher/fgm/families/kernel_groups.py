@@ -70,14 +70,14 @@ class InMemoryKernelGroups(KernelGroups):
         self.rows = columns.rows
         self.bytes = columns.bytes
         only = None if kernel.columns is None else np.array(kernel.columns, np.uint64)
-        options = kernel.map_options(value_range) | {"salt": self.salt, "power": columns.power, "team": columns.team}
-        self._groups = _native.MappedColumns(columns.store, columns.weights, only, **options)
+        options = kernel.map_options(value_range) | {"salt": self.salt, "power": columns.power, "pool": columns.pool}
+        self._groups = _native.KernelGroups(columns.store, columns.weights, only, **options)
 
     def top(self, residuals: Floats, limit: int) -> list[Proposal]:
         return [self._top(np.ascontiguousarray(residual), limit) for residual in residuals]
 
     def _top(self, residual: Floats, limit: int) -> Proposal:
-        ids, scores, columns = self._groups.top(residual, limit, self.single.team)
+        ids, scores, columns = self._groups.top(residual, limit, self.single.pool)
         for key, column in zip(ids.tolist(), columns.tolist(), strict=True):
             self.known[key] = column, self._largest(column)
         return Proposal(ids, self.single.total**self.single.power * scores)

@@ -65,7 +65,7 @@ class ProductFamily(ProposedProducts):
             for factor in spec.factors
         ]
         self._search = _native.ProductSearch(
-            columns.store, columns.weights, factors, power=columns.power, team=columns.team
+            columns.store, columns.weights, factors, power=columns.power, pool=columns.pool
         )
         columns.check()
         self.bytes = columns.bytes + self._search.bytes
@@ -74,7 +74,7 @@ class ProductFamily(ProposedProducts):
         return [self._top(np.ascontiguousarray(residual), limit) for residual in residuals]
 
     def _top(self, residual: Floats, limit: int) -> Proposal:
-        return self._remember(*self._search.top(residual, limit, self.spec.prune, self.single.team))
+        return self._remember(*self._search.top(residual, limit, self.spec.prune, self.single.pool))
 
     def _remember(self, ids: Ids, scores: Floats, starts: NDArray[np.int64], parts: Ids) -> Proposal:
         for i, key in enumerate(ids.tolist()):
@@ -89,7 +89,7 @@ class ProductFamily(ProposedProducts):
     def bound_products(self, residual: Floats, limit: int) -> tuple[Proposal, Ids, Floats, NDArray[np.int64]]:
         """The best single columns; and of all columns the keys, the upper bounds of their products' scores, and the
         numbers of nonzero rows."""
-        best, keys, bounds, sizes = self._search.look(np.ascontiguousarray(residual), limit, self.single.team)
+        best, keys, bounds, sizes = self._search.look(np.ascontiguousarray(residual), limit, self.single.pool)
         return self._remember(*best), keys, bounds * self._scale, sizes
 
     def columns(self, ids: Ids) -> ScaledColumns:

@@ -1,14 +1,12 @@
-"""Reads the labels of a source once: its classes, and weights that balance them."""
+"""Reads the labels of a source once: its classes, and how many rows each has."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from thresher.core.labels import Label, distinct_labels, sort_labels
+from thresher.core.labels import Label, distinct_labels, plain_label, sort_labels
 from thresher.errors import SettingsError
 from thresher.sources.base import Source
 
@@ -27,14 +25,12 @@ def label_classes(source: Source) -> list[Label]:
     return sort_labels(found)
 
 
-def balanced_weights(source: Source) -> dict[Any, float]:
-    """The weight ``n / (classes * n_c)`` of each class c, from one pass over the labels."""
-    counts: dict[Any, int] = {}
-    no_keys: NDArray[np.uint64] = np.empty(0, np.uint64)
-    for batch, _ in source.batches(keys=no_keys):
+def label_counts(source: Source) -> dict[Label, int]:
+    """The number of rows of each class, from one pass over the labels."""
+    counts: dict[Label, int] = {}
+    for batch, _ in source.batches(keys=np.empty(0, np.uint64)):
         if batch.y is None:
             break
         for label, count in zip(*np.unique(batch.y, return_counts=True), strict=True):
-            counts[label.item() if hasattr(label, "item") else label] = counts.get(label, 0) + int(count)
-    total = sum(counts.values())
-    return {label: total / (len(counts) * count) for label, count in counts.items()}
+            counts[plain_label(label)] = counts.get(plain_label(label), 0) + int(count)
+    return counts

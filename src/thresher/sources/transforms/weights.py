@@ -10,19 +10,21 @@ import numpy as np
 
 from thresher import _native
 from thresher.core.batch import Batch, Cursor
-from thresher.errors import DataError, SettingsError
+from thresher.core.labels import class_weights
+from thresher.errors import DataError
 from thresher.sources.base import Source, Wrapped
-from thresher.sources.transforms.label_scan import balanced_weights
+from thresher.sources.transforms.label_scan import label_counts
 
 
 class Weighted(Wrapped):
-    """The rows of a source with their weights multiplied by the weights of their classes."""
+    """The rows of a source with their weights multiplied by the weights of their classes.
 
-    def __init__(self, source: Source, class_weight: Mapping[Any, float]) -> None:
+    The class weights ``balanced`` take one pass over the labels.
+    """
+
+    def __init__(self, source: Source, class_weight: Mapping[Any, float] | str) -> None:
         super().__init__(source)
-        self.class_weight = dict(class_weight)
-        if any(not np.isfinite(w) or w < 0 for w in self.class_weight.values()):
-            raise SettingsError(f"class weights must be finite and not negative, got {self.class_weight}")
+        self.class_weight = class_weights(class_weight, lambda: label_counts(source))
 
     def _with(self, source: Source) -> Source:
         return Weighted(source, self.class_weight)
@@ -44,12 +46,3 @@ class Weighted(Wrapped):
                     factor[batch.y == label] = weight
                 batch = replace(batch, weight=factor if batch.weight is None else batch.weight * factor)
             yield batch, cursor
-
-
-def weighted(source: Source, class_weight: Mapping[Any, float] | str) -> Source:
-    """The rows weighted by class; ``balanced`` takes one pass over the labels."""
-    if class_weight == "balanced":
-        class_weight = balanced_weights(source)
-    if isinstance(class_weight, str):
-        raise SettingsError(f'class_weight must be "balanced" or a mapping from label to weight, got {class_weight!r}')
-    return Weighted(source, class_weight)

@@ -99,13 +99,13 @@ class FamilyReader(IndexedReader):
 class StoreReader(FamilyReader):
     """Reads all columns of a column store, by rising key."""
 
-    def __init__(self, store: _native.ColumnStore, team: _native.Team, name: str) -> None:
-        super().__init__(InMemoryColumns(store, team, power=0.0), store.keys, name)
+    def __init__(self, store: _native.ColumnStore, pool: _native.ThreadPool, name: str) -> None:
+        super().__init__(InMemoryColumns(store, pool, power=0.0), store.keys, name)
         self.store = store
-        self.team = team
+        self.pool = pool
 
     def read_sparse(self, numbers: NDArray[np.int64], max_values: int) -> CSCColumns:
-        indptr, rows, values, _ = self.store.take_some(np.ascontiguousarray(self.ids[numbers]), max_values, self.team)
+        indptr, rows, values, _ = self.store.take_some(np.ascontiguousarray(self.ids[numbers]), max_values, self.pool)
         return CSCColumns(indptr, rows, values, self.store.rows)
 
 

@@ -25,8 +25,8 @@ class AlphaInvesting(Baseline):
     .. [1] J. Zhou, D. Foster, R. Stine, L. Ungar, "Streamwise Feature Selection", JMLR 7, 2006.
     """
 
-    def __init__(self, settings: SubstitutionSettings, targets: Targets, team: _native.Team) -> None:
-        super().__init__(settings, targets, team)
+    def __init__(self, settings: SubstitutionSettings, targets: Targets, pool: _native.ThreadPool) -> None:
+        super().__init__(settings, targets, pool)
         self.numbers[:] = [1.0, 0.5, 0.0]  # a penalty that is not used, the wealth, and the features tested
         self._root_shares = np.sqrt(self.shares)
         self._reset()

@@ -23,14 +23,14 @@ from thresher.substitution.settings import SubstitutionSettings
 class Baseline(BlockwiseProblem, ABC):
     """The kept columns, their weights and margins; a subclass defines in `receive` what an arriving feature changes."""
 
-    def __init__(self, settings: SubstitutionSettings, targets: Targets, team: _native.Team) -> None:
+    def __init__(self, settings: SubstitutionSettings, targets: Targets, pool: _native.ThreadPool) -> None:
         super().__init__()
         self.settings = settings
         self.loss = get_loss(settings.loss)
         self.y = np.ascontiguousarray(targets.y[0])
         even = targets.weights is None
         self.shares = np.full(len(self.y), 1.0 / len(self.y)) if even else targets.shares
-        self.team = team
+        self.pool = pool
         self.ids: list[int] = []
         self._buffer = np.empty((0, len(self.y)), np.float32)  # columns; the last ones may be unused
         self.scales = np.empty(0)

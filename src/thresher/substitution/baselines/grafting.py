@@ -22,8 +22,8 @@ class Grafting(Baseline):
     .. [1] S. Perkins, J. Theiler, "Online Feature Selection using Grafting", ICML 2003.
     """
 
-    def __init__(self, settings: SubstitutionSettings, targets: Targets, team: _native.Team) -> None:
-        super().__init__(settings, targets, team)
+    def __init__(self, settings: SubstitutionSettings, targets: Targets, pool: _native.ThreadPool) -> None:
+        super().__init__(settings, targets, pool)
         self._solver = self._make_solver()
 
     def _make_solver(self) -> _native.L1Solver:
@@ -34,11 +34,11 @@ class Grafting(Baseline):
             return
         self.keep(id, column, 0.0)
         self._solver.add(
-            column[None].copy(), 1.0 / self.scales[-1:], self.team
+            column[None].copy(), 1.0 / self.scales[-1:], self.pool
         )  # the solver keeps a reference to the array
-        self._solver.solve(self.lam, 1e-5, 100, self.team)
+        self._solver.solve(self.lam, 1e-5, 100, self.pool)
         self.weights = self._solver.weights / self.scales
-        self.margins, self.intercept = self._solver.margins, float(self._solver.shift)
+        self.margins, self.intercept = self._solver.margins, float(self._solver.intercept)
         dropped = self.weights == 0.0
         if dropped.any():
             self._solver.keep(np.flatnonzero(~dropped))
@@ -54,8 +54,8 @@ class Grafting(Baseline):
         super().restore(state)
         self._solver = self._make_solver()
         if self.ids:
-            self._solver.add(self.columns.copy(), 1.0 / self.scales, self.team)
-            self._solver.restore(self.weights * self.scales, self.intercept, self.team)
+            self._solver.add(self.columns.copy(), 1.0 / self.scales, self.pool)
+            self._solver.restore(self.weights * self.scales, self.intercept, self.pool)
 
 
 class GraftingLight(Baseline):
