@@ -61,7 +61,7 @@ def test_names_are_cut_before_k_is_refused() -> None:
     assert make_plan(Needs(k=1000), "64MB").name_cap == 256
     tight = make_plan(Needs(k=150_000), "64MB")
     assert 32 <= tight.name_cap < 256
-    with pytest.raises(SettingsError, match="Give about"):
+    with pytest.raises(SettingsError, match="Pass about"):
         make_plan(Needs(k=10_000_000), "64MB")
 
 
@@ -86,7 +86,7 @@ def test_what_a_refusal_advises_is_enough() -> None:
         needs = Needs(k=1_000_000, products=products)
         with pytest.raises(SettingsError) as refused:
             make_plan(needs, "64MB")
-        advised = str(refused.value).split("Give about ")[1].split(",")[0]
+        advised = str(refused.value).split("Pass about ")[1].split(" of memory")[0]
         make_plan(needs, advised)
 
 
@@ -196,7 +196,7 @@ def test_groups_in_a_file_stay_within_the_plan(tmp_path: Path) -> None:
 
 def test_groups_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     path = _write_spaces(tmp_path / "large.vw", 1000)
-    with pytest.raises(SettingsError, match="of every feature seen and of its group"):
+    with pytest.raises(SettingsError, match="every feature seen and its group"):
         th.select(path, k=5, method="b-arda", groups="source", memory="8MB")
     with pytest.raises(SettingsError, match="the list of groups"):
         groups = th.Groups([np.arange(50_000), np.arange(50_000, 100_000)])

@@ -219,7 +219,7 @@ def test_too_little_memory_raises(tmp_path: Path) -> None:
         ({"method": "sparse-rf", "B": 3}, "sparse-rf has no setting B"),
         ({"method": "sparse-rf", "passes": 3}, "sparse-rf has no setting passes"),
         ({"method": "mission", "k": 2, "draws": 5}, "mission has no setting draws"),
-        ({"method": "b-arda", "k": 2, "lam": [1.0, 2.0]}, "one lam"),
+        ({"method": "b-arda", "k": 2, "lam": [1.0, 2.0]}, "lam of b-arda must be one number"),
         ({"method": "mission"}, "pass k"),
     ],
 )
