@@ -105,5 +105,5 @@ def test_the_penalty_without_one_given() -> None:
     assert found.provenance["found_by"][0]["lam"] > 0
     with pytest.raises(th.SettingsError, match="lam"):
         run(x, y, "os", lam=0.1)
-    with pytest.raises(th.SettingsError, match="grafting takes"):
+    with pytest.raises(th.SettingsError, match="the loss of grafting must be one of"):
         run(x, y, "grafting", loss="huber")
