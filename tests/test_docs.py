@@ -75,3 +75,19 @@ def test_links_lead_to_files(page: Path) -> None:
         to = page.parent / target if target else page
         assert to.exists(), f"{page.name} links to {target}"
         assert not anchor or anchor in anchors(to), f"{page.name} links to {target}#{anchor}"
+
+
+#: Where the paths of the pages for developers start.
+STARTS = ["", "src/thresher", "native"]
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_paths_for_developers_exist(page: str) -> None:
+    text = (ROOT / page).read_text()
+    named = re.findall(r"`([\w.-]+/[\w./-]*|[\w-]+\.(?:py|pyi|hpp|cpp|md|toml|cff))`", text)
+    # The example of an option lists its files at the start of lines.
+    named += re.findall(r"^  ((?:src|native|tests)/\S+)  ", "\n".join(blocks(ROOT / page, "diff")), re.MULTILINE)
+    assert len(named) > 10
+    missing = [path for path in named if not any((ROOT / start / path).exists() for start in STARTS)]
+    # A file that every room has is named without its folder.
+    assert [path for path in missing if "/" in path or not any((ROOT / "src").rglob(path))] == []
