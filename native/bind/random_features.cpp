@@ -103,8 +103,8 @@ void bind_random_features(nb::module_& m) {
         return sample_features(rule_of(rule), seed, numbers.data(), numbers.shape(0), inputs.data(), inputs.shape(0));
       },
       nb::arg("rule"), nb::arg("seed"), nb::arg("numbers"), nb::arg("inputs"));
-  m.def("random_feature_values", &feature_values, nb::arg("drawn"), nb::arg("shape"), nb::arg("indptr"), nb::arg("keys"),
-        nb::arg("values").none(), nb::arg("at"), nb::arg("pool"));
+  m.def("random_feature_values", &feature_values, nb::arg("drawn"), nb::arg("shape"), nb::arg("indptr"),
+        nb::arg("keys"), nb::arg("values").none(), nb::arg("at"), nb::arg("pool"));
   m.def("binned_values", &binned, nb::arg("gamma"), nb::arg("seed"), nb::arg("numbers"), nb::arg("indptr"),
         nb::arg("keys"), nb::arg("values").none(), nb::arg("pool"));
   m.def("weighted_sum", &weighted_sum, nb::arg("columns"), nb::arg("weights"), nb::arg("start"));

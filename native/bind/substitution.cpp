@@ -82,9 +82,9 @@ nb::tuple arrive_sparse(Substitution& self, const Array<const std::int64_t>& ind
 
 void bind_substitution(nb::module_& m) {
   nb::class_<Substitution>(m, "Substitution")
-      .def_static("make", &make, nb::arg("loss"), nb::arg("delta"), nb::arg("y"), nb::arg("weights"), nb::arg("intercept"),
-                  nb::arg("room"), nb::arg("eta"), nb::arg("rate"), nb::arg("m"), nb::arg("c"), nb::arg("check") = true,
-                  nb::arg("by_rows") = false)
+      .def_static("make", &make, nb::arg("loss"), nb::arg("delta"), nb::arg("y"), nb::arg("weights"),
+                  nb::arg("intercept"), nb::arg("room"), nb::arg("eta"), nb::arg("rate"), nb::arg("m"), nb::arg("c"),
+                  nb::arg("check") = true, nb::arg("by_rows") = false)
       .def("arrive", &arrive_whole, nb::arg("columns"), nb::arg("ids"), nb::arg("pool"))
       .def("arrive_sparse", &arrive_sparse, nb::arg("indptr"), nb::arg("at"), nb::arg("values"), nb::arg("ids"),
            nb::arg("pool"))
