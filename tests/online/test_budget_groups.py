@@ -90,7 +90,7 @@ def test_namespaces_of_a_file_are_groups(tmp_path: Path) -> None:
         ({"method": "ofs"}, "b-arda or b-amd"),
         ({"method": "b-arda", "per_class": True}, "all classes together"),
         ({"method": "b-arda", "sketch": (1, 8)}, "leave out sketch"),
-        ({"method": "b-arda", "groups": "columns"}, "cannot be read"),
+        ({"method": "b-arda", "groups": "columns"}, "groups must be"),
         ({"method": "b-arda", "groups": th.Groups([[1, 2], [2]], overlap=True)}, "must not overlap"),
     ],
 )

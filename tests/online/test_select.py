@@ -111,7 +111,7 @@ def test_an_interrupted_run_resumes_to_the_same_bits(
     vw_file: Path, tmp_path: Path, shuffle: bool, data: str, method: dict[str, Any]
 ) -> None:
     given: Any = (vw_file,) if data == "vw" else (X, Y)
-    how: dict[str, Any] = {"k": 20, "passes": 2, "shuffle": shuffle, "batch_rows": 100, **method}
+    how: dict[str, Any] = {"k": 20, "passes": 2, "shuffle": shuffle, "batch_rows": 100, "memory": "8MB", **method}
     checkpoint = tmp_path / "run.ckpt"
     whole = saved_bytes(th.select(*given, **how), tmp_path / "whole")
     for stop_at in (1, 13, 29, 30, 31, 55):
