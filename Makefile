@@ -62,8 +62,9 @@ $(VENV)/.installed: $(VENV)/.made $(SOURCES)
 	$(BIN)/pip install -q -e .
 	@touch $@
 
+# Python compiles the modules that the tests import when it first needs them: most are never imported.
 $(VENV)/.tested: $(VENV)/.installed
-	$(BIN)/pip install -q --group test --group lint
+	$(BIN)/pip install -q --no-compile --group test --group lint
 	@touch $@
 
 clean:
