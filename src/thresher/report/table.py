@@ -78,6 +78,8 @@ def summary(selection: Selection, run: Progress | None, saved: str | None) -> li
     for name, key in (("progressive", "progressive"), ("held out", "test")):
         if provenance.get(key):
             lines.append((name, show_scores(provenance[key])))
+    if provenance.get("progressive") == {}:
+        lines.append(("progressive", "no scores: the rows were not in random order"))
     if run is not None:
         allowed = show_size(plan["memory"]) if plan["memory"] else "any"
         planned = show_size(plan["total"])

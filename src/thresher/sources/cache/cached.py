@@ -7,6 +7,7 @@ import logging
 import os
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from thresher import _native
@@ -15,10 +16,12 @@ from thresher.core.container import write_atomically
 from thresher.core.memory import DEFAULT_CACHE_SIZE, ReadLimits, parse_size
 from thresher.errors import DataError, FileFormatError, SettingsError
 from thresher.sources.base import Source, Wrapped
+from thresher.sources.blocks import Blocks
 from thresher.sources.cache.codec import VERSION, Block
 from thresher.sources.cache.file import StoredFile, split_block, write_rows
 from thresher.sources.cache.folder import CacheFolder
 from thresher.sources.cache.source import StoredSource
+from thresher.sources.cache.stored_blocks import StoredBlocks
 from thresher.sources.files.paths import file_states, modification_times
 
 log = logging.getLogger("thresher.sources")
@@ -76,19 +79,37 @@ class Cached(Wrapped):
         self.source.prepare()
         self.total_rows = self._file(True).summary.rows
 
+    def blocks(self) -> Blocks | None:
+        """The blocks of the source, so that its rows come in the same order with and without the cache."""
+        of_source = self.source.blocks()
+        return of_source if of_source is None or of_source.count < 2 else self.stored_blocks()
+
+    def stored_blocks(self) -> Blocks:
+        """The blocks of the stored rows, also if the source itself cannot be read out of order."""
+        return StoredBlocks(self.source, self._reading, self.limits.batch_features)
+
+    def permuted(self, seed: int) -> Source:
+        return Source.permuted(self, seed)
+
     def _read(
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
     ) -> Iterator[tuple[Batch, Cursor]]:
-        file = self._file(want_labels)
         features = self.limits.batch_features
         before: Cursor | None = None
-        try:
+        with self._reading(want_labels) as (file,):
             for number, block in file.blocks(start.row):
                 before = file.before(number) if before is None else before
                 begin = file.summary.starts[number]
                 for batch, end in split_block(block, max(0, start.row - begin), rows, features, only, want_names):
                     yield batch, _cursor(before, block, end)
                 before = block.cursor
+
+    @contextmanager
+    def _reading(self, want_labels: bool) -> Iterator[list[StoredFile]]:
+        """The open file; if it turns out to be damaged, it is removed."""
+        file = self._file(want_labels)
+        try:
+            yield [file]
         except FileFormatError as error:
             self._shared.files.pop(want_labels, None)
             self.folder.remove(file.path)
@@ -149,8 +170,6 @@ class Cached(Wrapped):
         self.folder.prepare()
         log.info("%s: writing its rows to %s", self.describe(), path)
         next_log = time.monotonic() + _LOG_EVERY
-        source = self.source.prefetched() if self.source.rewindable else self.source
-
         def progress(cursor: Cursor, size: int) -> None:
             nonlocal next_log
             self.folder.make_room(size)
@@ -163,7 +182,14 @@ class Cached(Wrapped):
 
         def write(file: object) -> None:
             nonlocal digest
-            summary = write_rows(file, source, want_labels=want_labels, limits=self.limits, progress=progress)
+            summary = write_rows(
+                file,
+                self.source,
+                want_labels=want_labels,
+                limits=self.limits,
+                ahead=self.source.rewindable,
+                progress=progress,
+            )
             digest = summary.digest
             if self.source.rewindable and self._state() != self._shared.state:
                 raise DataError(

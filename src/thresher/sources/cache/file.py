@@ -6,17 +6,21 @@ import json
 import mmap
 import os
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thresher import _native
-from thresher.core.batch import Batch, Cursor
+from thresher.core.batch import Batch, Cursor, Names
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.memory import PAGE, ReadLimits
 from thresher.errors import FileFormatError, UnreadableError
 from thresher.sources.base import DEFAULT_ROWS, Source
+from thresher.sources.files.reader import by_file
+from thresher.sources.transforms.permute import InBlocks
 from thresher.sources.cache.codec import (
     VERSION,
     Block,
@@ -44,11 +48,12 @@ def write_rows(
     *,
     want_labels: bool = True,
     limits: ReadLimits | None = None,
+    ahead: bool = False,
     progress: Callable[[Cursor, int], None] | None = None,
 ) -> Summary:
     """Write all rows of a source to an open file.
 
-    ``progress`` is called after every block with the cursor behind it and the number of bytes written. An exception
+    With ``ahead``, a second thread parses the rows. ``progress`` is called after every block with the cursor behind it and the number of bytes written. An exception
     from it ends the writing.
     """
     pa = pyarrow()
@@ -59,18 +64,21 @@ def write_rows(
         "label_columns": source.label_columns,
     }
     starts, cursor = [0], Cursor()
+    limits = limits or ReadLimits()
+    in_blocks = InBlocks(source)
+    reading = in_blocks.prefetched() if ahead else in_blocks
     # A source that cannot be read again is identified by its content.
     digest = None if source.rewindable else Digest()
     with pa.ipc.new_file(file, schema().with_metadata({"thresher": json.dumps(about, sort_keys=True)})) as writer:
         names = not source.space.invertible
-        for batch, cursor in source.batches(DEFAULT_ROWS, want_names=names, want_labels=want_labels):
+        batches = reading.batches(DEFAULT_ROWS, want_names=names, want_labels=want_labels)
+        for batch, cursor in _joined(batches, limits.batch_features):
             writer.write_batch(encode(batch, cursor))
             if digest is not None:
                 digest.add(batch)
             starts.append(starts[-1] + len(batch))
             if progress is not None:
                 progress(cursor, file.tell())
-        limits = limits or ReadLimits()
         summary = Summary(
             starts=starts,
             skipped=cursor.skipped,
@@ -78,24 +86,46 @@ def write_rows(
             line_cap=limits.line_cap,
             window=limits.window,
             # By number, since the data may be read from another path later.
-            files={source.files().index(name): count for name, count in source.skipped_files().items()},
+            files={source.files().index(name): count for name, count in by_file(source.skipped_files()).items()},
+            pieces=in_blocks.starts,
+            piece_skips=in_blocks.skips,
         )
         writer.write_batch(encode_summary(summary))
     return summary
+
+
+def _joined(batches: Iterator[tuple[Batch, Cursor]], features: int) -> Iterator[tuple[Batch, Cursor]]:
+    """Join small batches of the same file into batches of at most `DEFAULT_ROWS` rows and ``features`` features."""
+    held: list[Batch] = []
+    n = nnz = 0
+    last = Cursor()
+    for batch, cursor in batches:
+        n, nnz = n + len(batch), nnz + batch.nnz
+        if held and (n > DEFAULT_ROWS or nnz > features or cursor.part != last.part or not len(batch)):
+            yield Batch.concat(held), last
+            held, n, nnz = [], len(batch), batch.nnz
+        if len(batch):
+            held.append(batch)
+        else:  # its cursor counts skipped lines
+            yield batch, cursor
+        last = cursor
+    if held:
+        yield Batch.concat(held), last
 
 
 class StoredFile:
     """An open file of parsed rows.
 
     The file is memory-mapped: a block uses memory while it is read, and its pages are released soon after. The
-    operating system keeps them in its page cache as long as they fit.
+    operating system keeps them in its page cache as long as they fit. A file that is ``opened`` already may have no
+    name; it can be closed, and is removed with the map.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, opened: Any = None) -> None:
         self.path = path
         pa = pyarrow()
         try:
-            with open(path, "rb") as file:
+            with open(path, "rb") if opened is None else nullcontext(opened) as file:
                 self.size = os.fstat(file.fileno()).st_size
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except FileNotFoundError:
@@ -121,6 +151,7 @@ class StoredFile:
             self.summary = decode_summary(self._records.get_batch(self._records.num_record_batches - 1))
             if len(self.summary.starts) != self._records.num_record_batches:
                 raise FileFormatError("its summary does not match its blocks")
+            self._checked = np.zeros(len(self.summary.starts), bool)  # blocks that were read as pieces
             self.space = FeatureSpace.from_dict(about["space"])
             self.multilabel: bool = about["multilabel"]
             self.label_columns: int | None = about["label_columns"]
@@ -145,14 +176,44 @@ class StoredFile:
             if ends:
                 self._release(ends[-1])
 
+    @property
+    def pieces(self) -> NDArray[np.int64]:
+        """The rows before each block of the source, and in all; a file of version 1 has only its own blocks."""
+        return np.array(self.summary.starts, np.int64) if self.summary.pieces is None else self.summary.pieces
+
+    def skipped_in(self, piece: int) -> int:
+        """The number of malformed lines that were skipped in a block of the source."""
+        skips = self.summary.piece_skips
+        return 0 if skips is None else int(skips[piece + 1] - skips[piece])
+
+    def no_rows(self) -> Batch:
+        """An empty batch."""
+        return _slice(self._block(0)[1].batch, 0, 0)
+
+    def piece(self, first: int, end: int, want_names: bool) -> Iterator[Block]:
+        """Yield copies of the rows from ``first`` up to ``end``; of each block once it was checked, these rows only."""
+        starts = self.summary.starts
+        number = int(np.searchsorted(starts, first, side="right")) - 1
+        while first < end:
+            record, block = self._block(number, check=not self._checked[number])
+            self._checked[number] = True
+            begin, stop = first - starts[number], min(end, starts[number + 1]) - starts[number]
+            rows = _slice(block.batch if want_names else replace(block.batch, names=None), begin, stop)
+            copied = rows.take(slice(None))
+            if copied.names is not None:
+                copied = replace(copied, names=_own_names(copied.names, copied.keys))
+            self._release(self._end(record))
+            yield Block(copied, block.cursor)
+            first, number = starts[number] + stop, number + 1
+
     def before(self, number: int) -> Cursor:
         """The cursor before a block."""
         return Cursor() if number == 0 else self._block(number - 1)[1].cursor
 
-    def _block(self, number: int) -> tuple[Any, Block]:
+    def _block(self, number: int, *, check: bool = True) -> tuple[Any, Block]:
         try:
             record = self._records.get_batch(number)
-            block = decode(record)
+            block = decode(record, check=check)
             if len(block.batch) != self.summary.starts[number + 1] - self.summary.starts[number]:
                 raise FileFormatError("it has another number of rows than the summary says")
         except (*_DAMAGE, pyarrow().ArrowException) as error:
@@ -215,3 +276,14 @@ def _slice(batch: Batch, first: int, end: int) -> Batch:
         None if batch.qid is None else batch.qid[first:end],
         None if batch.line is None else batch.line[first:end],
     )
+
+
+def _own_names(names: Names, keys: NDArray[np.uint64]) -> Names:
+    """The same names in a text of their own, not in that of the whole block."""
+    begins = names.words & np.uint64(0xFFFFFFFF)
+    ends = begins + (names.words >> np.uint64(32) & np.uint64(0xFFF))
+    first = begins.min() if len(keys) else np.uint64(0)
+    text = names.text[int(first) : int(ends.max(initial=np.uint64(0)))]
+    words = names.words - first
+    words, text = _native.compact_names(keys, words, text) or (words, text)
+    return replace(names, words=words, text=text.copy())

@@ -111,11 +111,15 @@ class Stream:
         """The number of stored bytes read so far."""
         return self._stored.tell() if self._stored.seekable() else 0
 
+    def close(self) -> None:
+        """Close the file."""
+        self._stored.close()
+
     def __enter__(self) -> Stream:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._stored.close()
+        self.close()
 
 
 def _raw_file(path: str) -> io.FileIO:

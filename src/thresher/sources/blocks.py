@@ -1,0 +1,93 @@
+"""Blocks of a source: pieces that can be read in any order, and a permutation of their numbers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import replace
+
+import numpy as np
+
+from thresher import _native
+from thresher.core.batch import Batch
+
+#: The usual size of a block. Smaller blocks mix the rows better, larger ones are read faster.
+BLOCK_BYTES = 64 << 10
+#: The bits of `Batch.line` that hold the line; the others hold a number that tells which file or block it is a line of.
+_LINE_BITS = 40
+_ROUNDS = 6
+_WORD = (1 << 64) - 1
+
+
+class Blocks(ABC):
+    """Consecutive pieces of a source, each with some of its rows, that can be read in any order.
+
+    They follow from the data alone, never from the sizes of batches or of reads.
+    """
+
+    #: The number of blocks.
+    count: int
+
+    @abstractmethod
+    def reading(
+        self, rows: int, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
+    ) -> AbstractContextManager[Callable[[int], Iterator[tuple[Batch, int]]]]:
+        """A function that yields the rows of the block with a given number.
+
+        Each batch comes with the number of malformed lines of the block so far. The parameters are those of
+        `Source.batches`.
+        """
+
+    @abstractmethod
+    def where(self, batch: Batch, row: int) -> str:
+        """`Source.where`, for a batch of any block."""
+
+
+def tagged(batch: Batch, tag: int) -> Batch:
+    """The batch with a number added to its lines, which tells what they are lines of."""
+    if batch.line is None:
+        return batch
+    return replace(batch, line=batch.line + np.int64(tag << _LINE_BITS))
+
+
+def split_tag(line: int) -> tuple[int, int]:
+    """The number that `tagged` added to a line, and the line."""
+    return line >> _LINE_BITS, line & ((1 << _LINE_BITS) - 1)
+
+
+class Permutation:
+    """A random permutation of ``range(n)`` that takes no memory.
+
+    A Feistel network permutes the numbers of an even number of bits; a number beyond ``n`` is permuted again until it
+    is below ``n`` (cycle walking).
+
+    Examples
+    --------
+    >>> order = Permutation(5, seed=1)
+    >>> sorted(order[i] for i in range(5))
+    [0, 1, 2, 3, 4]
+    """
+
+    def __init__(self, n: int, seed: int) -> None:
+        self._n = n
+        self._half = max(1, ((n - 1).bit_length() + 1) // 2)
+        self._keys = [_mix(_mix(seed & _WORD) + i) for i in range(_ROUNDS)]
+
+    def __getitem__(self, i: int) -> int:
+        mask = (1 << self._half) - 1
+        while True:
+            high, low = i >> self._half, i & mask
+            for key in self._keys:
+                high, low = low, high ^ (_mix(low ^ key) & mask)
+            i = high << self._half | low
+            if i < self._n:
+                return i
+
+
+def _mix(word: int) -> int:
+    """A hash of 64 bits (the finalizer of SplitMix64)."""
+    word = (word + 0x9E3779B97F4A7C15) & _WORD
+    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 & _WORD
+    word = (word ^ word >> 27) * 0x94D049BB133111EB & _WORD
+    return word ^ word >> 31
