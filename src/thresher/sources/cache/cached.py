@@ -170,6 +170,7 @@ class Cached(Wrapped):
         self.folder.prepare()
         log.info("%s: writing its rows to %s", self.describe(), path)
         next_log = time.monotonic() + _LOG_EVERY
+
         def progress(cursor: Cursor, size: int) -> None:
             nonlocal next_log
             self.folder.make_room(size)

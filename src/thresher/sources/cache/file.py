@@ -19,8 +19,6 @@ from thresher.core.feature_space import FeatureSpace
 from thresher.core.memory import PAGE, ReadLimits
 from thresher.errors import FileFormatError, UnreadableError
 from thresher.sources.base import DEFAULT_ROWS, Source
-from thresher.sources.files.reader import by_file
-from thresher.sources.transforms.permute import InBlocks
 from thresher.sources.cache.codec import (
     VERSION,
     Block,
@@ -33,6 +31,8 @@ from thresher.sources.cache.codec import (
     pyarrow,
     schema,
 )
+from thresher.sources.files.reader import by_file
+from thresher.sources.transforms.permute import InBlocks
 
 #: The number of earlier blocks whose pages stay in memory, since their batches may still be in use.
 _BEHIND = 2
@@ -53,8 +53,8 @@ def write_rows(
 ) -> Summary:
     """Write all rows of a source to an open file.
 
-    With ``ahead``, a second thread parses the rows. ``progress`` is called after every block with the cursor behind it and the number of bytes written. An exception
-    from it ends the writing.
+    With ``ahead``, a second thread parses the rows. ``progress`` is called after every block with the cursor behind it
+    and the number of bytes written. An exception from it ends the writing.
     """
     pa = pyarrow()
     about = {

@@ -150,16 +150,17 @@ class SkipCounts:
         found: dict[str, int] = {}
         for part, count in list(self._parts.items()):  # a second thread may add one
             if count:
-                found[part.name if part.begin == 0 else f"{part.name}{_RANGE}{part.begin}"] = count
+                found[part.name if part.end is None else f"{part.name}{_RANGE}{part.begin}"] = count
         return found
 
 
 def by_file(counts: Mapping[str, int]) -> dict[str, int]:
-    """Add up the counts of `SkipCounts.files` for each file."""
+    """Add up the counts of `SkipCounts.files` for each file; the count of a whole file includes its ranges."""
     found: dict[str, int] = {}
     for name in sorted(counts):
-        file = name.partition(_RANGE)[0]
-        found[file] = found.get(file, 0) + counts[name]
+        file, is_range, _ = name.partition(_RANGE)
+        if not is_range or file not in counts:
+            found[file] = found.get(file, 0) + counts[name]
     return found
 
 

@@ -95,10 +95,11 @@ class TextBlocks(Blocks):
     ) -> Iterator[Callable[[int], Iterator[tuple[Batch, int]]]]:
         def read(number: int) -> Iterator[tuple[Batch, int]]:
             file, part = self.part(number)
-            cursor = Cursor(part=file)
-            for batch, cursor in self.source.read_lines(part, cursor, files.open(file, part), 0):
-                yield tagged(batch, number), cursor.skipped
-            self.source.skips.add_block(part, cursor.skipped)
+            skipped = 0
+            for batch, cursor in self.source.read_lines(part, Cursor(part=file), files.open(file, part), 0):
+                skipped = cursor.skipped
+                yield tagged(batch, number), skipped
+            self.source.skips.add_block(part, skipped)
 
         files = _OpenFiles(self.source, self.source.parse_options(rows, only, want_names, want_labels))
         try:
@@ -166,4 +167,3 @@ class _OpenFiles:
         for opened in self._open.values():
             opened.stream.close()
         self._open.clear()
-

@@ -113,8 +113,9 @@ class InBlocks(Wrapped):
 
         blocks = self.source.blocks()
         if isinstance(blocks, TextBlocks) and blocks.count > 1:
-            for batch, self._last in blocks.in_order(rows, want_names, want_labels, self._begin):
-                yield batch, self._last
+            for batch, cursor in blocks.in_order(rows, want_names, want_labels, self._begin):
+                self._last = cursor
+                yield batch, cursor
             return
         self._begin(start)
         for batch, cursor in self.source._read(rows, start, only, want_names, want_labels):
@@ -131,4 +132,3 @@ class InBlocks(Wrapped):
             self._begin(replace(self._last, row=self._last.row + last + 1))
             ends -= ends[last]
         self._size = int(ends[-1]) if len(batch) else self._size
-
