@@ -42,8 +42,11 @@ def any_order(folder: Path, seeds: Sequence[int]) -> str:
     for name in SETS:
         files = _orders(folder, name)
         for method in METHODS:
-            found = {order: _scores(path, files["test"], seeds, method=method, k=K) for order, path in files.items()
-                     if order != "test"}
+            found = {
+                order: _scores(path, files["test"], seeds, method=method, k=K)
+                for order, path in files.items()
+                if order != "test"
+            }
             lines.append([name, method, *_cells(found)])
     files = _news(folder)
     options = {"method": "mission", "k": NEWS_K, "loss": "softmax", "text": "text", "target": "group"}

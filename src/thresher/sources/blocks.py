@@ -12,8 +12,11 @@ import numpy as np
 from thresher import _native
 from thresher.core.batch import Batch
 
-#: The usual size of a block. Smaller blocks mix the rows better, larger ones are read faster.
-BLOCK_BYTES = 64 << 10
+#: The usual size of a block, and the size of the blocks of small data. Smaller blocks mix the rows better, larger ones
+#: are read faster.
+BLOCK_BYTES, SMALLEST_BLOCK = 64 << 10, 16 << 10
+#: About the largest number of blocks: those of more data are larger.
+MAX_BLOCKS = 1 << 18
 #: The bits of `Batch.line` that hold the line; the others hold a number that tells which file or block it is a line of.
 _LINE_BITS = 40
 _ROUNDS = 6

@@ -14,24 +14,22 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.core.batch import Batch, Cursor
-from thresher.sources.blocks import BLOCK_BYTES, Blocks, split_tag, tagged
+from thresher.sources.blocks import BLOCK_BYTES, MAX_BLOCKS, SMALLEST_BLOCK, Blocks, split_tag, tagged
 from thresher.sources.files.paths import Part, Stream
 from thresher.sources.files.reader import Reports, lines_before
 
 if TYPE_CHECKING:
     from thresher.sources.text.line_source import LineSource, OpenLines
 
-#: Files are cut into about this many blocks, but blocks have at least and at most this many bytes …
-_PIECES, _LEAST, _MOST = 1024, 16 << 10, BLOCK_BYTES
-#: … unless that makes more blocks than this.
-_MAX_BLOCKS = 1 << 18
+#: Files are cut into about this many blocks, unless blocks would be too small or too large.
+_PIECES = 1024
 #: The number of files that are open at a time.
 _OPEN_FILES = 32
 
 
 def block_size(total: int) -> int:
     """The bytes of a block, for files of ``total`` bytes."""
-    return max(-(-total // _MAX_BLOCKS), min(_MOST, max(_LEAST, total // _PIECES)))
+    return max(-(-total // MAX_BLOCKS), min(BLOCK_BYTES, max(SMALLEST_BLOCK, total // _PIECES)))
 
 
 @dataclass(frozen=True, eq=False)

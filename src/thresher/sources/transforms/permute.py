@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -11,7 +12,10 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.sources.base import Source, Wrapped
-from thresher.sources.blocks import BLOCK_BYTES, Blocks, Permutation
+from thresher.sources.blocks import BLOCK_BYTES, MAX_BLOCKS, SMALLEST_BLOCK, Blocks, Permutation
+
+#: From this number on blocks grow to their usual size.
+_MANY_BLOCKS = 4096
 
 
 class Permuted(Wrapped):
@@ -79,14 +83,16 @@ class Permuted(Wrapped):
 class InBlocks(Wrapped):
     """The rows of a source in order, and the row and the number of skipped lines before each of its blocks.
 
-    The blocks of a source that cannot be read out of order end with the row that brings them to the usual size.
+    The blocks of a source that cannot be read out of order end with the row that brings them to a size. It grows with
+    the number of rows, so that blocks are small against the data and their number is limited.
     """
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
-        self._starts: list[int] = []
-        self._skips: list[int] = []
+        self._starts = array("q")
+        self._skips = array("q")
         self._last = Cursor()
+        self._unit = SMALLEST_BLOCK
         self._size = 0  # of the rows of the current block
 
     def _with(self, source: Source) -> Source:
@@ -128,7 +134,10 @@ class InBlocks(Wrapped):
         """Note where blocks begin in the next rows."""
         # A key and a value for each feature, and about as much for the row itself.
         ends = self._size + 12 * batch.indptr[1:] + 32 * np.arange(1, len(batch) + 1)
-        while (last := int(np.searchsorted(ends, BLOCK_BYTES))) < len(batch):
+        while (last := int(np.searchsorted(ends, self._unit))) < len(batch):
             self._begin(replace(self._last, row=self._last.row + last + 1))
             ends -= ends[last]
+            if len(self._starts) > (_MANY_BLOCKS if self._unit < BLOCK_BYTES else MAX_BLOCKS):
+                self._starts, self._skips = self._starts[::2], self._skips[::2]
+                self._unit *= 2
         self._size = int(ends[-1]) if len(batch) else self._size
