@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import mmap
 import os
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
@@ -36,6 +37,8 @@ from thresher.sources.transforms.permute import InBlocks
 
 #: The number of earlier blocks whose pages stay in memory, since their batches may still be in use.
 _BEHIND = 2
+#: The number of blocks that stay decoded (as views of the file) to read further pieces of them.
+_RECENT = 512
 #: Release pages up to this many bytes back, in case some were read again.
 _RELEASE_BYTES = 1 << 30
 #: The errors that a damaged file can cause, besides Arrow's own.
@@ -151,7 +154,8 @@ class StoredFile:
             self.summary = decode_summary(self._records.get_batch(self._records.num_record_batches - 1))
             if len(self.summary.starts) != self._records.num_record_batches:
                 raise FileFormatError("its summary does not match its blocks")
-            self._checked = np.zeros(len(self.summary.starts), bool)  # blocks that were read as pieces
+            self._checked = np.zeros(len(self.summary.starts), bool)  # blocks of which pieces were read
+            self._recent: dict[int, tuple[Block, int, int]] = {}  # the last of them, with their pages
             self.space = FeatureSpace.from_dict(about["space"])
             self.multilabel: bool = about["multilabel"]
             self.label_columns: int | None = about["label_columns"]
@@ -191,20 +195,31 @@ class StoredFile:
         return _slice(self._block(0)[1].batch, 0, 0)
 
     def piece(self, first: int, end: int, want_names: bool) -> Iterator[Block]:
-        """Yield copies of the rows from ``first`` up to ``end``; of each block once it was checked, these rows only."""
+        """Yield copies of the rows from ``first`` up to ``end``."""
         starts = self.summary.starts
-        number = int(np.searchsorted(starts, first, side="right")) - 1
+        number = bisect_right(starts, first) - 1
         while first < end:
+            block, begin, behind = self._recent_block(number)
+            stop = min(end, starts[number + 1])
+            rows = _slice(block.batch, first - starts[number], stop - starts[number])
+            yield Block(_copied(rows, want_names), block.cursor)
+            self._advise("MADV_DONTNEED", begin, behind - begin)
+            first, number = stop, number + 1
+
+    def _recent_block(self, number: int) -> tuple[Block, int, int]:
+        """A block, checked when it was read first, and the range of its pages in the file."""
+        found = self._recent.pop(number, None)
+        if found is None:
             record, block = self._block(number, check=not self._checked[number])
             self._checked[number] = True
-            begin, stop = first - starts[number], min(end, starts[number + 1]) - starts[number]
-            rows = _slice(block.batch if want_names else replace(block.batch, names=None), begin, stop)
-            copied = rows.take(slice(None))
-            if copied.names is not None:
-                copied = replace(copied, names=_own_names(copied.names, copied.keys))
-            self._release(self._end(record))
-            yield Block(copied, block.cursor)
-            first, number = starts[number] + stop, number + 1
+            buffers = [b for column in record.columns for b in column.buffers() if b is not None and b.size]
+            places = [(b.address - self._base, b.address - self._base + b.size) for b in buffers]
+            begin = max(0, min(begin for begin, _ in places)) // PAGE * PAGE
+            found = block, begin, max(end for _, end in places) // PAGE * PAGE
+        self._recent[number] = found  # the last one
+        if len(self._recent) > _RECENT:
+            del self._recent[next(iter(self._recent))]
+        return found
 
     def before(self, number: int) -> Cursor:
         """The cursor before a block."""
@@ -275,6 +290,22 @@ def _slice(batch: Batch, first: int, end: int) -> Batch:
         None if names is None else replace(names, words=names.words[a:b]),
         None if batch.qid is None else batch.qid[first:end],
         None if batch.line is None else batch.line[first:end],
+    )
+
+
+def _copied(batch: Batch, want_names: bool) -> Batch:
+    """Some rows of a block in memory of their own."""
+    names = batch.names if want_names else None
+    return Batch(
+        batch.indptr,
+        batch.keys.copy(),
+        None if batch.values is None else batch.values.copy(),
+        None if batch.y is None else batch.y.copy(),
+        batch.y_indptr,
+        None if batch.weight is None else batch.weight.copy(),
+        None if names is None else _own_names(names, batch.keys),
+        None if batch.qid is None else batch.qid.copy(),
+        None if batch.line is None else batch.line.copy(),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -62,7 +63,7 @@ class StoredBlocks(Blocks):
         self, rows: int, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
     ) -> Iterator[Callable[[int], Iterator[tuple[Batch, int]]]]:
         def read(number: int) -> Iterator[tuple[Batch, int]]:
-            at = int(np.searchsorted(self._before, number, side="right")) - 1
+            at = bisect_right(self._before, number) - 1
             file, number = files[at], number - self._before[at]
             first, end = file.pieces[number : number + 2].tolist()
             for block in file.piece(first, end, want_names):

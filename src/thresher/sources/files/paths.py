@@ -57,9 +57,12 @@ class Part:
 
 
 class Stream:
-    """An open file: its decompressed bytes, and the number of stored bytes read so far."""
+    """An open file: its decompressed bytes, and the number of stored bytes read so far.
 
-    def __init__(self, path: str, *, window_limit: int) -> None:
+    At least ``buffer`` bytes are read at a time.
+    """
+
+    def __init__(self, path: str, *, window_limit: int, buffer: int = 1 << 16) -> None:
         self.name = "<stdin>" if path == STDIN else path
         #: The error that ended reading before the end of the file.
         self.failure: DataError | None = None
@@ -71,7 +74,7 @@ class Stream:
             raw, window_limit = RemoteFile(path, piece), max(1, window_limit - 2 * piece)
         else:
             raw = _raw_stdin() if path == STDIN else _raw_file(path)
-        self._stored: io.BufferedReader = io.BufferedReader(raw, 1 << 16)
+        self._stored: io.BufferedReader = io.BufferedReader(raw, buffer)
         self.compression = compression_of(self._stored.peek(_HEAD)[:_HEAD])
         self._bytes: io.RawIOBase | io.BufferedReader = self._stored
         if self.compression is not None:

@@ -111,16 +111,16 @@ class LineBlocks:
         if self._end is None or self.offset + size <= self._end:
             return size
         last_start = self._end - self.offset - 1
-        return last_start + int(np.argmax(block[last_start:size] == _NEWLINE)) + 1
+        return last_start + block[last_start:size].tobytes().index(b"\n") + 1
 
     def _skip_line(self) -> None:
         """Read to the end of the current line (or of the range of bytes), and keep the bytes read after it."""
         while True:
-            newlines = np.flatnonzero(self._carry == _NEWLINE)
-            used = int(newlines[0]) + 1 if len(newlines) else len(self._carry)
+            newline = self._carry.tobytes().find(b"\n")
+            used = newline + 1 if newline >= 0 else len(self._carry)
             self.offset += used
             self._carry = self._carry[used:]
-            if len(newlines) or (self._end is not None and self.offset >= self._end):
+            if newline >= 0 or (self._end is not None and self.offset >= self._end):
                 return
             scratch = np.empty(self._block, np.uint8)
             self._carry = scratch[: self._stream.readinto(scratch.data)]
@@ -224,6 +224,8 @@ class ReadPosition:
 
     def count_skipped(self, n: int) -> None:
         """Add ``n`` skipped lines to the cursor."""
+        if n == 0:
+            return
         cursor = self.cursor
         self.cursor = replace(cursor, skipped=cursor.skipped + n, here=cursor.here + n)
 

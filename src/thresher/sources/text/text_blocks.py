@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.core.batch import Batch, Cursor
+from thresher.core.memory import PAGE
 from thresher.sources.blocks import BLOCK_BYTES, MAX_BLOCKS, SMALLEST_BLOCK, Blocks, split_tag, tagged
 from thresher.sources.files.paths import Part, Stream
 from thresher.sources.files.reader import Reports, lines_before
@@ -45,14 +45,14 @@ class TextBlocks(Blocks):
         The bytes of a block; the last one of a file has fewer.
     ends : tuple of int
         The end of each part of the source in its file.
-    before : array
+    before : list of int
         The number of blocks before each part, and in all.
     """
 
     source: LineSource
     size: int
     ends: tuple[int, ...]
-    before: NDArray[np.int64]
+    before: list[int]
 
     @classmethod
     def of(cls, source: LineSource) -> TextBlocks | None:
@@ -67,17 +67,17 @@ class TextBlocks(Blocks):
         counts = [max(1, -(-n // size)) for n in sizes]  # an empty file must be read too: that is an error
         if sum(sizes) < 2 * BLOCK_BYTES:
             counts = [1] + [0] * (len(counts) - 1)
-        return cls(source, size, ends, np.concatenate([[0], np.cumsum(counts)]))
+        return cls(source, size, ends, list(accumulate(counts, initial=0)))
 
     @property
     def count(self) -> int:  # type: ignore[override]
-        return int(self.before[-1])
+        return self.before[-1]
 
     def part(self, number: int) -> tuple[int, Part]:
         """The number of the file of a block, and its range of bytes."""
-        file = int(np.searchsorted(self.before, number, side="right")) - 1
+        file = bisect_right(self.before, number) - 1
         whole = self.source.parts[file]
-        begin = whole.begin + (number - int(self.before[file])) * self.size
+        begin = whole.begin + (number - self.before[file]) * self.size
         return file, Part(whole.path, begin, min(begin + self.size, self.ends[file]))
 
     def where(self, batch: Batch, row: int) -> str:
@@ -156,7 +156,7 @@ class _OpenFiles:
         from thresher.sources.text.line_source import OpenLines
 
         middle = replace(part, begin=max(1, part.begin))
-        stream = Stream(part.path, window_limit=self._source.limits.window)
+        stream = Stream(part.path, window_limit=self._source.limits.window, buffer=PAGE)
         reports = self._reports.setdefault(file, Reports())
         return OpenLines(stream, self._source._parser(middle, Cursor()), self._options, reports)
 
