@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.core.batch import Batch
@@ -23,6 +24,19 @@ _ROUNDS = 6
 _WORD = (1 << 64) - 1
 
 
+class BlockRows(NamedTuple):
+    """Rows of blocks that were read one after the other.
+
+    ``at`` is the number of blocks before that of the last row, ``past`` the number of its rows so far, and ``skipped``
+    the number of malformed lines in all blocks so far.
+    """
+
+    batch: Batch
+    at: int
+    past: int
+    skipped: int
+
+
 class Blocks(ABC):
     """Consecutive pieces of a source, each with some of its rows, that can be read in any order.
 
@@ -33,14 +47,15 @@ class Blocks(ABC):
     count: int
 
     @abstractmethod
-    def reading(
-        self, rows: int, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
-    ) -> AbstractContextManager[Callable[[int], Iterator[tuple[Batch, int]]]]:
-        """A function that yields the rows of the block with a given number.
-
-        Each batch comes with the number of malformed lines of the block so far. The parameters are those of
-        `Source.batches`.
-        """
+    def read(
+        self,
+        numbers: Iterator[int],
+        rows: int,
+        only: _native.KeyIndex | None,
+        want_names: bool,
+        want_labels: bool,
+    ) -> Iterator[BlockRows]:
+        """Yield the rows of the blocks with these numbers; the other parameters are those of `Source.batches`."""
 
     @abstractmethod
     def where(self, batch: Batch, row: int) -> str:
@@ -49,9 +64,12 @@ class Blocks(ABC):
 
 def tagged(batch: Batch, tag: int) -> Batch:
     """The batch with a number added to its lines, which tells what they are lines of."""
-    if batch.line is None:
-        return batch
-    return replace(batch, line=batch.line + np.int64(tag << _LINE_BITS))
+    return batch if batch.line is None else replace(batch, line=with_tags(batch.line, np.int64(tag)))
+
+
+def with_tags(lines: NDArray[np.int64], tags: NDArray[np.int64] | np.int64) -> NDArray[np.int64]:
+    """Lines with these numbers added."""
+    return lines + (tags << np.int64(_LINE_BITS))
 
 
 def split_tag(line: int) -> tuple[int, int]:
@@ -75,15 +93,17 @@ class Permutation:
     def __init__(self, n: int, seed: int) -> None:
         self._n = n
         self._half = max(1, ((n - 1).bit_length() + 1) // 2)
-        self._keys = [_mix(_mix(seed & _WORD) + i) for i in range(_ROUNDS)]
+        words = [_mix(_mix(seed & _WORD) + i) for i in range(2 * _ROUNDS)]
+        self._keys = list(zip(words[::2], words[1::2], strict=True))
 
     def __getitem__(self, i: int) -> int:
-        mask = (1 << self._half) - 1
+        half = self._half
+        mask = (1 << half) - 1
         while True:
-            high, low = i >> self._half, i & mask
-            for key in self._keys:
-                high, low = low, high ^ (_mix(low ^ key) & mask)
-            i = high << self._half | low
+            high, low = i >> half, i & mask
+            for shift, factor in self._keys:
+                high, low = low, high ^ ((low + shift) * (factor | 1) & _WORD) >> (64 - half)
+            i = high << half | low
             if i < self._n:
                 return i
 

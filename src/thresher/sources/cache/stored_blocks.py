@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import accumulate
 
@@ -13,7 +13,7 @@ import numpy as np
 from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.sources.base import Source
-from thresher.sources.blocks import Blocks, split_tag, tagged
+from thresher.sources.blocks import BlockRows, Blocks, split_tag, tagged
 from thresher.sources.cache.file import StoredFile, split_block
 
 
@@ -58,21 +58,28 @@ class StoredBlocks(Blocks):
         untagged = replace(batch, line=np.full(len(batch), line, np.int64))
         return self._origin.where(Cursor(part=file), untagged, row)
 
-    @contextmanager
-    def reading(
-        self, rows: int, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
-    ) -> Iterator[Callable[[int], Iterator[tuple[Batch, int]]]]:
-        def read(number: int) -> Iterator[tuple[Batch, int]]:
-            at = bisect_right(self._before, number) - 1
-            file, number = files[at], number - self._before[at]
-            first, end = file.pieces[number : number + 2].tolist()
-            for block in file.piece(first, end, want_names):
-                for batch, _ in split_block(block, 0, rows, self._features, only, want_names):
-                    if self._check is not None and want_labels:
-                        self._check(batch, at)
-                    yield tagged(batch, block.cursor.part if self._check is None else at), 0
-            if skipped := file.skipped_in(number):
-                yield file.no_rows(), skipped
-
+    def read(
+        self,
+        numbers: Iterator[int],
+        rows: int,
+        only: _native.KeyIndex | None,
+        want_names: bool,
+        want_labels: bool,
+    ) -> Iterator[BlockRows]:
+        skipped = 0
         with self._files(want_labels) as files:
-            yield read
+            for at, number in enumerate(numbers):
+                which = bisect_right(self._before, number) - 1
+                file, piece = files[which], number - self._before[which]
+                first, end = file.pieces[piece : piece + 2].tolist()
+                past = 0
+                for block in file.piece(first, end, want_names):
+                    for batch, _ in split_block(block, 0, rows, self._features, only, want_names):
+                        if self._check is not None and want_labels:
+                            self._check(batch, which)
+                        past += len(batch)
+                        tag = block.cursor.part if self._check is None else which
+                        yield BlockRows(tagged(batch, tag), at, past, skipped)
+                if here := file.skipped_in(piece):
+                    skipped += here
+                    yield BlockRows(file.no_rows(), at, past, skipped)

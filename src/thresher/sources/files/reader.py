@@ -26,7 +26,7 @@ _NEWLINE = 10
 #: Between the name of a file and the start of a range of bytes.
 _RANGE = "\0"
 #: Bytes read beyond the end of a range, for the rest of its last line.
-_SLACK = 1 << 12
+SLACK = 1 << 12
 
 
 class LineBlocks:
@@ -64,7 +64,7 @@ class LineBlocks:
         stream.seek(part.begin - 1)
         self.offset = part.begin - 1
         if self._end is not None:
-            self._block = min(self._block, self._end - self.offset + _SLACK)
+            self._block = min(self._block, self._end - self.offset + SLACK)
         self._skip_line()
 
     def __iter__(self) -> Iterator[tuple[NDArray[np.uint8], int, int]]:
@@ -74,7 +74,7 @@ class LineBlocks:
             # A line longer than the block makes the block grow, up to the cap and its newline.
             want = max(self._block, min(2 * held, self._cap + 1))
             if self._end is not None and not stuck:  # hardly more than the range of bytes is needed
-                want = max(held, min(want, self._end - self.offset + _SLACK))
+                want = max(held, min(want, self._end - self.offset + SLACK))
             block = self._new_block(want + 1 + _native.padding)
             block[:held] = self._carry
             size = held + self._stream.readinto(memoryview(block.data)[held:want])

@@ -148,7 +148,7 @@ class LineSource(Source):
             at = 0
             while at < size:
                 parsed = parse(block, at, size, **options)
-                batch = _batch(block, at, parsed, position.cursor.line)
+                batch = batch_of(block, at, parsed, position.cursor.line)
                 before, at, line = at, at + parsed["consumed"], position.cursor.line
                 position.cursor = replace(
                     position.cursor,
@@ -173,7 +173,7 @@ class LineSource(Source):
             behind = position.cursor
             if next_part is not None:
                 behind = replace(behind, part=next_part, offset=0, line=0, here=0)
-            yield _batch(empty, 0, parse(empty, 0, 0, **options), 0), behind
+            yield batch_of(empty, 0, parse(empty, 0, 0, **options), 0), behind
         return position.cursor
 
 
@@ -187,7 +187,8 @@ class OpenLines:
     reports: Reports = field(default_factory=Reports)
 
 
-def _batch(block: NDArray[np.uint8], at: int, parsed: dict[str, Any], lines_before: int) -> Batch:
+def batch_of(block: NDArray[np.uint8], at: int, parsed: dict[str, Any], lines_before: int) -> Batch:
+    """The batch that was parsed from a block from byte ``at`` on, behind a number of lines."""
     names = None
     if parsed["names"] is not None:
         text = parsed.get("text")  # the names refer to the block, unless the parser returns another text

@@ -6,17 +6,17 @@ import os
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any
 
 from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.core.memory import PAGE
-from thresher.sources.blocks import BLOCK_BYTES, MAX_BLOCKS, SMALLEST_BLOCK, Blocks, split_tag, tagged
+from thresher.sources.blocks import BLOCK_BYTES, MAX_BLOCKS, SMALLEST_BLOCK, BlockRows, Blocks, split_tag
 from thresher.sources.files.paths import Part, Stream
 from thresher.sources.files.reader import Reports, lines_before
+from thresher.sources.text.block_group import BlockGroup, Piece
 
 if TYPE_CHECKING:
     from thresher.sources.text.line_source import LineSource, OpenLines
@@ -87,23 +87,30 @@ class TextBlocks(Blocks):
         _, part = self.part(number)
         return f"{part.name}, line {line + lines_before(part)}"
 
-    @contextmanager
-    def reading(
-        self, rows: int, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
-    ) -> Iterator[Callable[[int], Iterator[tuple[Batch, int]]]]:
-        def read(number: int) -> Iterator[tuple[Batch, int]]:
-            file, part = self.part(number)
-            skipped = 0
-            for batch, cursor in self.source.read_lines(part, Cursor(part=file), files.open(file, part), 0):
-                skipped = cursor.skipped
-                yield tagged(batch, number), skipped
-            self.source.skips.add_block(part, skipped)
-
+    def read(
+        self,
+        numbers: Iterator[int],
+        rows: int,
+        only: _native.KeyIndex | None,
+        want_names: bool,
+        want_labels: bool,
+    ) -> Iterator[BlockRows]:
         files = _OpenFiles(self.source, self.source.parse_options(rows, only, want_names, want_labels))
+        together = max(1, min(BLOCK_BYTES, self.source.limits.block) // self.size)
+        at = skipped = 0
         try:
-            yield read
+            while some := list(islice(numbers, together)):
+                here = 0
+                for found in BlockGroup(self.source, [self._piece(number, files) for number in some]).rows():
+                    here = found.skipped
+                    yield found._replace(at=at + found.at, skipped=skipped + here)
+                at, skipped = at + len(some), skipped + here
         finally:
             files.close()
+
+    def _piece(self, number: int, files: _OpenFiles) -> Piece:
+        file, part = self.part(number)
+        return Piece(number, part, file, files.open(file, part))
 
     def in_order(
         self, rows: int, want_names: bool, want_labels: bool, begin: Callable[[Cursor], None]

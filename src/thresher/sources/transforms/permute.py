@@ -60,24 +60,16 @@ class Permuted(Wrapped):
             return
         count, total = self.blocks_read.count, self.total_bytes or 0
         order = Permutation(count, self.seed)
-        row, skipped = start.row, start.skipped
-        with self.blocks_read.reading(rows, only, want_names, want_labels) as read:
-            for at in range(start.offset, count):
-                past = here = 0
-                for batch, here in read(order[at]):
-                    past += len(batch)
-                    yield (
-                        batch,
-                        Cursor(
-                            offset=at,
-                            row=row + past,
-                            past=past,
-                            inner=Cursor(),
-                            read=total * (at + 1) // count,
-                            skipped=skipped + here,
-                        ),
-                    )
-                row, skipped = row + past, skipped + here
+        row = start.row
+        numbers = (order[at] for at in range(start.offset, count))
+        for batch, at, past, skipped in self.blocks_read.read(numbers, rows, only, want_names, want_labels):
+            row += len(batch)
+            done = start.offset + at
+            read = total * (done + 1) // count
+            yield (
+                batch,
+                Cursor(offset=done, row=row, past=past, inner=Cursor(), read=read, skipped=start.skipped + skipped),
+            )
 
 
 class InBlocks(Wrapped):
