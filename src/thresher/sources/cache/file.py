@@ -39,6 +39,8 @@ from thresher.sources.transforms.permute import InBlocks
 _BEHIND = 2
 #: The number of blocks that stay decoded (as views of the file) to read further pieces of them.
 _RECENT = 512
+#: Release pages after reading pieces of this many bytes.
+_MOST_TOUCHED = 4 << 20
 #: Release pages up to this many bytes back, in case some were read again.
 _RELEASE_BYTES = 1 << 30
 #: The errors that a damaged file can cause, besides Arrow's own.
@@ -155,7 +157,8 @@ class StoredFile:
             if len(self.summary.starts) != self._records.num_record_batches:
                 raise FileFormatError("its summary does not match its blocks")
             self._checked = np.zeros(len(self.summary.starts), bool)  # blocks of which pieces were read
-            self._recent: dict[int, tuple[Block, int, int]] = {}  # the last of them, with their pages
+            self._recent: dict[int, Block] = {}  # the last of them
+            self._touched = 0  # bytes of pieces since pages were released
             self.space = FeatureSpace.from_dict(about["space"])
             self.multilabel: bool = about["multilabel"]
             self.label_columns: int | None = about["label_columns"]
@@ -199,27 +202,27 @@ class StoredFile:
         starts = self.summary.starts
         number = bisect_right(starts, first) - 1
         while first < end:
-            block, begin, behind = self._recent_block(number)
+            block = self._recent_block(number)
             stop = min(end, starts[number + 1])
-            rows = _slice(block.batch, first - starts[number], stop - starts[number])
-            yield Block(_copied(rows, want_names), block.cursor)
-            self._advise("MADV_DONTNEED", begin, behind - begin)
+            batch = block.batch if want_names or block.batch.names is None else replace(block.batch, names=None)
+            rows = _slice(batch, first - starts[number], stop - starts[number], copy=True)
+            yield Block(rows, block.cursor)
+            self._touched += 12 * rows.nnz
+            if self._touched > _MOST_TOUCHED:
+                self._advise("MADV_DONTNEED", 0, self.size // PAGE * PAGE)
+                self._touched = 0
             first, number = stop, number + 1
 
-    def _recent_block(self, number: int) -> tuple[Block, int, int]:
-        """A block, checked when it was read first, and the range of its pages in the file."""
-        found = self._recent.pop(number, None)
-        if found is None:
-            record, block = self._block(number, check=not self._checked[number])
+    def _recent_block(self, number: int) -> Block:
+        """A block, checked when it is read first."""
+        block = self._recent.pop(number, None)
+        if block is None:
+            block = self._block(number, check=not self._checked[number])[1]
             self._checked[number] = True
-            buffers = [b for column in record.columns for b in column.buffers() if b is not None and b.size]
-            places = [(b.address - self._base, b.address - self._base + b.size) for b in buffers]
-            begin = max(0, min(begin for begin, _ in places)) // PAGE * PAGE
-            found = block, begin, max(end for _, end in places) // PAGE * PAGE
-        self._recent[number] = found  # the last one
+        self._recent[number] = block  # the last one
         if len(self._recent) > _RECENT:
             del self._recent[next(iter(self._recent))]
-        return found
+        return block
 
     def before(self, number: int) -> Cursor:
         """The cursor before a block."""
@@ -258,7 +261,7 @@ def split_block(
     block: Block, first: int, rows: int, features: int, only: _native.KeyIndex | None, want_names: bool
 ) -> Iterator[tuple[Batch, int]]:
     """Yield the rows of a block from ``first`` on, in batches of limited rows and features, and the end of each."""
-    batch = block.batch if want_names else replace(block.batch, names=None)
+    batch = block.batch if want_names or block.batch.names is None else replace(block.batch, names=None)
     n = len(batch)
     while first < n or n == 0:
         end = int(np.searchsorted(batch.indptr, batch.indptr[first] + features, side="right")) - 1
@@ -270,42 +273,32 @@ def split_block(
             return
 
 
-def _slice(batch: Batch, first: int, end: int) -> Batch:
-    """Consecutive rows of a batch, as views."""
+def _slice(batch: Batch, first: int, end: int, *, copy: bool = False) -> Batch:
+    """Consecutive rows of a batch, as views or copies."""
+
+    def cut(array: NDArray[Any], a: int, b: int) -> NDArray[Any]:
+        return array[a:b].copy() if copy else array[a:b]
+
     a, b = int(batch.indptr[first]), int(batch.indptr[end])
     y, y_indptr = batch.y, batch.y_indptr
     if y is not None and y_indptr is not None:
-        y = y[y_indptr[first] : y_indptr[end]]
+        y = cut(y, y_indptr[first], y_indptr[end])
         y_indptr = y_indptr[first : end + 1] - y_indptr[first]
     elif y is not None:
-        y = y[first:end]
-    names = batch.names
+        y = cut(y, first, end)
+    keys, names = cut(batch.keys, a, b), batch.names
+    if names is not None:
+        names = replace(names, words=names.words[a:b])
     return Batch(
         batch.indptr[first : end + 1] - a,
-        batch.keys[a:b],
-        None if batch.values is None else batch.values[a:b],
+        keys,
+        None if batch.values is None else cut(batch.values, a, b),
         y,
         y_indptr,
-        None if batch.weight is None else batch.weight[first:end],
-        None if names is None else replace(names, words=names.words[a:b]),
-        None if batch.qid is None else batch.qid[first:end],
-        None if batch.line is None else batch.line[first:end],
-    )
-
-
-def _copied(batch: Batch, want_names: bool) -> Batch:
-    """Some rows of a block in memory of their own."""
-    names = batch.names if want_names else None
-    return Batch(
-        batch.indptr,
-        batch.keys.copy(),
-        None if batch.values is None else batch.values.copy(),
-        None if batch.y is None else batch.y.copy(),
-        batch.y_indptr,
-        None if batch.weight is None else batch.weight.copy(),
-        None if names is None else _own_names(names, batch.keys),
-        None if batch.qid is None else batch.qid.copy(),
-        None if batch.line is None else batch.line.copy(),
+        None if batch.weight is None else cut(batch.weight, first, end),
+        _own_names(names, keys) if copy and names is not None else names,
+        None if batch.qid is None else cut(batch.qid, first, end),
+        None if batch.line is None else cut(batch.line, first, end),
     )
 
 

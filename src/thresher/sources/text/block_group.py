@@ -101,19 +101,27 @@ class BlockGroup:
 
 
 def _lines_of(piece: Piece, cap: int) -> bytes | None:
-    """The lines that begin in a block, each with its newline; None if the last one is long or may be over the cap."""
+    """The lines that begin in a block, each with its newline; None if one may be over the cap."""
     begin, end = piece.part.begin, piece.part.end or 0
     start = max(0, begin - 1)
-    want = end - start + SLACK
-    if want > cap:
-        return None
-    scratch: NDArray[np.uint8] = np.empty(want, np.uint8)
     piece.opened.stream.seek(start)
-    text = scratch[: piece.opened.stream.readinto(scratch.data)].tobytes()
+    text, more = _read(piece, end - start + SLACK)
     first = text.find(b"\n") + 1 if begin else 0
     if begin and (first == 0 or start + first >= end):  # no line begins here
         return b""
     stop = text.find(b"\n", end - 1 - start)
-    if stop >= 0:
-        return text[first : stop + 1]
-    return text[first:] + b"\n" if len(text) < want and first < len(text) else None
+    while stop < 0 and more and len(text) <= cap:  # the last line is long
+        read = len(text)
+        rest, more = _read(piece, end - start)
+        text += rest
+        stop = text.find(b"\n", read)
+    if len(text) > cap or not text:
+        return None
+    return text[first : stop + 1] if stop >= 0 else text[first:] + b"\n"
+
+
+def _read(piece: Piece, size: int) -> tuple[bytes, bool]:
+    """The next bytes of a file, and whether there may be more."""
+    scratch: NDArray[np.uint8] = np.empty(size, np.uint8)
+    read = piece.opened.stream.readinto(scratch.data)
+    return scratch[:read].tobytes(), read == size

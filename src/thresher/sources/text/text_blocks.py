@@ -96,7 +96,7 @@ class TextBlocks(Blocks):
         want_labels: bool,
     ) -> Iterator[BlockRows]:
         files = _OpenFiles(self.source, self.source.parse_options(rows, only, want_names, want_labels))
-        together = max(1, min(BLOCK_BYTES, self.source.limits.block) // self.size)
+        together = max(1, self.source.limits.block // self.size)
         at = skipped = 0
         try:
             while some := list(islice(numbers, together)):

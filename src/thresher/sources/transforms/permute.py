@@ -124,8 +124,8 @@ class InBlocks(Wrapped):
 
     def _cut(self, batch: Batch) -> None:
         """Note where blocks begin in the next rows."""
-        # A key and a value for each feature, and about as much for the row itself.
-        ends = self._size + 12 * batch.indptr[1:] + 32 * np.arange(1, len(batch) + 1)
+        # About the size of a text: 8 bytes for a feature, 16 for a label.
+        ends = self._size + 8 * batch.indptr[1:] + 16 * np.arange(1, len(batch) + 1)
         while (last := int(np.searchsorted(ends, self._unit))) < len(batch):
             self._begin(replace(self._last, row=self._last.row + last + 1))
             ends -= ends[last]
