@@ -64,7 +64,7 @@ def test_sorted_rows_learn_as_well_as_shuffled_ones(
             scores[order] = np.mean([accuracy(answer, files["test"]) for answer in answers])
             assert answers[0].provenance["progressive"]["rows"] == 3000
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
-    said = [record.getMessage() for record in caplog.records if "sorted by class" in record.getMessage()]
+    said = [record.getMessage() for record in caplog.records if "temporary file" in record.getMessage()]
     assert len(said) == 3
     assert all(str(files["sorted, gzip"]) in line and str(cache_folder) in line for line in said)
     assert abs(scores["sorted"] - scores["shuffled"]) < 0.02
@@ -142,7 +142,7 @@ def test_drifting_targets_are_shuffled(tmp_path: Path, caplog: pytest.LogCapture
         caplog.clear()
         with caplog.at_level(logging.INFO):
             th.select(path.with_suffix(".svm.gz"), **HOW, loss="squared")
-        assert ("their targets drift" in caplog.text) == (name == "sorted")
+        assert ("the targets drift" in caplog.text) == (name == "sorted")
 
 
 def test_rows_of_one_class_say_so(files: dict[str, Path], tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_where_nothing_can_be_written_the_warning_comes_first(
             files["sorted, gzip"], **HOW, **options, progress=lambda _: seen.append(len(caplog.records))
         )
     assert seen[0] == 1
-    assert "cannot be shuffled" in caplog.records[0].getMessage()
+    assert "the rows cannot be shuffled" in caplog.records[0].getMessage()
     assert "--cache-size" in caplog.records[0].getMessage()
     assert answer.provenance["progressive"] == {}
 

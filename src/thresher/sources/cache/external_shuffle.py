@@ -100,14 +100,14 @@ class ExternalShuffle(Wrapped):
         return self.mixing.blocks
 
     def _store(self, rows: Source) -> Blocks | None:
-        """Write the rows to a temporary file."""
-        name, why, folder = self.describe(), self.mixing.why, self.folder.folder
-        log.info("%s: %s, so the rows are shuffled through a temporary file in %s", name, why, folder)
+        """Write the rows to a temporary file; None, with a warning, if there is no room for it."""
+        folder = self.folder.folder
         try:
             self.folder.prepare()
-            file = tempfile.TemporaryFile(prefix=TEMPORARY, dir=folder)  # noqa: SIM115 - the map below keeps it
-        except (SettingsError, OSError) as error:
-            return self._stay(rows, f"no temporary file can be made in {folder} ({error})")
+            file = tempfile.TemporaryFile(prefix=TEMPORARY, dir=folder)  # noqa: SIM115 - closed below
+        except (SettingsError, OSError):
+            self._stay(f"{folder} cannot hold a temporary file")
+            return None
         with file:
             try:
                 write_rows(
@@ -119,19 +119,27 @@ class ExternalShuffle(Wrapped):
                 )
                 file.flush()
             except _NoRoom:
-                return self._stay(rows, f"they take more than the {show_size(self.folder.size)} of cache_size")
+                self._stay(f"their temporary file exceeds the {show_size(self.folder.size)} of --cache-size")
+                return None
             except MissingExtraError as error:
-                return self._stay(rows, str(error))
+                self._stay(str(error))
+                return None
             except OSError as error:
                 if error.filename is not None or isinstance(error, ValueError):  # an error of reading, not of writing
                     raise
                 raise SettingsError(
                     f"{folder}: the temporary file that shuffles the rows cannot be written ({error.strerror}). Choose "
-                    "another folder (cache=, --cache-dir), or shuffle the data yourself and pass shuffle=False "
+                    "another folder (cache=, --cache-dir), or mix the rows yourself and pass shuffle=False "
                     "(--no-shuffle)."
                 ) from None
-            stored = StoredFile(f"temporary file in {folder}", file)
-        log.info("%s: the temporary file has %s", name, show_size(stored.size))
+            stored = StoredFile(f"the temporary file in {folder}", file)
+        log.info(
+            "%s: %s, so its rows are shuffled through a temporary file of %s in %s",
+            self.describe(),
+            self.mixing.why,
+            show_size(stored.size),
+            folder,
+        )
         return StoredBlocks(self.source, lambda _: nullcontext([stored]), self.limits.reading.batch_features)
 
     def _check_room(self, size: int) -> None:
@@ -139,10 +147,10 @@ class ExternalShuffle(Wrapped):
             raise _NoRoom
         self.folder.make_room(size)
 
-    def _stay(self, rows: Source, reason: str) -> None:
-        """Warn that the rows stay in the order of the data, or raise if they are lost already."""
-        advice = "Shuffle the rows yourself, choose a folder with room (--cache-dir), or raise --cache-size."
-        message = f"{self.describe()}: {self.mixing.why}, and cannot be shuffled: {reason}"
+    def _stay(self, reason: str) -> None:
+        """Warn that the rows stay in the order of the data, or raise if they cannot be read again."""
+        advice = "Mix the rows yourself, or give the temporary file another folder (--cache-dir) or more --cache-size."
+        message = f"{self.describe()}: {self.mixing.why}, and the rows cannot be shuffled: {reason}"
         if not self.source.rewindable:
             raise SettingsError(f"{message}. {advice}")
         log.warning("%s. An online method fits the last rows best, so expect a poor answer. %s", message, advice)
@@ -189,7 +197,7 @@ class _Mixed(Wrapped):
                 batches = reading._read(rows, start, *how)
                 reading = _Started(reading, chain(outer.judge(batches, hold=True), batches))
         elif start.inner is not None and mixing.why is None:
-            mixing.why = "they were shuffled before the run was interrupted"
+            mixing.why = "its rows were shuffled before the run was interrupted"
         blocks = None
         if start.inner is not None or (start == Cursor() and mixing.why is not None):
             blocks = outer.mixed_blocks(reading)

@@ -218,6 +218,7 @@ class StoredFile:
         block = self._recent.pop(number, None)
         if block is None:
             block = self._block(number, check=not self._checked[number])[1]
+            self._touched += 0 if self._checked[number] else 12 * block.batch.nnz
             self._checked[number] = True
         self._recent[number] = block  # the last one
         if len(self._recent) > _RECENT:

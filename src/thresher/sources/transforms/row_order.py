@@ -131,11 +131,11 @@ class FirstRows:
         """Why the order matters, an empty text if it does not, None if more rows must be counted."""
         if not self.has_classes:
             labels = np.concatenate(self._labels).astype(np.float64)
-            return "their targets drift" if drifts(labels) or np.ptp(labels) == 0 else ""
+            return "the targets drift from row to row" if drifts(labels) or np.ptp(labels) == 0 else ""
         if order.classes > 1 and order.rows >= _LEAST_ROWS:
-            return "they are sorted by class" if order.sorted else ""
+            return "the classes come one after the other" if order.sorted else ""
         if not last:
             return None
         if order.classes == 1:
-            return "" if ended else f"the first {order.rows:,} are of one class"
-        return "they are sorted by class" if order.grouped else ""
+            return "" if ended else f"the first {order.rows:,} rows are of one class"
+        return "the classes come one after the other" if order.grouped else ""
