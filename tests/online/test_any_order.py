@@ -20,19 +20,20 @@ from thresher.sources.cache import external_shuffle
 from thresher.sources.cache.file import write_rows
 
 X, Y = planted(rows=4000, support=(3, 77, 200, 399), seed=1)
-HOW: dict[str, Any] = {"k": 30, "memory": "4MB"}  # the buffer holds about a tenth of the rows
+N = 3000  # rows to learn from
+HOW: dict[str, Any] = {"k": 30, "memory": "4MB"}  # the buffer holds about a fifth of them
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The same 3000 rows shuffled, sorted by class, and sorted and compressed; and 1000 rows to test."""
+    """The same rows shuffled, sorted by class, and sorted and compressed; and others to test."""
     folder = tmp_path_factory.mktemp("orders")
-    by_class = np.argsort(Y[:3000], kind="stable")
+    by_class = np.argsort(Y[:N], kind="stable")
     found = {
-        "shuffled": write_libsvm(folder / "shuffled.svm", X[:3000], Y[:3000]),
+        "shuffled": write_libsvm(folder / "shuffled.svm", X[:N], Y[:N]),
         "sorted": write_libsvm(folder / "sorted.svm", X[by_class], Y[by_class]),
         "names": write_vw(folder / "names.vw", X[by_class], Y[by_class]),
-        "test": write_libsvm(folder / "test.svm", X[3000:], Y[3000:]),
+        "test": write_libsvm(folder / "test.svm", X[N:], Y[N:]),
     }
     for name in ("sorted", "names"):
         found[f"{name}, gzip"] = found[name].with_name(f"{found[name].name}.gz")
@@ -60,22 +61,23 @@ def test_sorted_rows_learn_as_well_as_shuffled_ones(
     scores = {}
     with caplog.at_level(logging.INFO):
         for order in ("shuffled", "sorted", "sorted, gzip"):
-            answers = [th.select(files[order], **HOW, method=method, random_state=seed) for seed in range(3)]
+            answers = [th.select(files[order], **HOW, method=method, random_state=seed) for seed in range(2)]
             scores[order] = np.mean([accuracy(answer, files["test"]) for answer in answers])
-            assert answers[0].provenance["progressive"]["rows"] == 3000
+            assert answers[0].provenance["progressive"]["rows"] == N
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
     said = [record.getMessage() for record in caplog.records if "temporary file" in record.getMessage()]
-    assert len(said) == 3
+    assert len(said) == 2
     assert all(str(files["sorted, gzip"]) in line and str(cache_folder) in line for line in said)
     assert abs(scores["sorted"] - scores["shuffled"]) < 0.02
     assert abs(scores["sorted, gzip"] - scores["shuffled"]) < 0.02
+    caplog.clear()
     in_order = th.select(files["sorted"], **HOW, method=method, shuffle=False)
     assert accuracy(in_order, files["test"]) < scores["sorted"] - 0.1
-    assert in_order.provenance["progressive"] == {}
+    assert "class after class" in caplog.text
     assert list(cache_folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("order", ["sorted", "sorted, gzip", "names", "names, gzip"])
+@pytest.mark.parametrize("order", ["sorted, gzip", "names", "names, gzip"])
 def test_same_bits_however_they_are_read(files: dict[str, Path], tmp_path: Path, order: str) -> None:
     """For any batch size, with and without the cache, and after interruptions with one and resumed with the other."""
     how = {**HOW, "passes": 2, "holdout": 0.2}
@@ -97,7 +99,7 @@ seen = 0
 def kill(progress):
     global seen
     seen += 1
-    if seen == 20:
+    if seen == 10:
         os.kill(os.getpid(), 9)
 th.select(sys.argv[1], **HOW, checkpoint=sys.argv[2], every=0.0, batch_rows=100, progress=kill)
 """
@@ -129,7 +131,7 @@ def test_a_pipe_is_shuffled_too(files: dict[str, Path], cache_folder: Path) -> N
 def test_several_sorted_files_are_interleaved(files: dict[str, Path], tmp_path: Path) -> None:
     lines = files["sorted"].read_text().splitlines(keepends=True)
     for i, name in enumerate(["a", "b"]):
-        (tmp_path / f"{name}.svm").write_text("".join(lines[1500 * i : 1500 * (i + 1)]))
+        (tmp_path / f"{name}.svm").write_text("".join(lines[N // 2 * i : N // 2 * (i + 1)]))
     both = th.select([tmp_path / "a.svm", tmp_path / "b.svm"], **HOW)
     assert accuracy(both, files["test"]) > accuracy(th.select(files["shuffled"], **HOW), files["test"]) - 0.02
 
@@ -146,11 +148,11 @@ def test_drifting_targets_are_shuffled(tmp_path: Path, caplog: pytest.LogCapture
 
 
 def test_rows_of_one_class_say_so(files: dict[str, Path], tmp_path: Path) -> None:
-    lines = files["sorted"].read_text().splitlines(keepends=True)[:1400]
+    lines = files["sorted"].read_text().splitlines(keepends=True)[: int((Y[:N] < 0).sum())]
     path = tmp_path / "one.svm.gz"
     path.write_bytes(gzip.compress("".join(lines).encode()))
     assert len({line.split()[0] for line in lines}) == 1
-    with pytest.raises(th.DataError, match="one class|only one|single|-1"):
+    with pytest.raises(th.DataError, match="-1"):
         th.select(path, **HOW)
 
 
@@ -166,19 +168,21 @@ def test_a_full_disk_is_a_clear_error(files: dict[str, Path], monkeypatch: pytes
 
 @pytest.mark.parametrize("cause", ["size", "folder"])
 def test_where_nothing_can_be_written_the_warning_comes_first(
-    files: dict[str, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture, cause: str
+    files: dict[str, Path], tmp_path: Path, cache_folder: Path, caplog: pytest.LogCaptureFixture, cause: str
 ) -> None:
     """And no progressive score is shown; the answer is that of the order of the file."""
-    (tmp_path / "occupied").write_text("")
-    options = {"size": {"cache_size": "10KB"}, "folder": {"cache": None}}[cause]
-    if cause == "folder":
-        options = {"cache_size": "1KB"}
+    options: dict[str, Any] = {"cache_size": "10KB"} if cause == "size" else {}
+    if cause == "folder":  # a file is in its place
+        cache_folder.parent.mkdir()
+        cache_folder.write_text("")
     seen: list[int] = []
     with caplog.at_level(logging.WARNING):
-        answer = th.select(
-            files["sorted, gzip"], **HOW, **options, progress=lambda _: seen.append(len(caplog.records))
-        )
+        answer = th.select(files["sorted, gzip"], **HOW, **options, progress=lambda _: seen.append(len(caplog.records)))
     assert seen[0] == 1
+    with pytest.raises(th.Interrupted):
+        th.select(files["sorted, gzip"], **HOW, **options, checkpoint=tmp_path / "c", progress=_StopAt(3))
+    resumed = th.select(files["sorted, gzip"], **HOW, **options, checkpoint=tmp_path / "c")
+    assert saved_bytes(resumed, tmp_path / "s") == saved_bytes(answer, tmp_path / "s")
     assert "the rows cannot be shuffled" in caplog.records[0].getMessage()
     assert "--cache-size" in caplog.records[0].getMessage()
     assert answer.provenance["progressive"] == {}
@@ -190,10 +194,10 @@ def test_the_line_of_a_bad_label_is_exact(files: dict[str, Path], tmp_path: Path
     packed = order.endswith("gzip")
     data = files[order].read_bytes()
     lines = (gzip.decompress(data) if packed else data).splitlines(keepends=True)
-    lines[2221] = b"7" + lines[2221][lines[2221].index(b" ") :]
+    lines[1221] = b"7" + lines[1221][lines[1221].index(b" ") :]
     first, bad = tmp_path / files[order].name, tmp_path / f"bad-{files[order].name}"
     first.write_bytes(data)
     bad.write_bytes(gzip.compress(b"".join(lines), 1) if packed else b"".join(lines))
     for cache in (None, tmp_path / "cache"):
-        with pytest.raises(th.DataError, match=f"{bad}, line 2222: "):
+        with pytest.raises(th.DataError, match=f"{bad}, line 1222: "):
             th.select([first, bad], **HOW, cache=cache)

@@ -41,7 +41,7 @@ class Fitted:
     names : dict
         Names found by a further pass over the data.
     in_order : bool
-        Rows were learned in an order that matters, such as class after class: progressive scores mean nothing.
+        The order of the rows matters and stayed, such as class after class: progressive scores mean nothing.
     """
 
     engine: OnlineEngine | SuccessiveHalving

@@ -183,8 +183,8 @@ class OnlineRun(Run):
 
     @property
     def in_order(self) -> bool:
-        """Whether rows were learned in an order that matters, so that progressive scores mean nothing."""
-        return self._order.sorted or self.mixing.unmixed is not None
+        """Whether the order of the rows matters and stayed, so that progressive scores mean nothing."""
+        return self.mixing.unmixed is not None
 
     # ── checkpoints, progress and the result ─────────────────────────────────────────────────────
 

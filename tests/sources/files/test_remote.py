@@ -105,7 +105,9 @@ def test_selecting_and_resuming(site: Site, local: Path, tmp_path: Path) -> None
     from tests.online.test_select import _StopAt
 
     url = site.put("rows.vw.gz", gzip.compress(TEXT))
-    expected = th.select(local, k=10, passes=2)
+    packed = local.with_name("rows.vw.gz")
+    packed.write_bytes(gzip.compress(TEXT))
+    expected = th.select(packed, k=10, passes=2)
     assert th.select(url, k=10, passes=2).weights.tolist() == expected.weights.tolist()
     options: dict[str, Any] = {"k": 10, "passes": 2, "checkpoint": tmp_path / "c", "batch_rows": 1000}
     with pytest.raises(th.Interrupted):

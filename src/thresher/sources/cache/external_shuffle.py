@@ -190,17 +190,18 @@ class _Mixed(Wrapped):
         outer, how = self._outer, (only, want_names, want_labels)
         reading: Source = outer.source
         mixing = outer.mixing
-        if start == Cursor() and not mixing.known:
+        if not mixing.known:
             if outer.rewindable:
                 outer.judge(reading.batches(want_labels=want_labels), hold=False)
             else:
                 batches = reading._read(rows, start, *how)
                 reading = _Started(reading, chain(outer.judge(batches, hold=True), batches))
-        elif start.inner is not None and mixing.why is None:
-            mixing.why = "its rows were shuffled before the run was interrupted"
         blocks = None
-        if start.inner is not None or (start == Cursor() and mixing.why is not None):
-            blocks = outer.mixed_blocks(reading)
+        if mixing.why is not None:
+            if start == Cursor() or start.inner is not None:
+                blocks = outer.mixed_blocks(reading)
+            else:
+                mixing.unmixed = "the run began without"
         if blocks is None:
             if start.inner is not None:
                 raise SettingsError(f"{self.describe()}: the run cannot be resumed without a temporary file.")
