@@ -201,3 +201,32 @@ def test_the_line_of_a_bad_label_is_exact(files: dict[str, Path], tmp_path: Path
     for cache in (None, tmp_path / "cache"):
         with pytest.raises(th.DataError, match=f"{bad}, line 1222: "):
             th.select([first, bad], **HOW, cache=cache)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "fa"])
+def test_tables_and_sequences_are_shuffled_too(tmp_path: Path, caplog: pytest.LogCaptureFixture, form: str) -> None:
+    """Quoted text, row groups larger than the buffer, and a file for each class."""
+    rng = np.random.default_rng(0)
+    words = np.where(rng.random(6000) < 0.9, np.arange(6000) // 3000, 1 - np.arange(6000) // 3000)
+    path = tmp_path / f"rows.{form}"
+    options: dict[str, Any] = {"target": "y"}
+    if form == "csv":
+        text = "".join(f'{i // 3000},"two\nlines {word}",{i % 7}\n' for i, word in enumerate(words))
+        path.write_text("y,word,other\n" + text)
+    elif form == "parquet":
+        pa = pytest.importorskip("pyarrow")
+        parquet = pytest.importorskip("pyarrow.parquet")
+        table = {"y": np.arange(6000) // 3000, "word": [f"w{word}" for word in words], "other": np.arange(6000) % 7}
+        parquet.write_table(pa.table(table), path)
+    else:
+        letters = rng.choice(list("ACGT"), (6000, 30))
+        letters[np.arange(6000), 5 + 10 * words] = "A"
+        path = tmp_path / "species"
+        path.mkdir()
+        for name, some in (("a", letters[:3000]), ("b", letters[3000:])):
+            (path / f"{name}.fa").write_text("".join(f">{i}\n{''.join(row)}\n" for i, row in enumerate(some)))
+        options = {"kmer": 3, "positional": True}
+    with caplog.at_level(logging.INFO):
+        answer = th.select(path, k=20, memory="3MB", **options)
+    assert "temporary file" in caplog.text
+    assert answer.provenance["progressive"]["rows"] == 6000
