@@ -40,7 +40,7 @@ _BEHIND = 2
 #: The number of blocks that stay decoded (as views of the file) to read further pieces of them.
 _RECENT = 512
 #: Release pages after reading pieces of this many bytes.
-_MOST_TOUCHED = 4 << 20
+_MOST_TOUCHED = 1 << 20
 #: Release pages up to this many bytes back, in case some were read again.
 _RELEASE_BYTES = 1 << 30
 #: The errors that a damaged file can cause, besides Arrow's own.
@@ -207,7 +207,7 @@ class StoredFile:
             batch = block.batch if want_names or block.batch.names is None else replace(block.batch, names=None)
             rows = _slice(batch, first - starts[number], stop - starts[number], copy=True)
             yield Block(rows, block.cursor)
-            self._touched += 12 * rows.nnz
+            self._touched += _bytes_of(rows)
             if self._touched > _MOST_TOUCHED:
                 self._advise("MADV_DONTNEED", 0, self.size // PAGE * PAGE)
                 self._touched = 0
@@ -218,7 +218,7 @@ class StoredFile:
         block = self._recent.pop(number, None)
         if block is None:
             block = self._block(number, check=not self._checked[number])[1]
-            self._touched += 0 if self._checked[number] else 12 * block.batch.nnz
+            self._touched += 0 if self._checked[number] else _bytes_of(block.batch)
             self._checked[number] = True
         self._recent[number] = block  # the last one
         if len(self._recent) > _RECENT:
@@ -301,6 +301,12 @@ def _slice(batch: Batch, first: int, end: int, *, copy: bool = False) -> Batch:
         None if batch.qid is None else cut(batch.qid, first, end),
         None if batch.line is None else cut(batch.line, first, end),
     )
+
+
+def _bytes_of(batch: Batch) -> int:
+    """About the bytes of a batch in a file."""
+    named = 0 if batch.names is None else 8 * batch.nnz + len(batch.names.text)
+    return 12 * batch.nnz + 32 * len(batch) + named
 
 
 def _own_names(names: Names, keys: NDArray[np.uint64]) -> Names:
