@@ -15,6 +15,8 @@ from thresher.sources.blocks import BlockRows, tagged, with_tags
 from thresher.sources.files.paths import Part
 from thresher.sources.files.reader import SLACK
 
+_NEWLINE = 10
+
 if TYPE_CHECKING:
     from thresher.sources.text.line_source import LineSource, OpenLines
 
@@ -45,7 +47,7 @@ class BlockGroup:
         if texts is None or not (yield from self._together(texts)):
             yield from self._one_by_one()
 
-    def _texts(self) -> list[bytes] | None:
+    def _texts(self) -> list[NDArray[np.uint8]] | None:
         """The lines of each block; None if they cannot be parsed together, or if a line is long."""
         if any(piece.opened.parse is not self._pieces[0].opened.parse for piece in self._pieces):
             return None
@@ -57,14 +59,14 @@ class BlockGroup:
             texts.append(text)
         return texts
 
-    def _together(self, texts: list[bytes]) -> Generator[BlockRows, None, bool]:
+    def _together(self, texts: list[NDArray[np.uint8]]) -> Generator[BlockRows, None, bool]:
         """Yield the rows up to a batch with a malformed line; return whether there was none."""
         from thresher.sources.text.line_source import batch_of
 
         size = sum(map(len, texts))
         block = _native.new_block(size + _native.padding)
-        block[:size] = np.frombuffer(b"".join(texts), np.uint8)
-        lines_behind = np.cumsum([text.count(b"\n") for text in texts])
+        np.concatenate(texts, out=block[:size])
+        lines_behind = np.cumsum([np.count_nonzero(text == _NEWLINE) for text in texts])
         numbers = np.array([piece.number for piece in self._pieces], np.int64)
         opened = self._pieces[0].opened
         at = lines = last = past = 0
@@ -100,28 +102,27 @@ class BlockGroup:
             skipped += here
 
 
-def _lines_of(piece: Piece, cap: int) -> bytes | None:
+def _lines_of(piece: Piece, cap: int) -> NDArray[np.uint8] | None:
     """The lines that begin in a block, each with its newline; None if one may be over the cap."""
     begin, end = piece.part.begin, piece.part.end or 0
     start = max(0, begin - 1)
-    piece.opened.stream.seek(start)
-    text, more = _read(piece, end - start + SLACK)
-    first = text.find(b"\n") + 1 if begin else 0
+    stream = piece.opened.stream
+    stream.seek(start)
+    text = bytearray(end - start + SLACK)
+    size = stream.readinto(memoryview(text))
+    first = text.find(b"\n", 0, size) + 1 if begin else 0
     if begin and (first == 0 or start + first >= end):  # no line begins here
-        return b""
-    stop = text.find(b"\n", end - 1 - start)
-    while stop < 0 and more and len(text) <= cap:  # the last line is long
-        read = len(text)
-        rest, more = _read(piece, end - start)
-        text += rest
-        stop = text.find(b"\n", read)
-    if len(text) > cap or not text:
+        return np.empty(0, np.uint8)
+    stop = text.find(b"\n", end - 1 - start, size)
+    while stop < 0 and size == len(text) <= cap:  # the last line is long
+        text += bytes(size)
+        read = stream.readinto(memoryview(text)[size:])
+        stop = text.find(b"\n", size, size + read)
+        size += read
+    if size > cap or not size:
         return None
-    return text[first : stop + 1] if stop >= 0 else text[first:] + b"\n"
-
-
-def _read(piece: Piece, size: int) -> tuple[bytes, bool]:
-    """The next bytes of a file, and whether there may be more."""
-    scratch: NDArray[np.uint8] = np.empty(size, np.uint8)
-    read = piece.opened.stream.readinto(scratch.data)
-    return scratch[:read].tobytes(), read == size
+    if stop < 0:  # the last line of the file has no newline
+        del text[size:]
+        text += b"\n"
+        stop = size
+    return np.frombuffer(text, np.uint8)[first : stop + 1]

@@ -15,7 +15,7 @@ from thresher.sources.base import Source, Wrapped
 from thresher.sources.blocks import BLOCK_BYTES, MAX_BLOCKS, SMALLEST_BLOCK, Blocks, Permutation
 
 #: From this number on blocks grow to their usual size.
-_MANY_BLOCKS = 4096
+_MANY_BLOCKS = 2048
 
 
 class Permuted(Wrapped):
