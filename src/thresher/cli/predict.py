@@ -25,6 +25,7 @@ def predict(
 ) -> None:
     import sys
 
+    from thresher.display import tsv_cell
     from thresher.errors import SettingsError
     from thresher.selection.file import load
 
@@ -40,4 +41,6 @@ def predict(
             answers = answers[:, -1]
         # One column per class, in the order of the classes.
         rows = answers.tolist() if answers.ndim == 1 else ("\t".join(map(str, row)) for row in answers.tolist())
+        if answers.dtype.kind == "U":  # labels
+            rows = map(tsv_cell, rows)
         sys.stdout.writelines(f"{row}\n" for row in rows)

@@ -43,6 +43,7 @@ from thresher.cli.options import (
     Features,
     Format,
     Interactions,
+    Keys,
     Memory,
     Method,
     OnError,
@@ -138,6 +139,7 @@ def select(
     ] = False,
     output: Output = None,
     top: Annotated[int, typer.Option(help="The number of features to show at the end.")] = 20,
+    keys: Keys = False,
     *,
     settings: dict[str, Any],
     reading: dict[str, Any],
@@ -179,14 +181,14 @@ def select(
             )
     except Interrupted as interrupted:
         if interrupted.selection is not None:
-            print_selection(interrupted.selection, top=top, run=progress.last)
+            print_selection(interrupted.selection, top=top, keys=keys, run=progress.last)
         saved = f"; {checkpoint} is saved: repeat the command to continue" if checkpoint else ""
         kept = f". {output} was not written" if output else ""
         fail(f"{interrupted}{saved}{kept}", INTERRUPTED)
         return
     if output is not None:
         selection.save(output)
-    print_selection(selection, top=top, run=progress.last, saved=output)
+    print_selection(selection, top=top, keys=keys, run=progress.last, saved=output)
 
 
 def _class_weight(text: str | None) -> dict[object, float] | str | None:

@@ -18,6 +18,7 @@ from thresher.core.feature_space import FeatureSpace
 from thresher.core.kmers import Kmers
 from thresher.core.losses import Loss
 from thresher.core.optional import need
+from thresher.display import cut, visible
 from thresher.errors import DataError
 from thresher.sources.base import Source
 from thresher.sources.registry import as_source, is_paths
@@ -85,7 +86,7 @@ class Selection:
         return self.loss.task == "binary" and self.weights.ndim == 2
 
     def __repr__(self) -> str:
-        shown = ", ".join(self.names[:3]) + (", …" if len(self) > 3 else "")
+        shown = ", ".join(cut(visible(name)) for name in self.names[:3]) + (", …" if len(self) > 3 else "")
         return f"<Selection of {len(self)} features ({self.named} named): {shown}>"
 
     # ── prediction ───────────────────────────────────────────────────────────────────────────────

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from thresher.core.batch import Batch, Names
 from thresher.core.feature_space import FeatureSpace
+from thresher.display import quoted
 from thresher.errors import DataError, SettingsError
 from thresher.sources.arrays import MAX_BATCH_FEATURES, DenseSource, InMemory, SparseSource
 from thresher.sources.base import Source
@@ -52,7 +53,7 @@ class TableSource(InMemory):
         )
         for column, row, what in encoded["faults"]:
             number = rows.start + row if isinstance(rows, slice) else rows[row]
-            raise DataError(f"row {number}, column {column!r}: {what}. Drop or fill this value.")
+            raise DataError(f"row {number}, column {quoted(column)}: {what}. Drop or fill this value.")
         names = Names(encoded["names"], encoded["text"], encoded["prefixes"]) if want_names else None
         return Batch(encoded["indptr"], encoded["keys"], encoded["values"], names=names)
 
@@ -74,7 +75,7 @@ def _kind(name: str, kind: Any) -> Kind:
     found = kind_of_type(kind)
     if found is None:
         raise DataError(
-            f"column {name!r} has type {kind}, which is neither a number nor text. "
+            f"column {quoted(name)} has type {kind}, which is neither a number nor text. "
             "Convert it to one of these, or drop it."
         )
     return found

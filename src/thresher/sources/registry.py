@@ -201,7 +201,7 @@ def _scan(
 
 def _guess(path: str, options: Mapping[str, Any]) -> str:
     """The format of a file, from its name or its first bytes."""
-    if by_name := format_by_name(os.path.basename(path)):
+    if by_name := format_by_name(Part(path).file_name):
         return by_name
     if "schema" in options:
         return "csv"

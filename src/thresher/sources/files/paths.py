@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from thresher.display import shown_path
 from thresher.errors import DataError, UnreadableError
 
 STDIN = "-"
@@ -46,6 +47,9 @@ class Part:
     begin: int = 0
     end: int | None = None
 
+    def __repr__(self) -> str:
+        return f"Part({self.name!r}, {self.begin}, {self.end})"
+
     @property
     def once(self) -> bool:
         """Whether it can be read only once, such as standard input and pipes."""
@@ -53,14 +57,23 @@ class Part:
 
     @property
     def name(self) -> str:
-        return "<stdin>" if self.path == STDIN else self.path
+        """The file as messages and provenance name it: without credentials and control characters."""
+        return "<stdin>" if self.path == STDIN else shown_path(self.path)
+
+    @property
+    def file_name(self) -> str:
+        """The last part of the path, without the query of a URL."""
+        path = self.path
+        if path.startswith(("http://", "https://")):
+            path = re.split(r"[?#]", path, maxsplit=1)[0]
+        return os.path.basename(path)
 
 
 class Stream:
     """An open file: its decompressed bytes, and the number of stored bytes read so far."""
 
     def __init__(self, path: str, *, window_limit: int) -> None:
-        self.name = "<stdin>" if path == STDIN else path
+        self.name = Part(path).name
         #: The error that ended reading before the end of the file.
         self.failure: DataError | None = None
         raw: io.RawIOBase

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.core.memory import MB
+from thresher.display import quoted
 from thresher.errors import DataError, SettingsError
 from thresher.sources.base import Source
 from thresher.sources.sequences.fasta import SequenceSource
@@ -95,7 +96,7 @@ class FragmentSource(SequenceSource):
         loaded = next(iter(self.loaded.values()), None) or self._loaded(want_labels=True)
         contig, offset = loaded.genomes.draw(number, self.seed)
         id, file, _ = loaded.genomes.contig(contig)
-        place = f"letter {offset + 1} of record {id.decode(errors='replace')!r}"
+        place = f"letter {offset + 1} of record {quoted(id.decode(errors='replace'))}"
         return f"row {number} ({self.parts[file].name}, {place})"
 
     def shards(self, n: int) -> list[Source]:

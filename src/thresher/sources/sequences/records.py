@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -109,7 +108,7 @@ def class_of(part: Part) -> str | None:
     """The class of a file: its name without the endings of compression and format; None for standard input."""
     if part.path == STDIN:
         return None
-    name = os.path.basename(part.path)
+    name = part.file_name
     for endings in (COMPRESSED, BY_ENDING):
         stem, dot, ending = name.rpartition(".")
         if dot and stem and ending.lower() in endings:

@@ -14,6 +14,7 @@ from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.memory import ReadLimits
+from thresher.display import shown_path
 from thresher.errors import DataError
 from thresher.sources.base import OnError, Source, check_on_error
 from thresher.sources.files.paths import Part, PathLike, Stream, fingerprint, natural_order
@@ -79,13 +80,14 @@ class ClassFolders(Source):
         return {"form": self.encoder.to_dict()}
 
     def describe(self) -> str:
-        return f"{self.paths[0]} and {len(self.paths) - 1} more" if len(self.paths) > 1 else self.paths[0]
+        first = shown_path(self.paths[0])
+        return f"{first} and {len(self.paths) - 1} more" if len(self.paths) > 1 else first
 
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
         if batch.line is None:
             return self.describe()
         number = int(batch.line[row]) - 1
-        return f"{self.paths[number]}, row {number} (counted from 0)"
+        return f"{shown_path(self.paths[number])}, row {number} (counted from 0)"
 
     def shards(self, n: int) -> list[Source]:
         super().shards(n)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import Any
 
+from thresher.display import quoted
 from thresher.errors import DataError, SettingsError
 from thresher.sources.base import OnError, Source
 from thresher.sources.files.paths import PathLike, find_parts
@@ -99,7 +99,7 @@ def scan_text(
             raise SettingsError("the folders are the labels of their files: pass no target or weight")
         return ClassFolders(found, NgramEncoder(text="text", labels=FOLDER_LABELS, **ngrams), on_error)
     parts = find_parts(paths)
-    kind = format or format_by_name(os.path.basename(parts[0].path)) or "csv"
+    kind = format or format_by_name(parts[0].file_name) or "csv"
     if kind not in TABLES:
         raise SettingsError(f"texts are read from files of the formats {', '.join(TABLES)}, got {kind!r}")
     given = {"names": names, "header": header, "delimiter": delimiter, "quote": quote or None, "nulls": nulls}
@@ -111,7 +111,7 @@ def scan_text(
         labels = [None if ref is None else find_column(ref, columns, name, "labels") for ref in (target, weight)]
         is_text = labels[0] is not None and TypeGuesser(sample, name).target_is_text(labels[0])
         if column in labels:
-            raise DataError(f"{name}: the column {column!r} is named twice, for different uses. Name it once.")
+            raise DataError(f"{name}: the column {quoted(column)} is named twice, for different uses. Name it once.")
         return NgramEncoder(text=column, labels=Labels(labels[0], is_text, labels[1]), **ngrams)
 
     if kind == "jsonl":

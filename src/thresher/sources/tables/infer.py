@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from thresher.display import cut, quoted, visible
 from thresher.errors import DataError
 from thresher.sources.tables.arrow_columns import is_list, is_text
 from thresher.sources.tables.schema import Schema, find_column, quantiles
@@ -67,7 +68,7 @@ class _NamedColumns:
             for where in columns:
                 name = find_column(where, names, table, what)
                 if name in self.taken or self.kinds.get(name, kind) != kind:
-                    raise DataError(f"{table}: the column {name!r} is named twice, for different uses. Name it once.")
+                    raise DataError(f"{table}: the column {quoted(name)} is named twice, for different uses. Name it once.")
                 self.kinds[name] = kind
 
 
@@ -81,7 +82,7 @@ class TypeGuesser:
     def _column(self, name: str, what: str) -> Any:
         if self._sample is None:
             raise DataError(
-                f"{self._table}: it can be read only once, so {what} of {name!r} cannot be inferred from the first "
+                f"{self._table}: it can be read only once, so {what} of {quoted(name)} cannot be inferred from the first "
                 "rows. Name all columns (numeric=, categorical=, ignored=), or write it to a file."
             )
         return self._sample.column(name)
@@ -96,7 +97,7 @@ class TypeGuesser:
         found = kind_of_type(kind)
         if found is None and (kinds.is_struct(kind) or kinds.is_nested(kind)):
             raise DataError(
-                f"{self._table}: the column {name!r} has type {kind}, which cannot be a feature. Ignore it (ignored=)."
+                f"{self._table}: the column {quoted(name)} has type {kind}, which cannot be a feature. Ignore it (ignored=)."
             )
         return found or "category"  # times and dates, by their text
 
@@ -141,12 +142,16 @@ def _is_number(text: str | bytes) -> bool:
 
 def _guess_message(encoder: TableEncoder, guessed: Mapping[str, list[str]], rows: int, table: str) -> str:
     """The log message about inferred columns."""
-    lines = [f"{table}: inferred from its first {rows} rows (override with numeric=, categorical=, ignored=):"]
+    lines = [f"{table}: inferred from its first {rows} rows (override with `numeric`, `categorical`, `ignored`):"]
     labels = encoder.labels
     if labels.target is not None:
-        lines.append(f"  target       {labels.target} ({'text' if labels.target_is_text else 'numbers'})")
+        lines.append(f"  target       {_shown(labels.target)} ({'text' if labels.target_is_text else 'numbers'})")
     for what, names in guessed.items():
         if names:
             more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-            lines.append(f"  {what:<12} {', '.join(names[:12])}{more}")
+            lines.append(f"  {what:<12} {', '.join(map(_shown, names[:12]))}{more}")
     return "\n".join(lines)
+
+
+def _shown(name: str) -> str:
+    return cut(visible(name))

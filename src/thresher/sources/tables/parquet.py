@@ -10,6 +10,7 @@ from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.memory import ReadLimits
+from thresher.display import quoted
 from thresher.errors import DataError, UnreadableError
 from thresher.sources.base import OnError, Source, check_on_error
 from thresher.sources.files.paths import Part, PathLike, find_parts, fingerprint, stored_size
@@ -120,7 +121,7 @@ class ParquetSource(Source):
                     skipped = position.cursor.skipped
                     yield batch, position.cursor
                 for column, row, what in encoded["faults"]:
-                    position.report_row(f"{group}row {first + before + row} (counted from 0), column {column!r}", what)
+                    position.report_row(f"{group}row {first + before + row} (counted from 0), column {quoted(column)}", what)
         self.skips.set(part, position.cursor.here, "rows", n_files=len(self.parts))
         if position.cursor.skipped > skipped:
             # The cursor of an empty batch counts the malformed rows behind the last good one.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -33,7 +32,7 @@ def scan_like(
         if (files := class_files(paths)) is not None:
             return ClassFolders(files, encoder.for_folders(), on_error)
     parts = find_parts(paths)
-    kind = format or format_by_name(os.path.basename(parts[0].path)) or ("csv" if dialect is not None else None)
+    kind = format or format_by_name(parts[0].file_name) or ("csv" if dialect is not None else None)
     if kind == "csv":
         from thresher.sources.tables.csv import CsvSource, csv_layout
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.core.batch import Batch, Names
+from thresher.display import did_you_mean, listed, quoted
 from thresher.errors import DataError
 from thresher.sources.base import Source
-from thresher.sources.tables.schema import nearest
 from thresher.sources.tables.table_encoder import Labels
 from thresher.sources.text.line_source import group_parts
 
@@ -47,17 +47,15 @@ def column_positions(encoder: RowEncoder, names: list[str], file: str, labels_op
         if name in names:
             found[name] = names.index(name)
         elif name not in optional:
-            raise DataError(f"{file}: there is no column {name!r}{nearest(name, names)}")
+            raise DataError(f"{file}: there is no column {quoted(name)}{did_you_mean(name, names)}")
     return found
 
 
 def missing_target(file: str, names: list[str]) -> DataError:
     """The error for labels that are wanted although no column was named for them."""
-    some = ", ".join(map(repr, names[:10]))
-    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
     return DataError(
-        f"{file}: no column is named for the labels. Pass target= (--target; to an estimator pass "
-        f"th.scan_csv(path, target=…) or the like), one of {some}{more}."
+        f"{file}: no column is named for the labels. Pass `target` (an estimator takes a source, as of th.scan_csv), "
+        f"one of {listed(names)}."
     )
 
 

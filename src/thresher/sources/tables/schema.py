@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
+from thresher.display import did_you_mean, quoted
 from thresher.errors import DataError, SettingsError
 from thresher.sources.files.paths import PathLike
 
@@ -87,7 +87,7 @@ class Schema:
         named = {} if schema is None else schema if isinstance(schema, Mapping) else _load(os.fspath(schema))
         known = {field.name for field in fields(cls)}
         if unknown := [name for name in named if name not in known]:
-            raise SettingsError(f"a schema has no field {unknown[0]!r}{nearest(unknown[0], sorted(known))}")
+            raise SettingsError(f"a schema has no field {quoted(unknown[0])}{did_you_mean(unknown[0], sorted(known))}")
         try:
             return cls(**{**named, **given})
         except TypeError as error:
@@ -149,16 +149,4 @@ def find_column(where: ColumnRef, names: Sequence[str], table: str, what: str) -
         return names[position]
     if isinstance(where, int):
         raise DataError(f"{table}: there is no column {where} for the {what}: positions go from 0 to {len(names) - 1}.")
-    raise DataError(f"{table}: there is no column {where!r} for the {what}{nearest(where, names)}")
-
-
-def nearest(name: str, names: Sequence[str]) -> str:
-    """The end of a message about an unknown name: the names most similar to it."""
-    close = difflib.get_close_matches(name, names, 3, 0.6)
-    if not close:
-        close = difflib.get_close_matches(name.lower(), [n.lower() for n in names], 3, 0.6)
-        close = [n for n in names if n.lower() in close]
-    if close:
-        return f"; nearest are {', '.join(map(repr, close))}."
-    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-    return f"; there are {', '.join(map(repr, names[:10]))}{more}."
+    raise DataError(f"{table}: there is no column {quoted(where)} for the {what}{did_you_mean(where, names)}")

@@ -14,6 +14,7 @@ from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.core.feature_space import Products
 from thresher.core.memory import MB, PRODUCT_BYTES, PRODUCT_SHARE, ReadLimits
+from thresher.display import quoted
 from thresher.errors import DataError
 from thresher.sources.base import Source, Wrapped
 from thresher.sources.transforms.products import Groups, ProductFormer
@@ -187,7 +188,7 @@ class Interactions(Wrapped):
         for name, found in zip(self._former.groups, seen, strict=True):
             if not found and name not in self._warned:
                 self._warned.add(name)
-                log.warning("%s: no feature is in the group %r, so it forms no products", self.describe(), name)
+                log.warning("%s: no feature is in the group %s, so it forms no products", self.describe(), quoted(name))
 
 
 def _tuples(groups: Sequence[Any]) -> tuple[Any, ...]:

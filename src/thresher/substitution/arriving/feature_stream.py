@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.core.feature_space import FeatureSpace
+from thresher.display import cut
 from thresher.errors import DataError, SettingsError
 from thresher.substitution.arriving.blocks import CONSTANT, Block, Scan
 from thresher.substitution.arriving.column_reader import ColumnReader, IndexedReader
@@ -153,7 +154,7 @@ class FeatureStream:
 
         def on_bad_column(name: str, fault: str) -> None:
             if self.on_error == "stop" or (self.on_error == "constant" and fault != CONSTANT):
-                raise DataError(f'the column {name} {fault}. Fix it, or skip such columns with on_error="skip".')
+                raise DataError(f'the column {cut(name)} {fault}. Fix it, or skip such columns with `on_error="skip"`.')
             if count_skipped:
                 self.skipped[fault] += 1
 
