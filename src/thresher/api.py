@@ -165,11 +165,11 @@ def select(
         batch_rows=batch_rows,
     )
     if test is not None and holdout is not None:
-        raise SettingsError("pass test or holdout, not both")
+        raise SettingsError("pass `test` or `holdout`, not both")
     held: Source | None = None
     if spec.feature_streams and (stream := _feature_stream(data, target, on_error)) is not None:
         if holdout is not None:
-            raise SettingsError("holdout requires rows, and the data is a stream of features: pass test")
+            raise SettingsError("`holdout` requires rows, and the data is a stream of features: pass `test`")
         if test is not None:
             held = as_source(*(test if isinstance(test, tuple) else (test,)), target=target)
         given = Data(stream, y=_stream_labels(own, y), sample_weight=sample_weight)

@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from thresher.core.losses import get_loss
+from thresher.display import did_you_mean, quoted
 from thresher.errors import SettingsError
 from thresher.run import Run, RunOptions
 from thresher.sources.base import Source
@@ -78,10 +79,10 @@ class MethodSpec:
         """Create the settings; arguments that the settings class does not have are ignored."""
         if given.get("k") is None:
             if "sparse-rf" not in self.names:
-                raise SettingsError("k, the number of features to keep, is required: pass k")
+                raise SettingsError("`k`, the number of features to keep, is required")
             given.pop("k", None)
         if isinstance(given.get("lam"), Sequence) and "sparse-rf" not in self.names:
-            raise SettingsError(f"lam of {self.names[0]} must be one number, got {given['lam']!r}")
+            raise SettingsError(f"`lam` of {self.names[0]} must be one number, got {given['lam']!r}")
         known = user_settings(self.settings_class)
         return self.settings_class(**{name: value for name, value in given.items() if name in known})
 
@@ -177,7 +178,8 @@ def get_method(name: str) -> MethodSpec:
     for spec in METHODS:
         if name in spec.names:
             return spec
-    raise SettingsError(f"unknown method {name!r}; choose one of {', '.join(method_names())}")
+    names = list(method_names())
+    raise SettingsError(f"unknown method {quoted(name)}{did_you_mean(name, names, len(names))}")
 
 
 def method_names() -> Iterator[str]:
@@ -186,7 +188,7 @@ def method_names() -> Iterator[str]:
 
 
 #: The alternative to a setting that a method does not have.
-_INSTEAD = {("fgm", "groups"): "pass its groups as a family, family=th.Groups(…)"}
+_INSTEAD = {("fgm", "groups"): 'pass its groups as a family, `family="groups:FILE"`'}
 #: Settings of which None is a value.
 _NONE_IS_A_VALUE = {"scale"}
 
@@ -201,7 +203,7 @@ def split_settings(method: str, given: Mapping[str, Any]) -> tuple[dict[str, Any
         for name in sorted(others.intersection(rest)):
             if rest.pop(name) is not None:
                 advice = _INSTEAD.get((method, name), "leave it out, or choose another method")
-                raise SettingsError(f"{method} has no setting {name}: {advice}")
+                raise SettingsError(f"{method} has no setting `{name}`: {advice}")
     given_settings = {n: value for n, value in method_settings.items() if value is not None or n in _NONE_IS_A_VALUE}
     return given_settings, rest
 

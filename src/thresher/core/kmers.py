@@ -63,7 +63,7 @@ class Kmers:
         if self.counts not in ("binary", "count", "log"):
             raise SettingsError(f'counts must be "binary", "count" or "log", got {self.counts!r}')
         if self.positional and self.canonical:
-            raise SettingsError("positional k-mers belong to one strand: leave out canonical")
+            raise SettingsError("positional k-mers belong to one strand: leave out `canonical`")
         if self.positional and self.letter_bits == 64:
             raise SettingsError(
                 f"k-mers of {_listed(self.lengths)} letters leave no bits for the position: choose shorter ones"
@@ -145,7 +145,7 @@ def kmer_lengths(kmer: int | Iterable[int]) -> tuple[int, ...]:
     if any(isinstance(k, bool) or not isinstance(k, (int, np.integer)) for k in several):
         raise SettingsError(f"kmer must be a length or several, for example 12 or (8, 12), got {kmer!r}")
     if len(set(several)) != len(several):
-        raise SettingsError(f"kmer has the same length twice: {_listed(several)}")
+        raise SettingsError(f"`kmer` has the same length twice: {_listed(several)}")
     return tuple(sorted(int(k) for k in several))
 
 

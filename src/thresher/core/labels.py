@@ -44,7 +44,7 @@ class Targets:
         if self.fixed and len(self.seen) < 2:
             raise DataError(
                 f"{len(self.seen)} classes: the {loss} loss needs two or more. Check the labels, or name the "
-                "classes (classes=)."
+                "classes (`classes`)."
             )
 
     @property
@@ -63,7 +63,7 @@ class Targets:
         if self.multilabel:
             return self._labels(batch, y, where)
         if batch.y_indptr is not None:
-            raise DataError("rows with several labels: pass multilabel=True, or give every row one label.")
+            raise DataError("rows with several labels: pass `multilabel=True`, or give every row one label.")
         if self.loss.task == "classes":
             return self._classes(y, where)
         return self._binary(y, where) if self.loss.task == "binary" else self._real(y, where)

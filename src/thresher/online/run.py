@@ -152,7 +152,7 @@ class OnlineRun(Run):
             if self._order.sorted:
                 log.warning(
                     "%s: the rows are sorted by class, and an online method fits the last rows best. Shuffle the lines "
-                    "first (`shuf`), make several passes, or pass more memory for the shuffle buffer.",
+                    "first (`shuf`), make several `passes`, or pass more `memory` for the shuffle buffer.",
                     self.source.describe(),
                 )
             self.skipped = self.cursor.skipped
@@ -253,6 +253,6 @@ def _refits_intercept(settings: OnlineSettings, source: Source) -> bool:
     fits = settings.fit_intercept and binary and settings.budgeted and source.rewindable
     if settings.refit_intercept and not fits:
         raise SettingsError(
-            "refit_intercept requires a budgeted method, an intercept, two classes, and data that can be read again"
+            "`refit_intercept` requires a budgeted method, an intercept, two classes, and data that can be read again"
         )
     return fits and (settings.passes > 1 if settings.refit_intercept is None else settings.refit_intercept)

@@ -49,7 +49,7 @@ def _print_styled(table: Columns, more: list[str], lines: list[tuple[str, str]])
     from rich.console import Console
     from rich.markup import escape
 
-    console = Console()
+    console = Console(emoji=False)
     fitted, left_out = fit(table, console.width, cell_len)
     if left_out:
         more = [*more, f"{left_out} columns do not fit: inspect --format tsv has them all"]

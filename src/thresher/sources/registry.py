@@ -11,6 +11,7 @@ from typing import Any
 
 from thresher.core.kmers import Kmers
 from thresher.core.memory import DEFAULT_CACHE_SIZE, ReadLimits
+from thresher.display import did_you_mean, quoted
 from thresher.errors import DataError, SettingsError
 from thresher.sources.base import OnError, Source
 from thresher.sources.files.paths import Part, PathLike, Stream, find_parts
@@ -185,7 +186,7 @@ def _scan(
     parts = find_parts(paths)
     name = "fasta" if format == "fastq" else format or _guess(parts[0].path, given)
     if name not in FORMATS:
-        raise SettingsError(f"unknown format {name!r}: expected one of {', '.join(FORMATS)}")
+        raise SettingsError(f"unknown format {quoted(name)}{did_you_mean(name, list(FORMATS))}")
     entry = FORMATS[name]
     if name in TABLES and any(option in given for option in _NGRAMS):
         entry, given["format"] = _TEXTS, name
@@ -193,7 +194,7 @@ def _scan(
         if option not in entry.options:
             what = "tables with a text column" if entry is _TEXTS else f"{name} files"
             takers = [other for other, some in FORMATS.items() if option in some.options] or ["texts"]
-            raise SettingsError(f"{option}: not an option for {what}, only for {', '.join(takers)}")
+            raise SettingsError(f"`{option}`: not an option for {what}, only for {', '.join(takers)}")
     if name == "fasta" and isinstance(like, Kmers):
         given = {**like.reading(), **given}
     return entry.open([part.path for part in parts], given)
@@ -207,7 +208,7 @@ def _guess(path: str, options: Mapping[str, Any]) -> str:
         return "csv"
     if Part(path).once:
         raise SettingsError(
-            "the format of standard input or a pipe cannot be detected: pass format= (--format), one of "
+            "the format of standard input or a pipe cannot be detected: pass `format`, one of "
             f"{', '.join(FORMATS)}"
         )
     with Stream(path, window_limit=ReadLimits().window) as stream:
@@ -223,7 +224,7 @@ def _guess(path: str, options: Mapping[str, Any]) -> str:
     if not head:
         raise DataError(f"{path}: the file is empty. Check how it was made.")
     raise DataError(
-        f"{path}: neither the file name nor the first line shows the format. Pass format= (--format), one of "
+        f"{path}: neither the file name nor the first line shows the format. Pass `format`, one of "
         f"{', '.join(FORMATS)}."
     )
 

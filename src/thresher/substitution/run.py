@@ -226,5 +226,5 @@ class SubstitutionRun(Run):
 
     def _restore(self, saved: Checkpoint) -> None:
         if not self.stream.rewindable:
-            raise SettingsError(f"{self.stream.describe()} cannot be read again to resume: pass restart=True")
+            raise SettingsError(f"{self.stream.describe()} cannot be read again to resume: pass `restart=True`")
         self.engine.restore(saved.engine)

@@ -45,7 +45,7 @@ def export(selection: Selection, path: str | os.PathLike[str], format: str | Non
     if name not in EXPORT_FORMATS:
         raise SettingsError(
             f"cannot export to {os.fspath(path)!r} as {name!r}: the formats are {', '.join(EXPORT_FORMATS)}. "
-            "Name the file accordingly, or pass format=."
+            "Name the file accordingly, or pass `format`."
         )
     kind = EXPORT_FORMATS[name]
     if selection.space.random_features is not None and not kind.random_features:

@@ -176,7 +176,7 @@ class Cached(Wrapped):
             if error.filename is not None or isinstance(error, ValueError):  # an error of reading, not of writing
                 raise
             raise SettingsError(
-                f"{path}: the cache cannot be written ({error.strerror}). Choose another folder (--cache-dir), or do "
+                f"{path}: the cache cannot be written ({error.strerror}). Choose another folder (`cache`), or do "
                 "not use a cache."
             ) from None
         return digest
@@ -221,5 +221,5 @@ def cached(
     if isinstance(source, Wrapped):  # cache the parsed rows, not the transformed ones
         return source._with(cached(source.source, folder, size=size))
     if type(source).shuffled is not Source.shuffled:
-        raise SettingsError(f"{source.describe()}: the data is in memory and needs no cache. Leave out cache.")
+        raise SettingsError(f"{source.describe()}: the data is in memory and needs no cache. Leave out `cache`.")
     return Cached(source, CacheFolder.at(folder, parse_size(size)))

@@ -86,7 +86,7 @@ class SequenceSource(Source):
     def _check_labels(self, want_labels: bool) -> None:
         if want_labels and self.labels is None and any(class_of(part) is None for part in self.parts):
             raise DataError(
-                "standard input has no file name to use as the label: pass a table of labels (labels=, --labels)."
+                "standard input has no file name to use as the label: pass a table of labels (`labels`)."
             )
 
     def files(self) -> list[str]:
@@ -249,7 +249,7 @@ def scan_fasta(
     table = None if labels is None else LabelTable(labels)
     if fragments is None:
         if coverage is not None:
-            raise SettingsError("coverage is for fragments: pass fragments, their length, too")
+            raise SettingsError("`coverage` is for fragments: pass `fragments`, their length, too")
         return FastaSource(parts=parts, kmers=kmers, labels=table, on_error=on_error)
     from thresher.sources.sequences.fragments import FragmentSource
 

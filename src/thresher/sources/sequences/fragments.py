@@ -61,7 +61,7 @@ class FragmentSource(SequenceSource):
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 1 << 63:
             raise SettingsError(f"seed must be a non-negative integer, got {self.seed!r}")
         if self.kmers.positional:
-            raise SettingsError("positions in random fragments have no meaning: leave out positional")
+            raise SettingsError("positions in random fragments have no meaning: leave out `positional`")
         if any(part.once for part in self.parts):
             raise SettingsError("fragments need files: write standard input to a file first")
 
@@ -200,6 +200,6 @@ class FragmentSource(SequenceSource):
         if genomes.nbytes > self.limits.window:
             raise DataError(
                 f"{super().describe()}: the sequences, at {self.kmers.bits} bits per letter, take more than the "
-                f"{self.limits.window / MB:.1f} MB that the memory plan reserves for them. Raise memory=, or read "
+                f"{self.limits.window / MB:.1f} MB that the memory plan reserves for them. Raise `memory`, or read "
                 "fewer or smaller files."
             )

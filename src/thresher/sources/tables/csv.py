@@ -94,7 +94,7 @@ def csv_layout(parts: list[Part], schema: Schema) -> tuple[Dialect, list[str], A
         if schema.names is None or schema.delimiter is None:
             raise DataError(
                 f"{first.name}: it can be read only once, so its columns cannot be inferred from the first rows. Pass "
-                "the column names and the delimiter (names=, delimiter=, or a schema such as criteo), or write it to a "
+                "the column names and the delimiter (`names`, `delimiter`, or a `schema` such as criteo), or write it to a "
                 "file."
             )
         return Dialect.of(schema, b""), list(schema.names), None

@@ -94,9 +94,9 @@ def scan_text(
     if text is None:
         found = class_files(paths)
         if found is None:
-            raise SettingsError("name the column of the text: text= (--text)")
+            raise SettingsError("name the column of the text (`text`)")
         if target is not None or weight is not None:
-            raise SettingsError("the folders are the labels of their files: pass no target or weight")
+            raise SettingsError("the folders are the labels of their files: pass no `target` or `weight`")
         return ClassFolders(found, NgramEncoder(text="text", labels=FOLDER_LABELS, **ngrams), on_error)
     parts = find_parts(paths)
     kind = format or format_by_name(parts[0].file_name) or "csv"

@@ -42,7 +42,7 @@ def infer_table(schema: Schema, names: Sequence[str], sample: Any | None, table:
         edges = guesser.edges(name, schema.bins) if kind == "number" and schema.bins is not None else None
         columns.append(ColumnEncoder(name, kind, edges))
     if not columns:
-        raise DataError(f"{table}: no column is left for features. Name some (numeric=, categorical=).")
+        raise DataError(f"{table}: no column is left for features. Name some (`numeric`, `categorical`).")
     text = named.target is not None and guesser.target_is_text(named.target)
     encoder = TableEncoder(tuple(columns), Labels(named.target, text, named.weight), schema.missing)
     if any(guessed.values()) and sample is not None:
@@ -83,7 +83,7 @@ class TypeGuesser:
         if self._sample is None:
             raise DataError(
                 f"{self._table}: it can be read only once, so {what} of {quoted(name)} cannot be inferred from the first "
-                "rows. Name all columns (numeric=, categorical=, ignored=), or write it to a file."
+                "rows. Name all columns (`numeric`, `categorical`, `ignored`), or write it to a file."
             )
         return self._sample.column(name)
 
@@ -97,7 +97,7 @@ class TypeGuesser:
         found = kind_of_type(kind)
         if found is None and (kinds.is_struct(kind) or kinds.is_nested(kind)):
             raise DataError(
-                f"{self._table}: the column {quoted(name)} has type {kind}, which cannot be a feature. Ignore it (ignored=)."
+                f"{self._table}: the column {quoted(name)} has type {kind}, which cannot be a feature. Ignore it (`ignored`)."
             )
         return found or "category"  # times and dates, by their text
 

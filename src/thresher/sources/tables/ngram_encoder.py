@@ -73,16 +73,16 @@ class NgramEncoder:
         if self.counts not in ("binary", "count", "log"):
             raise SettingsError(f'counts must be "binary", "count" or "log", got {self.counts!r}')
         if self.words == self.chars == (0, 0):
-            raise SettingsError("without words and chars there are no features: pass at least one of them")
+            raise SettingsError("without `words` and `chars` there are no features: pass at least one of them")
         if self.within_words and self.chars == (0, 0):
-            raise SettingsError("within_words is for character n-grams: pass their range, chars=")
+            raise SettingsError("`within_words` is for character n-grams: pass their range, `chars`")
         if self.pattern is not None and self.pattern != WORDS:
             try:
                 groups = re.compile(self.pattern).groups
             except re.error as error:
-                raise SettingsError(f"pattern is not a regular expression: {self.pattern!r} ({error})") from None
+                raise SettingsError(f"`pattern` is not a regular expression: {self.pattern!r} ({error})") from None
             if groups > 1:
-                raise SettingsError(f"pattern may have at most one group, got {self.pattern!r}")
+                raise SettingsError(f"`pattern` may have at most one group, got {self.pattern!r}")
 
     @property
     def needed(self) -> list[str]:
@@ -214,7 +214,7 @@ def ngram_range(value: Range, what: str) -> tuple[int, int]:
     if isinstance(value, str):
         ends = value.replace(",", "-").split("-")
         if not all(end.strip().isdecimal() for end in ends):
-            raise SettingsError(f"{what} is not a range of n-grams: {value!r}; write for example {what}='1-2'")
+            raise SettingsError(f"{what} is not a range of n-grams: {value!r}; write for example `{what}='1-2'`")
         value = (int(ends[0]), int(ends[-1])) if len(ends) <= 2 else (0, 0)
     low, high = (value, value) if isinstance(value, int) else value
     if not 1 <= low <= high <= 100:

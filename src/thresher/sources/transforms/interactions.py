@@ -177,11 +177,11 @@ class Interactions(Wrapped):
         n = int(batch.indptr[row + 1] - batch.indptr[row])
         advice = "Form fewer"
         if count <= ReadLimits().products:  # more memory is enough
-            advice = f'Pass memory="{count * PRODUCT_BYTES * PRODUCT_SHARE // MB + 1}MB" or more, or form fewer'
+            advice = f'Pass `memory="{count * PRODUCT_BYTES * PRODUCT_SHARE // MB + 1}MB"` or more, or form fewer'
         return DataError(
             f"{self.source.where(after, batch, row)}: the row has {n:,} features, {count:,} with their products; at "
-            f'most {self._max_features:,} are allowed. {advice}: only between chosen groups, interactions=[("user", '
-            '"ad")] (--interactions user,ad), or of two features instead of three.'
+            f'most {self._max_features:,} are allowed. {advice}: only between chosen groups, `interactions=[("user", '
+            '"ad")]`, or of two features instead of three.'
         )
 
     def _warn_missing(self, seen: NDArray[np.bool_]) -> None:

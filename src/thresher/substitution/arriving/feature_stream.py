@@ -72,7 +72,7 @@ class FeatureStream:
         block: int | None = None,
     ) -> None:
         if on_error not in ("stop", "skip", "constant"):
-            raise SettingsError(f'on_error is "stop", "skip" or "constant", not {on_error!r}')
+            raise SettingsError(f'on_error must be "stop", "skip" or "constant", not {on_error!r}')
         if block is not None and block < 1:
             raise SettingsError(f"block is a number of columns, at least 1, not {block}")
         self.reader: ColumnReader = open_columns(data, names, target)
