@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from thresher.core.labels import check_class_weight
+from thresher.core.losses import get_loss
 from thresher.core.memory import DEFAULT_CACHE_SIZE
 from thresher.errors import SettingsError
 from thresher.methods import Data, classes_before_fit, get_method, split_settings
@@ -142,6 +144,7 @@ def select(
     spec = get_method(method)
     loss = loss or spec.loss
     seed = int(random_state)
+    check_class_weight(class_weight, get_loss(loss), multilabel=multilabel)
     own, reading = split_settings(method, settings)
     method_settings = spec.make_settings(
         method=method,

@@ -187,6 +187,16 @@ def method_names() -> Iterator[str]:
     return (name for spec in METHODS for name in spec.names)
 
 
+def default_losses() -> str:
+    """The default losses as a phrase: those that few methods have, then that of the others."""
+    by_loss: dict[str, list[str]] = {}
+    for spec in METHODS:
+        by_loss.setdefault(spec.loss, []).extend(spec.names)
+    *few, (common, _) = sorted(by_loss.items(), key=lambda found: len(found[1]))
+    named = [f"{loss} for {', '.join(names[:-1])} and {names[-1]}" if names[1:] else f"{loss} for {names[0]}" for loss, names in few]
+    return ", ".join([*named, f"{common} for the other methods"])
+
+
 #: The alternative to a setting that a method does not have.
 _INSTEAD = {("fgm", "groups"): 'pass its groups as a family, `family="groups:FILE"`'}
 #: Settings of which None is a value.

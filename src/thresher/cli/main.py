@@ -104,9 +104,9 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
         from thresher.cli.messages import MessageFormatter
         from thresher.errors import ResumeError, SettingsError, ThresherError
 
-        logging.basicConfig(stream=sys.stderr, level=logging.INFO)
-        for handler in logging.getLogger().handlers:
-            handler.setFormatter(MessageFormatter("%(message)s"))
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(MessageFormatter("%(message)s"))
+        logging.basicConfig(handlers=[handler], level=logging.INFO)
         try:
             command(*args, **kwargs)
         except ThresherError as error:

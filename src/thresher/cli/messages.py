@@ -22,6 +22,8 @@ _FIRST = re.compile(r"(\w+)(?: and (\w+))?(?= must )")
 _COMMANDS = ("select", "predict", "convert")
 #: Settings that the command line spells otherwise, besides those that ``with_options`` renames.
 _SPELLING = {"random_state": "seed", "sample_weight": "weight"}
+#: Flags that have another option for a value.
+_WITH_VALUE = {"cache": "cache_dir", "refit": "refit_C"}
 
 
 class Spelling(NamedTuple):
@@ -47,10 +49,11 @@ def option_of(setting: str) -> Spelling | None:
 
 
 def _option(setting: str, value: str | None) -> str | None:
-    option = option_of(setting)
+    plain = value in (None, "True", "False")
+    option = option_of(setting if plain else _WITH_VALUE.get(setting, setting))
     if option is None:
         return None
-    if value in (None, "True"):
+    if value is None or value == "True":
         return option.positive
     if value == "False":
         return option.negative
@@ -79,11 +82,11 @@ def _spellings() -> dict[str, Spelling]:
             info = next(iter(getattr(parameter.annotation, "__metadata__", ())), None)
             if info is None or not hasattr(info, "is_flag"):  # an argument, or a dictionary of options
                 continue
-            setting = renamed.get(parameter.name, parameter.name)
             declared = info.param_decls[0] if info.param_decls else f"--{parameter.name.replace('_', '-')}"
             positive, _, negative = declared.partition("/")
             # --no-header and --as-written are the option for False, and the only one.
-            found.setdefault(setting, Spelling(positive, negative or positive))
+            for setting in (parameter.name, renamed.get(parameter.name, parameter.name)):
+                found.setdefault(setting, Spelling(positive, negative or positive))
     return found
 
 

@@ -53,6 +53,7 @@ from thresher.cli.options import (
     which_interactions,
 )
 from thresher.cli.reading_options import with_reading_options
+from thresher.methods import default_losses
 
 
 @with_reading_options
@@ -65,7 +66,7 @@ def select(
         str | None,
         typer.Option(
             help="logistic, hinge, squared_hinge (two classes); softmax (several); squared, huber:DELTA (regression). "
-            "Default: logistic for mission, iht, batch-iht and hashing, squared_hinge for the other methods.",
+            f"Default: {default_losses()}.",
             metavar="NAME",
             rich_help_panel=MODEL,
         ),

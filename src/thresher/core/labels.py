@@ -196,6 +196,16 @@ def class_weights(
     return weights
 
 
+def check_class_weight(class_weight: Mapping[Any, float] | str | None, loss: Loss, *, multilabel: bool) -> None:
+    """Raise if rows have no classes that could be weighted."""
+    if class_weight is not None and (loss.task == "real" or multilabel):
+        what = "rows with several labels have none" if multilabel else f"the {loss} loss is for numbers"
+        raise SettingsError(
+            f"`class_weight` needs rows of one class each, and {what}: leave it out"
+            + ("" if multilabel else ", or choose a loss for classes, such as logistic")
+        )
+
+
 def check_weighted_labels(weighted: Iterable[Any], known: list[Label]) -> None:
     """Raise if a label that has a class weight is not among the labels of the data."""
     if unknown := [label for label in map(plain_label, weighted) if label not in known]:

@@ -252,7 +252,10 @@ class Selection:
         save(self, path)
 
     def export(self, path: str | os.PathLike[str], format: str | None = None) -> None:
-        """Write the selection for other programs: tsv, json, parquet, vw or onnx (default: by the path's ending)."""
+        """Write the selection for other programs: tsv, json, parquet, vw or onnx (default: by the path's ending).
+
+        ``vw`` is text for people, as of ``vw --invert_hash``: ``vw -i`` does not load it.
+        """
         from thresher.selection.export.registry import export
 
         export(self, path, format)

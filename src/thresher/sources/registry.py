@@ -14,7 +14,8 @@ from thresher.core.memory import DEFAULT_CACHE_SIZE, ReadLimits
 from thresher.display import did_you_mean, quoted
 from thresher.errors import DataError, SettingsError
 from thresher.sources.base import OnError, Source
-from thresher.sources.files.paths import Part, PathLike, Stream, find_parts
+from thresher.sources.files import foreign
+from thresher.sources.files.paths import Part, PathLike, Stream, find_parts, open_raw
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,6 +189,9 @@ def _scan(
     if name not in FORMATS:
         raise SettingsError(f"unknown format {quoted(name)}{did_you_mean(name, list(FORMATS))}")
     entry = FORMATS[name]
+    if os.path.isfile(parts[0].path):  # whatever its name says
+        with open_raw(parts[0].path) as file:
+            _refuse_foreign(parts[0], file.read(foreign.HEAD))
     if name in TABLES and any(option in given for option in _NGRAMS):
         entry, given["format"] = _TEXTS, name
     for option in given:
@@ -214,6 +218,8 @@ def _guess(path: str, options: Mapping[str, Any]) -> str:
     with Stream(path, window_limit=ReadLimits().window) as stream:
         buffer = bytearray(4096)
         head = bytes(buffer[: stream.readinto(memoryview(buffer))])
+    part = Part(path)
+    _refuse_foreign(part, head)
     for name, entry in FORMATS.items():
         if entry.matches(head):
             return name
@@ -221,12 +227,19 @@ def _guess(path: str, options: Mapping[str, Any]) -> str:
         return "csv"
     if stream.failure is not None:
         raise stream.failure
+    _refuse_foreign(part, head, foreign.JSON_ARRAY)
     if not head:
-        raise DataError(f"{path}: the file is empty. Check how it was made.")
+        raise DataError(f"{part.name}: the file is empty. Check how it was made.")
     raise DataError(
-        f"{path}: neither the file name nor the first line shows the format. Pass `format`, one of "
+        f"{part.name}: neither the file name nor the first line shows the format. Pass `format`, one of "
         f"{', '.join(FORMATS)}."
     )
+
+
+def _refuse_foreign(part: Part, head: bytes, *others: foreign.Foreign) -> None:
+    """Raise if the first bytes are those of a file that cannot be data."""
+    if (kind := foreign.foreign_kind(head, part.file_name, *others)) is not None:
+        raise DataError(f"{part.name}: this is {kind.what}. {kind.advice}")
 
 
 def as_source(

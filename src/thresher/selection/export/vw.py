@@ -1,4 +1,4 @@
-"""Export to the readable model that Vowpal Wabbit writes with ``--invert_hash``."""
+"""Export to the text that Vowpal Wabbit writes with ``--invert_hash``: for people, since ``vw -i`` does not load it."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ class Cached(Wrapped):
             if error.filename is not None or isinstance(error, ValueError):  # an error of reading, not of writing
                 raise
             raise SettingsError(
-                f"{path}: the cache cannot be written ({error.strerror}). Choose another folder (`cache`), or do "
+                f"{path}: the cache cannot be written ({error.strerror}). Choose another folder (`cache=FOLDER`), or do "
                 "not use a cache."
             ) from None
         return digest

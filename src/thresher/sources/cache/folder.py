@@ -59,7 +59,7 @@ class CacheFolder:
             os.makedirs(self.folder, exist_ok=True)
         except OSError as error:
             raise SettingsError(
-                f"{self.folder}: cannot be a cache folder ({error.strerror}). Choose another one (`cache`)."
+                f"{self.folder}: cannot be a cache folder ({error.strerror}). Choose another one (`cache=FOLDER`)."
             ) from None
         for entry in os.scandir(self.folder):
             if entry.name.startswith(TEMPORARY):

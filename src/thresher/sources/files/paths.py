@@ -83,7 +83,7 @@ class Stream:
             piece = piece_size(window_limit)
             raw, window_limit = RemoteFile(path, piece), max(1, window_limit - 2 * piece)
         else:
-            raw = _raw_stdin() if path == STDIN else _raw_file(path)
+            raw = _raw_stdin() if path == STDIN else open_raw(path)
         self._stored: io.BufferedReader = io.BufferedReader(raw, 1 << 16)
         self.compression = compression_of(self._stored.peek(_HEAD)[:_HEAD])
         self._bytes: io.RawIOBase | io.BufferedReader = self._stored
@@ -131,7 +131,8 @@ class Stream:
         self._stored.close()
 
 
-def _raw_file(path: str) -> io.FileIO:
+def open_raw(path: str) -> io.FileIO:
+    """Open a local file; errors say what to do."""
     try:
         return open(path, "rb", buffering=0)
     except FileNotFoundError:
@@ -260,7 +261,7 @@ def fingerprint(parts: Iterable[Part], **options: object) -> str:
         if is_remote(part.path):
             digest.update(_remote_version(part.path).encode())
             continue
-        with _raw_file(part.path) as file:
+        with open_raw(part.path) as file:
             size = os.fstat(file.fileno()).st_size
             digest.update(repr((size, part.begin, part.end)).encode())
             if size <= _WHOLE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,15 +14,18 @@ from thresher import _native
 from thresher.core.batch import Cursor
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.memory import ReadLimits
+from thresher.display import listed
 from thresher.errors import DataError
 from thresher.sources.base import OnError, Source
 from thresher.sources.files.paths import Part, PathLike, find_parts, fingerprint
 from thresher.sources.tables.csv_dialect import BOM, Dialect, head_of
 from thresher.sources.tables.csv_rows import CsvRows
-from thresher.sources.tables.infer import SAMPLE_BYTES, SAMPLE_ROWS, infer_table
+from thresher.sources.tables.infer import SAMPLE_BYTES, SAMPLE_ROWS, infer_table, reads_as_number
 from thresher.sources.tables.row_encoder import RowEncoder, shards_of_files
 from thresher.sources.tables.schema import ColumnRef, Schema
 from thresher.sources.text.line_source import LineSource
+
+log = logging.getLogger("thresher.sources")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,5 +196,12 @@ def scan_csv(
     if quote == "":
         chosen = replace(chosen, quote=None)
     dialect, columns, sample = csv_layout(parts, chosen)
+    positions = map(str, range(len(columns) + 1))  # as pandas names columns
+    if dialect.header and not set(positions).issuperset(columns) and all(map(reads_as_number, columns)):
+        log.warning(
+            "%s: all column names are numbers, as %s. If the first row is data, pass `header=False`.",
+            parts[0].name,
+            listed(columns, 3),
+        )
     encoder = infer_table(chosen, columns, sample, parts[0].name)
     return CsvSource(tuple(parts), on_error, encoder=encoder, dialect=dialect)

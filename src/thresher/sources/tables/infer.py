@@ -26,7 +26,10 @@ def infer_table(schema: Schema, names: Sequence[str], sample: Any | None, table:
     ``sample`` holds the first rows as an Arrow table with inferred types. Without it the schema must be complete.
     """
     if repeated := [name for i, name in enumerate(names) if name in names[:i]]:
-        raise DataError(f"{table}: two columns have the name {repeated[0]!r}. Give each column a unique name.")
+        advice = "Give each column a unique name."
+        if schema.header and all(not name.strip() or reads_as_number(name) for name in repeated):
+            advice = f"If the first row is data, pass `header=False`; otherwise g{advice[1:]}"
+        raise DataError(f"{table}: two columns have the name {quoted(repeated[0])}. {advice}")
     named = _NamedColumns(schema, names, table)
     guesser = TypeGuesser(sample, table)
     columns, guessed = [], {"numeric": [], "categorical": []}  # type: ignore[var-annotated]
@@ -112,7 +115,7 @@ class TypeGuesser:
         if not is_text(column.type):
             return kind_of_type(column.type) != "number"
         values = [value for value in column.to_pylist() if value]
-        return 2 * sum(map(_is_number, values)) <= len(values) and bool(values)
+        return 2 * sum(map(reads_as_number, values)) <= len(values) and bool(values)
 
     def edges(self, name: str, bins: str) -> tuple[float, ...]:
         """The lower edges of the bins of a column."""
@@ -123,7 +126,7 @@ class TypeGuesser:
         if is_list(column.type):
             column = column.combine_chunks().flatten()
         if is_text(column.type):  # some values are not numbers: reading reports them
-            numbers = np.array([float(value) for value in column.to_pylist() if value and _is_number(value)])
+            numbers = np.array([float(value) for value in column.to_pylist() if value and reads_as_number(value)])
         else:
             numbers = np.array([float(value) for value in column.to_pylist() if value is not None])
         numbers = numbers[np.isfinite(numbers)]
@@ -133,7 +136,8 @@ class TypeGuesser:
         return tuple(np.unique(found).tolist())
 
 
-def _is_number(text: str | bytes) -> bool:
+def reads_as_number(text: str | bytes) -> bool:
+    """Whether a text is a number other than NaN."""
     try:
         return float(text) == float(text)
     except ValueError:
