@@ -16,6 +16,7 @@ from thresher.display import did_you_mean, quoted
 from thresher.errors import SettingsError
 from thresher.run import Run, RunOptions
 from thresher.sources.base import Source
+from thresher.sources.registry import OPTIONS
 
 if TYPE_CHECKING:
     from thresher.core.labels import Label
@@ -193,7 +194,7 @@ def default_losses() -> str:
     for spec in METHODS:
         by_loss.setdefault(spec.loss, []).extend(spec.names)
     *few, (common, _) = sorted(by_loss.items(), key=lambda found: len(found[1]))
-    named = [f"{loss} for {', '.join(names[:-1])} and {names[-1]}" if names[1:] else f"{loss} for {names[0]}" for loss, names in few]
+    named = [f"{loss} for {' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))}" for loss, names in few]
     return ", ".join([*named, f"{common} for the other methods"])
 
 
@@ -210,6 +211,9 @@ def split_settings(method: str, given: Mapping[str, Any]) -> tuple[dict[str, Any
     rest = {name: value for name, value in given.items() if name not in own}
     if rest:
         others = frozenset[str]().union(*(spec.own for spec in METHODS)) - own
+        if unknown := [name for name in rest if name not in others | OPTIONS]:
+            known = sorted(own | others | OPTIONS)
+            raise TypeError(f"unexpected keyword argument {unknown[0]!r}{did_you_mean(unknown[0], known)}")
         for name in sorted(others.intersection(rest)):
             if rest.pop(name) is not None:
                 advice = _INSTEAD.get((method, name), "leave it out, or choose another method")

@@ -75,7 +75,7 @@ def test_columns_by_position(tables: Path, tmp_path: Path) -> None:
 def test_bad_tables(tables: Path, tmp_path: Path) -> None:
     missing = program("select", tables / "people.csv", "--target", "yy", "-k", 5)
     assert missing.returncode == 1
-    assert "there is no column 'yy' for the target; nearest are 'y'" in missing.stderr
+    assert "there is no column 'yy' for the target: did you mean 'y'?" in missing.stderr
     nothing = program("select", tables / "people.csv", "-k", 5)
     assert nothing.returncode == 1
     assert "Pass target=" in nothing.stderr

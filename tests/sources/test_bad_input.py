@@ -357,7 +357,7 @@ def test_paths_without_files(tmp_path):
 def test_a_format_that_cannot_be_guessed(tmp_path):
     path = tmp_path / "rows.txt"
     path.write_bytes(b"hello world\n")
-    with pytest.raises(DataError, match=r"rows\.txt: .*Pass format="):
+    with pytest.raises(DataError, match=r"rows\.txt: .*Pass `format`"):
         scan(path)
     path.write_bytes(b"")
     with pytest.raises(DataError, match=r"rows\.txt: the file is empty"):

@@ -47,7 +47,7 @@ def test_a_table_of_something_else():
     ):
         with pytest.raises(DataError, match="when"):
             as_source(frame)
-    with pytest.raises(DataError, match="no column 'y' for the target; there are 'a'"):
+    with pytest.raises(DataError, match="no column 'y' for the target: choose one of 'a'"):
         as_source(pd.DataFrame({"a": [1]}), target="y")
 
 

@@ -102,7 +102,8 @@ _TEXTS = Format(
     opener="tables.documents:scan_text",
     options=("on_error", "format", "target", "weight", "counts", "unit", *_NGRAMS, *_DIALECT),
 )
-_OPTIONS = {name for entry in (*FORMATS.values(), _TEXTS) for name in entry.options}
+#: The options of all formats.
+OPTIONS = {name for entry in (*FORMATS.values(), _TEXTS) for name in entry.options}
 BY_ENDING = {ending: name for name, entry in FORMATS.items() for ending in entry.endings}
 COMPRESSED = frozenset({"gz", "bgz", "zst", "zstd", "xz", "bz2"})
 
@@ -162,8 +163,8 @@ def _scan(
     **options: Any,
 ) -> Source:
     """`scan`, with the k-mers or the recipe (`Source.reading`) of a model as default options."""
-    if unknown := [name for name in options if name not in _OPTIONS]:
-        raise TypeError(f"unexpected keyword argument {unknown[0]!r}")
+    if unknown := [name for name in options if name not in OPTIONS]:
+        raise TypeError(f"unexpected keyword argument {unknown[0]!r}{did_you_mean(unknown[0], sorted(OPTIONS))}")
     paths = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     # None and False mean that an option is not set, unless its default is True.
     given = {n: v for n, v in options.items() if v is not None and (v is not False or n in ("header", "lower"))}
@@ -273,8 +274,8 @@ def as_source(
         if isinstance(data, Source):
             return data
         return _scan(data, like, **options, target=target, weight=weight)
-    if unknown := [name for name in options if name not in _OPTIONS]:
-        raise TypeError(f"unexpected keyword argument {unknown[0]!r}")
+    if unknown := [name for name in options if name not in OPTIONS]:
+        raise TypeError(f"unexpected keyword argument {unknown[0]!r}{did_you_mean(unknown[0], sorted(OPTIONS))}")
     if given := [name for name, value in options.items() if value not in (None, "stop", False)]:
         raise SettingsError(f"{', '.join(given)}: for files, not for data in memory")
     from thresher.sources.dataframes import memory_source

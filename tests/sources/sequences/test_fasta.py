@@ -194,7 +194,7 @@ def test_bad_records(tmp_path, caplog, what, text, line, column, told, good):
             read(scan_fasta(path, kmer=3).limited(limits))
         assert f"{path}: line {line}, column {column}: " in str(caught.value)
         assert told in str(caught.value)
-        assert 'such records with on_error="skip"' in str(caught.value)
+        assert 'such records with `on_error="skip"`' in str(caught.value)
         got, skipped = skipping(scan_fasta(path, kmer=3, on_error="skip").limited(limits))
         assert (len(got), skipped) == (good, 1)
     assert any(f"line {line}, column {column}: " in record.getMessage() for record in caplog.records)
