@@ -78,10 +78,10 @@ def test_bad_tables(tables: Path, tmp_path: Path) -> None:
     assert "there is no column 'yy' for the target: did you mean 'y'?" in missing.stderr
     nothing = program("select", tables / "people.csv", "-k", 5)
     assert nothing.returncode == 1
-    assert "Pass target=" in nothing.stderr
+    assert "Pass --target" in nothing.stderr
     other = program("select", tables / "people.csv", "--target", "y", "--kmer", 3, "-k", 5)
     assert other.returncode == 2
-    assert "kmer: not an option for csv files, only for fasta" in other.stderr
+    assert "--kmer: not an option for csv files, only for fasta" in other.stderr
     (tmp_path / "bad.csv").write_text((tables / "people.csv").read_text() + "1,2\n")
     stopped = program("select", tmp_path / "bad.csv", "--target", "y", "-k", 5)
     assert stopped.returncode == 1
