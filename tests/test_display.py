@@ -51,7 +51,13 @@ def test_no_secret_of_an_address_is_shown(user: str, password: str, token: str, 
     user, password, token = f"U{user}", f"P{password}", f"T{token}"
     url = f"{protocol}://{user}:{password}@host/file.csv?token={token}&x=1"
     # As fsspec and aiohttp quote it: whole, in quotes, without the host, or only the secret.
-    texts = [url, f"404, url='{url}'", f"no such key: /file.csv?token={token}", f"login {user}:{password} refused", token]
+    texts = [
+        url,
+        f"404, url='{url}'",
+        f"no such key: /file.csv?token={token}",
+        f"login {user}:{password} refused",
+        token,
+    ]
     for text in texts:
         shown = redact(text, url)
         assert not {password, token} & set(re.findall(r"[\w.~%-]+", shown)), shown

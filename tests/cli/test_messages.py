@@ -101,6 +101,8 @@ def test_no_message_speaks_python_to_the_command_line() -> None:
             faults += [f"{place}: {name} is no setting" for name in names if name not in SETTINGS | PARAMETERS]
             words = [word for word in words if word not in names]
         faults += [f"{place}: {name} without backticks" for name in words if name in with_underscore]
-        faults += [f"{place}: an option" for _ in re.findall(r"(?<![\w-])--[a-z]", plain) if not re.search(r"vw|Vowpal", plain)]
+        faults += [
+            f"{place}: an option" for _ in re.findall(r"(?<![\w-])--[a-z]", plain) if not re.search(r"vw|Vowpal", plain)
+        ]
     assert not faults, "\n".join(faults)
     assert seen > 50

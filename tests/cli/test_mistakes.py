@@ -1,4 +1,4 @@
-"""Mistakes on purpose: what is wrong, where, and what to do, in the words of the command line and fit for a terminal."""
+"""Mistakes on purpose: what is wrong, where and what to do, in the words of the command line, fit for a terminal."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def test_class_weights_of_numbers(vw: Path, method: str, weights: str) -> None:
     ("options", "message"),
     [
         (["--method", "misson"], "unknown method 'misson': did you mean 'mission'?"),
-        (["--loss", "logistik"], "unknown loss 'logistik': did you mean 'logistic'?"),
+        (["--loss", "logistik"], "unknown loss 'logistik': did you mean 'logistic'"),
         (["--loss", "huber:x"], "unknown loss 'huber:x': its parameter must be a number above 0, as in huber:1.35"),
-        (["--format", "vv"], "unknown format 'vv': did you mean 'vw'"),
+        (["--format", "libsvn"], "unknown format 'libsvn': did you mean 'libsvm'?"),
         (["--passes", "0"], "--passes must be an integer of at least 1"),
         (["--on-error", "ignore"], '--on-error must be "stop" or "skip"'),
         (["--kmer", "3"], "--kmer: not an option for vw files"),
@@ -124,7 +124,7 @@ def test_log_lines_are_fit_for_a_terminal() -> None:
 
 def test_predicted_labels_are_one_line_each(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    path.write_text('y,a,b\n"no\x1b[2J",1,0\n"=yes",0,1\n' * 20)
+    path.write_text("y,a,b\n" + '"no\x1b[2J",1,0\n"=yes",0,1\n' * 20)
     assert run("select", path, "-k", 2, "--target", "y", "-o", tmp_path / "t.thr").exit_code == 0
     shown = run("predict", tmp_path / "t.thr", path)
     assert set(shown.stdout.split("\n")) == {"no\\x1b[2J", "\\x3dyes", ""}

@@ -112,4 +112,6 @@ def test_hashed_features_are_buckets_and_no_groups():
     space = FeatureSpace("token").hashed(Hashing(64, 0))
     hashed = make(range(1, 5), space=space, names=[f"bucket {i}" for i in range(4)])
     hashed.settings["k"] = 2
-    assert lines_of(hashed)["features"] == "4 of 64 buckets have a weight (k does not limit them); buckets have no names"
+    assert (
+        lines_of(hashed)["features"] == "4 of 64 buckets have a weight (k does not limit them); buckets have no names"
+    )

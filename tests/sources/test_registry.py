@@ -95,5 +95,5 @@ def test_compressed_files_of_other_programs_are_named_too(tmp_path: Path) -> Non
     with pytest.raises(DataError, match="a tar archive"):
         scan(path)
     (tmp_path / "rows.json").write_text('[{"y": 1}]')
-    with pytest.raises(DataError, match="a JSON array. Write one object per line"):
+    with pytest.raises(DataError, match=r"a JSON array\. Write one object per line"):
         scan(tmp_path / "rows.json")

@@ -14,7 +14,12 @@ from thresher.cli.options import Keys, Output
 
 def inspect(
     selection: Annotated[str, typer.Argument(help="A .thr file.")],
-    format: Annotated[str, typer.Option(help="table, tsv or json; with --output also parquet, onnx, vw (readable weights, which vw -i does not load).")] = "table",
+    format: Annotated[
+        str,
+        typer.Option(
+            help="table, tsv or json; with --output also parquet, onnx, vw (for people; vw -i does not load it)."
+        ),
+    ] = "table",
     top: Annotated[int | None, typer.Option(help="The number of features to show; default: all.")] = None,
     keys: Keys = False,
     output: Output = None,

@@ -14,6 +14,8 @@ import re
 from functools import cache
 from typing import Any, NamedTuple
 
+from typer.models import OptionInfo
+
 from thresher.display import redact, visible_lines
 
 _NAMED = re.compile(r"`(\w+)(?:=([^`]*))?`")
@@ -80,10 +82,11 @@ def _spellings() -> dict[str, Spelling]:
         renamed = getattr(command, "renamed", {})
         for parameter in inspect.signature(command, eval_str=True).parameters.values():
             info = next(iter(getattr(parameter.annotation, "__metadata__", ())), None)
-            if info is None or not hasattr(info, "is_flag"):  # an argument, or a dictionary of options
+            if not isinstance(info, OptionInfo):  # an argument, or a dictionary of options
                 continue
-            declared = info.param_decls[0] if info.param_decls else f"--{parameter.name.replace('_', '-')}"
-            positive, _, negative = declared.partition("/")
+            # Within Annotated, Typer takes the first argument of Option for a name too.
+            declared = [text for text in (info.default, *(info.param_decls or ())) if isinstance(text, str)]
+            positive, _, negative = [*declared, f"--{parameter.name.replace('_', '-')}"][0].partition("/")
             # --no-header and --as-written are the option for False, and the only one.
             for setting in (parameter.name, renamed.get(parameter.name, parameter.name)):
                 found.setdefault(setting, Spelling(positive, negative or positive))

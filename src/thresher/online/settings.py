@@ -161,7 +161,9 @@ class OnlineSettings:
         if not _whole(self.k) or self.k < 1:
             raise SettingsError(f"k must be an integer of at least 1, got {self.k!r}")
         if self.method not in METHODS:
-            raise SettingsError(f"unknown method {quoted(self.method)}{did_you_mean(str(self.method), METHODS, len(METHODS))}")
+            raise SettingsError(
+                f"unknown method {quoted(self.method)}{did_you_mean(str(self.method), METHODS, len(METHODS))}"
+            )
         if self.active not in ACTIVE:
             raise SettingsError(f'active must be "exact" or "sketch", got {self.active!r}')
         if not _whole(self.minibatch) or self.minibatch < 1:

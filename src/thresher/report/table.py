@@ -130,7 +130,9 @@ def summary(selection: Selection, run: Progress | None, saved: str | None) -> li
     if selection.classes is not None:
         lines.append(("classes", _classes(selection)))
     if "rows" in provenance:
-        lines.append(("learned", f"{provenance['rows']:,} rows of {_path(provenance.get('data'))}{_skipped(provenance)}"))
+        lines.append(
+            ("learned", f"{provenance['rows']:,} rows of {_path(provenance.get('data'))}{_skipped(provenance)}")
+        )
     if "search" in provenance:
         lines.append(("searched", format_search_stats(provenance["search"])))
     for name, key in (("progressive", "progressive"), ("held out", "test")):

@@ -213,8 +213,7 @@ def _guess(path: str, options: Mapping[str, Any]) -> str:
         return "csv"
     if Part(path).once:
         raise SettingsError(
-            "the format of standard input or a pipe cannot be detected: pass `format`, one of "
-            f"{', '.join(FORMATS)}"
+            f"the format of standard input or a pipe cannot be detected: pass `format`, one of {', '.join(FORMATS)}"
         )
     with Stream(path, window_limit=ReadLimits().window) as stream:
         buffer = bytearray(4096)

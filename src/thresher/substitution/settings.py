@@ -88,7 +88,9 @@ class SubstitutionSettings:
         if self.k < 1:
             raise SettingsError(f"k must be at least 1, got {self.k}")
         if self.method not in STREAMING:
-            raise SettingsError(f"unknown method {quoted(self.method)}{did_you_mean(str(self.method), STREAMING, len(STREAMING))}")
+            raise SettingsError(
+                f"unknown method {quoted(self.method)}{did_you_mean(str(self.method), STREAMING, len(STREAMING))}"
+            )
         if get_loss(self.loss).name not in LOSSES:
             raise SettingsError(
                 f"the loss of {self.method} must be smooth, one of {', '.join(LOSSES)}, got {self.loss}"

@@ -82,5 +82,7 @@ def write_source(source: Source, path: str | os.PathLike[str], format: str | Non
 def _format_of(path: str) -> str:
     kind = BY_ENDING.get(path.removesuffix(".gz").rpartition(".")[2].lower())
     if kind not in WRITERS:
-        raise SettingsError(f"{path}: its ending does not show a format: rename it, or choose one of {', '.join(WRITERS)}")
+        raise SettingsError(
+            f"{path}: its ending does not show a format: rename it, or choose one of {', '.join(WRITERS)}"
+        )
     return kind

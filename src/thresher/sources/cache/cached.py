@@ -176,8 +176,8 @@ class Cached(Wrapped):
             if error.filename is not None or isinstance(error, ValueError):  # an error of reading, not of writing
                 raise
             raise SettingsError(
-                f"{path}: the cache cannot be written ({error.strerror}). Choose another folder (`cache=FOLDER`), or do "
-                "not use a cache."
+                f"{path}: the cache cannot be written ({error.strerror}). Choose another folder (`cache=FOLDER`), or "
+                "do not use a cache."
             ) from None
         return digest
 

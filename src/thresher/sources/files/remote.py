@@ -45,7 +45,9 @@ def find(url: str) -> list[str]:
     found = [entry["name"] for entry in entries if entry["type"] == "file"]
     found = [name for name in found if not os.path.basename(name).startswith(".")]
     if not found:
-        raise DataError(f"{shown_path(url)}: {'no file matches' if magic else 'the folder has no files'}. Check the address.")
+        raise DataError(
+            f"{shown_path(url)}: {'no file matches' if magic else 'the folder has no files'}. Check the address."
+        )
     return [files.unstrip_protocol(name) for name in found]
 
 
@@ -199,8 +201,8 @@ class RemoteFile(io.RawIOBase):
         of = "" if self._size is None else f" of {self._size}"
         tried = f"after {len(_RETRY_DELAYS) + 1} tries" if self._ranges else "and the server supports no byte ranges"
         return UnreadableError(
-            f"{self.name}: reading failed at byte {offset}{of}, {tried} ({_cause(error, self._url)}). Check the connection and "
-            "run again; a run with a checkpoint resumes from it."
+            f"{self.name}: reading failed at byte {offset}{of}, {tried} ({_cause(error, self._url)}). Check the "
+            "connection and run again; a run with a checkpoint resumes from it."
         )
 
 

@@ -85,9 +85,7 @@ class SequenceSource(Source):
 
     def _check_labels(self, want_labels: bool) -> None:
         if want_labels and self.labels is None and any(class_of(part) is None for part in self.parts):
-            raise DataError(
-                "standard input has no file name to use as the label: pass a table of labels (`labels`)."
-            )
+            raise DataError("standard input has no file name to use as the label: pass a table of labels (`labels`).")
 
     def files(self) -> list[str]:
         return [part.name for part in self.parts]

@@ -98,8 +98,8 @@ def csv_layout(parts: list[Part], schema: Schema) -> tuple[Dialect, list[str], A
         if schema.names is None or schema.delimiter is None:
             raise DataError(
                 f"{first.name}: it can be read only once, so its columns cannot be inferred from the first rows. Pass "
-                "the column names and the delimiter (`names`, `delimiter`, or a `schema` such as criteo), or write it to a "
-                "file."
+                "the column names and the delimiter (`names`, `delimiter`, or a `schema` such as criteo), or write it "
+                "to a file."
             )
         return Dialect.of(schema, b""), list(schema.names), None
     head = head_of(first, SAMPLE_BYTES, ReadLimits()).removeprefix(BOM)

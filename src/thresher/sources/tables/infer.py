@@ -71,7 +71,9 @@ class _NamedColumns:
             for where in columns:
                 name = find_column(where, names, table, what)
                 if name in self.taken or self.kinds.get(name, kind) != kind:
-                    raise DataError(f"{table}: the column {quoted(name)} is named twice, for different uses. Name it once.")
+                    raise DataError(
+                        f"{table}: the column {quoted(name)} is named twice, for different uses. Name it once."
+                    )
                 self.kinds[name] = kind
 
 
@@ -85,8 +87,8 @@ class TypeGuesser:
     def _column(self, name: str, what: str) -> Any:
         if self._sample is None:
             raise DataError(
-                f"{self._table}: it can be read only once, so {what} of {quoted(name)} cannot be inferred from the first "
-                "rows. Name all columns (`numeric`, `categorical`, `ignored`), or write it to a file."
+                f"{self._table}: it can be read only once, so {what} of {quoted(name)} cannot be inferred from the "
+                "first rows. Name all columns (`numeric`, `categorical`, `ignored`), or write it to a file."
             )
         return self._sample.column(name)
 
@@ -100,7 +102,8 @@ class TypeGuesser:
         found = kind_of_type(kind)
         if found is None and (kinds.is_struct(kind) or kinds.is_nested(kind)):
             raise DataError(
-                f"{self._table}: the column {quoted(name)} has type {kind}, which cannot be a feature. Ignore it (`ignored`)."
+                f"{self._table}: the column {quoted(name)} has type {kind}, which cannot be a feature. "
+                "Ignore it (`ignored`)."
             )
         return found or "category"  # times and dates, by their text
 

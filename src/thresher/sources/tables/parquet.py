@@ -121,7 +121,9 @@ class ParquetSource(Source):
                     skipped = position.cursor.skipped
                     yield batch, position.cursor
                 for column, row, what in encoded["faults"]:
-                    position.report_row(f"{group}row {first + before + row} (counted from 0), column {quoted(column)}", what)
+                    position.report_row(
+                        f"{group}row {first + before + row} (counted from 0), column {quoted(column)}", what
+                    )
         self.skips.set(part, position.cursor.here, "rows", n_files=len(self.parts))
         if position.cursor.skipped > skipped:
             # The cursor of an empty batch counts the malformed rows behind the last good one.

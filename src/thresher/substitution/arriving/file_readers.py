@@ -26,7 +26,9 @@ class TableReader(IndexedReader):
         self.path = None if arrow_table(data) is not None else os.fspath(data)
         self._select, columns, self.rows = _open_table(data if self.path is None else self.path)
         if target is not None and target not in columns:
-            raise SettingsError(f"the table has no column {quoted(target)} for the labels{did_you_mean(str(target), columns)}")
+            raise SettingsError(
+                f"the table has no column {quoted(target)} for the labels{did_you_mean(str(target), columns)}"
+            )
         self.names = [name for name in columns if name != target]
         self.size = len(self.names)
         self.labels = None if target is None else self._select([target]).column(0).to_numpy()
