@@ -80,10 +80,10 @@ def test_the_other_options(tmp_path: Path) -> None:
     [
         (("--kmer", "x"), 2, "--kmer must be an integer, or several as 8,12, got 'x'"),
         (("--kmer", "40"), 2, "1 to 31"),
-        (("--coverage", "2"), 2, "pass fragments"),
+        (("--coverage", "2"), 2, "pass --fragments"),
         (("--fragments", "7000"), 1, "fewer than a fragment of 7000"),
         (("--labels", "absent.tsv"), 1, "no such file"),
-        (("--memory", "6MB", "--fragments", "200", "--sketch", "1x10000"), 1, "Raise memory="),
+        (("--memory", "6MB", "--fragments", "200", "--sketch", "1x10000"), 1, "Raise --memory"),
     ],
 )
 def test_mistakes(genomes: list[Path], tmp_path: Path, arguments: tuple[str, ...], code: int, message: str) -> None:

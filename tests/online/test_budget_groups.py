@@ -106,7 +106,7 @@ def test_groups_that_do_not_fit_the_data(tmp_path: Path) -> None:
         ({"groups": [[0], [1]], "k": 3}, "k = 3 exceeds the number of groups, 2"),
         ({"groups": "source"}, "this data has none"),
         ({"groups": [[0]], "interactions": 2}, "leave out `interactions`"),
-        ({"groups": [[0]], "method": "fgm"}, "fgm has no setting groups"),
+        ({"groups": [[0]], "method": "fgm"}, "fgm has no setting `groups`"),
     ):
         with pytest.raises(SettingsError, match=message):
             th.select(x, y, **{"k": 1, "method": "b-arda", **options})

@@ -164,7 +164,7 @@ def test_options_are_for_sequences_only(tmp_path):
     (tmp_path / "a.fa").write_bytes(b">a\nACGT\n")
     with pytest.raises(SettingsError, match="multilabel"):
         scan(tmp_path / "a.fa", multilabel=True)
-    with pytest.raises(SettingsError, match="pass fragments"):
+    with pytest.raises(SettingsError, match="pass `fragments`"):
         scan(tmp_path / "a.fa", coverage=3)
     with pytest.raises(SettingsError, match="on_error"):
         scan(tmp_path / "a.fa", on_error="ignore")

@@ -126,7 +126,7 @@ def test_columns_that_are_not_there(tmp_path):
         scan_csv(path, target="y", numeric=["age"], categorical=[1])
     with pytest.raises(DataError, match=r"no column is left for features"):
         scan_csv(path, target="y", ignored=["age", "city"])
-    with pytest.raises(DataError, match=r"no column is named for the labels. Pass target= .*'y', 'age', 'city'"):
+    with pytest.raises(DataError, match=r"no column is named for the labels. Pass `target` .*'y', 'age', 'city'"):
         read(scan_csv(path))
     csv_of(tmp_path, GOOD, "other.csv").write_text("y,age,town\n1,2,Oslo\n")
     with pytest.raises(DataError, match=r"other\.csv: there is no column 'city': choose one of 'y', 'age', 'town'"):
@@ -174,12 +174,12 @@ def test_schemas(tmp_path):
 
 def test_options_of_tables_for_other_files(tmp_path):
     (tmp_path / "a.svm").write_text("1 2:3\n")
-    with pytest.raises(SettingsError, match="bins: not an option for libsvm files, only for parquet, jsonl, csv"):
+    with pytest.raises(SettingsError, match="`bins`: not an option for libsvm files, only for parquet, jsonl, csv"):
         scan(tmp_path / "a.svm", bins="log")
-    with pytest.raises(SettingsError, match="target: not an option for libsvm files"):
+    with pytest.raises(SettingsError, match="`target`: not an option for libsvm files"):
         scan(tmp_path / "a.svm", target="y")
     pq.write_table(pa.table({"y": [1]}), tmp_path / "a.parquet")
-    with pytest.raises(SettingsError, match=r"delimiter: not an option for parquet files, only for csv"):
+    with pytest.raises(SettingsError, match=r"`delimiter`: not an option for parquet files, only for csv"):
         scan(tmp_path / "a.parquet", delimiter=";")
     with pytest.raises(TypeError, match="unexpected keyword argument 'tagret'"):
         scan(tmp_path / "a.parquet", tagret="y")
@@ -302,7 +302,7 @@ def test_bad_settings_of_texts(tmp_path):
         ({}, "name the column of the text"),
         ({"text": "text", "words": (2, 1)}, "words must be an ascending range"),
         ({"text": "text", "words": "one"}, "not a range of n-grams"),
-        ({"text": "text", "within_words": True}, "within_words is for character n-grams"),
+        ({"text": "text", "within_words": True}, "`within_words` is for character n-grams"),
         ({"text": "text", "pattern": "("}, "not a regular expression"),
         ({"text": "text", "pattern": "(a)(b)"}, "at most one group"),
         ({"text": "text", "counts": "many"}, "counts must be .binary., .count. or .log."),
