@@ -44,7 +44,7 @@ class KmerRecords final : public RecordSink {
     if (letters_ > options_.most_letters)
       return "has more than " + std::to_string(options_.most_letters) +
              " letters, the most that a row of this memory can be made of: give more memory, or draw fragments "
-             "from long sequences (fragments=200, --fragments 200)";
+             "from long sequences (`fragments=200`)";
     if (letters_ > positions_)
       return "has more than the " + std::to_string(positions_) +
              " letters whose positions fit into a key beside the k-mer: cut the windows shorter, or choose a smaller "
