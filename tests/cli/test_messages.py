@@ -29,7 +29,19 @@ SETTINGS = {
 #: Words in backticks that are no settings.
 OTHER_WORDS = {"shuf"}
 #: Parameters of functions and families that only Python has, at the start of a message.
-PARAMETERS = {"function", "columns", "letters", "block", "failure", "error", "outputs", "products", "squares", "bins"}
+PARAMETERS = {
+    "function",
+    "kinds",
+    "columns",
+    "letters",
+    "block",
+    "failure",
+    "error",
+    "outputs",
+    "products",
+    "squares",
+    "bins",
+}
 ROOT = Path(thresher.__file__).parent
 NATIVE = Path(__file__).parents[2] / "native"
 
@@ -83,8 +95,10 @@ def messages() -> Iterator[tuple[str, str]]:
             if " " in text.strip():
                 yield f"{path.relative_to(ROOT)}:{node.lineno}", text
     for path in sorted(NATIVE.glob("sources/**/*.?pp")):  # the parsers
-        for found in re.finditer(r'"((?:[^"\\]|\\.)* (?:[^"\\]|\\.)*)"', path.read_text()):
-            yield path.name, found[1]
+        code = re.sub(r"//.*|'.'|'\\\\.'", "", path.read_text())
+        for found in re.finditer(r'"((?:[^"\\\n]|\\.)*)"', code):
+            if " " in found[1]:
+                yield path.name, found[1]
 
 
 def test_no_message_speaks_python_to_the_command_line() -> None:
