@@ -368,7 +368,7 @@ def test_settings_out_of_range_are_rejected(wrong: dict[str, Any], message: str)
 
 @pytest.mark.parametrize("method", ["mission", "batch-iht", "hashing"])
 def test_a_sketch_is_needed(method: str) -> None:
-    with pytest.raises(SettingsError, match="sketch="):
+    with pytest.raises(SettingsError, match="pass `sketch`"):
         OnlineEngine(OnlineSettings(k=5, method=method))
 
 

@@ -152,7 +152,7 @@ def test_formats_are_guessed(tmp_path, name):
 
 def test_options_are_for_sequences_only(tmp_path):
     (tmp_path / "a.svm").write_bytes(b"1 2:3\n")
-    with pytest.raises(SettingsError, match="kmer: not an option for libsvm files, only for fasta"):
+    with pytest.raises(SettingsError, match="`kmer`: not an option for libsvm files, only for fasta"):
         scan(tmp_path / "a.svm", kmer=3)
     with pytest.raises(SettingsError, match="kmer: for files"):
         as_source(np.eye(2), [0, 1], kmer=3)
