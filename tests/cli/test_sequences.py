@@ -100,7 +100,7 @@ def test_options_of_sequences_for_other_files(tmp_path: Path) -> None:
     (tmp_path / "a.svm").write_text("1 2:3\n0 3:4\n")
     shown = program("select", tmp_path / "a.svm", "-k", 2, "--kmer", 3)
     assert shown.returncode == 2
-    assert "kmer: not an option for libsvm files, only for fasta" in shown.stderr
+    assert "--kmer: not an option for libsvm files, only for fasta" in shown.stderr
 
 
 def test_standard_input(genomes: list[Path], tmp_path: Path) -> None:
