@@ -39,7 +39,7 @@ def flipped(y, rows: int):
 # ── features that decide the label alone ─────────────────────────────────────────────────────────
 
 
-@examples(60)
+@examples(40)
 @given(
     st.lists(st.tuples(st.integers(-2, 2), st.integers(0, 2)), min_size=2, max_size=30),
 )
@@ -146,7 +146,7 @@ def test_how_to_leave_the_feature_out_depends_on_the_data(tmp_path) -> None:
 
 
 def test_features_without_a_name_of_their_own_are_not_leaks(leaky) -> None:
-    hashed = th.select(leaky, k=3, method="hashing")
+    hashed = th.select(leaky, k=3, method="hashing", memory="4MB")
     assert not list(leak_warnings(hashed, as_source(leaky)))
 
 

@@ -62,7 +62,7 @@ def find_leak(features: NDArray[np.float32], y: NDArray[np.float64], *, regressi
         if wrong[first, j] > _DECIDES * smaller[c]:
             continue
         others = _other_features(features, first)
-        following = float(wrong[others, j].min(initial=np.inf))
+        following = float(wrong[others, j].min(initial=len(y)))
         if others.any() and following >= _OTHERS_FAIL * smaller[c]:
             return Leak(first, float(wrong[first, j]), following, 1 if len(values) == 2 else int(values[c]))
     return None

@@ -110,7 +110,7 @@ def test_classes_under_other_names() -> None:
 
 def test_the_same_number_in_another_unit() -> None:
     celsius = RNG.normal(15, 8, N).round(1)
-    assert held((celsius * 9 / 5 + 32).round(0), celsius) == "unit"
+    assert held((celsius * 9 / 5 + 32).round(1), celsius) == "unit"
     assert held(celsius * 9 / 5 + 32 + RNG.normal(0, 0.5, N), celsius) is None
     # One extreme row makes the correlation of unrelated numbers nearly 1.
     x, y = RNG.normal(size=N), RNG.normal(size=N)
