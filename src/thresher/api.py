@@ -190,8 +190,6 @@ def select(
     source = as_source(data, y, target=target, **reading)
     warnings = WarningList()
     warnings.add(source.warnings())
-    if classes is None and not multilabel:
-        warnings.add(label_warnings(source, get_loss(loss), online=spec.online))
     if cache is not None and cache is not False:
         from thresher.sources.cache.cached import cached
 
@@ -208,6 +206,8 @@ def select(
     if (validation := own.get("validation")) is not None:
         options = replace(options, validation=_test_source(validation, source, target, reading))
     run = spec.make_run(Data(source, labels), method_settings, options)
+    if classes is None and not multilabel:
+        warnings.add(label_warnings(run.limited(source), get_loss(loss), online=spec.online))
     return _finish(run, held, progress, warnings, source)
 
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import thresher as th
 from tests.examples import examples
-from tests.reference.leaks import split_errors
+from tests.reference.leaks import split_errors as slow_errors
 from tests.selection.makers import assert_same
 from thresher.core.losses import get_loss
 from thresher.selection.data_warnings import label_warnings, leak_warnings
-from thresher.selection.leaks import find_leak
+from thresher.selection.leaks import find_line, find_split, split_errors
 from thresher.sources.base import Wrapped
 from thresher.sources.registry import as_source
 
@@ -25,8 +25,12 @@ Y = np.repeat([-1.0, 1.0], [N - 100, 100])
 NOISE = RNG.normal(size=(6, N)).astype(np.float32)
 
 
-def leak_of(*features, y=Y, regression=False):
-    return find_leak(np.array([*features, *NOISE], np.float32), np.asarray(y, float), regression=regression)
+def splits(*features, y=Y):
+    return find_split(np.array([*features, *NOISE], np.float32), np.asarray(y, float))
+
+
+def lines(*features, y):
+    return find_line(np.array([*features, *NOISE], np.float32), np.asarray(y, float))
 
 
 def flipped(y, rows: int):
@@ -40,55 +44,54 @@ def flipped(y, rows: int):
 
 
 @examples(40)
-@given(
-    st.lists(st.tuples(st.integers(-2, 2), st.integers(0, 2)), min_size=2, max_size=30),
-)
+@given(st.lists(st.tuples(st.integers(-2, 2), st.integers(0, 2)), min_size=2, max_size=30))
 def test_thresholds_as_in_the_slow_form(rows) -> None:
-    from thresher.selection.leaks import _split_errors
-
     feature = np.array([value for value, _ in rows], np.float32)
     codes = np.array([code for _, code in rows], np.int64)
-    expected = [split_errors(feature.tolist(), codes == c) for c in range(3)]
-    assert _split_errors(feature, codes, [0, 1, 2]) == expected
+    expected = [slow_errors(feature.tolist(), codes == c) for c in range(3)]
+    assert split_errors(feature, codes, [0, 1, 2]) == expected
 
 
-def test_a_leak_is_wrong_in_at_most_a_hundredth_of_the_smaller_class() -> None:
-    for wrong, found in ((0, True), (1, True), (2, False)):
-        leak = leak_of(flipped(Y, wrong))
-        assert (leak is not None) == found
-        if leak is not None:
-            assert (leak.feature, leak.score, leak.kind) == (0, wrong, 1)
+def test_a_leak_is_wrong_in_at_most_a_fiftieth_of_the_smaller_class() -> None:
+    for wrong, found in ((0, True), (2, True), (3, False)):
+        for feature in (flipped(Y, wrong), -7 * flipped(Y, wrong) + 3):
+            split = splits(feature)
+            assert (split is not None) == found
+            if split is not None:
+                assert (split.feature, split.label) == (0, 1)
+                assert split.wrong(np.asarray(feature, np.float32), Y) == wrong
 
 
 def test_a_second_feature_that_nearly_decides_makes_it_ordinary() -> None:
-    assert leak_of(flipped(Y, 0), flipped(Y, 10)) is not None
-    assert leak_of(flipped(Y, 0), flipped(Y, 9)) is None
+    assert splits(flipped(Y, 0), flipped(Y, 5)) is not None
+    assert splits(flipped(Y, 0), flipped(Y, 4)) is None
+    assert splits(flipped(Y, 2), flipped(Y, 10)) is not None
+    assert splits(flipped(Y, 2), flipped(Y, 9)) is None
     # The other value of a yes-no column is the same feature.
-    assert leak_of(flipped(Y, 0), 1 - flipped(Y, 0)) is not None
-    assert find_leak(np.array([flipped(Y, 0)]), Y, regression=False) is None
+    assert splits(flipped(Y, 0), 1 - flipped(Y, 0)) is not None
 
 
 def test_fifty_rows_of_each_class() -> None:
     for rows, found in ((50, True), (49, False)):
         y = np.repeat([-1.0, 1.0], [N - rows, rows])
-        assert (leak_of(flipped(y, 0), y=y) is not None) == found
+        assert (splits(flipped(y, 0), y=y) is not None) == found
 
 
 def test_a_class_of_several() -> None:
     y = np.repeat([0.0, 1.0, 2.0], [200, 140, 60])
-    leak = leak_of(y == 1, y=y)
-    assert leak is not None
-    assert leak.kind == 1
-    assert leak_of(y == 2, y=y) is not None
-    assert leak_of((y == 2) & (np.arange(N) != N - 1), y=y) is None
+    split = splits(y == 1, y=y)
+    assert split is not None
+    assert split.label == 1
+    assert splits((y == 2) & (np.arange(N) < N - 1), y=y) is not None
+    assert splits((y == 2) & (np.arange(N) < N - 2), y=y) is None
 
 
 def test_a_number_that_gives_the_target() -> None:
     y = RNG.normal(size=N)
-    assert leak_of(3 * y + 1, y=y, regression=True) is not None
-    assert leak_of(y + 0.05 * NOISE[0], y=y, regression=True) is None  # correlation 0.9988
-    assert leak_of(y, y + 0.30 * NOISE[0], y=y, regression=True) is None  # the next one 0.96
-    assert leak_of(y, y + 0.40 * NOISE[0], y=y, regression=True) is not None  # the next one 0.93
+    assert lines(3 * y + 1, y=y) is not None
+    assert lines(y + 0.05 * NOISE[0], y=y) is None  # correlation 0.9988
+    assert lines(y, y + 0.30 * NOISE[0], y=y) is None  # the next one 0.96
+    assert lines(y, y + 0.40 * NOISE[0], y=y) is not None  # the next one 0.93
 
 
 def test_ordinary_separable_data_is_silent() -> None:
@@ -115,12 +118,41 @@ def leaky(tmp_path):
 def test_a_leak_is_logged_and_kept_for_any_batch_size(leaky, tmp_path, caplog) -> None:
     first = th.select(leaky, k=3)
     (sentence,) = first.provenance["warnings"]
-    assert sentence.startswith(f"{leaky}: the feature '7' decides the label alone (wrong in 0, the next feature in ")
-    assert sentence.endswith("of 1,500 rows). Remove it from the data, unless it is known before the label.")
+    assert sentence.startswith(f"{leaky}: the feature '7' decides the label alone (wrong in 0 of 1,500 rows, the next ")
+    assert sentence.endswith(" of 1,500). Remove it from the data, unless it is known before the label.")
     assert [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING] == [sentence]
     assert_same(first, th.select(leaky, k=3, batch_rows=7))
     first.save(tmp_path / "s.thr")
     assert th.load(tmp_path / "s.thr").provenance["warnings"] == [sentence]
+
+
+def test_the_first_rows_of_a_file_may_be_special(tmp_path) -> None:
+    path = tmp_path / "rows.svm"
+    label = RNG.random(5000) < 0.4
+    for special, found in ((4096, False), (5000, True)):
+        with open(path, "w") as file:
+            for row, y in enumerate(label):
+                leak = y if row < special else row % 2
+                file.write(f"{int(y)} 1:{RNG.normal():.2f} 2:{RNG.normal():.2f}{' 7:1' if leak else ''}\n")
+        selection = th.select(path, k=3)
+        assert "7" in selection.names
+        assert ("warnings" in selection.provenance) == found
+
+
+def test_one_feature_is_enough_if_the_data_has_others() -> None:
+    label = RNG.random(400) < 0.4
+    X = np.column_stack([label, RNG.normal(size=(400, 3))])
+    assert len(th.select(X, label, k=3, method="fgm")) == 1
+    (sentence,) = th.select(X, label, k=3, method="fgm").provenance["warnings"]
+    assert "'x0' decides the label alone (wrong in 0 of 400 rows)" in sentence
+    assert "warnings" not in th.select(X, label, k=1, method="fgm").provenance
+    assert "warnings" not in th.select(X[:, :1], label, k=3).provenance
+
+
+def test_a_number_that_gives_the_target_is_warned_of() -> None:
+    X = RNG.normal(size=(6000, 4))
+    (sentence,) = th.select(X, 2 * X[:, 1] + 0.01 * X[:, 2], k=3, loss="squared").provenance["warnings"]
+    assert "the feature 'x1' gives the target alone (correlation 1.0000, the next feature 0.0" in sentence
 
 
 def test_rows_in_memory_may_be_sorted_by_class() -> None:
@@ -196,7 +228,10 @@ def test_labels_are_warned_of_before_the_fit(caplog) -> None:
     assert "takes as numbers" in sentence
     assert sentence in caplog.text
     assert "warnings" not in th.select(X, stars, k=2, loss="softmax").provenance
-    assert "warnings" not in th.select(X, stars * 1.25, k=2, loss="softmax", classes=range(5) * np.float64(1.25)).provenance
+    assert (
+        "warnings"
+        not in th.select(X, stars * 1.25, k=2, loss="softmax", classes=range(5) * np.float64(1.25)).provenance
+    )
 
 
 def test_a_pipe_is_not_read_for_warnings(leaky) -> None:

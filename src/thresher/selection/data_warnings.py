@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.core.labels import known_targets
 from thresher.core.losses import Loss
-from thresher.selection.leaks import LEAK_ROWS, Leak, find_leak
+from thresher.selection.leaks import decides, find_line, find_split
 from thresher.selection.selection import Selection
 from thresher.sources.arrays import InMemory
 from thresher.sources.base import Source
@@ -32,8 +31,10 @@ _FEW_VALUES = 10
 #: Classes with at least so many values that are not whole numbers may be quantities; of whole numbers, these are so
 #: many that most of the rows have their own, over a range of ten times as many.
 _MANY_FRACTIONS, _SPREAD = 10, 10
-#: The strongest features that may be leaks.
-_LEAK_FEATURES = 64
+#: The strongest features that may be leaks, and the rows in which they are compared.
+_LEAK_FEATURES, _CHUNK = 64, 4096
+#: The rows in which a leak is confirmed: counted in chunks, or held in memory.
+_SPLIT_ROWS, _LINE_ROWS = 1 << 20, 1 << 16
 
 
 class WarningList:
@@ -105,43 +106,83 @@ def leak_warnings(selection: Selection, source: Source) -> Iterator[str]:
     """Warn of a selected feature that decides the label of the training data alone."""
     space = selection.space
     named = space.random_features is None and space.hashing is None
-    if not (named and source.rewindable) or selection.multilabel or len(selection) < 2:
+    if not (named and len(selection) and source.rewindable) or selection.multilabel:
         return
     if isinstance(source, InMemory):  # its rows are often sorted by class
         source = source.shuffled(0, rows=1, features=1)
     source = selection.adapt(source)
-    features, y = _dense_rows(selection, source)
-    leak = find_leak(features, y, regression=selection.loss.task == "real")
-    if leak is not None:
-        yield _leak_sentence(leak, selection, source.describe(), len(y))
+    if len(selection) == 1 and not ((selection.settings.get("k") or 1) > 1 and _has_others(selection, source)):
+        return  # there is nothing to compare the feature with
+    found = _find_leak(selection, source)
+    if found is not None:
+        feature, what = found
+        name = selection.names[feature]
+        yield f"{source.describe()}: the feature {name!r} {what}. {_leave_out(name, selection)}."
 
 
-def _dense_rows(selection: Selection, source: Source) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """The strongest features, feature by feature, and the targets of some rows."""
+def _find_leak(selection: Selection, source: Source) -> tuple[int, str] | None:
+    """The number of a leaking feature, and what it does.
+
+    Files are often sorted, so that their first rows may be special: a feature that decides those must decide more.
+    """
     keys = np.ascontiguousarray(selection.keys[:_LEAK_FEATURES])
+    head = next(_dense_rows(selection, source, keys, _CHUNK), None)
+    if head is None:
+        return None
+    if selection.loss.task == "real":
+        line = find_line(*head)
+        if line is None:
+            return None
+        parts = list(_dense_rows(selection, source, keys[line.feature : line.feature + 1], _LINE_ROWS))
+        again = find_line(np.concatenate([x for x, _ in parts], axis=1), np.concatenate([y for _, y in parts]))
+        what = f"gives the target alone (correlation {line.correlation:.4f}, the next feature {line.next:.4f})"
+        return None if again is None else (line.feature, what)
+    split = find_split(*head)
+    if split is None:
+        return None
+    wrong = rows = rows_of_class = 0
+    for features, y in _dense_rows(selection, source, keys[split.feature : split.feature + 1], _SPLIT_ROWS):
+        wrong += split.wrong(features[0], y)
+        rows += len(y)
+        rows_of_class += int((y == split.label).sum())
+    if not decides(wrong, rows_of_class, rows):
+        return None
+    several = selection.loss.task == "classes"
+    of = f"the class {selection.labels[int(split.label)]!r}" if several else "the label"
+    others = f", the next feature in {split.next:,} of {len(head[1]):,}" if len(keys) > 1 else ""
+    return split.feature, f"decides {of} alone (wrong in {wrong:,} of {rows:,} rows{others})"
+
+
+def _dense_rows(
+    selection: Selection, source: Source, keys: NDArray[np.uint64], n: int
+) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float64]]]:
+    """The features of some keys (features x rows) and the targets of the first ``n`` rows, a chunk at a time."""
     index = _native.KeyIndex(keys)
-    dense = np.zeros((len(keys), LEAK_ROWS), np.float32)
-    targets = np.empty(LEAK_ROWS)
-    at = 0
-    for batch, cursor in _first_rows(source, LEAK_ROWS, keys):
-        indptr, features, where = index.keep(batch.indptr, batch.keys)
-        rows = at + np.repeat(np.arange(len(batch)), np.diff(indptr))
-        np.add.at(dense, (features, rows), np.float32(1.0) if batch.values is None else batch.values[where])
-        place = partial(source.where, cursor, batch)
-        targets[at : at + len(batch)] = known_targets(batch, selection.classes, selection.loss, place)
-        at += len(batch)
-    return dense[:, :at], targets[:at]
+    dense, targets, at = np.zeros((len(keys), _CHUNK), np.float32), np.empty(_CHUNK), 0
+    for batch, cursor in _first_rows(source, n, keys):
+        y = known_targets(batch, selection.classes, selection.loss, partial(source.where, cursor, batch))
+        for begin in _chunk_starts(at, len(batch)):
+            part = batch.take(slice(begin, begin + _CHUNK - at))
+            indptr, features, where = index.keep(part.indptr, part.keys)
+            rows = at + np.repeat(np.arange(len(part)), np.diff(indptr))
+            np.add.at(dense, (features, rows), np.float32(1.0) if part.values is None else part.values[where])
+            targets[at : at + len(part)] = y[begin : begin + len(part)]
+            at += len(part)
+            if at == _CHUNK:
+                yield dense, targets
+                dense, targets, at = np.zeros_like(dense), np.empty_like(targets), 0
+    if at:
+        yield dense[:, :at], targets[:at]
 
 
-def _leak_sentence(leak: Leak, selection: Selection, data: str, rows: int) -> str:
-    name = selection.names[leak.feature]
-    if leak.kind is None:
-        what = f"gives the target alone (correlation {leak.score:.4f}, the next feature {leak.next:.4f}"
-    else:
-        label = selection.labels[leak.kind]
-        of = "the label" if len(selection.labels) == 2 else f"the class {label!r}"
-        what = f"decides {of} alone (wrong in {leak.score:.0f}, the next feature in {leak.next:,.0f}"
-    return f"{data}: the feature {name!r} {what}, of {rows:,} rows). {_leave_out(name, selection)}."
+def _chunk_starts(at: int, rows: int) -> list[int]:
+    """The rows of a batch at which a chunk starts or continues, if ``at`` rows of one are filled."""
+    return [0, *range(_CHUNK - at, rows, _CHUNK)] if rows else []
+
+
+def _has_others(selection: Selection, source: Source) -> bool:
+    """Whether the data has features that were not selected."""
+    return any(np.setdiff1d(batch.keys, selection.keys).size for batch, _ in _first_rows(source, 64, None))
 
 
 def _leave_out(name: str, selection: Selection) -> str:
@@ -157,8 +198,8 @@ def _leave_out(name: str, selection: Selection) -> str:
     return f"Remove it from the data, {known}"
 
 
-def _first_rows(source: Source, n: int, keys: NDArray[np.uint64]) -> Iterator[tuple[Batch, Cursor]]:
-    """The first ``n`` rows, with only the features of these keys."""
+def _first_rows(source: Source, n: int, keys: NDArray[np.uint64] | None) -> Iterator[tuple[Batch, Cursor]]:
+    """The first ``n`` rows, with only the features of these keys; None for all."""
     left = n
     for batch, cursor in source.batches(min(n, 1024), keys=keys):
         yield (batch if len(batch) <= left else batch.take(slice(left))), cursor

@@ -71,6 +71,8 @@ def test_years_and_measurements_and_sentences_are_no_identifiers() -> None:
     assert not is_id([*map(str, NUMBERS[:1990].cumsum()), *("?" * 10)])
     assert not is_id([f"the review of a customer, number {i}" for i in PERMUTED])
     assert is_id([f"Mr {i}, customer" for i in PERMUTED])
+    assert is_id([f"{i:064x}" for i in PERMUTED])
+    assert not is_id([f"{i:065x}" for i in PERMUTED])  # rather a sequence
 
 
 # ── columns that hold the target ─────────────────────────────────────────────────────────────────
@@ -143,7 +145,9 @@ def test_labels_in_memory_are_values_like_columns() -> None:
     codes, meaning = label_values(np.array([2.0, np.nan, 1.0])).codes()
     assert codes.tolist() == [1, -1, 0]
     assert meaning == [1.0, 2.0]
-    damaged = pa.Array.from_buffers(pa.string(), 2, [None, pa.py_buffer(np.array([0, 9, 2], np.int32)), pa.py_buffer(b"ab")])
+    damaged = pa.Array.from_buffers(
+        pa.string(), 2, [None, pa.py_buffer(np.array([0, 9, 2], np.int32)), pa.py_buffer(b"ab")]
+    )
     assert column_values(damaged) is None
 
 

@@ -29,8 +29,8 @@ _SAME_QUANTITY, _SAME_IN_THE_MIDDLE = 0.9999, 0.999
 _ID_NAME = re.compile(r"(?i:(^|[\W_])(id|idx|uuid|guid)$)|[a-z]I[dD]$")
 #: Whole numbers that may be years.
 _FIRST_YEAR, _LAST_YEAR = 1500, 2200
-#: The average number of words and of characters from which texts are sentences.
-_WORDS, _LENGTH = 3, 30
+#: The average number of words and of characters from which texts are sentences, and the longest codes (SHA-256 in hex).
+_WORDS, _LENGTH, _LONGEST_CODE = 3, 30, 64
 
 Holding = Literal["copy", "names", "unit", "order"]
 
@@ -60,10 +60,10 @@ def _counts_up(name: str, numbers: NDArray[np.float64]) -> bool:
 
 
 def _are_codes(texts: list[str]) -> bool:
-    """Whether texts are neither sentences nor numbers with a fraction (in a column that has other texts, too)."""
-    words, length = sum(len(text.split()) for text in texts), sum(map(len, texts))
-    sentences = words >= _WORDS * len(texts) and length >= _LENGTH * len(texts)
-    return not sentences and 2 * sum(map(_is_measurement, texts)) <= len(texts)
+    """Whether texts are no sentences, no sequences, and no numbers with a fraction (which some other text made texts)."""
+    n, words, length = len(texts), sum(len(text.split()) for text in texts), sum(map(len, texts))
+    sentences = words >= _WORDS * n and length >= _LENGTH * n
+    return not sentences and length <= _LONGEST_CODE * n and 2 * sum(map(_is_measurement, texts)) <= n
 
 
 def _is_measurement(text: str) -> bool:
