@@ -1,7 +1,7 @@
 """Warnings about the labels of any data, and about features that decide the label alone.
 
-The rules are in ``docs/sources.md``. They read some of the first rows again, always the same number of them whatever the
-batches are, and never a pipe.
+The rules are in ``docs/sources.md``. They read some of the first rows again, always the same ones whatever the batches
+are, and never a pipe.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from thresher.core.correlation import correlation
 
 #: The fewest rows of a class, and of the other classes together.
 _MIN_CLASS = 50
-#: The most rows that the feature may get wrong, and the fewest that every other one must, as shares of the smaller class.
+#: The most rows that the feature may get wrong, and the fewest that every other one must: shares of the smaller class.
 _DECIDES, _OTHERS_FAIL = 0.02, 0.05
 #: Every other feature is wrong at least so many times as often.
 _TIMES = 5

@@ -108,7 +108,7 @@ def _validity(values: Any) -> dict[str, Any]:
 
 
 def _as_floats(values: Any) -> tuple[Any, NDArray[np.float64]]:
-    """An array of numbers or booleans as one of float64, and its values without a copy; those of nulls are undefined."""
+    """An array of numbers or booleans as one of float64, and its values without a copy; nulls have any value."""
     import pyarrow.types as kinds
 
     if kinds.is_boolean(values.type):

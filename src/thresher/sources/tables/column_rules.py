@@ -60,7 +60,7 @@ def _counts_up(name: str, numbers: NDArray[np.float64]) -> bool:
 
 
 def _are_codes(texts: list[str]) -> bool:
-    """Whether texts are no sentences, no sequences, and no numbers with a fraction (which some other text made texts)."""
+    """Whether texts are no sentences, no sequences, and no numbers with a fraction in a column with other texts."""
     n, words, length = len(texts), sum(len(text.split()) for text in texts), sum(map(len, texts))
     sentences = words >= _WORDS * n and length >= _LENGTH * n
     return not sentences and length <= _LONGEST_CODE * n and 2 * sum(map(_is_measurement, texts)) <= n

@@ -72,9 +72,9 @@ def column_warnings(
         values = column_values(column)
         if values is None:
             continue
-        rule = None if goal is None else goal.relation(values)
-        if rule is not None:
-            found[rule].append(name)
+        held = None if goal is None else goal.relation(values)
+        if held is not None:
+            found[held].append(name)
         elif name in guessed and is_identifier(name, values, rows):
             found["identifier"].append(name)
     for rule, names in found.items():
