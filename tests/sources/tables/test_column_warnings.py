@@ -179,8 +179,9 @@ def test_tables_of_every_format_have_the_same_warnings(frame, tmp_path) -> None:
         assert scan(path, target="y").warnings() == [
             f"{path}: the column 'label' is the target under other names, value for value (first 900 rows). Ignore it "
             "(`ignored=['label']`), unless it is known before the target.",
-            f"{path}: the columns 'row', 'user' look like identifiers: no two rows have the same value (first 900 rows)."
-            " Ignore them (`ignored=['row', 'user']`), or name their kinds to keep them (`numeric`, `categorical`).",
+            f"{path}: the columns 'row', 'user' look like identifiers: no two rows have the same value "
+            "(first 900 rows). Ignore them (`ignored=['row', 'user']`), or name their kinds to keep them "
+            "(`numeric`, `categorical`).",
         ]
     assert as_source(frame, target="y").warnings() == [
         "the column 'label' is the target under other names, value for value (first 900 rows). Drop it from the table, "
