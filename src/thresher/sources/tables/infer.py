@@ -135,14 +135,6 @@ class TypeGuesser:
         return tuple(np.unique(found).tolist())
 
 
-def _warnings(encoder: TableEncoder, guessed: Mapping[str, list[str]], sample: Any, table: str) -> tuple[str, ...]:
-    """What looks wrong in the first rows."""
-    name = encoder.labels.target
-    target = None if name is None else column_values(sample.column(name))
-    features = {column.name: sample.column(column.name) for column in encoder.columns}
-    return tuple(column_warnings(Where(table), features, {one for names in guessed.values() for one in names}, target))
-
-
 def _is_number(text: str | bytes) -> bool:
     try:
         return float(text) == float(text)
@@ -161,3 +153,11 @@ def _guess_message(encoder: TableEncoder, guessed: Mapping[str, list[str]], rows
             more = f" and {len(names) - 12} more" if len(names) > 12 else ""
             lines.append(f"  {what:<12} {', '.join(names[:12])}{more}")
     return "\n".join(lines)
+
+
+def _warnings(encoder: TableEncoder, guessed: Mapping[str, list[str]], sample: Any, table: str) -> tuple[str, ...]:
+    """What looks wrong in the first rows."""
+    name = encoder.labels.target
+    target = None if name is None else column_values(sample.column(name))
+    features = {column.name: sample.column(column.name) for column in encoder.columns}
+    return tuple(column_warnings(Where(table), features, {one for names in guessed.values() for one in names}, target))
