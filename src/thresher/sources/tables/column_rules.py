@@ -130,10 +130,11 @@ class TargetColumn:
             return None
         if int((x != y).sum()) * _CONTRADICTED <= self.minority:
             return "copy"
-        low, high = np.quantile(x, [0.05, 0.95])
-        middle = (x >= low) & (x <= high)
-        if correlation(x, y) >= _SAME_QUANTITY and correlation(x[middle], y[middle]) >= _SAME_IN_THE_MIDDLE:
-            return "unit"
+        if correlation(x, y) >= _SAME_QUANTITY:
+            low, high = np.quantile(x, [0.05, 0.95])
+            middle = (x >= low) & (x <= high)
+            if correlation(x[middle], y[middle]) >= _SAME_IN_THE_MIDDLE:
+                return "unit"
         if len(self.meaning) < MIN_ROWS // 2 or not _monotone(x[:_GLANCE], y[:_GLANCE]):  # quickly, for most columns
             return None
         steps = np.diff(y)
