@@ -25,6 +25,8 @@ _MIN_MINORITY = 5
 #: The least correlation of the target with the same quantity in another unit (rounding makes it less than 1): over all
 #: rows, and over those without the largest and smallest twentieth, lest a few extreme rows decide.
 _SAME_QUANTITY, _SAME_IN_THE_MIDDLE = 0.9999, 0.999
+#: The share of the steps from row to row in which the same quantity moves in the same direction, and how many tell.
+_TOGETHER, _FEW_STEPS = 0.75, 20
 #: Names of columns of identifiers.
 _ID_NAME = re.compile(r"(?i:(^|[\W_])(id|idx|uuid|guid)$)|[a-z]I[dD]$")
 #: Whole numbers that may be years.
@@ -40,6 +42,8 @@ Holding = Literal["copy", "names", "unit", "order"]
 
 def is_identifier(name: str, column: Numbers | Texts, rows: int) -> bool:
     """Whether a column has another value in (nearly) every row: texts, or whole numbers that count up."""
+    if isinstance(column, Numbers) and not _are_whole(column.values[:_GLANCE]):  # quickly, for most columns
+        return False
     if column.missing * _REPEATED > rows or column.distinct(_GLANCE) < min(rows, _GLANCE) - 1:
         return False
     if not (_counts_up(name, column.present) if isinstance(column, Numbers) else _are_codes(column.first(_GLANCE))):
@@ -50,13 +54,18 @@ def is_identifier(name: str, column: Numbers | Texts, rows: int) -> bool:
 
 def _counts_up(name: str, numbers: NDArray[np.float64]) -> bool:
     """Whether whole numbers fill at least half of their range, in any order, or have the name of an identifier."""
-    if not np.isfinite(numbers).all() or (numbers != np.floor(numbers)).any():
+    if not np.isfinite(numbers).all() or not _are_whole(numbers):
         return False
     if _ID_NAME.search(name):
         return True
     low, high = float(numbers.min()), float(numbers.max())
     years = low >= _FIRST_YEAR and high <= _LAST_YEAR
     return high - low + 1 <= 2 * len(numbers) and not years
+
+
+def _are_whole(numbers: NDArray[np.float64]) -> bool:
+    """Whether numbers are whole or missing."""
+    return not (np.floor(numbers) < numbers).any()
 
 
 def _are_codes(texts: list[str]) -> bool:
@@ -100,8 +109,7 @@ class TargetColumn:
         """How a column holds the target, if it does."""
         several = len(self.meaning) > 2
         if several and isinstance(column, Numbers) and isinstance(self.values, Numbers):
-            both = np.isfinite(column.values) & np.isfinite(self.values.values)
-            found = self._same_quantity(column.values[both], self.values.values[both])
+            found = self._same_quantity(column.values, self.values.values)
             if found is not None:
                 return found
         repeats = len(self.meaning) * _MIN_MINORITY <= len(self.codes)
@@ -126,6 +134,10 @@ class TargetColumn:
         return "copy" if same else "names"
 
     def _same_quantity(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> Holding | None:
+        if not _move_together(x[:_GLANCE], y[:_GLANCE]):  # quickly, for most columns
+            return None
+        both = np.isfinite(x) & np.isfinite(y)
+        x, y = x[both], y[both]
         if len(x) < MIN_ROWS:
             return None
         if int((x != y).sum()) * _CONTRADICTED <= self.minority:
@@ -140,6 +152,14 @@ class TargetColumn:
         steps = np.diff(y)
         trend = (steps >= 0).all() or (steps <= 0).all()  # rows in the order of time, with which much else may grow
         return "order" if not trend and _monotone(x, y) else None
+
+
+def _move_together(x: NDArray[np.float64], y: NDArray[np.float64]) -> bool:
+    """Whether two quantities mostly rise and fall together (or against each other), or too seldom to tell."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        steps = (x[1:] - x[:-1]) * (y[1:] - y[:-1])
+    up, down = int((steps > 0).sum()), int((steps < 0).sum())
+    return up + down < _FEW_STEPS or max(up, down) >= _TOGETHER * (up + down)
 
 
 def _monotone(x: NDArray[Any], y: NDArray[np.float64]) -> bool:
