@@ -13,6 +13,7 @@ from thresher.core.memory import DEFAULT_CACHE_SIZE
 from thresher.errors import SettingsError
 from thresher.methods import Data, classes_before_fit, get_method, split_settings
 from thresher.run import Report, Run, RunOptions
+from thresher.selection.data_warnings import WarningList, label_warnings, leak_warnings
 from thresher.selection.scoring import evaluate
 from thresher.selection.selection import Selection
 from thresher.sources.base import DEFAULT_ROWS, Source
@@ -131,6 +132,8 @@ def select(
     Returns
     -------
     Selection
+        What looks wrong in the data (an identifier among the columns, a copy of the target, …) is logged, and is in
+        ``provenance["warnings"]``; ``docs/sources.md`` has the rules.
 
     Examples
     --------
@@ -187,6 +190,8 @@ def select(
     if sample_weight is not None:  # for a table in a file, the name of a column
         reading["weight"] = sample_weight
     source = as_source(data, y, target=target, **reading)
+    warnings = WarningList()
+    warnings.add(source.warnings())
     if cache is not None and cache is not False:
         from thresher.sources.cache.cached import cached
 
@@ -202,11 +207,20 @@ def select(
         held = _test_source(test, source, target, reading)
     if (validation := own.get("validation")) is not None:
         options = replace(options, validation=_test_source(validation, source, target, reading))
-    return _finish(spec.make_run(Data(source, labels), method_settings, options), held, progress)
+    run = spec.make_run(Data(source, labels), method_settings, options)
+    if classes is None and not multilabel:
+        warnings.add(label_warnings(run.limited(source), get_loss(loss), online=spec.online))
+    return _finish(run, held, progress, warnings, source)
 
 
-def _finish(run: Run, held: Source | None, progress: Report | None) -> Selection:
-    """Run to the end, score on the held-out rows, and remove the checkpoint."""
+def _finish(
+    run: Run,
+    held: Source | None,
+    progress: Report | None,
+    warnings: WarningList | None = None,
+    rows: Source | None = None,
+) -> Selection:
+    """Run to the end, score on the held-out rows, look for leaks in ``rows``, and remove the checkpoint."""
     try:
         run.run(progress)
     except KeyboardInterrupt:
@@ -217,6 +231,9 @@ def _finish(run: Run, held: Source | None, progress: Report | None) -> Selection
     selection = run.selection()
     if held is not None:
         selection.provenance["test"] = evaluate(selection, run.limited(held))
+    if warnings is not None and rows is not None:
+        warnings.add(leak_warnings(selection, run.limited(rows)))
+        warnings.keep(selection)
     if run.options.checkpoint is not None and os.path.exists(run.options.checkpoint):
         os.unlink(run.options.checkpoint)
     return selection

@@ -41,6 +41,21 @@ def test_a_plain_table(tables: Path, tmp_path: Path) -> None:
     assert piped.stdout == predicted.stdout, piped.stderr
 
 
+def test_warnings_follow_the_guess(tables: Path, tmp_path: Path) -> None:
+    lines = (tables / "people.csv").read_text().splitlines()
+    rows = [f"{i},{line}" for i, line in enumerate(lines[1:])]
+    (tmp_path / "ids.csv").write_text("\n".join([f"id,{lines[0]}", *rows]) + "\n")
+    shown = program("select", tmp_path / "ids.csv", "--target", "y", "-k", 5)
+    guess, warning = (
+        shown.stderr.index("inferred from its first 1200 rows"),
+        shown.stderr.index("looks like an identifier"),
+    )
+    assert guess < warning
+    shown = program("select", tmp_path / "ids.csv", "--target", "y", "-k", 5, "--ignored", "id")
+    assert "inferred" in shown.stderr
+    assert "identifier" not in shown.stderr
+
+
 def test_a_ready_schema(tables: Path) -> None:
     shown = program("select", tables / "clicks.tsv.zst", "--schema", "criteo", "-k", 500, "--top", 3)
     assert shown.returncode == 0, shown.stderr

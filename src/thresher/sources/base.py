@@ -133,6 +133,10 @@ class Source(ABC):
         """The settings to read other files in the same way, ready for JSON; None if the file names are enough."""
         return None
 
+    def warnings(self) -> list[str]:
+        """What looks wrong in the first rows and spoils an answer, a sentence each."""
+        return []
+
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
         """Describe the origin of row ``row`` of ``batch`` for messages; ``cursor`` came with the batch."""
         return f"row {cursor.row - len(batch) + row + 1}"
@@ -189,6 +193,9 @@ class Wrapped(Source):
 
     def reading(self) -> dict[str, Any] | None:
         return self.source.reading()
+
+    def warnings(self) -> list[str]:
+        return self.source.warnings()
 
 
 class Prefetched(Wrapped):

@@ -15,6 +15,9 @@ from thresher.errors import DataError, SettingsError
 from thresher.sources.arrays import MAX_BATCH_FEATURES, DenseSource, InMemory, SparseSource
 from thresher.sources.base import Source
 from thresher.sources.tables.arrow_columns import is_list
+from thresher.sources.tables.column_values import label_values
+from thresher.sources.tables.column_warnings import Where, column_warnings
+from thresher.sources.tables.infer import SAMPLE_ROWS
 from thresher.sources.tables.schema import find_column
 from thresher.sources.tables.table_encoder import ColumnEncoder, Kind, TableEncoder, kind_of_type
 
@@ -65,6 +68,12 @@ class TableSource(InMemory):
                 # Hash values, not their encoding; and NumPy does not take all categorical columns.
                 plain = column.kind == "number" and not is_list(values.type)
                 yield part.to_numpy() if plain else np.array(part.to_pylist(), dtype=object)
+
+    def warnings(self) -> list[str]:
+        rows = self.table.slice(0, SAMPLE_ROWS)
+        target = None if self.y is None else label_values(self.y[:SAMPLE_ROWS])
+        columns = dict(zip(self._names, rows.columns, strict=True))
+        return list(column_warnings(Where(None), columns, self._names, target))
 
     def describe(self) -> str:
         return f"table of {self.table.num_rows} x {self.table.num_columns}"

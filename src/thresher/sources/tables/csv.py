@@ -75,6 +75,9 @@ class CsvSource(LineSource):
             dialect=self.dialect.to_dict(),
         )
 
+    def warnings(self) -> list[str]:
+        return list(self.encoder.warnings)
+
     def reading(self) -> dict[str, Any]:
         """The columns and the dialect."""
         return {"form": self.encoder.to_dict(), "dialect": self.dialect.to_dict()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import numpy as np
 from thresher.display import cut, quoted, visible
 from thresher.errors import DataError
 from thresher.sources.tables.arrow_columns import is_list, is_text
+from thresher.sources.tables.column_values import column_values
+from thresher.sources.tables.column_warnings import Where, column_warnings
 from thresher.sources.tables.schema import Schema, find_column, quantiles
 from thresher.sources.tables.table_encoder import LOG_EDGES, ColumnEncoder, Kind, Labels, TableEncoder, kind_of_type
 
@@ -50,7 +53,7 @@ def infer_table(schema: Schema, names: Sequence[str], sample: Any | None, table:
     encoder = TableEncoder(tuple(columns), Labels(named.target, text, named.weight), schema.missing)
     if any(guessed.values()) and sample is not None:
         log.info(_guess_message(encoder, guessed, sample.num_rows, table))
-    return encoder
+    return replace(encoder, warnings=() if sample is None else _warnings(encoder, guessed, sample, table))
 
 
 class _NamedColumns:
@@ -162,3 +165,11 @@ def _guess_message(encoder: TableEncoder, guessed: Mapping[str, list[str]], rows
 
 def _shown(name: str) -> str:
     return cut(visible(name))
+
+
+def _warnings(encoder: TableEncoder, guessed: Mapping[str, list[str]], sample: Any, table: str) -> tuple[str, ...]:
+    """What looks wrong in the first rows."""
+    name = encoder.labels.target
+    target = None if name is None else column_values(sample.column(name))
+    features = {column.name: sample.column(column.name) for column in encoder.columns}
+    return tuple(column_warnings(Where(table), features, {one for names in guessed.values() for one in names}, target))

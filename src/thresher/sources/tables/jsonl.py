@@ -60,6 +60,9 @@ class JsonlSource(LineSource):
             form=self.encoder.to_dict(),
         )
 
+    def warnings(self) -> list[str]:
+        return list(self.encoder.warnings)
+
     def reading(self) -> dict[str, Any]:
         """The columns."""
         return {"form": self.encoder.to_dict()}

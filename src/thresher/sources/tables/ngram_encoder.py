@@ -90,6 +90,11 @@ class NgramEncoder:
         return [self.text, *self.labels.needed]
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """None: the columns beside the text are not read."""
+        return ()
+
+    @property
     def width(self) -> int:
         """About the number of features per row, for the size of batches."""
         return 32

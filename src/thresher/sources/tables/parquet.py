@@ -70,6 +70,9 @@ class ParquetSource(Source):
         """Whole files."""
         return shards_of_files(self, n)
 
+    def warnings(self) -> list[str]:
+        return list(self.encoder.warnings)
+
     def reading(self) -> dict[str, Any]:
         """The columns."""
         return {"form": self.encoder.to_dict()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal
@@ -106,6 +106,8 @@ class TableEncoder:
     columns: tuple[ColumnEncoder, ...]
     labels: Labels = NO_LABELS
     missing: Literal["skip", "feature"] = "skip"
+    #: What looks wrong in the columns from which the encoder was inferred.
+    warnings: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def needed(self) -> list[str]:
