@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import BytesIO
 from typing import Any
 
@@ -11,6 +11,11 @@ from thresher.core.container import plain
 from thresher.selection.selection import Selection, escaped
 
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+
+
+def tsv_line(cells: Iterable[Any]) -> str:
+    r"""A line of TSV with its newline; texts are escaped as `tsv_lines` escapes names."""
+    return "\t".join(_escaped(cell) if isinstance(cell, str) else repr(cell) for cell in cells) + "\n"
 
 
 def tsv_lines(selection: Selection) -> Iterator[str]:
@@ -21,10 +26,10 @@ def tsv_lines(selection: Selection) -> Iterator[str]:
     ``\t``, ``\n``, ``\r`` or ``\\``, and a byte that is not UTF-8 as ``\xff``.
     """
     columns = selection.columns()
-    columns["name"] = [_escaped(name) for name in selection.names]
-    yield "\t".join(str(name).translate(_ESCAPES) for name in columns) + "\n"
+    columns["name"] = selection.names
+    yield tsv_line(map(str, columns))
     for row in zip(*(_as_list(column) for column in columns.values()), strict=True):
-        yield "\t".join(entry if isinstance(entry, str) else repr(entry) for entry in row) + "\n"
+        yield tsv_line(row)
 
 
 def as_json(selection: Selection) -> str:

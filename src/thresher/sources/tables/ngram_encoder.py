@@ -124,6 +124,10 @@ class NgramEncoder:
         """The same n-grams for files whose folder is their class."""
         return replace(self, text="text", labels=FOLDER_LABELS)
 
+    def for_files(self) -> NgramEncoder:
+        """The same n-grams for files without labels."""
+        return replace(self, text="text", labels=NO_LABELS)
+
     @cached_property
     def _native_settings(self) -> _native.NgramForm:
         both = self.words != (0, 0) and self.chars != (0, 0)
@@ -165,7 +169,7 @@ class NgramEncoder:
             **self.labels.cells(arrays),
             **options,
         )
-        out["y"] = self.labels.targets(arrays, out)
+        out["y"], out["id"] = self.labels.targets(arrays, out), self.labels.ids(arrays, out)
         out["prefixes"] = [b"", CHARS.encode()]
         columns = [self.labels.target, self.labels.weight, self.text]
         out["faults"] = [(columns[column], row, what) for column, row, what in out["faults"]]
@@ -205,6 +209,32 @@ def _lowered(texts: Any) -> Any:
                 raw = raw.decode().lower().encode()
         out.append(raw)
     return binary_array(out)
+
+
+def ngram_settings(
+    *,
+    words: Range = None,
+    chars: Range = None,
+    within_words: bool = False,
+    pattern: str | None = None,
+    lower: bool = True,
+    stop: Iterable[str] | str | os.PathLike[str] | None = None,
+    counts: Counts = "binary",
+    unit: bool = False,
+) -> dict[str, Any]:
+    """The fields of an `NgramEncoder` for the options of `thresher.scan_text`."""
+    if words is None and chars is None:
+        words = 1
+    return {
+        "words": ngram_range(words, "words"),
+        "chars": ngram_range(chars, "chars"),
+        "within_words": within_words,
+        "pattern": pattern,
+        "lower": lower,
+        "stop": stop_words(stop),
+        "counts": counts,
+        "unit": unit,
+    }
 
 
 def ngram_range(value: Range, what: str) -> tuple[int, int]:

@@ -41,7 +41,7 @@ def column_positions(encoder: RowEncoder, names: list[str], file: str, labels_op
     """The positions of the needed columns in a file. Columns of optional labels may be absent."""
     if encoder.labels.target is None and not labels_optional:
         raise missing_target(file, names)
-    optional = encoder.labels.needed if labels_optional else []
+    optional = encoder.labels.optional if labels_optional else []
     found: dict[str, int] = {}
     for name in encoder.needed:
         if name in names:
@@ -72,6 +72,7 @@ def to_batch(encoded: dict[str, Any], line: NDArray[np.int64]) -> Batch:
         weight=encoded["weight"],
         names=names,
         line=line,
+        id=encoded["id"],
     )
 
 
@@ -79,6 +80,15 @@ def shards_of_files(source: Any, n: int) -> list[Source]:
     """Split a source into shards of whole files."""
     Source.shards(source, n)
     return [replace(source, parts=some) for some in group_parts(list(source.parts), n)]
+
+
+def with_id_column(source: Any, column: str | None) -> Source:
+    """A source of a table whose rows are identified by a column."""
+    if column is None:
+        return Source.with_ids(source, column)
+    encoder = source.encoder
+    named: Source = replace(source, encoder=replace(encoder, labels=replace(encoder.labels, id=column)))
+    return named
 
 
 def encoder_options(options: Mapping[str, Any], names: Iterable[str] = ("features", "want_names", "only")) -> Any:
