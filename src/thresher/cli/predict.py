@@ -53,6 +53,7 @@ def predict(
     from thresher.selection.export.tables import tsv_line
     from thresher.selection.file import load
     from thresher.selection.predictions import prediction_tables
+    from thresher.selection.selection import Output
 
     model = load(selection)
     if proba and margin:
@@ -60,7 +61,7 @@ def predict(
     if proba and model.loss.name not in ("logistic", "softmax"):
         raise SettingsError(f"the {model.loss} loss has no probabilities: use --margin")
     reading |= {"format": format, "on_error": on_error}
-    output = "probability" if proba else "margin" if margin else "prediction"
+    output: Output = "probability" if proba else "margin" if margin else "prediction"
     tables = prediction_tables(model, one_or_many(data), output, words(ids) if ids else (), id_column, reading)
     identified = ids is not None or id_column is not None
     for number, table in enumerate(tables):

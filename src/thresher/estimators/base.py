@@ -180,7 +180,7 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
     def _output_container(self) -> str:
         """What `set_output`, or scikit-learn's configuration, asks for: default, pandas or polars."""
         own: dict[str, str] = getattr(self, "_sklearn_output_config", {})
-        return own.get("transform", get_config()["transform_output"])
+        return str(own.get("transform", get_config()["transform_output"]))
 
     def get_support(self, indices: bool = False) -> NDArray[Any]:
         """Return a mask, or the indices, of the selected columns.

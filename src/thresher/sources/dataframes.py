@@ -50,8 +50,6 @@ class TableSource(InMemory):
         As for the other data in memory.
     encoder : TableEncoder or NgramEncoder, optional
         How its columns become features. The default follows from their types.
-    texts : bool
-        The table is a list of texts: so is other data for the same model.
     """
 
     space = FeatureSpace("token")
@@ -66,7 +64,6 @@ class TableSource(InMemory):
         order: Any = None,
         *,
         encoder: TableEncoder | NgramEncoder | None = None,
-        texts: bool = False,
     ) -> None:
         super().__init__(table.num_rows, y, weight, order)
         self.table = _without_views(table)
@@ -74,7 +71,6 @@ class TableSource(InMemory):
         self.encoder = encoder or TableEncoder(
             tuple(ColumnEncoder(n, _kind(n, f.type)) for n, f in zip(self._names, table.schema, strict=True))
         )
-        self.texts = texts
         # The labels are in memory; the encoder's columns of labels are for files that are read in the same way.
         self._features = replace(self.encoder, labels=Labels(id=self.encoder.labels.id))
         column_positions(self._features, self._names, _FRAME, labels_optional=True)
@@ -83,7 +79,7 @@ class TableSource(InMemory):
         return self._with(order=order, encoder=self.encoder)
 
     def _with(self, *, order: Any, encoder: TableEncoder | NgramEncoder) -> Source:
-        return TableSource(self.table, self.targets, self.weight, order, encoder=encoder, texts=self.texts)
+        return TableSource(self.table, self.targets, self.weight, order, encoder=encoder)
 
     def with_ids(self, column: str | None = None) -> Source:
         if column is None:
@@ -92,10 +88,10 @@ class TableSource(InMemory):
         return self._with(order=self.order, encoder=encoder)
 
     def reading(self) -> dict[str, Any] | None:
-        """The n-grams; columns are encoded by their types."""
+        """The n-grams, and that texts are in memory; columns are encoded by their types."""
         if not isinstance(self.encoder, NgramEncoder):
             return None
-        return {"form": self.encoder.to_dict(), "texts": self.texts}
+        return {"form": self.encoder.to_dict(), "texts": True}
 
     def _max_batch_rows(self) -> int:
         return MAX_BATCH_FEATURES // max(1, self.encoder.width)

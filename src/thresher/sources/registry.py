@@ -247,7 +247,7 @@ def as_source(
     Parameters
     ----------
     data : Source, path, paths, ndarray, SciPy matrix, DataFrame, Arrow table, or array, series or list of texts
-        A list of strings holds texts if ``y`` comes with it or ``like`` is of such a list, otherwise paths.
+        A list of strings holds texts if ``y`` comes with it or ``like`` is of texts in memory, otherwise paths.
     y, weight : array-like, optional
         Targets and sample weights, only for data in memory: files bring their own. For a table in a file, ``weight``
         may name a column.
@@ -294,7 +294,7 @@ def is_paths(data: Any) -> bool:
 def is_text_list(data: Any, y: Any = None, recipe: Mapping[str, Any] | None = None) -> bool:
     """Whether a list of strings holds texts instead of paths.
 
-    It does if labels come with it, unless all strings are paths that exist, or if the recipe is of such a list.
+    It does if labels come with it, unless all strings are paths that exist, or if the recipe is of texts in memory.
     """
     if not (isinstance(data, (list, tuple)) and data and all(isinstance(text, str) for text in data)):
         return False

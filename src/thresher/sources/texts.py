@@ -40,7 +40,7 @@ def texts_source(
     if not isinstance(encoder, NgramEncoder):
         raise SpaceError("the model's features are columns of a table, but the data is a list of texts.")
     table = pa.table({_COLUMN: _as_arrow(texts)})
-    return TableSource(table, y, weight, encoder=replace(encoder, text=_COLUMN), texts=True)
+    return TableSource(table, y, weight, encoder=replace(encoder, text=_COLUMN))
 
 
 def _as_arrow(texts: Any) -> Any:

@@ -90,7 +90,7 @@ def guess_text(names: Sequence[str], sample: Any | None, table: str) -> str:
     if sample is None or len(found) != 1:
         some = ", ".join(map(repr, (found or names)[:10]))
         raise SettingsError(f"{table}: name the column of the text, text= (--text): one of {some}")
-    log.info(guess_message(NO_LABELS, {"text": found}, sample.num_rows, table))
+    log.info(guess_message(NO_LABELS, {"text": found}, sample.num_rows, table, "text=, --text"))
     return found[0]
 
 

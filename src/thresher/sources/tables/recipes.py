@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from typing import Any
 
@@ -59,21 +60,21 @@ def scan_like(
 
 def encoder_of(recipe: Mapping[str, Any]) -> TableEncoder | NgramEncoder:
     """The encoder of a recipe."""
-    return _parsed(lambda: _make_encoder(recipe["form"]))
+    with _known_recipe():
+        form = recipe["form"]
+        return NgramEncoder.from_dict(form) if "text" in form else TableEncoder.from_dict(form)
 
 
 def dialect_of(recipe: Mapping[str, Any]) -> Dialect | None:
     """The dialect of a recipe; None if its data was not delimited text."""
-    return _parsed(lambda: None if recipe.get("dialect") is None else Dialect.from_dict(recipe["dialect"]))
+    with _known_recipe():
+        return None if recipe.get("dialect") is None else Dialect.from_dict(recipe["dialect"])
 
 
-def _make_encoder(form: Mapping[str, Any]) -> TableEncoder | NgramEncoder:
-    return NgramEncoder.from_dict(form) if "text" in form else TableEncoder.from_dict(form)
-
-
-def _parsed(parse: Callable[[], Any]) -> Any:
+@contextmanager
+def _known_recipe() -> Iterator[None]:
     try:
-        return parse()
+        yield
     except (KeyError, TypeError, ValueError, AttributeError):
         raise SettingsError("the model does not tell how its data was read: pass the reading options again") from None
 
@@ -118,8 +119,9 @@ def _schema(dialect: Dialect | None, options: Mapping[str, Any]) -> Schema:
 
 def rename_columns(encoder: TableEncoder | NgramEncoder, columns: Mapping[str, str]) -> TableEncoder | NgramEncoder:
     """The encoder, for data whose text, target or weight column has another name."""
-    labels = {name: columns[name] for name in ("target", "weight") if name in columns}
-    encoder = replace(encoder, labels=replace(encoder.labels, **labels))
+    own = encoder.labels
+    labels = replace(own, target=columns.get("target", own.target), weight=columns.get("weight", own.weight))
+    encoder = replace(encoder, labels=labels)
     if "text" not in columns:
         return encoder
     if isinstance(encoder, TableEncoder):

@@ -47,7 +47,10 @@ def column_positions(encoder: RowEncoder, names: list[str], file: str, labels_op
         if name in names:
             found[name] = names.index(name)
         elif name not in optional:
-            raise DataError(f"{file}: there is no column {name!r}{nearest(name, names)}")
+            other = " If the text has another name here, pass text= (--text)." * (
+                name == getattr(encoder, "text", None)
+            )
+            raise DataError(f"{file}: there is no column {name!r}{nearest(name, names)}{other}")
     return found
 
 
