@@ -90,9 +90,8 @@ void bind_records(nb::module_& m) {
       .def(
           "__init__",
           [](KmerRecords* self, const KmerForm& form, const KeyIndex* labels, const KeyIndex* only, std::size_t rows,
-             std::size_t features, std::uint64_t letters, bool labels_optional, bool ids) {
-            new (self) KmerRecords(form, {rows, features, letters, labels, labels_optional, only, ids});
-          },
+             std::size_t features, std::uint64_t letters, bool labels_optional,
+             bool ids) { new (self) KmerRecords(form, {rows, features, letters, labels, labels_optional, only, ids}); },
           nb::arg("form"), nb::arg("labels").none(), nb::arg("only").none(), nb::kw_only(), nb::arg("rows"),
           nb::arg("features") = KmerRecordOptions{}.most_features,
           nb::arg("letters") = KmerRecordOptions{}.most_letters, nb::arg("labels_optional") = false,

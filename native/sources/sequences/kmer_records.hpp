@@ -75,8 +75,8 @@ class KmerRecords final : public RecordSink {
 
   struct Taken {
     KmerRows rows;
-    Buffer<std::int64_t> lines;   // of each header, from 0
-    Buffer<std::int64_t> labels;  // index of its id in the table, or -1; empty without a table
+    Buffer<std::int64_t> lines;    // of each header, from 0
+    Buffer<std::int64_t> labels;   // index of its id in the table, or -1; empty without a table
     std::vector<std::string> ids;  // empty unless requested
   };
   /// The rows since the last call; an incomplete record stays.
@@ -86,7 +86,7 @@ class KmerRecords final : public RecordSink {
     const std::size_t whole = rows_.whole();
     const std::size_t begun = rows_.keys.size() - whole;
     taken = {std::exchange(rows_, KmerRows()), std::move(lines_), std::move(labels_),
-             std::exchange(ids_, {})};  // empty after the move
+             std::exchange(ids_, {})};                            // empty after the move
     rows_.keys.reserve(std::max(begun, std::min(whole, usual)));  // expect about as many as before
     rows_.keys.resize(begun);
     if (begun != 0) std::memcpy(rows_.keys.data(), taken.rows.keys.data() + whole, begun * sizeof(std::uint64_t));

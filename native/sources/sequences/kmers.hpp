@@ -16,9 +16,9 @@ namespace thresher::sources {
 
 /// How sequences become features.
 ///
-/// The key of a k-mer is its letters, the first one highest, two, four or five bits each. With several lengths a one bit is
-/// set above the letters, so that AA and AAA differ. With positions, the position of the first letter (from 0) is above
-/// all that.
+/// The key of a k-mer is its letters, the first one highest, two, four or five bits each. With several lengths a one
+/// bit is set above the letters, so that AA and AAA differ. With positions, the position of the first letter (from 0)
+/// is above all that.
 struct KmerForm {
   std::vector<unsigned> lengths;
   bool canonical = false;  // merge a k-mer with its reverse complement: the smaller key
@@ -28,7 +28,9 @@ struct KmerForm {
   bool unit = false;     // rows of length one
   bool protein = false;  // amino acids
 
-  [[nodiscard]] const Alphabet& alphabet() const { return protein ? amino_acids : wildcards ? sources::wildcards : bases; }
+  [[nodiscard]] const Alphabet& alphabet() const {
+    return protein ? amino_acids : wildcards ? sources::wildcards : bases;
+  }
   [[nodiscard]] unsigned bits() const { return alphabet().bits; }
   [[nodiscard]] bool tagged() const { return lengths.size() > 1; }
   [[nodiscard]] std::uint64_t tag(unsigned k) const { return tagged() ? std::uint64_t{1} << (bits() * k) : 0; }

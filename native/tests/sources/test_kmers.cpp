@@ -194,7 +194,7 @@ TEST(hits_of_both_strands) {
   const KeyIndex index(wanted, 2);
   for (const bool canonical : {false, true}) {
     KmerFinder finder(form_of({3}, canonical), index);
-    RecordScanner scanner(finder, false, std::nullopt, false, {});
+    RecordScanner scanner(finder, bases, std::nullopt, false, {});
     std::size_t used = 0;
     const std::string text = ">a\nACGTT\n>b\nTTCGT\n";
     scanner.feed(text.data(), text.size(), used);
