@@ -132,3 +132,12 @@ def test_scores_of_texts(tmp_path: Path) -> None:
     held = th.select(frame, target="label", text="review", words="1-2", k=5, test=path).provenance["test"]
     assert pair == held
     assert pair["accuracy"] > 0.9
+
+
+def test_long_texts_make_short_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a batch of texts in memory is about as large as one of a file."""
+    monkeypatch.setattr("thresher.sources.dataframes.MAX_BATCH_FEATURES", 1000)
+    texts = [" ".join(f"word{i * j}" for j in range(100)) for i in range(1, 60)]
+    sizes = [batch.nnz for batch, _ in th.scan_text(texts, [0] * 59).batches()]
+    assert sum(sizes) == sum(len(set(text.split())) for text in texts)
+    assert max(sizes) <= 2000

@@ -94,7 +94,11 @@ class TableSource(InMemory):
         return {"form": self.encoder.to_dict(), "texts": True}
 
     def _max_batch_rows(self) -> int:
-        return MAX_BATCH_FEATURES // max(1, self.encoder.width)
+        width = self.encoder.width
+        if isinstance(self.encoder, NgramEncoder):
+            texts = self.table.column(self._names.index(self.encoder.text))
+            width = self.encoder.width_of(texts.nbytes // max(1, self.n))
+        return MAX_BATCH_FEATURES // max(1, width)
 
     def _rows(self, rows: slice | NDArray[np.int64], want_names: bool) -> Batch:
         part = self.table[rows.start : rows.stop] if isinstance(rows, slice) else self.table.take(rows)

@@ -94,6 +94,11 @@ class NgramEncoder:
         """About the number of features per row, for the size of batches."""
         return 32
 
+    def width_of(self, size: int) -> int:
+        """About the number of n-grams of a text of ``size`` bytes."""
+        words, chars = (high - low + 1 if high else 0 for low, high in (self.words, self.chars))
+        return max(1, size * words // 5 + size * chars)
+
     def to_dict(self) -> dict[str, Any]:
         """All fields, ready for JSON: for fingerprints, and to read other data in the same way."""
         return {
