@@ -60,8 +60,9 @@ def select(
 
     Parameters
     ----------
-    data : path, Source, ndarray, SciPy matrix, DataFrame or FeatureStream
-        The examples. Paths may be globs, folders, compressed files, a list, or ``"-"`` for standard input. ``os`` and
+    data : path, Source, ndarray, SciPy matrix, DataFrame, list of texts or FeatureStream
+        The examples. Paths may be globs, folders, compressed files, a list, or ``"-"`` for standard input. A list of
+        strings holds texts if ``y`` comes with it; a 1d array or a series of strings always does. ``os`` and
         its baselines also accept a `thresher.FeatureStream`, or a ``.npy`` or Parquet file, read column by column.
     y : array-like, optional
         Labels of data in memory; files contain theirs.
@@ -127,7 +128,7 @@ def select(
         is the result); os has ``labels_file`` for a stream of features.
         The options for reading files: those of `thresher.scan_fasta` (``kmer``, ``canonical``, ``fragments``, …) for
         FASTA and FASTQ, of `thresher.scan_csv` (``numeric``, ``schema``, …) for tables, and of `thresher.scan_text`
-        (``text``, ``words``, …) for text.
+        (``text``, ``words``, …) for text, also in memory.
 
     Returns
     -------
@@ -241,13 +242,15 @@ def _finish(
 
 def _test_source(test: Any, source: Source, target: Any, reading: dict[str, Any]) -> Source:
     """The data to score, read in the same way as the training data."""
-    reading = {name: value for name, value in reading.items() if name != "weight" or is_paths(test)}
-    if isinstance(test, tuple):
-        return as_source(*test, **reading)
+    data, *labels = test if isinstance(test, tuple) else (test,)
     recipe = source.reading()
-    if recipe is not None and is_paths(test):
-        return as_source(test, like=recipe, format=reading["format"], on_error=reading["on_error"])
-    return as_source(test, target=target, **reading)
+    if recipe is not None and not isinstance(data, Source):
+        # The recipe names the target column of a file, but takes that of a data frame from here.
+        named = bool(labels) or (is_paths(data) and recipe["form"]["target"] is not None)
+        where = {"format": reading["format"], "on_error": reading["on_error"], "target": None if named else target}
+        return as_source(data, *labels, like=recipe, **where)
+    reading = {name: value for name, value in reading.items() if name != "weight" or is_paths(data)}
+    return as_source(data, *labels, target=None if labels else target, **reading)
 
 
 def _feature_stream(data: Any, target: Any, on_error: str) -> Any:

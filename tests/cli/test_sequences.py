@@ -67,6 +67,7 @@ def test_the_other_options(tmp_path: Path) -> None:
     model = th.load(tmp_path / "out.thr")
     assert "17:GGTA" in model.names
     assert model.space.kmers.reading() == {
+        "alphabet": "dna",
         "kmer": (2, 4), "canonical": False, "wildcards": False, "positional": True, "counts": "log", "unit": True,
     }  # fmt: skip
     predicted = run("predict", tmp_path / "out.thr", windows).output.split()

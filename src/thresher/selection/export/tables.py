@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import BytesIO
 from typing import Any
 
 from thresher.core.container import plain
 from thresher.display import is_safe, tsv_cell
 from thresher.selection.selection import Selection
+
+
+def tsv_line(cells: Iterable[Any]) -> str:
+    r"""A line of TSV with its newline; texts are escaped as `tsv_lines` escapes names."""
+    return "\t".join(tsv_cell(cell) if isinstance(cell, str) else repr(cell) for cell in cells) + "\n"
 
 
 def tsv_lines(selection: Selection) -> Iterator[str]:
@@ -19,10 +24,10 @@ def tsv_lines(selection: Selection) -> Iterator[str]:
     have enough digits to be read back exactly. Names and classes are escaped, see `thresher.display.tsv_cell`.
     """
     columns = selection.columns()
-    columns["name"] = map(tsv_cell, selection.names)
-    yield "\t".join(map(tsv_cell, columns)) + "\n"
+    columns["name"] = selection.names
+    yield tsv_line(map(str, columns))
     for row in zip(*(_as_list(column) for column in columns.values()), strict=True):
-        yield "\t".join(entry if isinstance(entry, str) else repr(entry) for entry in row) + "\n"
+        yield tsv_line(row)
 
 
 def as_json(selection: Selection) -> str:

@@ -59,6 +59,9 @@ class Cached(Wrapped):
     def _with(self, source: Source) -> Source:
         return Cached(source, self.folder, self.limits)
 
+    def with_ids(self, column: str | None = None) -> Source:
+        return self.source.with_ids(column)  # the cache stores no identifiers
+
     def limited(self, limits: ReadLimits) -> Source:
         return Cached(self.source.limited(limits), self.folder, limits, self._shared)
 

@@ -42,6 +42,13 @@ def is_number(kind: Any) -> bool:
     return bool(kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind) or kinds.is_decimal(kind))
 
 
+def is_time(kind: Any) -> bool:
+    """Whether values of this Arrow type are dates, or dates with a time."""
+    import pyarrow.types as kinds
+
+    return bool(kinds.is_timestamp(kind) or kinds.is_date(kind))
+
+
 def is_list(kind: Any) -> bool:
     """Whether values of this Arrow type are lists."""
     import pyarrow.types as kinds

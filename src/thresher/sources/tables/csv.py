@@ -21,7 +21,7 @@ from thresher.sources.files.paths import Part, PathLike, find_parts, fingerprint
 from thresher.sources.tables.csv_dialect import BOM, Dialect, head_of
 from thresher.sources.tables.csv_rows import CsvRows
 from thresher.sources.tables.infer import SAMPLE_BYTES, SAMPLE_ROWS, infer_table, reads_as_number
-from thresher.sources.tables.row_encoder import RowEncoder, shards_of_files
+from thresher.sources.tables.row_encoder import RowEncoder, shards_of_files, with_id_column
 from thresher.sources.tables.schema import ColumnRef, Schema
 from thresher.sources.text.line_source import LineSource
 
@@ -82,6 +82,9 @@ class CsvSource(LineSource):
         """The columns and the dialect."""
         return {"form": self.encoder.to_dict(), "dialect": self.dialect.to_dict()}
 
+    def with_ids(self, column: str | None = None) -> Source:
+        return with_id_column(self, column)
+
 
 #: The largest size of a header row.
 _HEADER_BYTES = 1 << 20
@@ -134,6 +137,7 @@ def scan_csv(
     weight: ColumnRef | None = None,
     numeric: Iterable[ColumnRef] | None = None,
     categorical: Iterable[ColumnRef] | None = None,
+    times: Iterable[ColumnRef] | None = None,
     ignored: Iterable[ColumnRef] | None = None,
     others: str | None = None,
     bins: str | None = None,
@@ -156,8 +160,11 @@ def scan_csv(
     target, weight : column, optional
         The column of the targets, and the column of the sample weights. Columns are given by name, or by position
         from 0.
-    numeric, categorical, ignored : columns, optional
-        The kinds of the columns. The kinds of all other columns are inferred from the first rows and logged.
+    numeric, categorical, times, ignored : columns, optional
+        The kinds of the columns. The kinds of all other columns are inferred from the first rows and logged. The
+        features of dates and times (ISO 8601) are their year, month, weekday and hour, as ``when.weekday=Fri``. If the
+        only column of features is not named here and holds texts, its words are the features; `thresher.scan_text` says
+        what a text is.
     others : {"guess", "ignore"}
         Whether to infer or to ignore the columns that no option names.
     bins : {"log", "quantile", "quantile:N"}, optional
@@ -185,6 +192,7 @@ def scan_csv(
             "weight": weight,
             "numeric": numeric,
             "categorical": categorical,
+            "times": times,
             "ignored": ignored,
             "others": others,
             "bins": bins,

@@ -16,13 +16,19 @@ from thresher.core.feature_space import FeatureSpace
 from thresher.core.memory import ReadLimits
 from thresher.display import did_you_mean, quoted
 from thresher.errors import DataError
-from thresher.sources.base import OnError
+from thresher.sources.base import OnError, Source
 from thresher.sources.files.paths import Part, PathLike, find_parts, fingerprint
 from thresher.sources.tables.arrow_columns import binary_array, plain_array
 from thresher.sources.tables.csv_dialect import BOM, head_of
 from thresher.sources.tables.infer import SAMPLE_BYTES, SAMPLE_ROWS, infer_table
 from thresher.sources.tables.ngram_encoder import NgramEncoder
-from thresher.sources.tables.row_encoder import RowEncoder, empty_columns, encoder_options, missing_target
+from thresher.sources.tables.row_encoder import (
+    RowEncoder,
+    empty_columns,
+    encoder_options,
+    missing_target,
+    with_id_column,
+)
 from thresher.sources.tables.schema import Schema
 from thresher.sources.text.line_source import LineSource
 
@@ -66,6 +72,9 @@ class JsonlSource(LineSource):
     def reading(self) -> dict[str, Any]:
         """The columns."""
         return {"form": self.encoder.to_dict()}
+
+    def with_ids(self, column: str | None = None) -> Source:
+        return with_id_column(self, column)
 
 
 @dataclass
@@ -131,7 +140,7 @@ class _JsonlParser:
         labels_optional: bool,
     ) -> _Stretch:
         """The needed members of up to ``rows`` lines, or of as many as make about ``features`` features."""
-        optional = self._encoder.labels.needed if labels_optional else []
+        optional = self._encoder.labels.optional if labels_optional else []
         stretch = _Stretch({name: [] for name in self._encoder.needed})
         where = at
         for stop in (np.flatnonzero(block[at:end] == 10) + (at + 1)).tolist():

@@ -99,6 +99,11 @@ class NgramEncoder:
         """About the number of features per row, for the size of batches."""
         return 32
 
+    def width_of(self, size: int) -> int:
+        """About the number of n-grams of a text of ``size`` bytes."""
+        words, chars = (high - low + 1 if high else 0 for low, high in (self.words, self.chars))
+        return max(1, size * words // 5 + size * chars)
+
     def to_dict(self) -> dict[str, Any]:
         """All fields, ready for JSON: for fingerprints, and to read other data in the same way."""
         return {
@@ -128,6 +133,10 @@ class NgramEncoder:
     def for_folders(self) -> NgramEncoder:
         """The same n-grams for files whose folder is their class."""
         return replace(self, text="text", labels=FOLDER_LABELS)
+
+    def for_files(self) -> NgramEncoder:
+        """The same n-grams for files without labels."""
+        return replace(self, text="text", labels=NO_LABELS)
 
     @cached_property
     def _native_settings(self) -> _native.NgramForm:
@@ -170,7 +179,7 @@ class NgramEncoder:
             **self.labels.cells(arrays),
             **options,
         )
-        out["y"] = self.labels.targets(arrays, out)
+        out["y"], out["id"] = self.labels.targets(arrays, out), self.labels.ids(arrays, out)
         out["prefixes"] = [b"", CHARS.encode()]
         columns = [self.labels.target, self.labels.weight, self.text]
         out["faults"] = [(columns[column], row, what) for column, row, what in out["faults"]]
@@ -210,6 +219,32 @@ def _lowered(texts: Any) -> Any:
                 raw = raw.decode().lower().encode()
         out.append(raw)
     return binary_array(out)
+
+
+def ngram_settings(
+    *,
+    words: Range = None,
+    chars: Range = None,
+    within_words: bool = False,
+    pattern: str | None = None,
+    lower: bool = True,
+    stop: Iterable[str] | str | os.PathLike[str] | None = None,
+    counts: Counts = "binary",
+    unit: bool = False,
+) -> dict[str, Any]:
+    """The fields of an `NgramEncoder` for the options of `thresher.scan_text`."""
+    if words is None and chars is None:
+        words = 1
+    return {
+        "words": ngram_range(words, "words"),
+        "chars": ngram_range(chars, "chars"),
+        "within_words": within_words,
+        "pattern": pattern,
+        "lower": lower,
+        "stop": stop_words(stop),
+        "counts": counts,
+        "unit": unit,
+    }
 
 
 def ngram_range(value: Range, what: str) -> tuple[int, int]:

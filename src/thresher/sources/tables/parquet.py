@@ -17,7 +17,14 @@ from thresher.sources.files.paths import Part, PathLike, find_parts, fingerprint
 from thresher.sources.files.reader import ReadPosition, SkipCounts
 from thresher.sources.tables.arrow_readers import arrow_layout, damaged, flatten, open_arrow
 from thresher.sources.tables.infer import infer_table
-from thresher.sources.tables.row_encoder import RowEncoder, column_positions, empty_columns, shards_of_files, to_batch
+from thresher.sources.tables.row_encoder import (
+    RowEncoder,
+    column_positions,
+    empty_columns,
+    shards_of_files,
+    to_batch,
+    with_id_column,
+)
 from thresher.sources.tables.schema import ColumnRef, Schema
 
 
@@ -76,6 +83,9 @@ class ParquetSource(Source):
     def reading(self) -> dict[str, Any]:
         """The columns."""
         return {"form": self.encoder.to_dict()}
+
+    def with_ids(self, column: str | None = None) -> Source:
+        return with_id_column(self, column)
 
     def _read(
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
@@ -178,6 +188,7 @@ def scan_parquet(
     weight: ColumnRef | None = None,
     numeric: Iterable[ColumnRef] | None = None,
     categorical: Iterable[ColumnRef] | None = None,
+    times: Iterable[ColumnRef] | None = None,
     ignored: Iterable[ColumnRef] | None = None,
     others: str | None = None,
     bins: str | None = None,
@@ -194,7 +205,7 @@ def scan_parquet(
     Parameters
     ----------
     paths : path, glob, folder, or several of these
-    target, weight, numeric, categorical, ignored, others, bins, missing, schema
+    target, weight, numeric, categorical, times, ignored, others, bins, missing, schema
         The columns, see `thresher.scan_csv`. The kinds of all other columns follow from their types.
     on_error : {"stop", "skip"}
         Whether a malformed row or a damaged file raises `DataError` or is counted and skipped.
@@ -205,6 +216,7 @@ def scan_parquet(
         "weight": weight,
         "numeric": numeric,
         "categorical": categorical,
+        "times": times,
         "ignored": ignored,
         "others": others,
         "bins": bins,

@@ -43,13 +43,15 @@ def column_positions(encoder: RowEncoder, names: list[str], file: str, labels_op
     """The positions of the needed columns in a file. Columns of optional labels may be absent."""
     if encoder.labels.target is None and not labels_optional:
         raise missing_target(file, names)
-    optional = encoder.labels.needed if labels_optional else []
+    optional = encoder.labels.optional if labels_optional else []
     found: dict[str, int] = {}
     for name in encoder.needed:
         if name in names:
             found[name] = names.index(name)
         elif name not in optional:
-            raise DataError(f"{file}: there is no column {quoted(name)}{did_you_mean(name, names)}")
+            renamed = name == getattr(encoder, "text", None)
+            other = " If the text has another name here, pass `text`." if renamed else ""
+            raise DataError(f"{file}: there is no column {quoted(name)}{did_you_mean(name, names)}{other}")
     return found
 
 
@@ -72,6 +74,7 @@ def to_batch(encoded: dict[str, Any], line: NDArray[np.int64]) -> Batch:
         weight=encoded["weight"],
         names=names,
         line=line,
+        id=encoded["id"],
     )
 
 
@@ -79,6 +82,15 @@ def shards_of_files(source: Any, n: int) -> list[Source]:
     """Split a source into shards of whole files."""
     Source.shards(source, n)
     return [replace(source, parts=some) for some in group_parts(list(source.parts), n)]
+
+
+def with_id_column(source: Any, column: str | None) -> Source:
+    """A source of a table whose rows are identified by a column."""
+    if column is None:
+        return Source.with_ids(source, column)
+    encoder = source.encoder
+    named: Source = replace(source, encoder=replace(encoder, labels=replace(encoder.labels, id=column)))
+    return named
 
 
 def encoder_options(options: Mapping[str, Any], names: Iterable[str] = ("features", "want_names", "only")) -> Any:
