@@ -205,6 +205,7 @@ def batch_of(block: NDArray[np.uint8], at: int, parsed: dict[str, Any], lines_be
         names,
         parsed["qid"],
         parsed["line"] + (lines_before + 1),
+        parsed.get("id"),
     )
 
 
