@@ -162,7 +162,7 @@ def test_a_full_disk_is_a_clear_error(files: dict[str, Path], monkeypatch: pytes
         raise OSError(28, "No space left on device") if summary else AssertionError
 
     monkeypatch.setattr(external_shuffle, "write_rows", full)
-    with pytest.raises(th.SettingsError, match=r"No space left on device.*--cache-dir.*--no-shuffle"):
+    with pytest.raises(th.SettingsError, match=r"No space left on device.*cache=FOLDER.*shuffle=False"):
         th.select(files["sorted, gzip"], **HOW)
 
 
@@ -184,7 +184,7 @@ def test_where_nothing_can_be_written_the_warning_comes_first(
     resumed = th.select(files["sorted, gzip"], **HOW, **options, checkpoint=tmp_path / "c")
     assert saved_bytes(resumed, tmp_path / "s") == saved_bytes(answer, tmp_path / "s")
     assert "the rows cannot be shuffled" in caplog.records[0].getMessage()
-    assert "--cache-size" in caplog.records[0].getMessage()
+    assert "`cache_size`" in caplog.records[0].getMessage()
     assert answer.provenance["progressive"] == {}
 
 

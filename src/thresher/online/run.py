@@ -170,9 +170,9 @@ class OnlineRun(Run):
             self.targets.check_complete()
             if self._order.sorted and self.mixing.unmixed is None:
                 advice = (
-                    "Mix the classes in the data, or pass more memory (--memory) for the shuffle buffer."
+                    "Mix the classes in the data, or pass more `memory` for the shuffle buffer."
                     if self.settings.shuffle
-                    else "Let them be shuffled: leave out shuffle=False (--no-shuffle)."
+                    else "Let them be shuffled: leave out `shuffle=False`."
                 )
                 log.warning(
                     "%s: the rows came class after class, and an online method fits the last rows best, so expect a "

@@ -119,7 +119,7 @@ class ExternalShuffle(Wrapped):
                 )
                 file.flush()
             except _NoRoom:
-                self._stay(f"their temporary file exceeds the {show_size(self.folder.size)} of --cache-size")
+                self._stay(f"their temporary file exceeds the {show_size(self.folder.size)} of `cache_size`")
                 return None
             except MissingExtraError as error:
                 self._stay(str(error))
@@ -129,8 +129,7 @@ class ExternalShuffle(Wrapped):
                     raise
                 raise SettingsError(
                     f"{folder}: the temporary file that shuffles the rows cannot be written ({error.strerror}). Choose "
-                    "another folder (cache=, --cache-dir), or mix the rows yourself and pass shuffle=False "
-                    "(--no-shuffle)."
+                    "another folder (`cache=FOLDER`), or mix the rows yourself and pass `shuffle=False`."
                 ) from None
             stored = StoredFile(f"the temporary file in {folder}", file)
         log.info(
@@ -149,7 +148,7 @@ class ExternalShuffle(Wrapped):
 
     def _stay(self, reason: str) -> None:
         """Warn that the rows stay in the order of the data, or raise if they cannot be read again."""
-        advice = "Mix the rows yourself, or give the temporary file another folder (--cache-dir) or more --cache-size."
+        advice = "Mix the rows yourself, or choose a folder with room (`cache=FOLDER`, `cache_size`)."
         message = f"{self.describe()}: {self.mixing.why}, and the rows cannot be shuffled: {reason}"
         if not self.source.rewindable:
             raise SettingsError(f"{message}. {advice}")
