@@ -19,7 +19,7 @@ from thresher.sources.base import Source, Wrapped
 from thresher.sources.blocks import Blocks
 from thresher.sources.cache.codec import VERSION, Block
 from thresher.sources.cache.file import StoredFile, split_block, write_rows
-from thresher.sources.cache.folder import CacheFolder
+from thresher.sources.cache.folder import CacheFolder, write_errors
 from thresher.sources.cache.source import StoredSource
 from thresher.sources.cache.stored_blocks import StoredBlocks
 from thresher.sources.files.paths import file_states, modification_times
@@ -200,15 +200,9 @@ class Cached(Wrapped):
                     f"{self.describe()}: the data changed while it was read. Run again when it is complete."
                 )
 
-        try:
+        advice = "Choose another folder (`cache=FOLDER`), or do not use a cache."
+        with write_errors(f"{path}: the cache", advice):
             write_atomically(path, write)
-        except OSError as error:
-            if error.filename is not None or isinstance(error, ValueError):  # an error of reading, not of writing
-                raise
-            raise SettingsError(
-                f"{path}: the cache cannot be written ({error.strerror}). Choose another folder (`cache=FOLDER`), or "
-                "do not use a cache."
-            ) from None
         return digest
 
 

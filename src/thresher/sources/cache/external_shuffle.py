@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 from thresher import _native
 from thresher.core.batch import Batch, Cursor
@@ -18,7 +19,7 @@ from thresher.sources.base import Source, Wrapped
 from thresher.sources.blocks import Blocks
 from thresher.sources.cache.cached import Cached
 from thresher.sources.cache.file import StoredFile, write_rows
-from thresher.sources.cache.folder import CacheFolder
+from thresher.sources.cache.folder import CacheFolder, write_errors
 from thresher.sources.cache.stored_blocks import StoredBlocks
 from thresher.sources.transforms.permute import Permuted
 from thresher.sources.transforms.row_order import FirstRows
@@ -109,28 +110,18 @@ class ExternalShuffle(Wrapped):
             self._stay(f"{folder} cannot hold a temporary file")
             return None
         with file:
+            advice = "Choose another folder (`cache=FOLDER`), or mix the rows yourself and pass `shuffle=False`."
             try:
-                write_rows(
-                    file,
-                    rows,
-                    limits=self.limits.reading,
-                    ahead=rows.rewindable,
-                    progress=lambda _, size: self._check_room(size),
-                )
-                file.flush()
+                with write_errors(
+                    f"{folder}: the temporary file that shuffles rows cannot be written ({{}}). {advice}"
+                ):
+                    self._write(file, rows)
             except _NoRoom:
                 self._stay(f"their temporary file exceeds the {show_size(self.folder.size)} of `cache_size`")
                 return None
             except MissingExtraError as error:
                 self._stay(str(error))
                 return None
-            except OSError as error:
-                if error.filename is not None or isinstance(error, ValueError):  # an error of reading, not of writing
-                    raise
-                raise SettingsError(
-                    f"{folder}: the temporary file that shuffles the rows cannot be written ({error.strerror}). Choose "
-                    "another folder (`cache=FOLDER`), or mix the rows yourself and pass `shuffle=False`."
-                ) from None
             stored = StoredFile(f"the temporary file in {folder}", file)
         log.info(
             "%s: %s, so its rows are shuffled through a temporary file of %s in %s",
@@ -141,10 +132,14 @@ class ExternalShuffle(Wrapped):
         )
         return StoredBlocks(self.source, lambda _: nullcontext([stored]), self.limits.reading.batch_features)
 
-    def _check_room(self, size: int) -> None:
-        if size > self.folder.size:
-            raise _NoRoom
-        self.folder.make_room(size)
+    def _write(self, file: Any, rows: Source) -> None:
+        def check_room(_: Cursor, size: int) -> None:
+            if size > self.folder.size:
+                raise _NoRoom
+            self.folder.make_room(size)
+
+        write_rows(file, rows, limits=self.limits.reading, ahead=rows.rewindable, progress=check_room)
+        file.flush()
 
     def _stay(self, reason: str) -> None:
         """Warn that the rows stay in the order of the data, or raise if they cannot be read again."""

@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -33,6 +34,17 @@ def user_folder() -> str:
     else:
         base = os.environ.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
     return os.path.join(base, "thresher")
+
+
+@contextlib.contextmanager
+def write_errors(what: str, advice: str) -> Iterator[None]:
+    """Turn an error of writing, but not of reading, into a `SettingsError`: what cannot be written, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or isinstance(error, ValueError):
+            raise
+        raise SettingsError(f"{what} cannot be written ({error.strerror}). {advice}") from None
 
 
 @dataclass(frozen=True)
