@@ -112,9 +112,7 @@ class ExternalShuffle(Wrapped):
         with file:
             advice = "Choose another folder (`cache=FOLDER`), or mix the rows yourself and pass `shuffle=False`."
             try:
-                with write_errors(
-                    f"{folder}: the temporary file that shuffles rows cannot be written ({{}}). {advice}"
-                ):
+                with write_errors(f"{folder}: the temporary file that shuffles the rows", advice):
                     self._write(file, rows)
             except _NoRoom:
                 self._stay(f"their temporary file exceeds the {show_size(self.folder.size)} of `cache_size`")
