@@ -10,7 +10,8 @@ import numpy as np
 
 from thresher.errors import DataError
 from thresher.sources.tables.arrow_columns import is_list, is_text
-from thresher.sources.tables.schema import Schema, find_column, quantiles
+from thresher.sources.tables.csv_fields import TextSample
+from thresher.sources.tables.schema import ColumnRef, Schema, find_column, quantiles
 from thresher.sources.tables.table_encoder import LOG_EDGES, ColumnEncoder, Kind, Labels, TableEncoder, kind_of_type
 
 log = logging.getLogger("thresher.sources")
@@ -24,8 +25,11 @@ def infer_table(schema: Schema, names: Sequence[str], sample: Any | None, table:
 
     ``sample`` holds the first rows as an Arrow table with inferred types. Without it the schema must be complete.
     """
-    if repeated := [name for i, name in enumerate(names) if name in names[:i]]:
-        raise DataError(f"{table}: two columns have the name {repeated[0]!r}. Give each column a unique name.")
+    known: set[str] = set()
+    for name in names:
+        if name in known:
+            raise DataError(f"{table}: two columns have the name {name!r}. Give each column a unique name.")
+        known.add(name)
     named = _NamedColumns(schema, names, table)
     guesser = TypeGuesser(sample, table)
     columns, guessed = [], {"numeric": [], "categorical": []}  # type: ignore[var-annotated]
@@ -53,11 +57,15 @@ class _NamedColumns:
     """The columns that the schema names."""
 
     def __init__(self, schema: Schema, names: Sequence[str], table: str) -> None:
-        self.target = None if schema.target is None else find_column(schema.target, names, table, "target")
-        self.weight = None if schema.weight is None else find_column(schema.weight, names, table, "weight")
-        self.taken = {self.target, self.weight} | {
-            find_column(where, names, table, "ignored columns") for where in schema.ignored
-        }
+        known = set(names)
+
+        def find(where: ColumnRef, what: str) -> str:
+            # The set first: a schema may name thousands of columns.
+            return where if isinstance(where, str) and where in known else find_column(where, names, table, what)
+
+        self.target = None if schema.target is None else find(schema.target, "target")
+        self.weight = None if schema.weight is None else find(schema.weight, "weight")
+        self.taken = {self.target, self.weight} | {find(where, "ignored columns") for where in schema.ignored}
         self.kinds: dict[str, Kind] = {}
         kinds: dict[str, tuple[Kind, tuple[Any, ...]]] = {
             "numeric columns": ("number", schema.numeric),
@@ -65,7 +73,7 @@ class _NamedColumns:
         }
         for what, (kind, columns) in kinds.items():
             for where in columns:
-                name = find_column(where, names, table, what)
+                name = find(where, what)
                 if name in self.taken or self.kinds.get(name, kind) != kind:
                     raise DataError(f"{table}: the column {name!r} is named twice, for different uses. Name it once.")
                 self.kinds[name] = kind
@@ -90,6 +98,8 @@ class TypeGuesser:
         """The kind of a column."""
         import pyarrow.types as kinds
 
+        if isinstance(self._sample, TextSample) and self._sample.is_numeric(name):
+            return "number"
         kind = self._column(name, "the kind").type
         if kinds.is_null(kind):
             return "category"

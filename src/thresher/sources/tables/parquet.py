@@ -16,7 +16,7 @@ from thresher.sources.files.paths import Part, PathLike, find_parts, fingerprint
 from thresher.sources.files.reader import ReadPosition, SkipCounts
 from thresher.sources.tables.arrow_readers import arrow_layout, damaged, flatten, open_arrow
 from thresher.sources.tables.infer import infer_table
-from thresher.sources.tables.row_encoder import RowEncoder, column_positions, empty_columns, shards_of_files, to_batch
+from thresher.sources.tables.row_encoder import RowEncoder, column_positions, shards_of_files, to_batch
 from thresher.sources.tables.schema import ColumnRef, Schema
 
 
@@ -47,6 +47,10 @@ class ParquetSource(Source):
 
     def limited(self, limits: ReadLimits) -> Source:
         return replace(self, limits=limits)
+
+    @property
+    def schema_bytes(self) -> int:  # type: ignore[override]
+        return self.encoder.schema_bytes
 
     def fingerprint(self) -> str:
         return fingerprint(self.parts, format=self.format, on_error=self.on_error, form=self.encoder.to_dict())
@@ -124,7 +128,7 @@ class ParquetSource(Source):
         self.skips.set(part, position.cursor.here, "rows", n_files=len(self.parts))
         if position.cursor.skipped > skipped:
             # The cursor of an empty batch counts the malformed rows behind the last good one.
-            encoded = self.encoder.rows(empty_columns(self.encoder), 0, rows=1, **options)
+            encoded = self.encoder.rows({}, 0, rows=1, **options)
             yield (
                 to_batch(encoded, encoded["line"]),
                 replace(position.cursor, part=start.part + 1, offset=0, line=0, here=0),

@@ -26,15 +26,12 @@ class RowEncoder(Protocol):
     def needed(self) -> list[str]: ...
     @property
     def width(self) -> int: ...
+    @property
+    def schema_bytes(self) -> int: ...
     def to_dict(self) -> dict[str, Any]: ...
-    def rows(self, arrays: Mapping[str, Any], n: int, **options: Any) -> dict[str, Any]: ...
-
-
-def empty_columns(encoder: RowEncoder) -> dict[str, Any]:
-    """Empty columns, for an empty batch."""
-    import pyarrow as pa
-
-    return {name: pa.nulls(0, pa.binary()) for name in encoder.needed}
+    def rows(self, arrays: Mapping[str, Any], n: int, **options: Any) -> dict[str, Any]:
+        """The first ``n`` rows; without rows no column is needed."""
+        ...
 
 
 def column_positions(encoder: RowEncoder, names: list[str], file: str, labels_optional: bool) -> dict[str, int]:
@@ -42,10 +39,11 @@ def column_positions(encoder: RowEncoder, names: list[str], file: str, labels_op
     if encoder.labels.target is None and not labels_optional:
         raise missing_target(file, names)
     optional = encoder.labels.needed if labels_optional else []
+    positions = {name: i for i, name in reversed(list(enumerate(names)))}  # the first of two equal names
     found: dict[str, int] = {}
     for name in encoder.needed:
-        if name in names:
-            found[name] = names.index(name)
+        if name in positions:
+            found[name] = positions[name]
         elif name not in optional:
             raise DataError(f"{file}: there is no column {name!r}{nearest(name, names)}")
     return found
