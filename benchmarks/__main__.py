@@ -23,6 +23,7 @@ COMPARISONS = (
     "budgeted_l1",
     "recall",
     "memory_growth",
+    "memory_promise",
     "fgm",
     "fgm_synthetic",
     "fgm_real",

@@ -197,7 +197,7 @@ def select(
         from thresher.sources.cache.cached import cached
 
         source = cached(source, cache, size=cache_size)
-    labels = classes_before_fit(spec, source, loss, classes, multilabel=multilabel)
+    labels = classes_before_fit(spec, source, loss, classes, multilabel=multilabel, memory=memory)
     if holdout is not None:
         from thresher.sources.transforms.holdout import hold_out
 

@@ -22,7 +22,7 @@ from thresher.core.container import check_folder
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.labels import Label
 from thresher.core.losses import Loss, get_loss
-from thresher.core.memory import resident
+from thresher.core.memory import resident_parts
 from thresher.core.progress import Progress
 from thresher.errors import FileFormatError, SettingsError
 from thresher.selection.selection import Selection
@@ -171,7 +171,7 @@ class Run(ABC):
         self.options = options
         self._report: Report | None = None
         self._started = self._last_save = time.monotonic()
-        self._resident_at_start = self._most_resident = resident()
+        self._resident_at_start = self._most_resident = resident_parts()
         if options.checkpoint is not None:
             check_folder(options.checkpoint)
 
@@ -194,7 +194,7 @@ class Run(ABC):
 
     def _show_progress(self) -> None:
         """Measure the memory and report progress: after every step, and within long ones."""
-        self._most_resident = max(self._most_resident, resident())
+        self._most_resident = max(self._most_resident, resident_parts())
         if self._report is not None:
             self._report(self.progress())
 
@@ -222,7 +222,8 @@ class Run(ABC):
         return Progress(
             **self._counts(),
             seconds=time.monotonic() - self._started,
-            grown=self._most_resident - self._resident_at_start,
+            grown=self._most_resident.total - self._resident_at_start.total,
+            mapped=max(0, self._most_resident.mapped - self._resident_at_start.mapped),
         )
 
     # ── what a method provides ───────────────────────────────────────────────────────────────────

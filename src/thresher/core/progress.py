@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class Progress:
     """The progress of a run.
 
-    ``grown`` is the growth of the resident memory since the start. ``file`` is the file being read, number
+    ``grown`` is the growth of the resident memory since the start, and ``mapped`` the part of it that is mapped files:
+    program code of packages loaded since, or a cache. ``file`` is the file being read, number
     ``file_number`` (from 1) of ``files``.
     """
 
@@ -23,6 +24,7 @@ class Progress:
     total_rows: int | None
     seconds: float
     grown: int
+    mapped: int = 0
     file: str | None = None
     file_number: int = 0
     files: int = 0

@@ -61,7 +61,9 @@ class OnlineRun(Run):
         formed = products is not None or source.space.products is not None
         keep_names = settings.keep_names and not source.space.invertible
         settings = replace(settings, outputs=outputs, keep_names=keep_names)
-        self.plan = plan_for(settings, options.memory, shuffle=settings.shuffles, products=formed)
+        self.plan = plan_for(
+            settings, options.memory, shuffle=settings.shuffles, products=formed, columns=source.schema_bytes
+        )
         self.source = _prepared(source.limited(self.plan.limits), products, options).limited(self.plan.limits)
         self.settings = replace(
             settings,
@@ -127,7 +129,7 @@ class OnlineRun(Run):
         if not (is_file_source(source) and source.rewindable):
             return source
         # A shuffled batch keeps its whole buffer alive, so only one is prefetched.
-        return source.prefetched(1 if self.settings.shuffle else 2)
+        return source.prefetched(1 if self.settings.shuffle else 2, heavy=self.plan.heavy_batch)
 
     def _learn(self, batch: Batch, cursor: Cursor) -> None:
         def where(row: int) -> str:

@@ -51,8 +51,8 @@ def read_features(
     examples = reader.read(options.class_weight)
     if examples.store is None:
         raise SettingsError(
-            f"{data.describe()}: its columns do not fit into {show_size(memory or 0)}. Allow more memory, or pass "
-            "them one by one, as a FeatureStream"
+            f"{data.describe()}: its columns do not fit into the {show_size(memory or 0)} that memory leaves for "
+            "them. Allow more memory, or pass them one by one, as a FeatureStream"
         )
     return StreamData(examples, _column_stream(data, examples, pool), examples.rows, None)
 

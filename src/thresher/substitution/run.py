@@ -24,7 +24,7 @@ from thresher.substitution.arriving.feature_stream import FeatureStream
 from thresher.substitution.dataset import read_features
 from thresher.substitution.engine import StreamEngine
 from thresher.substitution.factory import make_problem
-from thresher.substitution.memory_plan import StreamPlan
+from thresher.substitution.memory_plan import StreamPlan, reading_plan
 from thresher.substitution.problem import Targets
 from thresher.substitution.proposer import StreamProposer
 from thresher.substitution.settings import SubstitutionSettings
@@ -64,7 +64,14 @@ class SubstitutionRun(Run):
         data = with_interactions(data, options) if isinstance(data, Source) else data
         self.source = data if isinstance(data, Source) else None
         memory = None if options.memory is None else parse_size(options.memory)
-        self._data = read_features(data, settings, options, self.pool, memory, y, sample_weight)
+        reading = reading_plan(data, memory)
+        buffers = 0 if reading is None else reading.buffers + reading.slack
+        if reading is not None:
+            assert isinstance(data, Source)
+            self.source = data = data.limited(reading.limits)
+        self._data = read_features(
+            data, settings, options, self.pool, None if memory is None else memory - buffers, y, sample_weight
+        )
         self.examples, self.stream = self._data.examples, self._data.stream
         self._before = 0  # features of earlier streams
         store = self.examples.store
@@ -72,9 +79,10 @@ class SubstitutionRun(Run):
             settings,
             rows=self.examples.rows,
             outputs=len(self.examples.y),
-            columns=store.bytes if isinstance(store, _native.ColumnStore) else 0,
+            columns=store.most_bytes if isinstance(store, _native.ColumnStore) else 0,
             sparse=self.stream.sparse,
             memory=memory,
+            reading=buffers,
         )
         self._block = self._plan.block(self.stream)
         self.proposer = self._proposer(self.stream, settings.scans, settings.order)

@@ -88,7 +88,8 @@ def encode(batch: Batch, cursor: Cursor) -> Any:
     arrays: dict[str, NDArray[Any] | None] = {name: getattr(batch, name, None) for name in _ARRAYS}
     lists: dict[str, list[bytes] | None] = dict.fromkeys(_LISTS)
     if batch.names is not None:
-        arrays["words"], arrays["text"], lists["prefixes"] = _compact(batch)
+        names = batch.names.compact(batch.keys)
+        arrays["words"], arrays["text"], lists["prefixes"] = names.words, names.text, names.prefixes
     if batch.y is not None and batch.y.dtype.kind not in "biuf":
         labels = batch.y.tolist()
         words = [isinstance(label, str) for label in labels]
@@ -170,16 +171,6 @@ class Digest:
         for part in self._parts.values():
             whole.update(part.digest())
         return whole.hexdigest()
-
-
-def _compact(batch: Batch) -> tuple[NDArray[np.uint64], NDArray[np.uint8], list[bytes]]:
-    """The names of a batch, each stored once if that takes less space."""
-    names = batch.names
-    assert names is not None
-    if names.parents is not None:  # the names of products are not in the text
-        names = Names.of_bytes(names.to_bytes())
-    smaller = _native.compact_names(batch.keys, names.words, names.text)
-    return (*(smaller or (names.words, names.text)), list(names.prefixes))
 
 
 def _record(

@@ -22,13 +22,7 @@ from thresher.sources.tables.arrow_columns import binary_array, plain_array
 from thresher.sources.tables.csv_dialect import BOM, head_of
 from thresher.sources.tables.infer import SAMPLE_BYTES, SAMPLE_ROWS, infer_table
 from thresher.sources.tables.ngram_encoder import NgramEncoder
-from thresher.sources.tables.row_encoder import (
-    RowEncoder,
-    empty_columns,
-    encoder_options,
-    missing_target,
-    with_id_column,
-)
+from thresher.sources.tables.row_encoder import RowEncoder, encoder_options, missing_target, with_id_column
 from thresher.sources.tables.schema import Schema
 from thresher.sources.text.line_source import LineSource
 
@@ -56,6 +50,10 @@ class JsonlSource(LineSource):
 
     def _parser(self, part: Part, cursor: Cursor) -> Callable[..., dict[str, Any]]:
         return _JsonlParser(self.encoder, part)
+
+    @property
+    def schema_bytes(self) -> int:  # type: ignore[override]
+        return self.encoder.schema_bytes
 
     def fingerprint(self) -> str:
         return fingerprint(
@@ -111,7 +109,7 @@ class _JsonlParser:
         stretch = self._gather(block, at, end, rows, more["features"], skip, labels_optional)
         n = len(stretch.begins)
         encoded = self._encoder.rows(
-            stretch.arrays() if n else empty_columns(self._encoder),
+            stretch.arrays() if n else {},
             n,
             rows=n + 1,
             skip=skip,

@@ -20,7 +20,6 @@ from thresher.sources.tables.infer import infer_table
 from thresher.sources.tables.row_encoder import (
     RowEncoder,
     column_positions,
-    empty_columns,
     shards_of_files,
     to_batch,
     with_id_column,
@@ -55,6 +54,10 @@ class ParquetSource(Source):
 
     def limited(self, limits: ReadLimits) -> Source:
         return replace(self, limits=limits)
+
+    @property
+    def schema_bytes(self) -> int:  # type: ignore[override]
+        return self.encoder.schema_bytes
 
     def fingerprint(self) -> str:
         return fingerprint(self.parts, format=self.format, on_error=self.on_error, form=self.encoder.to_dict())
@@ -140,7 +143,7 @@ class ParquetSource(Source):
         self.skips.set(part, position.cursor.here, "rows", n_files=len(self.parts))
         if position.cursor.skipped > skipped:
             # The cursor of an empty batch counts the malformed rows behind the last good one.
-            encoded = self.encoder.rows(empty_columns(self.encoder), 0, rows=1, **options)
+            encoded = self.encoder.rows({}, 0, rows=1, **options)
             yield (
                 to_batch(encoded, encoded["line"]),
                 replace(position.cursor, part=start.part + 1, offset=0, line=0, here=0),
