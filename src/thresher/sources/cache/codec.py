@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.core.batch import Batch, Cursor, Names
-from thresher.core.container import pack_strings
+from thresher.core.container import checked_count, pack_strings
 from thresher.core.optional import need
 from thresher.errors import FileFormatError
 
@@ -105,8 +105,11 @@ def encode_summary(summary: Summary) -> Any:
     return _record(dict.fromkeys(_ARRAYS), dict.fromkeys(_LISTS), "", json.dumps(asdict(summary)))
 
 
-def decode(record: Any) -> Block:
-    """Decode a record batch into views of it; any damage raises `FileFormatError`."""
+def decode(record: Any, key_limit: int = 1 << 64) -> Block:
+    """Decode a record batch into views of it; keys must be below ``key_limit``.
+
+    Everything is checked, since even a valid checksum may be forged. Damage raises an exception of any kind.
+    """
     columns = _columns(record)
     arrays = {name: _array(name, columns[name]) for name in _ARRAYS}
     lists = {name: columns[name][0].as_py() for name in _LISTS}
@@ -116,6 +119,7 @@ def decode(record: Any) -> Block:
     indptr, keys = arrays["indptr"], arrays["keys"]
     if indptr is None or keys is None:
         raise FileFormatError("the rows are missing")
+    _check(arrays, lists, key_limit)
     y = arrays["y"]
     if lists["labels"] is not None and y is not None:
         missing = np.isnan(y).tolist()
@@ -130,6 +134,21 @@ def decode(record: Any) -> Block:
     return Block(batch, Cursor.from_dict(json.loads(cursor)))
 
 
+def _check(
+    arrays: dict[str, NDArray[Any] | None], lists: dict[str, list[bytes] | None], key_limit: int
+) -> None:
+    """Raise unless the arrays of a block fit together."""
+    names = ("indptr", "keys", "values", "y", "y_indptr", "weight", "words", "text")
+    _native.check_rows(
+        **{name: arrays[name] for name in names}, prefixes=len(lists["prefixes"] or [b""]), last_key=key_limit - 1
+    )
+    indptr = arrays["indptr"]
+    for name in ("qid", "line"):
+        column = arrays[name]
+        if column is not None and len(column) != len(indptr) - 1:
+            raise FileFormatError(f"{name} does not have one entry a row")
+
+
 def decode_summary(record: Any) -> Summary:
     """The inverse of `encode_summary`."""
     columns = _columns(record)
@@ -137,7 +156,12 @@ def decode_summary(record: Any) -> Summary:
     if not text or columns["checksum"][0].as_py() != _checksum(dict.fromkeys(_ARRAYS), dict.fromkeys(_LISTS), text):
         raise FileFormatError("the summary is damaged")
     fields = json.loads(text)
-    return Summary(**{**fields, "files": {int(number): count for number, count in fields["files"].items()}})
+    starts, digest = [checked_count(start) for start in fields.pop("starts")], fields.pop("digest")
+    if starts[0] != 0 or sorted(starts) != starts or not isinstance(digest, str | None):
+        raise FileFormatError("the summary is invalid")
+    files = {int(number): checked_count(count) for number, count in fields.pop("files").items()}
+    counts = {name: checked_count(count) for name, count in fields.items()}
+    return Summary(starts=starts, digest=digest, files=files, **counts)
 
 
 class Digest:

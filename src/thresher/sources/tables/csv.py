@@ -17,7 +17,7 @@ from thresher.errors import DataError
 from thresher.sources.base import OnError, Source
 from thresher.sources.files.paths import Part, PathLike, find_parts, fingerprint
 from thresher.sources.tables.csv_dialect import BOM, Dialect, head_of
-from thresher.sources.tables.csv_rows import CsvRows
+from thresher.sources.tables.csv_rows import CsvRows, read_rows
 from thresher.sources.tables.infer import SAMPLE_BYTES, SAMPLE_ROWS, infer_table
 from thresher.sources.tables.row_encoder import RowEncoder, shards_of_files
 from thresher.sources.tables.schema import ColumnRef, Schema
@@ -116,7 +116,7 @@ def csv_layout(parts: list[Part], schema: Schema) -> tuple[Dialect, list[str], A
     try:
         sample, _ = dialect.read(block[begin:size], len(names), None, infer=True)
     except pa.ArrowInvalid:  # for example text that is not UTF-8: reading reports the line
-        sample, _ = dialect.read(block[begin:size], len(names), None)
+        sample, _ = read_rows(first, dialect, block[begin:size], len(names), None)
     return dialect, names, sample.rename_columns(names)
 
 

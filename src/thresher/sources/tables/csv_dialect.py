@@ -88,12 +88,32 @@ class Dialect:
                 return len(row)
         return at
 
-    def read(self, text: Any, columns: int, wanted: Sequence[int] | None, *, infer: bool = False) -> Any:
+    def read(self, text: NDArray[np.uint8], columns: int, wanted: Sequence[int] | None, *, infer: bool = False) -> Any:
         """Parse rows of text into an Arrow table whose columns are named by their positions.
 
         Also returns the rows that were dropped for their number of fields, as (row number, number of fields). Fields
         are bytes, or have the types that pyarrow infers.
         """
+        import pyarrow as pa
+
+        try:
+            return self._parse(text, columns, wanted, infer)
+        except pa.ArrowInvalid:
+            high = text >= 0x80
+            if not high.any():
+                raise
+        # A row with another number of fields fails if it is not UTF-8, since pyarrow decodes it for its handler. The
+        # fields do not depend on bytes beyond ASCII: without these, count them; then parse the other rows.
+        _, bad = self._parse(np.where(high, np.uint8(ord("?")), text), columns, wanted, False)
+        starts, _, size, _ = _native.csv_rows(text, 0, len(text), rows=len(text), **self.marks)
+        good = np.ones(len(text), bool)
+        ends = [*starts[1:].tolist(), size]
+        for row, _ in bad:
+            good[int(starts[row]) : ends[row]] = False
+        table, _ = self._parse(text[good], columns, wanted, infer)
+        return table, bad
+
+    def _parse(self, text: NDArray[np.uint8], columns: int, wanted: Sequence[int] | None, infer: bool) -> Any:
         import pyarrow as pa
         import pyarrow.csv as arrow_csv
 

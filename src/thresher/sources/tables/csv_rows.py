@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +39,18 @@ class _Stretch(NamedTuple):
         return self.text[int(self.starts[row]) : end].tobytes()
 
 
+def read_rows(
+    part: Part, dialect: Dialect, text: NDArray[np.uint8], columns: int, wanted: Sequence[int] | None
+) -> Any:
+    """Parse rows of a file, see `Dialect.read`; `DataError` if pyarrow cannot."""
+    import pyarrow as pa
+
+    try:
+        return dialect.read(text, columns, wanted)
+    except pa.ArrowException as error:
+        raise DataError(f"{part.name}: some rows cannot be read: {error}. Check how the file was made.") from None
+
+
 class CsvRows:
     """Parses one stretch of a file after the other, with the interface of the native line parsers.
 
@@ -66,7 +78,8 @@ class CsvRows:
             return {**self._encode(None, 0, options), **unclosed}
         if self._wanted is None:
             self._wanted = column_positions(self._encoder, self._names or [], self._part.name, labels_optional)
-        table, bad = self._read(stretch, self._wanted)
+        text, wanted = stretch.text[: stretch.size], list(self._wanted.values())
+        table, bad = read_rows(self._part, self._dialect, text, len(self._names or []), wanted)
         good = np.delete(np.arange(len(stretch.starts)), [row for row, _ in bad])
         if len(good) != table.num_rows:
             raise DataError(f"{self._part.name}: some rows cannot be split into fields. Check the quotes.")
@@ -97,15 +110,6 @@ class CsvRows:
         return self._encoder.rows(
             arrays if arrays is not None and n else empty_columns(self._encoder), n, rows=n + 1, **options
         )
-
-    def _read(self, stretch: _Stretch, wanted: Mapping[str, int]) -> Any:
-        import pyarrow as pa
-
-        text = stretch.text[: stretch.size]
-        try:
-            return self._dialect.read(text, len(self._names or []), list(wanted.values()))
-        except pa.ArrowInvalid as error:
-            raise DataError(f"{self._part.name}: some rows cannot be read: {error}") from None
 
     def _to_text_places(
         self,
