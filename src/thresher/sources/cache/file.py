@@ -155,6 +155,9 @@ class StoredFile:
 
     def _block(self, number: int) -> tuple[Any, Block]:
         try:
+            # To follow the map beyond the end of a file that has become shorter would end the process (SIGBUS).
+            if self._map.size() < self.size:
+                raise FileFormatError("the file was cut short after it was opened")
             record = self._records.get_batch(number)
             block = decode(record, key_limit(self.space))
             self._check_labels(block.batch)
