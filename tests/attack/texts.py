@@ -126,7 +126,7 @@ _COMPRESSIONS: dict[str, tuple[bytes, Callable[[bytes], bytes], Callable[[bytes]
 def compressed(kind: str) -> Callable[[Path], Case]:
     """Files of a compression: what is read must be what its own library reads, or the file before the damage."""
     magic, compress, decompress = _COMPRESSIONS[kind]
-    whole = [compress(LIBSVM[0]), compress(LIBSVM[0] * 300), compress(LIBSVM[0][:100]) + compress(LIBSVM[0][100:])]
+    whole = [compress(LIBSVM[0]), compress(LIBSVM[0] * 20), compress(LIBSVM[0][:100]) + compress(LIBSVM[0][100:])]
 
     def prepare(folder: Path) -> Case:
         path, plain = folder / f"t.svm.{kind}", folder / "plain.svm"

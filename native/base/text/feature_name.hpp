@@ -35,8 +35,6 @@ struct PackedName {
   static std::uint32_t start(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
   static std::size_t length(std::uint64_t word) { return (word >> 32) & longest; }
   static std::size_t prefix(std::uint64_t word) { return word >> 44; }
-  /// Whether the name lies within a text of this size.
-  static bool within(std::uint64_t word, std::size_t size) { return start(word) + length(word) <= size; }
 };
 
 /// A product in one 64-bit word: up to three parents, numbered from 1, in 21 bits each; 0 is none. A repeated parent is

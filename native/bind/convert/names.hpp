@@ -26,7 +26,8 @@ inline NameTable name_table(std::size_t n, const Words& words, const Text& text,
   const Array<const std::uint64_t>& packed = parents ? *parents : *words;
   for (std::size_t i = 0; i < packed.shape(0); ++i) {
     const std::uint64_t word = packed.data()[i];
-    if (PackedName::prefix(word) >= prefixes.size() || !PackedName::within(word, text->shape(0)))
+    if (PackedName::prefix(word) >= prefixes.size() ||
+        PackedName::start(word) + PackedName::length(word) > text->shape(0))
       throw nb::value_error("a name lies outside its text");
   }
   if (parents)

@@ -30,6 +30,11 @@ struct StoredRows {
   [[nodiscard]] std::size_t rows() const { return indptr.size() - 1; }
 };
 
+/// Whether a packed name lies within a text of this size.
+inline bool lies_within(std::uint64_t word, std::size_t size) {
+  return PackedName::start(word) + PackedName::length(word) <= size;
+}
+
 /// Whether offsets start at 0, do not fall, and end at `size`.
 inline bool are_offsets(std::span<const std::int64_t> offsets, std::size_t size) {
   return !offsets.empty() && offsets.front() == 0 && std::is_sorted(offsets.begin(), offsets.end()) &&
@@ -56,7 +61,7 @@ inline const char* fault_of(const StoredRows& rows) {
   if (!rows.words) return nullptr;
   if (rows.words->size() != rows.keys.size()) return "there is not one name a key";
   for (const std::uint64_t word : *rows.words)
-    if (PackedName::prefix(word) >= rows.prefixes || !PackedName::within(word, rows.text->size()))
+    if (PackedName::prefix(word) >= rows.prefixes || !lies_within(word, rows.text->size()))
       return "a name lies outside its text";
   return nullptr;
 }

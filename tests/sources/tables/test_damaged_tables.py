@@ -16,6 +16,7 @@ import thresher as th
 from tests.sources.reading import read
 from thresher.errors import DataError, UnreadableError
 from thresher.sources.tables import arrow_readers
+from thresher.sources.tables.jsonl import scan_jsonl
 from thresher.substitution.arriving.file_readers import read_labels
 
 
@@ -127,20 +128,20 @@ def test_a_member_with_half_a_character_in_its_name(tmp_path: Path) -> None:
     lines = ['{"y": 1, "a": 2}', '{"y": 0, "\\ud800": 1}', '{"y": 0, "a": 3, "\\ud83c\\udf3e": 1}']
     path.write_text("\n".join(lines) + "\n")
     with pytest.raises(DataError, match=r"t\.jsonl: line 2, column 1: the name of a member holds half a character"):
-        read(th.scan_jsonl(path, target="y"))
-    found = read(th.scan_jsonl(path, target="y", on_error="skip"), want_names=True)
+        read(scan_jsonl(path, target="y"))
+    found = read(scan_jsonl(path, target="y", on_error="skip"), want_names=True)
     assert [row.names for row in found] == [("a",), ("a", "\U0001f33e")]
     path.write_text('{"\\ud800": 1}\n')
     with pytest.raises(DataError, match=r"t\.jsonl"):
-        read(th.scan_jsonl(path, target="y"))
+        read(scan_jsonl(path, target="y"))
 
 
 def test_a_whole_number_beyond_all_floats(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text(json.dumps({"y": 1, "a": 10**400}) + "\n" + json.dumps({"y": 0, "a": 1}) + "\n")
     with pytest.raises(DataError, match=r"t\.jsonl: line 1, .*'a'"):
-        read(th.scan_jsonl(path, target="y"))
-    assert len(read(th.scan_jsonl(path, target="y", on_error="skip"))) == 1
+        read(scan_jsonl(path, target="y"))
+    assert len(read(scan_jsonl(path, target="y", on_error="skip"))) == 1
 
 
 # ── .npy ─────────────────────────────────────────────────────────────────────────────────────────

@@ -119,34 +119,34 @@ def decode(record: Any, key_limit: int = 1 << 64) -> Block:
     indptr, keys = arrays["indptr"], arrays["keys"]
     if indptr is None or keys is None:
         raise FileFormatError("the rows are missing")
-    _check(arrays, lists, key_limit)
-    y = arrays["y"]
+    y, prefixes = arrays["y"], lists["prefixes"] or [b""]
+    _native.check_rows(
+        indptr,
+        keys,
+        arrays["values"],
+        y,
+        arrays["y_indptr"],
+        arrays["weight"],
+        arrays["words"],
+        arrays["text"],
+        prefixes=len(prefixes),
+        last_key=max(0, key_limit - 1),
+    )
+    for name in ("qid", "line"):
+        column = arrays[name]
+        if column is not None and len(column) != len(indptr) - 1:
+            raise FileFormatError(f"{name} does not have one entry a row")
     if lists["labels"] is not None and y is not None:
         missing = np.isnan(y).tolist()
         words = [word.decode("utf-8", "surrogateescape") for word in lists["labels"]]
         y = np.array([np.nan if absent else word for absent, word in zip(missing, words, strict=True)], dtype=object)
     names = None
     if arrays["words"] is not None and arrays["text"] is not None:
-        names = Names(arrays["words"], arrays["text"], lists["prefixes"] or [b""])
+        names = Names(arrays["words"], arrays["text"], prefixes)
     batch = Batch(
         indptr, keys, arrays["values"], y, arrays["y_indptr"], arrays["weight"], names, arrays["qid"], arrays["line"]
     )
     return Block(batch, Cursor.from_dict(json.loads(cursor)))
-
-
-def _check(
-    arrays: dict[str, NDArray[Any] | None], lists: dict[str, list[bytes] | None], key_limit: int
-) -> None:
-    """Raise unless the arrays of a block fit together."""
-    names = ("indptr", "keys", "values", "y", "y_indptr", "weight", "words", "text")
-    _native.check_rows(
-        **{name: arrays[name] for name in names}, prefixes=len(lists["prefixes"] or [b""]), last_key=key_limit - 1
-    )
-    indptr = arrays["indptr"]
-    for name in ("qid", "line"):
-        column = arrays[name]
-        if column is not None and len(column) != len(indptr) - 1:
-            raise FileFormatError(f"{name} does not have one entry a row")
 
 
 def decode_summary(record: Any) -> Summary:
@@ -253,7 +253,10 @@ def _array(name: str, column: Any) -> NDArray[Any] | None:
         return None
     entry = column.values
     # (``to_numpy`` would import pandas if it is installed.)
-    return np.frombuffer(entry.buffers()[1] or b"", _ARRAYS[name], len(entry))
+    array = np.frombuffer(entry.buffers()[1] or b"", _ARRAYS[name], len(entry))
+    if not array.flags.aligned:
+        raise FileFormatError("an array is not aligned")
+    return array
 
 
 def _checksum(arrays: dict[str, NDArray[Any] | None], lists: dict[str, list[bytes] | None], text: str) -> int:

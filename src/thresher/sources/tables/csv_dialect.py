@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -94,23 +95,18 @@ class Dialect:
         Also returns the rows that were dropped for their number of fields, as (row number, number of fields). Fields
         are bytes, or have the types that pyarrow infers.
         """
-        import pyarrow as pa
-
-        try:
+        if _is_utf8(text):
             return self._parse(text, columns, wanted, infer)
-        except pa.ArrowInvalid:
-            high = text >= 0x80
-            if not high.any():
-                raise
-        # A row with another number of fields fails if it is not UTF-8, since pyarrow decodes it for its handler. The
-        # fields do not depend on bytes beyond ASCII: without these, count them; then parse the other rows.
-        _, bad = self._parse(np.where(high, np.uint8(ord("?")), text), columns, wanted, False)
+        # pyarrow decodes a row of another number of fields for its handler, which fails unless it is UTF-8. Fields do
+        # not depend on bytes beyond ASCII: count them without these, and then parse only the other rows.
+        table, bad = self._parse(np.where(text < 0x80, text, np.uint8(ord("?"))), columns, wanted, False)
         starts, _, size, _ = _native.csv_rows(text, 0, len(text), rows=len(text), **self.marks)
-        good = np.ones(len(text), bool)
         ends = [*starts[1:].tolist(), size]
+        good = np.ones(len(text), bool)
         for row, _ in bad:
             good[int(starts[row]) : ends[row]] = False
-        table, _ = self._parse(text[good], columns, wanted, infer)
+        if good.any():
+            table, _ = self._parse(text[good], columns, wanted, infer)
         return table, bad
 
     def _parse(self, text: NDArray[np.uint8], columns: int, wanted: Sequence[int] | None, infer: bool) -> Any:
@@ -142,6 +138,16 @@ class Dialect:
             convert_options=arrow_csv.ConvertOptions(**convert),
         )
         return table, bad
+
+
+def _is_utf8(text: NDArray[np.uint8], step: int = 1 << 16) -> bool:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for at in range(0, len(text), step):
+            decoder.decode(text[at : at + step].tobytes(), final=at + step >= len(text))
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def head_of(part: Part, size: int, limits: ReadLimits) -> bytes:
