@@ -18,6 +18,7 @@ from tests.attack.mutations import damaged
 from tests.attack.texts import CSV, FASTA, LIBSVM, VW, Case
 from tests.selection.makers import assert_same
 from thresher.core.progress import Progress
+from thresher.sources.arrays import DenseSource
 from thresher.sources.cache import codec
 from thresher.sources.cache.source import scan_cache
 from thresher.writers.registry import write_source
@@ -27,18 +28,18 @@ X = np.where(_RNG.random((60, 12)) < 0.6, _RNG.normal(size=(60, 12)), 0.0).astyp
 Y = np.where(X[:, 0] - X[:, 3] > 0, 1.0, -1.0)
 #: A small fit of each family of methods.
 FITS: tuple[dict[str, Any], ...] = (
-    {"method": "mission", "k": 5, "passes": 3},
-    {"method": "hashing", "k": 5, "width": 64, "passes": 3},
+    {"method": "mission", "k": 5, "sketch": (3, 64), "passes": 3},
+    {"method": "hashing", "k": 5, "sketch": (1, 64), "passes": 3},
     {"method": "b-arda", "k": 5, "passes": 3},
     {"method": "sofs", "k": 5, "passes": 3},
-    {"method": "l1-arda", "lam": 0.01, "passes": 3},
+    {"method": "l1-arda", "k": 9, "lam": 0.01, "passes": 3},
     {"method": "fgm", "k": 6, "B": 1},
-    {"method": "sparse-rf", "k": 4, "n_candidates": 8},
+    {"method": "sparse-rf", "k": 4, "draws": 8, "max_iter": 4},
     {"method": "os", "k": 4, "scans": 3},
     {"method": "os", "k": 4, "scans": 3, "loss": "squared", "refit": 0.1},
     {"method": "os", "k": 4, "scans": 3, "workers": 2, "staleness": 1},
-    {"method": "grafting", "lam": 0.01, "scans": 3},
-    {"method": "alpha-investing", "loss": "squared", "scans": 2},
+    {"method": "grafting", "k": 9, "lam": 0.01, "scans": 3},
+    {"method": "alpha-investing", "k": 9, "loss": "squared", "scans": 1},
 )
 
 
@@ -86,7 +87,7 @@ def thc(folder: Path) -> Case:
         (folder / name).write_bytes(texts[name])
         made.append(scan(folder / name))
     made.append(th.scan_libsvm(folder / "t.svm", multilabel=True))
-    made.append(th.scan(X, np.arange(len(X) * 3).reshape(-1, 3) % 2))
+    made.append(DenseSource(X, np.arange(len(X) * 3).reshape(-1, 3) % 2))
     path = folder / "t.thc"
     files, rows = [], []
     for source in made:
