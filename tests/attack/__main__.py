@@ -27,7 +27,10 @@ def main() -> int:
         parser.error(f"unknown kind {unknown[0]!r}: one of {', '.join(TARGETS)}")
     if args.only is not None:
         return _one(args.seed, *args.only.split(":"))
-    print(f"To repeat this run: python -m tests.attack --seed {args.seed} --cases {args.cases} --first {args.first}", flush=True)
+    print(
+        f"To repeat this run: python -m tests.attack --seed {args.seed} --cases {args.cases} --first {args.first}",
+        flush=True,
+    )
     numbers = range(args.first, args.first + args.cases)
     report = run(args.kinds or list(TARGETS), numbers, seed=args.seed, jobs=args.jobs, seconds=args.seconds)
     return _show(report, args.seed, args.cases)

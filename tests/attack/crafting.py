@@ -19,9 +19,30 @@ _HEAD = struct.calcsize("<8sIIQ")
 _CHECKSUM = 32
 #: Values that JSON can hold where another was.
 ODD: tuple[Any, ...] = (
-    None, True, -1, 0, 1, 0.5, 1e308, 1 << 31, 1 << 63, 1 << 64, 10**30, -(1 << 63), "", "a", "x" * 300, "\ud800", [], [[]], {}, {"a": 1},
-    [None], [1, 2, 3], "nan",
-)  # fmt: skip
+    None,
+    True,
+    -1,
+    0,
+    1,
+    0.5,
+    1e308,
+    1 << 31,
+    1 << 63,
+    1 << 64,
+    10**30,
+    -(1 << 63),
+    "",
+    "a",
+    "x" * 300,
+    "\ud800",
+    [],
+    [[]],
+    {},
+    {"a": 1},
+    [None],
+    [1, 2, 3],
+    "nan",
+)
 _DTYPES = ("<f4", "<f8", "<i8", "<u2", "<u4", "<u8", "|u1")
 
 
@@ -51,8 +72,11 @@ def _forged(kind: str, meta: Any, arrays: dict[str, NDArray[Any]]) -> bytes:
     sections, data = {}, b""
     for name, array in arrays.items():
         sections[name] = {
-            "dtype": array.dtype.str, "shape": list(array.shape), "offset": len(data), "bytes": array.nbytes
-        }  # fmt: skip
+            "dtype": array.dtype.str,
+            "shape": list(array.shape),
+            "offset": len(data),
+            "bytes": array.nbytes,
+        }
         data += array.tobytes() + bytes(-array.nbytes % 8)
     return forge({"kind": kind, "meta": meta, "arrays": sections}, data)
 

@@ -7,13 +7,65 @@ import struct
 from collections.abc import Sequence
 
 #: Numbers at the borders of their types.
-EDGES = (0, 1, 2, 7, 8, 127, 128, 255, 256, 32767, 65535, 1 << 31, (1 << 31) - 1, 1 << 32, 1 << 62, (1 << 63) - 1, 1 << 63)
+EDGES = (
+    0,
+    1,
+    2,
+    7,
+    8,
+    127,
+    128,
+    255,
+    256,
+    32767,
+    65535,
+    1 << 31,
+    (1 << 31) - 1,
+    1 << 32,
+    1 << 62,
+    (1 << 63) - 1,
+    1 << 63,
+)
 #: Pieces of text that parsers treat in a special way.
 TOKENS = (
-    b"\xff", b"\xc3", b"\xed\xa0\x80", b"\0", b'"', b'""', b",", b"\t", b";", b":", b"|", b"\n", b"\r\n", b"\r", b"\\", b"\\ud800",
-    b"nan", b"inf", b"-1e999", b"1e-999", b"99999999999999999999", b"1e308", b"-", b"+", b"{", b"}", b"[" * 40, b"null", b">", b"@",
-    b"#", b" ", b"'", b"\xef\xbb\xbf", b"=", "é".encode(), "\U0001f33e".encode(),
-)  # fmt: skip
+    b"\xff",
+    b"\xc3",
+    b"\xed\xa0\x80",
+    b"\0",
+    b'"',
+    b'""',
+    b",",
+    b"\t",
+    b";",
+    b":",
+    b"|",
+    b"\n",
+    b"\r\n",
+    b"\r",
+    b"\\",
+    b"\\ud800",
+    b"nan",
+    b"inf",
+    b"-1e999",
+    b"1e-999",
+    b"99999999999999999999",
+    b"1e308",
+    b"-",
+    b"+",
+    b"{",
+    b"}",
+    b"[" * 40,
+    b"null",
+    b">",
+    b"@",
+    b"#",
+    b" ",
+    b"'",
+    b"\xef\xbb\xbf",
+    b"=",
+    "é".encode(),
+    "\U0001f33e".encode(),
+)
 
 
 def _flip(rng: random.Random, data: bytearray, pieces: Sequence[bytes]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import random
@@ -52,7 +53,7 @@ def _finite(selection: th.Selection) -> th.Selection:
 def thr(folder: Path) -> Case:
     path, out = folder / "s.thr", folder / "s.tsv"
     made = [th.select(X, Y, **fit) for fit in FITS]
-    made.append(th.select(X, np.arange(len(X)) % 3, k=4, passes=1))
+    made.append(th.select(X, np.arange(len(X)) % 3, k=4, passes=1, loss="softmax"))
     files = []
     for selection in made:
         selection.save(path)
@@ -171,11 +172,13 @@ def checkpoint(folder: Path) -> Case:
     saved: list[tuple[dict[str, Any], bytes, th.Selection]] = []
     for fit in FITS:
         how = {**fit, "batch_rows": 20} if "scans" not in fit else fit
-        try:
-            th.select(X, Y, **how, checkpoint=path, progress=_StopAfter(2))
-        except KeyboardInterrupt:
-            raw = path.read_bytes()
-            saved.append((how, raw, th.select(X, Y, **how, checkpoint=path)))
+        for steps in (2, 4, 6):  # some methods have no state to save after their first steps
+            with contextlib.suppress(KeyboardInterrupt):
+                th.select(X, Y, **how, checkpoint=path, progress=_StopAfter(steps))
+            if path.exists():
+                raw = path.read_bytes()
+                saved.append((how, raw, th.select(X, Y, **how, checkpoint=path)))
+                break
 
     def case(rng: random.Random) -> object:
         how, raw, answer = rng.choice(saved)

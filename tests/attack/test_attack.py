@@ -40,7 +40,11 @@ class _Stub(runner._Process):
 
     def __init__(self) -> None:
         super().__init__("seed", "", 0.3)
-        self._command = ["/bin/sh", "-c", 'read kind number; case "$kind" in abort) kill -ABRT $$;; hang) sleep 5;; esac']
+        self._command = [
+            "/bin/sh",
+            "-c",
+            'read kind number; case "$kind" in abort) kill -ABRT $$;; hang) sleep 5;; esac',
+        ]
         self._prepared = {"abort", "hang"}
 
 

@@ -24,15 +24,19 @@ Case = Callable[[random.Random], object]
 
 CSV = [
     b'y,age,city,"long name"\n' + b"".join(b'%d,%d.5,"Lima, %d",x%d\n' % (i % 2, i, i % 3, i % 5) for i in range(30)),
-    "y\tname\tv\n".encode() + "".join(f"a{i % 2}\tZoë {i}\t{i / 7}\n" for i in range(20)).encode(),
-    b"y;q\n1;\"two\nlines\"\n0;\"\"\"quoted\"\"\"\n1;NA\n0;\n" * 3,
+    b"y\tname\tv\n" + "".join(f"a{i % 2}\tZoë {i}\t{i / 7}\n" for i in range(20)).encode(),
+    b'y;q\n1;"two\nlines"\n0;"""quoted"""\n1;NA\n0;\n' * 3,
 ]
 JSONL = [
-    b"".join(b'{"y": %d, "a": %d.25, "b": "w%d", "c": null, "body": "one two %d"}\n' % (i % 2, i, i, i) for i in range(20)),
+    b"".join(
+        b'{"y": %d, "a": %d.25, "b": "w%d", "c": null, "body": "one two %d"}\n' % (i % 2, i, i, i) for i in range(20)
+    ),
     '{"y": "yes", "body": "größe\\u00e9 \\ud83c\\udf3e", "a": true}\n{"y": "no", "body": "", "z": 1e3}\n'.encode() * 5,
 ]
 LIBSVM = [b"".join(b"%d qid:%d %d:0.5 %d:-2e3 # n\n" % (i % 2, i // 3, i + 1, i + 9) for i in range(30))]
-VW = [b"".join(b"%d %d.5 'tag%d|user id=%d |ad:2 x:0.25 y z:%d\n" % (2 * (i % 2) - 1, i % 3, i, i, i) for i in range(30))]
+VW = [
+    b"".join(b"%d %d.5 'tag%d|user id=%d |ad:2 x:0.25 y z:%d\n" % (2 * (i % 2) - 1, i % 3, i, i, i) for i in range(30))
+]
 FASTA = [
     b"".join(b">r%d some\nACGTACGTNNACGT%s\nACCA\n" % (i, b"ACGT"[i % 4 :]) for i in range(20)),
     b"".join(b"@r%d\nACGTACGATTACA\n+\n@IIIIIIIIIII>\n" % i for i in range(20)),
@@ -150,4 +154,3 @@ def compressed(kind: str) -> Callable[[Path], Case]:
         return case
 
     return prepare
-

@@ -40,7 +40,9 @@ def forge(path: Path, name: str, number: float, at: int = 0) -> None:
 @pytest.mark.parametrize("name", ["weights_0", "scalings_0", "gram_0", "columns_0", "step_0"])
 def test_numbers_that_are_not_finite_are_refused(saved: Path, name: str, number: float) -> None:
     forge(saved, name, number)
-    with pytest.raises(FileFormatError, match=r"run\.ckpt: (not a valid|invalid) checkpoint .*(not finite|not a number)"):
+    with pytest.raises(
+        FileFormatError, match=r"run\.ckpt: (not a valid|invalid) checkpoint .*(not finite|not a number)"
+    ):
         th.select(X, Y, **FIT, checkpoint=saved)
 
 

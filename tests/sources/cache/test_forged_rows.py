@@ -68,9 +68,16 @@ def names(*words: int) -> Names:
 def labels(*y_indptr: int) -> dict[str, Any]:
     """Several labels for each of three rows without features: 0.0, 1.0, 0.0."""
     return {
-        "indptr": np.zeros(4, np.int64), "keys": np.empty(0, np.uint64), "values": None, "weight": None, "names": None,
-        "qid": None, "line": None, "y": np.array([0.0, 1.0, 0.0]), "y_indptr": np.array(y_indptr, np.int64),
-    }  # fmt: skip
+        "indptr": np.zeros(4, np.int64),
+        "keys": np.empty(0, np.uint64),
+        "values": None,
+        "weight": None,
+        "names": None,
+        "qid": None,
+        "line": None,
+        "y": np.array([0.0, 1.0, 0.0]),
+        "y_indptr": np.array(y_indptr, np.int64),
+    }
 
 
 FORGED: dict[str, tuple[dict[str, Any], str]] = {
@@ -130,9 +137,20 @@ def test_forged_descriptions_are_refused(tmp_path: Path, about: dict[str, Any]) 
 
 @pytest.mark.parametrize(
     "summary",
-    [{"starts": [1, 2]}, {"starts": [0, -2]}, {"starts": [0, 2.0]}, {"starts": [0, 1 << 64]}, {"starts": []}, {"skipped": -1},
-     {"files": []}, {"files": {"0": "many"}}, {"digest": 7}, {"window": None}, {"more": 1}],
-)  # fmt: skip
+    [
+        {"starts": [1, 2]},
+        {"starts": [0, -2]},
+        {"starts": [0, 2.0]},
+        {"starts": [0, 1 << 64]},
+        {"starts": []},
+        {"skipped": -1},
+        {"files": []},
+        {"files": {"0": "many"}},
+        {"digest": 7},
+        {"window": None},
+        {"more": 1},
+    ],
+)
 def test_forged_summaries_are_refused(tmp_path: Path, summary: dict[str, Any]) -> None:
     with pytest.raises(FileFormatError, match=r"rows\.thc: not a complete file of parsed rows"):
         scan_cache(write(tmp_path / "rows.thc", rows(), summary=summary))

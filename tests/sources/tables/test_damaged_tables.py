@@ -53,7 +53,9 @@ def test_metadata_that_pyarrow_does_not_guard_is_not_read(tmp_path: Path, monkey
 
 def test_a_name_that_is_not_utf8(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
-    path.write_bytes(parquet_bytes(TABLE.rename_columns(["y", "aaaa", "b"]), store_schema=False).replace(b"aaaa", b"a\xffaa"))
+    path.write_bytes(
+        parquet_bytes(TABLE.rename_columns(["y", "aaaa", "b"]), store_schema=False).replace(b"aaaa", b"a\xffaa")
+    )
     with pytest.raises(DataError, match=r"t\.parquet: the file is damaged or cut short \(.*utf-8"):
         read(th.scan_parquet(path, target="y"))
     with pytest.raises(DataError, match=r"t\.parquet: the file is damaged"):
@@ -62,7 +64,9 @@ def test_a_name_that_is_not_utf8(tmp_path: Path) -> None:
 
 def test_the_damaged_column_is_named(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
-    raw = bytearray(parquet_bytes(TABLE, row_group_size=20, compression="none", use_dictionary=False, column_encoding="PLAIN"))
+    raw = bytearray(
+        parquet_bytes(TABLE, row_group_size=20, compression="none", use_dictionary=False, column_encoding="PLAIN")
+    )
     at = raw.rindex(np.arange(20.0, 40.0).tobytes())
     raw[at - 30 : at] = b"\xff" * 30  # the head of the page
     path.write_bytes(raw)
@@ -87,7 +91,12 @@ def test_entries_of_a_dictionary_that_are_not_there(tmp_path: Path) -> None:
 
 
 def test_every_failure_of_pyarrow_is_translated() -> None:
-    for error in (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"), KeyError("x"), OverflowError(), pa.ArrowInvalid("odd")):
+    for error in (
+        UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"),
+        KeyError("x"),
+        OverflowError(),
+        pa.ArrowInvalid("odd"),
+    ):
         with pytest.raises(DataError, match=r"rows: the file is damaged"), arrow_readers.arrow_errors("rows"):
             raise error
     with pytest.raises(UnreadableError, match="gone"), arrow_readers.arrow_errors("rows"):

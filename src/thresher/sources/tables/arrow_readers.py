@@ -84,7 +84,8 @@ class _ParquetFile:
         the metadata of a column (``column(i)``), so one wrong bit in it would end the process.
         """
         group = self._file.metadata.row_group(number)
-        return max(16, min(_MAX_ROWS, _MAX_BYTES * group.num_rows // max(1, group.total_byte_size)))
+        rows: int = _MAX_BYTES * group.num_rows // max(1, group.total_byte_size)
+        return max(16, min(_MAX_ROWS, rows))
 
     def _batches(self, number: int, columns: list[str]) -> Iterator[Any]:
         rows = self._rows_of(number)

@@ -39,9 +39,7 @@ class _Stretch(NamedTuple):
         return self.text[int(self.starts[row]) : end].tobytes()
 
 
-def read_rows(
-    part: Part, dialect: Dialect, text: NDArray[np.uint8], columns: int, wanted: Sequence[int] | None
-) -> Any:
+def read_rows(part: Part, dialect: Dialect, text: NDArray[np.uint8], columns: int, wanted: Sequence[int] | None) -> Any:
     """Parse rows of a file, see `Dialect.read`; `DataError` if pyarrow cannot."""
     import pyarrow as pa
 
