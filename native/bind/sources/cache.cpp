@@ -25,8 +25,7 @@ nb::object compact_names(const Array<const std::uint64_t>& keys, const Array<con
   if (words.shape(0) != n) throw nb::value_error("one name a key is needed");
   if (n > 0xfffffffeU || text.shape(0) > PackedName::farthest) throw nb::value_error("too many names");
   for (std::size_t i = 0; i < n; ++i)
-    if (!sources::lies_within(words.data()[i], text.shape(0)))
-      throw nb::value_error("a name lies outside its text");
+    if (!sources::lies_within(words.data()[i], text.shape(0))) throw nb::value_error("a name lies outside its text");
   sources::CompactNames out;
   bool smaller = false;
   {
