@@ -43,7 +43,7 @@ class _Stub(runner._Process):
         self._command = [
             "/bin/sh",
             "-c",
-            'read kind number; case "$kind" in abort) kill -ABRT $$;; hang) sleep 5;; esac',
+            'read kind number; case "$kind" in abort) kill -ABRT $$;; hang) exec sleep 5;; esac',
         ]
         self._prepared = {"abort", "hang"}
 
