@@ -46,6 +46,14 @@ def test_numbers_that_are_not_finite_are_refused(saved: Path, name: str, number:
         th.select(X, Y, **FIT, checkpoint=saved)
 
 
+@pytest.mark.parametrize("scan", [-1, -(1 << 62), 4, 1 << 62])
+def test_positions_that_are_not_there_are_refused(saved: Path, scan: int) -> None:
+    """A scan before the first would be followed by as many as are missing."""
+    forge(saved, "place", scan)
+    with pytest.raises(FileFormatError, match=r"run\.ckpt: invalid checkpoint \(the position in the stream"):
+        th.select(X, Y, **FIT, checkpoint=saved)
+
+
 def test_numbers_that_overflow_are_an_error(saved: Path) -> None:
     """They were weights that are not finite."""
     forge(saved, "weights_0", 1e300)
