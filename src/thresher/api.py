@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from thresher.core.labels import check_class_weight
+from thresher.core.losses import get_loss
 from thresher.core.memory import DEFAULT_CACHE_SIZE
 from thresher.errors import SettingsError
 from thresher.methods import Data, classes_before_fit, get_method, split_settings
 from thresher.run import Report, Run, RunOptions
+from thresher.selection.data_warnings import WarningList, label_warnings, leak_warnings
 from thresher.selection.scoring import evaluate
 from thresher.selection.selection import Selection
 from thresher.sources.base import DEFAULT_ROWS, Source
@@ -57,8 +60,9 @@ def select(
 
     Parameters
     ----------
-    data : path, Source, ndarray, SciPy matrix, DataFrame or FeatureStream
-        The examples. Paths may be globs, folders, compressed files, a list, or ``"-"`` for standard input. ``os`` and
+    data : path, Source, ndarray, SciPy matrix, DataFrame, list of texts or FeatureStream
+        The examples. Paths may be globs, folders, compressed files, a list, or ``"-"`` for standard input. A list of
+        strings holds texts if ``y`` comes with it; a 1d array or a series of strings always does. ``os`` and
         its baselines also accept a `thresher.FeatureStream`, or a ``.npy`` or Parquet file, read column by column.
     y : array-like, optional
         Labels of data in memory; files contain theirs.
@@ -124,11 +128,13 @@ def select(
         is the result); os has ``labels_file`` for a stream of features.
         The options for reading files: those of `thresher.scan_fasta` (``kmer``, ``canonical``, ``fragments``, …) for
         FASTA and FASTQ, of `thresher.scan_csv` (``numeric``, ``schema``, …) for tables, and of `thresher.scan_text`
-        (``text``, ``words``, …) for text.
+        (``text``, ``words``, …) for text, also in memory.
 
     Returns
     -------
     Selection
+        What looks wrong in the data (an identifier among the columns, a copy of the target, …) is logged, and is in
+        ``provenance["warnings"]``; ``docs/sources.md`` has the rules.
 
     Examples
     --------
@@ -142,6 +148,7 @@ def select(
     spec = get_method(method)
     loss = loss or spec.loss
     seed = int(random_state)
+    check_class_weight(class_weight, get_loss(loss), multilabel=multilabel)
     own, reading = split_settings(method, settings)
     method_settings = spec.make_settings(
         method=method,
@@ -165,11 +172,11 @@ def select(
         batch_rows=batch_rows,
     )
     if test is not None and holdout is not None:
-        raise SettingsError("pass test or holdout, not both")
+        raise SettingsError("pass `test` or `holdout`, not both")
     held: Source | None = None
     if spec.feature_streams and (stream := _feature_stream(data, target, on_error)) is not None:
         if holdout is not None:
-            raise SettingsError("holdout requires rows, and the data is a stream of features: pass test")
+            raise SettingsError("`holdout` requires rows, and the data is a stream of features: pass `test`")
         if test is not None:
             held = as_source(*(test if isinstance(test, tuple) else (test,)), target=target)
         given = Data(stream, y=_stream_labels(own, y), sample_weight=sample_weight)
@@ -184,6 +191,8 @@ def select(
     if sample_weight is not None:  # for a table in a file, the name of a column
         reading["weight"] = sample_weight
     source = as_source(data, y, target=target, **reading)
+    warnings = WarningList()
+    warnings.add(source.warnings())
     if cache is not None and cache is not False:
         from thresher.sources.cache.cached import cached
 
@@ -199,11 +208,20 @@ def select(
         held = _test_source(test, source, target, reading)
     if (validation := own.get("validation")) is not None:
         options = replace(options, validation=_test_source(validation, source, target, reading))
-    return _finish(spec.make_run(Data(source, labels), method_settings, options), held, progress)
+    run = spec.make_run(Data(source, labels), method_settings, options)
+    if classes is None and not multilabel:
+        warnings.add(label_warnings(run.limited(source), get_loss(loss), online=spec.online))
+    return _finish(run, held, progress, warnings, source)
 
 
-def _finish(run: Run, held: Source | None, progress: Report | None) -> Selection:
-    """Run to the end, score on the held-out rows, and remove the checkpoint."""
+def _finish(
+    run: Run,
+    held: Source | None,
+    progress: Report | None,
+    warnings: WarningList | None = None,
+    rows: Source | None = None,
+) -> Selection:
+    """Run to the end, score on the held-out rows, look for leaks in ``rows``, and remove the checkpoint."""
     try:
         run.run(progress)
     except KeyboardInterrupt:
@@ -214,6 +232,9 @@ def _finish(run: Run, held: Source | None, progress: Report | None) -> Selection
     selection = run.selection()
     if held is not None:
         selection.provenance["test"] = evaluate(selection, run.limited(held))
+    if warnings is not None and rows is not None:
+        warnings.add(leak_warnings(selection, run.limited(rows)))
+        warnings.keep(selection)
     if run.options.checkpoint is not None and os.path.exists(run.options.checkpoint):
         os.unlink(run.options.checkpoint)
     return selection
@@ -221,13 +242,15 @@ def _finish(run: Run, held: Source | None, progress: Report | None) -> Selection
 
 def _test_source(test: Any, source: Source, target: Any, reading: dict[str, Any]) -> Source:
     """The data to score, read in the same way as the training data."""
-    reading = {name: value for name, value in reading.items() if name != "weight" or is_paths(test)}
-    if isinstance(test, tuple):
-        return as_source(*test, **reading)
+    data, *labels = test if isinstance(test, tuple) else (test,)
     recipe = source.reading()
-    if recipe is not None and is_paths(test):
-        return as_source(test, like=recipe, format=reading["format"], on_error=reading["on_error"])
-    return as_source(test, target=target, **reading)
+    if recipe is not None and not isinstance(data, Source):
+        # The recipe names the target column of a file, but takes that of a data frame from here.
+        named = bool(labels) or (is_paths(data) and recipe["form"]["target"] is not None)
+        where = {"format": reading["format"], "on_error": reading["on_error"], "target": None if named else target}
+        return as_source(data, *labels, like=recipe, **where)
+    reading = {name: value for name, value in reading.items() if name != "weight" or is_paths(data)}
+    return as_source(data, *labels, target=None if labels else target, **reading)
 
 
 def _feature_stream(data: Any, target: Any, on_error: str) -> Any:

@@ -275,6 +275,6 @@ def check_readable_again(source: Source, *, needed: bool, why: str) -> None:
     """Raise if the fit must read a source again that can be read only once."""
     if needed and not source.rewindable:
         raise SettingsError(
-            f"{source.describe()} can be read only once, but {why} must read it again: pass cache=True (--cache), or "
+            f"{source.describe()} can be read only once, but {why} must read it again: pass `cache=True`, or "
             "save it to a file first"
         )

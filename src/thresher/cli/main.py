@@ -85,6 +85,7 @@ def with_options(
         # Typer reads a command's options from these.
         run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in every}
+        run.renamed = {**getattr(command, "renamed", {}), **names}  # type: ignore[attr-defined]
         return run
 
     return wrap
@@ -100,9 +101,12 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
+        from thresher.cli.messages import MessageFormatter
         from thresher.errors import ResumeError, SettingsError, ThresherError
 
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(MessageFormatter("%(message)s"))
+        logging.basicConfig(handlers=[handler], level=logging.INFO)
         try:
             command(*args, **kwargs)
         except ThresherError as error:
@@ -120,7 +124,10 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
 
 def fail(message: str, code: int) -> None:
     """Exit with a message and an exit code."""
-    typer.echo(f"thresher: {message}", err=True)
+    from thresher.cli.messages import as_options
+    from thresher.display import redact, visible_lines
+
+    typer.echo(f"thresher: {visible_lines(redact(as_options(message)))}", err=True)
     raise typer.Exit(code)
 
 

@@ -43,7 +43,7 @@ class OnlineEngine:
         self.scores = Scores(loss, settings.outputs)
         step = settings.step_rule
         if settings.sketch is None and settings.method != "iht" and not settings.budgeted:
-            raise SettingsError(f"{settings.method} needs a sketch: pass sketch=(rows, width)")
+            raise SettingsError(f"{settings.method} needs a sketch: pass `sketch`, its rows and its width")
         rows, width = settings.sketch or (1, settings.spill_width if settings.spills else 1)
         gathers = settings.method == "batch-iht"
         native = settings.by_name() | {
@@ -132,8 +132,8 @@ class OnlineEngine:
         if spilled != self.spilled_at:
             log.warning(
                 "after %d steps the features seen no longer fit into the %d bytes that memory leaves for them: "
-                "features that are not kept now share %d cells, and the result is approximate. Pass more memory, or "
-                "no memory, for an exact result.",
+                "features that are not kept now share %d cells, and the result is approximate. Pass more `memory`, or "
+                "none, for an exact result.",
                 self.spilled_at,
                 self.settings.room,
                 self.settings.spill_width,
@@ -145,7 +145,7 @@ class OnlineEngine:
         if done < len(batch):
             raise DataError(
                 f"the prediction became {np.ravel(shaped[-1])[0]:g} after {self.rows} rows: the steps are too long for "
-                "this data. Scale the features, or pass a smaller step.",
+                "this data. Scale the features, or pass a smaller `step`.",
                 done,
             )
 
@@ -320,7 +320,7 @@ def _memory_message(settings: OnlineSettings, rows: int) -> str:
         held, instead = "every feature seen and its group", ""
     return (
         f"after {rows} rows the state of {settings.method} no longer fits into the {settings.room} bytes that memory "
-        f"leaves for it: it holds {held}. Pass more memory, or no memory{instead}."
+        f"leaves for it: it holds {held}. Pass more `memory`, or none{instead}."
     )
 
 

@@ -40,7 +40,7 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
 
     def __init__(self, source: Source, settings: SparseRFSettings, options: RunOptions) -> None:
         if len(settings.path) > 1 and options.validation is None:
-            raise SettingsError("several values of lam require validation data: pass validation, or one lam")
+            raise SettingsError("several values of `lam` require validation data: pass `validation`, or one `lam`")
         source = with_interactions(source, options)
         if isinstance(settings.gamma, float | int):
             check_kernel(_feature_spec(settings, float(settings.gamma)), source.space.size)
@@ -95,7 +95,7 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
         assert self.examples is not None
         if final and not len(found.keys):
             log.warning(
-                "lam = %s is too large: no random feature is kept, and the model is constant. Lower lam.",
+                "`lam=%s` is too large: no random feature is kept, and the model is constant. Lower it.",
                 self.settings.lam,
             )
         return found.selection(

@@ -59,6 +59,9 @@ class Cached(Wrapped):
     def _with(self, source: Source) -> Source:
         return Cached(source, self.folder, self.limits)
 
+    def with_ids(self, column: str | None = None) -> Source:
+        return self.source.with_ids(column)  # the cache stores no identifiers
+
     def limited(self, limits: ReadLimits) -> Source:
         return Cached(self.source.limited(limits), self.folder, limits, self._shared)
 
@@ -177,8 +180,8 @@ class Cached(Wrapped):
             if error.filename is not None or isinstance(error, ValueError):  # an error of reading, not of writing
                 raise
             raise SettingsError(
-                f"{path}: the cache cannot be written ({error.strerror}). Choose another folder (--cache-dir), or do "
-                "not use a cache."
+                f"{path}: the cache cannot be written ({error.strerror}). Choose another folder (`cache=FOLDER`), or "
+                "do not use a cache."
             ) from None
         return digest
 
@@ -222,5 +225,5 @@ def cached(
     if isinstance(source, Wrapped):  # cache the parsed rows, not the transformed ones
         return source._with(cached(source.source, folder, size=size))
     if type(source).shuffled is not Source.shuffled:
-        raise SettingsError(f"{source.describe()}: the data is in memory and needs no cache. Leave out cache.")
+        raise SettingsError(f"{source.describe()}: the data is in memory and needs no cache. Leave out `cache`.")
     return Cached(source, CacheFolder.at(folder, parse_size(size)))
