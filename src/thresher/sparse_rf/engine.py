@@ -147,7 +147,7 @@ class SparseRFEngine:
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         """Restore the result of `state`; KeyError or ValueError if it does not fit this engine."""
-        self.loop.rounds, self.proposer.n_drawn = (int(number) for number in state["rounds"])
+        self.loop.rounds, self.proposer.n_drawn = (checked_count(int(number)) for number in state["rounds"])
         self.path = [dict(zip(_PATH, entry, strict=True)) for entry in state["path"].tolist()]
         for i, problem in enumerate(self.problems):
             problem.restore({name: state[f"{name}_{i}"] for name in problem.state()}, self.family)
