@@ -24,7 +24,7 @@ from thresher.core.labels import Label
 from thresher.core.losses import Loss, get_loss
 from thresher.core.memory import resident_parts
 from thresher.core.progress import Progress
-from thresher.errors import FileFormatError, SettingsError
+from thresher.errors import DataError, FileFormatError, SettingsError
 from thresher.selection.selection import Selection
 from thresher.sources.base import DEFAULT_ROWS, Source
 from thresher.version import __version__
@@ -132,6 +132,11 @@ def build_selection(
     facts: dict[str, Any],
 ) -> Selection:
     """Combine a result, its names and its provenance; ``facts`` are the method's part of the provenance."""
+    if not all(np.isfinite(numbers).all() for numbers in (result.weights, result.errors, result.intercept)):
+        raise DataError(
+            "the weights grew beyond all numbers. Scale the data or choose a smaller step (eta), and start anew if the "
+            "fit was resumed from a checkpoint."
+        )
     return Selection(
         names,
         result.keys,
@@ -213,7 +218,7 @@ class Run(ABC):
         saved = Checkpoint.load(path, self._identity())
         try:
             self._restore(saved)
-        except (KeyError, ValueError, IndexError) as error:
+        except (LookupError, ValueError, TypeError, OverflowError) as error:
             raise FileFormatError(f"{os.fspath(path)}: invalid checkpoint ({error}).") from None
         log.info("resumed from %s after %s", os.fspath(path), self.amount)
 
@@ -246,7 +251,7 @@ class Run(ABC):
 
     @abstractmethod
     def _restore(self, saved: Checkpoint) -> None:
-        """Continue from a saved state; KeyError, ValueError or IndexError if it does not fit."""
+        """Continue from a saved state; LookupError, ValueError, TypeError or OverflowError if it does not fit."""
 
     @property
     @abstractmethod

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _native
+from thresher.core.container import checked_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +292,10 @@ class Cursor:
         return {**fields, "inner": None if self.inner is None else self.inner.to_dict()}
 
     @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> Cursor:
-        """The inverse of `to_dict`."""
+    def from_dict(cls, fields: Any, max_depth: int = 16) -> Cursor:
+        """The inverse of `to_dict`; ValueError, TypeError or KeyError if the fields are not those of a cursor."""
+        if not isinstance(fields, dict) or not max_depth:
+            raise ValueError("invalid cursor")
         inner = fields["inner"]
-        return cls(**{**fields, "inner": None if inner is None else cls.from_dict(inner)})
+        counts = {name: checked_count(number) for name, number in fields.items() if name != "inner"}
+        return cls(**counts, inner=None if inner is None else cls.from_dict(inner, max_depth - 1))

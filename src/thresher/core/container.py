@@ -175,6 +175,13 @@ def _json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
+def checked_count(number: Any) -> int:
+    """A number that JSON gave, if it is a whole number that fits 64 bits; ValueError otherwise."""
+    if type(number) is not int or not 0 <= number <= _LARGEST:
+        raise ValueError(f"{number!r} is not a whole number")
+    return number
+
+
 def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 

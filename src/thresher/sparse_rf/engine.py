@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.columns.types import Floats, Ids
+from thresher.core.container import checked_count
 from thresher.sparse_rf.feature_columns import RandomFeatureColumns
 from thresher.sparse_rf.l1_problem import L1Problem
 from thresher.sparse_rf.proposer import DropZeros, RandomFeatureProposer
@@ -147,7 +148,7 @@ class SparseRFEngine:
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         """Restore the result of `state`; KeyError or ValueError if it does not fit this engine."""
-        self.loop.rounds, self.proposer.n_drawn = (int(number) for number in state["rounds"])
+        self.loop.rounds, self.proposer.n_drawn = (checked_count(int(number)) for number in state["rounds"])
         self.path = [dict(zip(_PATH, entry, strict=True)) for entry in state["path"].tolist()]
         for i, problem in enumerate(self.problems):
             problem.restore({name: state[f"{name}_{i}"] for name in problem.state()}, self.family)

@@ -73,7 +73,8 @@ class Cached(Wrapped):
     def skipped_files(self) -> dict[str, int]:
         known = next(iter(self._shared.files.values()), None)
         names = self.source.files()
-        return {} if known is None else {names[number]: count for number, count in known.summary.files.items()}
+        counts = {} if known is None else known.summary.files
+        return {names[number]: count for number, count in counts.items() if number < len(names)}
 
     def prepare(self) -> None:
         self.source.prepare()

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.core.batch import Batch, Cursor, Names
-from thresher.core.container import pack_strings
+from thresher.core.container import checked_count, pack_strings
 from thresher.core.optional import need
 from thresher.errors import FileFormatError
 
@@ -106,8 +106,11 @@ def encode_summary(summary: Summary) -> Any:
     return _record(dict.fromkeys(_ARRAYS), dict.fromkeys(_LISTS), "", json.dumps(asdict(summary)))
 
 
-def decode(record: Any) -> Block:
-    """Decode a record batch into views of it; any damage raises `FileFormatError`."""
+def decode(record: Any, key_limit: int = 1 << 64) -> Block:
+    """Decode a record batch into views of it; keys must be below ``key_limit``.
+
+    Everything is checked, since even a valid checksum may be forged. Damage raises an exception of any kind.
+    """
     columns = _columns(record)
     arrays = {name: _array(name, columns[name]) for name in _ARRAYS}
     lists = {name: columns[name][0].as_py() for name in _LISTS}
@@ -117,14 +120,30 @@ def decode(record: Any) -> Block:
     indptr, keys = arrays["indptr"], arrays["keys"]
     if indptr is None or keys is None:
         raise FileFormatError("the rows are missing")
-    y = arrays["y"]
+    y, prefixes = arrays["y"], lists["prefixes"] or [b""]
+    _native.check_rows(
+        indptr,
+        keys,
+        arrays["values"],
+        y,
+        arrays["y_indptr"],
+        arrays["weight"],
+        arrays["words"],
+        arrays["text"],
+        prefixes=len(prefixes),
+        last_key=max(0, key_limit - 1),
+    )
+    for name in ("qid", "line"):
+        column = arrays[name]
+        if column is not None and len(column) != len(indptr) - 1:
+            raise FileFormatError(f"{name} does not have one entry a row")
     if lists["labels"] is not None and y is not None:
         missing = np.isnan(y).tolist()
         words = [word.decode("utf-8", "surrogateescape") for word in lists["labels"]]
         y = np.array([np.nan if absent else word for absent, word in zip(missing, words, strict=True)], dtype=object)
     names = None
     if arrays["words"] is not None and arrays["text"] is not None:
-        names = Names(arrays["words"], arrays["text"], lists["prefixes"] or [b""])
+        names = Names(arrays["words"], arrays["text"], prefixes)
     batch = Batch(
         indptr, keys, arrays["values"], y, arrays["y_indptr"], arrays["weight"], names, arrays["qid"], arrays["line"]
     )
@@ -138,7 +157,12 @@ def decode_summary(record: Any) -> Summary:
     if not text or columns["checksum"][0].as_py() != _checksum(dict.fromkeys(_ARRAYS), dict.fromkeys(_LISTS), text):
         raise FileFormatError("the summary is damaged")
     fields = json.loads(text)
-    return Summary(**{**fields, "files": {int(number): count for number, count in fields["files"].items()}})
+    starts, digest = [checked_count(start) for start in fields.pop("starts")], fields.pop("digest")
+    if starts[0] != 0 or sorted(starts) != starts or not isinstance(digest, str | None):
+        raise FileFormatError("the summary is invalid")
+    files = {int(number): checked_count(count) for number, count in fields.pop("files").items()}
+    counts = {name: checked_count(count) for name, count in fields.items()}
+    return Summary(starts=starts, digest=digest, files=files, **counts)
 
 
 class Digest:
@@ -220,7 +244,10 @@ def _array(name: str, column: Any) -> NDArray[Any] | None:
         return None
     entry = column.values
     # (``to_numpy`` would import pandas if it is installed.)
-    return np.frombuffer(entry.buffers()[1] or b"", _ARRAYS[name], len(entry))
+    array = np.frombuffer(entry.buffers()[1] or b"", _ARRAYS[name], len(entry))
+    if not array.flags.aligned:
+        raise FileFormatError("an array is not aligned")
+    return array
 
 
 def _checksum(arrays: dict[str, NDArray[Any] | None], lists: dict[str, list[bytes] | None], text: str) -> int:
