@@ -10,6 +10,7 @@ from .errors import SettingsError as SettingsError
 from .errors import SpaceError as SpaceError
 from .errors import ThresherError as ThresherError
 from .errors import UnreadableError as UnreadableError
+from .errors import UnwritableError as UnwritableError
 from .estimators.budgeted import BudgetedClassifier as BudgetedClassifier
 from .estimators.budgeted import BudgetedRegressor as BudgetedRegressor
 from .estimators.fgm import FGMClassifier as FGMClassifier

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from thresher.core.atomic import check_writable
 from thresher.core.memory import DEFAULT_CACHE_SIZE
-from thresher.errors import SettingsError
+from thresher.core.progress import Report, Watch
+from thresher.errors import SettingsError, UnwritableError
 from thresher.methods import Data, classes_before_fit, get_method, split_settings
-from thresher.run import Report, Run, RunOptions
+from thresher.run import Run, RunOptions
 from thresher.selection.scoring import evaluate
 from thresher.selection.selection import Selection
 from thresher.sources.base import DEFAULT_ROWS, Source
 from thresher.sources.registry import as_source, is_paths
+from thresher.sources.transforms.watched import Watched
+
+log = logging.getLogger(__name__)
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a fit; ``selection`` is the result up to then (None before two classes were seen)."""
+    """Ctrl-C during a fit; ``selection`` is the result up to then (None before two classes were seen).
+
+    ``saved`` is the path of the checkpoint, if it was written.
+    """
 
     selection: Selection | None = None
+    saved: str | None = None
 
 
 def select(
@@ -49,6 +59,7 @@ def select(
     checkpoint: str | os.PathLike[str] | None = None,
     every: float = 30.0,
     restart: bool = False,
+    output: str | os.PathLike[str] | None = None,
     batch_rows: int = DEFAULT_ROWS,
     progress: Report | None = None,
     **settings: Any,
@@ -112,10 +123,13 @@ def select(
         Written every ``every`` seconds and on Ctrl-C, resumed if it exists, removed at the end.
     restart : bool
         Discard an existing checkpoint.
+    output : path, optional
+        Save the selection to this ``.thr`` file, before the checkpoint is removed. Its folder is tested before the
+        first row is read; an existing file stays until the new one is complete.
     batch_rows : int
         Rows per batch; the result does not depend on it.
     progress : callable, optional
-        Called with a `Progress` after every batch.
+        Called with a `Progress` after every batch, in every phase of the fit.
     settings
         The method's settings. Online methods: `thresher.online.settings.OnlineSettings`; fgm:
         `thresher.fgm.settings.FGMSettings`; sparse-rf: `thresher.sparse_rf.settings.SparseRFSettings`; os and its
@@ -139,6 +153,8 @@ def select(
     >>> sorted(th.select(X, y, k=2).names)
     ['x31', 'x7']
     """
+    if output is not None:
+        check_writable(output)
     spec = get_method(method)
     loss = loss or spec.loss
     seed = int(random_state)
@@ -163,6 +179,7 @@ def select(
         every=every,
         restart=restart,
         batch_rows=batch_rows,
+        watch=(watch := Watch(progress)),
     )
     if test is not None and holdout is not None:
         raise SettingsError("pass test or holdout, not both")
@@ -173,7 +190,7 @@ def select(
         if test is not None:
             held = as_source(*(test if isinstance(test, tuple) else (test,)), target=target)
         given = Data(stream, y=_stream_labels(own, y), sample_weight=sample_weight)
-        return _finish(spec.make_run(given, method_settings, options), held, progress)
+        return _finish(spec.make_run(given, method_settings, options), held, output)
     if reading and isinstance(data, Source):
         raise SettingsError(f"a Source has its own reading options: leave out {', '.join(reading)}")
     reading |= {"format": format, "on_error": on_error}
@@ -187,8 +204,9 @@ def select(
     if cache is not None and cache is not False:
         from thresher.sources.cache.cached import cached
 
-        source = cached(source, cache, size=cache_size)
-    labels = classes_before_fit(spec, source, loss, classes, multilabel=multilabel)
+        source = cached(source, cache, size=cache_size, watch=watch)
+    scanned = Watched(source, watch, "reading labels")
+    labels = classes_before_fit(spec, scanned, loss, classes, multilabel=multilabel)
     if holdout is not None:
         from thresher.sources.transforms.holdout import hold_out
 
@@ -199,24 +217,45 @@ def select(
         held = _test_source(test, source, target, reading)
     if (validation := own.get("validation")) is not None:
         options = replace(options, validation=_test_source(validation, source, target, reading))
-    return _finish(spec.make_run(Data(source, labels), method_settings, options), held, progress)
+    return _finish(spec.make_run(Data(source, labels), method_settings, options), held, output)
 
 
-def _finish(run: Run, held: Source | None, progress: Report | None) -> Selection:
-    """Run to the end, score on the held-out rows, and remove the checkpoint."""
+def _finish(run: Run, held: Source | None, output: str | os.PathLike[str] | None) -> Selection:
+    """Run to the end, score on the held-out rows, save the selection, and remove the checkpoint."""
+    checkpoint = run.options.checkpoint
     try:
-        run.run(progress)
+        run.run()
     except KeyboardInterrupt:
-        interrupted = Interrupted(f"stopped after {run.amount}")
-        if run.usable:
-            interrupted.selection = run.selection()
-        raise interrupted from None
-    selection = run.selection()
-    if held is not None:
-        selection.provenance["test"] = evaluate(selection, run.limited(held))
-    if run.options.checkpoint is not None and os.path.exists(run.options.checkpoint):
-        os.unlink(run.options.checkpoint)
+        raise _interrupted(run, run.selection() if run.usable else None) from None
+    try:
+        selection = run.selection()
+        if held is not None:
+            scored = run.watched(run.limited(held), "scoring held-out rows")
+            selection.provenance["test"] = evaluate(selection, scored)
+    except KeyboardInterrupt:  # in a refit, or in a pass over the data for names or scores
+        run.save()
+        raise _interrupted(run, None) from None
+    if output is not None:
+        try:
+            selection.save(output)
+        except UnwritableError as error:
+            error.selection = selection
+            run.save()  # repeating the fit with another output then starts from here
+            raise
+    if run.unsaved is not None:
+        log.warning("The fit is complete, but its last checkpoint was not written: %s", run.unsaved)
+    if checkpoint is not None and os.path.exists(checkpoint):
+        os.unlink(checkpoint)
     return selection
+
+
+def _interrupted(run: Run, selection: Selection | None) -> Interrupted:
+    interrupted = Interrupted(f"stopped after {run.amount}")
+    interrupted.selection = selection
+    checkpoint = run.options.checkpoint
+    if checkpoint is not None and run.unsaved is None and os.path.exists(checkpoint):
+        interrupted.saved = os.fspath(checkpoint)
+    return interrupted
 
 
 def _test_source(test: Any, source: Source, target: Any, reading: dict[str, Any]) -> Source:

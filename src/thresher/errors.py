@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class ThresherError(Exception):
     """Base class of all errors of Thresher."""
@@ -13,6 +15,16 @@ class DataError(ThresherError, ValueError):
 
 class UnreadableError(DataError, OSError):
     """A file does not exist or cannot be read."""
+
+
+class UnwritableError(ThresherError, OSError):
+    """A file cannot be written; the message names it, and ``why`` is the system's reason.
+
+    ``selection`` is the result that was to be saved, if any.
+    """
+
+    why = ""
+    selection: Any = None
 
 
 class SettingsError(ThresherError, ValueError):

@@ -19,14 +19,8 @@ def locate(
     ],
     output: Output = None,
 ) -> None:
-    import sys
-
-    from thresher.core.container import write_atomically
+    from thresher.cli.output import write_lines
     from thresher.selection.export.bed import bed_lines
     from thresher.selection.file import load
 
-    lines = bed_lines(load(selection), genome)
-    if output is None:
-        sys.stdout.writelines(lines)
-        return
-    write_atomically(output, lambda file: file.writelines(line.encode("utf-8", "surrogateescape") for line in lines))
+    write_lines(bed_lines(load(selection), genome), output)

@@ -100,11 +100,13 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        _escape_unprintable(sys.stdout, sys.stderr)
         logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
         from thresher.errors import ResumeError, SettingsError, ThresherError
 
         try:
             command(*args, **kwargs)
+            sys.stdout.flush()  # a full disk is noticed here, not after the end
         except ThresherError as error:
             fail(str(error), BAD_USAGE if isinstance(error, (SettingsError, ResumeError)) else BAD_DATA)
         except BrokenPipeError:  # the reader of the output, such as `head`, has closed it
@@ -113,9 +115,28 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
         except KeyboardInterrupt:
             fail("stopped", INTERRUPTED)
         except OSError as error:
-            fail(f"{error.filename or 'file'}: {error.strerror}", BAD_DATA)
+            if error.filename is None and not _can_flush(sys.stdout):
+                fail(f"standard output: {error.strerror}", BAD_DATA)
+            fail(f"{error.filename or 'reading'}: {error.strerror}", BAD_DATA)
 
     return run
+
+
+def _escape_unprintable(*streams: Any) -> None:
+    """Escape the characters that the encoding of a stream cannot hold, as those of latin-1, instead of failing."""
+    for stream in streams:
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _can_flush(stream: Any) -> bool:
+    """Whether the text printed so far can be written. If not, drop it, or Python would try again at the end."""
+    try:
+        stream.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return False
+    return True
 
 
 def fail(message: str, code: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from thresher.core.locking import locked
 from thresher.errors import DataError
 from thresher.estimators.base import SelectingEstimator, Task
 from thresher.estimators.batch import BatchClassifier, BatchRegressor, FittedRun
@@ -23,6 +24,7 @@ class SubstitutionEstimator(SelectingEstimator):
 
     _fitted: FittedRun
 
+    @locked
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model.
 
@@ -46,6 +48,7 @@ class SubstitutionEstimator(SelectingEstimator):
         self._run_stream(stream, y, sample_weight, self.scans)
         return self
 
+    @locked
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from further *features* of the same rows, in one scan.
 

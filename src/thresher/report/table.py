@@ -59,7 +59,8 @@ def summary(selection: Selection, run: Progress | None, saved: str | None) -> li
     """The lines below the table, as pairs of a name and a value."""
     provenance, plan = selection.provenance, selection.provenance.get("plan", {})
     requested = selection.settings.get("k", len(selection))
-    lines = [("features", f"{_found(selection, requested)}, {selection.named} of {len(selection)} named")]
+    named = f", {selection.named} of {len(selection)} named" if len(selection) else ""
+    lines = [("features", f"{_found(selection, requested)}{named}")]
     if "groups" in provenance:
         kept = provenance["groups"]
         more = " …" if len(kept) > _GROUPS_SHOWN else ""
@@ -98,6 +99,9 @@ _GROUPS_SHOWN = 20
 def _found(selection: Selection, requested: int | None) -> str:
     """The number of features found, and of features or groups requested."""
     n = len(selection)
+    if n == 0:
+        asked = "" if requested is None else f" of {requested} requested"
+        return f"none{asked}: every prediction is the intercept alone"
     if requested is None:
         return f"{n}"
     if "groups" in selection.provenance:

@@ -18,12 +18,14 @@ from thresher.core.feature_space import FeatureSpace
 from thresher.core.kmers import Kmers
 from thresher.core.losses import Loss
 from thresher.core.optional import need
+from thresher.core.progress import Watch
 from thresher.errors import DataError
 from thresher.sources.base import Source
 from thresher.sources.registry import as_source, is_paths
 from thresher.sources.transforms.expand import Expanded
 from thresher.sources.transforms.hash_features import Hashed
 from thresher.sources.transforms.interactions import Interactions
+from thresher.sources.transforms.watched import Watched
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,11 +109,12 @@ class Selection:
         """The keys that the model reads from a row; None for all, which random features need."""
         return self.keys if self.space.random_features is None else None
 
-    def batches(self, data: Any, reading: dict[str, Any]) -> Iterator[Batch]:
-        """The rows of any data, with only the features that the model needs."""
+    def batches(self, data: Any, reading: dict[str, Any], watch: Watch | None = None) -> Iterator[Batch]:
+        """The rows of any data, with only the features that the model needs; ``watch`` receives the progress."""
         if self.multilabel and self.space.kind == "index" and is_paths(data):  # LIBSVM rows may have several labels
             reading = {"multilabel": True, **reading}
-        source = self.adapt(as_source(data, like=self.like, **reading))
+        source = as_source(data, like=self.like, **reading)
+        source = self.adapt(source if watch is None else Watched(source, watch, "predicting"))
         for batch, _ in source.batches(keys=self.input_keys, want_labels=False):
             if len(batch):
                 yield batch

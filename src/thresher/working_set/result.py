@@ -50,4 +50,5 @@ class Found(NamedTuple):
             settings=settings,
             origin=origin,
             facts=facts,
+            final=names is not None,
         )

@@ -1,0 +1,20 @@
+"""Lines of text to standard output or to a file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+
+def write_lines(lines: Iterable[str], output: str | None) -> None:
+    """Write lines, with their newlines, to a file, or to standard output without one.
+
+    The file is proved writable before the first line is made, and replaces an existing one when it is complete.
+    """
+    if output is None:
+        sys.stdout.writelines(lines)
+        return
+    from thresher.core.atomic import check_writable, write_atomically
+
+    check_writable(output)
+    write_atomically(output, lambda file: file.writelines(line.encode("utf-8", "surrogateescape") for line in lines))
