@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from thresher.core import container
+from thresher.core.atomic import write_atomically
 from thresher.errors import FileFormatError
 
 HEAD = struct.Struct("<8sIIQ")
@@ -279,11 +280,11 @@ def test_a_writer_that_fails_half_way_leaves_the_old_file(tmp_path):
     path = tmp_path / "a.thr"
     for error in (Interrupting, KeyboardInterrupt):
         with pytest.raises(error):
-            container.write_atomically(path, lambda file, error=error: (file.write(b"x"), (_ for _ in ()).throw(error)))
+            write_atomically(path, lambda file, error=error: (file.write(b"x"), (_ for _ in ()).throw(error)))
     assert os.listdir(tmp_path) == []
     path.write_bytes(b"old")
     with pytest.raises(Interrupting):
-        container.write_atomically(path, half_way)
+        write_atomically(path, half_way)
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["a.thr"]
 

@@ -17,6 +17,7 @@ from thresher.core.losses import get_loss
 from thresher.core.metrics import Scores
 from thresher.errors import DataError, SettingsError
 from thresher.online.dual_state import History, dual_arrays, restore_dual_arrays
+from thresher.online.loop_settings import loop_settings
 from thresher.online.pickling import densify, sparsify
 from thresher.online.result import Kept, join_tables, pack_tables, select_buckets, select_strongest, unpack_tables
 from thresher.online.result import Selected as Selected
@@ -27,9 +28,6 @@ log = logging.getLogger(__name__)
 
 #: The version of the bucket hash: cells saved with another version cannot be used.
 _HASHING = np.array([2])
-
-#: More rows than any stream has: batch-iht then ends a mini-batch by its number of features.
-_NO_ROW_LIMIT = 2**62
 
 
 class OnlineEngine:
@@ -47,39 +45,8 @@ class OnlineEngine:
     def _reset(self) -> None:
         """Forget everything learned."""
         settings = self.settings
-        loss = get_loss(settings.loss)
-        self.scores = Scores(loss, settings.outputs)
-        step = settings.step_rule
-        if settings.sketch is None and settings.method != "iht" and not settings.budgeted:
-            raise SettingsError(f"{settings.method} needs a sketch: pass sketch=(rows, width)")
-        rows, width = settings.sketch or (1, settings.spill_width if settings.spills else 1)
-        gathers = settings.method == "batch-iht"
-        native = settings.by_name() | {
-            "store": _store(settings),
-            "outputs": _outputs(settings),
-            "lanes": settings.outputs,
-            "split": settings.per_class and settings.outputs > 1,
-            "loss": loss.part,
-            "delta": loss.delta,
-            "rule": step.rule,
-            "rate": step.rate,
-            "intercept": settings.fit_intercept,
-            "minibatch": _NO_ROW_LIMIT if gathers and settings.minibatch == 1 else settings.minibatch,
-            "gather": rows * width if gathers else 0,
-            "fade": settings.decay,
-            "rows": rows,
-            "width": width,
-            "eta": settings.native_eta,
-            "lam": settings.lam or 0.0,
-            "smoothing": settings.delta,
-            "naive": settings.truncation == "naive",
-            "factor": settings.loss_factor,
-            "most_bytes": settings.room,
-            "keep_names": settings.names_seen,
-            "most_name_bytes": settings.name_room,
-            "groups": settings.native_groups,
-        }
-        self._loop = _native.OnlineLoop(**native)
+        self.scores = Scores(get_loss(settings.loss), settings.outputs)
+        self._loop = _native.OnlineLoop(**loop_settings(settings))
 
     @property
     def sketch(self) -> _native.CountSketch | _native.EvidenceSketch | None:
@@ -343,20 +310,3 @@ def _memory_message(settings: OnlineSettings, rows: int) -> str:
         f"after {rows} rows the state of {settings.method} no longer fits into the {settings.room} bytes that memory "
         f"leaves for it: it holds {held}. Pass more memory, or no memory{instead}."
     )
-
-
-def _outputs(settings: OnlineSettings) -> str:
-    loss = get_loss(settings.loss)
-    if loss.task == "classes":
-        return "rest" if loss.rest else "softmax"
-    return "many" if settings.multilabel else "one"
-
-
-def _store(settings: OnlineSettings) -> str:
-    if settings.budgeted:
-        return settings.method + ("-sketch" if settings.approximate else "-spill" if settings.spills else "")
-    if settings.method == "hashing":
-        return "hashed"
-    if settings.method != "mission":
-        return "forget"
-    return "exact" if settings.active == "exact" else "estimates"

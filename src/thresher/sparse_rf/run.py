@@ -115,7 +115,9 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
         if len(inputs) > _NAMED_INPUTS:
             assert self.space.random_features is not None
             return [f"{self.space.random_features.kernel} {key}" for key in keys.tolist()]
-        return RandomFeatureMap(self.space, keys, self.pool).names(inputs, names_of(self.watched(self.source, "naming features"), inputs))
+        return RandomFeatureMap(self.space, keys, self.pool).names(
+            inputs, names_of(self.watched(self.source, "naming features"), inputs)
+        )
 
     def _memory_held(self) -> dict[str, int]:
         """The bytes that each part holds."""

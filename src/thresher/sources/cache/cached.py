@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from thresher import _native
-from thresher.core.batch import Batch, Cursor
 from thresher.core.atomic import Unfinished, unfinished, writing
+from thresher.core.batch import Batch, Cursor
 from thresher.core.memory import DEFAULT_CACHE_SIZE, ReadLimits, parse_size
 from thresher.core.progress import Watch
 from thresher.errors import DataError, FileFormatError, SettingsError, UnwritableError

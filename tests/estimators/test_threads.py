@@ -1,0 +1,96 @@
+"""One estimator or selection that several threads use: they take turns, and nothing is corrupted."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import thresher as th
+from tests.streams import planted
+
+X, Y = planted(rows=2000, width=5000)
+
+
+def together(*jobs: Callable[[], object]) -> None:
+    """Run each job on a thread of its own, and raise what any of them raised."""
+    errors: list[BaseException] = []
+
+    def run(job: Callable[[], object]) -> None:
+        try:
+            job()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(job,)) for job in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        th.MissionClassifier(k=20),
+        th.MissionClassifier(k=20, method="batch-iht"),
+        th.BudgetedClassifier(k=20, method="b-arda"),
+        th.BudgetedClassifier(k=20, method="l1-arda", lam=0.01),
+        th.BudgetedClassifier(k=20, tune=True),
+    ],
+    ids=lambda model: f"{model.method}{'-tuned' * getattr(model, 'tune', False)}",
+)
+def test_partial_fit_of_the_same_estimator(model: Any) -> None:
+    times = 6
+
+    def learn() -> None:
+        for _ in range(times):
+            model.partial_fit(X, Y, classes=[-1, 1])
+
+    def use() -> None:
+        for _ in range(times):
+            if hasattr(model, "classes_"):
+                pickle.loads(pickle.dumps(model))
+            if hasattr(model, "_fitted"):
+                assert np.isfinite(model.decision_function(X[:50])).all()
+
+    together(learn, learn, use)
+    assert model.selection_.provenance["rows"] == 2 * times * X.shape[0]
+    assert np.isfinite(model.coef_).all()
+
+
+def test_the_lock_is_released_after_an_error_and_does_not_travel() -> None:
+    model = th.MissionClassifier(k=5)
+    with pytest.raises(th.DataError):
+        model.partial_fit(X, Y[:-1])
+    together(lambda: model.partial_fit(X, Y))
+    for copy in (clone(model).fit(X, Y), pickle.loads(pickle.dumps(model))):
+        together(lambda copy=copy: copy.partial_fit(X, Y))  # type: ignore[misc]
+        assert len(copy.selection_) == 5
+
+
+def test_fit_of_the_same_estimator() -> None:
+    model = th.SparseRFClassifier(kernel="gaussian", gamma=0.1, lam=5.0, draws=20, max_iter=3)
+    x = X[:300, :50].toarray()
+    expected = clone(model).fit(x, Y[:300]).coef_
+    together(*[lambda: model.fit(x, Y[:300], validation=(x, Y[:300]))] * 3)
+    np.testing.assert_array_equal(model.fit(x, Y[:300]).coef_, expected)
+
+
+def test_prediction_with_the_same_random_features() -> None:
+    x, y = X[:400, :200].toarray(), Y[:400]
+    found = th.select(x, y, method="sparse-rf", gamma=0.1, lam=1.0, draws=100, max_iter=2)
+    expected = found.decision_function(x)
+
+    def predict() -> None:
+        for _ in range(20):
+            np.testing.assert_array_equal(found.decision_function(x), expected)
+
+    together(predict, predict, predict)
