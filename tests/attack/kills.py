@@ -26,11 +26,11 @@ _STREAM = ["--scans", "12"]
 METHODS: dict[str, list[str]] = {
     **dict.fromkeys(("mission", "iht", "batch-iht", "hashing"), _ONLINE),
     **dict.fromkeys(("b-arda", "b-amd", "ofs", "sofs"), _ONLINE),
-    **dict.fromkeys(("l1-arda", "ada-fobos"), [*_ONLINE, "--lam", "0.001"]),
+    **{key: [*_ONLINE, "--lam", "0.001"] for key in ("l1-arda", "ada-fobos")},
     "fgm": ["-k", "30", "--tol", "0"],
     "sparse-rf": ["--lam", "2", "--gamma", "0.1", "--draws", "20", "--max-iter", "20"],
     **dict.fromkeys(("os", "naive-l0", "alpha-investing"), _STREAM),
-    **dict.fromkeys(("grafting", "grafting-light", "naive-l1"), [*_STREAM, "--lam", "0.05"]),
+    **{key: [*_STREAM, "--lam", "0.05"] for key in ("grafting", "grafting-light", "naive-l1")},
 }
 _PROGRAM = [sys.executable, "-c", "from thresher.cli.main import main; main()"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import threading
 from pathlib import Path
@@ -29,10 +30,10 @@ def phases(data: Any, **settings: Any) -> list[str]:
     """The phases of a fit, in order; each must end with all its rows, if it counts them."""
     seen: list[Progress] = []
     th.select(data, k=5, progress=seen.append, **settings)
-    for one, following in zip(seen, seen[1:], strict=False):
+    for one, following in itertools.pairwise(seen):
         if following.phase == one.phase and not one.passes_done:
             assert following.rows >= one.rows
-    assert all(a.grown <= b.grown for a, b in zip(seen, seen[1:], strict=False) if b.seconds >= a.seconds)
+    assert all(a.grown <= b.grown for a, b in itertools.pairwise(seen) if b.seconds >= a.seconds)
     return list(dict.fromkeys(one.phase for one in seen))
 
 
