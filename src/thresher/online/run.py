@@ -103,7 +103,8 @@ class OnlineRun(Run):
         if self.settings.refit_intercept:
             from thresher.online.intercept_refit import refit_offset
 
-            again = self.watched(self.source, "refitting the intercept")
+            again = self.source.prefetched() if is_file_source(self.source) else self.source
+            again = self.watched(again, "refitting the intercept")
             self.offset = refit_offset(self.engine, again, self.targets, self.options.batch_rows)
 
     def feed(self) -> None:
