@@ -73,18 +73,19 @@ def test_every_command_and_export(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "model",
+    ("kind", "settings"),
     [
-        th.MissionClassifier(k=3),
-        th.BudgetedClassifier(k=3, method="ada-fobos", lam=1e9),
-        th.FGMClassifier(k=3),
-        th.SubstitutionClassifier(k=3),
-        th.MissionRegressor(k=3),
-        th.SubstitutionRegressor(k=3),
+        (th.MissionClassifier, {}),
+        (th.BudgetedClassifier, {"method": "ada-fobos", "lam": 1e9}),
+        (th.FGMClassifier, {}),
+        (th.SubstitutionClassifier, {}),
+        (th.MissionRegressor, {}),
+        (th.SubstitutionRegressor, {}),
     ],
-    ids=lambda model: type(model).__name__,
+    ids=lambda value: value.__name__ if isinstance(value, type) else "",
 )
-def test_estimators(model: Any) -> None:
+def test_estimators(kind: Any, settings: dict[str, Any]) -> None:
+    model = kind(k=3, **settings)
     y = LABELS.astype(float) if type(model).__name__.endswith("Regressor") else LABELS
     model.fit(ZEROS, y)
     assert model.transform(ZEROS).shape == (60, 0)

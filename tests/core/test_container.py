@@ -17,7 +17,7 @@ from hypothesis.extra import numpy as hnp
 
 from thresher.core import container
 from thresher.core.atomic import write_atomically
-from thresher.errors import FileFormatError
+from thresher.errors import FileFormatError, UnwritableError
 
 HEAD = struct.Struct("<8sIIQ")
 DTYPES = ["<f4", "<f8", "<i8", "<u2", "<u4", "<u8", "|u1"]
@@ -346,6 +346,6 @@ def test_devices_are_written_to_and_stay_devices():
 def test_a_folder_is_no_file(tmp_path):
     with pytest.raises(OSError, match="directory"):
         container.write(tmp_path, small())
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(UnwritableError, match="No such file or directory"):
         container.write(tmp_path / "no" / "such" / "a.thr", small())
     assert os.listdir(tmp_path) == []

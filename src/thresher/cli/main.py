@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import functools
 import importlib
 import inspect
@@ -115,9 +117,11 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
         except KeyboardInterrupt:
             fail("stopped", INTERRUPTED)
         except OSError as error:
-            if error.filename is None and not _can_flush(sys.stdout):
-                fail(f"standard output: {error.strerror}", BAD_DATA)
-            fail(f"{error.filename or 'reading'}: {error.strerror}", BAD_DATA)
+            # Errors of writing a file name it, so a full disk is the one behind standard output.
+            full = error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+            if full:
+                _drop_text(sys.stdout)
+            fail(f"{error.filename or ('standard output' if full else 'reading')}: {error.strerror}", BAD_DATA)
 
     return run
 
@@ -129,14 +133,10 @@ def _escape_unprintable(*streams: Any) -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _can_flush(stream: Any) -> bool:
-    """Whether the text printed so far can be written. If not, drop it, or Python would try again at the end."""
-    try:
-        stream.flush()
-    except OSError:
+def _drop_text(stream: Any) -> None:
+    """Drop the text that could not be written, or Python would try again at the end."""
+    with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-        return False
-    return True
 
 
 def fail(message: str, code: int) -> None:

@@ -107,9 +107,6 @@ class SubstitutionEstimator(SelectingEstimator):
             raise
 
     def _keep(self, run: Any, y: Any) -> None:
-        if not run.usable:
-            what = "one sample" if run.examples.rows == 1 else run.stream.describe()
-            raise DataError(f"{what}: no features to learn from.")
         self._fitted = FittedRun(run.selection(), run.space)
         if run.source is None and run.space.size is not None:
             self.n_features_in_ = run.space.size
