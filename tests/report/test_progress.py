@@ -43,10 +43,7 @@ def phases(data: Any, **settings: Any) -> list[str]:
         ({"loss": "softmax"}, ["reading labels", LOOP]),
         ({"class_weight": "balanced"}, ["counting labels", LOOP]),
         ({"cache": True}, ["writing the cache", LOOP]),
-        (
-            {"method": "b-arda", "passes": 2, "keep_names": False},
-            [LOOP, "refitting the intercept", "naming features"],
-        ),
+        ({"method": "b-arda", "passes": 2}, [LOOP, "refitting the intercept"]),
         ({"method": "fgm"}, [LOOP, "refitting the selected features", "naming features"]),
         (
             {"method": "sparse-rf", "gamma": 0.1, "lam": 1.0, "draws": 5, "max_iter": 2},

@@ -16,10 +16,10 @@ from typing import Any
 
 from thresher.errors import SettingsError, ThresherError, UnwritableError
 
-try:
+#: Whether files can be locked. Windows does not remove a file that is open, which serves as well.
+_LOCKS = os.name != "nt"
+if _LOCKS:
     import fcntl
-except ImportError:  # Windows, which does not remove a file that is open
-    fcntl = None  # type: ignore[assignment]
 
 #: The prefix of the names of unfinished files.
 TEMPORARY = ".thresher-"
@@ -41,7 +41,7 @@ class Unfinished:
         """Give the complete file its name; an existing file of that name is replaced."""
         self.file.flush()
         os.fsync(self.file.fileno())
-        if fcntl is None:
+        if not _LOCKS:
             self.file.close()  # Windows renames only closed files; elsewhere the lock is held until the end
         os.replace(self._name, path)
         self._published = True
@@ -72,7 +72,7 @@ def _create(folder: str) -> tuple[Any, str]:
         # open() gives the usual permissions, unlike tempfile; "x" never overwrites a file.
         file = open(name, "xb")  # noqa: SIM115
         try:
-            if fcntl is None or not _lock(file.fileno(), wait=True) or os.fstat(file.fileno()).st_nlink:
+            if not _LOCKS or not _lock(file.fileno(), wait=True) or os.fstat(file.fileno()).st_nlink:
                 return file, name
         except BaseException:
             file.close()
@@ -102,7 +102,7 @@ def remove_stale(folder: str) -> None:
 def _remove_if_stale(entry: os.DirEntry[str]) -> None:
     if not entry.is_file(follow_symlinks=False):
         return
-    if fcntl is None or time.time() - entry.stat().st_mtime > _ABANDONED:
+    if not _LOCKS or time.time() - entry.stat().st_mtime > _ABANDONED:
         os.unlink(entry.path)
         return
     descriptor = os.open(entry.path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -43,7 +43,8 @@ class SubstitutionEstimator(SelectingEstimator):
         """
         stream = stream_of(X)
         if stream is None:
-            return super().fit(X, y, sample_weight)
+            super().fit(X, y, sample_weight)
+            return self
         self._reset()
         self._run_stream(stream, y, sample_weight, self.scans)
         return self
