@@ -236,3 +236,24 @@ def test_a_selection_that_cannot_be_saved_is_not_lost(tmp_path, monkeypatch):
     found = th.select(x, y, k=2, checkpoint=tmp_path / "c", output=tmp_path / "out.thr")
     assert th.load(tmp_path / "out.thr").weights.tobytes() == found.weights.tobytes()
     assert os.listdir(tmp_path) == ["out.thr"]
+
+
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [("fgm", {"B": 1}), ("sparse-rf", {"lam": 2, "gamma": 0.1, "draws": 5, "max_iter": 4}), ("os", {"scans": 3})],
+)
+def test_a_resumed_run_writes_the_bytes_of_a_fresh_one(tmp_path, method, settings):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 20))
+    y = x[:, 3] > 0
+    asked = {"k": 4, "method": method, **settings}
+    th.select(x, y, **asked, output=tmp_path / "straight")
+
+    def stop(progress):
+        if progress.passes_done > 1 and not progress.phase:
+            raise KeyboardInterrupt
+
+    with pytest.raises(th.Interrupted):
+        th.select(x, y, **asked, checkpoint=tmp_path / "c", progress=stop)
+    th.select(x, y, **asked, checkpoint=tmp_path / "c", output=tmp_path / "resumed")
+    assert (tmp_path / "resumed").read_bytes() == (tmp_path / "straight").read_bytes()
