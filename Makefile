@@ -27,7 +27,9 @@ lint: $(VENV)/.tested
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pylint --disable=all --enable=duplicate-code --min-similarity-lines=12 src/thresher
+	@mkdir -p build
+	$(BIN)/symilar -d 12 -i --ignore-docstrings --ignore-imports --ignore-signatures $$(git ls-files 'src/*.py') > build/duplicates.txt
+	@grep -q ' duplicates=0 ' build/duplicates.txt || { cat build/duplicates.txt; exit 1; }
 	git ls-files 'native/*.cpp' 'native/*.hpp' | xargs $(BIN)/clang-format --dry-run -Werror
 
 native-test:

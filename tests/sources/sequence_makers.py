@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.reference import kmers as twin
-from tests.sources.file_makers import COMPRESSED, gzipped
+from tests.sources.file_makers import LAID_OUT, gzipped
 from tests.sources.rows import KINDS, Expected, Kind, Row
 from thresher.sources.base import Source
 from thresher.sources.sequences.fasta import scan_fasta
@@ -122,11 +122,11 @@ def _fragment_rows(rows: list[Row]) -> list[Expected]:
     return out
 
 
-for _how, _change in COMPRESSED.items():
+for _how, _change in LAID_OUT.items():
     _plain = _how in ("plain", "crlf", "no-final-newline", "blank-lines")
     KINDS[f"fasta-{_how}"] = _records(fasta_text, _change, shards=10 if _plain else 1)
-for _how in ("gz", "crlf", "no-final-newline", "blank-lines", "plain"):
-    KINDS[f"fastq-{_how}"] = _records(fastq_text, COMPRESSED[_how])
+for _how, _change in LAID_OUT.items():
+    KINDS[f"fastq-{_how}"] = _records(fastq_text, _change)
 KINDS.update(
     {
         "fasta-files": Kind(

@@ -16,7 +16,7 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 
 from tests.reference import ngrams as twin
-from tests.sources.file_makers import COMPRESSED, gzipped
+from tests.sources.file_makers import LAID_OUT, gzipped
 from tests.sources.memory_makers import columns_of, table_rows
 from tests.sources.rows import KINDS, Expected, Kind, Row
 from thresher.sources.base import Source
@@ -75,7 +75,7 @@ def _headless(folder: Path, rows: list[Row]) -> Source:
     return scan_csv(folder / "rows.csv", names=list(full_columns(rows)), **positions)
 
 
-for _how, _change in COMPRESSED.items():
+for _how, _change in LAID_OUT.items():
     if _how != "blank-lines":
         KINDS[f"csv-{_how}"] = _csv(_change)
 KINDS.update(

@@ -74,13 +74,15 @@ class GraftingLight(Baseline):
             return
         derivatives = self.derivatives()
         value = float(self.shares @ self.loss.value(self.margins + self.intercept, self.y))
-        gradient = self.scales * (self.columns @ derivatives.astype(np.float32))
+        # Native sums have a fixed order, unlike those of a BLAS: the same bits on every machine.
+        ones = np.ones((1, len(self.y)), np.float32)
+        gradient = self.scales * _native.column_products(self.columns, ones, derivatives, self.pool).ravel()
         bound = max(float(self.numbers[1]) / 1.5, self.loss.curvature)  # so that the step can grow again
         while True:
             point = self.weights - gradient / bound
             weights = np.sign(point) * np.maximum(0.0, np.abs(point) - self.lam / bound)
             step = weights - self.weights
-            margins = self.margins + (step * self.scales).astype(np.float32) @ self.columns
+            margins = self.margins + _native.weighted_sum(self.columns, step * self.scales, 0.0)
             after = float(self.shares @ self.loss.value(margins + self.intercept, self.y))
             if after <= value + float(gradient @ step) + 0.5 * bound * float(step @ step) + 1e-15:
                 break

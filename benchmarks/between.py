@@ -1,0 +1,80 @@
+"""Two checkouts of Thresher in turns on the same data: ``python -m benchmarks.between OLD/src NEW/src [repeats]``.
+
+Both need a built native module. Each task is a process of its own that prints its seconds of work, without the start of
+the program. The tasks use only names that stayed the same for long, so that old checkouts run them.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.hard import hard_stream
+from benchmarks.harness import ratios, spread, table
+
+TIMED = """
+import sys, time, warnings
+import numpy as np, thresher as th
+warnings.simplefilter("ignore")
+svm, vw = sys.argv[1:]
+{prepare}
+started = time.perf_counter()
+{task}
+print(time.perf_counter() - started)
+"""
+KERNEL_DATA = """
+rng = np.random.default_rng(0)
+X = rng.normal(size=(20_000, 10))
+y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2]
+"""
+#: What is done before the clock starts, and what is timed.
+TASKS = {
+    "parse LIBSVM": ("", "sum(batch.nnz for batch, _ in th.scan_libsvm(svm).batches())"),
+    "parse VW text, with names": ("", "sum(batch.nnz for batch, _ in th.scan_vw(vw).batches(want_names=True))"),
+    "mission": ("", "th.select(svm, k=16_383, sketch=(1, 786_432), passes=1)"),
+    "mission, VW text": ("", "th.select(vw, k=16_383, sketch=(1, 786_432), passes=1)"),
+    "b-arda": ("", "th.select(svm, k=1000, method='b-arda', passes=1)"),
+    "fgm": ("", "th.select(svm, k=80, method='fgm', C=10.0)"),
+    "sparse-rf": (KERNEL_DATA, "th.select(X, y, method='sparse-rf', loss='squared', k=100, gamma=0.1, lam=1.0)"),
+}
+
+
+def seconds_of(checkout: str, task: str, files: list[str]) -> float:
+    """The seconds of one task with the package of one checkout."""
+    prepare, timed = TASKS[task]
+    environment = {**os.environ, "PYTHONPATH": checkout}
+    code = TIMED.format(prepare=prepare, task=timed)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *files], env=environment, capture_output=True, text=True, check=True
+    )
+    return float(done.stdout)
+
+
+def run(old: str, new: str, *, rows: int = 100_000, repeats: int = 9) -> str:
+    """Time every task with both checkouts in turns; the order within a turn alternates."""
+    seconds = {task: {old: list[float](), new: list[float]()} for task in TASKS}
+    with tempfile.TemporaryDirectory() as folder:
+        stream = hard_stream().head(rows, folder)
+        files = [str(stream.path("train", form)) for form in ("svm", "vw")]
+        for turn in range(repeats):
+            for task, of in seconds.items():
+                for checkout in (old, new) if turn % 2 == 0 else (new, old):
+                    of[checkout].append(seconds_of(checkout, task, files))
+    lines = [
+        [task, spread(of[old], 3), spread(of[new], 3), f"{min(of[new]) / min(of[old]):.3f}", _ratio(of[new], of[old])]
+        for task, of in seconds.items()
+    ]
+    return table(["task", "old, seconds", "new, seconds", "new / old, least", "new / old, median of turns"], lines)
+
+
+def _ratio(new: list[float], old: list[float]) -> str:
+    return f"{statistics.median(ratios(new, old)):.3f}"
+
+
+if __name__ == "__main__":
+    paths = [str(Path(path).resolve()) for path in sys.argv[1:3]]
+    print(run(*paths, repeats=int(sys.argv[3]) if len(sys.argv) > 3 else 9))
