@@ -17,8 +17,8 @@ import pytest
 
 import thresher as th
 from tests.sources.reading import exactly, read
-from thresher.core.batch import Cursor
 from thresher.core.atomic import unfinished
+from thresher.core.batch import Cursor
 from thresher.core.memory import ReadLimits
 from thresher.errors import FileFormatError, SettingsError
 from thresher.sources.cache import cached as cache_module
