@@ -52,7 +52,7 @@ def test_data_without_any_value(method: str, labels: Any, tmp_path: Path, caplog
 def test_a_penalty_that_is_too_high(method: str, caplog: pytest.LogCaptureFixture) -> None:
     found = th.select(X, Y, k=3, method=method, lam=1e9)
     check(found, X, 300)
-    assert "Lower lam (--lam), now 1000000000.0" in caplog.text
+    assert "Lower `lam`, now 1000000000.0" in caplog.text
 
 
 def test_every_command_and_export(tmp_path: Path) -> None:

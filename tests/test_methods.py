@@ -27,7 +27,7 @@ def test_every_setting_is_an_option_of_the_command_line(name: str) -> None:
 def test_a_setting_of_another_method_is_refused_before_any_data_is_read(spec: MethodSpec) -> None:
     method = spec.names[0]
     other = next(name for name in EVERY_SETTING if name not in spec.own)
-    with pytest.raises(th.ThresherError, match=f"{method} has no setting {other}"):
+    with pytest.raises(th.ThresherError, match=f"{method} has no setting `{other}`"):
         th.select("no such file", k=2, method=method, **{other: 1})
 
 
@@ -37,9 +37,7 @@ def test_none_means_not_set() -> None:
 
 
 def test_the_error_for_an_unknown_method_lists_all_methods() -> None:
-    with pytest.raises(
-        th.ThresherError, match=r"unknown method 'missoin'; choose one of mission, .*b-arda.*fgm.*sparse-rf.*os"
-    ):
+    with pytest.raises(th.ThresherError, match=r"unknown method 'missoin': did you mean 'mission'\?"):
         th.select(ROWS, LABELS, k=2, method="missoin")
 
 

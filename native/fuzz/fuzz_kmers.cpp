@@ -50,7 +50,7 @@ void describe(const KmerRecords::Taken& taken, Outcome& out) {
 Outcome scanned(std::string_view text, const KmerForm& form, KmerRecordOptions options, std::size_t piece, bool skip) {
   Outcome out;
   KmerRecords records(form, options);
-  RecordScanner scanner(records, form.wildcards, std::nullopt, skip, {});
+  RecordScanner scanner(records, form.alphabet(), std::nullopt, skip, {});
   const auto take = [&] {
     for (const RecordFault& fault : scanner.take_faults())
       out.faults += std::to_string(fault.line) + ':' + std::to_string(fault.column) + ' ' + fault.what + '\n';
@@ -82,7 +82,7 @@ std::string resumed(std::string_view text, const KmerForm& form, bool fastq) {
   RecordPosition position;
   for (bool more = true; more;) {
     KmerRecords records(form, {.most_rows = 1});
-    RecordScanner scanner(records, form.wildcards, fastq, true, position);
+    RecordScanner scanner(records, form.alphabet(), fastq, true, position);
     std::size_t used = 0;
     more = scanner.feed(text.data() + position.offset, text.size() - position.offset, used) == Stop::full;
     if (!more) scanner.finish();
@@ -108,7 +108,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   form.canonical = (data[0] & 4) != 0 && !form.positional;
   form.unit = (data[0] & 8) != 0;
   form.counts = static_cast<Counts>((data[0] >> 4) % 3);
-  const unsigned longest = form.wildcards ? 15 : 31;
+  form.protein = (data[2] & 128) != 0 && !form.wildcards && !form.canonical;
+  const unsigned longest = form.protein ? 12 : form.wildcards ? 15 : 31;
   form.lengths.push_back(1 + data[1] % longest);
   if ((data[0] & 128) != 0 && form.lengths[0] < longest) form.lengths.push_back(form.lengths[0] + 1);
   const std::size_t piece = 1 + data[2] % 32;
@@ -129,7 +130,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   // The same letters via Genomes: as many records, unless they are shorter than a fragment.
   Genomes genomes(form.wildcards, 1, nullptr, true);
-  RecordScanner loading(genomes, form.wildcards, std::nullopt, true, {});
+  RecordScanner loading(genomes, form.wildcards ? wildcards : bases, std::nullopt, true, {});
   std::size_t used = 0;
   loading.feed(text.data(), text.size(), used);
   loading.finish();
@@ -147,7 +148,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     const KeyIndex index(wanted.data(), wanted.size());
     KmerFinder finder(form, index);
-    RecordScanner finding(finder, form.wildcards, std::nullopt, true, {});
+    RecordScanner finding(finder, form.alphabet(), std::nullopt, true, {});
     finding.feed(text.data(), text.size(), used);
     finding.finish();
     std::vector<bool> found(wanted.size());

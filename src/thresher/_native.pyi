@@ -82,6 +82,7 @@ class ColumnRule:
     def __init__(self, other: ColumnRule = ...) -> None: ...
     def set_bins(self, edges: list[float], keys: list[int], words: list[int]) -> None: ...
     def set_places(self, keys: list[int], words: list[int]) -> None: ...
+    def set_time(self, seeds: list[int], prefixes: list[int], keys: list[int], words: list[int]) -> None: ...
 
 class Characters:
     def __init__(self, kinds: Bytes, capital: NDArray[np.uint32], small: NDArray[np.uint32]) -> None: ...
@@ -130,6 +131,7 @@ class KmerForm:
         positional: bool = False,
         counts: str = "binary",
         unit: bool = False,
+        protein: bool = False,
     ) -> None: ...
 
 class RecordSink: ...
@@ -141,7 +143,7 @@ class RecordScanner:
         self,
         sink: RecordSink,
         *,
-        wildcards: bool,
+        form: KmerForm,
         fastq: bool | None = None,
         skip: bool = False,
         offset: int = 0,
@@ -165,6 +167,7 @@ class KmerRecords(RecordSink):
         features: int = ...,
         letters: int = ...,
         labels_optional: bool = False,
+        ids: bool = False,
     ) -> None: ...
     def take(self) -> dict[str, Any]: ...
 

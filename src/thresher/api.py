@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from thresher.core.atomic import check_writable
+from thresher.core.labels import check_class_weight
+from thresher.core.losses import get_loss
 from thresher.core.memory import DEFAULT_CACHE_SIZE
 from thresher.core.progress import Report, Watch
-from thresher.errors import SettingsError, UnwritableError
+from thresher.errors import SettingsError
+from thresher.finish import finish
 from thresher.methods import Data, classes_before_fit, get_method, split_settings
-from thresher.run import Run, RunOptions
-from thresher.selection.scoring import evaluate
+from thresher.run import RunOptions
+from thresher.selection.data_warnings import WarningList, label_warnings
 from thresher.selection.selection import Selection
 from thresher.sources.base import DEFAULT_ROWS, Source
 from thresher.sources.registry import as_source, is_paths
 from thresher.sources.transforms.watched import Watched
-
-log = logging.getLogger(__name__)
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a fit; ``selection`` is the result up to then (None before two classes were seen).
-
-    ``saved`` is the path of the checkpoint, if it was written.
-    """
-
-    selection: Selection | None = None
-    saved: str | None = None
 
 
 def select(
@@ -68,8 +58,9 @@ def select(
 
     Parameters
     ----------
-    data : path, Source, ndarray, SciPy matrix, DataFrame or FeatureStream
-        The examples. Paths may be globs, folders, compressed files, a list, or ``"-"`` for standard input. ``os`` and
+    data : path, Source, ndarray, SciPy matrix, DataFrame, list of texts or FeatureStream
+        The examples. Paths may be globs, folders, compressed files, a list, or ``"-"`` for standard input. A list of
+        strings holds texts if ``y`` comes with it; a 1d array or a series of strings always does. ``os`` and
         its baselines also accept a `thresher.FeatureStream`, or a ``.npy`` or Parquet file, read column by column.
     y : array-like, optional
         Labels of data in memory; files contain theirs.
@@ -138,11 +129,13 @@ def select(
         is the result); os has ``labels_file`` for a stream of features.
         The options for reading files: those of `thresher.scan_fasta` (``kmer``, ``canonical``, ``fragments``, …) for
         FASTA and FASTQ, of `thresher.scan_csv` (``numeric``, ``schema``, …) for tables, and of `thresher.scan_text`
-        (``text``, ``words``, …) for text.
+        (``text``, ``words``, …) for text, also in memory.
 
     Returns
     -------
     Selection
+        What looks wrong in the data (an identifier among the columns, a copy of the target, …) is logged, and is in
+        ``provenance["warnings"]``; ``docs/sources.md`` has the rules.
 
     Examples
     --------
@@ -158,6 +151,7 @@ def select(
     spec = get_method(method)
     loss = loss or spec.loss
     seed = int(random_state)
+    check_class_weight(class_weight, get_loss(loss), multilabel=multilabel)
     own, reading = split_settings(method, settings)
     method_settings = spec.make_settings(
         method=method,
@@ -182,15 +176,15 @@ def select(
         watch=(watch := Watch(progress)),
     )
     if test is not None and holdout is not None:
-        raise SettingsError("pass test or holdout, not both")
+        raise SettingsError("pass `test` or `holdout`, not both")
     held: Source | None = None
     if spec.feature_streams and (stream := _feature_stream(data, target, on_error)) is not None:
         if holdout is not None:
-            raise SettingsError("holdout requires rows, and the data is a stream of features: pass test")
+            raise SettingsError("`holdout` requires rows, and the data is a stream of features: pass `test`")
         if test is not None:
             held = as_source(*(test if isinstance(test, tuple) else (test,)), target=target)
         given = Data(stream, y=_stream_labels(own, y), sample_weight=sample_weight)
-        return _finish(spec.make_run(given, method_settings, options), held, output)
+        return finish(spec.make_run(given, method_settings, options), held, output)
     if reading and isinstance(data, Source):
         raise SettingsError(f"a Source has its own reading options: leave out {', '.join(reading)}")
     reading |= {"format": format, "on_error": on_error}
@@ -201,6 +195,8 @@ def select(
     if sample_weight is not None:  # for a table in a file, the name of a column
         reading["weight"] = sample_weight
     source = as_source(data, y, target=target, **reading)
+    warnings = WarningList()
+    warnings.add(source.warnings())
     if cache is not None and cache is not False:
         from thresher.sources.cache.cached import cached
 
@@ -217,56 +213,23 @@ def select(
         held = _test_source(test, source, target, reading)
     if (validation := own.get("validation")) is not None:
         options = replace(options, validation=_test_source(validation, source, target, reading))
-    return _finish(spec.make_run(Data(source, labels), method_settings, options), held, output)
-
-
-def _finish(run: Run, held: Source | None, output: str | os.PathLike[str] | None) -> Selection:
-    """Run to the end, score on the held-out rows, save the selection, and remove the checkpoint."""
-    checkpoint = run.options.checkpoint
-    try:
-        run.run()
-    except KeyboardInterrupt:
-        raise _interrupted(run, run.selection() if run.usable else None) from None
-    try:
-        selection = run.selection()
-        if held is not None:
-            scored = run.watched(run.limited(held), "scoring held-out rows")
-            selection.provenance["test"] = evaluate(selection, scored)
-    except KeyboardInterrupt:  # in a refit, or in a pass over the data for names or scores
-        run.save()
-        raise _interrupted(run, None) from None
-    if output is not None:
-        try:
-            selection.save(output)
-        except UnwritableError as error:
-            error.selection = selection
-            run.save()  # repeating the fit with another output then starts from here
-            raise
-    if run.unsaved is not None:
-        log.warning("The fit is complete, but its last checkpoint was not written: %s", run.unsaved)
-    if checkpoint is not None and os.path.exists(checkpoint):
-        os.unlink(checkpoint)
-    return selection
-
-
-def _interrupted(run: Run, selection: Selection | None) -> Interrupted:
-    interrupted = Interrupted(f"stopped after {run.amount}")
-    interrupted.selection = selection
-    checkpoint = run.options.checkpoint
-    if checkpoint is not None and run.unsaved is None and os.path.exists(checkpoint):
-        interrupted.saved = os.fspath(checkpoint)
-    return interrupted
+    run = spec.make_run(Data(source, labels), method_settings, options)
+    if classes is None and not multilabel:
+        warnings.add(label_warnings(run.limited(source), get_loss(loss), online=spec.online))
+    return finish(run, held, output, warnings, source)
 
 
 def _test_source(test: Any, source: Source, target: Any, reading: dict[str, Any]) -> Source:
     """The data to score, read in the same way as the training data."""
-    reading = {name: value for name, value in reading.items() if name != "weight" or is_paths(test)}
-    if isinstance(test, tuple):
-        return as_source(*test, **reading)
+    data, *labels = test if isinstance(test, tuple) else (test,)
     recipe = source.reading()
-    if recipe is not None and is_paths(test):
-        return as_source(test, like=recipe, format=reading["format"], on_error=reading["on_error"])
-    return as_source(test, target=target, **reading)
+    if recipe is not None and not isinstance(data, Source):
+        # The recipe names the target column of a file, but takes that of a data frame from here.
+        named = bool(labels) or (is_paths(data) and recipe["form"]["target"] is not None)
+        where = {"format": reading["format"], "on_error": reading["on_error"], "target": None if named else target}
+        return as_source(data, *labels, like=recipe, **where)
+    reading = {name: value for name, value in reading.items() if name != "weight" or is_paths(data)}
+    return as_source(data, *labels, target=None if labels else target, **reading)
 
 
 def _feature_stream(data: Any, target: Any, on_error: str) -> Any:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from thresher.display import redact, visible_lines
+
 
 class ThresherError(Exception):
-    """Base class of all errors of Thresher."""
+    """Base class of all errors of Thresher. Their messages hold no credentials and no control characters."""
+
+    def __init__(self, message: str = "", *details: Any) -> None:
+        super().__init__(visible_lines(redact(str(message))), *details)
 
 
 class DataError(ThresherError, ValueError):

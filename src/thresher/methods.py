@@ -12,9 +12,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from thresher.core.losses import get_loss
+from thresher.display import did_you_mean, quoted
 from thresher.errors import SettingsError
 from thresher.run import Run, RunOptions
 from thresher.sources.base import Source
+from thresher.sources.registry import OPTIONS
 
 if TYPE_CHECKING:
     from thresher.core.labels import Label
@@ -78,10 +80,10 @@ class MethodSpec:
         """Create the settings; arguments that the settings class does not have are ignored."""
         if given.get("k") is None:
             if "sparse-rf" not in self.names:
-                raise SettingsError("k, the number of features to keep, is required: pass k")
+                raise SettingsError("`k`, the number of features to keep, is required")
             given.pop("k", None)
         if isinstance(given.get("lam"), Sequence) and "sparse-rf" not in self.names:
-            raise SettingsError(f"lam of {self.names[0]} must be one number, got {given['lam']!r}")
+            raise SettingsError(f"`lam` of {self.names[0]} must be one number, got {given['lam']!r}")
         known = user_settings(self.settings_class)
         return self.settings_class(**{name: value for name, value in given.items() if name in known})
 
@@ -177,7 +179,8 @@ def get_method(name: str) -> MethodSpec:
     for spec in METHODS:
         if name in spec.names:
             return spec
-    raise SettingsError(f"unknown method {name!r}; choose one of {', '.join(method_names())}")
+    names = list(method_names())
+    raise SettingsError(f"unknown method {quoted(name)}{did_you_mean(name, names, len(names))}")
 
 
 def method_names() -> Iterator[str]:
@@ -185,8 +188,18 @@ def method_names() -> Iterator[str]:
     return (name for spec in METHODS for name in spec.names)
 
 
+def default_losses() -> str:
+    """The default losses as a phrase: those that few methods have, then that of the others."""
+    by_loss: dict[str, list[str]] = {}
+    for spec in METHODS:
+        by_loss.setdefault(spec.loss, []).extend(spec.names)
+    *few, (common, _) = sorted(by_loss.items(), key=lambda found: len(found[1]))
+    named = [f"{loss} for {' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))}" for loss, names in few]
+    return ", ".join([*named, f"{common} for the other methods"])
+
+
 #: The alternative to a setting that a method does not have.
-_INSTEAD = {("fgm", "groups"): "pass its groups as a family, family=th.Groups(…)"}
+_INSTEAD = {("fgm", "groups"): 'pass its groups as a family, `family="groups:FILE"`'}
 #: Settings of which None is a value.
 _NONE_IS_A_VALUE = {"scale"}
 
@@ -198,10 +211,13 @@ def split_settings(method: str, given: Mapping[str, Any]) -> tuple[dict[str, Any
     rest = {name: value for name, value in given.items() if name not in own}
     if rest:
         others = frozenset[str]().union(*(spec.own for spec in METHODS)) - own
+        if unknown := [name for name in rest if name not in others | OPTIONS]:
+            known = sorted(own | others | OPTIONS)
+            raise TypeError(f"unexpected keyword argument {unknown[0]!r}{did_you_mean(unknown[0], known)}")
         for name in sorted(others.intersection(rest)):
             if rest.pop(name) is not None:
                 advice = _INSTEAD.get((method, name), "leave it out, or choose another method")
-                raise SettingsError(f"{method} has no setting {name}: {advice}")
+                raise SettingsError(f"{method} has no setting `{name}`: {advice}")
     given_settings = {n: value for n, value in method_settings.items() if value is not None or n in _NONE_IS_A_VALUE}
     return given_settings, rest
 

@@ -160,7 +160,7 @@ def build_selection(
 
 def _nothing_selected(settings: Mapping[str, Any]) -> str:
     lam = settings.get("lam")
-    advice = f"Lower lam (--lam), now {lam}, or check" if lam else "Check"
+    advice = f"Lower `lam`, now {lam}, or check" if lam else "Check"
     return (
         "Nothing was selected: no feature has a weight, and every prediction is the intercept alone. "
         f"{advice} that the features vary from row to row."
@@ -290,6 +290,6 @@ def check_readable_again(source: Source, *, needed: bool, why: str) -> None:
     """Raise if the fit must read a source again that can be read only once."""
     if needed and not source.rewindable:
         raise SettingsError(
-            f"{source.describe()} can be read only once, but {why} must read it again: pass cache=True (--cache), or "
+            f"{source.describe()} can be read only once, but {why} must read it again: pass `cache=True`, or "
             "save it to a file first"
         )

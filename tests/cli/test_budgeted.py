@@ -35,9 +35,9 @@ def test_a_budget_of_groups(svm: Path, tmp_path: Path) -> None:
     ("options", "message"),
     [
         (("--method", "b-ardo"), "unknown method 'b-ardo'"),
-        (("--method", "b-arda", "--step", "0.1"), "b-arda has no step: pass eta"),
-        (("--method", "mission", "--eta", "0.1"), "mission has no eta and lam: pass step and l2"),
-        (("--method", "ofs", "--groups", "source"), "ofs has no groups: choose b-arda or b-amd"),
+        (("--method", "b-arda", "--step", "0.1"), "b-arda has no --step: pass --eta"),
+        (("--method", "mission", "--eta", "0.1"), "mission has no --eta and --lam: pass --step and --l2"),
+        (("--method", "ofs", "--groups", "source"), "ofs has no --groups: choose b-arda or b-amd"),
         (("--method", "b-arda", "--groups", "source"), "this data has none"),
         (("--method", "b-arda", "--groups", "nowhere.txt"), "nowhere.txt"),
     ],

@@ -209,7 +209,7 @@ def test_demo_finds_what_it_planted(tmp_path: Path) -> None:
         ("1 3:1\n0 4:1\n", ("--memory", "many"), 2, "not a size"),
         ("1 3:1\n0 4:1\n", ("--every", "soon"), 2, "a duration must be"),
         ("1 3:1\n0 4:1\n", ("--class-weight", "1:5"), 2, "--class-weight must be"),
-        ("1 3:1\n0 4:1\n", ("--on-error", "panic"), 2, "on_error"),
+        ("1 3:1\n0 4:1\n", ("--on-error", "panic"), 2, "--on-error"),
         ("1 3:1\n0 4:1\n", ("-o", "no/such/folder/out.thr"), 2, "no folder"),
         ("1 3:1\n0 4:1\n", ("--checkpoint", "no/such/folder/run.ckpt"), 2, "no folder"),
         ("1 3:1\n0 4:1\n", ("--interactions", "4"), 2, "interactions must be 1, 2, 3"),

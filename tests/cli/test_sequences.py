@@ -67,6 +67,7 @@ def test_the_other_options(tmp_path: Path) -> None:
     model = th.load(tmp_path / "out.thr")
     assert "17:GGTA" in model.names
     assert model.space.kmers.reading() == {
+        "alphabet": "dna",
         "kmer": (2, 4), "canonical": False, "wildcards": False, "positional": True, "counts": "log", "unit": True,
     }  # fmt: skip
     predicted = run("predict", tmp_path / "out.thr", windows).output.split()
@@ -80,10 +81,10 @@ def test_the_other_options(tmp_path: Path) -> None:
     [
         (("--kmer", "x"), 2, "--kmer must be an integer, or several as 8,12, got 'x'"),
         (("--kmer", "40"), 2, "1 to 31"),
-        (("--coverage", "2"), 2, "pass fragments"),
+        (("--coverage", "2"), 2, "pass --fragments"),
         (("--fragments", "7000"), 1, "fewer than a fragment of 7000"),
         (("--labels", "absent.tsv"), 1, "no such file"),
-        (("--memory", "6MB", "--fragments", "200", "--sketch", "1x10000"), 1, "Raise memory="),
+        (("--memory", "6MB", "--fragments", "200", "--sketch", "1x10000"), 1, "Raise --memory"),
     ],
 )
 def test_mistakes(genomes: list[Path], tmp_path: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
@@ -100,7 +101,7 @@ def test_options_of_sequences_for_other_files(tmp_path: Path) -> None:
     (tmp_path / "a.svm").write_text("1 2:3\n0 3:4\n")
     shown = program("select", tmp_path / "a.svm", "-k", 2, "--kmer", 3)
     assert shown.returncode == 2
-    assert "kmer: not an option for libsvm files, only for fasta" in shown.stderr
+    assert "--kmer: not an option for libsvm files, only for fasta" in shown.stderr
 
 
 def test_standard_input(genomes: list[Path], tmp_path: Path) -> None:

@@ -41,6 +41,21 @@ def test_a_plain_table(tables: Path, tmp_path: Path) -> None:
     assert piped.stdout == predicted.stdout, piped.stderr
 
 
+def test_warnings_follow_the_guess(tables: Path, tmp_path: Path) -> None:
+    lines = (tables / "people.csv").read_text().splitlines()
+    rows = [f"{i},{line}" for i, line in enumerate(lines[1:])]
+    (tmp_path / "ids.csv").write_text("\n".join([f"id,{lines[0]}", *rows]) + "\n")
+    shown = program("select", tmp_path / "ids.csv", "--target", "y", "-k", 5)
+    guess, warning = (
+        shown.stderr.index("inferred from its first 1200 rows"),
+        shown.stderr.index("looks like an identifier"),
+    )
+    assert guess < warning
+    shown = program("select", tmp_path / "ids.csv", "--target", "y", "-k", 5, "--ignored", "id")
+    assert "inferred" in shown.stderr
+    assert "identifier" not in shown.stderr
+
+
 def test_a_ready_schema(tables: Path) -> None:
     shown = program("select", tables / "clicks.tsv.zst", "--schema", "criteo", "-k", 500, "--top", 3)
     assert shown.returncode == 0, shown.stderr
@@ -75,13 +90,13 @@ def test_columns_by_position(tables: Path, tmp_path: Path) -> None:
 def test_bad_tables(tables: Path, tmp_path: Path) -> None:
     missing = program("select", tables / "people.csv", "--target", "yy", "-k", 5)
     assert missing.returncode == 1
-    assert "there is no column 'yy' for the target; nearest are 'y'" in missing.stderr
+    assert "there is no column 'yy' for the target: did you mean 'y'?" in missing.stderr
     nothing = program("select", tables / "people.csv", "-k", 5)
     assert nothing.returncode == 1
-    assert "Pass target=" in nothing.stderr
+    assert "Pass --target" in nothing.stderr
     other = program("select", tables / "people.csv", "--target", "y", "--kmer", 3, "-k", 5)
     assert other.returncode == 2
-    assert "kmer: not an option for csv files, only for fasta" in other.stderr
+    assert "--kmer: not an option for csv files, only for fasta" in other.stderr
     (tmp_path / "bad.csv").write_text((tables / "people.csv").read_text() + "1,2\n")
     stopped = program("select", tmp_path / "bad.csv", "--target", "y", "-k", 5)
     assert stopped.returncode == 1

@@ -62,7 +62,7 @@ def test_another_run_learns_what_differs(tmp_path, now, message):
     make().save(tmp_path / "c")
     with pytest.raises(ResumeError, match=message) as error:
         Checkpoint.load(tmp_path / "c", now)
-    assert "--restart" in str(error.value)
+    assert "`restart=True`" in str(error.value)
 
 
 def test_damage_and_truncation_are_noticed(tmp_path):

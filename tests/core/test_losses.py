@@ -48,10 +48,16 @@ def test_how_losses_are_written():
         ["hinge"],
     ],
 )
-def test_unknown_losses_are_refused_with_the_known_ones(spec):
+def test_unknown_losses_are_refused_with_advice(spec):
     with pytest.raises(SettingsError, match="unknown loss") as error:
         get_loss(spec)
-    assert all(name in str(error.value) for name in NAMES)
+    name = str(spec).partition(":")[0]
+    if name in NAMES:
+        assert "its parameter must be a number above 0" in str(error.value)
+    elif (meant := name.strip("[']").lower()) in NAMES:
+        assert f"did you mean '{meant}'" in str(error.value)
+    else:
+        assert all(known in str(error.value) for known in NAMES)
 
 
 def test_what_losses_predict():

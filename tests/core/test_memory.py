@@ -70,7 +70,7 @@ def test_a_sketch_is_planned_or_refused() -> None:
     assert plan.sketch == 6 * plan.sketch_rows * plan.sketch_width > 0
     assert plan.total + plan.window <= plan.memory
     assert make_plan(Needs(k=1000, sketch=(2, 500)), "64MB").sketch == 4000
-    with pytest.raises(SettingsError, match="smaller k or sketch"):
+    with pytest.raises(SettingsError, match="smaller `k` or `sketch`"):
         make_plan(Needs(k=1000, sketch=(3, 10**8)), "64MB")
     refusals = set()
     for k in range(10_000, 60_000, 50):
@@ -86,7 +86,7 @@ def test_what_a_refusal_advises_is_enough() -> None:
         needs = Needs(k=1_000_000, products=products)
         with pytest.raises(SettingsError) as refused:
             make_plan(needs, "64MB")
-        advised = str(refused.value).split("Pass about ")[1].split(" of memory")[0]
+        advised = str(refused.value).split("Pass about ")[1].split(" of `memory`")[0]
         make_plan(needs, advised)
 
 

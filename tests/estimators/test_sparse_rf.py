@@ -129,7 +129,7 @@ def test_weights_of_rows_and_classes_count() -> None:
         ({"kernel": "gaussian:2"}, "no parameter"),
         ({"kernel": "polynomial:0"}, "degree"),
         ({"kernel": "arc-cosine:2"}, "order"),
-        ({"kernel": "binning", "q": 2}, "leave out q"),
+        ({"kernel": "binning", "q": 2}, "leave out `q`"),
         ({"loss": "hinge"}, "must be one of squared_hinge, logistic"),
         ({"tol": 0.0}, "tol"),
     ],

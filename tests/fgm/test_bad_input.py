@@ -55,7 +55,7 @@ def test_bad_settings_raise_before_any_pass(options: dict[str, Any], message: st
 )
 def test_settings_of_the_other_loop_are_refused(method: str, setting: dict[str, Any]) -> None:
     x, y = data()
-    with pytest.raises(th.SettingsError, match=f"{method} has no setting {next(iter(setting))}"):
+    with pytest.raises(th.SettingsError, match=f"{method} has no setting `{next(iter(setting))}`"):
         th.select(x, y, k=3, method=method, **setting)
 
 

@@ -89,7 +89,7 @@ def test_namespaces_of_a_file_are_groups(tmp_path: Path) -> None:
     [
         ({"method": "ofs"}, "b-arda or b-amd"),
         ({"method": "b-arda", "per_class": True}, "all classes together"),
-        ({"method": "b-arda", "sketch": (1, 8)}, "leave out sketch"),
+        ({"method": "b-arda", "sketch": (1, 8)}, "leave out `sketch`"),
         ({"method": "b-arda", "groups": "columns"}, "groups must be"),
         ({"method": "b-arda", "groups": th.Groups([[1, 2], [2]], overlap=True)}, "must not overlap"),
     ],
@@ -105,8 +105,8 @@ def test_groups_that_do_not_fit_the_data(tmp_path: Path) -> None:
         ({"groups": np.arange(81) // 4}, "the data has columns 0 to 79"),
         ({"groups": [[0], [1]], "k": 3}, "k = 3 exceeds the number of groups, 2"),
         ({"groups": "source"}, "this data has none"),
-        ({"groups": [[0]], "interactions": 2}, "leave out interactions"),
-        ({"groups": [[0]], "method": "fgm"}, "fgm has no setting groups"),
+        ({"groups": [[0]], "interactions": 2}, "leave out `interactions`"),
+        ({"groups": [[0]], "method": "fgm"}, "fgm has no setting `groups`"),
     ):
         with pytest.raises(SettingsError, match=message):
             th.select(x, y, **{"k": 1, "method": "b-arda", **options})

@@ -232,17 +232,17 @@ def test_checkpoints_resume_to_the_same_bits(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "b-arda", "step": 0.1}, "pass eta"),
-        ({"method": "b-arda", "l2": 0.1}, "pass lam"),
-        ({"method": "b-amd", "sketch": (1, 10)}, "no sketch"),
+        ({"method": "b-arda", "step": 0.1}, "pass `eta`"),
+        ({"method": "b-arda", "l2": 0.1}, "pass `lam`"),
+        ({"method": "b-amd", "sketch": (1, 10)}, "no `sketch`"),
         ({"method": "b-arda", "eta": 0.0}, "eta must be above 0"),
         ({"method": "b-arda", "lam": -1.0}, "lam must be at least 0"),
         ({"method": "b-arda", "delta": 0.0}, "delta must be above 0"),
         ({"method": "b-arda", "truncation": "bold"}, "truncation"),
         ({"method": "sofs", "minibatch": 2}, "one row at a time"),
         ({"method": "ofs", "eta": 10.0, "lam": 1.0}, "below 1"),
-        ({"method": "mission", "eta": 0.1}, "step and l2"),
-        ({"method": "mission", "tune": True}, "mission has no tune"),
+        ({"method": "mission", "eta": 0.1}, "`step` and `l2`"),
+        ({"method": "mission", "tune": True}, "mission has no `tune`"),
     ],
     ids=str,
 )

@@ -322,7 +322,7 @@ def test_errors_are_zero_for_exact_stores_and_those_of_the_sketch_otherwise() ->
 
 def test_a_prediction_that_is_not_finite_names_its_row() -> None:
     engine = OnlineEngine(OnlineSettings(k=5, method="iht", loss="squared", step=1e200))
-    with pytest.raises(DataError, match="smaller step") as caught:
+    with pytest.raises(DataError, match="smaller `step`") as caught:
         learned([0, ROWS], engine)
     assert caught.value.args[1] == engine.rows
     with pytest.raises(DataError, match="no targets"):
@@ -368,7 +368,7 @@ def test_settings_out_of_range_are_rejected(wrong: dict[str, Any], message: str)
 
 @pytest.mark.parametrize("method", ["mission", "batch-iht", "hashing"])
 def test_a_sketch_is_needed(method: str) -> None:
-    with pytest.raises(SettingsError, match="sketch="):
+    with pytest.raises(SettingsError, match="pass `sketch`"):
         OnlineEngine(OnlineSettings(k=5, method=method))
 
 

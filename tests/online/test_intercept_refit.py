@@ -70,5 +70,5 @@ def test_the_loss_of_the_training_rows_is_least_in_the_intercept() -> None:
 @pytest.mark.parametrize("bad", [{"method": "mission"}, {"fit_intercept": False}, {"loss": "rest:squared_hinge"}])
 def test_fits_without_such_an_intercept_are_rejected(bad: dict[str, object]) -> None:
     x, y = np.eye(6), np.arange(6) % 3 if "loss" in bad else np.arange(6) % 2
-    with pytest.raises(SettingsError, match="refit_intercept requires"):
+    with pytest.raises(SettingsError, match="`refit_intercept` requires"):
         th.select(x, y, **{"k": 2, "method": "b-arda", "refit_intercept": True, **bad})

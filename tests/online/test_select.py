@@ -247,7 +247,7 @@ def test_regression_by_squared_and_huber_loss() -> None:
         ({"k": 5, "passes": 0}, "at least 1"),
         ({"k": 5, "active": "maybe"}, "active"),
         ({"k": 5, "sketch": (0, 5)}, "rows, width"),
-        ({"k": 5, "sketch": (3, 10**8)}, "smaller k or sketch"),
+        ({"k": 5, "sketch": (3, 10**8)}, "smaller `k` or `sketch`"),
         ({"k": 5, "method": "iht", "sketch": (3, 100)}, "no sketch"),
         ({"k": 5, "shuffle": "maybe"}, "shuffle"),
         ({"k": 5, "loss": "nope"}, "unknown loss"),

@@ -7,6 +7,7 @@ from tests.reference.hashing import hash_key
 
 BLANKS = b" \t\r\v\f"
 ALPHABETS = {False: "ACGT", True: "-ACMGRSVTWYHKDBN"}
+AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
 COMPLEMENT = dict(zip("ACGTRYSWKMBDHVN-", "TGCAYRSWMKVHDBN-", strict=True))
 
 
@@ -145,27 +146,38 @@ class Form(NamedTuple):
     positional: bool = False
     counts: str = "binary"
     unit: bool = False
+    alphabet: str = "dna"
+
+    @property
+    def letters(self) -> str:
+        return AMINO_ACIDS if self.alphabet == "protein" else ALPHABETS[self.wildcards]
+
+    @property
+    def base(self) -> int:
+        """How far the digits of a key go: five bits a letter for the 20 amino acids."""
+        return 32 if self.alphabet == "protein" else len(self.letters)
 
 
 def key_of(word: str, form: Form) -> int:
     """The number whose digits are the letters."""
-    alphabet = ALPHABETS[form.wildcards]
     key = 0
     for letter in word:
-        key = key * len(alphabet) + alphabet.index(letter)
+        key = key * form.base + form.letters.index(letter)
     return key
 
 
 def row(sequence: bytes, form: Form) -> tuple[list[int], list[float], int]:
     """Keys in the order they first occur (shorter k-mers before longer ones), values, and how many were left out."""
-    letters = sequence.decode().upper().replace("U", "T").replace(".", "-")
-    base = len(ALPHABETS[form.wildcards])
+    letters = sequence.decode().upper()
+    if form.alphabet == "dna":
+        letters = letters.replace("U", "T").replace(".", "-")
+    base = form.base
     counts: dict[int, int] = {}
     left_out = 0
     for k in form.lengths:
         for i in range(len(letters) - k + 1):
             word = letters[i : i + k]
-            if any(letter not in ALPHABETS[form.wildcards] for letter in word):
+            if any(letter not in form.letters for letter in word):
                 left_out += 1
                 continue
             key = key_of(word, form)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import re
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from tests.reference.hashing import hash_bytes
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 _WORDS = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
 
 
@@ -75,3 +77,13 @@ def arrow_row(cells: dict[str, Any]) -> tuple[list[int], list[str], list[float]]
         elif cell is not None:
             valued(column, float(cell))
     return keys, names, values
+
+
+def time_row(column: str, moment: dt.datetime, *, has_hour: bool) -> tuple[list[int], list[str]]:
+    """Keys and names of a date: its year, month, weekday and hour as categories."""
+    parts = {"year": f"{moment.year:04}", "month": f"{moment.month:02}", "weekday": DAYS[moment.weekday()]}
+    if has_hour:
+        parts["hour"] = f"{moment.hour:02}"
+    names = [f"{column}.{part}={value}" for part, value in parts.items()]
+    keys = [hash_bytes(v.encode(), hash_bytes(f"{column}.{part}=".encode(), 0)) for part, v in parts.items()]
+    return keys, names

@@ -1,8 +1,16 @@
 """What people read below the table of features."""
 
-import pytest
+import io
+import re
+import sys
 
-from thresher.report.table import show_scores
+import numpy as np
+import pytest
+from rich.cells import cell_len
+
+from tests.selection.makers import make
+from thresher.core.feature_space import FeatureSpace, Hashing
+from thresher.report.table import aligned, fit, print_selection, show_scores, summary
 
 
 @pytest.mark.parametrize(
@@ -24,3 +32,86 @@ from thresher.report.table import show_scores
 )
 def test_scores_as_people_write_them(scores, shown):
     assert show_scores(scores) == shown
+
+
+REVIEW = "this film is the worst that I have seen in years " * 20
+
+
+class Terminal(io.StringIO):
+    """Standard output of a terminal."""
+
+    def isatty(self):
+        return True
+
+
+def on_terminal(monkeypatch, selection, width, **options):
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    print_selection(selection, **options)
+    return sys.stdout.getvalue()
+
+
+def lines_of(selection):
+    return dict(summary(selection, None, None))
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_the_table_fits_the_terminal(monkeypatch, width):
+    names = [REVIEW, "日本語" * 30, "short", "\x1b[31mred", ":smile: [bold]x[/bold]"]
+    shown = on_terminal(monkeypatch, make([1.5, -1e-5, 12345.678, 0.5, -2.0], names=names), width)
+    rows = re.sub(r"\x1b\[[01]m", "", shown).split("\n")[:6]
+    assert max(map(cell_len, rows)) <= width
+    assert rows[1].split()[1].startswith("this")
+    assert "…" in rows[1]
+    assert "…" in rows[2]
+    assert "\\x1b[31mred" in rows[4]
+    assert ":smile: [bold]x[/bold]" in rows[5]
+    assert "key" not in rows[0]
+
+
+def test_keys_are_shown_on_request(monkeypatch, capsys):
+    selection = make([1.0, 2.0], keys=[2**64 - 1, 7])
+    print_selection(selection)
+    assert "18446744073709551615" not in capsys.readouterr().out
+    print_selection(selection, keys=True)
+    assert "18446744073709551615" in capsys.readouterr().out
+    assert "18446744073709551615" in on_terminal(monkeypatch, selection, 80, keys=True)
+
+
+def test_a_pipe_gets_whole_names_without_control_characters(capsys):
+    print_selection(make([1.0, 2.0], names=[REVIEW.strip(), "a\x1b]0;title\x07\u202e\nb"]))
+    shown = capsys.readouterr().out
+    assert REVIEW.strip() in shown
+    assert "a\\x1b]0;title\\x07\\u202e\\nb" in shown
+
+
+def test_weights_have_their_points_below_each_other():
+    table = [("name", ["a", "b", "c"]), ("weight", ["-1.5  ", " 0.125", "12    "])]
+    assert aligned(table)[1:] == ["a     -1.5", "b      0.125", "c     12"]
+
+
+def test_classes_that_do_not_fit_are_left_out():
+    columns = [("rank", ["1"]), ("name", ["n" * 50]), *((f"weight_{c}" + "x" * 30, ["0.125"]) for c in range(20))]
+    fitted, left_out = fit(columns, 80)
+    assert max(map(len, aligned(fitted))) <= 80
+    assert left_out == 20 - sum(name.startswith("weight_") for name, _ in fitted) > 0
+    assert fit(columns, 20)[1] == 19  # one class at least
+
+
+def test_two_classes_have_signs_and_several_have_columns():
+    assert lines_of(make([1.0]))["classes"] == "a positive weight is evidence for 1, against 0"
+    several = make(np.eye(3), loss="softmax", classes=["a", "b\x1b", REVIEW], intercept=np.zeros(3))
+    shown = lines_of(several)["classes"]
+    assert shown.startswith("a, b\\x1b, this film")
+    assert shown.endswith("…; a positive weight_… is evidence for the class in its name")
+    assert "against" not in shown
+
+
+def test_hashed_features_are_buckets_and_no_groups():
+    space = FeatureSpace("token").hashed(Hashing(64, 0))
+    hashed = make(range(1, 5), space=space, names=[f"bucket {i}" for i in range(4)])
+    hashed.settings["k"] = 2
+    assert (
+        lines_of(hashed)["features"] == "4 of 64 buckets have a weight (k does not limit them); buckets have no names"
+    )

@@ -114,6 +114,26 @@ def test_tsv_of_nothing_and_of_several_outputs():
     assert all(line.count("\t") == 7 for line in lines)
 
 
+NASTY = ["\x1b[31mred\x9b", "\u202eleft", "a\u2028b\x85", "=1+1", "-7", "\x00", "\U000e0041"]
+
+
+def test_tables_hold_no_control_characters():
+    selection = make(range(1, 8), names=NASTY)
+    lines = "".join(tsv_lines(selection))
+    text = as_json(selection)
+    for written in (lines.replace("\t", ""), text):
+        assert all(line.isprintable() for line in written.split("\n"))
+    names = [line.split("\t")[1] for line in lines.split("\n")[1:-1]]
+    assert names == [r"\x1b[31mred\u009b", r"\u202eleft", r"a\u2028b\u0085", r"\x3d1+1", "-7", r"\x00", r"\U000e0041"]
+    assert [feature["name"] for feature in json.loads(text)["features"]] == NASTY
+
+
+def test_the_readable_vw_model_says_that_vw_does_not_load_it(tmp_path, caplog):
+    caplog.set_level("INFO")
+    make([1.0]).export(tmp_path / "a.vw")
+    assert "a.vw: weights as text, to be read by people: vw -i does not load this file" in caplog.text
+
+
 def test_json_holds_everything(tmp_path):
     selection = golden()
     selection.export(tmp_path / "a.json")

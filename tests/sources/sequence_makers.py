@@ -49,8 +49,7 @@ def table(folder: Path, rows: list[Row], known: bool = True) -> Path:
 
 def name_of(key: int, form: twin.Form) -> str:
     """A key read back letter by letter."""
-    alphabet = twin.ALPHABETS[form.wildcards]
-    base, position = len(alphabet), ""
+    alphabet, base, position = form.letters, form.base, ""
     if form.positional:
         at, key = divmod(key, base ** max(form.lengths) * (2 if len(form.lengths) > 1 else 1))
         position = f"{at}:"
@@ -138,6 +137,7 @@ KINDS.update(
         "fasta-canonical-lengths": _records(fasta_text, form=twin.Form((3, 5), canonical=True, counts="count")),
         "fasta-wildcards": _records(fasta_text, form=twin.Form((16,), wildcards=True)),
         "fasta-31": _records(fasta_text, form=twin.Form((15, 31), canonical=True)),
+        "fasta-protein": _records(fasta_text, form=twin.Form((3, 12), alphabet="protein", counts="count")),
         "fasta-positional": _records(fasta_text, form=twin.Form((2, 4), positional=True)),
         "fragments": Kind(_fragments, _fragment_rows, unlabelled=lambda f, r: _fragments(f, r, known=False), shards=10),
     }

@@ -313,7 +313,7 @@ def test_a_window_that_does_not_fit(tmp_path, make, kind):
     path = tmp_path / "rows"
     path.write_bytes(make())
     small = ReadLimits(window=8 << 20)
-    with pytest.raises(DataError, match=rf"rows: the {kind} window needs more than the 8 MB .* Raise memory="):
+    with pytest.raises(DataError, match=rf"rows: the {kind} window needs more than the 8 MB .* Raise `memory`"):
         read(scan_libsvm(path).limited(small))
     assert skipping(scan_libsvm(path, on_error="skip").limited(small)) == ([], 1)
     assert len(read(scan_libsvm(path))) == ROWS
@@ -357,7 +357,7 @@ def test_paths_without_files(tmp_path):
 def test_a_format_that_cannot_be_guessed(tmp_path):
     path = tmp_path / "rows.txt"
     path.write_bytes(b"hello world\n")
-    with pytest.raises(DataError, match=r"rows\.txt: .*Pass format="):
+    with pytest.raises(DataError, match=r"rows\.txt: .*Pass `format`"):
         scan(path)
     path.write_bytes(b"")
     with pytest.raises(DataError, match=r"rows\.txt: the file is empty"):

@@ -41,13 +41,13 @@ def test_a_table_that_is_not_finite(bad):
 
 def test_a_table_of_something_else():
     for frame in (
-        pd.DataFrame({"when": pd.to_datetime(["2020-01-01"])}),
+        pd.DataFrame({"when": pd.to_timedelta(["1 day"])}),
         pd.DataFrame({"when": [1, "one"]}),
         pd.DataFrame([[1, 2]], columns=["when", "when"]),
     ):
         with pytest.raises(DataError, match="when"):
             as_source(frame)
-    with pytest.raises(DataError, match="no column 'y' for the target; there are 'a'"):
+    with pytest.raises(DataError, match="no column 'y' for the target: choose one of 'a'"):
         as_source(pd.DataFrame({"a": [1]}), target="y")
 
 

@@ -203,9 +203,9 @@ def test_a_file_larger_than_memory_gives_the_same_bits(tmp_path: Path) -> None:
 
 
 def test_too_little_memory_raises(tmp_path: Path) -> None:
-    with pytest.raises(th.SettingsError, match=r"300 rows need .* set memory to about"):
+    with pytest.raises(th.SettingsError, match=r"300 rows need .* set `memory` to about"):
         th.select(X, SIGNS, memory="4kB", **SMALL)
-    with pytest.raises(th.SettingsError, match=r"features kept so far .* larger lam"):
+    with pytest.raises(th.SettingsError, match=r"features kept so far .* larger `lam`"):
         th.select(X, SIGNS, memory="1.6MB", method="sparse-rf", draws=20, max_iter=20, lam=1e-3)
     rows = [f"1 1:{i}" for i in range(20_000)]
     (tmp_path / "long.svm").write_text("\n".join(rows))
@@ -216,13 +216,13 @@ def test_too_little_memory_raises(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given_", "message"),
     [
-        ({"method": "fgm", "k": 2, "kernel": "laplacian"}, "fgm has no setting kernel"),
-        ({"method": "fgm", "k": 2, "lam": 1.0}, "fgm has no setting lam"),
-        ({"method": "sparse-rf", "B": 3}, "sparse-rf has no setting B"),
-        ({"method": "sparse-rf", "passes": 3}, "sparse-rf has no setting passes"),
-        ({"method": "mission", "k": 2, "draws": 5}, "mission has no setting draws"),
+        ({"method": "fgm", "k": 2, "kernel": "laplacian"}, "fgm has no setting `kernel`"),
+        ({"method": "fgm", "k": 2, "lam": 1.0}, "fgm has no setting `lam`"),
+        ({"method": "sparse-rf", "B": 3}, "sparse-rf has no setting `B`"),
+        ({"method": "sparse-rf", "passes": 3}, "sparse-rf has no setting `passes`"),
+        ({"method": "mission", "k": 2, "draws": 5}, "mission has no setting `draws`"),
         ({"method": "b-arda", "k": 2, "lam": [1.0, 2.0]}, "must be one number"),
-        ({"method": "mission"}, "pass k"),
+        ({"method": "mission"}, "`k`, the number of features to keep, is required"),
     ],
 )
 def test_settings_of_other_methods(given_: dict[str, Any], message: str) -> None:

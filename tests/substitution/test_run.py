@@ -258,7 +258,7 @@ def test_streams_and_settings_that_cannot_be() -> None:
         th.select(th.FeatureStream(x), k=5, method="os")
     with pytest.raises(DataError, match="as many"):
         th.select(th.FeatureStream(x), y[:-1], k=5, method="os")
-    with pytest.raises(SettingsError, match="mission has no setting scans"):
+    with pytest.raises(SettingsError, match="mission has no setting `scans`"):
         th.select(x, y, k=5, scans=2)
     for wrong in ({"eta": 0.0}, {"m": 0.5}, {"c": 2.0}, {"scans": 0}, {"loss": "hinge"}, {"workers": 9}, {"B": 3}):
         with pytest.raises(SettingsError):

@@ -163,7 +163,7 @@ def _one(**given: Any) -> Made:
         (_one(qid=np.array([3])), "vw", "no query ids"),
         (_one(y=np.array([1.0, 2.0]), y_indptr=np.array([0, 2])), "vw", "one label per row"),
         (_one(y=np.array([np.nan]), weight=np.array([2.0], np.float32)), "vw", "row 1 has a weight but no label"),
-        (_one(), "csv", "unknown format 'csv': expected one of libsvm, vw, parquet, cache"),
+        (_one(), "csv", "unknown format 'csv': choose one of 'libsvm', 'vw', 'parquet', 'cache'"),
     ],
 )
 def test_what_would_be_other_data_is_refused(tmp_path: Path, source: Made, to: str, told: str) -> None:

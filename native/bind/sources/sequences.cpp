@@ -41,18 +41,24 @@ nb::dict as_dict(KmerRows&& rows) {
   return out;
 }
 
+nb::list as_list(const std::vector<std::string>& ids) {
+  nb::list out;
+  for (const std::string& id : ids) out.append(nb::bytes(id.data(), id.size()));
+  return out;
+}
+
 void bind_scanner(nb::module_& m) {
   nb::class_<RecordSink>(m, "RecordSink");
   nb::class_<RecordScanner>(m, "RecordScanner")
       .def(
           "__init__",
-          [](RecordScanner* self, RecordSink& sink, bool wildcards, std::optional<bool> fastq, bool skip,
+          [](RecordScanner* self, RecordSink& sink, const KmerForm& form, std::optional<bool> fastq, bool skip,
              std::uint64_t offset, std::int64_t lines, std::uint64_t skipped, bool seeking, std::uint64_t limit) {
             if (seeking && fastq.value_or(true))
               throw nb::value_error("FASTQ cannot be read from the middle: record starts are ambiguous");
-            new (self) RecordScanner(sink, wildcards, fastq, skip, {offset, lines, skipped}, seeking, limit);
+            new (self) RecordScanner(sink, form.alphabet(), fastq, skip, {offset, lines, skipped}, seeking, limit);
           },
-          nb::arg("sink"), nb::kw_only(), nb::arg("wildcards"), nb::arg("fastq").none() = nb::none(),
+          nb::arg("sink"), nb::kw_only(), nb::arg("form"), nb::arg("fastq").none() = nb::none(),
           nb::arg("skip") = false, nb::arg("offset") = 0, nb::arg("lines") = 0, nb::arg("skipped") = 0,
           nb::arg("seeking") = false, nb::arg("limit") = ~std::uint64_t{0}, nb::keep_alive<1, 2>())
       .def(
@@ -84,18 +90,18 @@ void bind_records(nb::module_& m) {
       .def(
           "__init__",
           [](KmerRecords* self, const KmerForm& form, const KeyIndex* labels, const KeyIndex* only, std::size_t rows,
-             std::size_t features, std::uint64_t letters, bool labels_optional) {
-            new (self) KmerRecords(form, {rows, features, letters, labels, labels_optional, only});
-          },
+             std::size_t features, std::uint64_t letters, bool labels_optional,
+             bool ids) { new (self) KmerRecords(form, {rows, features, letters, labels, labels_optional, only, ids}); },
           nb::arg("form"), nb::arg("labels").none(), nb::arg("only").none(), nb::kw_only(), nb::arg("rows"),
           nb::arg("features") = KmerRecordOptions{}.most_features,
           nb::arg("letters") = KmerRecordOptions{}.most_letters, nb::arg("labels_optional") = false,
-          nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
+          nb::arg("ids") = false, nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
       .def("take", [](KmerRecords& records) {
         KmerRecords::Taken taken = records.take();
         nb::dict out = as_dict(std::move(taken.rows));
         out["line"] = to_numpy(std::move(taken.lines));
         out["label"] = to_numpy_or_none(std::move(taken.labels));
+        out["id"] = as_list(taken.ids);
         return out;
       });
 }
@@ -155,12 +161,7 @@ void bind_genomes(nb::module_& m) {
 void bind_finder(nb::module_& m) {
   nb::class_<KmerFinder, RecordSink>(m, "KmerFinder")
       .def(nb::init<const KmerForm&, const KeyIndex&>(), nb::arg("form"), nb::arg("wanted"), nb::keep_alive<1, 3>())
-      .def("take_ids",
-           [](KmerFinder& finder) {
-             nb::list out;
-             for (const std::string& id : finder.take_ids()) out.append(nb::bytes(id.data(), id.size()));
-             return out;
-           })
+      .def("take_ids", [](KmerFinder& finder) { return as_list(finder.take_ids()); })
       .def("take", [](KmerFinder& finder) {
         KmerHits hits = finder.take();
         return nb::make_tuple(to_numpy(std::move(hits.record)), to_numpy(std::move(hits.position)),
@@ -176,13 +177,14 @@ void bind_sequences(nb::module_& m) {
       .def(
           "__init__",
           [](KmerForm* self, const std::vector<unsigned>& lengths, bool canonical, bool wildcards, bool positional,
-             const std::string& counts, bool unit) {
-            KmerForm form{lengths, canonical, wildcards, positional, counts_of(counts), unit};
+             const std::string& counts, bool unit, bool protein) {
+            KmerForm form{lengths, canonical, wildcards, positional, counts_of(counts), unit, protein};
             form.check();
             new (self) KmerForm(std::move(form));
           },
           nb::arg("lengths"), nb::kw_only(), nb::arg("canonical") = false, nb::arg("wildcards") = false,
-          nb::arg("positional") = false, nb::arg("counts") = "binary", nb::arg("unit") = false)
+          nb::arg("positional") = false, nb::arg("counts") = "binary", nb::arg("unit") = false,
+          nb::arg("protein") = false)
       .def_prop_ro("letter_bits", &KmerForm::letter_bits);
   bind_scanner(m);
   bind_records(m);

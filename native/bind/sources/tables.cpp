@@ -1,4 +1,5 @@
 // Tables and texts: Arrow buffers to rows of features.
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -156,6 +157,10 @@ void bind_rules(nb::module_& m) {
              rule.bin_keys = std::move(keys);
              rule.bin_words = std::move(words);
            })
+      .def("set_time",
+           [](ColumnRule& rule, const std::array<std::uint64_t, TimeRule::fields>& seeds,
+              const std::array<std::uint64_t, TimeRule::fields>& prefixes, const std::array<std::uint64_t, 7>& keys,
+              const std::array<std::uint64_t, 7>& words) { rule.time = TimeRule{seeds, prefixes, keys, words}; })
       .def("set_places", [](ColumnRule& rule, std::vector<std::uint64_t> keys, std::vector<std::uint64_t> words) {
         if (words.size() != keys.size()) throw nb::value_error("names must have one entry per position");
         rule.place_keys = std::move(keys);
@@ -174,6 +179,7 @@ RowLabels labels_of(const Held& target, bool target_is_text, bool labels_optiona
 void check_rule(const ColumnRule& rule, const Cells& cells) {
   const Cells& inner = cells.lists.present() ? *cells.values : cells;
   if (rule.category && inner.numbers != nullptr) throw nb::value_error("categories are texts");
+  if (rule.time && (cells.lists.present() || cells.numbers != nullptr)) throw nb::value_error("times are texts");
   if (cells.amounts != nullptr && !rule.category) throw nb::value_error("a map has texts for keys");
   if (cells.lists.present() && !rule.category)
     for (std::size_t i = 0; i < cells.n; ++i)

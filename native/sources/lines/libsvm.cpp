@@ -55,7 +55,7 @@ class Libsvm {
       out_.y.push(label);
       p = end;
       if (*p != ',') break;
-      if (!options_.multilabel) return error(p, "several labels in one row (read the file with multilabel=True)");
+      if (!options_.multilabel) return error(p, "several labels in one row (read the file with `multilabel=True`)");
       ++p;
     }
     return at_token_end(p) ? Line::row : error(p, "the label is not a number");

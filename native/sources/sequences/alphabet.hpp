@@ -1,4 +1,4 @@
-// The letters of sequences as numbers: two bits for A C G T, four for all IUPAC codes.
+// The letters of sequences as numbers: two bits for A C G T, four for all IUPAC codes, five for amino acids.
 #pragma once
 
 #include <array>
@@ -13,11 +13,13 @@ inline constexpr std::uint8_t other_letter = 0x80;  // a letter outside the alph
 inline constexpr std::uint8_t no_letter = 0xc0;     // a blank or a carriage return: skipped
 inline constexpr std::uint8_t bad_letter = 0xe0;    // not allowed in a sequence
 
-/// A table from bytes to numbers. Lower case (soft-masked repeats) counts as upper case, and U as T.
+/// A table from bytes to numbers. Lower case (soft-masked repeats) counts as upper case, and U as T in nucleotides.
 struct Alphabet {
   std::array<std::uint8_t, 256> number;
   unsigned bits;
-  std::uint8_t complement[16];
+  std::uint8_t complement[16];  // of nucleotides
+
+  [[nodiscard]] constexpr bool has_complement() const { return bits <= 4; }
 };
 
 namespace detail {
@@ -31,10 +33,10 @@ constexpr Alphabet make_alphabet(std::string_view letters, unsigned bits) {
   for (const char c : {' ', '\t', '\r', '\v', '\f'}) out.number[static_cast<unsigned char>(c)] = no_letter;
   for (std::size_t i = 0; i < letters.size(); ++i)
     out.number[static_cast<unsigned char>(letters[i])] = static_cast<std::uint8_t>(i);
-  out.number['U'] = out.number['T'];
+  if (out.has_complement()) out.number['U'] = out.number['T'];
   if (out.number['-'] != other_letter) out.number['.'] = out.number['-'];
   for (unsigned c = 'A'; c <= 'Z'; ++c) out.number[c + ('a' - 'A')] = out.number[c];
-  for (unsigned i = 0; i < letters.size(); ++i)
+  for (unsigned i = 0; out.has_complement() && i < letters.size(); ++i)
     out.complement[i] =
         static_cast<std::uint8_t>(bits == 2 ? 3U - i : (i & 1U) << 3 | (i & 2U) << 1 | (i & 4U) >> 1 | (i & 8U) >> 3);
   return out;
@@ -48,7 +50,8 @@ inline constexpr Alphabet bases = detail::make_alphabet("ACGT", 2);
 /// The IUPAC codes as bit sets of A C G T; a gap is empty. Reversing the four bits gives the complement.
 inline constexpr Alphabet wildcards = detail::make_alphabet("-ACMGRSVTWYHKDBN", 4);
 
-inline const Alphabet& alphabet_of(bool with_wildcards) { return with_wildcards ? wildcards : bases; }
+/// The 20 amino acids as 0 to 19 in alphabetical order. Ambiguous and rare ones (B J O U X Z) and * are other letters.
+inline constexpr Alphabet amino_acids = detail::make_alphabet("ACDEFGHIKLMNPQRSTVWY", 5);
 
 /// Converts `n` bytes of a sequence to numbers, without bytes that are not letters.
 struct Letters {

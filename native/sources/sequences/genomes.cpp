@@ -51,7 +51,7 @@ void Bytes::reserve(std::size_t n) {
 }
 
 Genomes::Genomes(bool with_wildcards, std::uint64_t fragment, const KeyIndex* labels, bool labels_optional)
-    : bits_(alphabet_of(with_wildcards).bits),
+    : bits_(with_wildcards ? wildcards.bits : bases.bits),
       log_letters_per_byte_(with_wildcards ? 1 : 2),
       fragment_(fragment),
       labels_(labels),

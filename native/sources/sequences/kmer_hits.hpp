@@ -25,7 +25,7 @@ class KmerFinder final : public RecordSink {
  public:
   KmerFinder(const KmerForm& form, const KeyIndex& wanted) : form_(form), wanted_(wanted) {
     form_.check();
-    for (const unsigned k : form_.lengths) rollers_.emplace_back(k, form_.wildcards);
+    for (const unsigned k : form_.lengths) rollers_.emplace_back(k, form_.alphabet());
   }
 
   void begin(std::string_view id, std::int64_t /*line*/) override {
@@ -58,7 +58,9 @@ class KmerFinder final : public RecordSink {
 
  private:
   void find(KmerRoller& roller, const std::uint8_t* numbers, std::size_t n, bool others) {
-    if (form_.wildcards)
+    if (form_.protein)
+      find<5, false>(roller, numbers, n, others);
+    else if (form_.wildcards)
       form_.canonical ? find<4, true>(roller, numbers, n, others) : find<4, false>(roller, numbers, n, others);
     else
       form_.canonical ? find<2, true>(roller, numbers, n, others) : find<2, false>(roller, numbers, n, others);

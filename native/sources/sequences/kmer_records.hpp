@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/hash.hpp"
 #include "sources/sequences/kmers.hpp"
@@ -19,6 +20,7 @@ struct KmerRecordOptions {
   const KeyIndex* labels = nullptr;  // hashes of the ids that have a label; nullptr without labels
   bool labels_optional = false;
   const KeyIndex* only = nullptr;  // keep only these keys
+  bool ids = false;                // keep the ids of the records
 };
 
 class KmerRecords final : public RecordSink {
@@ -34,6 +36,7 @@ class KmerRecords final : public RecordSink {
     letters_ = 0;
     line_ = line;
     label_ = -1;
+    if (options_.ids) id_ = id;
     if (options_.labels == nullptr) return;
     const std::uint32_t at = options_.labels->find(hash_bytes(id.data(), id.size()));
     if (at != KeyIndex::none) label_ = at;
@@ -44,7 +47,7 @@ class KmerRecords final : public RecordSink {
     if (letters_ > options_.most_letters)
       return "has more than " + std::to_string(options_.most_letters) +
              " letters, the most that a row of this memory can be made of: give more memory, or draw fragments "
-             "from long sequences (fragments=200, --fragments 200)";
+             "from long sequences (`fragments=200`)";
     if (letters_ > positions_)
       return "has more than the " + std::to_string(positions_) +
              " letters whose positions fit into a key beside the k-mer: cut the windows shorter, or choose a smaller "
@@ -61,6 +64,7 @@ class KmerRecords final : public RecordSink {
     maker_.end(options_.only, rows_);
     lines_.push(line_);
     if (options_.labels != nullptr) labels_.push(label_);
+    if (options_.ids) ids_.push_back(std::move(id_));
     return {};
   }
 
@@ -71,8 +75,9 @@ class KmerRecords final : public RecordSink {
 
   struct Taken {
     KmerRows rows;
-    Buffer<std::int64_t> lines;   // of each header, from 0
-    Buffer<std::int64_t> labels;  // index of its id in the table, or -1; empty without a table
+    Buffer<std::int64_t> lines;    // of each header, from 0
+    Buffer<std::int64_t> labels;   // index of its id in the table, or -1; empty without a table
+    std::vector<std::string> ids;  // empty unless requested
   };
   /// The rows since the last call; an incomplete record stays.
   Taken take() {
@@ -80,7 +85,8 @@ class KmerRecords final : public RecordSink {
     if (rows_.size() == 0) return taken;
     const std::size_t whole = rows_.whole();
     const std::size_t begun = rows_.keys.size() - whole;
-    taken = {std::exchange(rows_, KmerRows()), std::move(lines_), std::move(labels_)};  // empty after the move
+    taken = {std::exchange(rows_, KmerRows()), std::move(lines_), std::move(labels_),
+             std::exchange(ids_, {})};                            // empty after the move
     rows_.keys.reserve(std::max(begun, std::min(whole, usual)));  // expect about as many as before
     rows_.keys.resize(begun);
     if (begun != 0) std::memcpy(rows_.keys.data(), taken.rows.keys.data() + whole, begun * sizeof(std::uint64_t));
@@ -101,6 +107,8 @@ class KmerRecords final : public RecordSink {
   KmerRows rows_;
   Buffer<std::int64_t> lines_;
   Buffer<std::int64_t> labels_;
+  std::string id_;
+  std::vector<std::string> ids_;
 };
 
 }  // namespace thresher::sources

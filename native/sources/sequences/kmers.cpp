@@ -13,14 +13,15 @@ void KmerForm::check() const {
   if (lengths.empty() || shortest() == 0) throw std::invalid_argument("k-mers have at least one letter");
   for (std::size_t i = 1; i < lengths.size(); ++i)
     if (lengths[i] <= lengths[i - 1]) throw std::invalid_argument("k-mer lengths must be ascending");
-  if (longest() > (wildcards ? 16U : 31U) || letter_bits() > 64 || (positional && positions() == 0))
+  if (longest() > (protein ? 12U : wildcards ? 16U : 31U) || letter_bits() > 64 || (positional && positions() == 0))
     throw std::invalid_argument("k-mers of these lengths do not fit into 64 bits");
+  if (protein && (canonical || wildcards)) throw std::invalid_argument("amino acids have no complement or wildcards");
   if (positional && canonical) throw std::invalid_argument("positions need one strand: they exclude canonical k-mers");
 }
 
 KmerRowMaker::KmerRowMaker(const KmerForm& form) : form_(form) {
   form_.check();
-  for (const unsigned k : form_.lengths) rollers_.emplace_back(k, form_.wildcards);
+  for (const unsigned k : form_.lengths) rollers_.emplace_back(k, form_.alphabet());
   longer_.resize(rollers_.size() - 1);
 }
 
@@ -51,7 +52,10 @@ void KmerRowMaker::letters(const std::uint8_t* numbers, std::size_t n, bool othe
   for (std::size_t i = 0; i < rollers_.size(); ++i) {
     KmerRoller& roller = rollers_[i];
     Buffer<std::uint64_t>& keys = i == 0 ? out.keys : longer_[i - 1];
-    if (form_.positional)
+    if (form_.protein)
+      form_.positional ? roll<5, false, true>(roller, keys, numbers, n, others)
+                       : roll<5, false, false>(roller, keys, numbers, n, others);
+    else if (form_.positional)
       form_.wildcards ? roll<4, false, true>(roller, keys, numbers, n, others)
                       : roll<2, false, true>(roller, keys, numbers, n, others);
     else if (form_.canonical)

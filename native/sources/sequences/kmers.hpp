@@ -16,18 +16,22 @@ namespace thresher::sources {
 
 /// How sequences become features.
 ///
-/// The key of a k-mer is its letters, the first one highest, two or four bits each. With several lengths a one bit is
-/// set above the letters, so that AA and AAA differ. With positions, the position of the first letter (from 0) is above
-/// all that.
+/// The key of a k-mer is its letters, the first one highest, two, four or five bits each. With several lengths a one
+/// bit is set above the letters, so that AA and AAA differ. With positions, the position of the first letter (from 0)
+/// is above all that.
 struct KmerForm {
   std::vector<unsigned> lengths;
   bool canonical = false;  // merge a k-mer with its reverse complement: the smaller key
   bool wildcards = false;  // 16 letters
   bool positional = false;
   Counts counts = Counts::binary;
-  bool unit = false;  // rows of length one
+  bool unit = false;     // rows of length one
+  bool protein = false;  // amino acids
 
-  [[nodiscard]] unsigned bits() const { return wildcards ? 4 : 2; }
+  [[nodiscard]] const Alphabet& alphabet() const {
+    return protein ? amino_acids : wildcards ? sources::wildcards : bases;
+  }
+  [[nodiscard]] unsigned bits() const { return alphabet().bits; }
   [[nodiscard]] bool tagged() const { return lengths.size() > 1; }
   [[nodiscard]] std::uint64_t tag(unsigned k) const { return tagged() ? std::uint64_t{1} << (bits() * k) : 0; }
   /// Bits below the position.
@@ -46,10 +50,8 @@ struct KmerForm {
 /// Scans the letters of a sequence, piece by piece, for all k-mers of one length.
 class KmerRoller {
  public:
-  KmerRoller(unsigned k, bool with_wildcards)
-      : k_(k), mask_(~std::uint64_t{0} >> (64 - alphabet_of(with_wildcards).bits * k)) {
-    const Alphabet& alphabet = alphabet_of(with_wildcards);
-    for (unsigned i = 0; i < 1U << alphabet.bits; ++i)
+  KmerRoller(unsigned k, const Alphabet& alphabet) : k_(k), mask_(~std::uint64_t{0} >> (64 - alphabet.bits * k)) {
+    for (unsigned i = 0; alphabet.has_complement() && i < 1U << alphabet.bits; ++i)
       top_[i] = std::uint64_t{alphabet.complement[i]} << (alphabet.bits * (k - 1));
   }
 

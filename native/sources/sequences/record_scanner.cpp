@@ -28,10 +28,10 @@ bool is_blank_byte(char c) { return static_cast<unsigned char>(c) <= ' '; }
 
 }  // namespace
 
-RecordScanner::RecordScanner(RecordSink& sink, bool with_wildcards, std::optional<bool> fastq, bool skip_bad,
+RecordScanner::RecordScanner(RecordSink& sink, const Alphabet& alphabet, std::optional<bool> fastq, bool skip_bad,
                              RecordPosition start, bool seeking, std::uint64_t limit)
     : sink_(sink),
-      alphabet_(alphabet_of(with_wildcards)),
+      alphabet_(alphabet),
       fastq_known_(fastq.has_value()),
       fastq_(fastq.value_or(false)),
       skip_bad_(skip_bad),

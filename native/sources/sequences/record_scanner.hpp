@@ -59,8 +59,9 @@ class RecordScanner {
   /// `seeking`: the text starts one byte before the first position of interest; what precedes the first record there
   /// belongs to another reader (FASTA only). `limit`: no record starts there or later. Without `fastq` the first
   /// non-blank byte decides the format.
-  RecordScanner(RecordSink& sink, bool with_wildcards, std::optional<bool> fastq, bool skip_bad, RecordPosition start,
-                bool seeking = false, std::uint64_t limit = std::numeric_limits<std::uint64_t>::max());
+  RecordScanner(RecordSink& sink, const Alphabet& alphabet, std::optional<bool> fastq, bool skip_bad,
+                RecordPosition start, bool seeking = false,
+                std::uint64_t limit = std::numeric_limits<std::uint64_t>::max());
 
   enum class Stop { more, full, bad, past };  // needs more text; sink full; malformed record; limit reached
 

@@ -7,6 +7,7 @@
 #include "base/text/feature_name.hpp"
 #include "base/text/utf8.hpp"
 #include "sources/rows/row_appender.hpp"
+#include "sources/tables/iso_time.hpp"
 
 namespace thresher::sources {
 
@@ -22,6 +23,7 @@ class CellFeatures {
   const char* operator()(const TableColumn& column, std::size_t i) {
     const Cells& cells = *column.cells;
     const ColumnRule& rule = column.rule;
+    if (rule.time) return time(rule, cells, i);
     if (!cells.lists.present())
       return rule.category ? text(rule, cells, i) : number(rule, cells, i, rule.key, rule.word);
     if (!cells.has(i)) return missing(rule);
@@ -60,6 +62,24 @@ class CellFeatures {
     if (!(padded && size <= 8 && is_ascii(load_word(p))) && valid_utf8(p, size) != size) return "the text is not UTF-8";
     const std::uint64_t key = padded ? hash_bytes<true>(p, size, rule.seed) : hash_bytes(p, size, rule.seed);
     append_(key, value, PackedName::pack(cells.name_start + static_cast<std::uint64_t>(at), size, rule.prefix));
+    return nullptr;
+  }
+
+  const char* time(const ColumnRule& rule, const Cells& cells, std::size_t i) {
+    if (!cells.has(i) || cells.text_at(i).empty()) return missing(rule);
+    const std::string_view text = cells.text_at(i);
+    IsoTime read;
+    if (!read_iso_time(text, read)) return "the value is not a date or time as 2024-05-17 or 2024-05-17T08:30:00";
+    const auto written = [&](TimeRule::Field field, std::size_t at, std::size_t size) {
+      const std::uint64_t start = cells.name_start + static_cast<std::uint64_t>(cells.texts[i]) + at;
+      append_(hash_bytes(text.data() + at, size, rule.time->seeds[field]), 1.0F,
+              PackedName::pack(start, size, rule.time->prefixes[field]));
+    };
+    written(TimeRule::year, IsoTime::year_at, 4);
+    written(TimeRule::month, IsoTime::month_at, 2);
+    const unsigned day = weekday(read);
+    append_(rule.time->weekday_keys[day], 1.0F, rule.time->weekday_words[day]);
+    if (read.has_hour) written(TimeRule::hour, IsoTime::hour_at, 2);
     return nullptr;
   }
 

@@ -1,13 +1,24 @@
 // Table columns to rows of features: a number under its column, any other value as "column=value".
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sources/tables/arrow_cells.hpp"
 #include "sources/tables/row_labels.hpp"
 
 namespace thresher::sources {
+
+/// The features of a date: its year, month, weekday and, if it has a time, hour, as texts "column.year=2024".
+struct TimeRule {
+  enum Field { year, month, weekday, hour, fields };
+  std::array<std::uint64_t, fields> seeds{};  // the hash of "column.year=", and the index of that prefix
+  std::array<std::uint64_t, fields> prefixes{};
+  std::array<std::uint64_t, 7> weekday_keys{};  // from Monday
+  std::array<std::uint64_t, 7> weekday_words{};
+};
 
 /// How a column becomes features. Words are those of PackedName; for texts the cell provides start and length.
 struct ColumnRule {
@@ -27,6 +38,7 @@ struct ColumnRule {
   // Lists of numbers: the keys by position.
   std::vector<std::uint64_t> place_keys;
   std::vector<std::uint64_t> place_words;
+  std::optional<TimeRule> time;  // a column of dates and times, as ISO 8601 texts
 };
 
 struct TableColumn {

@@ -36,7 +36,7 @@ KmerForm form_of(std::vector<unsigned> lengths, bool canonical = false, bool wit
 /// "line: key key" for each row, scanned piece by piece.
 std::string rows(std::string_view text, const KmerForm& form, std::size_t piece = 1'000'000) {
   KmerRecords records(form, {.most_rows = 1'000'000});
-  RecordScanner scanner(records, form.wildcards, std::nullopt, true, {});
+  RecordScanner scanner(records, form.alphabet(), std::nullopt, true, {});
   for (std::size_t at = 0; at < text.size();) {
     std::size_t used = 0;
     const std::string copy(text.substr(at, piece));  // so that reading past its end is detected
@@ -89,6 +89,31 @@ TEST(kmers_of_records) {
   CHECK_EQ(rows("@r\nACGT\n+\n@@@@\n@s\nCCC\n+s\nIII", form_of({3})), "0: ACG CGT\n4: CCC\n");
 }
 
+TEST(kmers_of_proteins) {
+  // A window with a letter that is none of the 20 amino acids makes no k-mer.
+  KmerForm form = form_of({2});
+  form.protein = true;
+  const std::string_view letters = "ACDEFGHIKLMNPQRSTVWY";
+  for (unsigned i = 0; i < letters.size(); ++i)
+    CHECK_EQ(unsigned{amino_acids.number[static_cast<unsigned char>(letters[i])]}, i);
+  for (const char c : {'B', 'J', 'O', 'U', 'X', 'Z', '*', '-'})
+    CHECK_EQ(unsigned{amino_acids.number[static_cast<unsigned char>(c)]}, unsigned{other_letter});
+  KmerRecords records(form, {.most_rows = 10, .ids = true});
+  RecordScanner scanner(records, form.alphabet(), std::nullopt, true, {});
+  std::size_t used = 0;
+  const std::string_view text = ">one of two\nMKX\nwy*\n>two\nAA\n";
+  scanner.feed(text.data(), text.size(), used);
+  scanner.finish();
+  const KmerRecords::Taken taken = records.take();
+  CHECK_EQ(taken.rows.keys.size(), std::size_t{3});
+  CHECK_EQ(taken.rows.keys[0], std::uint64_t{10 << 5 | 8});   // MK
+  CHECK_EQ(taken.rows.keys[1], std::uint64_t{18 << 5 | 19});  // WY
+  CHECK_EQ(taken.rows.keys[2], std::uint64_t{0});             // AA
+  CHECK_EQ(taken.rows.dropped, std::uint64_t{3});
+  CHECK_EQ(taken.ids.size(), std::size_t{2});
+  CHECK_EQ(taken.ids[0] + ' ' + taken.ids[1], "one two");
+}
+
 TEST(kmers_fill_a_key) {
   const std::string a31(31, 'T');
   CHECK_EQ(rows(">a\n" + a31 + "\n", form_of({31})), "0: " + a31 + "\n");
@@ -125,7 +150,7 @@ TEST(repeats_are_merged) {
 TEST(genomes_give_back_their_letters) {
   check::Random random(5);
   for (const bool with_wildcards : {false, true}) {
-    const Alphabet& alphabet = alphabet_of(with_wildcards);
+    const Alphabet& alphabet = with_wildcards ? wildcards : bases;
     for (const std::uint64_t fragment : {1, 3, 7, 8, 23, 24, 25, 200}) {
       Genomes genomes(with_wildcards, fragment, nullptr, true);
       std::vector<std::string> sequences;
@@ -138,7 +163,7 @@ TEST(genomes_give_back_their_letters) {
         text += ">r\n" + sequence + "\n";
         sequences.push_back(sequence);
       }
-      RecordScanner scanner(genomes, with_wildcards, false, true, {});
+      RecordScanner scanner(genomes, alphabet, false, true, {});
       std::size_t used = 0;
       scanner.feed(text.data(), text.size(), used);
       scanner.finish();
@@ -169,7 +194,7 @@ TEST(hits_of_both_strands) {
   const KeyIndex index(wanted, 2);
   for (const bool canonical : {false, true}) {
     KmerFinder finder(form_of({3}, canonical), index);
-    RecordScanner scanner(finder, false, std::nullopt, false, {});
+    RecordScanner scanner(finder, bases, std::nullopt, false, {});
     std::size_t used = 0;
     const std::string text = ">a\nACGTT\n>b\nTTCGT\n";
     scanner.feed(text.data(), text.size(), used);

@@ -9,13 +9,19 @@ from typing import Annotated
 
 import typer
 
-from thresher.cli.options import Output
+from thresher.cli.options import Keys, Output
 
 
 def inspect(
     selection: Annotated[str, typer.Argument(help="A .thr file.")],
-    format: Annotated[str, typer.Option(help="table, tsv or json; with --output also other export formats.")] = "table",
+    format: Annotated[
+        str,
+        typer.Option(
+            help="table, tsv or json; with --output also parquet, onnx, vw (for people; vw -i does not load it)."
+        ),
+    ] = "table",
     top: Annotated[int | None, typer.Option(help="The number of features to show; default: all.")] = None,
+    keys: Keys = False,
     output: Output = None,
 ) -> None:
     import sys
@@ -29,7 +35,7 @@ def inspect(
     elif format == "table":
         from thresher.report.table import print_selection
 
-        print_selection(model, top=top)
+        print_selection(model, top=top, keys=keys)
     elif format in ("tsv", "json"):
         from thresher.selection.export.tables import as_json, tsv_lines
 

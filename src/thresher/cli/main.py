@@ -87,6 +87,7 @@ def with_options(
         # Typer reads a command's options from these.
         run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in every}
+        run.renamed = {**getattr(command, "renamed", {}), **names}  # type: ignore[attr-defined]
         return run
 
     return wrap
@@ -102,10 +103,13 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        _escape_unprintable(sys.stdout, sys.stderr)
-        logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
+        from thresher.cli.messages import MessageFormatter
         from thresher.errors import ResumeError, SettingsError, ThresherError
 
+        _escape_unprintable(sys.stdout, sys.stderr)
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(MessageFormatter("%(message)s"))
+        logging.basicConfig(handlers=[handler], level=logging.INFO)
         try:
             command(*args, **kwargs)
             sys.stdout.flush()  # a full disk is noticed here, not after the end
@@ -141,7 +145,10 @@ def _drop_text(stream: Any) -> None:
 
 def fail(message: str, code: int) -> None:
     """Exit with a message and an exit code."""
-    typer.echo(f"thresher: {message}", err=True)
+    from thresher.cli.messages import as_options
+    from thresher.display import redact, visible_lines
+
+    typer.echo(f"thresher: {visible_lines(redact(as_options(message)))}", err=True)
     raise typer.Exit(code)
 
 

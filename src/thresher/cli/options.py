@@ -40,6 +40,7 @@ Features = Annotated[
     int | None,
     typer.Option("-k", "--features", help="The number of features to keep; optional for sparse-rf.", metavar="K"),
 ]
+Keys = Annotated[bool, typer.Option("--keys", help="Show the 64-bit keys of the features, too.")]
 Output = Annotated[str | None, typer.Option("-o", "--output", help="The output file.", metavar="PATH")]
 
 

@@ -17,7 +17,10 @@ _TABLES, _TEXTS = "Tables: CSV, TSV, JSON lines, Parquet, Arrow", "Text"
 def _sequence_options(
     kmer: Annotated[
         str | None,
-        typer.Option(help="Length of k-mers: 12 (default), or several: 8,12."),
+        typer.Option(help="Length of k-mers: 12 (default; 3 for proteins), or several: 8,12."),
+    ] = None,
+    alphabet: Annotated[
+        str | None, typer.Option(help="The letters: dna (default), or protein (the 20 amino acids).")
     ] = None,
     canonical: Annotated[
         bool,
@@ -63,6 +66,10 @@ def _table_options(
     ] = None,
     categorical: Annotated[
         str | None, typer.Option(help="Categorical columns; features are column=value.", metavar="A,B")
+    ] = None,
+    times: Annotated[
+        str | None,
+        typer.Option(help="Columns of dates or times; features are year, month, weekday, hour.", metavar="A,B"),
     ] = None,
     ignored: Annotated[str | None, typer.Option(help="Columns to ignore.", metavar="A,B")] = None,
     others: Annotated[str | None, typer.Option(help="Columns not listed: guess (default) or ignore.")] = None,
@@ -125,6 +132,7 @@ with_reading_options = with_options(
         "kmer": whole_numbers,
         "numeric": words,
         "categorical": words,
+        "times": words,
         "ignored": words,
         "names": words,
         "delimiter": _separator,

@@ -43,6 +43,7 @@ from thresher.cli.options import (
     Features,
     Format,
     Interactions,
+    Keys,
     Memory,
     Method,
     OnError,
@@ -52,6 +53,7 @@ from thresher.cli.options import (
     which_interactions,
 )
 from thresher.cli.reading_options import with_reading_options
+from thresher.methods import default_losses
 
 
 @with_reading_options
@@ -64,7 +66,7 @@ def select(
         str | None,
         typer.Option(
             help="logistic, hinge, squared_hinge (two classes); softmax (several); squared, huber:DELTA (regression). "
-            "Default: logistic for mission, iht, batch-iht and hashing, squared_hinge for the other methods.",
+            f"Default: {default_losses()}.",
             metavar="NAME",
             rich_help_panel=MODEL,
         ),
@@ -138,13 +140,14 @@ def select(
     ] = False,
     output: Output = None,
     top: Annotated[int, typer.Option(help="The number of features to show at the end.")] = 20,
+    keys: Keys = False,
     *,
     settings: dict[str, Any],
     reading: dict[str, Any],
 ) -> None:
-    from thresher.api import Interrupted
     from thresher.api import select as select_features
     from thresher.errors import UnwritableError
+    from thresher.finish import Interrupted
     from thresher.report.progress import show_progress
     from thresher.report.table import print_selection
 
@@ -178,16 +181,16 @@ def select(
             )
     except Interrupted as interrupted:
         if interrupted.selection is not None:
-            print_selection(interrupted.selection, top=top, run=progress.last)
+            print_selection(interrupted.selection, top=top, keys=keys, run=progress.last)
         saved = f"; {interrupted.saved} is saved: repeat the command to continue" if interrupted.saved else ""
         kept = f". {output} was not written" if output else ""
         fail(f"{interrupted}{saved}{kept}", INTERRUPTED)
         return
     except UnwritableError as error:
         if error.selection is not None:  # hours of learning: show the answer at least
-            print_selection(error.selection, top=top, run=progress.last)
+            print_selection(error.selection, top=top, keys=keys, run=progress.last)
         raise
-    print_selection(selection, top=top, run=progress.last, saved=output)
+    print_selection(selection, top=top, keys=keys, run=progress.last, saved=output)
 
 
 def _class_weight(text: str | None) -> dict[object, float] | str | None:

@@ -83,7 +83,7 @@ class Groups:
                 f"group {group} contains column {self.keys.max()}, but the data has columns 0 to {size - 1}"
             )
         if k > len(self):
-            raise SettingsError(f"k = {k} exceeds the number of groups, {len(self)}; choose a smaller k")
+            raise SettingsError(f"`k={k}` exceeds the number of groups, {len(self)}; choose a smaller `k`")
 
 
 def as_groups(groups: Any) -> Groups:

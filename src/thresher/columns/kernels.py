@@ -30,13 +30,13 @@ def check_kernel(spec: RandomFeatureSpec, inputs: int | None) -> None:
     if not (spec.gamma > 0 and math.isfinite(spec.gamma)):
         raise SettingsError(f"gamma must be above 0 and finite, not {spec.gamma}")
     if spec.few is not None and spec.few < 1:
-        raise SettingsError(f"q, the number of inputs of a random feature, must be at least 1, not {spec.few}")
+        raise SettingsError(f"`q`, the number of inputs of a random feature, must be at least 1, not {spec.few}")
     if spec.few is not None and inputs is None:
-        raise SettingsError("q needs data with a known number of columns, such as a matrix")
+        raise SettingsError("`q` needs data with a known number of columns, such as a matrix")
     if spec.function is None:
         name, _ = _parse(spec.kernel)
         if name == "binning" and spec.few is not None:
-            raise SettingsError("random binning uses all inputs; leave out q")
+            raise SettingsError("random binning uses all inputs; leave out `q`")
         if name != "binning":
             make_sampler(spec, inputs)
 

@@ -121,6 +121,8 @@ class Batch:
         The names, only if requested and if the keys alone do not give them.
     qid, line : array or None
         The query id of each row (LIBSVM), and the line of each row in its file, from 1.
+    id : array of str or None
+        The identifier of each row, only if requested (`thresher.sources.base.Source.with_ids`).
     """
 
     indptr: NDArray[np.int64]
@@ -132,6 +134,7 @@ class Batch:
     names: Names | None = None
     qid: NDArray[np.int64] | None = None
     line: NDArray[np.int64] | None = None
+    id: NDArray[Any] | None = None
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -164,6 +167,7 @@ class Batch:
             None if self.names is None or words is None else replace(self.names, words=words),
             None if self.qid is None else self.qid[order],
             None if self.line is None else self.line[order],
+            None if self.id is None else self.id[order],
         )
 
     def keep(self, index: _native.KeyIndex) -> Batch:
@@ -198,6 +202,7 @@ class Batch:
             Names.concat(names) if names else None,
             _concat_column([part.qid for part in parts], rows, np.int64(-1)),
             _concat_column([part.line for part in parts], rows, np.int64(0)),
+            _concat_column([part.id for part in parts], rows, ""),
         )
 
 

@@ -69,7 +69,7 @@ class Checkpoint:
             changes = "; ".join(f"{name}: {saved.get(name)!r} there, {identity.get(name)!r} now" for name in differing)
             raise ResumeError(
                 f"{os.fspath(path)} belongs to another run ({changes}). Resume with the same data and settings, "
-                "or start anew with restart=True (--restart)."
+                "or start anew with `restart=True`."
             )
         return checkpoint
 

@@ -17,21 +17,24 @@ Counts = Literal["binary", "count", "log"]
 BASES = b"ACGT"
 #: Letter i has a bit for each base it includes (A, C, G, T from the lowest bit); the gap includes none.
 WILDCARDS = b"-ACMGRSVTWYHKDBN"
-_MAX_LENGTH = {False: 31, True: 16}
+AMINO_ACIDS = b"ACDEFGHIKLMNPQRSTVWY"
+#: The letters of sequences: nucleotides, or amino acids.
+Alphabet = Literal["dna", "protein"]
 
 
 @dataclass(frozen=True, slots=True)
 class Kmers:
     """The k-mers of a sequence, as invertible 64-bit keys.
 
-    A key holds the letters, the first one highest, with two bits each (A C G T as 0 to 3) or four (IUPAC letters, a
-    bit for each base). With several lengths, a one above the letters distinguishes AA from AAA. With positions, the
-    position of the first letter is in the bits above.
+    A key holds the letters, the first one highest, with two bits each (A C G T as 0 to 3), four (IUPAC letters, a bit
+    for each base) or five (amino acids, as 0 to 19 in alphabetical order). With several lengths, a one above the
+    letters distinguishes AA from AAA. With positions, the position of the first letter is in the bits above.
 
     Parameters
     ----------
     lengths : tuple of int
-        The lengths of the k-mers, ascending: 1 to 31, or 1 to 16 with wildcards (15 if there are several).
+        The lengths of the k-mers, ascending: 1 to 31, or 1 to 16 with wildcards (15 if there are several), or 1 to 12
+        amino acids.
     canonical : bool
         Treat a k-mer and its reverse complement as one feature, with the smaller of their keys.
     wildcards : bool
@@ -42,6 +45,8 @@ class Kmers:
         The value of a k-mer in a row: 1, the number of its occurrences, or 1 + ln of that number.
     unit : bool
         Scale rows to unit length.
+    alphabet : {"dna", "protein"}
+        Nucleotides, or the 20 amino acids. No k-mer contains another letter (X, B, Z, J, U, O or *).
     """
 
     lengths: tuple[int, ...]
@@ -50,10 +55,18 @@ class Kmers:
     positional: bool = False
     counts: Counts = "binary"
     unit: bool = False
+    alphabet: Alphabet = "dna"
 
     def __post_init__(self) -> None:
-        most = _MAX_LENGTH[self.wildcards]
-        kind = "wildcard k-mers must have" if self.wildcards else "k-mers must have"
+        if self.alphabet not in ("dna", "protein"):
+            raise SettingsError(f'alphabet must be "dna" or "protein", got {self.alphabet!r}')
+        if self.protein and self.canonical:
+            raise SettingsError("amino acids have no reverse complement: leave out canonical")
+        if self.protein and self.wildcards:
+            raise SettingsError("wildcards are codes for several nucleotides, not for amino acids: leave them out")
+        most = 12 if self.protein else 16 if self.wildcards else 31
+        what = "wildcard k-mers" if self.wildcards else "k-mers of proteins" if self.protein else "k-mers"
+        kind = f"{what} must have"
         if not self.lengths or not all(isinstance(k, int) and 1 <= k <= most for k in self.lengths):
             raise SettingsError(f"{kind} 1 to {most} letters, got {_listed(self.lengths)}")
         if list(self.lengths) != sorted(set(self.lengths)):
@@ -63,7 +76,7 @@ class Kmers:
         if self.counts not in ("binary", "count", "log"):
             raise SettingsError(f'counts must be "binary", "count" or "log", got {self.counts!r}')
         if self.positional and self.canonical:
-            raise SettingsError("positional k-mers belong to one strand: leave out canonical")
+            raise SettingsError("positional k-mers belong to one strand: leave out `canonical`")
         if self.positional and self.letter_bits == 64:
             raise SettingsError(
                 f"k-mers of {_listed(self.lengths)} letters leave no bits for the position: choose shorter ones"
@@ -72,7 +85,17 @@ class Kmers:
     @property
     def bits(self) -> int:
         """The number of bits per letter."""
-        return 4 if self.wildcards else 2
+        return 5 if self.protein else 4 if self.wildcards else 2
+
+    @property
+    def protein(self) -> bool:
+        """Whether the letters are amino acids."""
+        return self.alphabet == "protein"
+
+    @property
+    def letters(self) -> bytes:
+        """The letters, in the order of their numbers."""
+        return AMINO_ACIDS if self.protein else WILDCARDS if self.wildcards else BASES
 
     @property
     def letter_bits(self) -> int:
@@ -82,7 +105,7 @@ class Kmers:
     @property
     def size(self) -> int | None:
         """The number of possible features, if all keys below it are features."""
-        if len(self.lengths) > 1 or self.canonical or self.positional:
+        if len(self.lengths) > 1 or self.canonical or self.positional or self.protein:
             return None
         return 1 << (self.bits * self.lengths[0])
 
@@ -95,6 +118,7 @@ class Kmers:
             positional=self.positional,
             counts=self.counts,
             unit=self.unit,
+            protein=self.protein,
         )
 
     def decode(self, keys: NDArray[np.uint64]) -> list[str]:
@@ -112,7 +136,8 @@ class Kmers:
         return spelled
 
     def _letters(self, codes: NDArray[np.uint64], k: int) -> list[str]:
-        alphabet = np.frombuffer(WILDCARDS if self.wildcards else BASES, np.uint8)
+        # Padded, since five bits may hold a number above 19 in a key that no sequence has.
+        alphabet = np.frombuffer(self.letters.ljust(1 << self.bits, b"?"), np.uint8)
         shifts = np.arange(self.bits * (k - 1), -1, -self.bits, dtype=np.uint64)
         letters = alphabet[(codes[:, None] >> shifts) & np.uint64((1 << self.bits) - 1)]
         return [word.decode() for word in letters.view(f"S{k}").ravel().tolist()] if len(codes) else []
@@ -120,7 +145,7 @@ class Kmers:
     def __str__(self) -> str:
         kind = "canonical " if self.canonical else "positional " if self.positional else ""
         lengths = "- and ".join(map(str, self.lengths))
-        over = " over 16 letters" if self.wildcards else ""
+        over = " over 16 letters" if self.wildcards else " of amino acids" if self.protein else ""
         values = {"binary": "", "count": ", counted", "log": ", counted by the logarithm"}[self.counts]
         return f"{kind}{lengths}-mers{over}{values}{', in unit rows' if self.unit else ''}"
 
@@ -131,7 +156,10 @@ class Kmers:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields, as files store them."""
-        return {**asdict(self), "lengths": list(self.lengths)}
+        fields = {**asdict(self), "lengths": list(self.lengths)}
+        if not self.protein:
+            del fields["alphabet"]  # so that earlier versions read it
+        return fields
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Kmers:
@@ -145,7 +173,7 @@ def kmer_lengths(kmer: int | Iterable[int]) -> tuple[int, ...]:
     if any(isinstance(k, bool) or not isinstance(k, (int, np.integer)) for k in several):
         raise SettingsError(f"kmer must be a length or several, for example 12 or (8, 12), got {kmer!r}")
     if len(set(several)) != len(several):
-        raise SettingsError(f"kmer has the same length twice: {_listed(several)}")
+        raise SettingsError(f"`kmer` has the same length twice: {_listed(several)}")
     return tuple(sorted(int(k) for k in several))
 
 

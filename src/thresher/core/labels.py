@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from thresher.core.batch import Batch
 from thresher.core.losses import Loss
+from thresher.display import quoted
 from thresher.errors import DataError, SettingsError
 
 Label = float | str
@@ -43,7 +44,7 @@ class Targets:
         if self.fixed and len(self.seen) < 2:
             raise DataError(
                 f"{len(self.seen)} classes: the {loss} loss needs two or more. Check the labels, or name the "
-                "classes (classes=)."
+                "classes (`classes`)."
             )
 
     @property
@@ -62,7 +63,7 @@ class Targets:
         if self.multilabel:
             return self._labels(batch, y, where)
         if batch.y_indptr is not None:
-            raise DataError("rows with several labels: pass multilabel=True, or give every row one label.")
+            raise DataError("rows with several labels: pass `multilabel=True`, or give every row one label.")
         if self.loss.task == "classes":
             return self._classes(y, where)
         return self._binary(y, where) if self.loss.task == "binary" else self._real(y, where)
@@ -195,6 +196,25 @@ def class_weights(
     return weights
 
 
+def check_class_weight(class_weight: Mapping[Any, float] | str | None, loss: Loss, *, multilabel: bool) -> None:
+    """Raise if rows have no classes that could be weighted."""
+    if class_weight is not None and (loss.task == "real" or multilabel):
+        what = "rows with several labels have none" if multilabel else f"the {loss} loss is for numbers"
+        raise SettingsError(
+            f"`class_weight` needs rows of one class each, and {what}: leave it out"
+            + ("" if multilabel else ", or choose a loss for classes, such as logistic")
+        )
+
+
+def check_weighted_labels(weighted: Iterable[Any], known: list[Label]) -> None:
+    """Raise if a label that has a class weight is not among the labels of the data."""
+    if unknown := [label for label in map(plain_label, weighted) if label not in known]:
+        raise SettingsError(
+            f"`class_weight` has a weight for the label {_shown(unknown[0])}, but the labels of the data are "
+            f"{_listed(known)}"
+        )
+
+
 def _listed(labels: list[Label]) -> str:
     shown = ", ".join(_shown(label) for label in labels[:10])
     return shown + (f" … ({len(labels)} in all)" if len(labels) > 10 else "")
@@ -211,8 +231,8 @@ def known_targets(
     y, bad = _as_numbers(batch.y) if classes is None else _positions(batch.y, classes)
     if bad.any():
         row = int(np.argmax(bad))
-        expected = "a finite number" if classes is None else f"one of the classes learned, {classes}"
-        raise DataError(f"{where(row)}: the label {batch.y[row]!r} is not {expected}.")
+        expected = "a finite number" if classes is None else f"one of the classes learned, {_listed(classes)}"
+        raise DataError(f"{where(row)}: the label {_shown(batch.y[row])} is not {expected}.")
     return 2.0 * y - 1.0 if loss.task == "binary" else y
 
 
@@ -271,4 +291,4 @@ def plain_label(label: Any) -> Label:
 
 def _shown(label: Any) -> str:
     plain = plain_label(label)
-    return repr(plain) if isinstance(plain, str) else f"{plain:g}"
+    return quoted(plain) if isinstance(plain, str) else f"{plain:g}"

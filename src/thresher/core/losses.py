@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _native
+from thresher.display import did_you_mean, quoted
 from thresher.errors import SettingsError
 
 Task = Literal["binary", "real", "classes"]
@@ -124,8 +125,10 @@ def get_loss(spec: str | Loss) -> Loss:
         if not 0 < loss.delta < np.inf:
             raise ValueError
     except ValueError:
-        known = f"one of {', '.join(_TASKS)} (huber:delta and squared_epsilon:delta set their delta)"
-        raise SettingsError(f"unknown loss {spec!r}: {known}") from None
+        names = list(_TASKS)
+        advice = ": its parameter must be a number above 0, as in huber:1.35; other losses have none"
+        advice = advice if name in names else did_you_mean(name, names, len(names))
+        raise SettingsError(f"unknown loss {quoted(spec)}{advice}") from None
     return loss
 
 

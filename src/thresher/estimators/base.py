@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,7 +21,7 @@ from thresher.run import Run, RunOptions
 from thresher.selection.scoring import evaluate
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
-from thresher.sources.dataframes import frame_kind
+from thresher.sources.dataframes import are_texts, frame_kind
 from thresher.sources.registry import as_source, is_stored
 
 #: The most columns for a boolean mask.
@@ -56,8 +57,9 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, SciPy matrix, DataFrame, path or Source
-            The training data. Paths may be globs, folders, compressed files, or a list.
+        X : array, SciPy matrix, DataFrame, list of texts, path or Source
+            The training data. Paths may be globs, folders, compressed files, or a list; a list of strings with ``y``
+            holds texts.
         y : array-like, optional
             The targets; files and sources contain theirs.
         sample_weight : array-like, optional
@@ -172,17 +174,27 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
         Returns
         -------
         array or CSR matrix of shape (n_samples, n_selected)
-            Dense for an array or a DataFrame, unless that would be larger than ``X``; otherwise sparse.
+            Dense for an array or a DataFrame, unless that would be larger than ``X``; otherwise sparse. Always dense
+            if `set_output` asks for a data frame.
         """
         check_is_fitted(self)
         X = checked_rows(self, X)
         selection = self.selection_
-        stored, framed = is_stored(X), frame_kind(X) is not None
+        stored, framed = is_stored(X) or are_texts(X), frame_kind(X) is not None
+        as_frame = self._output_container() != "default"
         if selection.space.by_position and not (stored or framed):
-            return _sparse_columns(X, selection.keys) if hasattr(X, "tocsr") else X[:, selection.keys.astype(np.int64)]
+            if not hasattr(X, "tocsr"):
+                return X[:, selection.keys.astype(np.int64)]
+            columns = _sparse_columns(X, selection.keys)
+            return columns.toarray() if as_frame else columns
         columns = selection.transform(X)
         dense = not (stored or hasattr(X, "tocsr")) and len(selection) <= X.shape[1]
-        return columns.toarray() if dense else columns
+        return columns.toarray() if dense or as_frame else columns
+
+    def _output_container(self) -> str:
+        """What `set_output`, or scikit-learn's configuration, asks for: default, pandas or polars."""
+        own: dict[str, str] = getattr(self, "_sklearn_output_config", {})
+        return str(own.get("transform", get_config()["transform_output"]))
 
     def get_support(self, indices: bool = False) -> NDArray[Any]:
         """Return a mask, or the indices, of the selected columns.

@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_X_y, validate_data
 
 from thresher.errors import DataError
 from thresher.sources.base import Source
-from thresher.sources.dataframes import frame_kind
-from thresher.sources.registry import as_source, is_stored
+from thresher.sources.dataframes import are_texts, frame_kind
+from thresher.sources.registry import as_source, is_stored, is_text_list
 
 
 def training_data(
@@ -22,11 +22,18 @@ def training_data(
     With ``reset`` the number and names of the columns are stored on the estimator, otherwise compared with those
     stored. ``targets`` are scikit-learn's ``multi_output`` and ``y_numeric``.
     """
-    if is_stored(X):
-        source = as_source(X, y, weight=sample_weight)
+    like = None if reset else estimator._fitted.origin.reading  # further rows are read as the first ones
+    if is_stored(X) and not is_text_list(X, y):
+        source = as_source(X, y, weight=sample_weight, like=like)
         if reset:
             _set_n_features(estimator, source)
         return source, None
+    if are_texts(X):
+        _, y = check_X_y(np.zeros((len(X), 1)), y, estimator=estimator, **targets)
+        source = as_source(X, y, weight=sample_weight, like=like)
+        if reset:
+            _set_n_features(estimator, source)
+        return source, y
     if frame_kind(X) is not None:
         X = checked_rows(estimator, X, reset=reset)
         # scikit-learn would reject strings and missing values in a frame, so it checks y against a column of zeros.
@@ -34,12 +41,12 @@ def training_data(
     else:
         # The source reports values that are not finite, with their position.
         X, y = validate_data(estimator, X, y, accept_sparse="csr", reset=reset, ensure_all_finite=False, **targets)
-    return as_source(X, y, weight=sample_weight), y
+    return as_source(X, y, weight=sample_weight, like=like), y
 
 
 def checked_rows(estimator: Any, X: Any, *, reset: bool = False) -> Any:
-    """Validate rows without targets against the columns of the fit; paths and sources are not checked."""
-    if is_stored(X):
+    """Validate rows without targets against the columns of the fit; paths, sources and texts are not checked."""
+    if is_stored(X) or are_texts(X):
         return X
     X = X.collect() if hasattr(X, "collect") else X  # a lazy frame of polars
     learned = None if reset or not hasattr(estimator, "_fitted") else estimator._fitted.space.kind

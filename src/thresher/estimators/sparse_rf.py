@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from thresher.errors import SettingsError
 from thresher.estimators.batch import BatchClassifier, BatchRegressor, WorkingSetEstimator
 from thresher.estimators.inputs import checked_rows
+from thresher.sources.dataframes import are_texts
 from thresher.sources.registry import is_stored
 
 
@@ -25,7 +26,8 @@ class SparseRFEstimator(WorkingSetEstimator):
         check_is_fitted(self)
         X = checked_rows(self, X)
         values = self.selection_.transform(X)
-        if is_stored(X) or hasattr(X, "tocsr"):
+        stored = is_stored(X) or are_texts(X) or hasattr(X, "tocsr")
+        if stored and self._output_container() == "default":
             return values
         single = getattr(X, "dtype", None) == np.float32
         return values.toarray().astype(np.float32 if single else np.float64, copy=False)

@@ -49,8 +49,8 @@ class FGMPlan(WorkingSetPlan):
             advised = (2 * needed + self.buffers) * 16 // 15
             raise SettingsError(
                 f"{rows} rows and {self.blocks} blocks need {show_size(needed)} besides the columns, and reading needs "
-                f"{show_size(self.buffers)}; set memory to about {show_size(advised)}, or propose more features per "
-                "iteration (B)"
+                f"{show_size(self.buffers)}; set `memory` to about {show_size(advised)}, or propose more features per "
+                "iteration (`B`)"
             )
 
     def columns(self, rows: int) -> int:
@@ -65,8 +65,8 @@ class FGMPlan(WorkingSetPlan):
         """Raise if the proposed columns exceed `selected`."""
         if self.memory and taken > self.selected(rows):
             raise SettingsError(
-                f"the columns proposed so far need {show_size(taken)}, but memory = {show_size(self.memory)} leaves "
-                f"{show_size(self.selected(rows))} for them; increase memory, or decrease k"
+                f"the columns proposed so far need {show_size(taken)}, but `memory={show_size(self.memory)}` leaves "
+                f"{show_size(self.selected(rows))} for them; increase `memory`, or decrease `k`"
             )
 
     def to_dict(self, rows: int, columns: int, selected: int) -> dict[str, int]:

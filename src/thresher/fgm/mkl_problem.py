@@ -25,7 +25,7 @@ class MKLProblem(BlockProblem):
         self, loss: str, y: Floats, weights: Floats, *, fit_intercept: bool, tolerance: float, pool: _native.ThreadPool
     ) -> None:
         if len(y) > MAX_ROWS:
-            raise SettingsError(f'solver="mkl" supports at most {MAX_ROWS} rows, not {len(y)}; use solver="apg"')
+            raise SettingsError(f'`solver="mkl"` supports at most {MAX_ROWS} rows, not {len(y)}; use `solver="apg"`')
         self._y, self._C, self._fit_intercept = y, weights, fit_intercept
         self._designs: list[NDArray[np.float64]] = []
         self._kernels: list[NDArray[np.float64]] = []

@@ -68,7 +68,7 @@ class FGMRun(WorkingSetRun[FGMEngine]):
             return stored if self._spec is None else self._spec.build(stored)
         if _parsed_again(self.source):
             log.warning(
-                "the columns do not fit into memory, so every iteration parses %s again: pass cache=True (--cache) to "
+                "the columns do not fit into memory, so every iteration parses %s again: pass `cache=True` to "
                 "parse it only once",
                 self.source.describe(),
             )

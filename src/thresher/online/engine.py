@@ -108,8 +108,8 @@ class OnlineEngine:
         if spilled != self.spilled_at:
             log.warning(
                 "after %d steps the features seen no longer fit into the %d bytes that memory leaves for them: "
-                "features that are not kept now share %d cells, and the result is approximate. Pass more memory, or "
-                "no memory, for an exact result.",
+                "features that are not kept now share %d cells, and the result is approximate. Pass more `memory`, or "
+                "none, for an exact result.",
                 self.spilled_at,
                 self.settings.room,
                 self.settings.spill_width,
@@ -121,7 +121,7 @@ class OnlineEngine:
         if done < len(batch):
             raise DataError(
                 f"the prediction became {np.ravel(shaped[-1])[0]:g} after {self.rows} rows: the steps are too long for "
-                "this data. Scale the features, or pass a smaller step.",
+                "this data. Scale the features, or pass a smaller `step`.",
                 done,
             )
 
@@ -308,5 +308,5 @@ def _memory_message(settings: OnlineSettings, rows: int) -> str:
         held, instead = "every feature seen and its group", ""
     return (
         f"after {rows} rows the state of {settings.method} no longer fits into the {settings.room} bytes that memory "
-        f"leaves for it: it holds {held}. Pass more memory, or no memory{instead}."
+        f"leaves for it: it holds {held}. Pass more `memory`, or none{instead}."
     )

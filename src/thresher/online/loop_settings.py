@@ -17,7 +17,7 @@ def loop_settings(settings: OnlineSettings) -> dict[str, Any]:
     loss = get_loss(settings.loss)
     step = settings.step_rule
     if settings.sketch is None and settings.method != "iht" and not settings.budgeted:
-        raise SettingsError(f"{settings.method} needs a sketch: pass sketch=(rows, width)")
+        raise SettingsError(f"{settings.method} needs a sketch: pass `sketch`, its rows and its width")
     rows, width = settings.sketch or (1, settings.spill_width if settings.spills else 1)
     gathers = settings.method == "batch-iht"
     return settings.by_name() | {

@@ -178,17 +178,17 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
         # The table fits into this besides a quarter for shuffling and about an eighth for buffers.
         advised = (table + wanted + needs.scores + needs.groups + MB) * (4 if needs.products else 2)
         raise SettingsError(
-            f"k = {k} does not fit into memory = {show_size(allowed)}: the table takes {show_size(table)}"
+            f"`k={k}` does not fit into `memory={show_size(allowed)}`: the table takes {show_size(table)}"
             f"{f', the sketch {show_size(wanted)}' if wanted else ''}"
             f"{f', the list of groups {show_size(needs.groups)}' if needs.groups else ''}. "
-            f"Pass about {show_size(advised)} of memory, or a smaller k{' or sketch' if wanted else ''}."
+            f"Pass about {show_size(advised)} of `memory`, or a smaller `k`{' or `sketch`' if wanted else ''}."
         )
     if sketch is None and needs.sketch_rows:
         width = (room - table) // 2 // (needs.cell * needs.sketch_rows)
         if width < k:
             raise SettingsError(
-                f"memory = {show_size(allowed)} leaves {show_size((room - table) // 2)} for the sketch, fewer cells "
-                f"than k = {k}: pass more memory, or a smaller k"
+                f"`memory={show_size(allowed)}` leaves {show_size((room - table) // 2)} for the sketch, fewer cells "
+                f"than `k={k}`: pass more `memory`, or a smaller `k`"
             )
         sketch = (needs.sketch_rows, min(width, _MAX_WIDTH))
         room -= needs.cell * sketch[0] * sketch[1]
@@ -235,11 +235,11 @@ def plan_for(
     64 MB; a budgeted method then holds the sums of every feature seen on top of it.
     """
     if settings.method == "iht" and settings.sketch is not None:
-        raise SettingsError("iht has no sketch: leave out sketch, or choose mission")
+        raise SettingsError("iht has no sketch: leave out `sketch`, or choose mission")
     if settings.method == "hashing" and settings.sketch is not None and settings.sketch[0] != 1:
         raise SettingsError(
-            f"the sketch of hashing must have one row, got {settings.sketch[0]}: pass sketch=(1, "
-            f"{settings.sketch[0] * settings.sketch[1]})"
+            f"the sketch of hashing must have one row, got {settings.sketch[0]}: pass `sketch=(1, "
+            f"{settings.sketch[0] * settings.sketch[1]})`"
         )
     cell, rows = settings.cell_bytes, 1
     if settings.method == "iht" or settings.budgeted:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from thresher.core.batch import Batch, Cursor
 from thresher.core.checkpoint import Checkpoint
 from thresher.core.feature_space import Products
-from thresher.core.labels import Label, Targets, class_weights
+from thresher.core.labels import Label, Targets, check_weighted_labels, class_weights
 from thresher.core.losses import get_loss
 from thresher.errors import DataError, SettingsError
 from thresher.online.engine import OnlineEngine
@@ -87,6 +87,8 @@ class OnlineRun(Run):
         self._order = LabelOrder(loss.task != "real" and not settings.multilabel)
         self._rows_at_cursor = self.engine.rows
         self._features = 0
+        named = isinstance(options.class_weight, Mapping) and not options.from_estimator
+        self._weighted = list(options.class_weight or ()) if named else []  # labels to look for in the data
         again = self.settings.passes > 1 or options.checkpoint is not None
         check_readable_again(source, needed=again, why="several passes or a checkpoint")
         self.source.prepare()
@@ -134,6 +136,9 @@ class OnlineRun(Run):
             return self._reading.where(cursor, batch, row)
 
         targets = self.targets.encode(batch, where)
+        if self._weighted and self.targets.complete:
+            check_weighted_labels(self._weighted, self.targets.seen)
+            self._weighted = []
         self._order.add(targets)
         try:
             self.engine.step(replace(batch, y=targets))
@@ -154,7 +159,7 @@ class OnlineRun(Run):
             if self._order.sorted:
                 log.warning(
                     "%s: the rows are sorted by class, and an online method fits the last rows best. Shuffle the lines "
-                    "first (`shuf`), make several passes, or pass more memory for the shuffle buffer.",
+                    "first (`shuf`), make several `passes`, or pass more `memory` for the shuffle buffer.",
                     self.source.describe(),
                 )
             self.skipped = self.cursor.skipped
@@ -250,6 +255,6 @@ def _refits_intercept(settings: OnlineSettings, source: Source) -> bool:
     fits = settings.fit_intercept and binary and settings.budgeted and source.rewindable
     if settings.refit_intercept and not fits:
         raise SettingsError(
-            "refit_intercept requires a budgeted method, an intercept, two classes, and data that can be read again"
+            "`refit_intercept` requires a budgeted method, an intercept, two classes, and data that can be read again"
         )
     return fits and (settings.passes > 1 if settings.refit_intercept is None else settings.refit_intercept)

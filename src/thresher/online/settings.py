@@ -10,6 +10,7 @@ import numpy as np
 
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.losses import get_loss
+from thresher.display import did_you_mean, quoted
 from thresher.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -160,7 +161,9 @@ class OnlineSettings:
         if not _whole(self.k) or self.k < 1:
             raise SettingsError(f"k must be an integer of at least 1, got {self.k!r}")
         if self.method not in METHODS:
-            raise SettingsError(f"unknown method {self.method!r}; choose one of {', '.join(METHODS)}")
+            raise SettingsError(
+                f"unknown method {quoted(self.method)}{did_you_mean(str(self.method), METHODS, len(METHODS))}"
+            )
         if self.active not in ACTIVE:
             raise SettingsError(f'active must be "exact" or "sketch", got {self.active!r}')
         if not _whole(self.minibatch) or self.minibatch < 1:
@@ -192,7 +195,7 @@ class OnlineSettings:
         rule = self.step_rule.rule
         if rule == "adaptive" and self.method == "mission" and self.active == "sketch":
             raise SettingsError(
-                'active="sketch" does not support adaptive steps: pass a number as step, or active="exact"'
+                '`active="sketch"` does not support adaptive steps: pass a number as `step`, or `active="exact"`'
             )
 
     def _check_outputs(self) -> None:
@@ -213,61 +216,61 @@ class OnlineSettings:
             raise SettingsError(f"lam must be at least 0, or None, got {self.lam!r}")
         if not self.budgeted:
             if self.tune:
-                raise SettingsError(f"{self.method} has no tune: it is for {', '.join(BUDGETED)}")
+                raise SettingsError(f"{self.method} has no `tune`: it is for {', '.join(BUDGETED)}")
             if self.eta is not None or self.lam is not None:
-                raise SettingsError(f"{self.method} has no eta and lam: pass step and l2")
+                raise SettingsError(f"{self.method} has no `eta` and `lam`: pass `step` and `l2`")
             return
         unused = {"step": "auto", "l2": 0.0, "decay": 1.0, "lazy": 0.0, "active": "exact"}
         if self.method != "b-arda":
             unused["sketch"] = None
         elif self.sketch is not None and self.sketch[0] != 1:
             raise SettingsError(
-                f"the sketch of b-arda must have one row, got {self.sketch[0]}: pass sketch=(1, {self.sketch[1]})"
+                f"the sketch of b-arda must have one row, got {self.sketch[0]}: pass `sketch=(1, {self.sketch[1]})`"
             )
         for name, plain in unused.items():
             if getattr(self, name) != plain:
-                instead = {"step": "pass eta", "l2": "pass lam"}.get(name, "leave it out")
-                raise SettingsError(f"{self.method} has no {name}: {instead}")
+                instead = {"step": "pass `eta`", "l2": "pass `lam`"}.get(name, "leave it out")
+                raise SettingsError(f"{self.method} has no `{name}`: {instead}")
         if self.method == "sofs" and self.minibatch > 1:
-            raise SettingsError("sofs learns from one row at a time: leave out minibatch")
+            raise SettingsError("sofs learns from one row at a time: leave out `minibatch`")
         if self.method == "ofs" and self.eta and self.lam and self.eta * self.lam >= 1:
-            raise SettingsError(f"eta * lam must be below 1 for ofs, got {self.eta * self.lam:g}")
+            raise SettingsError(f"`eta` * `lam` must be below 1 for ofs, got {self.eta * self.lam:g}")
 
     def _check_groups(self) -> None:
         if self.groups is None:
             return
         if self.method not in GROUPED:
             raise SettingsError(
-                f"{self.method} has no groups: choose {' or '.join(GROUPED)}, or fgm with family=th.Groups(…)"
+                f"{self.method} has no `groups`: choose {' or '.join(GROUPED)}, or fgm with `family='groups:FILE'`"
             )
         if isinstance(self.groups, str):
             if self.minibatch > 1:
                 raise SettingsError(
-                    "the groups of the source are found by name, and a mini-batch has no names: leave out minibatch"
+                    "the groups of the source are found by name, and a mini-batch has no names: leave out `minibatch`"
                 )
         elif self.groups.overlap:
             raise SettingsError(f"groups of {self.method} must not overlap: put every feature in one group")
         if self.per_class:
-            raise SettingsError("groups are selected for all classes together: leave out per_class")
+            raise SettingsError("groups are selected for all classes together: leave out `per_class`")
         if self.sketch is not None:
-            raise SettingsError("groups require the sums of every feature seen: leave out sketch")
+            raise SettingsError("groups require the sums of every feature seen: leave out `sketch`")
 
     def check_space(self, space: FeatureSpace, *, products: bool) -> None:
         """Raise if the groups do not fit the features of the data; ``products``: whether products are formed."""
         if self.groups is None:
             return
         if products:
-            raise SettingsError("products of features belong to no group: leave out interactions, or groups")
+            raise SettingsError("products of features belong to no group: leave out `interactions`, or `groups`")
         if not isinstance(self.groups, str):
             if not space.invertible:
                 raise SettingsError(
                     f"groups list columns by position, but the features of this data have names ({space}): pass "
-                    f'groups="{BY_SOURCE}" for its namespaces or columns'
+                    f'`groups="{BY_SOURCE}"` for its namespaces or columns'
                 )
             self.groups.check(space.size, self.k)
         elif space.invertible:
             raise SettingsError(
-                f'groups="{BY_SOURCE}" means the namespaces of VW text or the columns of a table, but this data has '
+                f'`groups="{BY_SOURCE}"` means the namespaces of VW text or the columns of a table, but this data has '
                 f"none ({space}): pass th.Groups(…), or a file with a group on each line"
             )
 

@@ -146,7 +146,7 @@ class SuccessiveHalving:
         if 0 < allowed < used:
             raise SettingsError(
                 f"the features seen by {len(self.candidates)} settings side by side take {used} bytes, more than the "
-                f"{allowed} that memory leaves for them: pass more memory, or set eta and lam"
+                f"{allowed} that memory leaves for them: pass more `memory`, or set `eta` and `lam`"
             )
 
     # ── the interface of an engine ───────────────────────────────────────────────────────────────
@@ -223,7 +223,7 @@ class SuccessiveHalving:
 
     def merge(self, other: Any) -> None:
         """Raise: candidates of several settings cannot be merged."""
-        raise SettingsError("engines that are still being tuned cannot be merged: set eta and lam")
+        raise SettingsError("engines that are still being tuned cannot be merged: set `eta` and `lam`")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return unpickle_tuner, (self.settings, sparsify(self.state()))

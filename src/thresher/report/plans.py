@@ -24,7 +24,7 @@ def print_plan(plan: PlanReport, source: Source) -> None:
     stored = source.total_bytes
     console.print()
     console.print(f"data         {escape(source.describe())}" + (f", {show_size(stored)} stored" if stored else ""))
-    console.print(f"features     {source.space}")
+    console.print(f"features     {source.space}", markup=False)
     if source.held_bytes:  # known once the first row was read
         console.print(f"held         {show_size(source.held_bytes)} of sequences to sample fragments from")
     for title, note in plan.notes:

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from thresher.core.memory import MB
 from thresher.core.progress import Progress
+from thresher.display import cut
 
 log = logging.getLogger("thresher.progress")
 
@@ -105,7 +106,7 @@ def in_file(progress: Progress) -> str:
     """The file being read, if there are several."""
     if progress.file is None or progress.files < 2:
         return ""
-    return f", file {progress.file_number} of {progress.files} ({os.path.basename(progress.file)})"
+    return f", file {progress.file_number} of {progress.files} ({cut(os.path.basename(progress.file), 30)})"
 
 
 class _Log:

@@ -12,6 +12,7 @@ from thresher.columns.kernels import check_kernel
 from thresher.core import container
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.losses import get_loss
+from thresher.display import redact
 from thresher.errors import FileFormatError
 from thresher.selection.selection import Selection
 
@@ -65,7 +66,7 @@ def load(path: str | os.PathLike[str]) -> Selection:
             meta["classes"],
             FeatureSpace.from_dict(meta["space"]),
             current_settings(meta["settings"]),
-            meta["provenance"],
+            _redacted(meta["provenance"]),
         )
         _check(selection)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -77,6 +78,15 @@ def current_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """Settings as read from a file, under the names that this version uses."""
     names = OLD_SETTINGS | OLD_METHOD_SETTINGS.get(str(settings.get("method")), {})
     return {names.get(name, name): value for name, value in settings.items()}
+
+
+def _redacted(value: Any) -> Any:
+    """The provenance without credentials in URLs, which earlier versions stored."""
+    if isinstance(value, dict):
+        return {redact(name): _redacted(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_redacted(inner) for inner in value]
+    return redact(value) if isinstance(value, str) else value
 
 
 def _check(selection: Selection) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from thresher.core.kmers import Kmers
 from thresher.core.losses import Loss
 from thresher.core.optional import need
 from thresher.core.progress import Watch
+from thresher.display import cut, visible
 from thresher.errors import DataError
 from thresher.sources.base import Source
 from thresher.sources.registry import as_source, is_paths
@@ -26,6 +27,9 @@ from thresher.sources.transforms.expand import Expanded
 from thresher.sources.transforms.hash_features import Hashed
 from thresher.sources.transforms.interactions import Interactions
 from thresher.sources.transforms.watched import Watched
+
+#: The kinds of predictions: the class (or number), its probability, and the margin w'x + b.
+Output = Literal["prediction", "probability", "margin"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +91,7 @@ class Selection:
         return self.loss.task == "binary" and self.weights.ndim == 2
 
     def __repr__(self) -> str:
-        shown = ", ".join(self.names[:3]) + (", …" if len(self) > 3 else "")
+        shown = ", ".join(cut(visible(name)) for name in self.names[:3]) + (", …" if len(self) > 3 else "")
         return f"<Selection of {len(self)} features ({self.named} named): {shown}>"
 
     # ── prediction ───────────────────────────────────────────────────────────────────────────────
@@ -109,15 +113,18 @@ class Selection:
         """The keys that the model reads from a row; None for all, which random features need."""
         return self.keys if self.space.random_features is None else None
 
-    def batches(self, data: Any, reading: dict[str, Any], watch: Watch | None = None) -> Iterator[Batch]:
-        """The rows of any data, with only the features that the model needs; ``watch`` receives the progress."""
+    def batches(self, data: Any, reading: dict[str, Any]) -> Iterator[Batch]:
+        """The rows of any data, with only the features that the model needs."""
+        for batch, _ in self.source(data, reading).batches(keys=self.input_keys, want_labels=False):
+            if len(batch):
+                yield batch
+
+    def source(self, data: Any, reading: Mapping[str, Any], watch: Watch | None = None) -> Source:
+        """Any data as a source with the features of the model; ``watch`` receives the progress of reading it."""
         if self.multilabel and self.space.kind == "index" and is_paths(data):  # LIBSVM rows may have several labels
             reading = {"multilabel": True, **reading}
         source = as_source(data, like=self.like, **reading)
-        source = self.adapt(source if watch is None else Watched(source, watch, "predicting"))
-        for batch, _ in source.batches(keys=self.input_keys, want_labels=False):
-            if len(batch):
-                yield batch
+        return self.adapt(source if watch is None else Watched(source, watch, "predicting"))
 
     @property
     def like(self) -> Kmers | dict[str, Any] | None:
@@ -164,7 +171,11 @@ class Selection:
         return np.concatenate(parts) if parts else np.empty(0 if len(self.intercept) == 1 else (0, len(self.intercept)))
 
     def predict(self, data: Any, **reading: Any) -> NDArray[Any]:
-        """The class of each row; its value in regression; a matrix of 0 and 1, rows x labels, for several labels."""
+        """The class of each row; its value in regression; a matrix of 0 and 1, rows x labels, for several labels.
+
+        Data is read as that of the fit. ``reading`` holds options for files that are laid out in another way, such as
+        ``text=`` and ``target=`` for other column names, or ``delimiter=``.
+        """
         return self.decide(self.decision_function(data, **reading))
 
     def decide(self, margins: NDArray[np.float64]) -> NDArray[Any]:
@@ -179,9 +190,37 @@ class Selection:
 
     def predict_proba(self, data: Any, **reading: Any) -> NDArray[np.float64]:
         """Probabilities, rows x classes; for the logistic and softmax losses."""
+        self.check_probabilities()
+        return self.probabilities(self.decision_function(data, **reading))
+
+    def check_probabilities(self) -> None:
+        """Raise if the loss gives no probabilities."""
         if self.loss.part not in ("logistic", "softmax"):
             raise DataError(f"the {self.loss} loss gives no probabilities: use decision_function.")
-        return self.probabilities(self.decision_function(data, **reading))
+
+    def predictions(
+        self,
+        data: Any,
+        *,
+        output: Output = "prediction",
+        ids: Sequence[str] = (),
+        id_column: str | None = None,
+        **reading: Any,
+    ) -> dict[str, list[Any]]:
+        """The predictions as a table, column by column, with identifiers of the rows.
+
+        Parameters
+        ----------
+        output : {"prediction", "probability", "margin"}
+            The class (or number), the probability of the second of two classes or of each of several, or w'x + b.
+        ids : some of "file", "line", "record"
+            Identifiers: the file, the line from 1 (in Parquet and memory the row), the name of a FASTA or FASTQ record.
+        id_column : str, optional
+            A column of a table that identifies its rows.
+        """
+        from thresher.selection.predictions import prediction_table
+
+        return prediction_table(self, data, output, ids, id_column, reading)
 
     def probabilities(self, margins: NDArray[np.float64]) -> NDArray[np.float64]:
         """The probabilities for margins of the logistic or softmax loss, rows x classes."""
@@ -254,7 +293,10 @@ class Selection:
         save(self, path)
 
     def export(self, path: str | os.PathLike[str], format: str | None = None) -> None:
-        """Write the selection for other programs: tsv, json, parquet, vw or onnx (default: by the path's ending)."""
+        """Write the selection for other programs: tsv, json, parquet, vw or onnx (default: by the path's ending).
+
+        ``vw`` is text for people, as of ``vw --invert_hash``: ``vw -i`` does not load it.
+        """
         from thresher.selection.export.registry import export
 
         export(self, path, format)

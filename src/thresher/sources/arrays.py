@@ -75,7 +75,7 @@ class RowLabels:
         if order is None and self.weight is not None and not self.weight.all():
             order = np.flatnonzero(self.weight)
             if not len(order):
-                raise DataError("sample_weight is zero for every row: there is nothing to learn from.")
+                raise DataError("`sample_weight` is zero for every row: there is nothing to learn from.")
         self.order = order
 
     def batch(self) -> Batch:

@@ -133,9 +133,25 @@ class Source(ABC):
         """The settings to read other files in the same way, ready for JSON; None if the file names are enough."""
         return None
 
+    def warnings(self) -> list[str]:
+        """What looks wrong in the first rows and spoils an answer, a sentence each."""
+        return []
+
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
         """Describe the origin of row ``row`` of ``batch`` for messages; ``cursor`` came with the batch."""
         return f"row {cursor.row - len(batch) + row + 1}"
+
+    def with_ids(self, column: str | None = None) -> Source:
+        """The same rows, each with its identifier (`Batch.id`): its value in a column, or the name of its record."""
+        what = "names of records (FASTA and FASTQ files have them)" if column is None else "columns (tables have them)"
+        raise SettingsError(f"{self.describe()}: the data has no {what}: identify rows by their file and line")
+
+    def row_files(self, cursor: Cursor, batch: Batch) -> list[str]:
+        """The file of each row of ``batch``; ``cursor`` came with the batch."""
+        files = self.files()
+        if not files:
+            raise SettingsError(f"{self.describe()}: the rows come from no file: identify them by their line")
+        return [files[min(cursor.part, len(files) - 1)]] * len(batch)
 
     def describe(self) -> str:
         """A short description for messages."""
@@ -184,11 +200,20 @@ class Wrapped(Source):
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
         return self.source.where(cursor, batch, row)
 
+    def with_ids(self, column: str | None = None) -> Source:
+        return self._with(self.source.with_ids(column))
+
+    def row_files(self, cursor: Cursor, batch: Batch) -> list[str]:
+        return self.source.row_files(cursor, batch)
+
     def describe(self) -> str:
         return self.source.describe()
 
     def reading(self) -> dict[str, Any] | None:
         return self.source.reading()
+
+    def warnings(self) -> list[str]:
+        return self.source.warnings()
 
 
 class Prefetched(Wrapped):

@@ -11,9 +11,11 @@ from typing import Any
 
 from thresher.core.kmers import Kmers
 from thresher.core.memory import DEFAULT_CACHE_SIZE, ReadLimits
+from thresher.display import did_you_mean, quoted
 from thresher.errors import DataError, SettingsError
 from thresher.sources.base import OnError, Source
-from thresher.sources.files.paths import Part, PathLike, Stream, find_parts
+from thresher.sources.files import foreign
+from thresher.sources.files.paths import Part, PathLike, Stream, find_parts, open_raw
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,8 +56,9 @@ def _is_libsvm(head: bytes) -> bool:
     return re.match(rb"\s*([-+.\deE,]+\s+)?(qid:\d+\s+)?(\d+:[-+.\deE]+\s*)+", _first_lines(head)[0]) is not None
 
 
-_KMERS = ("kmer", "canonical", "wildcards", "positional", "counts", "unit", "fragments", "coverage", "seed", "labels")
-_COLUMNS = ("target", "weight", "numeric", "categorical", "ignored", "others", "bins", "missing", "schema")
+_KMERS = ("kmer", "alphabet", "canonical", "wildcards", "positional", "counts", "unit")
+_SEQUENCES = (*_KMERS, "fragments", "coverage", "seed", "labels")
+_COLUMNS = ("target", "weight", "numeric", "categorical", "times", "ignored", "others", "bins", "missing", "schema")
 _DIALECT = ("names", "header", "delimiter", "quote", "nulls")
 #: Any of these makes a table one of texts.
 _NGRAMS = ("text", "words", "chars", "within_words", "pattern", "lower", "stop")
@@ -75,9 +78,9 @@ FORMATS = {
         matches=lambda head: head.lstrip().startswith(b"{"),
     ),
     "fasta": Format(
-        endings=("fa", "fasta", "fas", "fna", "ffn", "fq", "fastq"),
+        endings=("fa", "fasta", "fas", "fna", "ffn", "faa", "fq", "fastq"),
         opener="sequences.fasta:scan_fasta",
-        options=("on_error", *_KMERS),
+        options=("on_error", *_SEQUENCES),
         matches=_is_fasta,
     ),
     "vw": Format(endings=("vw",), opener="text.vw:scan_vw", matches=lambda head: b"|" in _first_lines(head)[0]),
@@ -100,7 +103,8 @@ _TEXTS = Format(
     opener="tables.documents:scan_text",
     options=("on_error", "format", "target", "weight", "counts", "unit", *_NGRAMS, *_DIALECT),
 )
-_OPTIONS = {name for entry in (*FORMATS.values(), _TEXTS) for name in entry.options}
+#: The options of all formats.
+OPTIONS = {name for entry in (*FORMATS.values(), _TEXTS) for name in entry.options}
 BY_ENDING = {ending: name for name, entry in FORMATS.items() for ending in entry.endings}
 COMPRESSED = frozenset({"gz", "bgz", "zst", "zstd", "xz", "bz2"})
 
@@ -160,15 +164,14 @@ def _scan(
     **options: Any,
 ) -> Source:
     """`scan`, with the k-mers or the recipe (`Source.reading`) of a model as default options."""
-    if unknown := [name for name in options if name not in _OPTIONS]:
-        raise TypeError(f"unexpected keyword argument {unknown[0]!r}")
+    if unknown := [name for name in options if name not in OPTIONS]:
+        raise TypeError(f"unexpected keyword argument {unknown[0]!r}{did_you_mean(unknown[0], sorted(OPTIONS))}")
     paths = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    # None and False mean that an option is not set, unless its default is True.
-    given = {n: v for n, v in options.items() if v is not None and (v is not False or n in ("header", "lower"))}
-    if isinstance(like, Mapping) and not given:
+    given = _set_options(options)
+    if isinstance(like, Mapping):
         from thresher.sources.tables.recipes import scan_like
 
-        if (source := scan_like(paths, like, format, on_error or "stop")) is not None:
+        if (source := scan_like(paths, like, format, on_error or "stop", given)) is not None:
             return source
     if on_error not in (None, "stop"):
         given["on_error"] = on_error
@@ -185,34 +188,43 @@ def _scan(
     parts = find_parts(paths)
     name = "fasta" if format == "fastq" else format or _guess(parts[0].path, given)
     if name not in FORMATS:
-        raise SettingsError(f"unknown format {name!r}: expected one of {', '.join(FORMATS)}")
+        raise SettingsError(f"unknown format {quoted(name)}{did_you_mean(name, list(FORMATS))}")
     entry = FORMATS[name]
+    if os.path.isfile(parts[0].path):  # whatever its name says
+        with open_raw(parts[0].path) as file:
+            _refuse_foreign(parts[0], file.read(foreign.HEAD))
     if name in TABLES and any(option in given for option in _NGRAMS):
         entry, given["format"] = _TEXTS, name
     for option in given:
         if option not in entry.options:
             what = "tables with a text column" if entry is _TEXTS else f"{name} files"
             takers = [other for other, some in FORMATS.items() if option in some.options] or ["texts"]
-            raise SettingsError(f"{option}: not an option for {what}, only for {', '.join(takers)}")
+            raise SettingsError(f"`{option}`: not an option for {what}, only for {', '.join(takers)}")
     if name == "fasta" and isinstance(like, Kmers):
         given = {**like.reading(), **given}
     return entry.open([part.path for part in parts], given)
 
 
+def _set_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are set. None and False mean that one is not, unless its default is True."""
+    return {n: v for n, v in options.items() if v is not None and (v is not False or n in ("header", "lower"))}
+
+
 def _guess(path: str, options: Mapping[str, Any]) -> str:
     """The format of a file, from its name or its first bytes."""
-    if by_name := format_by_name(os.path.basename(path)):
+    if by_name := format_by_name(Part(path).file_name):
         return by_name
     if "schema" in options:
         return "csv"
     if Part(path).once:
         raise SettingsError(
-            "the format of standard input or a pipe cannot be detected: pass format= (--format), one of "
-            f"{', '.join(FORMATS)}"
+            f"the format of standard input or a pipe cannot be detected: pass `format`, one of {', '.join(FORMATS)}"
         )
     with Stream(path, window_limit=ReadLimits().window) as stream:
         buffer = bytearray(4096)
         head = bytes(buffer[: stream.readinto(memoryview(buffer))])
+    part = Part(path)
+    _refuse_foreign(part, head)
     for name, entry in FORMATS.items():
         if entry.matches(head):
             return name
@@ -220,12 +232,19 @@ def _guess(path: str, options: Mapping[str, Any]) -> str:
         return "csv"
     if stream.failure is not None:
         raise stream.failure
+    _refuse_foreign(part, head, foreign.JSON_ARRAY)
     if not head:
-        raise DataError(f"{path}: the file is empty. Check how it was made.")
+        raise DataError(f"{part.name}: the file is empty. Check how it was made.")
     raise DataError(
-        f"{path}: neither the file name nor the first line shows the format. Pass format= (--format), one of "
-        f"{', '.join(FORMATS)}."
+        f"{part.name}: neither the file name nor the first line shows the format. Pass `format`, one of "
+        f"{', '.join(FORMATS)}; or, if each file is a text, put those of each class into a folder of its own."
     )
+
+
+def _refuse_foreign(part: Part, head: bytes, *others: foreign.Foreign) -> None:
+    """Raise if the first bytes are those of a file that cannot be data."""
+    if (kind := foreign.foreign_kind(head, part.file_name, *others)) is not None:
+        raise DataError(f"{part.name}: this is {kind.what}. {kind.advice}")
 
 
 def as_source(
@@ -241,7 +260,8 @@ def as_source(
 
     Parameters
     ----------
-    data : Source, path, paths, ndarray, SciPy matrix, DataFrame or Arrow table
+    data : Source, path, paths, ndarray, SciPy matrix, DataFrame, Arrow table, or array, series or list of texts
+        A list of strings holds texts if ``y`` comes with it or ``like`` is of texts in memory, otherwise paths.
     y, weight : array-like, optional
         Targets and sample weights, only for data in memory: files bring their own. For a table in a file, ``weight``
         may name a column.
@@ -250,22 +270,27 @@ def as_source(
     like : Kmers or mapping, optional
         The reading options of a model (`Source.reading`), as defaults.
     options
-        ``format``, ``on_error``, ``multilabel`` and the options of the file formats, for paths.
+        ``format``, ``on_error``, ``multilabel`` and the options of the file formats, for paths; those of
+        `thresher.scan_text` also for texts in memory and text columns of data frames.
     """
-    if is_stored(data):
+    recipe = like if isinstance(like, Mapping) else None
+    if is_stored(data) and not is_text_list(data, y, recipe):
         by_column = not isinstance(data, Source) and (weight is None or isinstance(weight, (str, int)))
         if y is not None or (not by_column and (weight is not None or target is not None)):
             raise SettingsError("a file or source brings its own labels and weights: pass no y, weight or target")
         if isinstance(data, Source):
             return data
         return _scan(data, like, **options, target=target, weight=weight)
-    if unknown := [name for name in options if name not in _OPTIONS]:
-        raise TypeError(f"unexpected keyword argument {unknown[0]!r}")
-    if given := [name for name, value in options.items() if value not in (None, "stop", False)]:
-        raise SettingsError(f"{', '.join(given)}: for files, not for data in memory")
+    if unknown := [name for name in options if name not in OPTIONS]:
+        raise TypeError(f"unexpected keyword argument {unknown[0]!r}{did_you_mean(unknown[0], sorted(OPTIONS))}")
+    given = _set_options(options)
+    if given.get("on_error") == "stop":
+        del given["on_error"]
+    if refused := [name for name in given if name not in (*_NGRAMS, "counts", "unit")]:
+        raise SettingsError(f"{', '.join(refused)}: for files, not for data in memory")
     from thresher.sources.dataframes import memory_source
 
-    return memory_source(data, y, weight, target)
+    return memory_source(data, y, weight, target, like=recipe, options=given)
 
 
 def is_stored(data: Any) -> bool:
@@ -278,6 +303,18 @@ def is_paths(data: Any) -> bool:
     if isinstance(data, (str, os.PathLike)):
         return True
     return isinstance(data, (list, tuple)) and len(data) > 0 and all(isinstance(p, (str, os.PathLike)) for p in data)
+
+
+def is_text_list(data: Any, y: Any = None, recipe: Mapping[str, Any] | None = None) -> bool:
+    """Whether a list of strings holds texts instead of paths.
+
+    It does if labels come with it, unless all strings are paths that exist, or if the recipe is of texts in memory.
+    """
+    if not (isinstance(data, (list, tuple)) and data and all(isinstance(text, str) for text in data)):
+        return False
+    if y is not None:
+        return not all(map(os.path.exists, data))
+    return recipe is not None and bool(recipe.get("texts"))
 
 
 def is_file_source(source: Source) -> bool:

@@ -68,8 +68,8 @@ class SparseRFPlan(WorkingSetPlan):
             needed = (rows * self.row_bytes + self.buffers + making) * 16 // 15
             raise SettingsError(
                 f"{rows} rows need {show_size(rows * self.row_bytes)}, reading {show_size(self.buffers)} and computing "
-                f"{self.draws} features {show_size(making)}; set memory to about {show_size(needed + needed // 8)}, or "
-                "draw fewer features per iteration (draws)"
+                f"{self.draws} features {show_size(making)}; set `memory` to about {show_size(needed + needed // 8)}, "
+                "or draw fewer features per iteration (`draws`)"
             )
 
     def check_kept(self, rows: int, kept: int, products: int) -> None:
@@ -80,9 +80,9 @@ class SparseRFPlan(WorkingSetPlan):
         if products > self.products(rows) or making > self.making(rows):
             raise SettingsError(
                 f"the {kept} features kept so far need {show_size(products)} for their products and "
-                f"{show_size(making)} to be computed, but memory = {show_size(self.memory)} leaves "
-                f"{show_size(self.products(rows))} and {show_size(self.making(rows))}; increase memory, or keep fewer "
-                "features with a larger lam or a smaller k"
+                f"{show_size(making)} to be computed, but `memory={show_size(self.memory)}` leaves "
+                f"{show_size(self.products(rows))} and {show_size(self.making(rows))}; increase `memory`, or keep "
+                "fewer features with a larger `lam` or a smaller `k`"
             )
 
 

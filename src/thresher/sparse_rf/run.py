@@ -37,7 +37,7 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
 
     def __init__(self, source: Source, settings: SparseRFSettings, options: RunOptions) -> None:
         if len(settings.path) > 1 and options.validation is None:
-            raise SettingsError("several values of lam require validation data: pass validation, or one lam")
+            raise SettingsError("several values of `lam` require validation data: pass `validation`, or one `lam`")
         source = with_interactions(source, options)
         if isinstance(settings.gamma, float | int):
             check_kernel(_feature_spec(settings, float(settings.gamma)), source.space.size)

@@ -47,10 +47,10 @@ class StreamProposer:
     ) -> None:
         if scans > 1 and not stream.rewindable:
             raise SettingsError(
-                f"{stream.describe()} can be scanned once: set scans=1, or pass a callable that returns them anew"
+                f"{stream.describe()} can be scanned once: set `scans=1`, or pass a callable that returns them anew"
             )
         if order == "random" and stream.size is None:
-            raise SettingsError(f"{stream.describe()} come in their own order: leave out order")
+            raise SettingsError(f"{stream.describe()} come in their own order: leave out `order`")
         self.stream = stream
         self.rows = rows
         self.scans = scans

@@ -121,7 +121,10 @@ class SubstitutionRun(Run):
             self.save()
             raise broken from error
         if self.stream.skipped:
-            shown = "; ".join(f"{count} {fault}" for fault, count in self.stream.skipped.items())
+            shown = ", ".join(
+                f"{count} because {'it' if count == 1 else 'each'} {fault}"
+                for fault, count in self.stream.skipped.items()
+            )
             log.warning("%s: skipped columns: %s", self.stream.describe(), shown)
 
     def _steps(self) -> Iterator[None]:
@@ -224,5 +227,5 @@ class SubstitutionRun(Run):
 
     def _restore(self, saved: Checkpoint) -> None:
         if not self.stream.rewindable:
-            raise SettingsError(f"{self.stream.describe()} cannot be read again to resume: pass restart=True")
+            raise SettingsError(f"{self.stream.describe()} cannot be read again to resume: pass `restart=True`")
         self.engine.restore(saved.engine)

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from thresher.core.losses import get_loss
+from thresher.display import did_you_mean, quoted
 from thresher.errors import SettingsError
 
 LOSSES = ("squared_hinge", "logistic", "squared", "huber", "squared_epsilon")
@@ -87,7 +88,9 @@ class SubstitutionSettings:
         if self.k < 1:
             raise SettingsError(f"k must be at least 1, got {self.k}")
         if self.method not in STREAMING:
-            raise SettingsError(f"unknown method {self.method!r}; choose one of {', '.join(STREAMING)}")
+            raise SettingsError(
+                f"unknown method {quoted(self.method)}{did_you_mean(str(self.method), STREAMING, len(STREAMING))}"
+            )
         if get_loss(self.loss).name not in LOSSES:
             raise SettingsError(
                 f"the loss of {self.method} must be smooth, one of {', '.join(LOSSES)}, got {self.loss}"
@@ -105,15 +108,15 @@ class SubstitutionSettings:
         if not 0 <= self.c <= 1:
             raise SettingsError(f"c must be between 0 and 1, got {self.c}")
         if not 1 <= self.workers <= self.k:
-            raise SettingsError(f"workers must be between 1 and k = {self.k}, got {self.workers}")
+            raise SettingsError(f"workers must be between 1 and `k={self.k}`, got {self.workers}")
         if self.staleness is not None and self.staleness < 0:
             raise SettingsError(f"staleness must be at least 0, got {self.staleness}")
         if self.asynchronous and (self.method != "os" or self.per_class):
-            raise SettingsError("workers and staleness require method os without per_class")
+            raise SettingsError("`workers` and `staleness` require method os without `per_class`")
         if not (self.refit >= 0 and math.isfinite(self.refit)):
             raise SettingsError(f"refit must be True, False or a ridge penalty above 0, got {self.refit}")
         if self.lam is not None and self.method not in PENALISED:
-            raise SettingsError(f"{self.method} has no lam: it is for {', '.join(PENALISED)}")
+            raise SettingsError(f"{self.method} has no `lam`: it is for {', '.join(PENALISED)}")
         if self.lam is not None and not (self.lam > 0 and math.isfinite(self.lam)):
             raise SettingsError(f"lam must be above 0 and finite, got {self.lam}")
         if self.order not in ("given", "random"):

@@ -144,7 +144,7 @@ class Reader:
                     if not self.source.rewindable:
                         raise SettingsError(
                             f"{self.source.describe()} can be read only once and does not fit in memory; save it to a "
-                            "file first, or increase memory"
+                            "file first, or increase `memory`"
                         )
             self._add_labels(batch, cursor, source)
             skipped = cursor.skipped

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.core.labels import Label, class_weights, one_class_error, plain_label, sort_labels
+from thresher.core.labels import Label, check_weighted_labels, class_weights, one_class_error, plain_label, sort_labels
 
 
 def one_vs_rest(labels: NDArray[Any]) -> tuple[NDArray[np.float64], list[Label], NDArray[np.intp]]:
@@ -33,6 +33,8 @@ def class_factors(
     """The factor by which ``class_weight`` multiplies the weight of each row."""
     if class_weight is None:
         return np.ones(len(numbers))
+    if isinstance(class_weight, Mapping):
+        check_weighted_labels(class_weight, classes)
     counts = np.bincount(numbers, minlength=len(classes)).tolist()
     weights = class_weights(class_weight, lambda: dict(zip(classes, counts, strict=True)))
     return np.array([weights.get(label, 1.0) for label in classes])[numbers]

@@ -64,7 +64,7 @@ class TargetCollector:
             y, classes, numbers = one_vs_rest(labels)
             return RowTargets(y, weight * class_factors(class_weight, classes, numbers), classes)
         if class_weight is not None:
-            raise SettingsError("class_weight needs a classification task with one class per row")
+            raise SettingsError("`class_weight` needs a classification task with one class per row")
         return RowTargets(np.ascontiguousarray(np.atleast_2d(labels.T)), weight, self._encoder.classes)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from thresher.core.atomic import write_atomically
+from thresher.display import did_you_mean, quoted
 from thresher.errors import SettingsError
 from thresher.sources.base import Source
 from thresher.sources.registry import BY_ENDING
@@ -60,7 +61,7 @@ def write_source(source: Source, path: str | os.PathLike[str], format: str | Non
     name = os.fspath(path)
     kind = format or _format_of(name)
     if kind not in WRITERS:
-        raise SettingsError(f"unknown format {kind!r}: expected one of {', '.join(WRITERS)}")
+        raise SettingsError(f"unknown format {quoted(kind)}{did_you_mean(kind, list(WRITERS))}")
     compressed = name.endswith(".gz")
     if compressed and not WRITERS[kind].gzip:
         raise SettingsError(f"{name}: only text can be compressed with gzip; leave out the .gz")
@@ -81,5 +82,7 @@ def write_source(source: Source, path: str | os.PathLike[str], format: str | Non
 def _format_of(path: str) -> str:
     kind = BY_ENDING.get(path.removesuffix(".gz").rpartition(".")[2].lower())
     if kind not in WRITERS:
-        raise SettingsError(f"{path}: its ending does not show a format; pass one of {', '.join(WRITERS)} (--to)")
+        raise SettingsError(
+            f"{path}: its ending does not show a format: rename it, or choose one of {', '.join(WRITERS)}"
+        )
     return kind

@@ -8,6 +8,7 @@ from typing import Any
 
 from thresher import _native
 from thresher.core.batch import Batch, Names
+from thresher.display import quoted
 from thresher.errors import SettingsError
 from thresher.sources.base import Source
 from thresher.writers.report import WriteReport
@@ -32,7 +33,7 @@ def _lines(source: Source, batch: Batch, report: WriteReport) -> Iterator[str]:
         report.losses[_NAMED_LABELS] += sum(map(bool, labels))
         for label in labels:
             if _escaped(label) != label:
-                raise SettingsError(f"VW text cannot hold the label {label!r}: rename it without blanks, : and |")
+                raise SettingsError(f"VW text cannot hold the label {quoted(label)}: rename it without blanks, : and |")
     for i in range(len(batch)):
         weight = "" if batch.weight is None or batch.weight[i] == 1 else f" {batch.weight[i]:.9g}"
         if weight and not labels[i]:

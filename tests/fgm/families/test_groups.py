@@ -112,7 +112,7 @@ def test_groups_are_checked_against_the_data_first() -> None:
     x, y = np.zeros((4, 3)), np.array([0, 1, 0, 1])
     with pytest.raises(th.SettingsError, match="group 1 contains column 3, but the data has columns 0 to 2"):
         th.select(x, y, k=1, method="fgm", family=th.Groups([[0], [3]]))
-    with pytest.raises(th.SettingsError, match="k = 3 exceeds the number of groups, 2"):
+    with pytest.raises(th.SettingsError, match="`k=3` exceeds the number of groups, 2"):
         th.select(x, y, k=3, method="fgm", family=th.Groups([[0], [1]]))
 
 

@@ -52,7 +52,17 @@ def texts(draw) -> bytes:
 
 
 @st.composite
+def protein_forms(draw) -> twin.Form:
+    lengths = sorted(draw(st.sets(st.integers(1, 12), min_size=1, max_size=3)))
+    at = draw(st.booleans()) and max(lengths) <= 10
+    counts = draw(st.sampled_from(["binary", "count", "log"]))
+    return twin.Form(tuple(lengths), False, False, at, counts, draw(st.booleans()), "protein")
+
+
+@st.composite
 def forms(draw) -> twin.Form:
+    if draw(st.integers(0, 3)) == 0:
+        return draw(protein_forms())
     wildcards = draw(st.booleans())
     any_length = st.integers(1, 4) | st.integers(1, 16 if wildcards else 31)
     lengths = draw(st.lists(any_length, min_size=1, max_size=3, unique=True))
@@ -67,14 +77,14 @@ def forms(draw) -> twin.Form:
 
 def native(form: twin.Form) -> _native.KmerForm:
     rest = form._asdict()
-    return _native.KmerForm(list(rest.pop("lengths")), **rest)
+    return _native.KmerForm(list(rest.pop("lengths")), protein=rest.pop("alphabet") == "protein", **rest)
 
 
 def scan(text: bytes, form: twin.Form, *, cuts=(), skip=True, only=None, labels=None, seeking=False, **options):
     """The rows of a text given in pieces, what was wrong, and the scanner."""
     sink = _native.KmerRecords(native(form), labels, only, rows=options.pop("rows", 10**9), **options)
     scanner = _native.RecordScanner(
-        sink, wildcards=form.wildcards, skip=skip, fastq=False if seeking else None, seeking=seeking
+        sink, form=native(form), skip=skip, fastq=False if seeking else None, seeking=seeking
     )
     block = np.frombuffer(text + b"?", np.uint8)
     rows, left_out, stop = [], 0, "more"
@@ -146,7 +156,7 @@ def test_batches_and_cursors(text, form, rows):
     offset, lines, skipped, got, batch = 0, 0, 0, [], True
     while batch:
         fresh = _native.RecordScanner(
-            sink, wildcards=form.wildcards, fastq=fastq, skip=True, offset=offset, lines=lines, skipped=skipped
+            sink, form=native(form), fastq=fastq, skip=True, offset=offset, lines=lines, skipped=skipped
         )
         if fresh.feed(block, offset, len(text))[0] == "more":
             fresh.finish()

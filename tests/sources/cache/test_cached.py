@@ -246,7 +246,7 @@ def test_the_oldest_make_room(tmp_path: Path, parsed: list[str]) -> None:
 
 
 def test_rows_that_alone_are_too_many_are_refused(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"more than the 1\.0 KB that the cache may use.*--cache-size"):
+    with pytest.raises(SettingsError, match=r"more than the 1\.0 KB that the cache may use.*`cache_size`"):
         th.select(data, k=2, cache=tmp_path / "cache", cache_size="1KB")
     assert files(tmp_path / "cache") == []
     with pytest.raises(SettingsError, match="not a size"):

@@ -304,3 +304,78 @@ def test_s3(bucket: Any, local: Path, tmp_path: Path) -> None:
     assert source.fingerprint() != before
     with pytest.raises(UnreadableError, match=r"s3://bucket/data/part9\.vw: there is no such file"):
         read(th.scan("s3://bucket/data/part9.vw"))
+
+
+SECRETS = ("s3cretuser", "pa55word", "t0kenvalue")
+
+
+def with_secrets(site: Site, name: str) -> str:
+    user, password, token = SECRETS
+    return site.address.replace("http://", f"http://{user}:{password}@") + f"/{name}?token={token}&x.y=1"
+
+
+def test_no_password_of_an_address_is_stored(site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Neither in the selection and its exports, nor in a checkpoint, a cache, a log line or a representation."""
+    caplog.set_level("INFO")
+    site.put("rows.vw", TEXT + b"not a row\n")
+    url = with_secrets(site, "rows.vw")
+    seen: list[Any] = []
+    options: dict[str, Any] = {"k": 3, "on_error": "skip", "cache": tmp_path / "cache", "passes": 2}
+    found = th.select([url, url], **options, checkpoint=tmp_path / "c", every=0, progress=seen.append)
+    with pytest.raises(KeyboardInterrupt):
+        th.select(url, k=3, passes=2, checkpoint=tmp_path / "kept", every=0, progress=_interrupt())
+    found.save(tmp_path / "a.thr")
+    found.export(tmp_path / "a.json")
+    texts = [repr(found), str(found.provenance), caplog.text, repr(th.scan(url)), *map(str, seen)]
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {path.name for path in written} > {"a.thr", "a.json", "kept"}
+    texts += [f"{path}{path.read_bytes()!r}" for path in written]
+    assert not [(secret, text[:300]) for secret in SECRETS for text in texts if secret in text]
+    assert f"http://***@{site.address[7:]}/rows.vw?token=***&x.y=***" in found.provenance["data"]
+    assert list(found.provenance["skipped_files"]) == [f"http://***@{site.address[7:]}/rows.vw?token=***&x.y=***"]
+
+
+def _interrupt() -> Any:
+    calls = iter(range(3))
+
+    def stop(_: Any) -> None:
+        if next(calls) == 2:
+            raise KeyboardInterrupt
+
+    return stop
+
+
+@pytest.mark.parametrize("name", ["missing.vw", "cut.vw", "cut.vw.gz", "bad.vw", "empty.vw", "data", "t.parquet"])
+def test_no_error_shows_the_password_of_an_address(site: Site, name: str) -> None:
+    contents = {
+        "cut.vw": TEXT,
+        "cut.vw.gz": gzip.compress(TEXT)[:1000],
+        "bad.vw": b"|\n x\n",
+        "empty.vw": b"",
+        "data": b"?\n",
+        "t.parquet": b"PAR1 damaged",
+    }
+    if name in contents:
+        site.put(name, contents[name])
+    if name == "cut.vw":
+        site.cut_after, site.cuts = 100, 99
+    with pytest.raises(DataError) as caught:
+        th.select(with_secrets(site, name), k=3, target="y" if name == "t.parquet" else None)
+    assert not [secret for secret in SECRETS if secret in str(caught.value)]
+    assert f"{name}?token=***" in str(caught.value)
+
+
+def test_the_label_of_sequences_is_the_name_without_the_query(site: Site) -> None:
+    site.put("ecoli.fa", b">a\nACGTACGTACGTACGT\n")
+    [(batch, _)] = th.scan(with_secrets(site, "ecoli.fa")).batches()
+    assert batch.y is not None
+    assert batch.y.tolist() == ["ecoli"]
+
+
+def test_a_file_of_an_earlier_version_shows_no_password(tmp_path: Path) -> None:
+    from tests.selection.makers import make
+
+    old = make([1.0, -1.0])
+    old.provenance["data"] = "http://user:pa55word@host/f.vw?token=t0kenvalue and 3 more"
+    old.save(tmp_path / "old.thr")
+    assert th.load(tmp_path / "old.thr").provenance["data"] == "http://***@host/f.vw?token=*** and 3 more"

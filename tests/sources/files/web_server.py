@@ -60,7 +60,7 @@ def web_server() -> Iterator[Site]:
             if self.path.endswith("/"):
                 self._folder(body)
                 return
-            content = site.files.get(self.path)
+            content = site.files.get(self.path.partition("?")[0])
             if content is None:
                 self.send_error(404)
                 return

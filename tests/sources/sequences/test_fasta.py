@@ -152,7 +152,7 @@ def test_formats_are_guessed(tmp_path, name):
 
 def test_options_are_for_sequences_only(tmp_path):
     (tmp_path / "a.svm").write_bytes(b"1 2:3\n")
-    with pytest.raises(SettingsError, match="kmer: not an option for libsvm files, only for fasta"):
+    with pytest.raises(SettingsError, match="`kmer`: not an option for libsvm files, only for fasta"):
         scan(tmp_path / "a.svm", kmer=3)
     with pytest.raises(SettingsError, match="kmer: for files"):
         as_source(np.eye(2), [0, 1], kmer=3)
@@ -164,7 +164,7 @@ def test_options_are_for_sequences_only(tmp_path):
     (tmp_path / "a.fa").write_bytes(b">a\nACGT\n")
     with pytest.raises(SettingsError, match="multilabel"):
         scan(tmp_path / "a.fa", multilabel=True)
-    with pytest.raises(SettingsError, match="pass fragments"):
+    with pytest.raises(SettingsError, match="pass `fragments`"):
         scan(tmp_path / "a.fa", coverage=3)
     with pytest.raises(SettingsError, match="on_error"):
         scan(tmp_path / "a.fa", on_error="ignore")
@@ -194,7 +194,7 @@ def test_bad_records(tmp_path, caplog, what, text, line, column, told, good):
             read(scan_fasta(path, kmer=3).limited(limits))
         assert f"{path}: line {line}, column {column}: " in str(caught.value)
         assert told in str(caught.value)
-        assert 'such records with on_error="skip"' in str(caught.value)
+        assert 'such records with `on_error="skip"`' in str(caught.value)
         got, skipped = skipping(scan_fasta(path, kmer=3, on_error="skip").limited(limits))
         assert (len(got), skipped) == (good, 1)
     assert any(f"line {line}, column {column}: " in record.getMessage() for record in caplog.records)

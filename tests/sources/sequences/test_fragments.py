@@ -125,9 +125,9 @@ def test_letters_take_two_bits(tmp_path):
     assert 200_000 <= wild.held_bytes < 220_000
     assert plain.limited(ReadLimits(window=112_000)).total_rows == 2000
     tight = scan_fasta(tmp_path / "g.fa", fragments=200).limited(ReadLimits(window=90_000))
-    with pytest.raises(DataError, match=r"g\.fa: the sequences, at 2 bits .* more than the 0\.1 MB .* Raise memory="):
+    with pytest.raises(DataError, match=r"g\.fa: the sequences, at 2 bits .* more than the 0\.1 MB .* Raise `memory`"):
         read(tight)
-    with pytest.raises(DataError, match="Raise memory="):
+    with pytest.raises(DataError, match="Raise `memory`"):
         read(plain.limited(ReadLimits(window=90_000)))  # though they are there already
 
 

@@ -115,10 +115,10 @@ def test_bad_weights(tmp_path):
 def test_columns_that_are_not_there(tmp_path):
     path = csv_of(tmp_path, GOOD)
     with pytest.raises(
-        DataError, match=r"t\.csv: there is no column 'agee' for the numeric columns; nearest are 'age'"
+        DataError, match=r"t\.csv: there is no column 'agee' for the numeric columns: did you mean 'age'"
     ):
         scan_csv(path, target="y", numeric=["agee"])
-    with pytest.raises(DataError, match=r"no column 'Y ' for the target; nearest are 'y'"):
+    with pytest.raises(DataError, match=r"no column 'Y ' for the target: did you mean 'y'"):
         scan_csv(path, target="Y ")
     with pytest.raises(DataError, match=r"no column 3 for the target: positions go from 0 to 2"):
         scan_csv(path, target=3)
@@ -126,10 +126,10 @@ def test_columns_that_are_not_there(tmp_path):
         scan_csv(path, target="y", numeric=["age"], categorical=[1])
     with pytest.raises(DataError, match=r"no column is left for features"):
         scan_csv(path, target="y", ignored=["age", "city"])
-    with pytest.raises(DataError, match=r"no column is named for the labels. Pass target= .*'y', 'age', 'city'"):
+    with pytest.raises(DataError, match=r"no column is named for the labels. Pass `target` .*'y', 'age', 'city'"):
         read(scan_csv(path))
     csv_of(tmp_path, GOOD, "other.csv").write_text("y,age,town\n1,2,Oslo\n")
-    with pytest.raises(DataError, match=r"other\.csv: there is no column 'city'; there are 'y', 'age', 'town'"):
+    with pytest.raises(DataError, match=r"other\.csv: there is no column 'city': choose one of 'y', 'age', 'town'"):
         read(scan_csv([path, tmp_path / "other.csv"], target="y", numeric=["age"]))
 
 
@@ -158,7 +158,7 @@ def test_schemas(tmp_path):
     for content, message in (
         ("{", "not a schema in JSON"),
         ("[1]", "a schema is a JSON object"),
-        ('{"tagret": "y"}', "a schema has no field 'tagret'; nearest are 'target'"),
+        ('{"tagret": "y"}', "a schema has no field 'tagret': did you mean 'target'"),
         ('{"target": "y", "numeric": "age"}', r"numeric must be a list, for example \['age'\]"),
         ('{"bins": "square"}', "bins must be log, quantile"),
         ('{"delimiter": ", "}', "delimiter must be one ASCII character"),
@@ -174,12 +174,12 @@ def test_schemas(tmp_path):
 
 def test_options_of_tables_for_other_files(tmp_path):
     (tmp_path / "a.svm").write_text("1 2:3\n")
-    with pytest.raises(SettingsError, match="bins: not an option for libsvm files, only for parquet, jsonl, csv"):
+    with pytest.raises(SettingsError, match="`bins`: not an option for libsvm files, only for parquet, jsonl, csv"):
         scan(tmp_path / "a.svm", bins="log")
-    with pytest.raises(SettingsError, match="target: not an option for libsvm files"):
+    with pytest.raises(SettingsError, match="`target`: not an option for libsvm files"):
         scan(tmp_path / "a.svm", target="y")
     pq.write_table(pa.table({"y": [1]}), tmp_path / "a.parquet")
-    with pytest.raises(SettingsError, match=r"delimiter: not an option for parquet files, only for csv"):
+    with pytest.raises(SettingsError, match=r"`delimiter`: not an option for parquet files, only for csv"):
         scan(tmp_path / "a.parquet", delimiter=";")
     with pytest.raises(TypeError, match="unexpected keyword argument 'tagret'"):
         scan(tmp_path / "a.parquet", tagret="y")
@@ -253,7 +253,7 @@ def test_other_files_for_parquet(tmp_path):
 BAD_LINES = [
     (b"[1, 2]", "the line is not a JSON object"),
     (b"{'text': 1}", r"the line is not JSON \(Expecting property name"),
-    (b'{"y": 1, "txt": "a b"}', "there is no member 'text'; nearest are 'txt'"),
+    (b'{"y": 1, "txt": "a b"}', "there is no member 'text': did you mean 'txt'"),
     (b'{"y": 1, "text": ["a b"]}', "'text' holds several values instead of one"),
     (b'{"y": 1, "text": "a \\ud800 b"}', "'text' holds half a character"),
     (b'{"y": 1, "text": "caf\xe9"}', "the line is not UTF-8 from its byte 22 on"),
@@ -302,13 +302,13 @@ def test_bad_settings_of_texts(tmp_path):
         ({}, "name the column of the text"),
         ({"text": "text", "words": (2, 1)}, "words must be an ascending range"),
         ({"text": "text", "words": "one"}, "not a range of n-grams"),
-        ({"text": "text", "within_words": True}, "within_words is for character n-grams"),
+        ({"text": "text", "within_words": True}, "`within_words` is for character n-grams"),
         ({"text": "text", "pattern": "("}, "not a regular expression"),
         ({"text": "text", "pattern": "(a)(b)"}, "at most one group"),
         ({"text": "text", "counts": "many"}, "counts must be .binary., .count. or .log."),
         ({"text": "text", "stop": "none.txt"}, "the list of stop words cannot be read"),
         ({"text": "text", "target": "text"}, "is named twice, for different uses"),
-        ({"text": "txt"}, "no column 'txt' for the text; nearest are 'text'"),
+        ({"text": "txt"}, "no column 'txt' for the text: did you mean 'text'"),
     ]
     for options, message in cases:
         with pytest.raises((SettingsError, DataError), match=message):

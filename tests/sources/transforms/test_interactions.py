@@ -136,11 +136,11 @@ def test_a_row_of_too_many_products_is_named_after_the_rows_before_it(tmp_path: 
     source = Interactions(scan_vw(path))
     reading = source.batches()
     assert len(next(reading)[0]) == 1
-    with pytest.raises(DataError, match=r"rows.vw, line 2: the row has 5,000 features, 12,502,500 .*--interactions"):
+    with pytest.raises(DataError, match=r"rows.vw, line 2: the row has 5,000 features, 12,502,500 .*`interactions="):
         next(reading)
     limited = source.limited(ReadLimits(products=1000))
     path.write_text("1 | a b\n-1 | " + " ".join(f"w{i}" for i in range(200)) + "\n")
-    with pytest.raises(DataError, match=r'20,100 with their products; at most 1,000 are allowed. Pass memory="\d+MB"'):
+    with pytest.raises(DataError, match=r'20,100 with their products; at most 1,000 are allowed. Pass `memory="\d+MB"'):
         list(limited.batches())
     assert len(list(source.batches(1))) == 2
 
@@ -149,7 +149,7 @@ def test_what_the_error_advises_is_enough(tmp_path: Path) -> None:
     from thresher.online.memory_plan import Needs, make_plan
 
     row, needs = np.ones((1, 1200)), Needs(k=5, products=True)
-    with pytest.raises(DataError, match="Pass memory") as caught:
+    with pytest.raises(DataError, match="Pass `memory") as caught:
         list(Interactions(as_source(row)).limited(make_plan(needs, "64MB").limits).batches(want_labels=False))
     advised = str(caught.value).split('memory="')[1].split('"')[0]
     enough = make_plan(needs, advised).limits

@@ -88,7 +88,7 @@ class HIK(AdditiveKernel):
 
     def __post_init__(self) -> None:
         if type(self.bins) is not int or not 1 <= self.bins <= 10_000:
-            raise SettingsError(f"bins must be between 1 and 10000, not {self.bins!r}")
+            raise SettingsError(f"the bins of hik must be between 1 and 10000, not {self.bins!r}")
         if not (self.power > 0 and math.isfinite(self.power)):
             raise SettingsError(f"the power of |x| must be above 0 and finite, not {self.power}")
         object.__setattr__(self, "columns", normalize_columns(self.columns))
@@ -149,9 +149,9 @@ class Additive(AdditiveKernel):
         if self.kernel not in KERNELS:
             raise SettingsError(f"an additive kernel is one of {', '.join(KERNELS)}, not {self.kernel!r}")
         if type(self.order) is not int or not 1 <= self.order <= 100:
-            raise SettingsError(f"order must be between 1 and 100, not {self.order!r}")
+            raise SettingsError(f"the order of an additive kernel must be between 1 and 100, not {self.order!r}")
         if not (self.gamma > 0 and math.isfinite(self.gamma)):
-            raise SettingsError(f"gamma must be above 0 and finite, not {self.gamma}")
+            raise SettingsError(f"the gamma of an additive kernel must be above 0 and finite, not {self.gamma}")
         object.__setattr__(self, "columns", normalize_columns(self.columns))
 
     def resolve(self, space: FeatureSpace) -> Additive:

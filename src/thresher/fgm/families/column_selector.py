@@ -8,6 +8,7 @@ import numpy as np
 
 from thresher import _native
 from thresher.core.feature_space import FeatureSpace
+from thresher.display import quoted
 from thresher.errors import DataError, SettingsError
 from thresher.sources.base import Source
 
@@ -60,7 +61,7 @@ def check_names(names: Sequence[str], source: Source) -> None:
             if not missing:
                 return
     if missing:
-        raise DataError(f"{source.describe()}: no row has the feature {min(missing)!r}, which the family uses.")
+        raise DataError(f"{source.describe()}: no row has the feature {quoted(min(missing))}, which the family uses.")
 
 
 def keys_of_name(name: str, space: FeatureSpace) -> list[int]:
@@ -73,7 +74,7 @@ def keys_of_name(name: str, space: FeatureSpace) -> list[int]:
     digits = name.removeprefix("x") if space.kind == "column" else name
     if space.kind == "kmer" or not digits.isdecimal():
         why = "k-mers have no columns" if space.kind == "kmer" else "this data identifies columns by number"
-        raise SettingsError(f"there is no column {name!r}: {why}")
+        raise SettingsError(f"there is no column {quoted(name)}: {why}")
     return [int(digits)]
 
 

@@ -144,7 +144,7 @@ class BlockedKeyGroups(KeyGroups):
         if needed > self.blocks.memory:
             raise SettingsError(
                 f"the scores of {groups} groups of k-mers need {show_size(needed)}, but only "
-                f"{show_size(self.blocks.memory)} are available; increase memory, or group by fewer letters"
+                f"{show_size(self.blocks.memory)} are available; increase `memory`, or group by fewer letters"
             )
 
     def columns(self, ids: Ids) -> ScaledColumns:

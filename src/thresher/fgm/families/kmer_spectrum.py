@@ -55,7 +55,7 @@ class Spectrum(FamilySpec):
             raise SettingsError(f"a spectrum needs k-mers of sequences, but the data has {space}")
         if self.by == "position" and not space.kmers.positional:
             raise SettingsError(
-                "grouping k-mers by position needs positional k-mers; read the sequences with positional=True"
+                "grouping k-mers by position needs positional k-mers; read the sequences with `positional=True`"
             )
         return replace(self, kmers=space.kmers)
 

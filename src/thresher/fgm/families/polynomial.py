@@ -66,7 +66,9 @@ class Polynomial(ProductSpec):
         if type(self.degree) is not int or not 2 <= self.degree <= MAX_DEGREE:
             raise SettingsError(f"the degree of a polynomial must be between 2 and {MAX_DEGREE}, not {self.degree!r}")
         if not (self.gamma > 0 and math.isfinite(self.gamma) and self.r >= 0 and math.isfinite(self.r)):
-            raise SettingsError(f"gamma must be above 0 and r at least 0, got {self.gamma} and {self.r}")
+            raise SettingsError(
+                f"the gamma of a polynomial must be above 0 and its r at least 0, got {self.gamma} and {self.r}"
+            )
         object.__setattr__(self, "columns", normalize_columns(self.columns))
 
     @property

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import BytesIO
 from typing import Any
 
 from thresher.core.container import plain
-from thresher.selection.selection import Selection, escaped
+from thresher.display import is_safe, tsv_cell
+from thresher.selection.selection import Selection
 
-_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+
+def tsv_line(cells: Iterable[Any]) -> str:
+    r"""A line of TSV with its newline; texts are escaped as `tsv_lines` escapes names."""
+    return "\t".join(tsv_cell(cell) if isinstance(cell, str) else repr(cell) for cell in cells) + "\n"
 
 
 def tsv_lines(selection: Selection) -> Iterator[str]:
     r"""The features as tab-separated lines with their newlines, a header first.
 
     The columns are rank, name, key, weight (``weight_`` and the class, for several outputs), bound and count. Numbers
-    have enough digits to be read back exactly. In names a tab, newline, carriage return or backslash is escaped as
-    ``\t``, ``\n``, ``\r`` or ``\\``, and a byte that is not UTF-8 as ``\xff``.
+    have enough digits to be read back exactly. Names and classes are escaped, see `thresher.display.tsv_cell`.
     """
     columns = selection.columns()
-    columns["name"] = [_escaped(name) for name in selection.names]
-    yield "\t".join(str(name).translate(_ESCAPES) for name in columns) + "\n"
+    columns["name"] = selection.names
+    yield tsv_line(map(str, columns))
     for row in zip(*(_as_list(column) for column in columns.values()), strict=True):
-        yield "\t".join(entry if isinstance(entry, str) else repr(entry) for entry in row) + "\n"
+        yield tsv_line(row)
 
 
 def as_json(selection: Selection) -> str:
@@ -46,7 +49,8 @@ def as_json(selection: Selection) -> str:
     }
     text = json.dumps(plain(whole), indent=1, ensure_ascii=False, allow_nan=False)
     # Paths in the settings may have bytes that are not UTF-8, as names may.
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace") + "\n"
+    text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return "\n".join(map(_json_escaped, text.split("\n"))) + "\n"
 
 
 def tsv_bytes(selection: Selection) -> bytes:
@@ -68,10 +72,12 @@ def parquet_bytes(selection: Selection) -> bytes:
     return buffer.getvalue()
 
 
-def _escaped(name: str) -> str:
-    # Backslashes are doubled before the bytes that are not UTF-8 get theirs.
-    return escaped(name.translate(_ESCAPES))
+def _json_escaped(line: str) -> str:
+    """JSON without raw control and format characters, which occur only within its strings."""
+    if line.isprintable():
+        return line
+    return "".join(c if is_safe(c) else json.dumps(c)[1:-1] for c in line)
 
 
 def _as_list(column: Any) -> list[Any]:
-    return list(column) if isinstance(column, list) else list(column.tolist())
+    return list(column.tolist() if hasattr(column, "tolist") else column)

@@ -1,4 +1,4 @@
-"""Export to the readable model that Vowpal Wabbit writes with ``--invert_hash``."""
+"""Export to the text that Vowpal Wabbit writes with ``--invert_hash``: for people, since ``vw -i`` does not load it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import logging
 import re
 
 from thresher import _native
+from thresher.display import cut, quoted
 from thresher.errors import DataError
 from thresher.selection.export.murmur import murmur3
 from thresher.selection.selection import Selection
@@ -78,10 +79,10 @@ def _enough_bits(hashes: list[int]) -> int:
 def _hash_of(name: str, key: int) -> int:
     """The hash of the feature in VW, not yet reduced to the bits of the table."""
     if name == f"#{key}":
-        raise DataError(f"feature {name} has no name, and VW hashes names: export to tsv or json.")
+        raise DataError(f"feature {cut(name)} has no name, and VW hashes names: export to tsv or json.")
     if not name or _FORBIDDEN.search(name):
         raise DataError(
-            f"the name {name!r} is invalid in VW, which allows no blanks, ':' or '|'. Export to tsv or json."
+            f"the name {quoted(name)} is invalid in VW, which allows no blanks, ':' or '|'. Export to tsv or json."
         )
     text = name.encode("utf-8", "surrogateescape")
     space, feature = _split_name(text, key)

@@ -65,6 +65,9 @@ class Cached(Wrapped):
     def _with(self, source: Source) -> Source:
         return Cached(source, self.folder, self.limits)
 
+    def with_ids(self, column: str | None = None) -> Source:
+        return self.source.with_ids(column)  # the cache stores no identifiers
+
     def limited(self, limits: ReadLimits) -> Source:
         return Cached(self.source.limited(limits), self.folder, limits, self._shared)
 
@@ -162,7 +165,7 @@ class Cached(Wrapped):
         except UnwritableError as error:
             raise SettingsError(
                 f"{self.folder.folder}: the cache cannot be written ({error.why}). Choose another folder "
-                "(--cache-dir), or do not use a cache."
+                "(`cache=FOLDER`), or do not use a cache."
             ) from None
         return path
 
@@ -231,5 +234,5 @@ def cached(
     if isinstance(source, Wrapped):  # cache the parsed rows, not the transformed ones
         return source._with(cached(source.source, folder, size=size, watch=watch))
     if type(source).shuffled is not Source.shuffled:
-        raise SettingsError(f"{source.describe()}: the data is in memory and needs no cache. Leave out cache.")
+        raise SettingsError(f"{source.describe()}: the data is in memory and needs no cache. Leave out `cache`.")
     return Cached(source, CacheFolder.at(folder, parse_size(size)), shared=_Shared(watch=watch))

@@ -55,7 +55,7 @@ class CacheFolder:
             os.makedirs(self.folder, exist_ok=True)
         except OSError as error:
             raise SettingsError(
-                f"{self.folder}: cannot be a cache folder ({error.strerror}). Choose another one (--cache-dir)."
+                f"{self.folder}: cannot be a cache folder ({error.strerror}). Choose another one (`cache=FOLDER`)."
             ) from None
 
     def touch(self, path: str) -> None:
@@ -68,7 +68,7 @@ class CacheFolder:
         if written > self.size:
             raise SettingsError(
                 f"{self.folder}: the rows take more than the {show_size(self.size)} that the cache may use. Raise "
-                "cache_size (--cache-size), or do not use a cache."
+                "`cache_size`, or do not use a cache."
             )
         files = self._files()
         total = written + sum(size for _, size, _ in files)

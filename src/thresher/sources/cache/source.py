@@ -12,6 +12,7 @@ from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.memory import ReadLimits
+from thresher.display import shown_path
 from thresher.errors import DataError, FileFormatError
 from thresher.sources.base import Source
 from thresher.sources.cache.file import StoredFile, split_block
@@ -67,7 +68,7 @@ class StoredSource(Source):
         return [part.name for part in self.parts]
 
     def skipped_files(self) -> dict[str, int]:
-        return {file.path: file.summary.skipped for file in self._files if file.summary.skipped}
+        return {shown_path(file.path): file.summary.skipped for file in self._files if file.summary.skipped}
 
     def describe(self) -> str:
         first = self.parts[0].name

@@ -196,6 +196,6 @@ class Decompressed(io.RawIOBase):
         if "memory" in text.lower():
             return (
                 f"{self._name}: the {self._kind} window needs more than the {self._window_limit >> 20} MB that the "
-                "memory plan reserves for it. Raise memory=, or compress the file again with a smaller window."
+                "memory plan reserves for it. Raise `memory`, or compress the file again with a smaller window."
             )
         return f"{self._name}: the {self._kind} data is damaged ({text}). Fetch or write the file again."

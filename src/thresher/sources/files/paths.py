@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from thresher.display import shown_path
 from thresher.errors import DataError, UnreadableError
 
 STDIN = "-"
@@ -46,6 +47,9 @@ class Part:
     begin: int = 0
     end: int | None = None
 
+    def __repr__(self) -> str:
+        return f"Part({self.name!r}, {self.begin}, {self.end})"
+
     @property
     def once(self) -> bool:
         """Whether it can be read only once, such as standard input and pipes."""
@@ -53,14 +57,23 @@ class Part:
 
     @property
     def name(self) -> str:
-        return "<stdin>" if self.path == STDIN else self.path
+        """The file as messages and provenance name it: without credentials and control characters."""
+        return "<stdin>" if self.path == STDIN else shown_path(self.path)
+
+    @property
+    def file_name(self) -> str:
+        """The last part of the path, without the query of a URL."""
+        path = self.path
+        if path.startswith(("http://", "https://")):
+            path = re.split(r"[?#]", path, maxsplit=1)[0]
+        return os.path.basename(path)
 
 
 class Stream:
     """An open file: its decompressed bytes, and the number of stored bytes read so far."""
 
     def __init__(self, path: str, *, window_limit: int) -> None:
-        self.name = "<stdin>" if path == STDIN else path
+        self.name = Part(path).name
         #: The error that ended reading before the end of the file.
         self.failure: DataError | None = None
         raw: io.RawIOBase
@@ -70,7 +83,7 @@ class Stream:
             piece = piece_size(window_limit)
             raw, window_limit = RemoteFile(path, piece), max(1, window_limit - 2 * piece)
         else:
-            raw = _raw_stdin() if path == STDIN else _raw_file(path)
+            raw = _raw_stdin() if path == STDIN else open_raw(path)
         self._stored: io.BufferedReader = io.BufferedReader(raw, 1 << 16)
         self.compression = compression_of(self._stored.peek(_HEAD)[:_HEAD])
         self._bytes: io.RawIOBase | io.BufferedReader = self._stored
@@ -118,7 +131,8 @@ class Stream:
         self._stored.close()
 
 
-def _raw_file(path: str) -> io.FileIO:
+def open_raw(path: str) -> io.FileIO:
+    """Open a local file; errors say what to do."""
     try:
         return open(path, "rb", buffering=0)
     except FileNotFoundError:
@@ -247,7 +261,7 @@ def fingerprint(parts: Iterable[Part], **options: object) -> str:
         if is_remote(part.path):
             digest.update(_remote_version(part.path).encode())
             continue
-        with _raw_file(part.path) as file:
+        with open_raw(part.path) as file:
             size = os.fstat(file.fileno()).st_size
             digest.update(repr((size, part.begin, part.end)).encode())
             if size <= _WHOLE:

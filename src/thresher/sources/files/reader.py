@@ -19,7 +19,7 @@ from thresher.sources.files.paths import Part, Stream
 
 log = logging.getLogger("thresher.sources")
 
-_ADVICE = 'Correct it, or skip such {} with on_error="skip" (--on-error skip).'
+_ADVICE = 'Correct it, or skip such {} with `on_error="skip"`.'
 #: The number of skipped lines of a file that are logged; all are counted.
 _MAX_LOGGED = 5
 _NEWLINE = 10
@@ -187,7 +187,7 @@ class ReadPosition:
         if self.part.once:
             raise DataError(
                 f"{self.part.name}: no data arrived. It can be read only once: for several passes cache its "
-                "rows (cache=True, --cache), or write it to a file first."
+                "rows (`cache=True`), or write it to a file first."
             )
         self.report_damage(DataError(f"{self.part.name}: the file is empty. Check how it was made."))
 

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from thresher.core.optional import need
+from thresher.display import redact, shown_path
 from thresher.errors import DataError, MissingExtraError, UnreadableError
 
 if TYPE_CHECKING:
@@ -44,7 +45,9 @@ def find(url: str) -> list[str]:
     found = [entry["name"] for entry in entries if entry["type"] == "file"]
     found = [name for name in found if not os.path.basename(name).startswith(".")]
     if not found:
-        raise DataError(f"{url}: {'no file matches' if magic else 'the folder has no files'}. Check the address.")
+        raise DataError(
+            f"{shown_path(url)}: {'no file matches' if magic else 'the folder has no files'}. Check the address."
+        )
     return [files.unstrip_protocol(name) for name in found]
 
 
@@ -76,11 +79,12 @@ class RemoteFile(io.RawIOBase):
         from concurrent.futures import ThreadPoolExecutor
 
         super().__init__()
-        self.name = url
+        self.name = shown_path(url)
+        self._url = url
         self._files, self._path = _file_system(url)
         info = _request(url, self._files.info, self._path)
         if info.get("type") == "directory":
-            raise UnreadableError(f"{url}: cannot be read (it is a folder).")
+            raise UnreadableError(f"{self.name}: cannot be read (it is a folder).")
         self._size: int | None = info.get("size")
         self._piece_size = piece
         self._ranges = self._size is not None and info.get("partial", True)
@@ -197,8 +201,8 @@ class RemoteFile(io.RawIOBase):
         of = "" if self._size is None else f" of {self._size}"
         tried = f"after {len(_RETRY_DELAYS) + 1} tries" if self._ranges else "and the server supports no byte ranges"
         return UnreadableError(
-            f"{self.name}: reading failed at byte {offset}{of}, {tried} ({_cause(error)}). Check the connection and "
-            "run again; a run with a checkpoint resumes from it."
+            f"{self.name}: reading failed at byte {offset}{of}, {tried} ({_cause(error, self._url)}). Check the "
+            "connection and run again; a run with a checkpoint resumes from it."
         )
 
 
@@ -217,10 +221,10 @@ def _file_system(url: str) -> tuple[Any, str]:
     except ImportError as error:
         protocol = url.partition(":")[0]
         extra = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}.get(protocol)
-        how = f"pip install 'thresher[{extra}]'" if extra else str(error)
-        raise MissingExtraError(f"{url}: reading {protocol}:// needs another package: {how}") from None
+        how = f"pip install 'thresher[{extra}]'" if extra else redact(str(error), url)
+        raise MissingExtraError(f"{shown_path(url)}: reading {protocol}:// needs another package: {how}") from None
     except ValueError as error:
-        raise UnreadableError(f"{url}: cannot be read ({error}).") from None
+        raise UnreadableError(f"{shown_path(url)}: cannot be read ({redact(str(error), url)}).") from None
     return files, path
 
 
@@ -231,16 +235,20 @@ def _is_web(files: Any) -> bool:
 
 def _request(url: str, method: Any, *arguments: Any, **options: Any) -> Any:
     """Call a method of a file system; errors name the URL."""
+    name = shown_path(url)
     try:
         return method(*arguments, **options)
     except FileNotFoundError as error:
-        cause = "" if error.__cause__ is None else f" ({_cause(error.__cause__)})"
-        raise UnreadableError(f"{url}: there is no such file{cause}. Check the address.") from None
+        cause = "" if error.__cause__ is None else f" ({_cause(error.__cause__, url)})"
+        raise UnreadableError(f"{name}: there is no such file{cause}. Check the address.") from None
     except ImportError as error:
-        raise MissingExtraError(f"{url}: {error}") from None
+        raise MissingExtraError(f"{name}: {redact(str(error), url)}") from None
     except Exception as error:  # each service has its own error types
-        raise UnreadableError(f"{url}: cannot be read ({_cause(error)}). Check the address and your access.") from None
+        raise UnreadableError(
+            f"{name}: cannot be read ({_cause(error, url)}). Check the address and your access."
+        ) from None
 
 
-def _cause(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+def _cause(error: BaseException, url: str) -> str:
+    """What a service reports, which may quote the URL or a part of it."""
+    return f"{type(error).__name__}: {redact(str(error), url)}" if str(error) else type(error).__name__

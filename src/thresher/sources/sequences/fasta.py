@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.core.feature_space import FeatureSpace
-from thresher.core.kmers import Counts, Kmers, kmer_lengths
+from thresher.core.kmers import Alphabet, Counts, Kmers, kmer_lengths
 from thresher.core.memory import ReadLimits
 from thresher.errors import DataError, SettingsError
 from thresher.sources.base import OnError, Source, check_on_error
 from thresher.sources.files.paths import Part, PathLike, find_parts, fingerprint, stored_size
 from thresher.sources.files.reader import SkipCounts, lines_before
 from thresher.sources.sequences.label_table import LabelTable
-from thresher.sources.sequences.records import class_of, feed, is_fastq
+from thresher.sources.sequences.records import check_alphabet, class_of, feed, is_fastq
 from thresher.sources.text.line_source import group_parts, split_part
 
 log = logging.getLogger("thresher.sources")
@@ -37,6 +37,8 @@ class DropCount:
         """Log the count unless it is 0 or was logged before."""
         if self.dropped and not self.logged:
             letters = "that are not IUPAC letters" if kmers.wildcards else "other than A, C, G and T"
+            if kmers.protein:
+                letters = "other than those of the 20 amino acids"
             log.info("%s: dropped %d k-mers with letters %s", what, self.dropped, letters)
             self.logged = True
 
@@ -52,11 +54,20 @@ class SequenceSource(Source):
     limits: ReadLimits = field(default_factory=ReadLimits)
     drop_count: DropCount = field(default_factory=DropCount, compare=False, repr=False)
     skips: SkipCounts = field(default_factory=SkipCounts, compare=False, repr=False)
+    #: Whether rows have the names of their records.
+    ids: bool = False
 
     parses_files = True
 
     def __post_init__(self) -> None:
         check_on_error(self.on_error)
+
+    def with_ids(self, column: str | None = None) -> Source:
+        return replace(self, ids=True) if column is None else super().with_ids(column)
+
+    def _record_names(self, names: list[bytes]) -> NDArray[Any] | None:
+        """The names of records as the identifiers of a batch; None unless they were requested."""
+        return np.array([name.decode("utf-8", "surrogateescape") for name in names], dtype=object) if self.ids else None
 
     @property
     def format(self) -> str:
@@ -85,9 +96,7 @@ class SequenceSource(Source):
 
     def _check_labels(self, want_labels: bool) -> None:
         if want_labels and self.labels is None and any(class_of(part) is None for part in self.parts):
-            raise DataError(
-                "standard input has no file name to use as the label: pass a table of labels (labels=, --labels)."
-            )
+            raise DataError("standard input has no file name to use as the label: pass a table of labels (`labels`).")
 
     def files(self) -> list[str]:
         return [part.name for part in self.parts]
@@ -156,12 +165,13 @@ class FastaSource(SequenceSource):
             features=self.limits.batch_features,
             letters=self.max_letters,
             labels_optional=not want_labels,
+            ids=self.ids,
         )
         reading = feed(
             part,
             sink,
             start,
-            wildcards=self.kmers.wildcards,
+            form=self.kmers.native(),
             on_error=self.on_error,
             limits=self.limits,
             read_before=stored_size(self.parts[: start.part]) or 0,
@@ -184,7 +194,8 @@ class FastaSource(SequenceSource):
     def _batch(self, part: Part, taken: dict[str, Any]) -> Batch:
         lines = taken["line"] + 1
         y = self._labels(part, taken["label"], len(lines))
-        return Batch(taken["indptr"], taken["keys"], taken["values"], y, line=lines)
+        ids = self._record_names(taken["id"])
+        return Batch(taken["indptr"], taken["keys"], taken["values"], y, line=lines, id=ids)
 
     def _labels(self, part: Part, positions: NDArray[np.int64] | None, n: int) -> NDArray[Any]:
         if self.labels is not None:
@@ -196,7 +207,8 @@ class FastaSource(SequenceSource):
 def scan_fasta(
     paths: PathLike | Iterable[PathLike],
     *,
-    kmer: int | Iterable[int] = 12,
+    kmer: int | Iterable[int] | None = None,
+    alphabet: Alphabet = "dna",
     canonical: bool = False,
     wildcards: bool = False,
     positional: bool = False,
@@ -208,14 +220,17 @@ def scan_fasta(
     labels: PathLike | None = None,
     on_error: OnError = "stop",
 ) -> Source:
-    """Read FASTA or FASTQ files, plain or compressed, as rows of k-mers.
+    """Read FASTA or FASTQ files of nucleotides or amino acids, plain or compressed, as rows of k-mers.
 
     Parameters
     ----------
     paths : path, glob, folder, "-" for standard input, or several of these
     kmer : int or several
-        The length of the k-mers: 1 to 31, or 1 to 16 with wildcards. Several lengths, such as ``(8, 12)``, can be
-        combined.
+        The length of the k-mers: 1 to 31, or 1 to 16 with wildcards, or 1 to 12 amino acids. Several lengths, such as
+        ``(8, 12)``, can be combined. The default is 12, or 3 for proteins.
+    alphabet : {"dna", "protein"}
+        Nucleotides, or the 20 amino acids; no k-mer contains X, B, Z, J, U, O or ``*``. A file whose first records are
+        proteins is not read as nucleotides.
     canonical : bool
         Treat a k-mer and its reverse complement as one feature.
     wildcards : bool
@@ -244,12 +259,15 @@ def scan_fasta(
     --------
     >>> source = th.scan_fasta("genomes/*.fa.gz", kmer=12, fragments=200, coverage=6.0)    # doctest: +SKIP
     """
-    kmers = Kmers(kmer_lengths(kmer), canonical, wildcards, positional, counts, unit)
+    if kmer is None:
+        kmer = 3 if alphabet == "protein" else 12
+    kmers = Kmers(kmer_lengths(kmer), canonical, wildcards, positional, counts, unit, alphabet)
     parts = tuple(find_parts(paths))
+    check_alphabet(parts[0], kmers)
     table = None if labels is None else LabelTable(labels)
     if fragments is None:
         if coverage is not None:
-            raise SettingsError("coverage is for fragments: pass fragments, their length, too")
+            raise SettingsError("`coverage` is for fragments: pass `fragments`, their length, too")
         return FastaSource(parts=parts, kmers=kmers, labels=table, on_error=on_error)
     from thresher.sources.sequences.fragments import FragmentSource
 

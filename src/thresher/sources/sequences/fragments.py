@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.core.memory import MB
+from thresher.display import quoted
 from thresher.errors import DataError, SettingsError
 from thresher.sources.base import Source
 from thresher.sources.sequences.fasta import SequenceSource
@@ -59,8 +60,13 @@ class FragmentSource(SequenceSource):
             raise SettingsError(f"coverage must be a positive number, got {self.coverage!r}")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 1 << 63:
             raise SettingsError(f"seed must be a non-negative integer, got {self.seed!r}")
+        if self.kmers.protein:
+            raise SettingsError(
+                "fragments stand for reads of genomes, which proteins do not have: leave out fragments, so that each "
+                "record is a row"
+            )
         if self.kmers.positional:
-            raise SettingsError("positions in random fragments have no meaning: leave out positional")
+            raise SettingsError("positions in random fragments have no meaning: leave out `positional`")
         if any(part.once for part in self.parts):
             raise SettingsError("fragments need files: write standard input to a file first")
 
@@ -95,8 +101,13 @@ class FragmentSource(SequenceSource):
         loaded = next(iter(self.loaded.values()), None) or self._loaded(want_labels=True)
         contig, offset = loaded.genomes.draw(number, self.seed)
         id, file, _ = loaded.genomes.contig(contig)
-        place = f"letter {offset + 1} of record {id.decode(errors='replace')!r}"
+        place = f"letter {offset + 1} of record {quoted(id.decode(errors='replace'))}"
         return f"row {number} ({self.parts[file].name}, {place})"
+
+    def row_files(self, cursor: Cursor, batch: Batch) -> list[str]:
+        genomes = (next(iter(self.loaded.values()), None) or self._loaded(want_labels=True)).genomes
+        numbers = [] if batch.line is None else (batch.line - 1).tolist()
+        return [self.parts[genomes.contig(genomes.draw(number, self.seed)[0])[1]].name for number in numbers]
 
     def shards(self, n: int) -> list[Source]:
         super().shards(n)
@@ -159,7 +170,9 @@ class FragmentSource(SequenceSource):
             at += len(contig)
             self.drop_count.dropped += taken["left_out"]
             line = numbers[: len(contig)].astype(np.int64) + 1
-            batch = Batch(taken["indptr"], taken["keys"], taken["values"], loaded.y[contig], line=line)
+            names = [loaded.genomes.contig(i)[0] for i in contig.tolist()] if self.ids else []
+            y, ids = loaded.y[contig], self._record_names(names)
+            batch = Batch(taken["indptr"], taken["keys"], taken["values"], y, line=line, id=ids)
             read = -(-total_bytes * (at - first) // (last - first))
             yield batch, Cursor(row=at - first, read=read, skipped=loaded.skipped)
         self.drop_count.log(self.describe(), self.kmers)
@@ -180,8 +193,8 @@ class FragmentSource(SequenceSource):
         for number, part in enumerate(self.parts):
             genomes.file = number
             start = Cursor(skipped=skipped)
-            wildcards = self.kmers.wildcards
-            for place in feed(part, genomes, start, wildcards=wildcards, on_error=self.on_error, limits=self.limits):
+            form = self.kmers.native()
+            for place in feed(part, genomes, start, form=form, on_error=self.on_error, limits=self.limits):
                 self._check_room(genomes)
                 skipped = place.skipped
             self.skips.set(part, skipped - start.skipped, "records", n_files=len(self.parts))
@@ -199,6 +212,6 @@ class FragmentSource(SequenceSource):
         if genomes.nbytes > self.limits.window:
             raise DataError(
                 f"{super().describe()}: the sequences, at {self.kmers.bits} bits per letter, take more than the "
-                f"{self.limits.window / MB:.1f} MB that the memory plan reserves for them. Raise memory=, or read "
+                f"{self.limits.window / MB:.1f} MB that the memory plan reserves for them. Raise `memory`, or read "
                 "fewer or smaller files."
             )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.core.memory import ReadLimits
+from thresher.display import shown_path
 from thresher.errors import DataError
 from thresher.sources.files.paths import Part, PathLike, Stream, fingerprint
 from thresher.sources.files.reader import LineBlocks
@@ -29,6 +30,7 @@ class LabelTable:
 
     def __init__(self, path: PathLike) -> None:
         self.path = os.fspath(path)
+        self.name = shown_path(self.path)
 
     def fingerprint(self) -> str:
         """A hash of the table."""
@@ -64,7 +66,7 @@ class LabelTable:
                 raise stream.failure
         if not numbers:
             raise DataError(
-                f"{self.path}: the table has no labels. Write one record per line: its id, a tab, its label."
+                f"{self.name}: the table has no labels. Write one record per line: its id, a tab, its label."
             )
         hash_, code, line_ = np.concatenate(hashes), np.concatenate(codes), np.concatenate(lines)
         names = list(numbers)
@@ -77,7 +79,7 @@ class LabelTable:
         again = np.flatnonzero((hash_[1:] == hash_[:-1]) & (code[1:] != code[:-1])) + 1
         if len(again):
             raise DataError(
-                f"{self.path}: line {line_[again].min() + 1}: this record has another label in an earlier line. "
+                f"{self.name}: line {line_[again].min() + 1}: this record has another label in an earlier line. "
                 "Give each record one label."
             )
         first = np.concatenate([[True], hash_[1:] != hash_[:-1]])
@@ -95,7 +97,7 @@ class LabelTable:
             id, label = id.strip()[:_MAX_ID], label.partition(b"\t")[0].strip()
             if not (tab and id and label):
                 raise DataError(
-                    f"{self.path}: line {line + i + 1}: no label. Write one record per line: its id, a tab, its label."
+                    f"{self.name}: line {line + i + 1}: no label. Write one record per line: its id, a tab, its label."
                 )
             ids.append(id)
             codes.append(numbers.setdefault(label.decode("utf-8", "surrogateescape"), len(numbers)))
@@ -104,7 +106,7 @@ class LabelTable:
 
     def _too_long(self, text: bytes, cap: int) -> None:
         raise DataError(
-            f"{self.path}: a line has more than {cap} bytes, so this is not a table of labels. Check the path."
+            f"{self.name}: a line has more than {cap} bytes, so this is not a table of labels. Check the path."
         )
 
 

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from dataclasses import replace
 
 from thresher import _native
 from thresher.core.batch import Cursor
+from thresher.core.kmers import Kmers
 from thresher.core.memory import ReadLimits
+from thresher.errors import DataError
 from thresher.sources.base import OnError
-from thresher.sources.files.paths import STDIN, Part, Stream
+from thresher.sources.files.paths import STDIN, Part, Stream, is_remote
 from thresher.sources.files.reader import ReadPosition
 from thresher.sources.registry import BY_ENDING, COMPRESSED
 
+log = logging.getLogger("thresher.sources")
+
 _HEAD = 4096
+#: Letters of amino acids that are not IUPAC codes of nucleotides: about a third of a protein.
+_AMINO_ACIDS_ONLY = b"EFILPQefilpq"
 
 
 def feed(
@@ -22,12 +29,12 @@ def feed(
     sink: _native.RecordSink,
     cursor: Cursor,
     *,
-    wildcards: bool,
+    form: _native.KmerForm,
     on_error: OnError,
     limits: ReadLimits,
     read_before: int = 0,
 ) -> Iterator[Cursor]:
-    """Feed the records of a part to a sink, block by block.
+    """Feed the records of a part to a sink, block by block, in the letters of the k-mers.
 
     Yields the cursor behind the last record whenever the caller should empty the sink: it is full, a block ends, or
     an error follows. The last cursor is at the end of the part and counts its malformed records.
@@ -40,7 +47,7 @@ def feed(
             stream.seek(begin)
         scanner = _native.RecordScanner(
             sink,
-            wildcards=wildcards,
+            form=form,
             fastq=_fastq(part, begin, limits),
             skip=on_error == "skip",
             offset=begin,
@@ -105,11 +112,35 @@ def is_fastq(part: Part, limits: ReadLimits) -> bool:
     return False
 
 
+def check_alphabet(part: Part, kmers: Kmers) -> None:
+    """Raise if the first records of a file are proteins, but are to be read as nucleotides.
+
+    They are if a tenth of their letters are none of the codes of nucleotides. Nucleotides that are to be read as
+    proteins only give a warning: their letters are amino acids too.
+    """
+    if part.once or (not os.path.isfile(part.path) and not is_remote(part.path)):
+        return  # opening it reports the error
+    with Stream(part.path, window_limit=ReadLimits().window) as stream:
+        head = bytearray(_HEAD)
+        lines = bytes(head[: stream.readinto(memoryview(head))]).split(b"\n")
+    if not any(line.startswith(b">") for line in lines[:1]):
+        return  # FASTQ holds reads of nucleotides
+    letters = b"".join(line.strip() for line in lines if not line.startswith(b">"))
+    strange = len(letters) - len(letters.translate(None, _AMINO_ACIDS_ONLY))
+    if not kmers.protein and 10 * strange > len(letters):
+        raise DataError(
+            f"{part.name}: its first records look like proteins: {strange} of {len(letters)} letters are not codes of "
+            "nucleotides. Read them with `alphabet='protein'`."
+        )
+    if kmers.protein and letters and not letters.translate(None, b"ACGTUNacgtun"):
+        log.warning("%s: its first records look like nucleotides, but are read as proteins", part.name)
+
+
 def class_of(part: Part) -> str | None:
     """The class of a file: its name without the endings of compression and format; None for standard input."""
     if part.path == STDIN:
         return None
-    name = os.path.basename(part.path)
+    name = part.file_name
     for endings in (COMPRESSED, BY_ENDING):
         stem, dot, ending = name.rpartition(".")
         if dot and stem and ending.lower() in endings:

@@ -42,6 +42,13 @@ def is_number(kind: Any) -> bool:
     return bool(kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind) or kinds.is_decimal(kind))
 
 
+def is_time(kind: Any) -> bool:
+    """Whether values of this Arrow type are dates, or dates with a time."""
+    import pyarrow.types as kinds
+
+    return bool(kinds.is_timestamp(kind) or kinds.is_date(kind))
+
+
 def is_list(kind: Any) -> bool:
     """Whether values of this Arrow type are lists."""
     import pyarrow.types as kinds
@@ -68,8 +75,8 @@ def plain_array(values: NDArray[Any]) -> Any:
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values.tobytes())])
 
 
-def as_column(values: Any, *, text: bool, name_start: int = 0) -> Column:
-    """Convert a column (an array or a chunked array) to texts or to numbers; numbers may be texts in the column."""
+def one_array(values: Any) -> Any:
+    """A column (an array or a chunked array) as one array, with dictionaries decoded."""
     import pyarrow as pa
     import pyarrow.types as kinds
 
@@ -79,6 +86,15 @@ def as_column(values: Any, *, text: bool, name_start: int = 0) -> Column:
         values = values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
         if isinstance(values, pa.ChunkedArray):  # too long for one array
             values = pa.concat_arrays(values.chunks)
+    return values
+
+
+def as_column(values: Any, *, text: bool, name_start: int = 0) -> Column:
+    """Convert a column (an array or a chunked array) to texts or to numbers; numbers may be texts in the column."""
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    values = one_array(values)
     kind = values.type
     if kinds.is_fixed_size_list(kind):
         values = values.cast(pa.list_(kind.value_type))
@@ -98,7 +114,8 @@ def _validity(values: Any) -> dict[str, Any]:
     return {"validity": np.frombuffer(buffer, np.uint8), "first_bit": values.offset}
 
 
-def _numbers(values: Any) -> Column:
+def _as_floats(values: Any) -> tuple[Any, NDArray[np.float64]]:
+    """An array of numbers or booleans as one of float64, and its values without a copy; nulls have any value."""
     import pyarrow.types as kinds
 
     if kinds.is_boolean(values.type):
@@ -107,7 +124,22 @@ def _numbers(values: Any) -> Column:
     n = len(values)
     buffer = values.buffers()[1]
     numbers = np.empty(0) if buffer is None else np.frombuffer(buffer, np.float64)[values.offset : values.offset + n]
-    return Column(_native.number_cells(n, numbers, **_validity(values)), _NO_TEXT)
+    return values, numbers
+
+
+def to_floats(values: Any) -> NDArray[np.float64]:
+    """An array of numbers or booleans as float64, with NaN for nulls."""
+    values, numbers = _as_floats(values)
+    if values.null_count == 0:
+        return numbers
+    validity = np.frombuffer(values.buffers()[0], np.uint8)
+    valid = np.unpackbits(validity, count=values.offset + len(values), bitorder="little")[values.offset :]
+    return np.where(valid, numbers, np.nan) if len(numbers) else np.full(len(values), np.nan)
+
+
+def _numbers(values: Any) -> Column:
+    values, numbers = _as_floats(values)
+    return Column(_native.number_cells(len(values), numbers, **_validity(values)), _NO_TEXT)
 
 
 def _texts(values: Any, name_start: int) -> Column:

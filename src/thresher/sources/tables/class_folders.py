@@ -1,4 +1,4 @@
-"""Texts in folders: one folder per class, one file per text."""
+"""Texts in files: one file per text, and one folder per class if they have labels."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.memory import ReadLimits
+from thresher.display import shown_path
 from thresher.errors import DataError
 from thresher.sources.base import OnError, Source, check_on_error
 from thresher.sources.files.paths import Part, PathLike, Stream, fingerprint, natural_order
 from thresher.sources.files.reader import ReadPosition
+from thresher.sources.registry import COMPRESSED
 from thresher.sources.tables.arrow_columns import binary_array
 from thresher.sources.tables.ngram_encoder import NgramEncoder
 from thresher.sources.tables.row_encoder import to_batch
@@ -37,7 +39,10 @@ class _Texts(NamedTuple):
 
 @dataclass(frozen=True)
 class ClassFolders(Source):
-    """Files whose folder is their label. Their paths are in memory, so they can be read in any order."""
+    """Files of one text each, with their folder as the label if the encoder has labels.
+
+    Their paths are in memory, so they can be read in any order.
+    """
 
     paths: tuple[str, ...]
     encoder: NgramEncoder
@@ -79,13 +84,17 @@ class ClassFolders(Source):
         return {"form": self.encoder.to_dict()}
 
     def describe(self) -> str:
-        return f"{self.paths[0]} and {len(self.paths) - 1} more" if len(self.paths) > 1 else self.paths[0]
+        first = shown_path(self.paths[0])
+        return f"{first} and {len(self.paths) - 1} more" if len(self.paths) > 1 else first
 
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
         if batch.line is None:
             return self.describe()
         number = int(batch.line[row]) - 1
-        return f"{self.paths[number]}, row {number} (counted from 0)"
+        return f"{shown_path(self.paths[number])}, row {number} (counted from 0)"
+
+    def row_files(self, cursor: Cursor, batch: Batch) -> list[str]:
+        return [] if batch.line is None else [self.paths[number - 1] for number in batch.line.tolist()]
 
     def shards(self, n: int) -> list[Source]:
         super().shards(n)
@@ -100,6 +109,11 @@ class ClassFolders(Source):
     def _read(
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
     ) -> Iterator[tuple[Batch, Cursor]]:
+        if want_labels and self.encoder.labels.target is None:
+            raise DataError(
+                f"{self.describe()}: these texts have no labels. Put those of each class into a folder of its own, and "
+                "pass the folder of these folders."
+            )
         options = {
             "features": self.limits.batch_features,
             "skip": self.on_error == "skip",
@@ -181,26 +195,36 @@ def _class_of(path: str) -> str:
 
 
 def class_files(paths: PathLike | Iterable[PathLike], *, without_files: bool = False) -> tuple[str, ...] | None:
-    """The files of the subfolders of folders, in natural order; None if the paths are not folders of folders.
+    """The files of the folders of classes, in natural order; None if the paths are not such folders.
 
-    With ``without_files``, also None if one of the folders has files of its own.
+    The folders of classes are the subfolders of the paths, or the paths themselves if they are several folders of
+    nothing but ``.txt`` files. With ``without_files``, also None if a folder with subfolders has files of its own.
     """
-    several = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    if not several:
+    several = [os.fspath(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
+    if not several or not all(map(os.path.isdir, several)):
         return None
-    found: list[str] = []
-    for folder in (os.fspath(path) for path in several):
-        if not os.path.isdir(folder):
-            return None
-        with os.scandir(folder) as scanned:
-            entries = [entry for entry in scanned if not entry.name.startswith(".")]
-        classes = [entry.path for entry in entries if entry.is_dir()]
-        if not classes or (without_files and any(entry.is_file() for entry in entries)):
-            return None
-        for one in sorted(classes, key=natural_order):
-            with os.scandir(one) as files:
-                texts = [entry.path for entry in files if entry.is_file() and not entry.name.startswith(".")]
-            found += sorted(texts, key=natural_order)
-    if not found:
-        raise DataError(f"{os.fspath(several[0])}: its folders have no files. Check the path.")
-    return tuple(found)
+    inside = [_entries(folder) for folder in several]
+    if len(several) > 1 and all(entries and all(map(_is_text, entries)) for entries in inside):
+        return tuple(entry.path for entries in inside for entry in entries)
+    if not all(any(entry.is_dir() for entry in entries) for entries in inside):
+        return None
+    if without_files and any(entry.is_file() for entries in inside for entry in entries):
+        return None
+    classes = [entry.path for entries in inside for entry in entries if entry.is_dir()]
+    texts = [entry.path for one in classes for entry in _entries(one) if entry.is_file()]
+    if not texts:
+        raise DataError(f"{several[0]}: its folders have no files. Check the path.")
+    return tuple(texts)
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    """What a folder holds, without hidden files, in natural order."""
+    with os.scandir(folder) as scanned:
+        entries = [entry for entry in scanned if not entry.name.startswith(".")]
+    return sorted(entries, key=lambda entry: natural_order(entry.path))
+
+
+def _is_text(entry: os.DirEntry[str]) -> bool:
+    """Whether this is a ``.txt`` file, plain or compressed."""
+    endings = [ending for ending in entry.name.lower().split(".")[1:] if ending not in COMPRESSED]
+    return entry.is_file() and endings[-1:] == ["txt"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,15 +14,18 @@ from thresher import _native
 from thresher.core.batch import Cursor
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.memory import ReadLimits
+from thresher.display import listed
 from thresher.errors import DataError
 from thresher.sources.base import OnError, Source
 from thresher.sources.files.paths import Part, PathLike, find_parts, fingerprint
 from thresher.sources.tables.csv_dialect import BOM, Dialect, head_of
 from thresher.sources.tables.csv_rows import CsvRows
-from thresher.sources.tables.infer import SAMPLE_BYTES, SAMPLE_ROWS, infer_table
-from thresher.sources.tables.row_encoder import RowEncoder, shards_of_files
+from thresher.sources.tables.infer import SAMPLE_BYTES, SAMPLE_ROWS, infer_table, reads_as_number
+from thresher.sources.tables.row_encoder import RowEncoder, shards_of_files, with_id_column
 from thresher.sources.tables.schema import ColumnRef, Schema
 from thresher.sources.text.line_source import LineSource
+
+log = logging.getLogger("thresher.sources")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,9 +75,15 @@ class CsvSource(LineSource):
             dialect=self.dialect.to_dict(),
         )
 
+    def warnings(self) -> list[str]:
+        return list(self.encoder.warnings)
+
     def reading(self) -> dict[str, Any]:
         """The columns and the dialect."""
         return {"form": self.encoder.to_dict(), "dialect": self.dialect.to_dict()}
+
+    def with_ids(self, column: str | None = None) -> Source:
+        return with_id_column(self, column)
 
 
 #: The largest size of a header row.
@@ -94,8 +104,8 @@ def csv_layout(parts: list[Part], schema: Schema) -> tuple[Dialect, list[str], A
         if schema.names is None or schema.delimiter is None:
             raise DataError(
                 f"{first.name}: it can be read only once, so its columns cannot be inferred from the first rows. Pass "
-                "the column names and the delimiter (names=, delimiter=, or a schema such as criteo), or write it to a "
-                "file."
+                "the column names and the delimiter (`names`, `delimiter`, or a `schema` such as criteo), or write it "
+                "to a file."
             )
         return Dialect.of(schema, b""), list(schema.names), None
     head = head_of(first, SAMPLE_BYTES, ReadLimits()).removeprefix(BOM)
@@ -127,6 +137,7 @@ def scan_csv(
     weight: ColumnRef | None = None,
     numeric: Iterable[ColumnRef] | None = None,
     categorical: Iterable[ColumnRef] | None = None,
+    times: Iterable[ColumnRef] | None = None,
     ignored: Iterable[ColumnRef] | None = None,
     others: str | None = None,
     bins: str | None = None,
@@ -149,8 +160,11 @@ def scan_csv(
     target, weight : column, optional
         The column of the targets, and the column of the sample weights. Columns are given by name, or by position
         from 0.
-    numeric, categorical, ignored : columns, optional
-        The kinds of the columns. The kinds of all other columns are inferred from the first rows and logged.
+    numeric, categorical, times, ignored : columns, optional
+        The kinds of the columns. The kinds of all other columns are inferred from the first rows and logged. The
+        features of dates and times (ISO 8601) are their year, month, weekday and hour, as ``when.weekday=Fri``. If the
+        only column of features is not named here and holds texts, its words are the features; `thresher.scan_text` says
+        what a text is.
     others : {"guess", "ignore"}
         Whether to infer or to ignore the columns that no option names.
     bins : {"log", "quantile", "quantile:N"}, optional
@@ -178,6 +192,7 @@ def scan_csv(
             "weight": weight,
             "numeric": numeric,
             "categorical": categorical,
+            "times": times,
             "ignored": ignored,
             "others": others,
             "bins": bins,
@@ -192,5 +207,12 @@ def scan_csv(
     if quote == "":
         chosen = replace(chosen, quote=None)
     dialect, columns, sample = csv_layout(parts, chosen)
+    positions = map(str, range(len(columns) + 1))  # as pandas names columns
+    if dialect.header and not set(positions).issuperset(columns) and all(map(reads_as_number, columns)):
+        log.warning(
+            "%s: all column names are numbers, as %s. If the first row is data, pass `header=False`.",
+            parts[0].name,
+            listed(columns, 3),
+        )
     encoder = infer_table(chosen, columns, sample, parts[0].name)
     return CsvSource(tuple(parts), on_error, encoder=encoder, dialect=dialect)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _native
+from thresher.display import quoted
 from thresher.errors import DataError
 from thresher.sources.files.paths import Part
 from thresher.sources.tables.csv_dialect import BOM, Dialect
@@ -118,7 +119,9 @@ class CsvRows:
         """Convert row numbers of the table to row numbers of the text, and these to bytes and lines."""
         reached = int(good[encoded["consumed"]]) if encoded["consumed"] < len(good) else len(stretch.starts)
         faults = [(int(good[row]), column, what) for column, row, what in encoded["faults"]]
-        faulty = [(row, self._field_at(stretch, row, column), f"{what}, in {column!r}") for row, column, what in faults]
+        faulty = [
+            (row, self._field_at(stretch, row, column), f"{what}, in {quoted(column)}") for row, column, what in faults
+        ]
         columns = len(self._names or [])
         wide = [
             (row, f"the row has {n} fields, but the table has {columns} columns") for row, n in bad if row < reached

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import Any
 
+from thresher.display import quoted
 from thresher.errors import DataError, SettingsError
 from thresher.sources.base import OnError, Source
 from thresher.sources.files.paths import PathLike, find_parts
-from thresher.sources.registry import TABLES, format_by_name
-from thresher.sources.tables.infer import TypeGuesser
-from thresher.sources.tables.ngram_encoder import FOLDER_LABELS, Counts, NgramEncoder, Range, ngram_range, stop_words
+from thresher.sources.registry import TABLES, format_by_name, is_paths
+from thresher.sources.tables.infer import TypeGuesser, guess_text
+from thresher.sources.tables.ngram_encoder import FOLDER_LABELS, Counts, NgramEncoder, Range, ngram_settings
+from thresher.sources.tables.open_table import table_layout, table_source
 from thresher.sources.tables.schema import ColumnRef, Schema, find_column
 from thresher.sources.tables.table_encoder import Labels
 
 
 def scan_text(
     paths: PathLike | Iterable[PathLike],
+    y: Any = None,
     *,
     text: ColumnRef | None = None,
     target: ColumnRef | None = None,
@@ -44,9 +46,14 @@ def scan_text(
     ----------
     paths : path, glob, folder, or several of these
         Delimited text, JSON lines, Parquet or Arrow files; or a folder with one folder per class, which holds one
-        file per text.
-    text : column
-        The column (or the member of the JSON objects) of the text, by name or by position from 0.
+        file per text. Or the texts themselves: a 1d array or a series of strings, or a list of them together with
+        ``y``.
+    y : array-like, optional
+        The labels of texts in memory; files contain theirs.
+    text : column, optional
+        The column (or the member of the JSON objects) of the text, by name or by position from 0. The default is the
+        only column of long and mostly distinct strings: on average at least 30 characters, three or more words in at
+        least half of the first rows, and nine in ten of them distinct.
     target, weight : column, optional
         The column of the targets, and the column of the sample weights.
     words : int, "1-2" or (1, 2)
@@ -77,29 +84,29 @@ def scan_text(
     --------
     >>> source = th.scan_text("reviews.jsonl", text="body", target="stars", words="1-2")    # doctest: +SKIP
     """
-    if words is None and chars is None:
-        words = 1
-    ngrams: dict[str, Any] = {
-        "words": ngram_range(words, "words"),
-        "chars": ngram_range(chars, "chars"),
+    options: dict[str, Any] = {
+        "words": words,
+        "chars": chars,
         "within_words": within_words,
         "pattern": pattern,
         "lower": lower,
-        "stop": stop_words(stop),
+        "stop": stop,
         "counts": counts,
         "unit": unit,
     }
+    if y is not None or not is_paths(paths):
+        from thresher.sources.texts import texts_source
+
+        return texts_source(paths, y, text=text, **options)
+    ngrams = ngram_settings(**options)
     from thresher.sources.tables.class_folders import ClassFolders, class_files
 
-    if text is None:
-        found = class_files(paths)
-        if found is None:
-            raise SettingsError("name the column of the text: text= (--text)")
+    if text is None and (found := class_files(paths)) is not None:
         if target is not None or weight is not None:
-            raise SettingsError("the folders are the labels of their files: pass no target or weight")
+            raise SettingsError("the folders are the labels of their files: pass no `target` or `weight`")
         return ClassFolders(found, NgramEncoder(text="text", labels=FOLDER_LABELS, **ngrams), on_error)
     parts = find_parts(paths)
-    kind = format or format_by_name(os.path.basename(parts[0].path)) or "csv"
+    kind = format or format_by_name(parts[0].file_name) or "csv"
     if kind not in TABLES:
         raise SettingsError(f"texts are read from files of the formats {', '.join(TABLES)}, got {kind!r}")
     given = {"names": names, "header": header, "delimiter": delimiter, "quote": quote or None, "nulls": nulls}
@@ -107,23 +114,15 @@ def scan_text(
 
     def encoder(columns: list[str], sample: Any | None) -> NgramEncoder:
         name = parts[0].name
-        column = find_column(text, columns, name, "text")
         labels = [None if ref is None else find_column(ref, columns, name, "labels") for ref in (target, weight)]
+        if text is None:
+            column = guess_text([column for column in columns if column not in labels], sample, name)
+        else:
+            column = find_column(text, columns, name, "text")
         is_text = labels[0] is not None and TypeGuesser(sample, name).target_is_text(labels[0])
         if column in labels:
-            raise DataError(f"{name}: the column {column!r} is named twice, for different uses. Name it once.")
+            raise DataError(f"{name}: the column {quoted(column)} is named twice, for different uses. Name it once.")
         return NgramEncoder(text=column, labels=Labels(labels[0], is_text, labels[1]), **ngrams)
 
-    if kind == "jsonl":
-        from thresher.sources.tables.jsonl import JsonlSource, jsonl_layout
-
-        return JsonlSource(tuple(parts), on_error, encoder=encoder(*jsonl_layout(parts)))
-    if kind == "parquet":
-        from thresher.sources.tables.arrow_readers import arrow_layout
-        from thresher.sources.tables.parquet import ParquetSource
-
-        return ParquetSource(parts=tuple(parts), encoder=encoder(*arrow_layout(parts)), on_error=on_error)
-    from thresher.sources.tables.csv import CsvSource, csv_layout
-
-    dialect, columns, sample = csv_layout(parts, schema)
-    return CsvSource(tuple(parts), on_error, encoder=encoder(columns, sample), dialect=dialect)
+    layout = table_layout(kind, parts, schema)
+    return table_source(kind, parts, encoder(layout.names, layout.sample), layout.dialect, on_error)

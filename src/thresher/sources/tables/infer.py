@@ -3,32 +3,59 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from thresher.errors import DataError
-from thresher.sources.tables.arrow_columns import is_list, is_text
+from thresher.display import cut, quoted, visible
+from thresher.errors import DataError, SettingsError
+from thresher.sources.tables.arrow_columns import is_list, is_text, is_time
+from thresher.sources.tables.column_values import column_values
+from thresher.sources.tables.column_warnings import Where, column_warnings
+from thresher.sources.tables.ngram_encoder import NgramEncoder
 from thresher.sources.tables.schema import Schema, find_column, quantiles
-from thresher.sources.tables.table_encoder import LOG_EDGES, ColumnEncoder, Kind, Labels, TableEncoder, kind_of_type
+from thresher.sources.tables.table_encoder import (
+    LOG_EDGES,
+    NO_LABELS,
+    ColumnEncoder,
+    Kind,
+    Labels,
+    TableEncoder,
+    kind_of_type,
+)
 
 log = logging.getLogger("thresher.sources")
 
 #: The size of the sample of the first file.
 SAMPLE_ROWS, SAMPLE_BYTES = 10_000, 1 << 20
+#: The mean length of the strings of a text column, the words of at least half of them, and the share that is distinct.
+_TEXT_LENGTH, _TEXT_WORDS, _TEXT_DISTINCT = 30, 3, 0.9
+#: The options that override what is inferred.
+OVERRIDE = "`numeric`, `categorical`, `times`, `ignored`"
+#: The start of a date as ISO 8601 writes it.
+_DATE = re.compile(rb"\d{4}-[01]\d-[0-3]\d([T ][0-2]\d|$)")
+#: The kinds of columns as options call them.
+_OPTION_OF: dict[Kind, str] = {"number": "numeric", "category": "categorical", "time": "times"}
 
 
-def infer_table(schema: Schema, names: Sequence[str], sample: Any | None, table: str) -> TableEncoder:
+def infer_table(schema: Schema, names: Sequence[str], sample: Any | None, table: str) -> TableEncoder | NgramEncoder:
     """Make the encoder of a table with these columns.
 
-    ``sample`` holds the first rows as an Arrow table with inferred types. Without it the schema must be complete.
+    ``sample`` holds the first rows as an Arrow table with inferred types. Without it the schema must be complete. If
+    the only column of features is a column of texts that no option names, its words are the features.
     """
     if repeated := [name for i, name in enumerate(names) if name in names[:i]]:
-        raise DataError(f"{table}: two columns have the name {repeated[0]!r}. Give each column a unique name.")
+        advice = "Give each column a unique name."
+        if schema.header and all(not name.strip() or reads_as_number(name) for name in repeated):
+            advice = f"If the first row is data, pass `header=False`; otherwise g{advice[1:]}"
+        raise DataError(f"{table}: two columns have the name {quoted(repeated[0])}. {advice}")
     named = _NamedColumns(schema, names, table)
     guesser = TypeGuesser(sample, table)
-    columns, guessed = [], {"numeric": [], "categorical": []}  # type: ignore[var-annotated]
+    columns: list[ColumnEncoder] = []
+    guessed: dict[str, list[str]] = {"numeric": [], "categorical": [], "times": []}
     for name in names:
         if name in named.taken:
             continue
@@ -37,16 +64,43 @@ def infer_table(schema: Schema, names: Sequence[str], sample: Any | None, table:
             if schema.others == "ignore":
                 continue
             kind = guesser.kind(name)
-            guessed["numeric" if kind == "number" else "categorical"].append(name)
+            guessed[_OPTION_OF[kind]].append(name)
         edges = guesser.edges(name, schema.bins) if kind == "number" and schema.bins is not None else None
         columns.append(ColumnEncoder(name, kind, edges))
     if not columns:
-        raise DataError(f"{table}: no column is left for features. Name some (numeric=, categorical=).")
+        raise DataError(f"{table}: no column is left for features. Name some (`numeric`, `categorical`).")
     text = named.target is not None and guesser.target_is_text(named.target)
-    encoder = TableEncoder(tuple(columns), Labels(named.target, text, named.weight), schema.missing)
+    labels = Labels(named.target, text, named.weight)
+    texts = [] if sample is None else [name for name in guessed["categorical"] if holds_texts(sample, name)]
+    lone = len(columns) == len(texts) == 1
     if any(guessed.values()) and sample is not None:
-        log.info(_guess_message(encoder, guessed, sample.num_rows, table))
-    return encoder
+        log.info(guess_message(labels, {"text": texts} if lone else guessed, sample.num_rows, table))
+        if texts and not lone:
+            name = _shown(texts[0])
+            log.info(f"  {name} looks like a text; `text={texts[0]!r}` makes its words the features")
+    if lone:
+        return NgramEncoder(text=texts[0], labels=labels)
+    encoder = TableEncoder(tuple(columns), labels, schema.missing)
+    return replace(encoder, warnings=() if sample is None else _warnings(encoder, guessed, sample, table))
+
+
+def holds_texts(sample: Any, name: str) -> bool:
+    """Whether a column holds texts: its strings are long, have several words, and are mostly distinct."""
+    column = sample.column(name)
+    values = [value for value in column.to_pylist() if value] if is_text(column.type) else []
+    long = sum(map(len, values)) >= _TEXT_LENGTH * len(values)
+    spaced = 2 * sum(len(value.split(None, _TEXT_WORDS - 1)) == _TEXT_WORDS for value in values) >= len(values)
+    return bool(values) and long and spaced and len(set(values)) >= _TEXT_DISTINCT * len(values)
+
+
+def guess_text(names: Sequence[str], sample: Any | None, table: str) -> str:
+    """The only column of texts among these."""
+    found = [] if sample is None else [name for name in names if holds_texts(sample, name)]
+    if sample is None or len(found) != 1:
+        some = ", ".join(map(quoted, (found or names)[:10]))
+        raise SettingsError(f"{table}: name the column of the text (`text`): one of {some}")
+    log.info(guess_message(NO_LABELS, {"text": found}, sample.num_rows, table, "`text`"))
+    return found[0]
 
 
 class _NamedColumns:
@@ -62,12 +116,15 @@ class _NamedColumns:
         kinds: dict[str, tuple[Kind, tuple[Any, ...]]] = {
             "numeric columns": ("number", schema.numeric),
             "categorical columns": ("category", schema.categorical),
+            "columns of times": ("time", schema.times),
         }
         for what, (kind, columns) in kinds.items():
             for where in columns:
                 name = find_column(where, names, table, what)
                 if name in self.taken or self.kinds.get(name, kind) != kind:
-                    raise DataError(f"{table}: the column {name!r} is named twice, for different uses. Name it once.")
+                    raise DataError(
+                        f"{table}: the column {quoted(name)} is named twice, for different uses. Name it once."
+                    )
                 self.kinds[name] = kind
 
 
@@ -81,8 +138,8 @@ class TypeGuesser:
     def _column(self, name: str, what: str) -> Any:
         if self._sample is None:
             raise DataError(
-                f"{self._table}: it can be read only once, so {what} of {name!r} cannot be inferred from the first "
-                "rows. Name all columns (numeric=, categorical=, ignored=), or write it to a file."
+                f"{self._table}: it can be read only once, so {what} of {quoted(name)} cannot be inferred from the "
+                "first rows. Name all columns (`numeric`, `categorical`, `ignored`), or write it to a file."
             )
         return self._sample.column(name)
 
@@ -93,12 +150,21 @@ class TypeGuesser:
         kind = self._column(name, "the kind").type
         if kinds.is_null(kind):
             return "category"
+        if is_time(kind) or (is_text(kind) and self._only_dates(name)):
+            return "time"
         found = kind_of_type(kind)
         if found is None and (kinds.is_struct(kind) or kinds.is_nested(kind)):
             raise DataError(
-                f"{self._table}: the column {name!r} has type {kind}, which cannot be a feature. Ignore it (ignored=)."
+                f"{self._table}: the column {quoted(name)} has type {kind}, which cannot be a feature. "
+                "Ignore it (`ignored`)."
             )
-        return found or "category"  # times and dates, by their text
+        return found or "category"  # times of day and durations, by their text
+
+    def _only_dates(self, name: str) -> bool:
+        """Whether all texts of a column are dates as ISO 8601 writes them; JSON has no other dates."""
+        values = [value for value in self._column(name, "the kind").to_pylist() if value]
+        texts = (value if isinstance(value, bytes) else value.encode() for value in values)
+        return bool(values) and all(_DATE.match(text) is not None for text in texts)
 
     def target_is_text(self, name: str) -> bool:
         """Whether the labels are text: at most half of the first ones are numbers.
@@ -111,7 +177,7 @@ class TypeGuesser:
         if not is_text(column.type):
             return kind_of_type(column.type) != "number"
         values = [value for value in column.to_pylist() if value]
-        return 2 * sum(map(_is_number, values)) <= len(values) and bool(values)
+        return 2 * sum(map(reads_as_number, values)) <= len(values) and bool(values)
 
     def edges(self, name: str, bins: str) -> tuple[float, ...]:
         """The lower edges of the bins of a column."""
@@ -122,7 +188,7 @@ class TypeGuesser:
         if is_list(column.type):
             column = column.combine_chunks().flatten()
         if is_text(column.type):  # some values are not numbers: reading reports them
-            numbers = np.array([float(value) for value in column.to_pylist() if value and _is_number(value)])
+            numbers = np.array([float(value) for value in column.to_pylist() if value and reads_as_number(value)])
         else:
             numbers = np.array([float(value) for value in column.to_pylist() if value is not None])
         numbers = numbers[np.isfinite(numbers)]
@@ -132,21 +198,36 @@ class TypeGuesser:
         return tuple(np.unique(found).tolist())
 
 
-def _is_number(text: str | bytes) -> bool:
+def reads_as_number(text: str | bytes) -> bool:
+    """Whether a text is a number other than NaN."""
     try:
         return float(text) == float(text)
     except ValueError:
         return False
 
 
-def _guess_message(encoder: TableEncoder, guessed: Mapping[str, list[str]], rows: int, table: str) -> str:
+def guess_message(
+    labels: Labels, guessed: Mapping[str, list[str]], rows: int, table: str, override: str = OVERRIDE
+) -> str:
     """The log message about inferred columns."""
-    lines = [f"{table}: inferred from its first {rows} rows (override with numeric=, categorical=, ignored=):"]
-    labels = encoder.labels
+    lines = [f"{table}: inferred from its first {rows} rows (override with {override}):"]
     if labels.target is not None:
-        lines.append(f"  target       {labels.target} ({'text' if labels.target_is_text else 'numbers'})")
+        lines.append(f"  target       {_shown(labels.target)} ({'text' if labels.target_is_text else 'numbers'})")
     for what, names in guessed.items():
         if names:
             more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-            lines.append(f"  {what:<12} {', '.join(names[:12])}{more}")
+            made = {"text": " (its words)", "times": " (year, month, weekday, hour)"}.get(what, "")
+            lines.append(f"  {what:<12} {', '.join(map(_shown, names[:12]))}{more}{made}")
     return "\n".join(lines)
+
+
+def _shown(name: str) -> str:
+    return cut(visible(name))
+
+
+def _warnings(encoder: TableEncoder, guessed: Mapping[str, list[str]], sample: Any, table: str) -> tuple[str, ...]:
+    """What looks wrong in the first rows."""
+    name = encoder.labels.target
+    target = None if name is None else column_values(sample.column(name))
+    features = {column.name: sample.column(column.name) for column in encoder.columns}
+    return tuple(column_warnings(Where(table), features, {one for names in guessed.values() for one in names}, target))

@@ -14,15 +14,22 @@ from numpy.typing import NDArray
 from thresher.core.batch import Cursor
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.memory import ReadLimits
+from thresher.display import did_you_mean, quoted
 from thresher.errors import DataError
-from thresher.sources.base import OnError
+from thresher.sources.base import OnError, Source
 from thresher.sources.files.paths import Part, PathLike, find_parts, fingerprint
 from thresher.sources.tables.arrow_columns import binary_array, plain_array
 from thresher.sources.tables.csv_dialect import BOM, head_of
 from thresher.sources.tables.infer import SAMPLE_BYTES, SAMPLE_ROWS, infer_table
 from thresher.sources.tables.ngram_encoder import NgramEncoder
-from thresher.sources.tables.row_encoder import RowEncoder, empty_columns, encoder_options, missing_target
-from thresher.sources.tables.schema import Schema, nearest
+from thresher.sources.tables.row_encoder import (
+    RowEncoder,
+    empty_columns,
+    encoder_options,
+    missing_target,
+    with_id_column,
+)
+from thresher.sources.tables.schema import Schema
 from thresher.sources.text.line_source import LineSource
 
 log = logging.getLogger("thresher.sources")
@@ -59,9 +66,15 @@ class JsonlSource(LineSource):
             form=self.encoder.to_dict(),
         )
 
+    def warnings(self) -> list[str]:
+        return list(self.encoder.warnings)
+
     def reading(self) -> dict[str, Any]:
         """The columns."""
         return {"form": self.encoder.to_dict()}
+
+    def with_ids(self, column: str | None = None) -> Source:
+        return with_id_column(self, column)
 
 
 @dataclass
@@ -111,7 +124,7 @@ class _JsonlParser:
         faults = [fault for fault in stretch.faults if fault[0] < reached or (done == n and not skip)]
         encoded["skipped"] += len(faults) if skip else 0
         for name, row, what in encoded["faults"]:
-            faults.append((stretch.begins[row], stretch.lines[row], f"{what}, in {name!r}"))
+            faults.append((stretch.begins[row], stretch.lines[row], f"{what}, in {quoted(name)}"))
         encoded["faults"] = sorted(faults)[:_MAX_FAULTS]
         encoded["line"] = np.array(stretch.lines, np.int64)[encoded["line"]]
         return {**encoded, "consumed": reached, "lines": line}
@@ -127,7 +140,7 @@ class _JsonlParser:
         labels_optional: bool,
     ) -> _Stretch:
         """The needed members of up to ``rows`` lines, or of as many as make about ``features`` features."""
-        optional = self._encoder.labels.needed if labels_optional else []
+        optional = self._encoder.labels.optional if labels_optional else []
         stretch = _Stretch({name: [] for name in self._encoder.needed})
         where = at
         for stop in (np.flatnonzero(block[at:end] == 10) + (at + 1)).tolist():
@@ -156,7 +169,7 @@ class _JsonlParser:
         """Warn of members that no row has: their names may be misspelt."""
         for name, values in stretch.columns.items():
             if name not in optional and all(value is None for value in values):
-                log.warning("%s: none of the first %d rows has a member %r", self._part.name, len(values), name)
+                log.warning("%s: none of the first %d rows has a member %s", self._part.name, len(values), quoted(name))
 
     def _object(self, text: bytes, optional: list[str]) -> dict[str, bytes | None] | str:
         """The needed members of an object as text, or the fault of the line."""
@@ -173,14 +186,14 @@ class _JsonlParser:
         out: dict[str, bytes | None] = {}
         for name in self._encoder.needed:
             if name not in found and name in self._required and name not in optional:
-                return f"there is no member {name!r}{nearest(name, list(found))[:-1]}"
+                return f"there is no member {quoted(name)}{did_you_mean(name, list(found))[:-1]}"
             value = found.get(name)
             if isinstance(value, (dict, list)):
-                return f"{name!r} holds several values instead of one"
+                return f"{quoted(name)} holds several values instead of one"
             try:
                 out[name] = None if value is None else _to_bytes(value)
             except UnicodeEncodeError:
-                return f"{name!r} holds half a character (a lone surrogate)"
+                return f"{quoted(name)} holds half a character (a lone surrogate)"
         return out
 
 

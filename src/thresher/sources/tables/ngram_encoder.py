@@ -73,16 +73,16 @@ class NgramEncoder:
         if self.counts not in ("binary", "count", "log"):
             raise SettingsError(f'counts must be "binary", "count" or "log", got {self.counts!r}')
         if self.words == self.chars == (0, 0):
-            raise SettingsError("without words and chars there are no features: pass at least one of them")
+            raise SettingsError("without `words` and `chars` there are no features: pass at least one of them")
         if self.within_words and self.chars == (0, 0):
-            raise SettingsError("within_words is for character n-grams: pass their range, chars=")
+            raise SettingsError("`within_words` is for character n-grams: pass their range, `chars`")
         if self.pattern is not None and self.pattern != WORDS:
             try:
                 groups = re.compile(self.pattern).groups
             except re.error as error:
-                raise SettingsError(f"pattern is not a regular expression: {self.pattern!r} ({error})") from None
+                raise SettingsError(f"`pattern` is not a regular expression: {self.pattern!r} ({error})") from None
             if groups > 1:
-                raise SettingsError(f"pattern may have at most one group, got {self.pattern!r}")
+                raise SettingsError(f"`pattern` may have at most one group, got {self.pattern!r}")
 
     @property
     def needed(self) -> list[str]:
@@ -90,9 +90,19 @@ class NgramEncoder:
         return [self.text, *self.labels.needed]
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """None: the columns beside the text are not read."""
+        return ()
+
+    @property
     def width(self) -> int:
         """About the number of features per row, for the size of batches."""
         return 32
+
+    def width_of(self, size: int) -> int:
+        """About the number of n-grams of a text of ``size`` bytes."""
+        words, chars = (high - low + 1 if high else 0 for low, high in (self.words, self.chars))
+        return max(1, size * words // 5 + size * chars)
 
     def to_dict(self) -> dict[str, Any]:
         """All fields, ready for JSON: for fingerprints, and to read other data in the same way."""
@@ -123,6 +133,10 @@ class NgramEncoder:
     def for_folders(self) -> NgramEncoder:
         """The same n-grams for files whose folder is their class."""
         return replace(self, text="text", labels=FOLDER_LABELS)
+
+    def for_files(self) -> NgramEncoder:
+        """The same n-grams for files without labels."""
+        return replace(self, text="text", labels=NO_LABELS)
 
     @cached_property
     def _native_settings(self) -> _native.NgramForm:
@@ -165,7 +179,7 @@ class NgramEncoder:
             **self.labels.cells(arrays),
             **options,
         )
-        out["y"] = self.labels.targets(arrays, out)
+        out["y"], out["id"] = self.labels.targets(arrays, out), self.labels.ids(arrays, out)
         out["prefixes"] = [b"", CHARS.encode()]
         columns = [self.labels.target, self.labels.weight, self.text]
         out["faults"] = [(columns[column], row, what) for column, row, what in out["faults"]]
@@ -207,6 +221,32 @@ def _lowered(texts: Any) -> Any:
     return binary_array(out)
 
 
+def ngram_settings(
+    *,
+    words: Range = None,
+    chars: Range = None,
+    within_words: bool = False,
+    pattern: str | None = None,
+    lower: bool = True,
+    stop: Iterable[str] | str | os.PathLike[str] | None = None,
+    counts: Counts = "binary",
+    unit: bool = False,
+) -> dict[str, Any]:
+    """The fields of an `NgramEncoder` for the options of `thresher.scan_text`."""
+    if words is None and chars is None:
+        words = 1
+    return {
+        "words": ngram_range(words, "words"),
+        "chars": ngram_range(chars, "chars"),
+        "within_words": within_words,
+        "pattern": pattern,
+        "lower": lower,
+        "stop": stop_words(stop),
+        "counts": counts,
+        "unit": unit,
+    }
+
+
 def ngram_range(value: Range, what: str) -> tuple[int, int]:
     """The bounds of ``2``, ``"1-2"`` or ``(1, 2)``; (0, 0) for None."""
     if value is None:
@@ -214,7 +254,7 @@ def ngram_range(value: Range, what: str) -> tuple[int, int]:
     if isinstance(value, str):
         ends = value.replace(",", "-").split("-")
         if not all(end.strip().isdecimal() for end in ends):
-            raise SettingsError(f"{what} is not a range of n-grams: {value!r}; write for example {what}='1-2'")
+            raise SettingsError(f"{what} is not a range of n-grams: {value!r}; write for example `{what}='1-2'`")
         value = (int(ends[0]), int(ends[-1])) if len(ends) <= 2 else (0, 0)
     low, high = (value, value) if isinstance(value, int) else value
     if not 1 <= low <= high <= 100:

@@ -10,13 +10,21 @@ from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.memory import ReadLimits
+from thresher.display import quoted
 from thresher.errors import DataError, UnreadableError
 from thresher.sources.base import OnError, Source, check_on_error
 from thresher.sources.files.paths import Part, PathLike, find_parts, fingerprint, stored_size
 from thresher.sources.files.reader import ReadPosition, SkipCounts
 from thresher.sources.tables.arrow_readers import arrow_layout, damaged, flatten, open_arrow
 from thresher.sources.tables.infer import infer_table
-from thresher.sources.tables.row_encoder import RowEncoder, column_positions, empty_columns, shards_of_files, to_batch
+from thresher.sources.tables.row_encoder import (
+    RowEncoder,
+    column_positions,
+    empty_columns,
+    shards_of_files,
+    to_batch,
+    with_id_column,
+)
 from thresher.sources.tables.schema import ColumnRef, Schema
 
 
@@ -69,9 +77,15 @@ class ParquetSource(Source):
         """Whole files."""
         return shards_of_files(self, n)
 
+    def warnings(self) -> list[str]:
+        return list(self.encoder.warnings)
+
     def reading(self) -> dict[str, Any]:
         """The columns."""
         return {"form": self.encoder.to_dict()}
+
+    def with_ids(self, column: str | None = None) -> Source:
+        return with_id_column(self, column)
 
     def _read(
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
@@ -120,7 +134,9 @@ class ParquetSource(Source):
                     skipped = position.cursor.skipped
                     yield batch, position.cursor
                 for column, row, what in encoded["faults"]:
-                    position.report_row(f"{group}row {first + before + row} (counted from 0), column {column!r}", what)
+                    position.report_row(
+                        f"{group}row {first + before + row} (counted from 0), column {quoted(column)}", what
+                    )
         self.skips.set(part, position.cursor.here, "rows", n_files=len(self.parts))
         if position.cursor.skipped > skipped:
             # The cursor of an empty batch counts the malformed rows behind the last good one.
@@ -172,6 +188,7 @@ def scan_parquet(
     weight: ColumnRef | None = None,
     numeric: Iterable[ColumnRef] | None = None,
     categorical: Iterable[ColumnRef] | None = None,
+    times: Iterable[ColumnRef] | None = None,
     ignored: Iterable[ColumnRef] | None = None,
     others: str | None = None,
     bins: str | None = None,
@@ -188,7 +205,7 @@ def scan_parquet(
     Parameters
     ----------
     paths : path, glob, folder, or several of these
-    target, weight, numeric, categorical, ignored, others, bins, missing, schema
+    target, weight, numeric, categorical, times, ignored, others, bins, missing, schema
         The columns, see `thresher.scan_csv`. The kinds of all other columns follow from their types.
     on_error : {"stop", "skip"}
         Whether a malformed row or a damaged file raises `DataError` or is counted and skipped.
@@ -199,6 +216,7 @@ def scan_parquet(
         "weight": weight,
         "numeric": numeric,
         "categorical": categorical,
+        "times": times,
         "ignored": ignored,
         "others": others,
         "bins": bins,

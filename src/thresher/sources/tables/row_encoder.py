@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.core.batch import Batch, Names
+from thresher.display import did_you_mean, listed, quoted
 from thresher.errors import DataError
 from thresher.sources.base import Source
-from thresher.sources.tables.schema import nearest
 from thresher.sources.tables.table_encoder import Labels
 from thresher.sources.text.line_source import group_parts
 
@@ -26,6 +26,8 @@ class RowEncoder(Protocol):
     def needed(self) -> list[str]: ...
     @property
     def width(self) -> int: ...
+    @property
+    def warnings(self) -> tuple[str, ...]: ...
     def to_dict(self) -> dict[str, Any]: ...
     def rows(self, arrays: Mapping[str, Any], n: int, **options: Any) -> dict[str, Any]: ...
 
@@ -41,23 +43,23 @@ def column_positions(encoder: RowEncoder, names: list[str], file: str, labels_op
     """The positions of the needed columns in a file. Columns of optional labels may be absent."""
     if encoder.labels.target is None and not labels_optional:
         raise missing_target(file, names)
-    optional = encoder.labels.needed if labels_optional else []
+    optional = encoder.labels.optional if labels_optional else []
     found: dict[str, int] = {}
     for name in encoder.needed:
         if name in names:
             found[name] = names.index(name)
         elif name not in optional:
-            raise DataError(f"{file}: there is no column {name!r}{nearest(name, names)}")
+            renamed = name == getattr(encoder, "text", None)
+            other = " If the text has another name here, pass `text`." if renamed else ""
+            raise DataError(f"{file}: there is no column {quoted(name)}{did_you_mean(name, names)}{other}")
     return found
 
 
 def missing_target(file: str, names: list[str]) -> DataError:
     """The error for labels that are wanted although no column was named for them."""
-    some = ", ".join(map(repr, names[:10]))
-    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
     return DataError(
-        f"{file}: no column is named for the labels. Pass target= (--target; to an estimator pass "
-        f"th.scan_csv(path, target=…) or the like), one of {some}{more}."
+        f"{file}: no column is named for the labels. Pass `target` (an estimator takes a source, as of th.scan_csv), "
+        f"one of {listed(names)}."
     )
 
 
@@ -72,6 +74,7 @@ def to_batch(encoded: dict[str, Any], line: NDArray[np.int64]) -> Batch:
         weight=encoded["weight"],
         names=names,
         line=line,
+        id=encoded["id"],
     )
 
 
@@ -79,6 +82,15 @@ def shards_of_files(source: Any, n: int) -> list[Source]:
     """Split a source into shards of whole files."""
     Source.shards(source, n)
     return [replace(source, parts=some) for some in group_parts(list(source.parts), n)]
+
+
+def with_id_column(source: Any, column: str | None) -> Source:
+    """A source of a table whose rows are identified by a column."""
+    if column is None:
+        return Source.with_ids(source, column)
+    encoder = source.encoder
+    named: Source = replace(source, encoder=replace(encoder, labels=replace(encoder.labels, id=column)))
+    return named
 
 
 def encoder_options(options: Mapping[str, Any], names: Iterable[str] = ("features", "want_names", "only")) -> Any:

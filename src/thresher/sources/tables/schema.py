@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
+from thresher.display import did_you_mean, quoted
 from thresher.errors import DataError, SettingsError
 from thresher.sources.files.paths import PathLike
 
@@ -26,8 +26,9 @@ class Schema:
     ----------
     target, weight : column, optional
         The column of the targets, and the column of the sample weights.
-    numeric, categorical, ignored : columns
-        Columns of features with a value; columns of features ``column=value``; columns to ignore.
+    numeric, categorical, times, ignored : columns
+        Columns of features with a value; columns of features ``column=value``; columns of dates and times, whose
+        features are year, month, weekday and hour; columns to ignore.
     others : {"guess", "ignore"}
         Whether to infer or to ignore the columns that no option names.
     bins : {"log", "quantile", "quantile:N"}, optional
@@ -51,6 +52,7 @@ class Schema:
     weight: ColumnRef | None = None
     numeric: tuple[ColumnRef, ...] = ()
     categorical: tuple[ColumnRef, ...] = ()
+    times: tuple[ColumnRef, ...] = ()
     ignored: tuple[ColumnRef, ...] = ()
     others: Literal["guess", "ignore"] = "guess"
     bins: str | None = None
@@ -62,7 +64,7 @@ class Schema:
     nulls: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("numeric", "categorical", "ignored", "names", "nulls"):
+        for name in ("numeric", "categorical", "times", "ignored", "names", "nulls"):
             value = getattr(self, name)
             if isinstance(value, str):
                 raise SettingsError(f"{name} must be a list, for example [{value!r}], not a string")
@@ -87,7 +89,7 @@ class Schema:
         named = {} if schema is None else schema if isinstance(schema, Mapping) else _load(os.fspath(schema))
         known = {field.name for field in fields(cls)}
         if unknown := [name for name in named if name not in known]:
-            raise SettingsError(f"a schema has no field {unknown[0]!r}{nearest(unknown[0], sorted(known))}")
+            raise SettingsError(f"a schema has no field {quoted(unknown[0])}{did_you_mean(unknown[0], sorted(known))}")
         try:
             return cls(**{**named, **given})
         except TypeError as error:
@@ -149,16 +151,4 @@ def find_column(where: ColumnRef, names: Sequence[str], table: str, what: str) -
         return names[position]
     if isinstance(where, int):
         raise DataError(f"{table}: there is no column {where} for the {what}: positions go from 0 to {len(names) - 1}.")
-    raise DataError(f"{table}: there is no column {where!r} for the {what}{nearest(where, names)}")
-
-
-def nearest(name: str, names: Sequence[str]) -> str:
-    """The end of a message about an unknown name: the names most similar to it."""
-    close = difflib.get_close_matches(name, names, 3, 0.6)
-    if not close:
-        close = difflib.get_close_matches(name.lower(), [n.lower() for n in names], 3, 0.6)
-        close = [n for n in names if n.lower() in close]
-    if close:
-        return f"; nearest are {', '.join(map(repr, close))}."
-    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-    return f"; there are {', '.join(map(repr, names[:10]))}{more}."
+    raise DataError(f"{table}: there is no column {quoted(where)} for the {what}{did_you_mean(where, names)}")

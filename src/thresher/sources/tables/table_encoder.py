@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal
@@ -15,14 +15,21 @@ from thresher import _native
 from thresher.core.batch import Names
 from thresher.sources.tables.arrow_columns import as_column, is_list, is_number, is_text
 
-Kind = Literal["number", "category"]
+Kind = Literal["number", "category", "time"]
 #: The value of a missing entry, if missing entries are features.
 MISSING = "<missing>"
+#: The parts of a date or time that are features, and the days of the week.
+TIME_FIELDS = ("year", "month", "weekday", "hour")
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnEncoder:
-    """A column: ``number`` is a feature with a value (or in bins), ``category`` makes features ``column=value``."""
+    """A column: ``number`` is a feature with a value (or in bins), ``category`` makes features ``column=value``.
+
+    ``time`` makes features ``column.year=2024``, ``column.month=05``, ``column.weekday=Fri`` and, unless it holds only
+    dates, ``column.hour=08``. They are those of the text: a zone does not change them.
+    """
 
     name: str
     kind: Kind
@@ -52,15 +59,22 @@ LOG_EDGES: tuple[float, ...] = (
 
 @dataclass(frozen=True)
 class Labels:
-    """The columns of the target (numbers or text) and of the sample weight."""
+    """The columns of the target (numbers or text), of the sample weight, and of the row's identifier."""
 
     target: str | None = None
     target_is_text: bool = False
     weight: str | None = None
+    #: Only for output beside predictions, so neither recipes nor fingerprints include it.
+    id: str | None = None
 
     @property
     def needed(self) -> list[str]:
-        return [name for name in (self.target, self.weight) if name is not None]
+        return [name for name in (self.target, self.weight, self.id) if name is not None]
+
+    @property
+    def optional(self) -> list[str]:
+        """The columns that data without labels may lack."""
+        return [name for name in (self.target, self.weight) if name is not None and name != self.id]
 
     def cells(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of the native encoders; absent columns are left out."""
@@ -83,6 +97,14 @@ class Labels:
         y[:] = [_label(values[row]) for row in rows.tolist()]
         return y
 
+    def ids(self, arrays: Mapping[str, Any], encoded: dict[str, Any]) -> NDArray[Any] | None:
+        """The identifiers of encoded rows as text, empty for a missing value; None if there is no such column."""
+        if self.id is None:
+            return None
+        values = arrays[self.id].to_pylist()
+        found = [_label(values[row]) for row in encoded["line"].tolist()]
+        return np.array(["" if isinstance(value, float) else value for value in found], dtype=object)
+
 
 NO_LABELS = Labels()
 
@@ -100,12 +122,14 @@ class TableEncoder:
     """Encodes the feature columns and the label columns of a table.
 
     The key of a number is the hash of its column name. The key of ``column=value`` is the hash of the value, seeded
-    with the hash of ``column=``.
+    with the hash of ``column=``; those of a date are of ``column.year=`` and the like.
     """
 
     columns: tuple[ColumnEncoder, ...]
     labels: Labels = NO_LABELS
     missing: Literal["skip", "feature"] = "skip"
+    #: What looks wrong in the columns from which the encoder was inferred.
+    warnings: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def needed(self) -> list[str]:
@@ -115,7 +139,7 @@ class TableEncoder:
     @property
     def width(self) -> int:
         """About the number of features per row."""
-        return len(self.columns)
+        return sum(len(TIME_FIELDS) if column.kind == "time" else 1 for column in self.columns)
 
     def to_dict(self) -> dict[str, Any]:
         """All fields, ready for JSON: for fingerprints, and to read other data in the same way."""
@@ -138,8 +162,9 @@ class TableEncoder:
     def _rules(self) -> tuple[list[_native.ColumnRule], NDArray[np.uint8], list[bytes]]:
         """The rules of the native encoder, the text of the names that are not cell values, and the prefixes."""
         rules, names = [], _NameText()
+        prefixes = [b"", *(f"{column.name}=".encode() for column in self.columns)]
         for number, column in enumerate(self.columns, 1):
-            prefix = f"{column.name}=".encode()
+            prefix = prefixes[number]
             rule = _native.ColumnRule()
             rule.category = column.kind == "category"
             rule.prefix = number
@@ -154,8 +179,15 @@ class TableEncoder:
                 bins = column.bin_names()
                 keys = [_native.hash_bytes(name.encode(), seed) for name in bins]
                 rule.set_bins(list(column.edges), keys, [names.word(name, number) for name in bins])
+            if column.kind == "time":
+                fields = [f"{column.name}.{field}=".encode() for field in TIME_FIELDS]
+                seeds = [_native.hash_bytes(field, 0) for field in fields]
+                numbers = list(range(len(prefixes), len(prefixes) + len(fields)))
+                prefixes += fields
+                keys = [_native.hash_bytes(day.encode(), seeds[2]) for day in WEEKDAYS]
+                rule.set_time(seeds, numbers, keys, [names.word(day, numbers[2]) for day in WEEKDAYS])
             rules.append(rule)
-        return rules, names.text(), [b"", *(f"{column.name}=".encode() for column in self.columns)]
+        return rules, names.text(), prefixes
 
     def rows(self, arrays: Mapping[str, Any], n: int, *, want_names: bool = False, **options: Any) -> dict[str, Any]:
         """Encode the first ``n`` cells of each column, with an output like that of the native line parsers.
@@ -167,7 +199,7 @@ class TableEncoder:
         texts, start = [text], len(text)
         cells, used = [], []
         for column, rule in zip(self.columns, rules, strict=True):
-            column_cells = as_column(arrays[column.name], text=column.kind == "category", name_start=start)
+            column_cells = as_column(arrays[column.name], text=column.kind != "number", name_start=start)
             cells.append(column_cells.cells)
             if want_names:
                 texts.append(column_cells.text)
@@ -184,7 +216,7 @@ class TableEncoder:
             used.append(rule)
         labels = self.labels.cells(arrays)
         out = _native.columns_to_rows(used, cells, n, want_names=want_names, **labels, **options)
-        out["y"] = self.labels.targets(arrays, out)
+        out["y"], out["id"] = self.labels.targets(arrays, out), self.labels.ids(arrays, out)
         out["prefixes"] = prefixes
         if want_names:
             out["text"] = np.concatenate(texts)

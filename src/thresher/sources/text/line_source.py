@@ -174,6 +174,7 @@ def _batch(block: NDArray[np.uint8], at: int, parsed: dict[str, Any], lines_befo
         names,
         parsed["qid"],
         parsed["line"] + (lines_before + 1),
+        parsed.get("id"),
     )
 
 

@@ -14,6 +14,7 @@ from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.core.feature_space import Products
 from thresher.core.memory import MB, PRODUCT_BYTES, PRODUCT_SHARE, ReadLimits
+from thresher.display import quoted
 from thresher.errors import DataError
 from thresher.sources.base import Source, Wrapped
 from thresher.sources.transforms.products import Groups, ProductFormer
@@ -176,18 +177,18 @@ class Interactions(Wrapped):
         n = int(batch.indptr[row + 1] - batch.indptr[row])
         advice = "Form fewer"
         if count <= ReadLimits().products:  # more memory is enough
-            advice = f'Pass memory="{count * PRODUCT_BYTES * PRODUCT_SHARE // MB + 1}MB" or more, or form fewer'
+            advice = f'Pass `memory="{count * PRODUCT_BYTES * PRODUCT_SHARE // MB + 1}MB"` or more, or form fewer'
         return DataError(
             f"{self.source.where(after, batch, row)}: the row has {n:,} features, {count:,} with their products; at "
-            f'most {self._max_features:,} are allowed. {advice}: only between chosen groups, interactions=[("user", '
-            '"ad")] (--interactions user,ad), or of two features instead of three.'
+            f'most {self._max_features:,} are allowed. {advice}: only between chosen groups, `interactions=[("user", '
+            '"ad")]`, or of two features instead of three.'
         )
 
     def _warn_missing(self, seen: NDArray[np.bool_]) -> None:
         for name, found in zip(self._former.groups, seen, strict=True):
             if not found and name not in self._warned:
                 self._warned.add(name)
-                log.warning("%s: no feature is in the group %r, so it forms no products", self.describe(), name)
+                log.warning("%s: no feature is in the group %s, so it forms no products", self.describe(), quoted(name))
 
 
 def _tuples(groups: Sequence[Any]) -> tuple[Any, ...]:

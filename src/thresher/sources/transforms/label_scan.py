@@ -17,7 +17,7 @@ def label_classes(source: Source) -> list[Label]:
         return [float(label) for label in range(source.label_columns)]
     if not source.rewindable:
         raise SettingsError(
-            f"{source.describe()} can be read only once, so its classes must be known before: pass them (classes=)"
+            f"{source.describe()} can be read only once, so its classes must be known before: pass them (`classes`)"
         )
     found: set[Label] = set()
     for batch, cursor in source.batches(keys=np.empty(0, np.uint64)):

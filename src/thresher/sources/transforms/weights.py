@@ -38,7 +38,7 @@ class Weighted(Wrapped):
         for batch, cursor in self.source._read(rows, start, only, want_names, want_labels):
             if batch.y_indptr is not None:
                 raise DataError(
-                    "class weights need one label per row, but these rows have several. Leave out class_weight."
+                    "class weights need one label per row, but these rows have several. Leave out `class_weight`."
                 )
             if batch.y is not None:
                 factor = np.ones(len(batch), np.float32)

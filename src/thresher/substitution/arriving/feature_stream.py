@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.core.feature_space import FeatureSpace
+from thresher.display import cut
 from thresher.errors import DataError, SettingsError
 from thresher.substitution.arriving.blocks import CONSTANT, Block, Scan
 from thresher.substitution.arriving.column_reader import ColumnReader, IndexedReader
@@ -71,7 +72,7 @@ class FeatureStream:
         block: int | None = None,
     ) -> None:
         if on_error not in ("stop", "skip", "constant"):
-            raise SettingsError(f'on_error is "stop", "skip" or "constant", not {on_error!r}')
+            raise SettingsError(f'on_error must be "stop", "skip" or "constant", not {on_error!r}')
         if block is not None and block < 1:
             raise SettingsError(f"block is a number of columns, at least 1, not {block}")
         self.reader: ColumnReader = open_columns(data, names, target)
@@ -153,7 +154,7 @@ class FeatureStream:
 
         def on_bad_column(name: str, fault: str) -> None:
             if self.on_error == "stop" or (self.on_error == "constant" and fault != CONSTANT):
-                raise DataError(f'the column {name} {fault}. Fix it, or skip such columns with on_error="skip".')
+                raise DataError(f'the column {cut(name)} {fault}. Fix it, or skip such columns with `on_error="skip"`.')
             if count_skipped:
                 self.skipped[fault] += 1
 

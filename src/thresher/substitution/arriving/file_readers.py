@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.display import did_you_mean, quoted, shown_path
 from thresher.errors import DataError, SettingsError, UnreadableError
 from thresher.sources.dataframes import arrow_table
 from thresher.substitution.arriving.column_reader import IndexedReader
@@ -25,7 +26,9 @@ class TableReader(IndexedReader):
         self.path = None if arrow_table(data) is not None else os.fspath(data)
         self._select, columns, self.rows = _open_table(data if self.path is None else self.path)
         if target is not None and target not in columns:
-            raise SettingsError(f"the table has no column {target!r} for the labels; it has {', '.join(columns[:10])}")
+            raise SettingsError(
+                f"the table has no column {quoted(target)} for the labels{did_you_mean(str(target), columns)}"
+            )
         self.names = [name for name in columns if name != target]
         self.size = len(self.names)
         self.labels = None if target is None else self._select([target]).column(0).to_numpy()
@@ -36,7 +39,7 @@ class TableReader(IndexedReader):
         return (_numbers(column) for column in table.columns)
 
     def describe(self) -> str:
-        return f"{self.size} columns of {self.path or 'a table'}"
+        return f"{self.size} columns of {'a table' if self.path is None else shown_path(self.path)}"
 
 
 class FolderReader(IndexedReader):
@@ -57,7 +60,7 @@ class FolderReader(IndexedReader):
         return (_file_column(self.files[number]) for number in numbers.tolist())
 
     def describe(self) -> str:
-        return f"{self.size} columns in {self.path}"
+        return f"{self.size} columns in {shown_path(self.path)}"
 
     def identity(self) -> bytes:
         return repr([(file.name, file.stat().st_size) for file in self.files]).encode()

@@ -126,7 +126,7 @@ class IterableReader(ColumnReader):
 
     def columns(self, start: int, order: NDArray[np.int64] | None, at_once: int) -> Iterator[NamedColumn]:
         if order is not None:
-            raise SettingsError("an iterable gives its columns in its own order: leave out order")
+            raise SettingsError("an iterable gives its columns in its own order: leave out `order`")
         items: Iterator[Any] = iter(self._make()) if self.rewindable else self._remaining()
         for number, item in enumerate(islice(items, start, None), start):
             if _is_named(item):
