@@ -129,7 +129,7 @@ def select_strongest(
     limit: int | None,
 ) -> Selected:
     """Select the largest of all nonzero weights, for methods without a table."""
-    weights = unit * weights.reshape(len(keys), -1).T
+    weights = unit * weights.reshape(len(keys), len(intercept)).T  # also without any feature
     weights = weights[0] if len(weights) == 1 else weights
     return Selected(keys, weights, counts, [b""] * len(keys), np.zeros(len(keys)), intercept).by_weight(limit)
 

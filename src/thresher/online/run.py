@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from thresher.core.batch import Batch, Cursor
 from thresher.core.checkpoint import Checkpoint
 from thresher.core.feature_space import Products
-from thresher.core.labels import Label, Targets, check_weighted_labels
+from thresher.core.labels import Label, Targets, check_weighted_labels, class_weights
 from thresher.core.losses import get_loss
 from thresher.errors import DataError, SettingsError
 from thresher.online.engine import OnlineEngine
@@ -22,6 +22,7 @@ from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 from thresher.sources.registry import is_file_source
 from thresher.sources.transforms.shuffle import LabelOrder
+from thresher.sources.transforms.watched import Watched, counts_at
 
 if TYPE_CHECKING:
     from thresher.online.tuning import SuccessiveHalving
@@ -85,7 +86,6 @@ class OnlineRun(Run):
         self.cursor = Cursor()
         self.skipped = 0
         self._skips: dict[str, int] = {}
-        self._files = self.source.files()
         self._order = LabelOrder(loss.task != "real" and not settings.multilabel)
         self._rows_at_cursor = self.engine.rows
         self._features = 0
@@ -107,7 +107,9 @@ class OnlineRun(Run):
         if self.settings.refit_intercept:
             from thresher.online.intercept_refit import refit_offset
 
-            self.offset = refit_offset(self.engine, self.source, self.targets, self.options.batch_rows)
+            again = self.source.prefetched() if is_file_source(self.source) else self.source
+            again = self.watched(again, "refitting the intercept")
+            self.offset = refit_offset(self.engine, again, self.targets, self.options.batch_rows)
 
     def feed(self) -> None:
         """Learn from part of a longer stream. The pass does not end; the last mini-batch may stay incomplete."""
@@ -200,19 +202,12 @@ class OnlineRun(Run):
         self._rows_at_cursor = self.engine.rows
 
     def _counts(self) -> dict[str, Any]:
-        part = min(self.cursor.part, max(0, len(self._files) - 1))
         return {
+            **counts_at(self.cursor, self.source),
             "rows": self.engine.rows,
             "features": self._features,
             "passes": self.settings.passes,
             "passes_done": self.passes_done,
-            "read": self.cursor.read,
-            "total_bytes": self.source.total_bytes,
-            "rows_in_pass": self.cursor.row,
-            "total_rows": self.source.total_rows,
-            "file": self._files[part] if self._files else None,
-            "file_number": part + 1,
-            "files": len(self._files),
         }
 
     @property
@@ -225,7 +220,7 @@ class OnlineRun(Run):
 
     def selection(self) -> Selection:
         fitted = Fitted.of(self)
-        fitted.find_missing_names(self.source)
+        fitted.find_missing_names(self.watched(self.source, "naming features"))
         return fitted.selection
 
     def limited(self, source: Source) -> Source:
@@ -244,9 +239,11 @@ def make_engine(settings: OnlineSettings) -> OnlineEngine | SuccessiveHalving:
 def _prepared(source: Source, products: Products | None, options: RunOptions) -> Source:
     """The rows with class weights and products of features; products come last, so that buffers do not hold them."""
     if options.class_weight is not None:
+        from thresher.sources.transforms.label_scan import label_counts
         from thresher.sources.transforms.weights import Weighted
 
-        source = Weighted(source, options.class_weight)
+        counted = Watched(source, options.watch, "counting labels")
+        source = Weighted(source, class_weights(options.class_weight, lambda: label_counts(counted)))
     if products is not None:
         from thresher.sources.transforms.interactions import Interactions
 

@@ -172,6 +172,9 @@ _GROUPS_SHOWN, _CLASSES_SHOWN = 20, 8
 def _found(selection: Selection) -> str:
     """The number of features found, of features or groups requested, and of names."""
     n, requested = len(selection), selection.settings.get("k")
+    if n == 0:
+        asked = "" if requested is None else f" of {requested} requested"
+        return f"none{asked}: every prediction is the intercept alone"
     if (hashing := selection.space.hashing) is not None:
         return f"{n} of {hashing.width} buckets have a weight (k does not limit them); buckets have no names"
     named = f"{selection.named} of {n} named"

@@ -15,7 +15,7 @@ from thresher.core.checkpoint import Checkpoint
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.memory import parse_size
 from thresher.errors import DataError, SettingsError
-from thresher.run import Origin, Report, Run, RunOptions
+from thresher.run import Origin, Run, RunOptions
 from thresher.selection.names import names_of
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
@@ -119,10 +119,10 @@ class SubstitutionRun(Run):
 
     # ── the loop ─────────────────────────────────────────────────────────────────────────────────
 
-    def run(self, progress: Report | None = None) -> None:
+    def run(self) -> None:
         """Fit to the end. If the stream fails, raise `BrokenStream` with the selection so far."""
         try:
-            super().run(progress)
+            super().run()
         except Exception as error:
             broken = BrokenStream(str(error) if isinstance(error, DataError) else f"the stream failed: {error!r}")
             broken.selection = self.selection() if self.usable else None
@@ -187,9 +187,10 @@ class SubstitutionRun(Run):
 
     def selection(self) -> Selection:
         engine = self.engine
+        self.watch.show(phase="refitting the selected features")
         found = engine.found()
         if self.source is not None:
-            names = names_of(self.source, found.keys)
+            names = names_of(self.watched(self.source, "naming features"), found.keys)
         elif self.space.invertible:
             names = self.space.decode(found.keys)
         else:

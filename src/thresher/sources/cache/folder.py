@@ -6,19 +6,15 @@ import contextlib
 import logging
 import os
 import sys
-import time
 from dataclasses import dataclass
 from typing import Self
 
-from thresher.core.container import TEMPORARY
 from thresher.core.memory import show_size
 from thresher.errors import SettingsError
 from thresher.sources.registry import FORMATS
 
 log = logging.getLogger("thresher.sources")
 
-#: Seconds after which an unfinished file counts as abandoned.
-_ABANDONED = 86400.0
 #: The ending of files of parsed rows.
 _ENDING = FORMATS["cache"].endings[0]
 
@@ -54,18 +50,13 @@ class CacheFolder:
         return os.path.join(self.folder, f"{name}.{_ENDING}")
 
     def prepare(self) -> None:
-        """Make the folder, and remove abandoned unfinished files."""
+        """Make the folder."""
         try:
             os.makedirs(self.folder, exist_ok=True)
         except OSError as error:
             raise SettingsError(
                 f"{self.folder}: cannot be a cache folder ({error.strerror}). Choose another one (`cache=FOLDER`)."
             ) from None
-        for entry in os.scandir(self.folder):
-            if entry.name.startswith(TEMPORARY):
-                with contextlib.suppress(OSError):
-                    if time.time() - entry.stat().st_mtime > _ABANDONED:
-                        os.unlink(entry.path)
 
     def touch(self, path: str) -> None:
         """Mark a file as used now."""
