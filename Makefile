@@ -12,7 +12,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(shell find native -name '*.hpp' -o -n
 SEED  := $(or $(SEED),$(shell date +%s))
 TIMES ?= 20
 
-.PHONY: demo test explore lint native-test python-test fuzz bench docs clean
+.PHONY: demo test explore attack lint native-test python-test fuzz bench docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/thresher demo
@@ -41,6 +41,13 @@ python-test: $(VENV)/.tested
 explore: $(VENV)/.tested
 	@echo "To repeat this run: make explore SEED=$(SEED) TIMES=$(TIMES)"
 	EXPLORE_TIMES=$(TIMES) $(BIN)/pytest -n $(JOBS) -m hypothesis --hypothesis-profile=explore --hypothesis-seed=$(SEED)
+
+# Damaged and crafted files, CASES of each kind, for at most ATTACK_SECONDS. It prints its seed first, too.
+CASES ?= 10000
+ATTACK_SECONDS ?= 3600
+
+attack: $(VENV)/.tested
+	$(BIN)/python -m tests.attack --seed $(SEED) --cases $(CASES) --seconds $(ATTACK_SECONDS) --jobs $(JOBS)
 
 fuzz:
 	$(MAKE) -C native fuzz

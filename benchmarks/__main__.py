@@ -24,6 +24,7 @@ COMPARISONS = (
     "recall",
     "first_file",
     "memory_growth",
+    "memory_promise",
     "fgm",
     "fgm_synthetic",
     "fgm_real",

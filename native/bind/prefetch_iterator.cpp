@@ -13,12 +13,14 @@ namespace {
 class PyReference {
  public:
   PyReference() = default;
-  PyReference(nb::object object, bool is_exception) : object_(object.release().ptr()), is_exception(is_exception) {}
+  PyReference(nb::object object, bool is_exception, bool heavy = false)
+      : object_(object.release().ptr()), is_exception(is_exception), heavy(heavy) {}
   PyReference(PyReference&& other) noexcept
-      : object_(std::exchange(other.object_, nullptr)), is_exception(other.is_exception) {}
+      : object_(std::exchange(other.object_, nullptr)), is_exception(other.is_exception), heavy(other.heavy) {}
   PyReference& operator=(PyReference&& other) noexcept {
     std::swap(object_, other.object_);
     std::swap(is_exception, other.is_exception);
+    std::swap(heavy, other.heavy);
     return *this;
   }
   ~PyReference() {
@@ -33,14 +35,18 @@ class PyReference {
 
  public:
   bool is_exception = false;  // the object is the exception that ended the iteration
+  bool heavy = false;         // the object takes more than its share of the memory
 };
 
-/// Runs a Python iterator ahead of its consumer. The GIL is held only for the Python parts of the iteration, so two
+/// Runs a Python iterator of (batch, cursor) ahead of its consumer; batches of more than `heavy` bytes come one by one.
+/// The GIL is held only for the Python parts of the iteration, so two
 /// native calls (parse there, learn here) run in parallel.
 class PrefetchIterator {
  public:
-  PrefetchIterator(const nb::object& iterator, std::size_t depth)
-      : iterator_(checked(iterator)), queue_([this] { return produce(); }, depth) {
+  PrefetchIterator(const nb::object& iterator, std::size_t depth, std::size_t heavy)
+      : iterator_(checked(iterator)),
+        heavy_(heavy),
+        queue_([this] { return produce(); }, depth, [](const PyReference& item) { return item.heavy; }) {
     live().insert(this);
   }
   ~PrefetchIterator() {
@@ -88,7 +94,10 @@ class PrefetchIterator {
     if (ended_) return std::nullopt;
     const nb::gil_scoped_acquire gil;
     PyObject* item = PyIter_Next(iterator_.ptr());
-    if (item != nullptr) return PyReference(nb::steal(item), false);
+    if (item != nullptr) {
+      const nb::object object = nb::steal(item);
+      return PyReference(object, false, heavy_ != 0 && nb::cast<std::size_t>(object[0].attr("nbytes")) > heavy_);
+    }
     ended_ = true;
     if (PyErr_Occurred() == nullptr) return std::nullopt;
     PyObject *type, *value, *trace;
@@ -110,6 +119,7 @@ class PrefetchIterator {
   }
 
   nb::object iterator_;
+  std::size_t heavy_;  // 0: no batch is
   bool ended_ = false;
   PrefetchQueue<PyReference> queue_;
 };
@@ -118,7 +128,8 @@ class PrefetchIterator {
 
 void bind_prefetch(nb::module_& m) {
   nb::class_<PrefetchIterator>(m, "PrefetchIterator")
-      .def(nb::init<const nb::object&, std::size_t>(), nb::arg("iterator"), nb::arg("depth"))
+      .def(nb::init<const nb::object&, std::size_t, std::size_t>(), nb::arg("iterator"), nb::arg("depth"),
+           nb::arg("heavy") = 0)
       .def("__iter__", [](nb::handle self) { return nb::borrow(self); })
       .def("__next__", &PrefetchIterator::next)
       .def("close", &PrefetchIterator::close);

@@ -1,6 +1,8 @@
 // Arguments and saved states of Online Substitution, sequential and asynchronous.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "bind/convert/floats.hpp"
@@ -74,10 +76,16 @@ std::vector<double> restore(Method& self, const Keys& ids, const Floats& weights
   substitution::KeptColumns& kept = self.kept();
   const std::size_t n = ids.shape(0);
   if (kept.size() != 0) throw nb::value_error("there is something already");
-  kept.grow(n);
   if (weights.shape(0) != n * kept.outputs() || scalings.shape(0) != 2 * n || gram.shape(0) != n * n ||
       columns.shape(0) != n * kept.rows() || step.shape(0) != 2 || extra_state.shape(0) != self.extra_state().size())
     throw nb::value_error("the saved state has another size");
+  const auto finite = [](const auto& array) {
+    return std::all_of(array.data(), array.data() + array.shape(0), [](auto x) { return std::isfinite(x); });
+  };
+  if (!finite(weights) || !finite(scalings) || !finite(gram) || !finite(columns) || !finite(extra_state) ||
+      !finite(step))
+    throw nb::value_error("the saved state has numbers that are not finite");
+  kept.grow(n);
   for (std::size_t slot = 0; slot < n; ++slot) {
     (void)kept.append();
     kept.set(slot, ids.data()[slot], {scalings.data()[2 * slot], scalings.data()[2 * slot + 1]},

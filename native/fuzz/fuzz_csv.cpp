@@ -1,4 +1,4 @@
-// Rows of CSV text, whole and split anywhere. The first byte chooses the dialect, the rest is the text.
+// Rows and fields of CSV text, whole and split anywhere. The first byte chooses the dialect, the rest is the text.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "fuzz/require.hpp"
+#include "sources/tables/csv_fields.hpp"
 #include "sources/tables/csv_rows.hpp"
 
 namespace {
@@ -33,6 +34,27 @@ std::string described(std::string_view text, CsvMarks marks, std::size_t most, s
   return out;
 }
 
+/// The fields of all rows, from a block of exactly the text's size: every row has a start, and is good or bad.
+void split_all(std::string_view text, CsvMarks marks) {
+  const std::unique_ptr<char[]> block(new char[text.size()]);
+  text.copy(block.get(), text.size());
+  const CsvRows rows = csv_rows(block.get(), text.size(), marks, 1'000'000);
+  const std::int32_t places[] = {1, -1, 0};
+  for (const CsvFields::Columns needed : {CsvFields::Columns{places + 2, 1, 1}, CsvFields::Columns{places, 3, 2}}) {
+    const CsvFields fields(block.get(), rows.size, text.size(), marks, needed, NullTexts({"", "NA"}));
+    REQUIRE(fields.rows() + fields.bad().size() == rows.starts.size());
+    std::size_t length = 0;
+    for (std::size_t row = 0; row < fields.rows(); ++row)
+      for (std::size_t place = 0; place < needed.width; ++place)
+        if (!fields.missing(row, place))
+          for (const char c : fields.text(row, place)) length += c != '\0' ? 1 : 2;  // reads every byte
+    REQUIRE(length <= 2 * text.size());
+    std::size_t again = 0;
+    csv_slice(block.get(), rows.size, marks, needed.n, 0, needed.n, again);
+    REQUIRE(again == fields.rows());
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -40,6 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const CsvMarks marks{",;\t|"[data[0] % 4], (data[0]& 4) != 0 ? '\0' : '"'};
   std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
   text += '\n';  // as every complete block ends
+  split_all(text, marks);
   const std::string whole = described(text, marks, 1'000'000, 0, 0);
   REQUIRE(described(text, marks, 1, 0, 0) == whole);
   REQUIRE(described(text, marks, 3, 0, 0) == whole);

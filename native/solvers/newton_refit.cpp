@@ -97,12 +97,16 @@ class Newton {
       }
       largest = std::max(largest, hessian[i * n + i]);
     }
-    for (double more = std::max(ridge_, 1e-12 * largest);; more = std::max(10.0 * more, 1e-12)) {
+    // No addition makes a matrix with entries that are not finite positive definite: the direction is then zero.
+    bool solved = false;
+    for (double more = std::max(ridge_, 1e-12 * largest); !solved && std::isfinite(more);
+         more = std::max(10.0 * more, 1e-12)) {
       std::vector<double> trial = hessian;
       for (std::size_t i = 0; i < n; ++i) trial[i * n + i] += more;
       for (std::size_t i = 0; i < n; ++i) out[i] = -gradient[i];
-      if (solve(trial, n, out)) break;
+      solved = solve(trial, n, out);
     }
+    if (!solved) std::fill(out.begin(), out.end(), 0.0);
     double slope = 0.0;
     for (std::size_t i = 0; i < n; ++i) slope += gradient[i] * out[i];
     return -slope;

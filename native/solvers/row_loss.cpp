@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "columns/design.hpp"
 
@@ -28,9 +29,10 @@ RowLoss::Sums RowLoss::of_row_as(double m, double y) const {
     const double r = m - y;
     return {0.5 * r * r, r, 1.0, std::fabs(r)};
   } else {
+    static_assert(kind == LossKind::huber || kind == LossKind::squared_epsilon);
     const double slope = loss_.derivative(m, y);
     const bool near = std::fabs(m - y) <= loss_.delta;
-    const double curvature = near == (loss_.kind == LossKind::huber) ? 1.0 : 0.0;  // huber, else squared_epsilon
+    const double curvature = near == (kind == LossKind::huber) ? 1.0 : 0.0;
     return {loss_.value(m, y), slope, curvature, std::fabs(slope)};
   }
 }
@@ -45,8 +47,12 @@ auto RowLoss::by_kind(bool valued, Use&& use) const {
     case LossKind::squared_hinge:
       return use([this](double m, double y) { return of_row_as<LossKind::squared_hinge, true>(m, y); });
     case LossKind::squared: return use([this](double m, double y) { return of_row_as<LossKind::squared, true>(m, y); });
-    default: return use([this](double m, double y) { return of_row_as<LossKind::huber, true>(m, y); });
+    case LossKind::huber: return use([this](double m, double y) { return of_row_as<LossKind::huber, true>(m, y); });
+    case LossKind::squared_epsilon:
+      return use([this](double m, double y) { return of_row_as<LossKind::squared_epsilon, true>(m, y); });
+    case LossKind::hinge: break;
   }
+  throw std::invalid_argument("the solvers need a loss with second derivatives");
 }
 
 RowLoss::Sums RowLoss::sums(const double* margins, double intercept, bool valued, double* slopes,

@@ -1,4 +1,3 @@
-from .api import Interrupted as Interrupted
 from .api import select as select
 from .columns.groups import Groups as Groups
 from .columns.random_features import RandomFeatures as RandomFeatures
@@ -10,6 +9,7 @@ from .errors import SettingsError as SettingsError
 from .errors import SpaceError as SpaceError
 from .errors import ThresherError as ThresherError
 from .errors import UnreadableError as UnreadableError
+from .errors import UnwritableError as UnwritableError
 from .estimators.budgeted import BudgetedClassifier as BudgetedClassifier
 from .estimators.budgeted import BudgetedRegressor as BudgetedRegressor
 from .estimators.fgm import FGMClassifier as FGMClassifier
@@ -28,6 +28,7 @@ from .fgm.families.polynomial import Polynomial as Polynomial
 from .fgm.families.product import Product as Product
 from .fgm.families.tree import Tree as Tree
 from .fgm.families.union import Union as Union
+from .finish import Interrupted as Interrupted
 from .selection.file import load as load
 from .selection.selection import Selection as Selection
 from .sources.base import Source as Source

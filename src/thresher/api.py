@@ -7,23 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from thresher.core.atomic import check_writable
 from thresher.core.labels import check_class_weight
 from thresher.core.losses import get_loss
 from thresher.core.memory import DEFAULT_CACHE_SIZE
+from thresher.core.progress import Report, Watch
 from thresher.errors import SettingsError
+from thresher.finish import finish
 from thresher.methods import Data, classes_before_fit, get_method, split_settings
-from thresher.run import Report, Run, RunOptions
-from thresher.selection.data_warnings import WarningList, label_warnings, leak_warnings
-from thresher.selection.scoring import evaluate
+from thresher.run import RunOptions
+from thresher.selection.data_warnings import WarningList, label_warnings
 from thresher.selection.selection import Selection
 from thresher.sources.base import DEFAULT_ROWS, Source
 from thresher.sources.registry import as_source, is_paths
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a fit; ``selection`` is the result up to then (None before two classes were seen)."""
-
-    selection: Selection | None = None
+from thresher.sources.transforms.watched import Watched
 
 
 def select(
@@ -52,6 +49,7 @@ def select(
     checkpoint: str | os.PathLike[str] | None = None,
     every: float = 30.0,
     restart: bool = False,
+    output: str | os.PathLike[str] | None = None,
     batch_rows: int = DEFAULT_ROWS,
     progress: Report | None = None,
     **settings: Any,
@@ -117,10 +115,13 @@ def select(
         Written every ``every`` seconds and on Ctrl-C, resumed if it exists, removed at the end.
     restart : bool
         Discard an existing checkpoint.
+    output : path, optional
+        Save the selection to this ``.thr`` file, before the checkpoint is removed. Its folder is tested before the
+        first row is read; an existing file stays until the new one is complete.
     batch_rows : int
         Rows per batch; the result does not depend on it.
     progress : callable, optional
-        Called with a `Progress` after every batch.
+        Called with a `Progress` after every batch, in every phase of the fit.
     settings
         The method's settings. Online methods: `thresher.online.settings.OnlineSettings`; fgm:
         `thresher.fgm.settings.FGMSettings`; sparse-rf: `thresher.sparse_rf.settings.SparseRFSettings`; os and its
@@ -146,6 +147,8 @@ def select(
     >>> sorted(th.select(X, y, k=2).names)
     ['x31', 'x7']
     """
+    if output is not None:
+        check_writable(output)
     spec = get_method(method)
     loss = loss or spec.loss
     seed = int(random_state)
@@ -173,6 +176,7 @@ def select(
         every=every,
         restart=restart,
         batch_rows=batch_rows,
+        watch=(watch := Watch(progress)),
     )
     if test is not None and holdout is not None:
         raise SettingsError("pass `test` or `holdout`, not both")
@@ -183,7 +187,7 @@ def select(
         if test is not None:
             held = as_source(*(test if isinstance(test, tuple) else (test,)), target=target)
         given = Data(stream, y=_stream_labels(own, y), sample_weight=sample_weight)
-        return _finish(spec.make_run(given, method_settings, options), held, progress)
+        return finish(spec.make_run(given, method_settings, options), held, output)
     if reading and isinstance(data, Source):
         raise SettingsError(f"a Source has its own reading options: leave out {', '.join(reading)}")
     reading |= {"format": format, "on_error": on_error}
@@ -199,8 +203,9 @@ def select(
     if cache is not None and cache is not False:
         from thresher.sources.cache.cached import cached
 
-        source = cached(source, cache, size=cache_size)
-    labels = classes_before_fit(spec, source, loss, classes, multilabel=multilabel)
+        source = cached(source, cache, size=cache_size, watch=watch)
+    scanned = Watched(source, watch, "reading labels")
+    labels = classes_before_fit(spec, scanned, loss, classes, multilabel=multilabel, memory=memory)
     if holdout is not None:
         from thresher.sources.transforms.holdout import hold_out
 
@@ -214,33 +219,7 @@ def select(
     run = spec.make_run(Data(source, labels), method_settings, options)
     if classes is None and not multilabel:
         warnings.add(label_warnings(run.limited(source), get_loss(loss), online=spec.online))
-    return _finish(run, held, progress, warnings, source)
-
-
-def _finish(
-    run: Run,
-    held: Source | None,
-    progress: Report | None,
-    warnings: WarningList | None = None,
-    rows: Source | None = None,
-) -> Selection:
-    """Run to the end, score on the held-out rows, look for leaks in ``rows``, and remove the checkpoint."""
-    try:
-        run.run(progress)
-    except KeyboardInterrupt:
-        interrupted = Interrupted(f"stopped after {run.amount}")
-        if run.usable:
-            interrupted.selection = run.selection()
-        raise interrupted from None
-    selection = run.selection()
-    if held is not None:
-        selection.provenance["test"] = evaluate(selection, run.limited(held))
-    if warnings is not None and rows is not None:
-        warnings.add(leak_warnings(selection, run.limited(rows)))
-        warnings.keep(selection)
-    if run.options.checkpoint is not None and os.path.exists(run.options.checkpoint):
-        os.unlink(run.options.checkpoint)
-    return selection
+    return finish(run, held, output, warnings, source)
 
 
 def _test_source(test: Any, source: Source, target: Any, reading: dict[str, Any]) -> Source:

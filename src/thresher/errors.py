@@ -22,6 +22,16 @@ class UnreadableError(DataError, OSError):
     """A file does not exist or cannot be read."""
 
 
+class UnwritableError(ThresherError, OSError):
+    """A file cannot be written; the message names it, and ``why`` is the system's reason.
+
+    ``selection`` is the result that was to be saved, if any.
+    """
+
+    why = ""
+    selection: Any = None
+
+
 class SettingsError(ThresherError, ValueError):
     """A setting is unknown, out of range, or incompatible with another."""
 

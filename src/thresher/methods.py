@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from thresher.core.losses import get_loss
+from thresher.core.memory import DEFAULT_MEMORY, ReadLimits, parse_size
 from thresher.display import did_you_mean, quoted
 from thresher.errors import SettingsError
 from thresher.run import Run, RunOptions
@@ -223,12 +224,20 @@ def split_settings(method: str, given: Mapping[str, Any]) -> tuple[dict[str, Any
 
 
 def classes_before_fit(
-    spec: MethodSpec, source: Source, loss: str, classes: Sequence[Any] | None, *, multilabel: bool
+    spec: MethodSpec,
+    source: Source,
+    loss: str,
+    classes: Sequence[Any] | None,
+    *,
+    multilabel: bool,
+    memory: str | int | None,
 ) -> list[Label] | None:
-    """The classes, if the method must know them before the first row."""
+    """The classes, if the method must know them before the first row; reading them keeps to the memory."""
     if not spec.online or (get_loss(loss).task != "classes" and not multilabel):
         return None
     from thresher.core.labels import sort_labels
     from thresher.sources.transforms.label_scan import label_classes
 
-    return label_classes(source) if classes is None else sort_labels(classes)
+    if classes is not None:
+        return sort_labels(classes)
+    return label_classes(source.limited(ReadLimits.of(parse_size(DEFAULT_MEMORY if memory is None else memory))))

@@ -10,29 +10,26 @@ import logging
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.core.atomic import check_writable
 from thresher.core.checkpoint import Checkpoint
-from thresher.core.container import check_folder
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.labels import Label
 from thresher.core.losses import Loss, get_loss
-from thresher.core.memory import DEFAULT_CACHE_SIZE, resident
-from thresher.core.progress import Progress
-from thresher.errors import FileFormatError, SettingsError
+from thresher.core.memory import DEFAULT_CACHE_SIZE
+from thresher.core.progress import Watch
+from thresher.errors import DataError, FileFormatError, SettingsError, UnwritableError
 from thresher.selection.selection import Selection
 from thresher.sources.base import DEFAULT_ROWS, Source
 from thresher.version import __version__
 
 log = logging.getLogger(__name__)
-
-#: Called with the progress of a fit after every step.
-Report = Callable[[Progress], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +63,8 @@ class RunOptions:
     from_estimator : bool
         The caller is a scikit-learn estimator: ``k`` may exceed the number of columns, and the data is not
         fingerprinted.
+    watch : Watch
+        Receives the progress of the fit.
     """
 
     memory: str | int | None = None
@@ -82,6 +81,7 @@ class RunOptions:
     restart: bool = False
     batch_rows: int = DEFAULT_ROWS
     from_estimator: bool = False
+    watch: Watch = field(default_factory=Watch)
 
     def __post_init__(self) -> None:
         if self.n_jobs != -1 and self.n_jobs < 1:
@@ -136,8 +136,19 @@ def build_selection(
     settings: dict[str, Any],
     origin: Origin,
     facts: dict[str, Any],
+    final: bool = True,
 ) -> Selection:
-    """Combine a result, its names and its provenance; ``facts`` are the method's part of the provenance."""
+    """Combine a result, its names and its provenance; ``facts`` are the method's part of the provenance.
+
+    Warns if a ``final`` selection is empty: it is a valid answer, but rarely the one that was hoped for.
+    """
+    if not all(np.isfinite(numbers).all() for numbers in (result.weights, result.errors, result.intercept)):
+        raise DataError(
+            "the weights grew beyond all numbers. Scale the data or choose a smaller step (eta), and start anew if the "
+            "fit was resumed from a checkpoint."
+        )
+    if final and not len(result.keys):
+        log.warning(_nothing_selected(settings))
     return Selection(
         names,
         result.keys,
@@ -159,6 +170,15 @@ def build_selection(
     )
 
 
+def _nothing_selected(settings: Mapping[str, Any]) -> str:
+    lam = settings.get("lam")
+    advice = f"Lower `lam`, now {lam}, or check" if lam else "Check"
+    return (
+        "Nothing was selected: no feature has a weight, and every prediction is the intercept alone. "
+        f"{advice} that the features vary from row to row."
+    )
+
+
 def one_vs_rest_loss(loss: str, outputs: int, *, multilabel: bool) -> Loss:
     """The loss of a one-vs-rest model."""
     return get_loss(f"rest:{loss}" if outputs > 1 and not multilabel else loss)
@@ -175,17 +195,18 @@ class Run(ABC):
 
     def __init__(self, options: RunOptions) -> None:
         self.options = options
-        self._report: Report | None = None
-        self._started = self._last_save = time.monotonic()
-        self._resident_at_start = self._most_resident = resident()
+        self.watch = options.watch
+        self.watch.restart()
+        self._last_save = time.monotonic()
+        #: Why the last attempt to write the checkpoint failed.
+        self.unsaved: str | None = None
         if options.checkpoint is not None:
-            check_folder(options.checkpoint)
+            check_writable(options.checkpoint)
 
     # ── the skeleton ─────────────────────────────────────────────────────────────────────────────
 
-    def run(self, progress: Report | None = None) -> None:
+    def run(self) -> None:
         """Fit to the end. On Ctrl-C, save the checkpoint (if there is one) and re-raise."""
-        self._report = progress
         try:
             for _ in self._steps():
                 self._step_done()
@@ -200,15 +221,22 @@ class Run(ABC):
 
     def _show_progress(self) -> None:
         """Measure the memory and report progress: after every step, and within long ones."""
-        self._most_resident = max(self._most_resident, resident())
-        if self._report is not None:
-            self._report(self.progress())
+        self.watch.show(**self._counts())
 
     def save(self) -> None:
-        """Write the checkpoint, if the options name one and there is a state to save."""
+        """Write the checkpoint, if the options name one and there is a state to save.
+
+        A fit of hours must not end because a disk is full for a minute: if the file cannot be written, warn, and try
+        again after the same interval.
+        """
         if self.options.checkpoint is None or (snapshot := self._snapshot()) is None:
             return
-        snapshot.save(self.options.checkpoint)
+        try:
+            snapshot.save(self.options.checkpoint)
+            self.unsaved = None
+        except UnwritableError as error:
+            self.unsaved = str(error)
+            log.warning("%s The fit goes on without a new checkpoint.", error)
         self._last_save = time.monotonic()
 
     def resume(self) -> None:
@@ -219,17 +247,9 @@ class Run(ABC):
         saved = Checkpoint.load(path, self._identity())
         try:
             self._restore(saved)
-        except (KeyError, ValueError, IndexError) as error:
+        except (LookupError, ValueError, TypeError, OverflowError) as error:
             raise FileFormatError(f"{os.fspath(path)}: invalid checkpoint ({error}).") from None
         log.info("resumed from %s after %s", os.fspath(path), self.amount)
-
-    def progress(self) -> Progress:
-        """Return how far the fit has come."""
-        return Progress(
-            **self._counts(),
-            seconds=time.monotonic() - self._started,
-            grown=self._most_resident - self._resident_at_start,
-        )
 
     # ── what a method provides ───────────────────────────────────────────────────────────────────
 
@@ -251,7 +271,7 @@ class Run(ABC):
 
     @abstractmethod
     def _restore(self, saved: Checkpoint) -> None:
-        """Continue from a saved state; KeyError, ValueError or IndexError if it does not fit."""
+        """Continue from a saved state; LookupError, ValueError, TypeError or OverflowError if it does not fit."""
 
     @property
     @abstractmethod
@@ -266,6 +286,12 @@ class Run(ABC):
     @abstractmethod
     def selection(self) -> Selection:
         """Build the selection of the features found so far."""
+
+    def watched(self, source: Source, phase: str) -> Source:
+        """The source, whose further passes are reported as progress of a phase."""
+        from thresher.sources.transforms.watched import Watched
+
+        return Watched(source, self.watch, phase)
 
     def limited(self, source: Source) -> Source:
         """Other data, read within the memory limits of this fit."""

@@ -328,14 +328,13 @@ def test_ctrl_c_saves_the_checkpoint_and_keeps_a_good_output(vw: Path, thr: Path
     assert thr.read_bytes() == good
 
 
-def test_progress_is_logged_where_there_is_no_terminal(vw: Path, caplog: pytest.LogCaptureFixture) -> None:
-    from thresher.report import progress
+def test_progress_shows_rates(vw: Path) -> None:
+    from thresher.report.progress import log_line, show_progress
 
-    caplog.set_level("INFO")
-    shown = progress._Log()
-    shown._next = 0.0
-    th.select(vw, k=5, progress=shown)
-    assert re.search(r"1,500 rows, [\d,]+ rows/s, [\d.,]+ MB/s", caplog.text)
+    with show_progress(quiet=True) as shown:
+        th.select(vw, k=5, progress=shown)
+    assert shown.last is not None
+    assert re.match(r"1,500 rows, [\d,]+ rows/s, [\d.,]+ MB/s", log_line(shown.last, 1.0))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="named pipes")

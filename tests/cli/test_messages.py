@@ -25,6 +25,8 @@ SETTINGS = {
     *OPTIONS,
     *(name for spec in METHODS for name in spec.own),
     "seed",
+    "ids",
+    "id_column",
 } - PYTHON_ONLY
 #: Words in backticks that are no settings.
 OTHER_WORDS = {"shuf"}

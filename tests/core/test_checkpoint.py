@@ -62,7 +62,7 @@ def test_another_run_learns_what_differs(tmp_path, now, message):
     make().save(tmp_path / "c")
     with pytest.raises(ResumeError, match=message) as error:
         Checkpoint.load(tmp_path / "c", now)
-    assert "--restart" in str(error.value)
+    assert "`restart=True`" in str(error.value)
 
 
 def test_damage_and_truncation_are_noticed(tmp_path):
@@ -172,3 +172,88 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path):
     assert resumed.weights.tobytes() == straight.weights.tobytes()
     assert resumed.intercept.tobytes() == straight.intercept.tobytes()
     assert resumed.keys.tolist() == straight.keys.tolist()
+
+
+class FullDisk:
+    """A disk that is full during some calls of fsync, counted from 1."""
+
+    def __init__(self, monkeypatch, *calls):
+        self.calls, self.number = calls, 0
+        self.sync = os.fsync
+        monkeypatch.setattr(os, "fsync", self)
+
+    def __call__(self, descriptor):
+        self.number += 1
+        if self.number in self.calls or self.calls == (0,):
+            raise OSError(28, "No space left on device")
+        self.sync(descriptor)
+
+
+@pytest.mark.parametrize("method", ["mission", "fgm", "os"])
+def test_a_full_disk_does_not_end_the_run(tmp_path, monkeypatch, caplog, method):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 20))
+    y = x[:, 3] > 0
+    asked = {"k": 4, "method": method, "batch_rows": 50, "checkpoint": tmp_path / "c", "every": 0.0}
+    straight = th.select(x, y, k=4, method=method)
+    disk = FullDisk(monkeypatch, 1)
+    went_on = th.select(x, y, **asked)
+    assert went_on.weights.tobytes() == straight.weights.tobytes()
+    assert f"{tmp_path / 'c'}: cannot be written (No space left on device)" in caplog.text
+    assert "The fit goes on" in caplog.text
+    assert "not written" not in caplog.text or disk.number == 1
+    assert os.listdir(tmp_path) == []
+    FullDisk(monkeypatch, 0)
+    caplog.clear()
+    assert th.select(x, y, **asked).weights.tobytes() == straight.weights.tobytes()
+    assert "its last checkpoint was not written" in caplog.text
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_interrupt_with_a_full_disk_does_not_claim_a_checkpoint(tmp_path, monkeypatch):
+    def stop(progress):
+        raise KeyboardInterrupt
+
+    x, y = np.eye(4), [0, 1, 0, 1]
+    with pytest.raises(th.Interrupted) as saved:
+        th.select(x, y, k=2, checkpoint=tmp_path / "a", progress=stop)
+    assert saved.value.saved == str(tmp_path / "a")
+    FullDisk(monkeypatch, 0)
+    with pytest.raises(th.Interrupted) as unsaved:
+        th.select(x, y, k=2, checkpoint=tmp_path / "b", progress=stop)
+    assert unsaved.value.saved is None
+
+
+def test_a_selection_that_cannot_be_saved_is_not_lost(tmp_path, monkeypatch):
+    x, y = np.eye(4), [0, 1, 0, 1]
+    (tmp_path / "out.thr").write_bytes(b"old")
+    FullDisk(monkeypatch, 1)
+    with pytest.raises(th.UnwritableError, match=r"out\.thr: .*No space left.*is unchanged") as error:
+        th.select(x, y, k=2, checkpoint=tmp_path / "c", output=tmp_path / "out.thr")
+    assert len(error.value.selection) == 2
+    assert (tmp_path / "out.thr").read_bytes() == b"old"
+    assert sorted(os.listdir(tmp_path)) == ["c", "out.thr"]  # the checkpoint is removed only after the file is saved
+    found = th.select(x, y, k=2, checkpoint=tmp_path / "c", output=tmp_path / "out.thr")
+    assert th.load(tmp_path / "out.thr").weights.tobytes() == found.weights.tobytes()
+    assert os.listdir(tmp_path) == ["out.thr"]
+
+
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [("fgm", {"B": 1}), ("sparse-rf", {"lam": 2, "gamma": 0.1, "draws": 5, "max_iter": 4}), ("os", {"scans": 3})],
+)
+def test_a_resumed_run_writes_the_bytes_of_a_fresh_one(tmp_path, method, settings):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 20))
+    y = x[:, 3] > 0
+    asked = {"k": 4, "method": method, **settings}
+    th.select(x, y, **asked, output=tmp_path / "straight")
+
+    def stop(progress):
+        if progress.passes_done > 1 and not progress.phase:
+            raise KeyboardInterrupt
+
+    with pytest.raises(th.Interrupted):
+        th.select(x, y, **asked, checkpoint=tmp_path / "c", progress=stop)
+    th.select(x, y, **asked, checkpoint=tmp_path / "c", output=tmp_path / "resumed")
+    assert (tmp_path / "resumed").read_bytes() == (tmp_path / "straight").read_bytes()

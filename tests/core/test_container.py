@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from thresher.core import container
-from thresher.errors import FileFormatError
+from thresher.core.atomic import write_atomically
+from thresher.errors import FileFormatError, UnwritableError
 
 HEAD = struct.Struct("<8sIIQ")
 DTYPES = ["<f4", "<f8", "<i8", "<u2", "<u4", "<u8", "|u1"]
@@ -279,11 +280,11 @@ def test_a_writer_that_fails_half_way_leaves_the_old_file(tmp_path):
     path = tmp_path / "a.thr"
     for error in (Interrupting, KeyboardInterrupt):
         with pytest.raises(error):
-            container.write_atomically(path, lambda file, error=error: (file.write(b"x"), (_ for _ in ()).throw(error)))
+            write_atomically(path, lambda file, error=error: (file.write(b"x"), (_ for _ in ()).throw(error)))
     assert os.listdir(tmp_path) == []
     path.write_bytes(b"old")
     with pytest.raises(Interrupting):
-        container.write_atomically(path, half_way)
+        write_atomically(path, half_way)
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["a.thr"]
 
@@ -345,6 +346,6 @@ def test_devices_are_written_to_and_stay_devices():
 def test_a_folder_is_no_file(tmp_path):
     with pytest.raises(OSError, match="directory"):
         container.write(tmp_path, small())
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(UnwritableError, match="No such file or directory"):
         container.write(tmp_path / "no" / "such" / "a.thr", small())
     assert os.listdir(tmp_path) == []

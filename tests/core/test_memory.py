@@ -230,6 +230,49 @@ def test_rows_from_the_cache_stay_within_the_plan(tmp_path: Path) -> None:
     assert grown["read", 60_000] - grown["read", 10_000] < 4 * MB
 
 
+def _write_names(path: Path, rows: int, length: int) -> Path:
+    path.write_text(
+        "".join(f"{i % 2} | {' '.join(f'{i}_{j}'.ljust(length, 'x') for j in range(5))}\n" for i in range(rows))
+    )
+    return path
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
+def test_long_names_stay_within_the_plan(tmp_path: Path) -> None:
+    """Five names of 10 kB a row: the shuffle buffer counts their text."""
+    small, large = _write_names(tmp_path / "small.vw", 10, 9), _write_names(tmp_path / "large.vw", 600, 10_000)
+    grown, planned, found = _growth(small, large, k=20, memory="16MB")
+    assert found == 20
+    assert grown <= 1.1 * planned
+
+
+def _write_columns(path: Path, rows: int, columns: int) -> Path:
+    with open(path, "w") as file:
+        file.write("y," + ",".join(f"x{i}" for i in range(columns)) + "\n")
+        for i in range(rows):
+            file.write(f"{i % 2}," + ",".join(f"{(i * 7 + j) % 997 / 8}" for j in range(columns)) + "\n")
+    return path
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
+def test_wide_tables_stay_within_the_plan(tmp_path: Path) -> None:
+    """A table of 8,000 columns: their names and kinds are part of the plan, and so is what batches hold."""
+    small, large = _write_columns(tmp_path / "small.csv", 10, 3), _write_columns(tmp_path / "large.csv", 60, 8000)
+    grown, planned, found = _growth(small, large, k=20, memory="16MB", target="y")
+    assert found == 20
+    assert grown <= 1.1 * planned + 2 * MB
+
+
+def test_columns_and_answers_that_do_not_fit_are_refused_with_what_they_take() -> None:
+    for needs in (Needs(k=100, columns=8 * MB, sketch_rows=1), Needs(k=20, tables=200, outputs=200, sketch_rows=1)):
+        with pytest.raises(SettingsError, match="does not hold the") as refused:
+            make_plan(needs, "16MB")
+        make_plan(needs, str(refused.value).split("Pass about ")[1].split(" of memory")[0])
+    plan = make_plan(Needs(k=100, columns=MB), "16MB")
+    assert plan.total == make_plan(Needs(k=100), "16MB").total + MB
+    assert plan.window == make_plan(Needs(k=100), "16MB").window - MB
+
+
 _SEQUENCES = """
 import json, sys, thresher as th
 from thresher.core.memory import peak_resident, resident

@@ -92,7 +92,7 @@ class _StopAt:
         self.left = batches
 
     def __call__(self, progress: Progress) -> None:
-        self.left -= 1
+        self.left -= not progress.phase
         if self.left == 0:
             raise KeyboardInterrupt
 

@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
+import thresher as th
 from tests.selection.makers import make
 from thresher.core.feature_space import FeatureSpace, Hashing
-from thresher.report.table import aligned, fit, print_selection, show_scores, summary
+from thresher.core.memory import MB
+from thresher.core.progress import Progress
+from thresher.report.table import aligned, fit, memory_line, print_selection, show_scores, summary
 
 
 @pytest.mark.parametrize(
@@ -115,3 +118,41 @@ def test_hashed_features_are_buckets_and_no_groups():
     assert (
         lines_of(hashed)["features"] == "4 of 64 buckets have a weight (k does not limit them); buckets have no names"
     )
+
+
+@pytest.mark.parametrize(
+    ("provenance", "grown", "mapped", "shown"),
+    [
+        ({"plan": {"memory": 64 * MB, "total": 45 * MB}}, 38, 9, "64.0 MB allowed, 45.0 MB planned, 38.0 MB used"),
+        (
+            {"plan": {"memory": 8 * MB, "total": 6 * MB}},
+            10,
+            5,
+            "8.0 MB allowed, 6.0 MB planned, 10.0 MB used; 4.0 MB more than planned: 5.0 MB of program code and mapped "
+            "files",
+        ),
+        (
+            {"plan": {"memory": 8 * MB, "total": 6 * MB}},
+            10,
+            0,
+            "8.0 MB allowed, 6.0 MB planned, 10.0 MB used; 4.0 MB more than planned: Python's own objects, and rows "
+            "larger than a buffer",
+        ),
+        (
+            {"plan": {"memory": 0, "total": 20 * MB, "seen": 0}, "seen": {"features": 1000, "bytes": 100 * MB}},
+            120,
+            0,
+            "no limit set, 20.0 MB planned and 100.0 MB for the 1,000 features seen, 120.0 MB used",
+        ),
+    ],
+)
+def test_memory_over_the_plan_is_explained(provenance, grown, mapped, shown):
+    run = Progress(1, 1, 1, 1, 0, None, 1, None, 1.0, grown * MB, mapped * MB)
+    assert memory_line(provenance, run) == shown
+
+
+def test_a_budgeted_method_without_memory_states_no_limit():
+    data = [[1.0, 0.0], [0.0, 1.0]] * 5, [1, 0] * 5
+    assert th.select(*map(np.array, data), k=1, method="b-arda").provenance["plan"]["memory"] == 0
+    assert th.select(*map(np.array, data), k=1, method="b-arda", memory="16MB").provenance["plan"]["memory"] == 16 * MB
+    assert th.select(*map(np.array, data), k=1).provenance["plan"]["memory"] == 64 * MB

@@ -14,6 +14,7 @@ from tests.examples import examples
 from tests.reference.leaks import split_errors as slow_errors
 from tests.selection.makers import assert_same
 from thresher.core.losses import get_loss
+from thresher.core.progress import Watch
 from thresher.selection.data_warnings import label_warnings, leak_warnings
 from thresher.selection.leaks import find_line, find_split, split_errors
 from thresher.sources.base import Wrapped
@@ -179,7 +180,7 @@ def test_how_to_leave_the_feature_out_depends_on_the_data(tmp_path) -> None:
 
 def test_features_without_a_name_of_their_own_are_not_leaks(leaky) -> None:
     hashed = th.select(leaky, k=3, method="hashing", memory="4MB")
-    assert not list(leak_warnings(hashed, as_source(leaky)))
+    assert not list(leak_warnings(hashed, as_source(leaky), Watch()))
 
 
 # ── labels ───────────────────────────────────────────────────────────────────────────────────────
@@ -246,5 +247,5 @@ def test_a_pipe_is_not_read_for_warnings(leaky) -> None:
             raise AssertionError("read")
 
     pipe = Pipe(as_source(leaky))
-    assert not list(leak_warnings(th.select(leaky, k=3), pipe))
+    assert not list(leak_warnings(th.select(leaky, k=3), pipe, Watch()))
     assert not list(label_warnings(pipe, get_loss("squared"), online=True))

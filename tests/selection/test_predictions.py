@@ -52,7 +52,7 @@ def test_other_column_names(model: th.Selection, tmp_path: Path) -> None:
     assert (model.predict(other, text="comment") == labels).mean() > 0.9
     with pytest.raises(DataError, match="there is no column 'review'"):
         model.predict(other)
-    with pytest.raises(DataError, match=r"no column 'coment' for the text; nearest are 'comment'"):
+    with pytest.raises(DataError, match=r"no column 'coment' for the text: did you mean 'comment'\?"):
         model.predict(other, text="coment")
 
 

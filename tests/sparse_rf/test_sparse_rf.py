@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.reference.kernels import exact
 from thresher import _native
 from thresher.columns.row_store import RowStore
 from thresher.core.feature_space import FeatureSpace, RandomFeatureSpec
+from thresher.core.progress import Watch
 from thresher.run import RunOptions
 from thresher.sources.registry import as_source
 from thresher.sparse_rf.engine import SparseRFEngine
@@ -123,14 +125,14 @@ def test_stopped_and_resumed_it_ends_at_the_same_bits(tmp_path: Path, loss: str,
     given = {"lam": 0.5, "draws": 20, "max_iter": 5, "loss": loss, "k": k}
     whole = made(SIGNS, **given)
     whole.run()
-    stopped = made(SIGNS, how, **given)
 
     def stop(progress: Any) -> None:
         if stopped.rounds == at:
             raise KeyboardInterrupt
 
+    stopped = made(SIGNS, replace(how, watch=Watch(stop)), **given)
     with pytest.raises(KeyboardInterrupt):
-        stopped.run(stop)
+        stopped.run()
     again = made(SIGNS, how, **given)
     again.run()
     assert again.rounds == 5

@@ -14,12 +14,18 @@
 namespace thresher {
 
 /// Calls `produce` on its own thread, at most `depth` results ahead of `next`, until it returns nullopt. Results come
-/// out in order; an exception comes out in its place, after the results before it.
+/// out in order; an exception comes out in its place, after the results before it. After a result that is `heavy`, the
+/// next one is not begun before `next` took it, so that few of these are alive at once.
 template <class Item>
 class PrefetchQueue {
  public:
-  PrefetchQueue(std::function<std::optional<Item>()> produce, std::size_t depth)
-      : produce_(std::move(produce)), depth_(depth < 1 ? 1 : depth), thread_([this] { run(); }) {}
+  PrefetchQueue(
+      std::function<std::optional<Item>()> produce, std::size_t depth,
+      std::function<bool(const Item&)> heavy = [](const Item&) { return false; })
+      : produce_(std::move(produce)),
+        heavy_(std::move(heavy)),
+        depth_(depth < 1 ? 1 : depth),
+        thread_([this] { run(); }) {}
 
   PrefetchQueue(const PrefetchQueue&) = delete;
   PrefetchQueue& operator=(const PrefetchQueue&) = delete;
@@ -66,8 +72,12 @@ class PrefetchQueue {
       if (!item) break;
       changed_.wait(lock, [this] { return queue_.size() < depth_ || stopping_; });
       if (stopping_) break;
+      const bool alone = heavy_(*item);
       queue_.push_back(std::move(*item));
       changed_.notify_all();
+      if (!alone) continue;
+      item.reset();
+      changed_.wait(lock, [this] { return queue_.empty() || stopping_; });
     }
     const std::lock_guard lock(mutex_);
     failure_ = std::move(failure);  // moved, so that the consumer drops the last reference
@@ -76,6 +86,7 @@ class PrefetchQueue {
   }
 
   std::function<std::optional<Item>()> produce_;
+  std::function<bool(const Item&)> heavy_;
   std::size_t depth_;
   std::mutex mutex_;
   std::condition_variable changed_;

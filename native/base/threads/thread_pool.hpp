@@ -44,7 +44,10 @@ class ThreadPool {
 
   /// Run body(0) ... body(parts - 1) and return when all are done; rethrows the first exception. With `shared` false
   /// all run on the calling thread: for work shorter than waking the workers.
+  ///
+  /// Callers on several threads take turns: a pool has one set of tasks at a time.
   void run(std::size_t parts, const std::function<void(std::size_t)>& body, bool shared = true) {
+    const std::lock_guard turn(running_);
     next_ = 0;
     parts_ = parts;
     body_ = &body;
@@ -101,6 +104,7 @@ class ThreadPool {
   }
 
   std::function<bool()> stop_;
+  std::mutex running_;  // held by the caller of `run`
   std::mutex mutex_;
   std::condition_variable changed_;
   std::condition_variable done_;

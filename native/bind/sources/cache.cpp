@@ -1,8 +1,13 @@
 // Rows written to cache files and read back.
+#include <nanobind/stl/optional.h>
+
+#include <span>
+
 #include "base/checksum.hpp"
 #include "bind/convert/arrays.hpp"
 #include "bind/convert/names.hpp"
 #include "sources/rows/compact_names.hpp"
+#include "sources/rows/stored_rows.hpp"
 
 namespace thresher::bind {
 
@@ -20,8 +25,7 @@ nb::object compact_names(const Array<const std::uint64_t>& keys, const Array<con
   if (words.shape(0) != n) throw nb::value_error("one name a key is needed");
   if (n > 0xfffffffeU || text.shape(0) > PackedName::farthest) throw nb::value_error("too many names");
   for (std::size_t i = 0; i < n; ++i)
-    if (PackedName::start(words.data()[i]) + PackedName::length(words.data()[i]) > text.shape(0))
-      throw nb::value_error("a name lies outside its text");
+    if (!sources::lies_within(words.data()[i], text.shape(0))) throw nb::value_error("a name lies outside its text");
   sources::CompactNames out;
   bool smaller = false;
   {
@@ -33,11 +37,39 @@ nb::object compact_names(const Array<const std::uint64_t>& keys, const Array<con
   return nb::make_tuple(to_numpy(std::move(out.words)), to_numpy(std::move(out.text)));
 }
 
+template <class T>
+std::span<const T> span_of(const Array<const T>& array) {
+  return {array.data(), array.shape(0)};
+}
+
+template <class T>
+std::optional<std::span<const T>> span_of(const std::optional<Array<const T>>& array) {
+  return array ? std::optional(span_of(*array)) : std::nullopt;
+}
+
+void check_rows(const Array<const std::int64_t>& indptr, const Array<const std::uint64_t>& keys,
+                const std::optional<Array<const float>>& values, const std::optional<Array<const double>>& y,
+                const std::optional<Array<const std::int64_t>>& y_indptr,
+                const std::optional<Array<const float>>& weight, const Words& words, const Text& text,
+                std::size_t prefixes, std::uint64_t last_key) {
+  const sources::StoredRows rows{span_of(indptr), span_of(keys),  span_of(values), span_of(y), span_of(y_indptr),
+                                 span_of(weight), span_of(words), span_of(text),   prefixes,   last_key};
+  const char* fault = nullptr;
+  {
+    const nb::gil_scoped_release nogil;
+    fault = sources::fault_of(rows);
+  }
+  if (fault != nullptr) throw nb::value_error(fault);
+}
+
 }  // namespace
 
 void bind_cache(nb::module_& m) {
   m.def("checksum", &checksum_of, nb::arg("bytes"), nb::arg("seed") = 0);
   m.def("compact_names", &compact_names, nb::arg("keys"), nb::arg("words"), nb::arg("text"));
+  m.def("check_rows", &check_rows, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("y").none(),
+        nb::arg("y_indptr").none(), nb::arg("weight").none(), nb::arg("words").none(), nb::arg("text").none(),
+        nb::arg("prefixes"), nb::arg("last_key"));
 }
 
 }  // namespace thresher::bind

@@ -125,6 +125,26 @@ nb::tuple take_rows(const Array<const std::int64_t>& indptr, const Array<const s
                         names ? gathered(names->data(), rows, order, size) : nb::none());
 }
 
+/// The size of the rows before each row and of all: `feature` bytes each, and what is over `usual` bytes in names.
+nb::object row_sizes(const Array<const std::int64_t>& indptr, const std::optional<Array<const std::uint64_t>>& names,
+                     std::int64_t feature, std::size_t usual) {
+  const std::size_t n = names ? names->shape(0) : 0;
+  Buffer<std::int64_t> sizes;
+  sizes.resize(indptr.shape(0));
+  std::int64_t longer = 0;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < indptr.shape(0); ++i) {
+    const auto end = static_cast<std::size_t>(indptr.data()[i]);
+    if (names && end > n) throw nb::value_error("one name a key is needed");
+    for (; names && at < end; ++at) {
+      const std::size_t length = PackedName::length(names->data()[at]);
+      if (length > usual) longer += static_cast<std::int64_t>(length - usual);
+    }
+    sizes[i] = feature * indptr.data()[i] + longer;
+  }
+  return to_numpy(std::move(sizes));
+}
+
 template <class Function>
 void def_parser(nb::module_& m, const char* name, Function* function) {
   m.def(name, function, nb::arg("block"), nb::arg("begin"), nb::arg("end"), nb::kw_only(), nb::arg("rows"),
@@ -145,6 +165,7 @@ void bind_lines(nb::module_& m) {
   m.def("after_last_newline", &after_last_newline, nb::arg("block"), nb::arg("begin"), nb::arg("end"));
   m.def("take_rows", &take_rows, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("names").none(),
         nb::arg("order"));
+  m.def("row_sizes", &row_sizes, nb::arg("indptr"), nb::arg("names").none(), nb::arg("feature"), nb::arg("usual"));
   m.def("row_hashes", &row_hashes, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("seed"));
 }
 

@@ -15,8 +15,30 @@ struct CsvMarks {
   char quote = '"';
 };
 
-/// Iterates over rows by Arrow's rules: a quote counts at the start of a field, which ends at the next quote that is
-/// not doubled; a line ends in \n, \r\n or \r.
+/// Advance from the start of a field to the mark behind it (a delimiter or a line end) or to the end of the text, and
+/// count the lines that end inside quotes. False if the text ends inside quotes.
+///
+/// The rules are Arrow's: a quote counts at the start of a field and ends at the next quote that is not doubled; a line
+/// ends in \n, \r\n or \r.
+inline bool past_field(const char*& p, const char* end, CsvMarks marks, std::int64_t& lines) {
+  if (p < end && *p == marks.quote && marks.quote != 0) {
+    for (++p;; ++p) {
+      if (p == end) return false;
+      if (*p == '\n' || (*p == '\r' && !(p + 1 < end && p[1] == '\n'))) ++lines;
+      if (*p != marks.quote) continue;
+      if (p + 1 < end && p[1] == marks.quote) {
+        ++p;
+        continue;
+      }
+      ++p;
+      break;
+    }
+  }
+  while (p < end && *p != marks.delimiter && *p != '\n' && *p != '\r') ++p;
+  return true;
+}
+
+/// Iterates over rows.
 class CsvScanner {
  public:
   /// `whole`: no more text follows, so that a \r at the very end is a line end.
@@ -66,21 +88,8 @@ class CsvScanner {
 
   /// Advance to the line end of this row, or to the end of the text; false if that is inside quotes.
   bool past_quoted_fields(const char*& p, std::int64_t& lines) const {
-    for (;; ++p) {  // at the start of a field
-      if (p < end_ && *p == marks_.quote) {
-        for (++p;; ++p) {
-          if (p == end_) return false;
-          if (*p == '\n' || (*p == '\r' && !(p + 1 < end_ && p[1] == '\n'))) ++lines;
-          if (*p != marks_.quote) continue;
-          if (p + 1 < end_ && p[1] == marks_.quote) {
-            ++p;
-            continue;
-          }
-          ++p;
-          break;
-        }
-      }
-      while (p < end_ && *p != marks_.delimiter && *p != '\n' && *p != '\r') ++p;
+    for (;; ++p) {
+      if (!past_field(p, end_, marks_, lines)) return false;
       if (p == end_ || *p != marks_.delimiter) return true;
     }
   }

@@ -13,19 +13,20 @@ namespace thresher::sources {
 
 namespace {
 
-/// Appends the features of one column after the other.
+/// Appends the features of one cell after the other.
 template <bool named>
 class CellFeatures {
  public:
   explicit CellFeatures(ParsedRows& out) : append_(out) {}
 
-  /// Returns the error in cell i of the column, or nullptr.
-  const char* operator()(const TableColumn& column, std::size_t i) {
-    const Cells& cells = *column.cells;
-    const ColumnRule& rule = column.rule;
-    if (rule.time) return time(rule, cells, i);
+  /// Returns the error in cell i of a column, or nullptr.
+  const char* cell(const ColumnRule& rule, const Cells& cells, std::size_t i) {
+    if (rule.time) {
+      if (!cells.has(i)) return missing(rule);
+      return time(rule, cells.text_at(i), cells.name_start + static_cast<std::uint64_t>(cells.texts[i]));
+    }
     if (!cells.lists.present())
-      return rule.category ? text(rule, cells, i) : number(rule, cells, i, rule.key, rule.word);
+      return rule.category ? text_cell(rule, cells, i) : number_cell(rule, cells, i, rule.key, rule.word);
     if (!cells.has(i)) return missing(rule);
     const auto begin = static_cast<std::size_t>(cells.lists[i]);
     const auto end = static_cast<std::size_t>(cells.lists[i + 1]);
@@ -34,14 +35,29 @@ class CellFeatures {
     return nullptr;
   }
 
+  /// The same for a field of CSV text.
+  const char* field(const ColumnRule& rule, const CsvFields& fields, std::size_t row, std::size_t place,
+                    CellNames& names) {
+    if (fields.missing(row, place)) return missing(rule);
+    const std::string_view found = fields.text(row, place);
+    if (rule.category || rule.time) {
+      std::uint64_t at = 0;
+      if constexpr (named) at = names.append(found);
+      return rule.time ? time(rule, found, at) : text(rule, found, at, fields.padded(row, place));
+    }
+    double value = 0;
+    const NumberText kind = written_number(found, value);
+    return number(rule, kind, value, rule.key, rule.word);
+  }
+
  private:
   const char* element(const ColumnRule& rule, const Cells& cells, std::size_t j, std::size_t place) {
     if (cells.amounts == nullptr)
-      return rule.category ? text(rule, *cells.values, j)
-                           : number(rule, *cells.values, j, rule.place_keys[place], rule.place_words[place]);
+      return rule.category ? text_cell(rule, *cells.values, j)
+                           : number_cell(rule, *cells.values, j, rule.places->keys[place], rule.places->words[place]);
     double amount = 0;
     if (number_at(*cells.amounts, j, amount) == NumberText::blank || !cells.values->has(j)) return nullptr;
-    return text(rule, *cells.values, j, amount);
+    return text_cell(rule, *cells.values, j, amount);
   }
 
   const char* missing(const ColumnRule& rule) {
@@ -49,31 +65,42 @@ class CellFeatures {
     return nullptr;
   }
 
-  const char* text(const ColumnRule& rule, const Cells& cells, std::size_t i, double amount = 1.0) {
+  const char* text_cell(const ColumnRule& rule, const Cells& cells, std::size_t i, double amount = 1.0) {
     if (!cells.has(i)) return missing(rule);
+    const auto at = static_cast<std::size_t>(cells.texts[i]);
+    const std::string_view found = cells.text_at(i);
+    // Bytes past the end may be read if the buffer has them, which is the usual case.
+    return text(rule, found, cells.name_start + at, at + found.size() + 16 <= cells.text_size, amount);
+  }
+
+  const char* number_cell(const ColumnRule& rule, const Cells& cells, std::size_t i, std::uint64_t key,
+                          std::uint64_t word) {
+    double value = 0;
+    const NumberText kind = number_at(cells, i, value);
+    return number(rule, kind, value, key, word);
+  }
+
+  /// `at`: where the text is in the text of names; `padded`: 16 bytes behind it can be read.
+  const char* text(const ColumnRule& rule, std::string_view found, std::uint64_t at, bool padded, double amount = 1.0) {
     const auto value = static_cast<float>(amount);
     if (!std::isfinite(value)) return too_large;
     if (value == 0.0F) return nullptr;
-    const std::int64_t at = cells.texts[i];
-    const auto size = static_cast<std::size_t>(cells.texts[i + 1] - at);
-    const char* const p = cells.text + at;
-    // Eight bytes past the end may be read if the buffer has them, which is the usual case.
-    const bool padded = static_cast<std::size_t>(at) + size + 16 <= cells.text_size;
+    const char* const p = found.data();
+    const std::size_t size = found.size();
     if (!(padded && size <= 8 && is_ascii(load_word(p))) && valid_utf8(p, size) != size) return "the text is not UTF-8";
     const std::uint64_t key = padded ? hash_bytes<true>(p, size, rule.seed) : hash_bytes(p, size, rule.seed);
-    append_(key, value, PackedName::pack(cells.name_start + static_cast<std::uint64_t>(at), size, rule.prefix));
+    append_(key, value, PackedName::pack(at, size, rule.prefix));
     return nullptr;
   }
 
-  const char* time(const ColumnRule& rule, const Cells& cells, std::size_t i) {
-    if (!cells.has(i) || cells.text_at(i).empty()) return missing(rule);
-    const std::string_view text = cells.text_at(i);
+  /// `at`: where the text is in the text of names.
+  const char* time(const ColumnRule& rule, std::string_view found, std::uint64_t at) {
+    if (found.empty()) return missing(rule);
     IsoTime read;
-    if (!read_iso_time(text, read)) return "the value is not a date or time as 2024-05-17 or 2024-05-17T08:30:00";
-    const auto written = [&](TimeRule::Field field, std::size_t at, std::size_t size) {
-      const std::uint64_t start = cells.name_start + static_cast<std::uint64_t>(cells.texts[i]) + at;
-      append_(hash_bytes(text.data() + at, size, rule.time->seeds[field]), 1.0F,
-              PackedName::pack(start, size, rule.time->prefixes[field]));
+    if (!read_iso_time(found, read)) return "the value is not a date or time as 2024-05-17 or 2024-05-17T08:30:00";
+    const auto written = [&](TimeRule::Field field, std::size_t begin, std::size_t size) {
+      append_(hash_bytes(found.data() + begin, size, rule.time->seeds[field]), 1.0F,
+              PackedName::pack(at + begin, size, rule.time->prefixes[field]));
     };
     written(TimeRule::year, IsoTime::year_at, 4);
     written(TimeRule::month, IsoTime::month_at, 2);
@@ -83,18 +110,17 @@ class CellFeatures {
     return nullptr;
   }
 
-  const char* number(const ColumnRule& rule, const Cells& cells, std::size_t i, std::uint64_t key, std::uint64_t word) {
-    double value = 0;
-    switch (number_at(cells, i, value)) {
+  const char* number(const ColumnRule& rule, NumberText kind, double value, std::uint64_t key, std::uint64_t word) {
+    switch (kind) {
       case NumberText::blank: return missing(rule);
       case NumberText::other: return "the value is not a number";
       case NumberText::number: break;
     }
-    if (!rule.bin_keys.empty()) {
+    if (rule.bins) {
       if (!std::isfinite(value)) return too_large;
-      const auto bin =
-          static_cast<std::size_t>(std::upper_bound(rule.edges.begin(), rule.edges.end(), value) - rule.edges.begin());
-      append_(rule.bin_keys[bin], 1.0F, rule.bin_words[bin]);
+      const std::vector<double>& edges = rule.bins->edges;
+      const auto bin = static_cast<std::size_t>(std::upper_bound(edges.begin(), edges.end(), value) - edges.begin());
+      append_(rule.bins->keys[bin], 1.0F, rule.bins->words[bin]);
       return nullptr;
     }
     const auto narrow = static_cast<float>(value);
@@ -108,33 +134,53 @@ class CellFeatures {
   RowAppender<named> append_;
 };
 
-template <bool named>
-void all_rows(const std::vector<TableColumn>& columns, std::size_t n, const RowLabels& labels,
-              const ParseOptions& options, ParsedRows& out) {
+/// `append(features, row, c)` appends the features of column c of a row.
+template <bool named, class Append>
+void all_rows(std::size_t columns, std::size_t n, const RowLabels& labels, const ParseOptions& options, Append&& append,
+              ParsedRows& out) {
+  const std::size_t likely = std::min(n, options.most_rows) * columns;
+  out.keys.reserve(likely + 1);
+  out.values.reserve(likely + 1);
+  if (named) out.names.reserve(likely + 1);
   make_rows(
       n, labels, target_column, weight_column, options,
       [&](std::size_t row, RowFault& fault) {
         const std::size_t first = out.keys.size();
         {
-          CellFeatures<named> append(out);
-          for (std::size_t c = 0; c < columns.size() && fault.what == nullptr; ++c)
-            fault = {c + labels_before, append(columns[c], row)};
+          CellFeatures<named> features(out);
+          for (std::size_t c = 0; c < columns && fault.what == nullptr; ++c)
+            fault = {c + labels_before, append(features, row, c)};
         }
         if (fault.what == nullptr && options.only != nullptr) out.keep_only(*options.only, first);
       },
       out);
 }
 
+template <class Append>
+void all_rows(std::size_t columns, std::size_t n, const RowLabels& labels, const ParseOptions& options, Append&& append,
+              ParsedRows& out) {
+  options.want_names ? all_rows<true>(columns, n, labels, options, append, out)
+                     : all_rows<false>(columns, n, labels, options, append, out);
+}
+
 }  // namespace
 
 void table_rows(const std::vector<TableColumn>& columns, std::size_t n, const RowLabels& labels,
                 const ParseOptions& options, ParsedRows& out) {
-  const std::size_t likely = std::min(n, options.most_rows) * columns.size();
-  out.keys.reserve(likely + 1);
-  out.values.reserve(likely + 1);
-  if (options.want_names) out.names.reserve(likely + 1);
-  options.want_names ? all_rows<true>(columns, n, labels, options, out)
-                     : all_rows<false>(columns, n, labels, options, out);
+  all_rows(
+      columns.size(), n, labels, options,
+      [&](auto& features, std::size_t row, std::size_t c) {
+        return features.cell(*columns[c].rule, *columns[c].cells, row);
+      },
+      out);
+}
+
+void field_rows(const std::vector<const ColumnRule*>& rules, const CsvFields& fields, std::size_t n,
+                const RowLabels& labels, const ParseOptions& options, CellNames& names, ParsedRows& out) {
+  all_rows(
+      rules.size(), n, labels, options,
+      [&](auto& features, std::size_t row, std::size_t c) { return features.field(*rules[c], fields, row, c, names); },
+      out);
 }
 
 }  // namespace thresher::sources

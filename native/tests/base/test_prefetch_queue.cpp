@@ -74,6 +74,21 @@ TEST(prefetch_queue_goes_no_further_than_its_depth) {
   CHECK_EQ(made.load(), 5);
 }
 
+TEST(prefetch_queue_begins_nothing_while_a_heavy_result_waits) {
+  std::atomic<int> made = 0;
+  PrefetchQueue<int> ahead([&made]() -> std::optional<int> { return made++; }, 3, [](int item) { return item == 1; });
+  CHECK(soon([&] { return made == 2; }));  // the second one is heavy
+  std::this_thread::sleep_for(20ms);
+  CHECK_EQ(made.load(), 2);
+  int item = -1;
+  CHECK(next(ahead, item) == State::item);
+  std::this_thread::sleep_for(20ms);
+  CHECK_EQ(made.load(), 2);
+  CHECK(next(ahead, item) == State::item);
+  CHECK_EQ(item, 1);
+  CHECK(soon([&] { return made == 6; }));
+}
+
 TEST(prefetch_queue_exception_after_results) {
   int made = 0;
   PrefetchQueue<std::string> ahead(

@@ -1,7 +1,11 @@
+#include <algorithm>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "base/text/feature_name.hpp"
+#include "sources/tables/csv_fields.hpp"
 #include "sources/tables/csv_rows.hpp"
 #include "sources/tables/table_rows.hpp"
 #include "tests/support/check.hpp"
@@ -38,8 +42,8 @@ struct Texts {
 /// "value value|value" of a table of one column, malformed rows as "!".
 std::string numbers(const std::vector<const char*>& values) {
   const Texts texts(values);
-  TableColumn column;
-  column.cells = &texts.cells;
+  const ColumnRule rule;
+  const TableColumn column{&rule, &texts.cells};
   ParseOptions options;
   options.most_rows = values.size() + 1;
   options.skip_bad_lines = true;
@@ -71,9 +75,9 @@ TEST(numbers_in_texts) {
 
 TEST(a_row_that_is_bad_is_undone) {
   const Texts texts({"a", "b\xff", "c"});
-  TableColumn column;
-  column.rule.category = true;
-  column.cells = &texts.cells;
+  ColumnRule rule;
+  rule.category = true;
+  const TableColumn column{&rule, &texts.cells};
   ParseOptions options;
   options.most_rows = 9;
   ParsedRows out;
@@ -92,15 +96,13 @@ TEST(a_row_that_is_bad_is_undone) {
 }
 
 TEST(bins_hold_what_lies_between_their_edges) {
-  TableColumn column;
-  column.rule.edges = {-1.0, 0.0, 2.0};
-  column.rule.bin_keys = {10, 11, 12, 13};
-  column.rule.bin_words = {0, 0, 0, 0};
+  ColumnRule rule;
+  rule.bins = std::make_shared<NumberBins>(NumberBins{{-1.0, 0.0, 2.0}, {10, 11, 12, 13}, {0, 0, 0, 0}});
   const std::vector<double> values = {-5, -1, -0.5, 0, 1.99, 2, 1e300};
   Cells cells;
   cells.n = values.size();
   cells.numbers = values.data();
-  column.cells = &cells;
+  const TableColumn column{&rule, &cells};
   ParseOptions options;
   options.most_rows = 9;
   ParsedRows out;
@@ -126,4 +128,76 @@ TEST(rows_of_separated_text_begin_where_no_quote_is_open) {
   CHECK_EQ(after_last_row("a,\"b\nc", 6, {',', 0}), 5U);
   CHECK_EQ(after_last_row("a\r", 2, {',', '"'}), 0U);
   CHECK_EQ(after_last_row("a\rb", 3, {',', '"'}), 2U);
+}
+
+namespace {
+
+/// "field|field" of each row with as many fields as columns, missing ones as "-"; then the bad rows as "!row:fields".
+std::string split(const std::string& text, CsvMarks marks, const std::vector<std::int32_t>& places,
+                  const std::vector<std::string>& nulls) {
+  const auto width =
+      static_cast<std::size_t>(std::count_if(places.begin(), places.end(), [](auto p) { return p >= 0; }));
+  const CsvFields fields(text.data(), text.size(), text.size(), marks, {places.data(), places.size(), width},
+                         NullTexts(nulls));
+  std::string shown;
+  for (std::size_t row = 0; row < fields.rows(); ++row) {
+    for (std::size_t place = 0; place < width; ++place) {
+      if (place != 0) shown += '|';
+      shown += fields.missing(row, place) ? "-" : std::string(fields.text(row, place));
+    }
+    shown += ';';
+  }
+  for (const CsvFields::BadRow& bad : fields.bad())
+    shown += '!' + std::to_string(bad.row) + ':' + std::to_string(bad.fields);
+  return shown;
+}
+
+}  // namespace
+
+TEST(fields_are_those_of_the_needed_columns_without_quotes) {
+  const CsvMarks marks{',', '"'};
+  CHECK_EQ(split("a,b,c\n\r\nd,,f\r\n", marks, {0, 1, 2}, {""}), std::string("a|b|c;d|-|f;"));
+  CHECK_EQ(split("a,b,c\nd,NA,f\n", marks, {1, -1, 0}, {"NA"}), std::string("c|a;f|d;"));
+  CHECK_EQ(split("\"a,1\",\"b\"\"2\"\n\"\",\"x\"y\"z\n", marks, {0, 1}, {}), std::string("a,1|b\"2;|xy\"z;"));
+  CHECK_EQ(split("\"a,1\",b\n", {',', '\0'}, {0, 1, 2}, {}), std::string("\"a|1\"|b;"));
+  CHECK_EQ(split("a,b\nc\nd,e,\nf,g\n\"h\"\"\"\n", marks, {0, 1}, {""}), std::string("a|b;f|g;!1:1!2:3!4:1"));
+  CHECK_EQ(split("a,b", marks, {0, 1}, {}), std::string("a|b;"));
+  CHECK_EQ(split("", marks, {0, 1}, {}), std::string(""));
+}
+
+TEST(a_slice_of_columns_is_text_again) {
+  const std::string text = "a,\"b,\"\"\",c\n\nd,e\nf,,h\r\n";
+  std::size_t rows = 0;
+  const auto slice = [&](std::size_t first, std::size_t last) {
+    const thresher::Buffer<char> out = csv_slice(text.data(), text.size(), {',', '"'}, 3, first, last, rows);
+    return std::string(out.data(), out.size());
+  };
+  CHECK_EQ(slice(0, 3), std::string("a,\"b,\"\"\",c\nf,,h\n"));
+  CHECK_EQ(slice(1, 2), std::string("\"b,\"\"\"\n\n"));
+  CHECK_EQ(rows, 2U);
+}
+
+TEST(fields_become_rows_like_cells) {
+  const std::string text = "1,x,2.5\n0,y,zz\n,x,-3\n";
+  const std::vector<std::int32_t> places = {0, 1, 2};
+  const CsvFields fields(text.data(), text.size(), text.size(), {',', '"'}, {places.data(), 3, 3}, NullTexts({""}));
+  ColumnRule number, category;
+  number.key = 7;
+  category.category = true;
+  category.prefix = 1;
+  ParseOptions options;
+  options.most_rows = 9;
+  options.skip_bad_lines = true;
+  options.want_names = true;
+  ParsedRows out;
+  CellNames names{100, {}};
+  field_rows({&number, &category, &number}, fields, 3, {}, options, names, out);
+  CHECK_EQ(out.skipped, 1U);
+  CHECK_EQ(out.faults[0].at, 2 + labels_before);
+  CHECK_EQ(out.keys.size(), 5U);
+  CHECK_EQ(out.values[2], 2.5F);
+  CHECK_EQ(out.values[4], -3.0F);
+  CHECK_EQ(out.keys[1], out.keys[3]);
+  CHECK_EQ(thresher::PackedName::start(out.names[1]), 100U);
+  CHECK_EQ(thresher::PackedName::prefix(out.names[1]), 1U);
 }

@@ -29,18 +29,22 @@ def convert(
     *,
     reading: dict[str, Any],
 ) -> None:
-    from thresher.core.container import check_folder
+    from thresher.core.atomic import check_writable
+    from thresher.core.progress import Watch
     from thresher.errors import SettingsError
+    from thresher.report.progress import show_progress
     from thresher.sources.registry import as_source
+    from thresher.sources.transforms.watched import Watched
     from thresher.writers.registry import write_source
 
     if output is None:
         *data, output = data
     if not data:
         raise SettingsError("an input and an output are required, as in: thresher convert clicks.vw.gz clicks.thc")
-    check_folder(output)
+    check_writable(output)
     source = as_source(one_or_many(data), format=format, on_error=on_error, **reading)
-    written = write_source(source, output, to)
+    with show_progress() as progress:
+        written = write_source(Watched(source, Watch(progress), "converting"), output, to)
     for loss in written.messages():
         typer.echo(loss, err=True)
     typer.echo(f"{written.rows} rows written to {output}", err=True)

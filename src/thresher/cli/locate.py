@@ -19,17 +19,8 @@ def locate(
     ],
     output: Output = None,
 ) -> None:
-    import sys
-
-    from thresher.core.container import write_atomically
-    from thresher.display import visible
+    from thresher.cli.output import write_lines
     from thresher.selection.export.bed import bed_lines
     from thresher.selection.file import load
 
-    lines = bed_lines(load(selection), genome)
-    if output is None:
-        if sys.stdout.isatty():  # a terminal would obey control characters in the names of records
-            lines = ("\t".join(map(visible, line[:-1].split("\t"))) + "\n" for line in lines)
-        sys.stdout.writelines(lines)
-        return
-    write_atomically(output, lambda file: file.writelines(line.encode("utf-8", "surrogateescape") for line in lines))
+    write_lines(bed_lines(load(selection), genome), output)

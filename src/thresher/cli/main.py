@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import functools
 import importlib
 import inspect
@@ -104,11 +106,13 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
         from thresher.cli.messages import MessageFormatter
         from thresher.errors import ResumeError, SettingsError, ThresherError
 
+        _escape_unprintable(sys.stdout, sys.stderr)
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(MessageFormatter("%(message)s"))
         logging.basicConfig(handlers=[handler], level=logging.INFO)
         try:
             command(*args, **kwargs)
+            sys.stdout.flush()  # a full disk is noticed here, not after the end
         except ThresherError as error:
             fail(str(error), BAD_USAGE if isinstance(error, (SettingsError, ResumeError)) else BAD_DATA)
         except BrokenPipeError:  # the reader of the output, such as `head`, has closed it
@@ -117,9 +121,26 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
         except KeyboardInterrupt:
             fail("stopped", INTERRUPTED)
         except OSError as error:
-            fail(f"{error.filename or 'file'}: {error.strerror}", BAD_DATA)
+            # Errors of writing a file name it, so a full disk is the one behind standard output.
+            full = error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+            if full:
+                _drop_text(sys.stdout)
+            fail(f"{error.filename or ('standard output' if full else 'reading')}: {error.strerror}", BAD_DATA)
 
     return run
+
+
+def _escape_unprintable(*streams: Any) -> None:
+    """Escape the characters that the encoding of a stream cannot hold, as those of latin-1, instead of failing."""
+    for stream in streams:
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _drop_text(stream: Any) -> None:
+    """Drop the text that could not be written, or Python would try again at the end."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def fail(message: str, code: int) -> None:

@@ -1,4 +1,4 @@
-"""Predict with a saved selection, one line per row on standard output.
+"""Predict with a saved selection, one line per row on standard output or in a file.
 
 The data is read as that of the fit. The reading options are for data that is laid out in another way: with other \
 column names, another delimiter, and so on. For a selection of words, a file whose name shows no format, such as \
@@ -15,12 +15,14 @@ Examples:
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 
 from thresher.cli.main import one_or_many
-from thresher.cli.options import Data, Format, OnError, words
+from thresher.cli.options import Data, Format, OnError, Output, words
 from thresher.cli.reading_options import with_reading_options
 
 
@@ -44,16 +46,18 @@ def predict(
     ] = None,
     format: Format = None,
     on_error: OnError = "stop",
+    output: Output = None,
     *,
     reading: dict[str, Any],
 ) -> None:
-    import sys
-
+    from thresher.cli.output import write_lines
+    from thresher.core.progress import Watch
     from thresher.errors import SettingsError
+    from thresher.report.progress import show_progress
     from thresher.selection.export.tables import tsv_line
     from thresher.selection.file import load
     from thresher.selection.predictions import prediction_tables
-    from thresher.selection.selection import Output
+    from thresher.selection.selection import Output as Kind
 
     model = load(selection)
     if proba and margin:
@@ -61,11 +65,16 @@ def predict(
     if proba and model.loss.name not in ("logistic", "softmax"):
         raise SettingsError(f"the {model.loss} loss has no probabilities: use --margin")
     reading |= {"format": format, "on_error": on_error}
-    output: Output = "probability" if proba else "margin" if margin else "prediction"
-    tables = prediction_tables(model, one_or_many(data), output, words(ids) if ids else (), id_column, reading)
+    kind: Kind = "probability" if proba else "margin" if margin else "prediction"
     identified = ids is not None or id_column is not None
-    for number, table in enumerate(tables):
-        if identified and number == 0:
-            sys.stdout.write(tsv_line(table))
-        rows = zip(*table.values(), strict=True)
-        sys.stdout.writelines(map(tsv_line, rows))
+
+    def lines(watch: Watch) -> Iterator[str]:
+        named = words(ids) if ids else ()
+        tables = prediction_tables(model, one_or_many(data), kind, named, id_column, reading, watch)
+        for number, table in enumerate(tables):
+            if identified and number == 0:
+                yield tsv_line(table)
+            yield from map(tsv_line, zip(*table.values(), strict=True))
+
+    with show_progress(quiet=output is None and sys.stdout.isatty()) as progress:
+        write_lines(lines(Watch(progress)), output)

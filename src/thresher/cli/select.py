@@ -145,14 +145,12 @@ def select(
     settings: dict[str, Any],
     reading: dict[str, Any],
 ) -> None:
-    from thresher.api import Interrupted
     from thresher.api import select as select_features
-    from thresher.core.container import check_folder
+    from thresher.errors import UnwritableError
+    from thresher.finish import Interrupted
     from thresher.report.progress import show_progress
     from thresher.report.table import print_selection
 
-    if output is not None:
-        check_folder(output)
     try:
         with show_progress() as progress:
             selection = select_features(
@@ -176,6 +174,7 @@ def select(
                 checkpoint=checkpoint,
                 every=seconds(every) if every else 30.0,
                 restart=restart,
+                output=output,
                 progress=progress,
                 **settings,
                 **reading,
@@ -183,12 +182,14 @@ def select(
     except Interrupted as interrupted:
         if interrupted.selection is not None:
             print_selection(interrupted.selection, top=top, keys=keys, run=progress.last)
-        saved = f"; {checkpoint} is saved: repeat the command to continue" if checkpoint else ""
+        saved = f"; {interrupted.saved} is saved: repeat the command to continue" if interrupted.saved else ""
         kept = f". {output} was not written" if output else ""
         fail(f"{interrupted}{saved}{kept}", INTERRUPTED)
         return
-    if output is not None:
-        selection.save(output)
+    except UnwritableError as error:
+        if error.selection is not None:  # hours of learning: show the answer at least
+            print_selection(error.selection, top=top, keys=keys, run=progress.last)
+        raise
     print_selection(selection, top=top, keys=keys, run=progress.last, saved=output)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _native
+from thresher.core.container import checked_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,11 @@ class Names:
         words |= np.asarray(start).astype(np.uint64)
         words |= np.asarray(prefix).astype(np.uint64) << np.uint64(44)
         return words
+
+    @staticmethod
+    def pack_one(start: int, length: int, prefix: int) -> int:
+        """`pack` for one name."""
+        return start | min(length, (1 << 12) - 1) << 32 | prefix << 44
 
     @classmethod
     def of_keys(cls, keys: NDArray[np.uint64], letter: bytes = b"") -> Names:
@@ -65,25 +71,40 @@ class Names:
         """Every name of the batch."""
         return _native.spelled_names(self.words, self.text, self.prefixes, self.parents)
 
+    def compact(self, keys: NDArray[np.uint64]) -> Names:
+        """The names of features with these keys, each stored once, unless that takes more text."""
+        if self.parents is not None:  # the names of products are not in the text
+            return Names.of_bytes(self.to_bytes()).compact(keys)
+        smaller = _native.compact_names(keys, self.words, self.text)
+        return self if smaller is None else Names(*smaller, self.prefixes)
+
     @classmethod
     def concat(cls, parts: Sequence[Names]) -> Names:
-        """Concatenate the names of several batches."""
+        """Concatenate the names of several batches; a text that they share is stored once."""
         if any(part.parents is not None for part in parts):
             return cls._concat_products(parts)
         words = np.empty(sum(len(part.words) for part in parts), np.uint64)
         numbers = {b"": 0}
-        start = at = 0
-        for part in parts:
+        texts: list[NDArray[np.uint8]] = []
+        starts: dict[int, int] = {}
+        renumbered = None
+        size = at = 0
+        for before, part in zip((None, *parts), parts, strict=False):
+            if id(part.text) not in starts:
+                starts[id(part.text)] = size
+                texts.append(part.text)
+                size += len(part.text)
             # Each part numbers its own prefixes; equal prefixes share a number, so that 20 bits are enough.
-            renumbered = np.array([numbers.setdefault(prefix, len(numbers)) for prefix in part.prefixes], np.uint64)
+            if before is None or part.prefixes is not before.prefixes:
+                known = [numbers.setdefault(prefix, len(numbers)) for prefix in part.prefixes]
+                renumbered = None if known == list(range(len(known))) else np.array(known, np.uint64)
             moved = words[at : at + len(part.words)]
-            np.add(part.words, np.uint64(start), out=moved)
-            if not np.array_equal(renumbered, np.arange(len(renumbered))):
+            np.add(part.words, np.uint64(starts[id(part.text)]), out=moved)
+            if renumbered is not None:
                 moved &= np.uint64((1 << 44) - 1)
                 moved |= renumbered[part.words >> np.uint64(44)] << np.uint64(44)
-            start += len(part.text)
             at += len(moved)
-        return cls(words, np.concatenate([part.text for part in parts]), list(numbers))
+        return cls(words, texts[0] if len(texts) == 1 else np.concatenate(texts), list(numbers))
 
     @classmethod
     def _concat_products(cls, parts: Sequence[Names]) -> Names:
@@ -144,6 +165,12 @@ class Batch:
         """The total number of features of the rows."""
         return len(self.keys)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the features, with all text that their names refer to."""
+        names = () if self.names is None else (self.names.words, self.names.text)
+        return sum(array.nbytes for array in (self.indptr, self.keys, self.values, *names) if array is not None)
+
     def take(self, rows: NDArray[np.int64] | slice) -> Batch:
         """The rows with these numbers, in this order."""
         order = np.arange(len(self))[rows] if isinstance(rows, slice) else np.asarray(rows, dtype=np.int64)
@@ -169,6 +196,23 @@ class Batch:
             None if self.line is None else self.line[order],
             None if self.id is None else self.id[order],
         )
+
+    def sizes(self, *, feature: int, usual_name: int) -> NDArray[np.int64]:
+        """The bytes of the rows before each row, and of all rows.
+
+        A feature counts ``feature`` bytes, and its name those over ``usual_name``. They depend on the rows only, not on
+        how much text of the file the batch refers to.
+        """
+        words = None if self.names is None or self.names.parents is not None else self.names.words
+        return _native.row_sizes(self.indptr, words, feature, usual_name)
+
+    def compact(self, usual_name: int) -> Batch:
+        """The same rows without the text between their names, if the text is over ``usual_name`` bytes a feature."""
+        names = self.names
+        if names is None or names.parents is not None or len(names.text) <= usual_name * max(1, self.nnz):
+            return self
+        compacted = names.compact(self.keys)
+        return replace(self, names=replace(compacted, text=compacted.text.copy()))  # without room to spare
 
     def keep(self, index: _native.KeyIndex) -> Batch:
         """The same rows with only the features whose key is in ``index``."""
@@ -248,7 +292,10 @@ class Cursor:
         return {**fields, "inner": None if self.inner is None else self.inner.to_dict()}
 
     @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> Cursor:
-        """The inverse of `to_dict`."""
+    def from_dict(cls, fields: Any, max_depth: int = 16) -> Cursor:
+        """The inverse of `to_dict`; ValueError, TypeError or KeyError if the fields are not those of a cursor."""
+        if not isinstance(fields, dict) or not max_depth:
+            raise ValueError("invalid cursor")
         inner = fields["inner"]
-        return cls(**{**fields, "inner": None if inner is None else cls.from_dict(inner)})
+        counts = {name: checked_count(number) for name, number in fields.items() if name != "inner"}
+        return cls(**counts, inner=None if inner is None else cls.from_dict(inner, max_depth - 1))

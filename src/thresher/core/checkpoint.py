@@ -6,10 +6,12 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from thresher.core import container
 from thresher.core.batch import Cursor
+from thresher.core.container import checked_count
 from thresher.errors import FileFormatError, ResumeError
 
 KIND = "checkpoint"
@@ -55,11 +57,11 @@ class Checkpoint:
             saved = dict(meta["identity"])
             checkpoint = cls(
                 identity=saved,
-                passes_done=_count(meta["passes_done"]),
-                cursor=_cursor(meta["cursor"]),
+                passes_done=checked_count(meta["passes_done"]),
+                cursor=Cursor.from_dict(meta["cursor"]),
                 labels=_labels(meta["labels"]),
-                engine=arrays,
-                skips={str(name): _count(count) for name, count in meta.get("skips", {}).items()},
+                engine=_numbers(arrays),
+                skips={str(name): checked_count(count) for name, count in meta.get("skips", {}).items()},
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FileFormatError(f"{os.fspath(path)}: not a valid checkpoint ({error}).") from None
@@ -74,21 +76,11 @@ class Checkpoint:
         return checkpoint
 
 
-def _count(number: Any) -> int:
-    if type(number) is not int or number < 0:
-        raise ValueError(f"{number!r} is not a whole number")
-    return number
-
-
-def _cursor(fields: Any, max_depth: int = 16) -> Cursor:
-    if not isinstance(fields, dict) or not max_depth:
-        raise ValueError("invalid cursor")
-    for name, number in fields.items():
-        if name != "inner":
-            _count(number)
-    if fields["inner"] is not None:
-        _cursor(fields["inner"], max_depth - 1)
-    return Cursor.from_dict(fields)
+def _numbers(arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    for name, array in arrays.items():
+        if array.dtype.kind == "f" and np.isnan(array).any():
+            raise ValueError(f"{name} holds a value that is not a number")
+    return arrays
 
 
 def _labels(labels: Any) -> list[Any]:

@@ -5,29 +5,26 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import itertools
 import json
 import math
 import os
-import secrets
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.errors import FileFormatError, SettingsError
+from thresher.core.atomic import write_atomically
+from thresher.errors import FileFormatError
 
 MAGIC = b"\x89THR\r\n\x1a\n"
 VERSION = 1
 _HEAD = struct.Struct("<8sIIQ")  # magic, version, bytes of JSON, bytes of the whole file
 _CHECKSUM = 32
 _ALIGN = 8
-#: The prefix of the names of unfinished files.
-TEMPORARY = ".thresher-"
 _LARGEST = (1 << 63) - 1
 _DTYPES = {"<f4", "<f8", "<i8", "<u2", "<u4", "<u8", "|u1"}
 
@@ -43,40 +40,6 @@ class Content(NamedTuple):
 def write(path: str | os.PathLike[str], content: Content) -> None:
     """Write a file atomically."""
     write_atomically(path, lambda file: file.write(encode(content)))
-
-
-def check_folder(path: str | os.PathLike[str]) -> None:
-    """Raise if the folder of ``path`` does not exist: better before a long fit than after it."""
-    folder = os.path.dirname(os.fspath(path)) or "."
-    if not os.path.isdir(folder):
-        raise SettingsError(f"{os.fspath(path)}: there is no folder {folder}: create it first")
-
-
-def write_atomically(path: str | os.PathLike[str], write_to: Callable[[Any], object]) -> None:
-    """Let ``write_to`` fill a temporary file beside ``path``, then rename it.
-
-    After a failure (a full disk, an interrupt) an existing file is unchanged. The target of a link is replaced, not
-    the link. Devices and pipes are written to directly.
-    """
-    path = os.path.realpath(path)
-    if os.path.exists(path) and not os.path.isfile(path):
-        with open(path, "wb") as file:
-            write_to(file)
-        return
-    temporary = os.path.join(os.path.dirname(path), f"{TEMPORARY}{secrets.token_hex(8)}")
-    # open() gives the usual permissions, unlike tempfile; "x" never overwrites a file.
-    with open(temporary, "xb") as file:
-        try:
-            write_to(file)
-            file.flush()
-            os.fsync(file.fileno())
-            file.close()  # Windows renames only closed files
-            os.replace(temporary, path)
-        except BaseException:
-            with contextlib.suppress(OSError):  # closing flushes the buffer, and the disk may be full
-                file.close()
-            os.unlink(temporary)
-            raise
 
 
 def encode(content: Content) -> bytes:
@@ -173,6 +136,13 @@ def _json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(fields) < len(pairs):
         raise ValueError("a name occurs twice")
     return fields
+
+
+def checked_count(number: Any) -> int:
+    """A number that JSON gave, if it is a whole number that fits 64 bits; ValueError otherwise."""
+    if type(number) is not int or not 0 <= number <= _LARGEST:
+        raise ValueError(f"{number!r} is not a whole number")
+    return number
 
 
 def _no_constant(name: str) -> None:

@@ -119,9 +119,9 @@ def get_loss(spec: str | Loss) -> Loss:
         return Loss(str(spec), _DEFAULT_DELTA.get(str(spec), 1.0))
     name, _, parameter = str(spec).partition(":")
     try:
-        if name not in _TASKS or (parameter and name not in _DEFAULT_DELTA):
+        if name not in _DEFAULT_DELTA:
             raise ValueError
-        loss = Loss(name, float(parameter) if parameter else 1.0)
+        loss = Loss(name, float(parameter))
         if not 0 < loss.delta < np.inf:
             raise ValueError
     except ValueError:

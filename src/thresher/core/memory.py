@@ -45,6 +45,12 @@ class ReadLimits:
         if min(self.block, self.line_cap, self.window, self.products) < 1:
             raise SettingsError(f"every limit of reading must be at least 1: {self}")
 
+    @classmethod
+    def of(cls, memory: int) -> ReadLimits:
+        """The limits for reading, if nothing else needs much of the memory."""
+        block = max(16 << 10, min(MB, memory // 128))
+        return cls(block=block - 2 * PAGE, line_cap=min(16 * MB, memory // 4), window=memory // 4)
+
     @property
     def batch_features(self) -> int:
         """The largest number of features of a batch: as many as a block of usual text holds."""
@@ -83,13 +89,26 @@ def show_size(size: float) -> str:
     return f"{size:.0f} B"
 
 
-def resident() -> int:
-    """The resident memory of this process in bytes, or its peak on systems that do not report it."""
+class Resident(NamedTuple):
+    """The resident memory of this process in bytes, and the part of it that is mapped files, such as program code."""
+
+    total: int
+    mapped: int
+
+
+def resident_parts() -> Resident:
+    """The resident memory now; its peak, and no mapped files, on systems that do not report it."""
     try:
         with open("/proc/self/statm", "rb") as file:  # six times faster than /proc/self/status
-            return int(file.read().split()[1]) * mmap.PAGESIZE
+            pages = file.read().split()
+            return Resident(int(pages[1]) * mmap.PAGESIZE, int(pages[2]) * mmap.PAGESIZE)
     except OSError:
-        return peak_resident()
+        return Resident(peak_resident(), 0)
+
+
+def resident() -> int:
+    """The resident memory of this process in bytes."""
+    return resident_parts().total
 
 
 def peak_resident() -> int:

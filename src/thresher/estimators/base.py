@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from thresher._native import KeyIndex
 from thresher.core.labels import Label
+from thresher.core.locking import locked
 from thresher.errors import DataError, SettingsError
 from thresher.estimators.inputs import checked_rows, seed_of, training_data
 from thresher.methods import get_method
@@ -37,7 +39,8 @@ class Task(NamedTuple):
 class SelectingEstimator(TransformerMixin, BaseEstimator):
     """An estimator that selects at most k features.
 
-    A subclass determines the task (`_task`), fits (`_fit`), and predicts.
+    A subclass determines the task (`_task`), fits (`_fit`), and predicts. Threads that share an estimator take turns:
+    a prediction waits for a call of ``fit`` or ``partial_fit`` that is under way.
     """
 
     #: The method, for estimators without a ``method`` parameter.
@@ -48,6 +51,7 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
 
     # ── fitting ──────────────────────────────────────────────────────────────────────────────────
 
+    @locked
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model.
 
@@ -112,6 +116,15 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
         """Determine the task; ``y`` is None if the source contains the targets."""
         raise NotImplementedError
 
+    @property
+    def _lock(self) -> Any:
+        """The lock of this estimator. Parameters are all that ``__init__`` may set, so the first use creates it."""
+        return self.__dict__.setdefault("_turn", threading.RLock())
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_turn"}
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted")
 
@@ -125,6 +138,7 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
     # ── the model ────────────────────────────────────────────────────────────────────────────────
 
     @property
+    @locked
     def selection_(self) -> Selection:
         """The selected features: names, keys, weights and their error bounds."""
         if not hasattr(self, "_fitted"):

@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.labels import sort_labels
+from thresher.core.locking import locked
 from thresher.core.losses import get_loss
 from thresher.errors import DataError, SettingsError
 from thresher.estimators.base import SelectingEstimator, Task
@@ -33,6 +34,7 @@ class WorkingSetEstimator(SelectingEstimator):
 
     _fitted: FittedRun
 
+    @locked
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, validation: Any = None) -> Self:
         """Fit the model.
 

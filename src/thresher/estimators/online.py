@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from thresher.core.labels import ThirdLabel, sort_labels
+from thresher.core.locking import locked
 from thresher.core.losses import get_loss
 from thresher.errors import DataError, SettingsError
 from thresher.estimators.base import SelectingEstimator, Task
@@ -71,6 +72,7 @@ class OnlineClassifier(SelectionClassifierMixin, OnlineEstimator):
 
     # ── fitting ──────────────────────────────────────────────────────────────────────────────────
 
+    @locked
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from further rows, in order and once.
 
@@ -172,6 +174,7 @@ class OnlineClassifier(SelectionClassifierMixin, OnlineEstimator):
 class OnlineRegressor(SelectionRegressorMixin, OnlineEstimator):
     """The base class of online regressors."""
 
+    @locked
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from further rows, in order and once.
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from thresher.core.locking import locked
 from thresher.errors import DataError
 from thresher.estimators.base import SelectingEstimator, Task
 from thresher.estimators.batch import BatchClassifier, BatchRegressor, FittedRun
@@ -23,6 +24,7 @@ class SubstitutionEstimator(SelectingEstimator):
 
     _fitted: FittedRun
 
+    @locked
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model.
 
@@ -41,11 +43,13 @@ class SubstitutionEstimator(SelectingEstimator):
         """
         stream = stream_of(X)
         if stream is None:
-            return super().fit(X, y, sample_weight)
+            super().fit(X, y, sample_weight)
+            return self
         self._reset()
         self._run_stream(stream, y, sample_weight, self.scans)
         return self
 
+    @locked
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from further *features* of the same rows, in one scan.
 
@@ -104,9 +108,6 @@ class SubstitutionEstimator(SelectingEstimator):
             raise
 
     def _keep(self, run: Any, y: Any) -> None:
-        if not run.usable:
-            what = "one sample" if run.examples.rows == 1 else run.stream.describe()
-            raise DataError(f"{what}: no features to learn from.")
         self._fitted = FittedRun(run.selection(), run.space)
         if run.source is None and run.space.size is not None:
             self.n_features_in_ = run.space.size

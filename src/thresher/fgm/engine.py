@@ -14,7 +14,7 @@ from thresher.fgm.mkl_problem import MKLProblem
 from thresher.fgm.settings import FGMSettings
 from thresher.fgm.worst_case import WorstCase
 from thresher.working_set.loop import WorkingSetLoop
-from thresher.working_set.result import Found
+from thresher.working_set.result import Found, restored_path
 
 
 class FGMEngine:
@@ -167,8 +167,7 @@ class FGMEngine:
         """Restore the result of `state`; KeyError or ValueError if it does not fit this engine."""
         self.loop.rounds = int(state["rounds"][0])
         self.proposer.restore(state)
-        names = ("features", "objective", "start", "bound", "steps")
-        self.path = [dict(zip(names, entry, strict=True)) for entry in state["path"].tolist()]
+        self.path = restored_path(("features", "objective", "start", "bound", "steps"), state["path"])
         self.family.restore({name: state[f"family_{name}"] for name in self.family.state()})
         for i, problem in enumerate(self.problems):
             problem.restore({name: state[f"{name}_{i}"] for name in problem.state()}, self.family)

@@ -117,7 +117,7 @@ class FGMRun(WorkingSetRun[FGMEngine]):
         expansion = family.expansion(found.keys)
         searched = family.search_stats()
         return found.selection(
-            names_of_terms(self.source, found.keys, expansion) if final else None,
+            names_of_terms(self.watched(self.source, "naming features"), found.keys, expansion) if final else None,
             classes=self.examples.classes,
             multilabel=self.source.multilabel,
             space=self.source.space if expansion is None else self.source.space.expanded(expansion),

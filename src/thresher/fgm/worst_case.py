@@ -87,7 +87,9 @@ class WorstCase:
         return {"bounds": self.bounds.copy(), "last": self._last.copy(), "had": self._n_last.copy()}
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Restore the result of `state`."""
+        """Restore the result of `state`; ValueError if it does not fit."""
+        if any(state[name].shape != self.bounds.shape for name in ("bounds", "last", "had")):
+            raise ValueError("the bounds are not one for each output")
         self.bounds, self._last, self._n_last = state["bounds"].copy(), state["last"].copy(), state["had"].copy()
 
 

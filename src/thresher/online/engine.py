@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from typing import Any, Self
 
 import numpy as np
@@ -11,10 +12,12 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.core import container
 from thresher.core.batch import Batch
+from thresher.core.locking import locked
 from thresher.core.losses import get_loss
 from thresher.core.metrics import Scores
 from thresher.errors import DataError, SettingsError
 from thresher.online.dual_state import History, dual_arrays, restore_dual_arrays
+from thresher.online.loop_settings import loop_settings
 from thresher.online.pickling import densify, sparsify
 from thresher.online.result import Kept, join_tables, pack_tables, select_buckets, select_strongest, unpack_tables
 from thresher.online.result import Selected as Selected
@@ -26,52 +29,24 @@ log = logging.getLogger(__name__)
 #: The version of the bucket hash: cells saved with another version cannot be used.
 _HASHING = np.array([2])
 
-#: More rows than any stream has: batch-iht then ends a mini-batch by its number of features.
-_NO_ROW_LIMIT = 2**62
-
 
 class OnlineEngine:
     """An online learner. The result does not depend on how the rows are divided into batches.
 
     Targets are encoded for the loss (see `thresher.core.labels.Targets`): -1 and +1, numbers, class indices, or for
-    multi-label problems a row of -1 and +1.
+    multi-label problems a row of -1 and +1. Threads that share an engine take turns.
     """
 
     def __init__(self, settings: OnlineSettings) -> None:
         self.settings = settings
-        loss = get_loss(settings.loss)
-        self.scores = Scores(loss, settings.outputs)
-        step = settings.step_rule
-        if settings.sketch is None and settings.method != "iht" and not settings.budgeted:
-            raise SettingsError(f"{settings.method} needs a sketch: pass `sketch`, its rows and its width")
-        rows, width = settings.sketch or (1, settings.spill_width if settings.spills else 1)
-        gathers = settings.method == "batch-iht"
-        native = settings.by_name() | {
-            "store": _store(settings),
-            "outputs": _outputs(settings),
-            "lanes": settings.outputs,
-            "split": settings.per_class and settings.outputs > 1,
-            "loss": loss.part,
-            "delta": loss.delta,
-            "rule": step.rule,
-            "rate": step.rate,
-            "intercept": settings.fit_intercept,
-            "minibatch": _NO_ROW_LIMIT if gathers and settings.minibatch == 1 else settings.minibatch,
-            "gather": rows * width if gathers else 0,
-            "fade": settings.decay,
-            "rows": rows,
-            "width": width,
-            "eta": settings.native_eta,
-            "lam": settings.lam or 0.0,
-            "smoothing": settings.delta,
-            "naive": settings.truncation == "naive",
-            "factor": settings.loss_factor,
-            "most_bytes": settings.room,
-            "keep_names": settings.names_seen,
-            "most_name_bytes": settings.name_room,
-            "groups": settings.native_groups,
-        }
-        self._loop = _native.OnlineLoop(**native)
+        self._lock = threading.RLock()
+        self._reset()
+
+    def _reset(self) -> None:
+        """Forget everything learned."""
+        settings = self.settings
+        self.scores = Scores(get_loss(settings.loss), settings.outputs)
+        self._loop = _native.OnlineLoop(**loop_settings(settings))
 
     @property
     def sketch(self) -> _native.CountSketch | _native.EvidenceSketch | None:
@@ -104,6 +79,7 @@ class OnlineEngine:
         probe.step = step.tolist()
         return float(probe.prior)
 
+    @locked
     def step(self, batch: Batch) -> None:
         """Learn from every row of a batch, in order.
 
@@ -150,15 +126,18 @@ class OnlineEngine:
             )
 
     @property
+    @locked
     def waiting(self) -> bool:
         """Whether there is an incomplete mini-batch."""
         rows, _, keys, _, _ = self._loop.gathered()
         return rows > 0 or len(keys) > 0
 
+    @locked
     def flush(self) -> None:
         """Learn from an incomplete mini-batch, at the end of the data."""
         self._loop.flush()
 
+    @locked
     def margins(self, batch: Batch) -> NDArray[np.float64]:
         """The margins of the current model: (rows,), or (rows, outputs)."""
         return self._shaped(self._loop.predict(batch.indptr, batch.keys, batch.values))
@@ -166,6 +145,7 @@ class OnlineEngine:
     def _shaped(self, margins: NDArray[np.float64]) -> NDArray[np.float64]:
         return margins if self.settings.outputs == 1 else margins.reshape(-1, self.settings.outputs)
 
+    @locked
     def selected(self, k: int | None = None) -> Selected:
         """The ``k`` strongest features (default: all that are kept).
 
@@ -192,6 +172,7 @@ class OnlineEngine:
         return join_tables(tables, [self._errors(table) for table in tables], unit, intercept)
 
     @property
+    @locked
     def groups(self) -> list[tuple[int, bytes]]:
         """The groups kept, strongest first: key (of a listed group its index) and name."""
         if self.settings.groups is None:
@@ -199,6 +180,7 @@ class OnlineEngine:
         (table,) = self.kept()
         return list(zip(table.keys.tolist(), table.names, strict=True))
 
+    @locked
     def kept(self, limit: int | None = None) -> list[Kept]:
         """The tables of kept features, in the store's unit."""
         limit = self.settings.k if limit is None else limit
@@ -215,6 +197,7 @@ class OnlineEngine:
         """This engine; `online.tuning.SuccessiveHalving` returns its best candidate."""
         return self
 
+    @locked
     def count(self) -> int:
         """The number of features with a weight."""
         if self.settings.method in THRESHOLDED:
@@ -222,15 +205,18 @@ class OnlineEngine:
         return sum(len(table.keys) for table in self.kept())
 
     @property
+    @locked
     def seen(self) -> tuple[int, int]:
         """The number of features that a budgeted method has seen, and their bytes; (0, 0) for other methods."""
         return _native.dual_size(self._loop) if self.settings.budgeted else (0, 0)
 
     @property
+    @locked
     def history(self) -> History:
         """The features kept over time; empty for a method without a budget."""
         return History.of(self._loop) if self.settings.budgeted else History()
 
+    @locked
     def progressive(self, *, flip_sign: bool = False) -> dict[str, float]:
         """The progressive (prequential) scores: every row is predicted before it is learned."""
         return self.scores.result(flip_sign=flip_sign)
@@ -243,6 +229,7 @@ class OnlineEngine:
             raise SettingsError(f"engines of {self.settings.method} cannot be merged: fit one engine on all rows")
         self._restore(merged_state(self, other))
 
+    @locked
     def state(self) -> dict[str, NDArray[Any]]:
         """The complete state, as arrays."""
         loop = self._loop
@@ -278,8 +265,9 @@ class OnlineEngine:
     def __reduce__(self) -> tuple[Any, ...]:
         return unpickle_engine, (self.settings, sparsify(self.state()))
 
+    @locked
     def _restore(self, state: dict[str, NDArray[Any]]) -> None:
-        OnlineEngine.__init__(self, self.settings)
+        self._reset()
         loop = self._loop
         if self.settings.spills and "cells" in state:
             _native.dual_spill(loop)
@@ -322,20 +310,3 @@ def _memory_message(settings: OnlineSettings, rows: int) -> str:
         f"after {rows} rows the state of {settings.method} no longer fits into the {settings.room} bytes that memory "
         f"leaves for it: it holds {held}. Pass more `memory`, or none{instead}."
     )
-
-
-def _outputs(settings: OnlineSettings) -> str:
-    loss = get_loss(settings.loss)
-    if loss.task == "classes":
-        return "rest" if loss.rest else "softmax"
-    return "many" if settings.multilabel else "one"
-
-
-def _store(settings: OnlineSettings) -> str:
-    if settings.budgeted:
-        return settings.method + ("-sketch" if settings.approximate else "-spill" if settings.spills else "")
-    if settings.method == "hashing":
-        return "hashed"
-    if settings.method != "mission":
-        return "forget"
-    return "exact" if settings.active == "exact" else "estimates"

@@ -15,7 +15,6 @@ from thresher.core.auc_histogram import AucHistogram
 from thresher.core.labels import Targets
 from thresher.core.losses import Loss
 from thresher.sources.base import Source
-from thresher.sources.registry import is_file_source
 
 _HALVINGS = 60
 
@@ -49,7 +48,6 @@ def _edge(below: Callable[[float], bool], low: float, high: float) -> float:
 def refit_offset(engine: Any, source: Source, targets: Targets, batch_rows: int) -> float:
     """Read the data once more and return the best offset for the weights as they are."""
     found = AucHistogram()
-    source = source.prefetched() if is_file_source(source) else source
     for batch, _ in source.batches(batch_rows, keys=np.sort(engine.selected().keys)):
         y = targets.encode(batch, lambda row: source.describe())
         weight = np.ones(len(y)) if batch.weight is None else batch.weight.astype(np.float64)

@@ -21,6 +21,7 @@ from thresher.errors import SettingsError
 from thresher.online.settings import THRESHOLDED, OnlineSettings
 from thresher.run import RunOptions
 from thresher.sources.base import Source
+from thresher.sources.transforms.shuffle import FEATURE_BYTES
 
 _SMALLEST_NAME_CAP = 32
 
@@ -54,6 +55,12 @@ class Plan:
         The names of these features. 0: no limit, or none kept.
     groups : int
         The list of groups.
+    columns : int
+        The columns of a table: names, kinds and rules.
+    answer : int
+        The weights of several outputs in the selection, while it is made.
+    limited : bool
+        Whether ``memory`` is a limit. It is none for a budgeted method without one: only the parts here keep to it.
     """
 
     memory: int
@@ -73,6 +80,9 @@ class Plan:
     seen: int = 0
     names: int = 0
     groups: int = 0
+    columns: int = 0
+    answer: int = 0
+    limited: bool = True
 
     @property
     def limits(self) -> ReadLimits:
@@ -84,28 +94,35 @@ class Plan:
 
     def shuffle_features(self, named: bool) -> int:
         """The number of features in the shuffle buffer, with or without names."""
-        return max(1024, self.shuffle // (_SHUFFLED_FEATURE + _SHUFFLED_NAME * named))
+        return max(1024, self.shuffle // (_SHUFFLED_NAMED if named else _SHUFFLED_FEATURE))
+
+    @property
+    def heavy_batch(self) -> int:
+        """The bytes of a batch that takes more than its share: one of rows longer than a block."""
+        return max(self.buffers, self.shuffle) // 4
 
     @property
     def total(self) -> int:
         """The sum of all parts, without a decompressor."""
-        growing = self.seen + self.names
-        return (
-            self.table + self.sketch + self.scores + self.buffers + self.shuffle + self.products + self.groups + growing
-        )
+        online = self.table + self.sketch + self.scores + self.seen + self.names + self.groups
+        # The answer is made when nothing is read any more.
+        return online + max(self.buffers + self.shuffle + self.products, self.answer) + self.columns
 
     def to_dict(self) -> dict[str, int]:
-        """The plan as plain values, for files and reports."""
-        return {**asdict(self), "total": self.total}
+        """The plan as plain values, for files and reports; ``memory`` is 0 without a limit."""
+        parts = asdict(self)
+        memory = self.memory if parts.pop("limited") else 0
+        return {**parts, "memory": memory, "total": self.total}
 
 
 #: The widest sketch planned by default: wider ones seldom pay.
 _MAX_WIDTH = 1 << 24
 #: The most batches alive at once: one being parsed, two waiting, one being learned, one being returned.
 _BATCHES = 5
-#: Bytes of a feature in the shuffle buffer: key and value (12), name and text (40), twice while the buffer is
-#: concatenated, and once in each of the three permuted buffers queued for the learner; plus a fifth to be safe.
-_SHUFFLED_FEATURE, _SHUFFLED_NAME = 72, 240
+#: Bytes of a feature in the shuffle buffer: key and value (12), name and text (40, and the bytes of a name over 64),
+#: twice while the buffer is concatenated, and once in each of the three permuted buffers queued for the learner; plus
+#: a fifth to be safe.
+_SHUFFLED_FEATURE, _SHUFFLED_NAMED = 6 * 12, 6 * FEATURE_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +149,12 @@ class Needs:
         The names of these features get one part in ``names`` of that; 0: names are not kept.
     groups : int
         Bytes of the list of groups.
+    columns : int
+        Bytes of the columns of a table.
+    outputs : int
+        The number of weights of a feature in the answer.
+    limited : bool
+        Whether the memory is a limit.
     """
 
     k: int
@@ -145,6 +168,14 @@ class Needs:
     seen: bool = False
     names: int = 0
     groups: int = 0
+    columns: int = 0
+    outputs: int = 1
+    limited: bool = True
+
+    @property
+    def answer(self) -> int:
+        """Bytes of the weights of several outputs, as they are found and as they are shown."""
+        return 16 * self.k * self.tables * self.outputs if self.outputs > 1 else 0
 
     def table(self, name_cap: int) -> int:
         """Bytes of all tables, with names of up to ``name_cap`` bytes."""
@@ -196,7 +227,22 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
     seen = (room - table) // 4 * 3 if needs.seen else 0
     room -= seen
     names = seen // needs.names if needs.names else 0
+    # Both are taken from what is left for a decompressor, so that they change no other part.
+    for_answer = max(0, needs.answer - buffers - for_shuffle - for_products)
+    left = room - table + (64 << 10) - needs.columns - for_answer
+    if left <= 0:
+        what = [f"the columns of the table, which take {show_size(needs.columns)}"] if needs.columns else []
+        what += [f"the answer, which takes up to {show_size(needs.answer)}"] if for_answer else []
+        advised = 2 * (2 * (needs.columns + for_answer) + needs.scores + table + wanted + MB)
+        raise SettingsError(
+            f"memory = {show_size(allowed)} does not hold {' and '.join(what)}, besides the "
+            f"{show_size(allowed - left - needs.columns - for_answer)} of a fit. Pass about {show_size(advised)} of "
+            f"memory{', or ignore some columns' if needs.columns else ', or a smaller k'}."
+        )
     return Plan(
+        columns=needs.columns,
+        answer=needs.answer,
+        limited=needs.limited,
         seen=seen - names,
         names=names,
         groups=needs.groups,
@@ -208,7 +254,7 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
         sketch_width=width,
         buffers=buffers,
         shuffle=for_shuffle,
-        window=room - table + (64 << 10),
+        window=left,
         line_cap=min(16 * MB, allowed // 4),
         block=block - 2 * PAGE,
         name_cap=name_cap,
@@ -226,9 +272,14 @@ _LISTED = 80
 
 
 def plan_for(
-    settings: OnlineSettings, memory: str | int | None = None, *, shuffle: bool = True, products: bool = False
+    settings: OnlineSettings,
+    memory: str | int | None = None,
+    *,
+    shuffle: bool = True,
+    products: bool = False,
+    columns: int = 0,
 ) -> Plan:
-    """The memory plan of a method.
+    """The memory plan of a method; ``columns`` are the bytes of the columns of a table.
 
     By default the sketch of ``mission`` has one row if the table is exact (which found the most true features for a
     given number of cells in our experiments), otherwise three as in the paper. Without ``memory`` the plan is for
@@ -260,6 +311,9 @@ def plan_for(
         seen=settings.budgeted and not settings.approximate and memory is not None,
         names=(4 if settings.groups is None else 8) if settings.names_seen else 0,
         groups=_listed_bytes(settings),
+        columns=columns,
+        outputs=settings.outputs,
+        limited=memory is not None or not settings.budgeted or settings.approximate,
     )
     return make_plan(needs, DEFAULT_MEMORY if memory is None else memory, shuffle=shuffle)
 
@@ -282,13 +336,14 @@ def plan_of_fit(settings: OnlineSettings, options: RunOptions, source: Source) -
     named = not source.space.invertible
     products = options.interactions != 1 or source.space.products is not None
     settings = replace(settings, keep_names=settings.keep_names and named)
-    plan = plan_for(settings, options.memory, shuffle=settings.shuffles, products=products)
+    plan = plan_for(settings, options.memory, shuffle=settings.shuffles, products=products, columns=source.schema_bytes)
     parts = [
         ("table", plan.table, f"{settings.k} features, names of up to {plan.name_cap} bytes"),
         ("sketch", plan.sketch, f"{plan.sketch_rows} x {plan.sketch_width} cells for all other features"),
         ("seen", plan.seen, "the sums of every feature seen; b-arda switches to a sketch when they are full"),
         ("names", plan.names, "names of the features seen; missing ones are read from the data at the end"),
         ("groups", plan.groups, "the group of each feature"),
+        ("columns", plan.columns, "the names and kinds of the columns of the table"),
         ("scores", plan.scores, "the histogram for AUC and average precision"),
         ("buffers", plan.buffers, f"blocks of {show_size(plan.block)} and their batches, on two threads"),
         (
@@ -297,7 +352,11 @@ def plan_of_fit(settings: OnlineSettings, options: RunOptions, source: Source) -
             f"up to {plan.shuffle_rows} rows or {plan.shuffle_features(named)} features to shuffle",
         ),
         ("products", plan.products, f"rows of up to {plan.limits.products} features, products included"),
-        ("total", plan.total, f"of {show_size(plan.memory)} allowed"),
+        (
+            "total",
+            plan.total,
+            f"of {show_size(plan.memory)} allowed" if plan.limited else "besides the features seen; no limit is set",
+        ),
     ]
     left = f"{show_size(plan.window)} for a decompressor; lines of up to {show_size(plan.line_cap)}"
     if plan.sketch:

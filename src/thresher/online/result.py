@@ -129,7 +129,7 @@ def select_strongest(
     limit: int | None,
 ) -> Selected:
     """Select the largest of all nonzero weights, for methods without a table."""
-    weights = unit * weights.reshape(len(keys), -1).T
+    weights = unit * weights.reshape(len(keys), len(intercept)).T  # also without any feature
     weights = weights[0] if len(weights) == 1 else weights
     return Selected(keys, weights, counts, [b""] * len(keys), np.zeros(len(keys)), intercept).by_weight(limit)
 
@@ -149,9 +149,12 @@ def join_tables(
         counts[at] = np.maximum(counts[at], table.counts)
         for i, name in zip(at.tolist(), table.names, strict=True):
             names[i] = name
-    order = np.lexsort((keys, -np.sqrt((weights**2).sum(axis=0))))
+    energy = np.zeros(len(keys))
+    for row in weights:  # without a second matrix: hundreds of classes take megabytes
+        energy += row**2
+    order = np.lexsort((keys, -np.sqrt(energy)))
     ordered_names = [names[i] for i in order.tolist()]
-    weights = weights[0] if len(intercept) == 1 else np.ascontiguousarray(weights[:, order])
+    weights = weights[0] if len(intercept) == 1 else np.take(weights, order, axis=1)
     return Selected(keys[order], weights, counts[order], ordered_names, error[order], intercept)
 
 

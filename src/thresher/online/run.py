@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from thresher.core.batch import Batch, Cursor
 from thresher.core.checkpoint import Checkpoint
 from thresher.core.feature_space import Products
-from thresher.core.labels import Label, Targets, check_weighted_labels
+from thresher.core.labels import Label, Targets, check_weighted_labels, class_weights
 from thresher.core.losses import get_loss
 from thresher.core.memory import parse_size
 from thresher.errors import DataError, SettingsError
@@ -26,6 +26,7 @@ from thresher.sources.cache.folder import CacheFolder
 from thresher.sources.files.reader import by_file
 from thresher.sources.registry import is_file_source
 from thresher.sources.transforms.row_order import LabelOrder
+from thresher.sources.transforms.watched import Watched, counts_at
 
 if TYPE_CHECKING:
     from thresher.online.tuning import SuccessiveHalving
@@ -65,7 +66,9 @@ class OnlineRun(Run):
         formed = products is not None or source.space.products is not None
         keep_names = settings.keep_names and not source.space.invertible
         settings = replace(settings, outputs=outputs, keep_names=keep_names)
-        self.plan = plan_for(settings, options.memory, shuffle=settings.shuffles, products=formed)
+        self.plan = plan_for(
+            settings, options.memory, shuffle=settings.shuffles, products=formed, columns=source.schema_bytes
+        )
         self.source = _prepared(source.limited(self.plan.limits), products, options).limited(self.plan.limits)
         self.mixing = Mixing()
         if settings.shuffles and not stream:
@@ -119,7 +122,9 @@ class OnlineRun(Run):
         if self.settings.refit_intercept:
             from thresher.online.intercept_refit import refit_offset
 
-            self.offset = refit_offset(self.engine, self.source, self.targets, self.options.batch_rows)
+            again = self.source.prefetched() if is_file_source(self.source) else self.source
+            again = self.watched(again, "refitting the intercept")
+            self.offset = refit_offset(self.engine, again, self.targets, self.options.batch_rows)
 
     def feed(self) -> None:
         """Learn from part of a longer stream. The pass does not end; the last mini-batch may stay incomplete."""
@@ -141,7 +146,7 @@ class OnlineRun(Run):
         if not (is_file_source(source) and source.rewindable):
             return source
         # A shuffled batch keeps its whole buffer alive, so only one is prefetched.
-        return source.prefetched(1 if self.settings.shuffle else 2)
+        return source.prefetched(1 if self.settings.shuffle else 2, heavy=self.plan.heavy_batch)
 
     def _learn(self, batch: Batch, cursor: Cursor) -> None:
         def where(row: int) -> str:
@@ -226,20 +231,12 @@ class OnlineRun(Run):
         self._rows_at_cursor = self.engine.rows
 
     def _counts(self) -> dict[str, Any]:
-        files = self._reading.files()
-        part = min(self.cursor.part, max(0, len(files) - 1))
         return {
+            **counts_at(self.cursor, self._reading),
             "rows": self.engine.rows,
             "features": self._features,
             "passes": self.settings.passes,
             "passes_done": self.passes_done,
-            "read": self.cursor.read,
-            "total_bytes": self.source.total_bytes,
-            "rows_in_pass": self.cursor.row,
-            "total_rows": self.source.total_rows,
-            "file": files[part] if files else None,
-            "file_number": part + 1,
-            "files": len(files),
         }
 
     @property
@@ -252,7 +249,7 @@ class OnlineRun(Run):
 
     def selection(self) -> Selection:
         fitted = Fitted.of(self)
-        fitted.find_missing_names(self.source)
+        fitted.find_missing_names(self.watched(self.source, "naming features"))
         return fitted.selection
 
     def limited(self, source: Source) -> Source:
@@ -271,9 +268,11 @@ def make_engine(settings: OnlineSettings) -> OnlineEngine | SuccessiveHalving:
 def _prepared(source: Source, products: Products | None, options: RunOptions) -> Source:
     """The rows with class weights and products of features; products come last, so that buffers do not hold them."""
     if options.class_weight is not None:
+        from thresher.sources.transforms.label_scan import label_counts
         from thresher.sources.transforms.weights import Weighted
 
-        source = Weighted(source, options.class_weight)
+        counted = Watched(source, options.watch, "counting labels")
+        source = Weighted(source, class_weights(options.class_weight, lambda: label_counts(counted)))
     if products is not None:
         from thresher.sources.transforms.interactions import Interactions
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from dataclasses import replace
 from typing import Any, Self
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.core.batch import Batch
+from thresher.core.locking import locked
 from thresher.errors import DataError, SettingsError
 from thresher.online.dual_state import History
 from thresher.online.engine import OnlineEngine, Selected
@@ -49,6 +51,7 @@ class SuccessiveHalving:
 
     def __init__(self, settings: OnlineSettings) -> None:
         self.settings = settings
+        self._lock = threading.RLock()
         self.candidates = [OnlineEngine(candidate) for candidate in candidate_settings(settings)]
         self._round_start = [(0.0, 0.0)] * len(self.candidates)  # sums of (weight, loss)
         self._round_end = FIRST_ROUND
@@ -65,10 +68,12 @@ class SuccessiveHalving:
         return self._rows
 
     @property
+    @locked
     def best(self) -> OnlineEngine:
         """The best candidate so far."""
         return self.candidates[self._order()[0]]
 
+    @locked
     def step(self, batch: Batch) -> None:
         """Learn from every row of a batch, in order; see `OnlineEngine.step`."""
         at = 0
@@ -151,6 +156,7 @@ class SuccessiveHalving:
         """Whether there is an incomplete mini-batch."""
         return self.best.waiting
 
+    @locked
     def flush(self) -> None:
         """Learn from an incomplete mini-batch."""
         for candidate in self.candidates:
@@ -174,10 +180,12 @@ class SuccessiveHalving:
         return self.best.history
 
     @property
+    @locked
     def seen(self) -> tuple[int, int]:
         """The number of features that the best candidate has seen, and the bytes of all candidates."""
         return self.best.seen[0], sum(candidate.seen[1] for candidate in self.candidates)
 
+    @locked
     def state(self) -> dict[str, NDArray[Any]]:
         """The complete state, as arrays."""
         nan = math.nan

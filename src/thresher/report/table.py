@@ -117,7 +117,7 @@ def _cells(name: str, values: Any) -> list[str]:
 
 def summary(selection: Selection, run: Progress | None, saved: str | None) -> list[tuple[str, str]]:
     """The lines below the table, as pairs of a name and a value."""
-    provenance, plan = selection.provenance, selection.provenance.get("plan", {})
+    provenance = selection.provenance
     lines = [("features", _found(selection))]
     if "groups" in provenance:
         kept = provenance["groups"]
@@ -141,16 +141,30 @@ def summary(selection: Selection, run: Progress | None, saved: str | None) -> li
     if provenance.get("progressive") == {}:
         lines.append(("progressive", "no scores: the rows were not in random order"))
     if run is not None:
-        allowed = show_size(plan["memory"]) if plan["memory"] else "any"
-        planned = show_size(plan["total"])
-        if "seen" in provenance and not plan["seen"]:
-            seen = provenance["seen"]
-            planned += f" and {show_size(seen['bytes'])} for the {seen['features']:,} features seen"
-        lines.append(("memory", f"{allowed} allowed, {planned} planned, {show_size(run.grown)} used"))
+        lines.append(("memory", memory_line(provenance, run)))
         lines.append(("time", f"{run.seconds:.2f} s, {run.rows / max(run.seconds, 1e-9):,.0f} {run.unit}/s"))
     if saved is not None:
         lines.append(("saved", _path(saved)))
     return lines
+
+
+def memory_line(provenance: dict[str, Any], run: Progress) -> str:
+    """The memory that was allowed, planned and used; where more was used than planned, what for."""
+    plan = provenance["plan"]
+    allowed = f"{show_size(plan['memory'])} allowed" if plan["memory"] else "no limit set"
+    planned, shown = plan["total"], f"{show_size(plan['total'])} planned"
+    if "seen" in provenance and not plan["seen"]:
+        seen = provenance["seen"]
+        planned += seen["bytes"]
+        shown += f" and {show_size(seen['bytes'])} for the {seen['features']:,} features seen"
+    line = f"{allowed}, {shown}, {show_size(run.grown)} used"
+    over = run.grown - planned
+    if over <= 0:
+        return line
+    causes = [f"{show_size(run.mapped)} of program code and mapped files"] if run.mapped else []
+    if run.mapped < over:
+        causes.append("Python's own objects, and rows larger than a buffer")
+    return f"{line}; {show_size(over)} more than planned: {', and '.join(causes)}"
 
 
 #: The most groups and classes to list.
@@ -160,6 +174,9 @@ _GROUPS_SHOWN, _CLASSES_SHOWN = 20, 8
 def _found(selection: Selection) -> str:
     """The number of features found, of features or groups requested, and of names."""
     n, requested = len(selection), selection.settings.get("k")
+    if n == 0:
+        asked = "" if requested is None else f" of {requested} requested"
+        return f"none{asked}: every prediction is the intercept alone"
     if (hashing := selection.space.hashing) is not None:
         return f"{n} of {hashing.width} buckets have a weight (k does not limit them); buckets have no names"
     named = f"{selection.named} of {n} named"

@@ -17,10 +17,12 @@ from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.core.labels import known_targets
 from thresher.core.losses import Loss
+from thresher.core.progress import Watch
 from thresher.selection.leaks import decides, find_line, find_split
 from thresher.selection.selection import Selection
 from thresher.sources.arrays import InMemory
 from thresher.sources.base import Source
+from thresher.sources.transforms.watched import Watched
 
 log = logging.getLogger("thresher.sources")
 
@@ -102,15 +104,15 @@ def _listed(values: NDArray[np.float64]) -> str:
 # ── features that decide the label alone ─────────────────────────────────────────────────────────
 
 
-def leak_warnings(selection: Selection, source: Source) -> Iterator[str]:
-    """Warn of a selected feature that decides the label of the training data alone."""
+def leak_warnings(selection: Selection, source: Source, watch: Watch) -> Iterator[str]:
+    """Warn of a selected feature that decides the label of the training data alone; ``watch`` receives the progress."""
     space = selection.space
     named = space.random_features is None and space.hashing is None
     if not (named and len(selection) and source.rewindable) or selection.multilabel:
         return
     if isinstance(source, InMemory):  # its rows are often sorted by class
         source = source.shuffled(0, rows=1, features=1)
-    source = selection.adapt(source)
+    source = selection.adapt(Watched(source, watch, "looking for leaks"))
     if len(selection) == 1 and not ((selection.settings.get("k") or 1) > 1 and _has_others(selection, source)):
         return  # there is nothing to compare the feature with
     found = _find_leak(selection, source)

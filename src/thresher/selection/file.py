@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from thresher.columns.kernels import check_kernel
 from thresher.core import container
-from thresher.core.feature_space import FeatureSpace
 from thresher.core.losses import get_loss
+from thresher.core.stored_space import key_limit, read_space
 from thresher.display import redact
 from thresher.errors import FileFormatError
 from thresher.selection.selection import Selection
@@ -64,7 +64,7 @@ def load(path: str | os.PathLike[str]) -> Selection:
             arrays["intercept"],
             get_loss(meta["loss"]),
             meta["classes"],
-            FeatureSpace.from_dict(meta["space"]),
+            read_space(meta["space"]),
             current_settings(meta["settings"]),
             _redacted(meta["provenance"]),
         )
@@ -115,21 +115,10 @@ def _check(selection: Selection) -> None:
 
 
 def _check_space(selection: Selection) -> None:
-    space, size = selection.space, selection.space.size
-    if (
-        space.kind not in ("column", "index", "token", "kmer")
-        or (space.kind == "kmer") != (space.kmers is not None)
-        or not (size is None or (type(size) is int and size >= 0))
-    ):
-        raise ValueError("an unknown feature space")
-    if space.hashing is not None:
-        size = space.hashing.width
-    elif space.products is not None or space.expansion is not None:
-        size = None
+    space, size = selection.space, key_limit(selection.space)
     if space.random_features is not None:
         check_kernel(space.random_features, space.size)
-        size = None
-    if size is not None and len(selection) and int(selection.keys.max()) >= size:
+    if len(selection) and int(selection.keys.max()) >= size:
         raise ValueError(f"feature {selection.keys.max()} of {size}")
 
 

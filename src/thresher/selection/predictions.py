@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.core.progress import Watch
 from thresher.errors import SettingsError
 from thresher.selection.selection import Output, Selection
 
@@ -22,15 +23,19 @@ def prediction_tables(
     ids: Sequence[str],
     id_column: str | None,
     reading: Mapping[str, Any],
+    watch: Watch | None = None,
 ) -> Iterator[dict[str, list[Any]]]:
-    """Yield the columns of the predictions, batch by batch: identifiers first, then one prediction or several."""
+    """Yield the columns of the predictions, batch by batch: identifiers first, then one prediction or several.
+
+    ``watch`` receives the progress.
+    """
     if unknown := [name for name in ids if name not in IDS]:
         raise SettingsError(f"ids must be some of {', '.join(IDS)}, got {unknown[0]!r}")
     if "record" in ids and id_column is not None:
         raise SettingsError("rows have the name of a record or a column to identify them, not both")
     if output == "probability":
         selection.check_probabilities()
-    source = selection.source(data, reading)
+    source = selection.source(data, reading, watch)
     if "record" in ids or id_column is not None:
         source = source.with_ids(id_column)
     for batch, cursor in source.batches(keys=selection.input_keys, want_labels=False):

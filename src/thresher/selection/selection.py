@@ -18,6 +18,7 @@ from thresher.core.feature_space import FeatureSpace
 from thresher.core.kmers import Kmers
 from thresher.core.losses import Loss
 from thresher.core.optional import need
+from thresher.core.progress import Watch
 from thresher.display import cut, visible
 from thresher.errors import DataError
 from thresher.sources.base import Source
@@ -25,6 +26,7 @@ from thresher.sources.registry import as_source, is_paths
 from thresher.sources.transforms.expand import Expanded
 from thresher.sources.transforms.hash_features import Hashed
 from thresher.sources.transforms.interactions import Interactions
+from thresher.sources.transforms.watched import Watched
 
 #: The kinds of predictions: the class (or number), its probability, and the margin w'x + b.
 Output = Literal["prediction", "probability", "margin"]
@@ -117,11 +119,12 @@ class Selection:
             if len(batch):
                 yield batch
 
-    def source(self, data: Any, reading: Mapping[str, Any]) -> Source:
-        """Any data as a source with the features of the model."""
+    def source(self, data: Any, reading: Mapping[str, Any], watch: Watch | None = None) -> Source:
+        """Any data as a source with the features of the model; ``watch`` receives the progress of reading it."""
         if self.multilabel and self.space.kind == "index" and is_paths(data):  # LIBSVM rows may have several labels
             reading = {"multilabel": True, **reading}
-        return self.adapt(as_source(data, like=self.like, **reading))
+        source = as_source(data, like=self.like, **reading)
+        return self.adapt(source if watch is None else Watched(source, watch, "predicting"))
 
     @property
     def like(self) -> Kmers | dict[str, Any] | None:

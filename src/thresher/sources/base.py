@@ -44,6 +44,8 @@ class Source(ABC):
     label_columns: int | None = None
     #: Bytes that the source keeps in memory besides the batches it yields.
     held_bytes: int = 0
+    #: Bytes of the names and kinds of the columns of a table.
+    schema_bytes: int = 0
 
     def batches(
         self,
@@ -121,9 +123,12 @@ class Source(ABC):
         blocks = self.blocks()
         return self if blocks is None or blocks.count < 2 else Permuted(self, blocks, seed)
 
-    def prefetched(self, depth: int = 2) -> Source:
-        """The same batches, up to ``depth`` of them read and parsed ahead on a second thread."""
-        return Prefetched(self, depth)
+    def prefetched(self, depth: int = 2, *, heavy: int = 0) -> Source:
+        """The same batches, up to ``depth`` of them read and parsed ahead on a second thread.
+
+        After a batch of more than ``heavy`` bytes (0: no limit), the next one is not begun before it was taken.
+        """
+        return Prefetched(self, depth, heavy)
 
     def limited(self, limits: ReadLimits) -> Source:
         """The same source, reading within these limits."""
@@ -185,6 +190,7 @@ class Wrapped(Source):
         self.total_rows = source.total_rows
         self.multilabel = source.multilabel
         self.label_columns = source.label_columns
+        self.schema_bytes = source.schema_bytes
 
     @abstractmethod
     def _with(self, source: Source) -> Source:
@@ -238,18 +244,19 @@ class Wrapped(Source):
 class Prefetched(Wrapped):
     """The batches of a source, read and parsed ahead on a second thread."""
 
-    def __init__(self, source: Source, depth: int = 2) -> None:
+    def __init__(self, source: Source, depth: int = 2, heavy: int = 0) -> None:
         super().__init__(source)
         self.depth = depth
+        self.heavy = heavy
 
     def _with(self, source: Source) -> Source:
-        return Prefetched(source, self.depth)
+        return Prefetched(source, self.depth, self.heavy)
 
     def _read(
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
     ) -> Iterator[tuple[Batch, Cursor]]:
         reading = self.source._read(rows, start, only, want_names, want_labels)
-        ahead = _native.PrefetchIterator(reading, self.depth)
+        ahead = _native.PrefetchIterator(reading, self.depth, self.heavy)
         try:
             yield from ahead
         finally:

@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.columns.types import Floats, Ids
+from thresher.core.container import checked_count
 from thresher.sparse_rf.feature_columns import RandomFeatureColumns
 from thresher.sparse_rf.l1_problem import L1Problem
 from thresher.sparse_rf.proposer import DropZeros, RandomFeatureProposer
 from thresher.sparse_rf.settings import SparseRFSettings
 from thresher.working_set.loop import WorkingSetLoop
-from thresher.working_set.result import Found
+from thresher.working_set.result import Found, restored_path
 
 _PATH = ("drawn", "features", "objective", "start", "bound", "lam", "steps")
 
@@ -147,7 +148,7 @@ class SparseRFEngine:
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         """Restore the result of `state`; KeyError or ValueError if it does not fit this engine."""
-        self.loop.rounds, self.proposer.n_drawn = (int(number) for number in state["rounds"])
-        self.path = [dict(zip(_PATH, entry, strict=True)) for entry in state["path"].tolist()]
+        self.loop.rounds, self.proposer.n_drawn = (checked_count(int(number)) for number in state["rounds"])
+        self.path = restored_path(_PATH, state["path"])
         for i, problem in enumerate(self.problems):
             problem.restore({name: state[f"{name}_{i}"] for name in problem.state()}, self.family)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -25,8 +24,6 @@ from thresher.sparse_rf.settings import METHOD, SparseRFSettings
 from thresher.working_set.dataset import Examples
 from thresher.working_set.result import Found
 from thresher.working_set.run import WorkingSetRun, with_interactions
-
-log = logging.getLogger(__name__)
 
 #: The most inputs for which names are formulas: a formula has one coefficient per input.
 _NAMED_INPUTS = 4096
@@ -93,11 +90,6 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
 
     def _selection(self, found: Found, *, final: bool = True) -> Selection:
         assert self.examples is not None
-        if final and not len(found.keys):
-            log.warning(
-                "`lam=%s` is too large: no random feature is kept, and the model is constant. Lower it.",
-                self.settings.lam,
-            )
         return found.selection(
             self._names(found.keys) if final else None,
             classes=self.examples.classes,
@@ -123,7 +115,9 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
         if len(inputs) > _NAMED_INPUTS:
             assert self.space.random_features is not None
             return [f"{self.space.random_features.kernel} {key}" for key in keys.tolist()]
-        return RandomFeatureMap(self.space, keys, self.pool).names(inputs, names_of(self.source, inputs))
+        return RandomFeatureMap(self.space, keys, self.pool).names(
+            inputs, names_of(self.watched(self.source, "naming features"), inputs)
+        )
 
     def _memory_held(self) -> dict[str, int]:
         """The bytes that each part holds."""

@@ -16,6 +16,7 @@ from thresher.errors import DataError, SettingsError
 from thresher.run import RunOptions
 from thresher.sources.arrays import DenseSource, RowLabels, row_in_memory
 from thresher.sources.base import Source
+from thresher.sources.transforms.watched import counts_at
 from thresher.substitution.arriving.feature_stream import FeatureStream
 from thresher.substitution.arriving.format_readers import MatrixReader, StoreReader
 from thresher.substitution.settings import SubstitutionSettings
@@ -47,12 +48,21 @@ def read_features(
         labels = _stream_labels(data, y, sample_weight)
         return StreamData(_label_examples(labels, data, loss, options), data, labels.n, labels.order)
     room = None if memory is None else lambda rows: memory - 5 * rows * settings.k
-    reader = Reader(data, loss, pool, multilabel=options.multilabel, room=room, batch_rows=options.batch_rows)
+    reader = Reader(
+        data,
+        loss,
+        pool,
+        options.watch,
+        multilabel=options.multilabel,
+        room=room,
+        batch_rows=options.batch_rows,
+        on_batch=lambda batch, cursor: options.watch.show(phase="reading", **counts_at(cursor, data)),
+    )
     examples = reader.read(options.class_weight)
     if examples.store is None:
         raise SettingsError(
-            f"{data.describe()}: its columns do not fit into {show_size(memory or 0)}. Allow more memory, or pass "
-            "them one by one, as a FeatureStream"
+            f"{data.describe()}: its columns do not fit into the {show_size(memory or 0)} that memory leaves for "
+            "them. Allow more memory, or pass them one by one, as a FeatureStream"
         )
     return StreamData(examples, _column_stream(data, examples, pool), examples.rows, None)
 

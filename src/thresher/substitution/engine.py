@@ -73,6 +73,10 @@ class StreamEngine:
 
     def found(self) -> Found:
         """The features so far, at most ``k``, refitted if the settings say so."""
+        with np.errstate(over="ignore", invalid="ignore"):  # an answer that is not finite is refused as a whole
+            return self._found()
+
+    def _found(self) -> Found:
         parts = self._strongest_of([problem.kept() for problem in self.problems])
         outputs = len(self.targets.y)
         keys = np.unique(np.concatenate([part.ids for part in parts]))

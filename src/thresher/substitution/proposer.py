@@ -107,6 +107,9 @@ class StreamProposer:
         return {"place": np.array([self.scan, self.reached, self.arrived], np.int64)}
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Continue from the position of a `state`."""
-        self.scan, self.reached, self.arrived = state["place"].tolist()
+        """Continue from the position of a `state`; ValueError if there is no such position."""
+        scan, reached, arrived = state["place"].tolist()
+        if not (0 <= scan <= self.scans and reached >= 0 and arrived >= 0):
+            raise ValueError("the position in the stream is invalid")
+        self.scan, self.reached, self.arrived = scan, reached, arrived
         self._blocks = self.offered = None

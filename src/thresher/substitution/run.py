@@ -15,7 +15,7 @@ from thresher.core.checkpoint import Checkpoint
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.memory import parse_size
 from thresher.errors import DataError, SettingsError
-from thresher.run import Origin, Report, Run, RunOptions
+from thresher.run import Origin, Run, RunOptions
 from thresher.selection.names import names_of
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
@@ -24,7 +24,7 @@ from thresher.substitution.arriving.feature_stream import FeatureStream
 from thresher.substitution.dataset import read_features
 from thresher.substitution.engine import StreamEngine
 from thresher.substitution.factory import make_problem
-from thresher.substitution.memory_plan import StreamPlan
+from thresher.substitution.memory_plan import StreamPlan, reading_plan
 from thresher.substitution.problem import Targets
 from thresher.substitution.proposer import StreamProposer
 from thresher.substitution.settings import SubstitutionSettings
@@ -64,7 +64,14 @@ class SubstitutionRun(Run):
         data = with_interactions(data, options) if isinstance(data, Source) else data
         self.source = data if isinstance(data, Source) else None
         memory = None if options.memory is None else parse_size(options.memory)
-        self._data = read_features(data, settings, options, self.pool, memory, y, sample_weight)
+        reading = reading_plan(data, memory)
+        buffers = 0 if reading is None else reading.buffers + reading.slack
+        if reading is not None:
+            assert isinstance(data, Source)
+            self.source = data = data.limited(reading.limits)
+        self._data = read_features(
+            data, settings, options, self.pool, None if memory is None else memory - buffers, y, sample_weight
+        )
         self.examples, self.stream = self._data.examples, self._data.stream
         self._before = 0  # features of earlier streams
         store = self.examples.store
@@ -72,9 +79,10 @@ class SubstitutionRun(Run):
             settings,
             rows=self.examples.rows,
             outputs=len(self.examples.y),
-            columns=store.bytes if isinstance(store, _native.ColumnStore) else 0,
+            columns=store.most_bytes if isinstance(store, _native.ColumnStore) else 0,
             sparse=self.stream.sparse,
             memory=memory,
+            reading=buffers,
         )
         self._block = self._plan.block(self.stream)
         self.proposer = self._proposer(self.stream, settings.scans, settings.order)
@@ -111,10 +119,10 @@ class SubstitutionRun(Run):
 
     # ── the loop ─────────────────────────────────────────────────────────────────────────────────
 
-    def run(self, progress: Report | None = None) -> None:
+    def run(self) -> None:
         """Fit to the end. If the stream fails, raise `BrokenStream` with the selection so far."""
         try:
-            super().run(progress)
+            super().run()
         except Exception as error:
             broken = BrokenStream(str(error) if isinstance(error, DataError) else f"the stream failed: {error!r}")
             broken.selection = self.selection() if self.usable else None
@@ -179,9 +187,10 @@ class SubstitutionRun(Run):
 
     def selection(self) -> Selection:
         engine = self.engine
+        self.watch.show(phase="refitting the selected features")
         found = engine.found()
         if self.source is not None:
-            names = names_of(self.source, found.keys)
+            names = names_of(self.watched(self.source, "naming features"), found.keys)
         elif self.space.invertible:
             names = self.space.decode(found.keys)
         else:

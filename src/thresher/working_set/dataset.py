@@ -17,11 +17,13 @@ from thresher.columns.row_store import RowStore
 from thresher.core.batch import Batch, Cursor
 from thresher.core.labels import Label
 from thresher.core.losses import Loss
+from thresher.core.progress import Watch
 from thresher.errors import DataError, SettingsError
 from thresher.sources.arrays import DenseSource
 from thresher.sources.base import DEFAULT_ROWS, Source
 from thresher.sources.registry import is_file_source
 from thresher.sources.transforms.label_scan import label_classes
+from thresher.sources.transforms.watched import Watched
 from thresher.working_set.one_vs_rest import one_vs_rest
 from thresher.working_set.targets import TargetCollector
 
@@ -53,6 +55,8 @@ class Reader:
 
     Parameters
     ----------
+    watch : Watch
+        Receives the progress of a pass over the labels.
     room : callable, optional
         Gives the bytes that the columns (or rows) may use, from the number of rows read so far.
     on_batch : callable, optional
@@ -66,6 +70,7 @@ class Reader:
         source: Source,
         loss: Loss,
         pool: _native.ThreadPool,
+        watch: Watch,
         *,
         multilabel: bool = False,
         room: Callable[[int], int] | None = None,
@@ -81,7 +86,8 @@ class Reader:
         self.room = room
         self.batch_rows = batch_rows
         self._on_batch = on_batch or (lambda batch, cursor: None)
-        self._targets = TargetCollector(loss, label_classes(source) if multilabel else None, multilabel=multilabel)
+        known = label_classes(Watched(source, watch, "reading labels")) if multilabel else None
+        self._targets = TargetCollector(loss, known, multilabel=multilabel)
 
     def read(self, class_weight: Mapping[Any, float] | str | None = None) -> Examples:
         """Read the data."""

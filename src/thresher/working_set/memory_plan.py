@@ -30,7 +30,7 @@ class WorkingSetPlan:
     @staticmethod
     def block_of(memory: int) -> int:
         """The block size for this much memory."""
-        return max(16 << 10, min(MB, memory // 128)) if memory else MB
+        return ReadLimits.of(memory).block + 2 * PAGE if memory else MB
 
     @property
     def buffers(self) -> int:
@@ -50,9 +50,7 @@ class WorkingSetPlan:
     @property
     def limits(self) -> ReadLimits:
         """The limits for reading."""
-        if not self.memory:
-            return ReadLimits()
-        return ReadLimits(block=self.block - 2 * PAGE, line_cap=min(16 * MB, self.memory // 4), window=self.memory // 4)
+        return ReadLimits.of(self.memory) if self.memory else ReadLimits()
 
 
 def rows_in_plan(source: Source) -> tuple[int, str]:

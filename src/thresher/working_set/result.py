@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,17 @@ from thresher.core.feature_space import FeatureSpace
 from thresher.core.labels import Label
 from thresher.run import Origin, Result, build_selection, one_vs_rest_loss
 from thresher.selection.selection import Selection
+
+#: The entries of the path of a fit that are whole numbers.
+_COUNTS = {"drawn", "features", "steps"}
+
+
+def restored_path(names: Sequence[str], numbers: NDArray[np.float64]) -> list[dict[str, float]]:
+    """The path of a fit as read from a checkpoint. Counts are integers, so that a file has the bytes of a fresh run."""
+    return [
+        {name: int(value) if name in _COUNTS else value for name, value in zip(names, entry, strict=True)}
+        for entry in numbers.tolist()
+    ]
 
 
 class Found(NamedTuple):
@@ -50,4 +62,5 @@ class Found(NamedTuple):
             settings=settings,
             origin=origin,
             facts=facts,
+            final=names is not None,
         )

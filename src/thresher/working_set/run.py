@@ -63,7 +63,9 @@ class WorkingSetRun(Run, Generic[E]):
         self.pool = _native.ThreadPool(options.threads)
         self.engine: E | None = None
         self.examples: Examples | None = None
-        self.validation = None if options.validation is None else Validation(options.validation, options.patience)
+        self.validation = None
+        if options.validation is not None:
+            self.validation = Validation(self.watched(options.validation, "validating"), options.patience)
         self._complete: dict[str, Any] | None = None  # the state after the last complete round
         self._expected_rounds = expected_rounds
         self._rows = self._features = self._read = 0
@@ -90,6 +92,7 @@ class WorkingSetRun(Run, Generic[E]):
             self.source,
             get_loss(self.settings.loss),
             self.pool,
+            self.watch,
             multilabel=self.options.multilabel,
             room=self._room(),
             batch_rows=self.options.batch_rows,
@@ -166,6 +169,8 @@ class WorkingSetRun(Run, Generic[E]):
         """Build the selection; with validation data, that of the round with the best score."""
         assert self.engine is not None
         best = None if self.validation is None else self.validation.best
+        if best is None:
+            self.watch.show(phase="refitting the selected features")
         found = self._selection(best or self.engine.found())
         found.provenance["path"] = self.path
         return found

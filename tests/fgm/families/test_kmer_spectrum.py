@@ -10,6 +10,10 @@ import pytest
 
 import thresher as th
 from tests.fgm.families.helpers import same_model, stopped
+from thresher import _native
+from thresher.columns.in_memory import InMemoryColumns
+from thresher.core.kmers import Kmers
+from thresher.errors import SettingsError
 from thresher.fgm.families.kmer_spectrum import Spectrum
 
 
@@ -101,3 +105,9 @@ def test_invalid_spectra_are_refused() -> None:
         Spectrum("letter")
     with pytest.raises(th.SettingsError, match="letters must be at least 1"):
         Spectrum(letters=0)
+
+
+def test_groups_of_keys_refuse_a_dense_matrix() -> None:
+    dense = InMemoryColumns(_native.DenseColumns64(np.eye(3)), _native.ThreadPool(1))
+    with pytest.raises(SettingsError, match="groups of keys need sparse columns"):
+        Spectrum(kmers=Kmers((2,))).build(dense)

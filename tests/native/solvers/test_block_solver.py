@@ -161,3 +161,11 @@ def test_blocks_that_are_none_are_refused() -> None:
     for indptr, rows in (([0, 2], [1, 1]), ([0, 1], [3]), ([1, 1], []), ([0, 2], [2, 1]), ([0, 1, 0], [1])):
         with pytest.raises(ValueError):
             solver.add_block(np.array(indptr, np.int64), np.array(rows, np.uint32), np.ones(len(rows), np.float32), one)
+
+
+def test_a_loss_without_second_derivatives_is_refused() -> None:
+    """It was taken for huber."""
+    solver = _native.BlockSolver("hinge", 1.0, np.array([1.0, -1.0]), np.ones(2), True)
+    add(solver, np.eye(2))
+    with pytest.raises(ValueError, match="a loss with second derivatives"):
+        solver.solve(1e-6, 10, POOL)

@@ -49,7 +49,7 @@ def batches(draw: st.DrawFn) -> Batch:
         draw(column(FLOATS, nnz, np.float32)),
         y,
         several,
-        draw(column(FLOATS, n, np.float32)),
+        draw(column(FLOATS.map(abs), n, np.float32)),
         None if names is None else Names.of_bytes(names),
         draw(column(st.integers(-1, 9), n, np.int64)),
         draw(column(st.integers(0, 2**62), n, np.int64)),

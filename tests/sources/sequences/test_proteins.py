@@ -45,7 +45,7 @@ def test_motifs(proteins: Path) -> None:
 
 def test_not_as_nucleotides(proteins: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Before, almost all k-mers were dropped, and the answer came from the rest."""
-    with pytest.raises(DataError, match=r"with.faa: its first records look like proteins.*--alphabet protein"):
+    with pytest.raises(DataError, match=r"with.faa: its first records look like proteins.*`alphabet='protein'`"):
         th.scan_fasta(str(proteins / "*.faa"))
     with pytest.raises(DataError, match="look like proteins"):
         th.scan(proteins / "with.faa", wildcards=True)

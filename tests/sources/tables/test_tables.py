@@ -21,8 +21,12 @@ import thresher as th
 from tests.examples import examples
 from tests.reference import tables as twin
 from tests.sources.reading import exactly, read
+from thresher import _native
 from thresher.core.memory import ReadLimits
+from thresher.errors import DataError
 from thresher.sources.registry import as_source, scan
+from thresher.sources.tables.csv_dialect import Dialect
+from thresher.sources.tables.csv_fields import TextSample
 
 
 def names_of(source, **options) -> list[tuple[str, ...]]:
@@ -254,6 +258,70 @@ def test_rows_come_apart_as_pyarrow_says(tmp_path_factory, text, block):
     rows = [name for b, _ in batches for name in b.names.decode()]
     assert rows == [name for b, _ in whole for name in b.names.decode()]
     assert (batches[-1][1].skipped if batches else 0) == (whole[-1][1].skipped if whole else 0)
+
+
+@examples(150)
+@given(text=st.text(st.sampled_from('ab,"\n\rN'), max_size=40), quote=st.sampled_from(['"', ""]))
+def test_fields_are_those_of_pyarrow(text, quote):
+    """Raw text with quotes anywhere: the same rows, fields, missing values and wrong numbers of fields."""
+    block = np.frombuffer(text.encode() + b"\n", np.uint8)
+    marks = {"delimiter": ord(","), "quote": ord(quote) if quote else 0}
+    _, _, size, _ = _native.csv_rows(block, 0, len(block), rows=100, **marks)  # the rest is inside quotes
+    bad = []
+
+    def drop(row):
+        bad.append((row.number - 1, row.actual_columns))
+        return "skip"
+
+    rows = block[:size]
+    fields = _native.CsvFields(
+        block, 0, size, **marks, places=np.array([1, -1, 0], np.int32), width=2, nulls=[b"", b"N"]
+    )
+    got = [
+        pa.Array.from_buffers(
+            pa.large_binary(), fields.rows, [pa.py_buffer(b) for b in fields.column(place)]
+        ).to_pylist()
+        for place in (1, 0)
+    ]
+    if not rows.tobytes().strip(b"\r\n"):
+        assert got == [[], []]
+        return
+    known = arrow_csv.read_csv(
+        pa.py_buffer(rows),
+        read_options=arrow_csv.ReadOptions(use_threads=False, column_names=["a", "b", "c"]),
+        parse_options=arrow_csv.ParseOptions(quote_char=quote or False, invalid_row_handler=drop),
+        convert_options=arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys("abc", pa.binary()), strings_can_be_null=True, null_values=["", "N"]
+        ),
+    ).to_pydict()
+    assert (got, fields.bad_rows) == ([known["a"], known["c"]], bad)
+
+
+def test_types_are_inferred_for_slices_of_wide_tables(tmp_path):
+    """The kinds of 700 columns: numbers, text, and empty ones. A short row that is not UTF-8 is left out."""
+    cells = [["1", "", "2.5"], ["x", "", "y"], ["", "", ""]]
+    names = [f"c{i}" for i in range(700)]
+    text = [",".join(names)] + [",".join(cells[i % 3][row] for i in range(700)) for row in range(3)]
+    path = tmp_path / "t.csv"
+    path.write_bytes("\n".join(text).encode() + b"\n\xff,\xff\n")
+    encoder = th.scan_csv(path, on_error="skip").encoder
+    assert [column.kind for column in encoder.columns] == [
+        ("number", "category", "category")[i % 3] for i in range(700)
+    ]
+    with pytest.raises(DataError, match="line 5, column 1: the row has 2 fields, but the table has 700 columns"):
+        read(th.scan_csv(path), want_labels=False)
+
+
+@examples(100)
+@given(cells=st.lists(st.text(st.sampled_from("019.-+eE N"), max_size=6), min_size=1, max_size=4))
+def test_what_is_certainly_a_number_is_one_for_pyarrow(cells):
+    text = "".join(f"{cell},x\n" for cell in cells)
+    sample = TextSample(np.frombuffer(text.encode(), np.uint8), Dialect(","), ["a", "b"])
+    assert not sample.is_numeric("b")
+    if sample.is_numeric("a"):
+        assert pa.types.is_integer(sample.column("a").type) or pa.types.is_floating(sample.column("a").type)
+    else:
+        assert not all(cell.isdigit() for cell in cells)
 
 
 def test_wide_tables(tmp_path):

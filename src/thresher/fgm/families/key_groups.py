@@ -94,7 +94,8 @@ class KeyGroups(Family):
 
 
 def _keys_by_hash(columns: InMemoryColumns) -> Ids:
-    assert isinstance(columns.store, _native.ColumnStore)
+    if not isinstance(columns.store, _native.ColumnStore):
+        raise SettingsError("groups of keys need sparse columns, but the data is a dense matrix; choose another family")
     keys = columns.store.keys
     return keys[np.argsort(_native.mix_keys(keys))]
 

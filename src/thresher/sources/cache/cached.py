@@ -6,23 +6,25 @@ import hashlib
 import logging
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from thresher import _native
+from thresher.core.atomic import Unfinished, unfinished, writing
 from thresher.core.batch import Batch, Cursor
-from thresher.core.container import write_atomically
 from thresher.core.memory import DEFAULT_CACHE_SIZE, ReadLimits, parse_size
-from thresher.errors import DataError, FileFormatError, SettingsError
+from thresher.core.progress import Watch
+from thresher.errors import DataError, FileFormatError, SettingsError, UnwritableError
 from thresher.sources.base import Source, Wrapped
 from thresher.sources.blocks import Blocks
 from thresher.sources.cache.codec import VERSION, Block
 from thresher.sources.cache.file import StoredFile, split_block, write_rows
-from thresher.sources.cache.folder import CacheFolder, write_errors
+from thresher.sources.cache.folder import CacheFolder
 from thresher.sources.cache.source import StoredSource
 from thresher.sources.cache.stored_blocks import StoredBlocks
 from thresher.sources.files.paths import file_states, modification_times
+from thresher.sources.transforms.watched import counts_at
 
 log = logging.getLogger("thresher.sources")
 
@@ -32,11 +34,15 @@ _LOG_EVERY = 5.0
 
 @dataclass
 class _Shared:
-    """What the copies of a cached source share: its open files with and without labels, and the state of the data."""
+    """What the copies of a cached source share: its open files with and without labels, and the state of the data.
+
+    ``watch`` receives the progress of writing; without one it is logged.
+    """
 
     files: dict[bool, StoredFile] = field(default_factory=dict)
     state: object = None
     fingerprint: str | None = None
+    watch: Watch | None = None
 
 
 class Cached(Wrapped):
@@ -76,7 +82,8 @@ class Cached(Wrapped):
     def skipped_files(self) -> dict[str, int]:
         known = next(iter(self._shared.files.values()), None)
         names = self.source.files()
-        return {} if known is None else {names[number]: count for number, count in known.summary.files.items()}
+        counts = {} if known is None else known.summary.files
+        return {names[number]: count for number, count in counts.items() if number < len(names)}
 
     def prepare(self) -> None:
         self.source.prepare()
@@ -146,7 +153,7 @@ class Cached(Wrapped):
         except FileFormatError as error:
             log.warning("%s Writing a new one.", error)
         self._shared.files.pop(want_labels, None)  # some systems cannot replace an open file
-        self._write(path, want_labels)
+        self._write(lambda digest: path, want_labels)
         return self._opened(path, want_labels)
 
     def _is_valid(self, file: StoredFile) -> bool:
@@ -163,47 +170,51 @@ class Cached(Wrapped):
 
     def _write_once(self, want_labels: bool) -> str:
         """Write the rows of a source that can be read only once, to a file named by their content."""
-        path = self.folder.path(f"once-{os.getpid()}-{time.monotonic_ns()}")
-        digest = self._write(path, want_labels)
-        final = self.folder.path(_key(f"{self.source.fingerprint()}:{digest}", (), want_labels))
-        os.replace(path, final)
-        return final
 
-    def _write(self, path: str, want_labels: bool) -> str | None:
+        def path_of(digest: str | None) -> str:
+            return self.folder.path(_key(f"{self.source.fingerprint()}:{digest}", (), want_labels))
+
+        return self._write(path_of, want_labels)
+
+    def _write(self, path_of: Callable[[str | None], str], want_labels: bool) -> str:
+        """Write the rows; ``path_of`` gives the path of the file from the digest of its rows."""
         self.folder.prepare()
-        log.info("%s: writing its rows to %s", self.describe(), path)
+        log.info("%s: writing its rows to %s", self.describe(), self.folder.folder)
+        try:
+            with writing(self.folder.path("rows")), unfinished(self.folder.folder) as made:
+                path = path_of(self._write_rows(made, want_labels))
+                made.publish(path)
+        except UnwritableError as error:
+            raise SettingsError(
+                f"{self.folder.folder}: the cache cannot be written ({error.why}). Choose another folder "
+                "(`cache=FOLDER`), or do not use a cache."
+            ) from None
+        return path
+
+    def _write_rows(self, made: Unfinished, want_labels: bool) -> str | None:
         next_log = time.monotonic() + _LOG_EVERY
 
         def progress(cursor: Cursor, size: int) -> None:
             nonlocal next_log
             self.folder.make_room(size)
-            if time.monotonic() >= next_log:
+            if self._shared.watch is not None:
+                self._shared.watch.show(phase="writing the cache", **counts_at(cursor, self.source))
+            elif time.monotonic() >= next_log:
                 next_log += _LOG_EVERY
                 part = "" if not self.total_bytes else f", {100 * cursor.read / self.total_bytes:.0f} %"
                 log.info("%s: %d rows written%s", self.describe(), cursor.row, part)
 
-        digest = None
-
-        def write(file: object) -> None:
-            nonlocal digest
-            summary = write_rows(
-                file,
-                self.source,
-                want_labels=want_labels,
-                limits=self.limits,
-                ahead=self.source.rewindable,
-                progress=progress,
-            )
-            digest = summary.digest
-            if self.source.rewindable and self._state() != self._shared.state:
-                raise DataError(
-                    f"{self.describe()}: the data changed while it was read. Run again when it is complete."
-                )
-
-        advice = "Choose another folder (`cache=FOLDER`), or do not use a cache."
-        with write_errors(f"{path}: the cache", advice):
-            write_atomically(path, write)
-        return digest
+        summary = write_rows(
+            made.file,
+            self.source,
+            want_labels=want_labels,
+            limits=self.limits,
+            ahead=self.source.rewindable,
+            progress=progress,
+        )
+        if self.source.rewindable and self._state() != self._shared.state:
+            raise DataError(f"{self.describe()}: the data changed while it was read. Run again when it is complete.")
+        return summary.digest
 
 
 def _cursor(before: Cursor, block: Block, end: int) -> Cursor:
@@ -222,7 +233,11 @@ def _key(data: str, times: tuple[int, ...], want_labels: bool) -> str:
 
 
 def cached(
-    source: Source, folder: str | os.PathLike[str] | bool = True, *, size: str | int = DEFAULT_CACHE_SIZE
+    source: Source,
+    folder: str | os.PathLike[str] | bool = True,
+    *,
+    size: str | int = DEFAULT_CACHE_SIZE,
+    watch: Watch | None = None,
 ) -> Source:
     """Cache the parsed rows of a source for later passes and runs.
 
@@ -235,6 +250,8 @@ def cached(
     size : str or int
         The largest total size of the files in the folder. The least recently used files are removed to make room;
         rows that exceed the limit alone are an error.
+    watch : Watch, optional
+        Receives the progress of writing; by default it is logged.
 
     Examples
     --------
@@ -243,7 +260,7 @@ def cached(
     if isinstance(source, (Cached, StoredSource)):
         return source
     if isinstance(source, Wrapped):  # cache the parsed rows, not the transformed ones
-        return source._with(cached(source.source, folder, size=size))
+        return source._with(cached(source.source, folder, size=size, watch=watch))
     if type(source).shuffled is not Source.shuffled:
         raise SettingsError(f"{source.describe()}: the data is in memory and needs no cache. Leave out `cache`.")
-    return Cached(source, CacheFolder.at(folder, parse_size(size)))
+    return Cached(source, CacheFolder.at(folder, parse_size(size)), shared=_Shared(watch=watch))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.core.batch import Batch, Cursor, Names
-from thresher.core.container import pack_strings
+from thresher.core.container import checked_count, pack_strings
 from thresher.core.optional import need
 from thresher.errors import FileFormatError
 
@@ -94,7 +94,8 @@ def encode(batch: Batch, cursor: Cursor) -> Any:
     arrays: dict[str, NDArray[Any] | None] = {name: getattr(batch, name, None) for name in _ARRAYS}
     lists: dict[str, list[bytes] | None] = dict.fromkeys(_LISTS)
     if batch.names is not None:
-        arrays["words"], arrays["text"], lists["prefixes"] = _compact(batch)
+        names = batch.names.compact(batch.keys)
+        arrays["words"], arrays["text"], lists["prefixes"] = names.words, names.text, names.prefixes
     if batch.y is not None and batch.y.dtype.kind not in "biuf":
         labels = batch.y.tolist()
         words = [isinstance(label, str) for label in labels]
@@ -113,8 +114,12 @@ def encode_summary(summary: Summary) -> Any:
     return _record(arrays, dict.fromkeys(_LISTS), "", json.dumps(fields))
 
 
-def decode(record: Any, *, check: bool = True) -> Block:
-    """Decode a record batch into views of it; any damage raises `FileFormatError`, unless it was checked before."""
+def decode(record: Any, key_limit: int = 1 << 64, *, check: bool = True) -> Block:
+    """Decode a record batch into views of it; keys must be below ``key_limit``.
+
+    Everything is checked, since even a valid checksum may be forged, unless it was checked before. Damage raises an
+    exception of any kind.
+    """
     columns = _columns(record)
     arrays = {name: _array(name, columns[name]) for name in _ARRAYS}
     lists = {name: columns[name][0].as_py() for name in _LISTS}
@@ -124,14 +129,30 @@ def decode(record: Any, *, check: bool = True) -> Block:
     indptr, keys = arrays["indptr"], arrays["keys"]
     if indptr is None or keys is None:
         raise FileFormatError("the rows are missing")
-    y = arrays["y"]
+    y, prefixes = arrays["y"], lists["prefixes"] or [b""]
+    _native.check_rows(
+        indptr,
+        keys,
+        arrays["values"],
+        y,
+        arrays["y_indptr"],
+        arrays["weight"],
+        arrays["words"],
+        arrays["text"],
+        prefixes=len(prefixes),
+        last_key=max(0, key_limit - 1),
+    )
+    for name in ("qid", "line"):
+        column = arrays[name]
+        if column is not None and len(column) != len(indptr) - 1:
+            raise FileFormatError(f"{name} does not have one entry a row")
     if lists["labels"] is not None and y is not None:
         missing = np.isnan(y).tolist()
         words = [word.decode("utf-8", "surrogateescape") for word in lists["labels"]]
         y = np.array([np.nan if absent else word for absent, word in zip(missing, words, strict=True)], dtype=object)
     names = None
     if arrays["words"] is not None and arrays["text"] is not None:
-        names = Names(arrays["words"], arrays["text"], lists["prefixes"] or [b""])
+        names = Names(arrays["words"], arrays["text"], prefixes)
     batch = Batch(
         indptr, keys, arrays["values"], y, arrays["y_indptr"], arrays["weight"], names, arrays["qid"], arrays["line"]
     )
@@ -146,12 +167,18 @@ def decode_summary(record: Any) -> Summary:
     if not text or columns["checksum"][0].as_py() != _checksum(arrays, dict.fromkeys(_LISTS), text):
         raise FileFormatError("the summary is damaged")
     fields = json.loads(text)
-    files = {int(number): count for number, count in fields.pop("files").items()}
-    summary = Summary(**fields, files=files, pieces=arrays["indptr"], piece_skips=arrays["line"])
-    for counts, most in ((summary.pieces, summary.rows), (summary.piece_skips, summary.skipped)):
-        if counts is not None and (len(counts) < 2 or np.any(np.diff(counts, prepend=0, append=most) < 0)):
+    starts, digest = [checked_count(start) for start in fields.pop("starts")], fields.pop("digest")
+    if starts[0] != 0 or sorted(starts) != starts or not isinstance(digest, str | None):
+        raise FileFormatError("the summary is invalid")
+    files = {int(number): checked_count(count) for number, count in fields.pop("files").items()}
+    counts = {name: checked_count(count) for name, count in fields.items()}
+    pieces, skips = arrays["indptr"], arrays["line"]
+    for numbers, most in ((pieces, starts[-1]), (skips, counts["skipped"])):
+        if numbers is not None and (len(numbers) < 2 or np.any(np.diff(numbers, prepend=0, append=most) < 0)):
             raise FileFormatError("the summary is invalid")
-    return summary
+    if pieces is not None and skips is not None and len(pieces) != len(skips):
+        raise FileFormatError("the summary is invalid")
+    return Summary(starts=starts, digest=digest, files=files, pieces=pieces, piece_skips=skips, **counts)
 
 
 class Digest:
@@ -184,16 +211,6 @@ class Digest:
         for part in self._parts.values():
             whole.update(part.digest())
         return whole.hexdigest()
-
-
-def _compact(batch: Batch) -> tuple[NDArray[np.uint64], NDArray[np.uint8], list[bytes]]:
-    """The names of a batch, each stored once if that takes less space."""
-    names = batch.names
-    assert names is not None
-    if names.parents is not None:  # the names of products are not in the text
-        names = Names.of_bytes(names.to_bytes())
-    smaller = _native.compact_names(batch.keys, names.words, names.text)
-    return (*(smaller or (names.words, names.text)), list(names.prefixes))
 
 
 def _record(
@@ -243,7 +260,10 @@ def _array(name: str, column: Any) -> NDArray[Any] | None:
         return None
     entry = column.values
     # (``to_numpy`` would import pandas if it is installed.)
-    return np.frombuffer(entry.buffers()[1] or b"", _ARRAYS[name], len(entry))
+    array = np.frombuffer(entry.buffers()[1] or b"", _ARRAYS[name], len(entry))
+    if not array.flags.aligned:
+        raise FileFormatError("an array is not aligned")
+    return array
 
 
 def _checksum(arrays: dict[str, NDArray[Any] | None], lists: dict[str, list[bytes] | None], text: str) -> int:

@@ -11,15 +11,15 @@ from itertools import chain
 from typing import Any
 
 from thresher import _native
+from thresher.core.atomic import TEMPORARY, writing
 from thresher.core.batch import Batch, Cursor
-from thresher.core.container import TEMPORARY
 from thresher.core.memory import ReadLimits, show_size
-from thresher.errors import MissingExtraError, SettingsError
+from thresher.errors import MissingExtraError, SettingsError, UnwritableError
 from thresher.sources.base import Source, Wrapped
 from thresher.sources.blocks import Blocks
 from thresher.sources.cache.cached import Cached
 from thresher.sources.cache.file import StoredFile, write_rows
-from thresher.sources.cache.folder import CacheFolder, write_errors
+from thresher.sources.cache.folder import CacheFolder
 from thresher.sources.cache.stored_blocks import StoredBlocks
 from thresher.sources.transforms.permute import Permuted
 from thresher.sources.transforms.row_order import FirstRows
@@ -110,10 +110,14 @@ class ExternalShuffle(Wrapped):
             self._stay(f"{folder} cannot hold a temporary file")
             return None
         with file:
-            advice = "Choose another folder (`cache=FOLDER`), or mix the rows yourself and pass `shuffle=False`."
             try:
-                with write_errors(f"{folder}: the temporary file that shuffles the rows", advice):
+                with writing(self.folder.path("rows")):
                     self._write(file, rows)
+            except UnwritableError as error:
+                raise SettingsError(
+                    f"{folder}: the temporary file that shuffles the rows cannot be written ({error.why}). Choose "
+                    "another folder (`cache=FOLDER`), or mix the rows yourself and pass `shuffle=False`."
+                ) from None
             except _NoRoom:
                 self._stay(f"their temporary file exceeds the {show_size(self.folder.size)} of `cache_size`")
                 return None

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.core.batch import Batch, Cursor, Names
-from thresher.core.feature_space import FeatureSpace
+from thresher.core.container import checked_count
 from thresher.core.memory import PAGE, ReadLimits
+from thresher.core.stored_space import key_limit, read_space
 from thresher.errors import FileFormatError, UnreadableError
 from thresher.sources.base import DEFAULT_ROWS, Source
 from thresher.sources.cache.codec import (
@@ -41,10 +42,10 @@ _BEHIND = 2
 _RECENT = 512
 #: Release pages after reading pieces of this many bytes.
 _MOST_TOUCHED = 1 << 20
+#: The largest number of columns of labels: their numbers are listed before a plan limits them.
+_MOST_LABELS = 1 << 22
 #: Release pages up to this many bytes back, in case some were read again.
 _RELEASE_BYTES = 1 << 30
-#: The errors that a damaged file can cause, besides Arrow's own.
-_DAMAGE = (ValueError, KeyError, TypeError, OSError)
 
 
 def write_rows(
@@ -159,10 +160,13 @@ class StoredFile:
             self._checked = np.zeros(len(self.summary.starts), bool)  # blocks of which pieces were read
             self._recent: dict[int, Block] = {}  # the last of them
             self._touched = 0  # bytes of pieces since pages were released
-            self.space = FeatureSpace.from_dict(about["space"])
+            self.space = read_space(about["space"])
             self.multilabel: bool = about["multilabel"]
-            self.label_columns: int | None = about["label_columns"]
-        except (*_DAMAGE, pa.ArrowException) as error:
+            columns = about["label_columns"]
+            self.label_columns: int | None = None if columns is None else checked_count(columns)
+            if type(self.multilabel) is not bool or (columns or 0) > _MOST_LABELS:
+                raise FileFormatError("its description is invalid")
+        except Exception as error:  # what pyarrow, JSON and our checks raise for damage is of many kinds
             raise FileFormatError(f"{path}: not a complete file of parsed rows ({error}).") from None
 
     def blocks(self, row: int = 0) -> Iterator[tuple[int, Block]]:
@@ -231,13 +235,27 @@ class StoredFile:
 
     def _block(self, number: int, *, check: bool = True) -> tuple[Any, Block]:
         try:
+            # To follow the map beyond the end of a file that has become shorter would end the process (SIGBUS).
+            if self._map.size() < self.size:
+                raise FileFormatError("the file was cut short after it was opened")
             record = self._records.get_batch(number)
-            block = decode(record, check=check)
+            block = decode(record, key_limit(self.space), check=check)
+            if check:
+                self._check_labels(block.batch)
             if len(block.batch) != self.summary.starts[number + 1] - self.summary.starts[number]:
                 raise FileFormatError("it has another number of rows than the summary says")
-        except (*_DAMAGE, pyarrow().ArrowException) as error:
+        except Exception as error:  # see above
             raise FileFormatError(f"{self.path}: block {number} is damaged ({error}).") from None
         return record, block
+
+    def _check_labels(self, batch: Batch) -> None:
+        """Raise unless rows have one label or several, and numbers of labels, as the file says."""
+        if batch.y is None:
+            return
+        if (batch.y_indptr is not None) != self.multilabel:
+            raise FileFormatError("its labels are of another kind than the file says")
+        if self.label_columns is not None and not all(0 <= y < self.label_columns for y in np.unique(batch.y).tolist()):
+            raise FileFormatError("a label is not among those of the file")
 
     def _end(self, record: Any) -> int:
         """The end of a record batch in the file."""

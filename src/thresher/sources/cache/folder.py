@@ -6,20 +6,15 @@ import contextlib
 import logging
 import os
 import sys
-import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
-from thresher.core.container import TEMPORARY
 from thresher.core.memory import show_size
 from thresher.errors import SettingsError
 from thresher.sources.registry import FORMATS
 
 log = logging.getLogger("thresher.sources")
 
-#: Seconds after which an unfinished file counts as abandoned.
-_ABANDONED = 86400.0
 #: The ending of files of parsed rows.
 _ENDING = FORMATS["cache"].endings[0]
 
@@ -34,17 +29,6 @@ def user_folder() -> str:
     else:
         base = os.environ.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
     return os.path.join(base, "thresher")
-
-
-@contextlib.contextmanager
-def write_errors(what: str, advice: str) -> Iterator[None]:
-    """Turn an error of writing, but not of reading, into a `SettingsError`: what cannot be written, and what to do."""
-    try:
-        yield
-    except OSError as error:
-        if error.filename is not None or isinstance(error, ValueError):
-            raise
-        raise SettingsError(f"{what} cannot be written ({error.strerror}). {advice}") from None
 
 
 @dataclass(frozen=True)
@@ -66,18 +50,13 @@ class CacheFolder:
         return os.path.join(self.folder, f"{name}.{_ENDING}")
 
     def prepare(self) -> None:
-        """Make the folder, and remove abandoned unfinished files."""
+        """Make the folder."""
         try:
             os.makedirs(self.folder, exist_ok=True)
         except OSError as error:
             raise SettingsError(
                 f"{self.folder}: cannot be a cache folder ({error.strerror}). Choose another one (`cache=FOLDER`)."
             ) from None
-        for entry in os.scandir(self.folder):
-            if entry.name.startswith(TEMPORARY):
-                with contextlib.suppress(OSError):
-                    if time.time() - entry.stat().st_mtime > _ABANDONED:
-                        os.unlink(entry.path)
 
     def touch(self, path: str) -> None:
         """Mark a file as used now."""

@@ -130,7 +130,7 @@ def check_alphabet(part: Part, kmers: Kmers) -> None:
     if not kmers.protein and 10 * strange > len(letters):
         raise DataError(
             f"{part.name}: its first records look like proteins: {strange} of {len(letters)} letters are not codes of "
-            "nucleotides. Read them with alphabet='protein' (--alphabet protein)."
+            "nucleotides. Read them with `alphabet='protein'`."
         )
     if kmers.protein and letters and not letters.translate(None, b"ACGTUNacgtun"):
         log.warning("%s: its first records look like nucleotides, but are read as proteins", part.name)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from thresher.core.memory import ReadLimits
-from thresher.errors import DataError
+from thresher.errors import DataError, ThresherError
 from thresher.sources.files.paths import Part, Stream, is_remote
 from thresher.sources.tables.infer import SAMPLE_ROWS
 
@@ -15,10 +16,25 @@ _MAX_ROWS, _MAX_BYTES, _BUFFER = 8192, 4 << 20, 1 << 16
 _PARQUET, _IPC_FILE = b"PAR1", b"ARROW1"
 
 
-def damaged(part: Part, error: Exception) -> DataError:
+def damaged(name: str, error: Exception) -> DataError:
     """The error for a file that pyarrow cannot read."""
     first = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return DataError(f"{part.name}: the file is damaged or cut short ({first}). Fetch or write it again.")
+    return DataError(f"{name}: the file is damaged or cut short ({first}). Fetch or write it again.")
+
+
+@contextmanager
+def arrow_errors(name: str) -> Iterator[None]:
+    """Turn every failure of pyarrow in this block into the error of a damaged file.
+
+    A damaged file makes pyarrow raise errors of many kinds besides its own, among them `UnicodeDecodeError` for a
+    name, `KeyError` for a column and `OverflowError` for a size.
+    """
+    try:
+        yield
+    except ThresherError:
+        raise
+    except Exception as error:
+        raise damaged(name, error) from None
 
 
 def flatten(table: Any) -> Any:
@@ -61,13 +77,19 @@ class _ParquetFile:
     def __exit__(self, *error: object) -> None:
         self._file.close()
 
-    def _rows_of(self, number: int, columns: list[str]) -> int:
-        """The number of rows of a row group to read at a time."""
+    def _rows_of(self, number: int) -> int:
+        """The number of rows of a row group to read at a time.
+
+        The size is that of all columns, also of those that are not needed: pyarrow does not catch the exceptions of
+        the metadata of a column (``column(i)``), so one wrong bit in it would end the process.
+        """
         group = self._file.metadata.row_group(number)
-        tops = {column.partition(".")[0] for column in columns}
-        chunks = (group.column(i) for i in range(group.num_columns))
-        size = sum(c.total_uncompressed_size for c in chunks if c.path_in_schema.partition(".")[0] in tops)
-        return max(16, min(_MAX_ROWS, int(_MAX_BYTES * group.num_rows // max(1, size))))
+        rows: int = _MAX_BYTES * group.num_rows // max(1, group.total_byte_size)
+        return max(16, min(_MAX_ROWS, rows))
+
+    def _batches(self, number: int, columns: list[str]) -> Iterator[Any]:
+        rows = self._rows_of(number)
+        return iter(self._file.iter_batches(rows, row_groups=[number], columns=columns, use_threads=False))
 
     def pieces(self, offset: int, columns: list[str]) -> Iterator[tuple[Any, int, str, float]]:
         import pyarrow as pa
@@ -77,15 +99,13 @@ class _ParquetFile:
             end = first + self._file.metadata.row_group(number).num_rows
             if end > offset:
                 group = f"row group {number}, "
-                batches = self._file.iter_batches(
-                    self._rows_of(number, columns), row_groups=[number], columns=columns, use_threads=False
-                )
+                batches = self._batches(number, columns)
                 at = first
                 while True:
                     try:
                         batch = next(batches, None)
-                    except (pa.ArrowException, OSError) as error:
-                        raise _damaged_group(group, error) from None
+                    except Exception as error:
+                        raise OSError(f"row group {number}{self._damaged_column(number, columns)}: {error}") from None
                     if batch is None:
                         break
                     begin = max(0, offset - at)
@@ -95,9 +115,15 @@ class _ParquetFile:
                     at += len(batch)
             first = end
 
-
-def _damaged_group(group: str, error: Exception) -> Exception:
-    return OSError(f"{group[:-2]}: {error}")
+    def _damaged_column(self, number: int, columns: list[str]) -> str:
+        """The first column of a row group that cannot be read alone, as messages call it."""
+        for column in columns:
+            try:
+                for _ in self._batches(number, [column]):
+                    pass
+            except Exception:
+                return f", column {column!r}"
+        return ""
 
 
 class _IpcFile:
@@ -130,16 +156,26 @@ class _IpcFile:
             group = f"record batch {number}, "
             try:
                 batch = file.read_next_batch() if self._stream else file.get_batch(number)
-                batch.validate()
+                validate(batch)
             except StopIteration:
                 return
-            except (pa.ArrowException, OSError) as error:
-                raise _damaged_group(group, error) from None
+            except Exception as error:
+                raise OSError(f"record batch {number}: {error}") from None
             share = self._map.tell() / size if self._stream else (number + 1) / (many or 1)
             for begin in range(max(0, offset - at), len(batch), _MAX_ROWS):
                 yield pa.Table.from_batches([batch.slice(begin, _MAX_ROWS)]), at + begin, group, share
             at += len(batch)
             number += 1
+
+
+def validate(table: Any) -> None:
+    """Check what pyarrow trusts when it reads a table or a record batch: sizes, offsets, entries of dictionaries."""
+    import pyarrow.types as kinds
+
+    table.validate()
+    for column in table.columns:
+        if kinds.is_dictionary(column.type) or kinds.is_nested(column.type):
+            column.validate(full=True)
 
 
 def open_arrow(part: Part) -> Any:
@@ -156,23 +192,16 @@ def open_arrow(part: Part) -> Any:
         head = head[: stream.readinto(memoryview(head))]
     if not head:
         raise DataError(f"{part.name}: the file is empty. Check how it was made.")
-    import pyarrow as pa
-
-    try:
+    with arrow_errors(part.name):
         return _ParquetFile(part.path) if head.startswith(_PARQUET) else _IpcFile(part.path, head != _IPC_FILE)
-    except (pa.ArrowException, OSError) as error:
-        raise damaged(part, error) from None
 
 
 def arrow_layout(parts: list[Part]) -> tuple[list[str], Any]:
     """The column names of a file, and its first rows."""
     import pyarrow as pa
 
-    with open_arrow(parts[0]) as file:
-        try:
-            for table, _, _, _ in file.pieces(0, file.names):
-                found = flatten(table).slice(0, SAMPLE_ROWS)
-                return file.names, pa.table({name: found.column(name).combine_chunks() for name in file.names})
-        except (pa.ArrowException, OSError) as error:
-            raise damaged(parts[0], error) from None
+    with open_arrow(parts[0]) as file, arrow_errors(parts[0].name):
+        for table, _, _, _ in file.pieces(0, file.names):
+            found = flatten(table).slice(0, SAMPLE_ROWS)
+            return file.names, pa.table({name: found.column(name).combine_chunks() for name in file.names})
         return file.names, pa.table({name: pa.nulls(0) for name in file.names})

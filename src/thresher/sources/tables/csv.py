@@ -19,6 +19,7 @@ from thresher.errors import DataError
 from thresher.sources.base import OnError, Source
 from thresher.sources.files.paths import Part, PathLike, find_parts, fingerprint
 from thresher.sources.tables.csv_dialect import BOM, Dialect, head_of
+from thresher.sources.tables.csv_fields import TextSample
 from thresher.sources.tables.csv_rows import CsvRows
 from thresher.sources.tables.infer import SAMPLE_BYTES, SAMPLE_ROWS, infer_table, reads_as_number
 from thresher.sources.tables.row_encoder import RowEncoder, shards_of_files, with_id_column
@@ -65,6 +66,10 @@ class CsvSource(LineSource):
             return super().shards(n)
         return shards_of_files(self, n)
 
+    @property
+    def schema_bytes(self) -> int:  # type: ignore[override]
+        return self.encoder.schema_bytes
+
     def fingerprint(self) -> str:
         return fingerprint(
             self.parts,
@@ -97,7 +102,7 @@ def first_row(head: bytes, dialect: Dialect) -> bytes:
     return block[int(starts[0]) : size].tobytes() if len(starts) else b""
 
 
-def csv_layout(parts: list[Part], schema: Schema) -> tuple[Dialect, list[str], Any | None]:
+def csv_layout(parts: list[Part], schema: Schema) -> tuple[Dialect, list[str], TextSample | None]:
     """The dialect of a file, its column names, and its first rows with the types that pyarrow infers."""
     first = parts[0]
     if first.once:
@@ -119,15 +124,7 @@ def csv_layout(parts: list[Part], schema: Schema) -> tuple[Dialect, list[str], A
     begin = 0
     if dialect.header:
         _, _, begin, _ = _native.csv_rows(block, 0, len(block), rows=1, **dialect.marks)
-    import pyarrow as pa
-
-    if begin >= size:
-        return dialect, names, pa.table({name: pa.nulls(0) for name in dict.fromkeys(names)})
-    try:
-        sample, _ = dialect.read(block[begin:size], len(names), None, infer=True)
-    except pa.ArrowInvalid:  # for example text that is not UTF-8: reading reports the line
-        sample, _ = dialect.read(block[begin:size], len(names), None)
-    return dialect, names, sample.rename_columns(names)
+    return dialect, names, TextSample(block[min(begin, size) : size], dialect, names)
 
 
 def scan_csv(

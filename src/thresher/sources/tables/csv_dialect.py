@@ -1,10 +1,11 @@
-"""The dialect of delimited text: delimiter, quotes and column names; and its rows as Arrow arrays."""
+"""The dialect of delimited text: delimiter, quotes, column names and missing values."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -88,40 +89,33 @@ class Dialect:
                 return len(row)
         return at
 
-    def read(self, text: Any, columns: int, wanted: Sequence[int] | None, *, infer: bool = False) -> Any:
-        """Parse rows of text into an Arrow table whose columns are named by their positions.
+    @cached_property
+    def null_texts(self) -> list[bytes]:
+        """The texts of missing values."""
+        import pyarrow.csv as arrow_csv
 
-        Also returns the rows that were dropped for their number of fields, as (row number, number of fields). Fields
-        are bytes, or have the types that pyarrow infers.
-        """
+        nulls = arrow_csv.ConvertOptions().null_values if self.nulls is None else self.nulls
+        return [null.encode() for null in nulls]
+
+    def infer(self, text: Any, columns: int, *, as_bytes: bool = False) -> Any:
+        """Whole rows of text as an Arrow table, with the types that pyarrow infers, or all as bytes."""
         import pyarrow as pa
         import pyarrow.csv as arrow_csv
 
-        bad: list[tuple[int, int]] = []
-
-        def drop_row(row: Any) -> str:
-            bad.append((row.number - 1, row.actual_columns))
-            return "skip"
-
         names = [str(i) for i in range(columns)]
-        convert: dict[str, Any] = {"strings_can_be_null": True}
-        if wanted is not None:
-            convert["include_columns"] = [str(i) for i in wanted]
-        if not infer:
-            convert["column_types"] = {name: pa.binary() for name in names}
-        if self.nulls is not None:
-            convert["null_values"] = list(self.nulls)
-        table = arrow_csv.read_csv(
+        convert: dict[str, Any] = {"column_types": {name: pa.binary() for name in names}} if as_bytes else {}
+        return arrow_csv.read_csv(
             pa.py_buffer(text),
             read_options=arrow_csv.ReadOptions(use_threads=False, block_size=max(len(text), 1) + 1, column_names=names),
             parse_options=arrow_csv.ParseOptions(
                 delimiter=self.delimiter,
                 quote_char=False if self.quote is None else self.quote,
-                invalid_row_handler=drop_row,
+                ignore_empty_lines=False,  # of a single column
             ),
-            convert_options=arrow_csv.ConvertOptions(**convert),
+            convert_options=arrow_csv.ConvertOptions(
+                strings_can_be_null=True, null_values=[null.decode() for null in self.null_texts], **convert
+            ),
         )
-        return table, bad
 
 
 def head_of(part: Part, size: int, limits: ReadLimits) -> bytes:

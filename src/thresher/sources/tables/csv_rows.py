@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.display import quoted
-from thresher.errors import DataError
 from thresher.sources.files.paths import Part
 from thresher.sources.tables.csv_dialect import BOM, Dialect
-from thresher.sources.tables.row_encoder import RowEncoder, column_positions, empty_columns, encoder_options
+from thresher.sources.tables.csv_fields import FieldColumns
+from thresher.sources.tables.row_encoder import RowEncoder, column_positions, encoder_options
 
 #: The number of faults of a stretch that are reported; all are counted.
 _MAX_FAULTS = 8
@@ -52,7 +52,9 @@ class CsvRows:
         self._part = part
         self._at_start = first_row is None
         self._names = None if first_row is None else dialect.column_names(first_row)
-        self._wanted: dict[str, int] | None = None
+        self._needed: list[str] = []  # the columns that are read, in the order of their places
+        self._places: NDArray[np.int32] | None = None  # of the columns of the file, -1: not read
+        self._place = cache(lambda name: self._needed.index(name) if name in self._needed else None)
 
     def __call__(
         self, block: NDArray[np.uint8], at: int, end: int, *, rows: int, skip: bool, labels_optional: bool, **more: Any
@@ -65,16 +67,31 @@ class CsvRows:
         if not len(stretch.starts):
             unclosed = self._unclosed(stretch, skip) if stretch.size < end - at else stretch.place(0)
             return {**self._encode(None, 0, options), **unclosed}
-        if self._wanted is None:
-            self._wanted = column_positions(self._encoder, self._names or [], self._part.name, labels_optional)
-        table, bad = self._read(stretch, self._wanted)
+        if self._places is None:
+            self._places = self._find_places(labels_optional)
+        fields = _native.CsvFields(
+            block,
+            at,
+            at + stretch.size,
+            **self._dialect.marks,
+            places=self._places,
+            width=len(self._needed),
+            nulls=self._dialect.null_texts,
+        )
+        bad = fields.bad_rows
         good = np.delete(np.arange(len(stretch.starts)), [row for row, _ in bad])
-        if len(good) != table.num_rows:
-            raise DataError(f"{self._part.name}: some rows cannot be split into fields. Check the quotes.")
         if bad and not skip:
             good = good[: bad[0][0]]
-        encoded = self._encode({name: table.column(i) for i, name in enumerate(self._wanted)}, len(good), options)
+        encoded = self._encode(FieldColumns(fields, self._needed, self._place), len(good), options)
         return self._to_text_places(encoded, stretch, good, bad, skip)
+
+    def _find_places(self, labels_optional: bool) -> NDArray[np.int32]:
+        names = self._names or []
+        positions = column_positions(self._encoder, names, self._part.name, labels_optional)
+        self._needed = list(positions)
+        places = np.full(len(names), -1, np.int32)
+        places[list(positions.values())] = np.arange(len(positions))
+        return places
 
     def _stretch(self, block: NDArray[np.uint8], at: int, end: int, rows: int) -> _Stretch:
         starts, lines, size, size_lines = _native.csv_rows(block, at, end, rows=rows, **self._dialect.marks)
@@ -94,19 +111,8 @@ class CsvRows:
         self._names = self._dialect.column_names(first.row(0))
         return first.place(1) if self._dialect.header else None
 
-    def _encode(self, arrays: Mapping[str, Any] | None, n: int, options: dict[str, Any]) -> dict[str, Any]:
-        return self._encoder.rows(
-            arrays if arrays is not None and n else empty_columns(self._encoder), n, rows=n + 1, **options
-        )
-
-    def _read(self, stretch: _Stretch, wanted: Mapping[str, int]) -> Any:
-        import pyarrow as pa
-
-        text = stretch.text[: stretch.size]
-        try:
-            return self._dialect.read(text, len(self._names or []), list(wanted.values()))
-        except pa.ArrowInvalid as error:
-            raise DataError(f"{self._part.name}: some rows cannot be read: {error}") from None
+    def _encode(self, columns: FieldColumns | None, n: int, options: dict[str, Any]) -> dict[str, Any]:
+        return self._encoder.rows({} if columns is None else columns, n, rows=n + 1, **options)
 
     def _to_text_places(
         self,
@@ -138,7 +144,8 @@ class CsvRows:
         return {**encoded, **stretch.place(reached), "line": stretch.lines[good[encoded["line"]]], "faults": reported}
 
     def _field_at(self, stretch: _Stretch, row: int, column: str) -> int:
-        position = (self._wanted or {}).get(column, 0)
+        assert self._places is not None
+        position = int(np.flatnonzero(self._places == self._place(column))[0])
         return int(stretch.starts[row]) + self._dialect.field_at(stretch.row(row), position)
 
     def _unclosed(self, stretch: _Stretch, skip: bool) -> dict[str, Any]:

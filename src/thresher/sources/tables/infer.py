@@ -15,8 +15,9 @@ from thresher.errors import DataError, SettingsError
 from thresher.sources.tables.arrow_columns import is_list, is_text, is_time
 from thresher.sources.tables.column_values import column_values
 from thresher.sources.tables.column_warnings import Where, column_warnings
+from thresher.sources.tables.csv_fields import TextSample
 from thresher.sources.tables.ngram_encoder import NgramEncoder
-from thresher.sources.tables.schema import Schema, find_column, quantiles
+from thresher.sources.tables.schema import ColumnRef, Schema, find_column, quantiles
 from thresher.sources.tables.table_encoder import (
     LOG_EDGES,
     NO_LABELS,
@@ -33,6 +34,8 @@ log = logging.getLogger("thresher.sources")
 SAMPLE_ROWS, SAMPLE_BYTES = 10_000, 1 << 20
 #: The mean length of the strings of a text column, the words of at least half of them, and the share that is distinct.
 _TEXT_LENGTH, _TEXT_WORDS, _TEXT_DISTINCT = 30, 3, 0.9
+#: A table with more columns is not searched for identifiers and copies of the target, which takes longer than reading.
+_WARNED_COLUMNS = 1000
 #: The options that override what is inferred.
 OVERRIDE = "`numeric`, `categorical`, `times`, `ignored`"
 #: The start of a date as ISO 8601 writes it.
@@ -47,7 +50,8 @@ def infer_table(schema: Schema, names: Sequence[str], sample: Any | None, table:
     ``sample`` holds the first rows as an Arrow table with inferred types. Without it the schema must be complete. If
     the only column of features is a column of texts that no option names, its words are the features.
     """
-    if repeated := [name for i, name in enumerate(names) if name in names[:i]]:
+    known: set[str] = set()
+    if repeated := [name for name in names if name in known or known.add(name)]:  # type: ignore[func-returns-value]
         advice = "Give each column a unique name."
         if schema.header and all(not name.strip() or reads_as_number(name) for name in repeated):
             advice = f"If the first row is data, pass `header=False`; otherwise g{advice[1:]}"
@@ -107,11 +111,15 @@ class _NamedColumns:
     """The columns that the schema names."""
 
     def __init__(self, schema: Schema, names: Sequence[str], table: str) -> None:
-        self.target = None if schema.target is None else find_column(schema.target, names, table, "target")
-        self.weight = None if schema.weight is None else find_column(schema.weight, names, table, "weight")
-        self.taken = {self.target, self.weight} | {
-            find_column(where, names, table, "ignored columns") for where in schema.ignored
-        }
+        known = set(names)
+
+        def find(where: ColumnRef, what: str) -> str:
+            # The set first: a schema may name thousands of columns.
+            return where if isinstance(where, str) and where in known else find_column(where, names, table, what)
+
+        self.target = None if schema.target is None else find(schema.target, "target")
+        self.weight = None if schema.weight is None else find(schema.weight, "weight")
+        self.taken = {self.target, self.weight} | {find(where, "ignored columns") for where in schema.ignored}
         self.kinds: dict[str, Kind] = {}
         kinds: dict[str, tuple[Kind, tuple[Any, ...]]] = {
             "numeric columns": ("number", schema.numeric),
@@ -120,7 +128,7 @@ class _NamedColumns:
         }
         for what, (kind, columns) in kinds.items():
             for where in columns:
-                name = find_column(where, names, table, what)
+                name = find(where, what)
                 if name in self.taken or self.kinds.get(name, kind) != kind:
                     raise DataError(
                         f"{table}: the column {quoted(name)} is named twice, for different uses. Name it once."
@@ -147,6 +155,8 @@ class TypeGuesser:
         """The kind of a column."""
         import pyarrow.types as kinds
 
+        if isinstance(self._sample, TextSample) and self._sample.is_numeric(name):
+            return "number"
         kind = self._column(name, "the kind").type
         if kinds.is_null(kind):
             return "category"
@@ -227,6 +237,8 @@ def _shown(name: str) -> str:
 
 def _warnings(encoder: TableEncoder, guessed: Mapping[str, list[str]], sample: Any, table: str) -> tuple[str, ...]:
     """What looks wrong in the first rows."""
+    if len(encoder.columns) > _WARNED_COLUMNS:
+        return ()
     name = encoder.labels.target
     target = None if name is None else column_values(sample.column(name))
     features = {column.name: sample.column(column.name) for column in encoder.columns}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,13 +23,7 @@ from thresher.sources.tables.arrow_columns import binary_array, plain_array
 from thresher.sources.tables.csv_dialect import BOM, head_of
 from thresher.sources.tables.infer import SAMPLE_BYTES, SAMPLE_ROWS, infer_table
 from thresher.sources.tables.ngram_encoder import NgramEncoder
-from thresher.sources.tables.row_encoder import (
-    RowEncoder,
-    empty_columns,
-    encoder_options,
-    missing_target,
-    with_id_column,
-)
+from thresher.sources.tables.row_encoder import RowEncoder, encoder_options, missing_target, with_id_column
 from thresher.sources.tables.schema import Schema
 from thresher.sources.text.line_source import LineSource
 
@@ -56,6 +51,10 @@ class JsonlSource(LineSource):
 
     def _parser(self, part: Part, cursor: Cursor) -> Callable[..., dict[str, Any]]:
         return _JsonlParser(self.encoder, part)
+
+    @property
+    def schema_bytes(self) -> int:  # type: ignore[override]
+        return self.encoder.schema_bytes
 
     def fingerprint(self) -> str:
         return fingerprint(
@@ -111,7 +110,7 @@ class _JsonlParser:
         stretch = self._gather(block, at, end, rows, more["features"], skip, labels_optional)
         n = len(stretch.begins)
         encoded = self._encoder.rows(
-            stretch.arrays() if n else empty_columns(self._encoder),
+            stretch.arrays() if n else {},
             n,
             rows=n + 1,
             skip=skip,
@@ -173,16 +172,9 @@ class _JsonlParser:
 
     def _object(self, text: bytes, optional: list[str]) -> dict[str, bytes | None] | str:
         """The needed members of an object as text, or the fault of the line."""
-        try:
-            found = json.loads(text)
-        except UnicodeDecodeError as error:
-            return f"the line is not UTF-8 from its byte {error.start + 1} on"
-        except RecursionError:
-            return "the line is nested too deeply"
-        except ValueError as error:
-            return f"the line is not JSON ({error})"
-        if not isinstance(found, dict):
-            return "the line is not a JSON object"
+        found = parse_object(text)
+        if isinstance(found, str):
+            return found
         out: dict[str, bytes | None] = {}
         for name in self._encoder.needed:
             if name not in found and name in self._required and name not in optional:
@@ -197,6 +189,24 @@ class _JsonlParser:
         return out
 
 
+def parse_object(text: bytes) -> dict[str, Any] | str:
+    """The object on a line, or the fault of the line."""
+    try:
+        found = json.loads(text)
+    except UnicodeDecodeError as error:
+        return f"the line is not UTF-8 from its byte {error.start + 1} on"
+    except RecursionError:
+        return "the line is nested too deeply"
+    except ValueError as error:
+        return f"the line is not JSON ({error})"
+    if not isinstance(found, dict):
+        return "the line is not a JSON object"
+    # Only an escape can spell half a character, which no encoding can write.
+    if b"\\u" in text and any("\ud800" <= letter <= "\udfff" for name in found for letter in name):
+        return "the name of a member holds half a character (a lone surrogate)"
+    return found
+
+
 def _to_bytes(value: Any) -> bytes:
     if isinstance(value, str):
         return value.encode()
@@ -204,13 +214,8 @@ def _to_bytes(value: Any) -> bytes:
 
 
 def _members(text: bytes) -> list[str]:
-    for line in text.splitlines()[:1]:
-        try:
-            found = json.loads(line)
-        except ValueError:
-            break
-        return list(found) if isinstance(found, dict) else []
-    return []
+    found = parse_object(text.split(b"\n", 1)[0])
+    return [] if isinstance(found, str) else list(found)
 
 
 def jsonl_layout(parts: list[Part]) -> tuple[list[str], Any]:
@@ -229,11 +234,8 @@ def jsonl_layout(parts: list[Part]) -> tuple[list[str], Any]:
         texts = texts[:-1] or texts
     found = []
     for text in texts[: 4 * SAMPLE_ROWS]:
-        try:
-            value = json.loads(text) if text.strip() else None
-        except (ValueError, RecursionError):
-            continue  # reading reports it
-        if isinstance(value, dict):
+        value = parse_object(text)
+        if not isinstance(value, str):  # reading reports the others
             found.append(value)
         if len(found) == SAMPLE_ROWS:
             break
@@ -248,9 +250,16 @@ def _typed(values: list[Any]) -> Any:
     if not present:
         return pa.nulls(len(values))
     if all(isinstance(value, (int, float)) for value in present):
-        return plain_array(np.array([np.nan if value is None else float(value) for value in values]))
+        return plain_array(np.array([np.nan if value is None else _to_float(value) for value in values]))
     texts = [None if value is None else value if isinstance(value, str) else json.dumps(value) for value in values]
     return binary_array([None if text is None else text.encode("utf-8", "replace") for text in texts])
+
+
+def _to_float(number: float) -> float:
+    try:
+        return float(number)
+    except OverflowError:  # a whole number of many digits: reading reports it
+        return math.inf
 
 
 def scan_jsonl(paths: PathLike | Iterable[PathLike], *, on_error: OnError = "stop", **columns: Any) -> JsonlSource:

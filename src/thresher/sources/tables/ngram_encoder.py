@@ -104,6 +104,11 @@ class NgramEncoder:
         words, chars = (high - low + 1 if high else 0 for low, high in (self.words, self.chars))
         return max(1, size * words // 5 + size * chars)
 
+    @property
+    def schema_bytes(self) -> int:
+        """A few columns take next to nothing."""
+        return 0
+
     def to_dict(self) -> dict[str, Any]:
         """All fields, ready for JSON: for fingerprints, and to read other data in the same way."""
         return {
@@ -161,7 +166,7 @@ class NgramEncoder:
 
     def rows(self, arrays: Mapping[str, Any], n: int, *, want_names: bool = False, **options: Any) -> dict[str, Any]:
         """Encode the first ``n`` texts, with the output of `TableEncoder.rows`."""
-        texts = arrays[self.text]
+        texts = arrays[self.text] if n else binary_array([])
         if n < len(texts):
             texts = texts[:n]
         documents = as_column(texts, text=True)

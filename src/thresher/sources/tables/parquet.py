@@ -15,12 +15,11 @@ from thresher.errors import DataError, UnreadableError
 from thresher.sources.base import OnError, Source, check_on_error
 from thresher.sources.files.paths import Part, PathLike, find_parts, fingerprint, stored_size
 from thresher.sources.files.reader import ReadPosition, SkipCounts
-from thresher.sources.tables.arrow_readers import arrow_layout, damaged, flatten, open_arrow
+from thresher.sources.tables.arrow_readers import arrow_errors, arrow_layout, damaged, flatten, open_arrow
 from thresher.sources.tables.infer import infer_table
 from thresher.sources.tables.row_encoder import (
     RowEncoder,
     column_positions,
-    empty_columns,
     shards_of_files,
     to_batch,
     with_id_column,
@@ -55,6 +54,10 @@ class ParquetSource(Source):
 
     def limited(self, limits: ReadLimits) -> Source:
         return replace(self, limits=limits)
+
+    @property
+    def schema_bytes(self) -> int:  # type: ignore[override]
+        return self.encoder.schema_bytes
 
     def fingerprint(self) -> str:
         return fingerprint(self.parts, format=self.format, on_error=self.on_error, form=self.encoder.to_dict())
@@ -102,6 +105,8 @@ class ParquetSource(Source):
     def _read_part(
         self, part: Part, start: Cursor, rows: int, want_labels: bool, options: dict[str, Any]
     ) -> Iterator[tuple[Batch, Cursor]]:
+        import pyarrow as pa
+
         position = ReadPosition(part, self.on_error, start)
         read_before, stored = stored_size(self.parts[: start.part]) or 0, stored_size([part]) or 0
         features = self.limits.batch_features
@@ -117,8 +122,8 @@ class ParquetSource(Source):
                     encoded = self.encoder.rows(
                         arrays, n, rows=n, features=features, labels_optional=not want_labels, **options
                     )
-                except ValueError as error:  # a corrupt array, for example with descending offsets
-                    position.report_damage(damaged(part, error))
+                except (ValueError, pa.ArrowException) as error:  # a corrupt array, for example with descending offsets
+                    position.report_damage(damaged(part.name, error))
                     break
                 before, at = at, at + encoded["consumed"]
                 batch = to_batch(encoded, encoded["line"] + (first + before + 1))
@@ -140,7 +145,7 @@ class ParquetSource(Source):
         self.skips.set(part, position.cursor.here, "rows", n_files=len(self.parts))
         if position.cursor.skipped > skipped:
             # The cursor of an empty batch counts the malformed rows behind the last good one.
-            encoded = self.encoder.rows(empty_columns(self.encoder), 0, rows=1, **options)
+            encoded = self.encoder.rows({}, 0, rows=1, **options)
             yield (
                 to_batch(encoded, encoded["line"]),
                 replace(position.cursor, part=start.part + 1, offset=0, line=0, here=0),
@@ -157,8 +162,6 @@ class _Pieces:
 
     def read(self, offset: int, position: ReadPosition) -> Iterator[tuple[Any, int, str, float]]:
         """Yield tables from row ``offset`` on, with their first row, its row group, and the share of the file read."""
-        import pyarrow as pa
-
         try:
             file = open_arrow(self._part)
         except UnreadableError:
@@ -172,13 +175,17 @@ class _Pieces:
             )
             while True:
                 try:
-                    piece = next(pieces, None)
-                except (pa.ArrowException, OSError) as error:
-                    position.report_damage(damaged(self._part, error))
+                    with arrow_errors(self._part.name):
+                        piece = next(pieces, None)
+                        table = None if piece is None else flatten(piece[0])
+                except UnreadableError:
+                    raise
+                except DataError as error:
+                    position.report_damage(error)
                     return
                 if piece is None:
                     return
-                yield flatten(piece[0]), *piece[1:]
+                yield table, *piece[1:]
 
 
 def scan_parquet(

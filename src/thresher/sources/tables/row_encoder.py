@@ -28,15 +28,12 @@ class RowEncoder(Protocol):
     def width(self) -> int: ...
     @property
     def warnings(self) -> tuple[str, ...]: ...
+    @property
+    def schema_bytes(self) -> int: ...
     def to_dict(self) -> dict[str, Any]: ...
-    def rows(self, arrays: Mapping[str, Any], n: int, **options: Any) -> dict[str, Any]: ...
-
-
-def empty_columns(encoder: RowEncoder) -> dict[str, Any]:
-    """Empty columns, for an empty batch."""
-    import pyarrow as pa
-
-    return {name: pa.nulls(0, pa.binary()) for name in encoder.needed}
+    def rows(self, arrays: Mapping[str, Any], n: int, **options: Any) -> dict[str, Any]:
+        """The first ``n`` rows; without rows no column is needed."""
+        ...
 
 
 def column_positions(encoder: RowEncoder, names: list[str], file: str, labels_optional: bool) -> dict[str, int]:
@@ -44,10 +41,11 @@ def column_positions(encoder: RowEncoder, names: list[str], file: str, labels_op
     if encoder.labels.target is None and not labels_optional:
         raise missing_target(file, names)
     optional = encoder.labels.optional if labels_optional else []
+    positions = {name: i for i, name in reversed(list(enumerate(names)))}  # the first of two equal names
     found: dict[str, int] = {}
     for name in encoder.needed:
-        if name in names:
-            found[name] = names.index(name)
+        if name in positions:
+            found[name] = positions[name]
         elif name not in optional:
             renamed = name == getattr(encoder, "text", None)
             other = " If the text has another name here, pass `text`." if renamed else ""

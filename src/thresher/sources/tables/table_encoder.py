@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.core.batch import Names
 from thresher.sources.tables.arrow_columns import as_column, is_list, is_number, is_text
+from thresher.sources.tables.csv_fields import FieldColumns
 
 Kind = Literal["number", "category", "time"]
+#: Bytes of a column: its name in Python, in the header and in batches, its rule, and entries of dictionaries; of a bin.
+_COLUMN_BYTES, _BIN_BYTES = 400, 48
 #: The value of a missing entry, if missing entries are features.
 MISSING = "<missing>"
 #: The parts of a date or time that are features, and the days of the week.
@@ -141,6 +144,12 @@ class TableEncoder:
         """About the number of features per row."""
         return sum(len(TIME_FIELDS) if column.kind == "time" else 1 for column in self.columns)
 
+    @property
+    def schema_bytes(self) -> int:
+        """Bytes that the columns take: their names, kinds and rules, and the positions found for them in a file."""
+        bins = sum(len(column.edges) + 1 for column in self.columns if column.edges is not None)
+        return _COLUMN_BYTES * len(self.columns) + _BIN_BYTES * bins
+
     def to_dict(self) -> dict[str, Any]:
         """All fields, ready for JSON: for fingerprints, and to read other data in the same way."""
         return {
@@ -162,23 +171,25 @@ class TableEncoder:
     def _rules(self) -> tuple[list[_native.ColumnRule], NDArray[np.uint8], list[bytes]]:
         """The rules of the native encoder, the text of the names that are not cell values, and the prefixes."""
         rules, names = [], _NameText()
-        prefixes = [b"", *(f"{column.name}=".encode() for column in self.columns)]
-        for number, column in enumerate(self.columns, 1):
-            prefix = prefixes[number]
+        prefixes = [b""]
+        for column in self.columns:
+            prefix = f"{column.name}=".encode()
             rule = _native.ColumnRule()
             rule.category = column.kind == "category"
-            rule.prefix = number
             rule.seed = seed = _native.hash_bytes(prefix, 0)
+            if rule.category or column.edges is not None or self.missing == "feature":
+                rule.prefix = len(prefixes)
+                prefixes.append(prefix)
             rule.key = _native.hash_bytes(column.name.encode(), 0)
             rule.word = names.word(column.name, 0)
             if self.missing == "feature":
                 rule.missing_counts = True
                 rule.missing_key = _native.hash_bytes(MISSING.encode(), seed)
-                rule.missing_word = names.word(MISSING, number)
+                rule.missing_word = names.word(MISSING, rule.prefix)
             if column.edges is not None:
                 bins = column.bin_names()
                 keys = [_native.hash_bytes(name.encode(), seed) for name in bins]
-                rule.set_bins(list(column.edges), keys, [names.word(name, number) for name in bins])
+                rule.set_bins(list(column.edges), keys, [names.word(name, rule.prefix) for name in bins])
             if column.kind == "time":
                 fields = [f"{column.name}.{field}=".encode() for field in TIME_FIELDS]
                 seeds = [_native.hash_bytes(field, 0) for field in fields]
@@ -193,15 +204,33 @@ class TableEncoder:
         """Encode the first ``n`` cells of each column, with an output like that of the native line parsers.
 
         ``line`` holds the row number of each encoded row, ``consumed`` the number of rows processed, and ``faults``
-        tuples (column name, row number, message).
+        tuples (column name, row number, message). Without rows no column is needed.
         """
         rules, text, prefixes = self._rules
+        options = {**options, **self.labels.cells(arrays), "want_names": want_names}
+        if isinstance(arrays, FieldColumns):
+            out = _native.fields_to_rows(rules, arrays.fields, n, len(text), **options)
+            texts = [text] if out["text"] is None else [text, out["text"]]
+        else:
+            texts, used, cells = self._cells(arrays, text) if n else ([text], [], [])
+            out = _native.columns_to_rows(used, cells, n, **options)
+        out["y"], out["id"] = self.labels.targets(arrays, out), self.labels.ids(arrays, out)
+        out["prefixes"] = prefixes
+        if want_names:
+            out["text"] = texts[0] if len(texts) == 1 else np.concatenate(texts)
+        out["faults"] = [(self._column_name(column), row, what) for column, row, what in out["faults"]]
+        return out
+
+    def _cells(
+        self, arrays: Mapping[str, Any], text: NDArray[np.uint8]
+    ) -> tuple[list[NDArray[np.uint8]], list[_native.ColumnRule], list[_native.Cells]]:
+        """The text of the names of Arrow columns after the ``text`` of the rules, their rules, and their cells."""
         texts, start = [text], len(text)
-        cells, used = [], []
-        for column, rule in zip(self.columns, rules, strict=True):
+        used, cells = [], []
+        for column, rule in zip(self.columns, self._rules[0], strict=True):
             column_cells = as_column(arrays[column.name], text=column.kind != "number", name_start=start)
             cells.append(column_cells.cells)
-            if want_names:
+            if len(column_cells.text):
                 texts.append(column_cells.text)
             start += len(column_cells.text)
             if column_cells.places:
@@ -210,20 +239,15 @@ class TableEncoder:
                 keys = [_native.hash_bytes(place.encode(), 0) for place in places]
                 rule = _native.ColumnRule(rule)  # a copy, since another thread may set other places
                 rule.set_places(keys, [names.word(place, 0) for place in places])
-                if want_names:
-                    texts.append(names.text())
+                texts.append(names.text())
                 start += len(names.text())
             used.append(rule)
-        labels = self.labels.cells(arrays)
-        out = _native.columns_to_rows(used, cells, n, want_names=want_names, **labels, **options)
-        out["y"], out["id"] = self.labels.targets(arrays, out), self.labels.ids(arrays, out)
-        out["prefixes"] = prefixes
-        if want_names:
-            out["text"] = np.concatenate(texts)
-        # The native encoder numbers the target 0 and the weight 1.
-        columns = [self.labels.target, self.labels.weight, *(column.name for column in self.columns)]
-        out["faults"] = [(columns[column], row, what) for column, row, what in out["faults"]]
-        return out
+        return texts, used, cells
+
+    def _column_name(self, number: int) -> str | None:
+        """The column of a fault: the native encoder numbers the target 0 and the weight 1."""
+        labels = (self.labels.target, self.labels.weight)
+        return labels[number] if number < len(labels) else self.columns[number - len(labels)].name
 
 
 class _NameText:
@@ -232,12 +256,20 @@ class _NameText:
     def __init__(self, start: int = 0) -> None:
         self._start = start
         self._bytes = bytearray()
+        self._behind_prefix: dict[str, tuple[int, int]] = {}
 
     def word(self, name: str, prefix: int) -> int:
+        if not prefix:  # the name of a column: there is only one
+            return Names.pack_one(*self._append(name), 0)
+        if name not in self._behind_prefix:  # the name of a bin: many columns have it
+            self._behind_prefix[name] = self._append(name)
+        return Names.pack_one(*self._behind_prefix[name], prefix)
+
+    def _append(self, name: str) -> tuple[int, int]:
         text = name.encode()
         start = self._start + len(self._bytes)
         self._bytes += text
-        return int(Names.pack(np.array([start]), np.array([len(text)]), prefix)[0])
+        return start, len(text)
 
     def text(self) -> NDArray[np.uint8]:
         return np.frombuffer(bytes(self._bytes), np.uint8)

@@ -11,13 +11,18 @@ from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.sources.base import Source, Wrapped
 
+#: Bytes of a feature in the buffer: key and value, the word of its name and 32 bytes of text. Longer names are usual up
+#: to `USUAL_NAME` bytes; each byte over that counts too.
+FEATURE_BYTES, USUAL_NAME = 12 + 8 + 32, 64
+
 
 class Shuffled(Wrapped):
     """Fill a buffer with rows, yield them permuted, fill it again.
 
-    A buffer ends with the row that brings it to ``rows`` rows or ``features`` features, whatever the batches of the
-    source are. Its permutation follows from the seed and the number of rows before it. A cursor therefore holds the
-    start of its buffer and the number of rows yielded from it, and reading resumes there with the same rows.
+    A buffer ends with the row that brings it to ``rows`` rows or to the size of ``features`` features with names of
+    usual length, whatever the batches of the source are. Its permutation follows from the seed and the number of rows
+    before it. A cursor therefore holds the start of its buffer and the number of rows yielded from it, and reading
+    resumes there with the same rows.
     """
 
     def __init__(self, source: Source, *, seed: int, rows: int, features: int) -> None:
@@ -53,8 +58,10 @@ class Shuffled(Wrapped):
         first = start.row - emitted  # rows before the buffer
         for buffer, begin, end in self._buffers(start.inner or Cursor(), want_names, want_labels):
             order = np.random.default_rng([self.seed, first]).permutation(len(buffer))
+            batch = buffer
             for at in range(emitted, max(1, len(buffer)), rows):
-                batch = buffer.take(order[at : at + rows])
+                # One row may be larger than a usual buffer, so it is not copied.
+                batch = buffer if len(buffer) == 1 else buffer.take(order[at : at + rows])
                 done = at + len(batch)
                 last = done == len(buffer)
                 place = Cursor(
@@ -68,31 +75,44 @@ class Shuffled(Wrapped):
                 yield (batch if only is None else batch.keep(only)), place
             emitted = 0
             first += len(buffer)
+            del buffer, batch  # before the next buffer is filled
 
     def _buffers(self, start: Cursor, want_names: bool, want_labels: bool) -> Iterator[tuple[Batch, Cursor, Cursor]]:
         """Yield the rows in buffers, each with the cursors before and behind it."""
         held: list[Batch] = []
-        n = nnz = 0
+        n = size = 0
         begin = before = start
         batch = None
         # A buffer ends after a number of features, so all are read; `only` is applied later.
         for batch, after in self.source.batches(start=start, want_names=want_names, want_labels=want_labels):
             offset = before.skip if before is start else 0
+            sizes = batch.sizes(feature=FEATURE_BYTES, usual_name=USUAL_NAME)
             taken = 0
             while taken < len(batch):
-                nnz_after = nnz + (batch.indptr[taken + 1 :] - batch.indptr[taken])
-                full = (n + np.arange(1, len(batch) - taken + 1) >= self.rows) | (nnz_after >= self.features)
+                size_after = size + (sizes[taken + 1 :] - sizes[taken])
+                full = (n + np.arange(1, len(batch) - taken + 1) >= self.rows) | (
+                    size_after >= FEATURE_BYTES * self.features
+                )
                 reached = taken + (int(np.argmax(full)) + 1 if full.any() else len(batch) - taken)
-                held.append(batch.take(slice(taken, reached)) if (taken, reached) != (0, len(batch)) else batch)
+                part = batch.take(slice(taken, reached)) if (taken, reached) != (0, len(batch)) else batch
+                held.append(part.compact(USUAL_NAME))
                 n += reached - taken
-                nnz += int(batch.indptr[reached] - batch.indptr[taken])
+                size += int(sizes[reached] - sizes[taken])
                 taken = reached
                 if full.any():
                     end = after if taken == len(batch) else replace(before, skip=offset + taken)
-                    yield Batch.concat(held), begin, end
-                    held, n, nnz, begin = [], 0, 0, end
+                    del part
+                    yield _joined(held), begin, end
+                    n, size, begin = 0, 0, end
             before = after
         if held:
-            yield Batch.concat(held), begin, before
+            yield _joined(held), begin, before
         elif batch is not None and len(batch) == 0:  # its cursor counts skipped lines
             yield batch, begin, before
+
+
+def _joined(held: list[Batch]) -> Batch:
+    """One batch of all, which are no longer held."""
+    whole = Batch.concat(held)
+    held.clear()
+    return whole

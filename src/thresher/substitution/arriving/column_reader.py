@@ -41,8 +41,15 @@ class ColumnReader(ABC):
         digest = [repr((self.describe(), self.size, self.rows)).encode()]
         if self.rewindable:
             for number, name, column in islice(self.columns(0, None, 1), 8):
-                digest.append(repr((number, name)).encode() + np.asarray(column, np.float32).tobytes())
+                digest.append(repr((number, name)).encode() + _content(column))
         return b"\0".join(digest)
+
+
+def _content(column: Any) -> bytes:
+    try:
+        return np.asarray(column, np.float32).tobytes()
+    except (TypeError, ValueError):  # not a column of numbers: the scan reports or skips it
+        return b""
 
 
 class IndexedReader(ColumnReader):

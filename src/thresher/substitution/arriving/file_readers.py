@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from thresher.display import did_you_mean, quoted, shown_path
 from thresher.errors import DataError, SettingsError, UnreadableError
 from thresher.sources.dataframes import arrow_table
+from thresher.sources.tables.arrow_readers import arrow_errors, validate
 from thresher.substitution.arriving.column_reader import IndexedReader
 
 _PARQUET_ENDINGS = (".parquet", ".pq")
@@ -31,12 +32,20 @@ class TableReader(IndexedReader):
             )
         self.names = [name for name in columns if name != target]
         self.size = len(self.names)
-        self.labels = None if target is None else self._select([target]).column(0).to_numpy()
+        self.labels = None
+        if target is not None:
+            with arrow_errors(self._name):
+                self.labels = self._select([target]).column(0).to_numpy()
+
+    @property
+    def _name(self) -> str:
+        return self.path or "the table"
 
     def read(self, numbers: NDArray[np.int64]) -> Iterable[Any]:
         assert self.names is not None
-        table = self._select([self.names[number] for number in numbers.tolist()])
-        return (_numbers(column) for column in table.columns)
+        with arrow_errors(self._name):
+            table = self._select([self.names[number] for number in numbers.tolist()])
+            return [_numbers(column) for column in table.columns]
 
     def describe(self) -> str:
         return f"{self.size} columns of {'a table' if self.path is None else shown_path(self.path)}"
@@ -72,7 +81,9 @@ def _open_table(data: Any) -> tuple[Callable[[list[str]], Any], list[str], int]:
         return data.select, list(data.column_names), data.num_rows
     import pyarrow as pa
 
-    try:
+    if not os.path.isfile(data):
+        raise UnreadableError(f"{data}: no such file.")
+    with arrow_errors(data):
         if data.endswith(_PARQUET_ENDINGS):
             import pyarrow.parquet as pq
 
@@ -83,11 +94,8 @@ def _open_table(data: Any) -> tuple[Callable[[list[str]], Any], list[str], int]:
                 file.metadata.num_rows,
             )
         table = pa.ipc.open_file(pa.memory_map(data)).read_all()  # memory-mapped: nothing is loaded yet
-    except FileNotFoundError:
-        raise UnreadableError(f"{data}: no such file.") from None
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{data}: not a Parquet or Arrow file ({error}).") from None
-    return table.select, list(table.column_names), table.num_rows
+        validate(table)
+        return table.select, list(table.column_names), table.num_rows
 
 
 def has_only_numbers(path: str) -> bool:
@@ -96,9 +104,10 @@ def has_only_numbers(path: str) -> bool:
     import pyarrow.parquet as pq
 
     try:
-        parquet = path.endswith(_PARQUET_ENDINGS)
-        schema = pq.read_schema(path) if parquet else pa.ipc.open_file(pa.memory_map(path)).schema
-    except (pa.ArrowException, OSError):
+        with arrow_errors(path):
+            parquet = path.endswith(_PARQUET_ENDINGS)
+            schema = pq.read_schema(path) if parquet else pa.ipc.open_file(pa.memory_map(path)).schema
+    except DataError:
         return False
     return all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in schema.types)
 
@@ -115,10 +124,23 @@ def _numbers(column: Any) -> Any:
     return column.to_numpy()
 
 
+def load_npy(path: str | os.PathLike[str]) -> NDArray[Any]:
+    """Map the array of a ``.npy`` file; its header is compared with the size of the file before anything is read.
+
+    Unlike `numpy.load`, it opens neither archives nor pickles.
+    """
+    try:
+        return np.lib.format.open_memmap(path, mode="r")
+    except OSError as error:
+        raise UnreadableError(f"{os.fspath(path)}: {error.strerror or error}.") from None
+    except Exception as error:  # NumPy parses the header as Python, which can fail in many ways
+        raise DataError(f"{os.fspath(path)}: not a .npy file of numbers ({error}). Write it again.") from None
+
+
 def _file_column(path: Path) -> Any:
     try:
         if path.suffix == ".npy":
-            return np.load(path)
+            return np.array(load_npy(path))
         return np.loadtxt(path, dtype=np.float32, ndmin=1)
     except (ValueError, OSError):
         return "no numbers"
@@ -127,9 +149,9 @@ def _file_column(path: Path) -> Any:
 def read_labels(path: str | os.PathLike[str]) -> Any:
     """Read labels from a ``.npy`` file, or from a text file with one label a line."""
     path = os.fspath(path)
+    if path.endswith(".npy"):
+        return np.array(load_npy(path))
     try:
-        if path.endswith(".npy"):
-            return np.load(path)
         with open(path, encoding="utf-8") as file:
             lines = [line.strip() for line in file]
     except OSError as error:

@@ -14,10 +14,10 @@ from thresher import _native
 from thresher.columns.in_memory import InMemoryColumns
 from thresher.columns.sparse_columns import CSCColumns
 from thresher.columns.types import Family, Ids
-from thresher.errors import DataError, SettingsError, UnreadableError
+from thresher.errors import DataError, SettingsError
 from thresher.sources.dataframes import arrow_table
 from thresher.substitution.arriving.column_reader import ColumnReader, IndexedReader, NamedColumn, adjacent
-from thresher.substitution.arriving.file_readers import ARROW_ENDINGS, FolderReader, TableReader
+from thresher.substitution.arriving.file_readers import ARROW_ENDINGS, FolderReader, TableReader, load_npy
 
 
 class MatrixReader(IndexedReader):
@@ -186,12 +186,9 @@ def _open_path(path: str, names: Sequence[str] | None) -> ColumnReader:
         return FolderReader(path)
     if not path.endswith(".npy"):
         raise SettingsError(f"{path}: columns come from a .npy, Parquet or Arrow file, or from a folder of columns")
-    try:
-        matrix = np.load(path, mmap_mode="r")
-    except OSError as error:
-        raise UnreadableError(f"{path}: {error.strerror or error}.") from None
-    except ValueError as error:
-        raise DataError(f"{path}: not a .npy file of numbers ({error}).") from None
+    matrix = load_npy(path)
+    if matrix.dtype.kind not in "biuf":
+        raise DataError(f"{path}: an array of {matrix.dtype}, not of numbers. Write an array of floats.")
     return MatrixReader(matrix, names, kind=f"array in {path}")
 
 
