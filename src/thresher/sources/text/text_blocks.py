@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from thresher.sources.text.line_source import LineSource, OpenLines
 
 #: Files are cut into about this many blocks, unless blocks would be too small or too large.
-_PIECES = 1024
+_PIECES = 2048
 #: The number of files that are open at a time.
 _OPEN_FILES = 32
 
