@@ -22,6 +22,7 @@ COMPARISONS = (
     "budgeted",
     "budgeted_l1",
     "recall",
+    "first_file",
     "memory_growth",
     "memory_promise",
     "fgm",

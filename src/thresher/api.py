@@ -109,7 +109,8 @@ def select(
         Parse the data once and keep its rows in this folder (True: the user's cache folder). Later passes and runs
         read them from there, and standard input can be read several times. The result is the same.
     cache_size : str or int
-        The most bytes of all files in that folder; the least recently used are removed first.
+        The most bytes of all files in that folder; the least recently used are removed first. Without a cache, the
+        most bytes of the temporary file through which sorted rows are shuffled that cannot be read out of order.
     checkpoint : path, optional
         Written every ``every`` seconds and on Ctrl-C, resumed if it exists, removed at the end.
     restart : bool
@@ -169,6 +170,8 @@ def select(
         interactions=interactions,
         multilabel=multilabel,
         class_weight=class_weight,
+        cache=cache or True,
+        cache_size=cache_size,
         checkpoint=checkpoint,
         every=every,
         restart=restart,

@@ -22,6 +22,7 @@ from thresher.core.checkpoint import Checkpoint
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.labels import Label
 from thresher.core.losses import Loss, get_loss
+from thresher.core.memory import DEFAULT_CACHE_SIZE
 from thresher.core.progress import Watch
 from thresher.errors import DataError, FileFormatError, SettingsError, UnwritableError
 from thresher.selection.selection import Selection
@@ -51,6 +52,10 @@ class RunOptions:
         Scored after every iteration of a working-set method; the best iteration is the result.
     patience : int
         Stop after this number of iterations without a better validation score.
+    cache : path or True
+        The folder of temporary files; True: the user's cache folder.
+    cache_size : str or int
+        The most bytes in that folder.
     checkpoint : path, optional
         Written every ``every`` seconds and on Ctrl-C; an existing one is resumed unless ``restart``.
     batch_rows : int
@@ -69,6 +74,8 @@ class RunOptions:
     class_weight: Mapping[Any, float] | str | None = None
     validation: Source | None = None
     patience: int = 3
+    cache: str | os.PathLike[str] | bool = True
+    cache_size: str | int = DEFAULT_CACHE_SIZE
     checkpoint: str | os.PathLike[str] | None = None
     every: float = 30.0
     restart: bool = False

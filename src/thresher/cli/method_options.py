@@ -30,7 +30,7 @@ def _online(
     ] = None,
     shuffle: Annotated[
         bool | None,
-        typer.Option("--shuffle/--no-shuffle", help="Shuffle rows through a bounded buffer (default)."),
+        typer.Option("--shuffle/--no-shuffle", help="Shuffle the rows (default), or keep the order of the data."),
     ] = None,
 ) -> None:
     """The names are those of `thresher.online.settings.OnlineSettings`."""

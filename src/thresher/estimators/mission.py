@@ -38,8 +38,8 @@ class MissionClassifier(OnlineClassifier):
     minibatch : int
         The number of rows whose gradients are averaged before a step.
     shuffle : "auto" or bool
-        Shuffle the rows in `fit`: data in memory completely, files through a bounded buffer. `partial_fit` does not
-        shuffle.
+        Shuffle the rows in `fit`: data in memory completely, files in blocks and through a bounded buffer.
+        `partial_fit` does not shuffle.
     interactions : {1, 2, 3} or list of tuples
         2: add products of two features of a row; 3: also of three; tuples: only products of these groups.
     random_state : int, RandomState or None

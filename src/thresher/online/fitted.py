@@ -40,6 +40,8 @@ class Fitted:
         The correction of the intercept by its refit.
     names : dict
         Names found by a further pass over the data.
+    in_order : bool
+        The order of the rows matters and stayed, such as class after class: progressive scores mean nothing.
     """
 
     engine: OnlineEngine | SuccessiveHalving
@@ -51,6 +53,7 @@ class Fitted:
     skipped: int
     skipped_files: dict[str, int]
     origin: Origin
+    in_order: bool = False
     offset: float = 0.0
     names: dict[int, bytes] = field(default_factory=dict)
 
@@ -67,6 +70,7 @@ class Fitted:
             skipped=run.skipped,
             skipped_files=run.skipped_files,
             origin=Origin.of(run.source, fingerprint=fingerprint),
+            in_order=run.in_order,
             offset=run.offset,
         )
 
@@ -125,7 +129,7 @@ class Fitted:
             "rows": engine.rows,
             "passes_done": self.passes_done,
             "skipped": self.skipped,
-            "progressive": engine.progressive(flip_sign=self.targets.orientation < 0),
+            "progressive": {} if self.in_order else engine.progressive(flip_sign=self.targets.orientation < 0),
             "plan": self.plan.to_dict(),
         }
         if self.skipped_files:

@@ -12,6 +12,7 @@ from thresher.core.checkpoint import Checkpoint
 from thresher.core.feature_space import Products
 from thresher.core.labels import Label, Targets, check_weighted_labels, class_weights
 from thresher.core.losses import get_loss
+from thresher.core.memory import parse_size
 from thresher.errors import DataError, SettingsError
 from thresher.online.engine import OnlineEngine
 from thresher.online.fitted import Fitted
@@ -20,8 +21,11 @@ from thresher.online.settings import OnlineSettings
 from thresher.run import Run, RunOptions, check_readable_again
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
+from thresher.sources.cache.external_shuffle import Mixing, ShuffleLimits, with_external_shuffle
+from thresher.sources.cache.folder import CacheFolder
+from thresher.sources.files.reader import by_file
 from thresher.sources.registry import is_file_source
-from thresher.sources.transforms.shuffle import LabelOrder
+from thresher.sources.transforms.row_order import LabelOrder
 from thresher.sources.transforms.watched import Watched, counts_at
 
 if TYPE_CHECKING:
@@ -66,6 +70,9 @@ class OnlineRun(Run):
             settings, options.memory, shuffle=settings.shuffles, products=formed, columns=source.schema_bytes
         )
         self.source = _prepared(source.limited(self.plan.limits), products, options).limited(self.plan.limits)
+        self.mixing = Mixing()
+        if settings.shuffles and not stream:
+            self.source = self._externally_shuffled(loss.task != "real")
         self.settings = replace(
             settings,
             name_cap=self.plan.name_cap,
@@ -89,12 +96,20 @@ class OnlineRun(Run):
         self._order = LabelOrder(loss.task != "real" and not settings.multilabel)
         self._rows_at_cursor = self.engine.rows
         self._features = 0
+        self._reading = self.source
         named = isinstance(options.class_weight, Mapping) and not options.from_estimator
         self._weighted = list(options.class_weight or ()) if named else []  # labels to look for in the data
         again = self.settings.passes > 1 or options.checkpoint is not None
         check_readable_again(source, needed=again, why="several passes or a checkpoint")
         self.source.prepare()
         self.resume()
+
+    def _externally_shuffled(self, has_classes: bool) -> Source:
+        """The source with an external shuffle, where that is needed."""
+        features = self.plan.shuffle_features(not self.source.space.invertible)
+        limits = ShuffleLimits(self.plan.shuffle_rows, features, self.plan.limits, has_classes)
+        folder = CacheFolder.at(self.options.cache, parse_size(self.options.cache_size))
+        return with_external_shuffle(self.source, folder, limits, self.mixing)
 
     # ── the loop ─────────────────────────────────────────────────────────────────────────────────
 
@@ -158,11 +173,17 @@ class OnlineRun(Run):
             raise DataError(f"{self.source.describe()}: no rows to learn from.")
         if self.passes_done == 0:
             self.targets.check_complete()
-            if self._order.sorted:
+            if self._order.sorted and self.mixing.unmixed is None:
+                advice = (
+                    "Mix the classes in the data, or pass more `memory` for the shuffle buffer."
+                    if self.settings.shuffle
+                    else "Let them be shuffled: leave out `shuffle=False`."
+                )
                 log.warning(
-                    "%s: the rows are sorted by class, and an online method fits the last rows best. Shuffle the lines "
-                    "first (`shuf`), make several `passes`, or pass more `memory` for the shuffle buffer.",
+                    "%s: the rows came class after class, and an online method fits the last rows best, so expect a "
+                    "poor answer. %s",
                     self.source.describe(),
+                    advice,
                 )
             self.skipped = self.cursor.skipped
             if self.skipped:
@@ -170,13 +191,21 @@ class OnlineRun(Run):
         self.passes_done += 1
         self.cursor = Cursor()
 
+    @property
+    def in_order(self) -> bool:
+        """Whether the order of the rows matters and stayed, so that progressive scores mean nothing."""
+        return self.mixing.unmixed is not None
+
     # ── checkpoints, progress and the result ─────────────────────────────────────────────────────
 
     @property
     def skipped_files(self) -> dict[str, int]:
         """The number of malformed lines in each file, where there are any."""
-        found = {**self._skips, **self.source.skipped_files()}
-        return {name: found[name] for name in sorted(found)}
+        return by_file(self._skips_found())
+
+    def _skips_found(self) -> dict[str, int]:
+        """The same before and since the run was resumed, by file or range of bytes, as checkpoints hold them."""
+        return {**self._skips, **self.source.skipped_files()}
 
     def _identity(self) -> dict[str, Any]:
         return {"data": self.source.fingerprint(), **self.settings.to_dict(), "memory": self.plan.memory}
@@ -190,7 +219,7 @@ class OnlineRun(Run):
             cursor=replace(self.cursor, skip=self.cursor.skip + learned),
             labels=self.targets.seen,
             engine=self.engine.state(),
-            skips=self.skipped_files,
+            skips=self._skips_found(),
         )
 
     def _restore(self, saved: Checkpoint) -> None:
@@ -203,7 +232,7 @@ class OnlineRun(Run):
 
     def _counts(self) -> dict[str, Any]:
         return {
-            **counts_at(self.cursor, self.source),
+            **counts_at(self.cursor, self._reading),
             "rows": self.engine.rows,
             "features": self._features,
             "passes": self.settings.passes,

@@ -67,7 +67,8 @@ class OnlineSettings:
     passes : int
         Passes over the data.
     shuffle : "auto" or bool
-        Shuffle the rows of each pass: data in memory completely, files through a bounded buffer. ``auto`` is True.
+        Shuffle the rows of each pass: data in memory completely, files in blocks and through a bounded buffer. ``auto``
+        is True.
     refit_intercept : bool, optional
         Refit the intercept in one more pass at the end (budgeted methods, two classes). Default: with several passes.
     name_cap : int

@@ -138,6 +138,8 @@ def summary(selection: Selection, run: Progress | None, saved: str | None) -> li
     for name, key in (("progressive", "progressive"), ("held out", "test")):
         if provenance.get(key):
             lines.append((name, show_scores(provenance[key])))
+    if provenance.get("progressive") == {}:
+        lines.append(("progressive", "no scores: the rows were not in random order"))
     if run is not None:
         lines.append(("memory", memory_line(provenance, run)))
         lines.append(("time", f"{run.seconds:.2f} s, {run.rows / max(run.seconds, 1e-9):,.0f} {run.unit}/s"))

@@ -19,6 +19,8 @@ from thresher.sources.base import Source
 
 #: The largest number of features per batch, so that a native call stays short at any width.
 MAX_BATCH_FEATURES = 1 << 20
+#: A shuffle buffer holds this many rows.
+_FEW_ROWS = 4096
 
 
 class LabelSets:
@@ -153,6 +155,11 @@ class InMemory(Source):
     def shuffled(self, seed: int, *, rows: int, features: int) -> Source:
         order = np.arange(self.n) if self.order is None else self.order
         return self._with_order(np.random.default_rng(seed).permutation(order))
+
+    def permuted(self, seed: int) -> Source:
+        """All rows permuted, unless they are so few that a shuffle buffer holds them all."""
+        few = self.n <= min(_FEW_ROWS, self._max_batch_rows() // 4)
+        return self if few else self.shuffled(seed, rows=0, features=0)
 
     def fingerprint(self) -> str:
         digest = hashlib.blake2b(digest_size=16)

@@ -15,6 +15,7 @@ from thresher.core.batch import Batch, Cursor
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.memory import ReadLimits
 from thresher.errors import SettingsError
+from thresher.sources.blocks import Blocks
 
 #: What to do with a malformed line: raise an error, or count it and go on.
 OnError = Literal["stop", "skip"]
@@ -104,12 +105,23 @@ class Source(ABC):
     def shuffled(self, seed: int, *, rows: int, features: int) -> Source:
         """The same rows in another order, reproducible from the seed.
 
-        The default shuffles through a buffer of at most ``rows`` rows and about ``features`` features. A source that
-        holds all its rows permutes them.
+        The default reads `permuted` rows through a buffer of at most ``rows`` rows and about ``features`` features. A
+        source that holds all its rows permutes them.
         """
         from thresher.sources.transforms.shuffle import Shuffled
 
-        return Shuffled(self, seed=seed, rows=rows, features=features)
+        return Shuffled(self.permuted(seed), seed=seed, rows=rows, features=features)
+
+    def blocks(self) -> Blocks | None:
+        """Its blocks, if it can be read out of order."""
+        return None
+
+    def permuted(self, seed: int) -> Source:
+        """The same rows with the blocks of the source in a random order, if it has several."""
+        from thresher.sources.transforms.permute import Permuted
+
+        blocks = self.blocks()
+        return self if blocks is None or blocks.count < 2 else Permuted(self, blocks, seed)
 
     def prefetched(self, depth: int = 2, *, heavy: int = 0) -> Source:
         """The same batches, up to ``depth`` of them read and parsed ahead on a second thread.
@@ -127,7 +139,10 @@ class Source(ABC):
         return []
 
     def skipped_files(self) -> dict[str, int]:
-        """The number of skipped lines (or records) of each file that was read to its end and had any."""
+        """The number of skipped lines (or records) of each file, or of each range of bytes of one, that had any.
+
+        Only what was read to its end counts. `thresher.sources.files.reader.by_file` adds up the ranges of a file.
+        """
         return {}
 
     def prepare(self) -> None:
@@ -193,6 +208,10 @@ class Wrapped(Source):
 
     def limited(self, limits: ReadLimits) -> Source:
         return self._with(self.source.limited(limits))
+
+    def permuted(self, seed: int) -> Source:
+        permuted = self.source.permuted(seed)
+        return self if permuted is self.source else self._with(permuted)
 
     def files(self) -> list[str]:
         return self.source.files()

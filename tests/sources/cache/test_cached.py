@@ -43,13 +43,13 @@ def data(tmp_path: Path) -> Path:
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the files that were parsed."""
     seen: list[str] = []
-    own = VwSource._read_part
+    own = VwSource.read_lines
 
-    def noted(self: VwSource, part: Any, *rest: Any) -> Any:
+    def noted(self: VwSource, part: Any, *rest: Any, **more: Any) -> Any:
         seen.append(Path(part.path).name)
-        return own(self, part, *rest)
+        return own(self, part, *rest, **more)
 
-    monkeypatch.setattr(VwSource, "_read_part", noted)
+    monkeypatch.setattr(VwSource, "read_lines", noted)
     return seen
 
 

@@ -7,6 +7,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from thresher import _native
@@ -16,10 +17,12 @@ from thresher.core.memory import DEFAULT_CACHE_SIZE, ReadLimits, parse_size
 from thresher.core.progress import Watch
 from thresher.errors import DataError, FileFormatError, SettingsError, UnwritableError
 from thresher.sources.base import Source, Wrapped
+from thresher.sources.blocks import Blocks
 from thresher.sources.cache.codec import VERSION, Block
 from thresher.sources.cache.file import StoredFile, split_block, write_rows
 from thresher.sources.cache.folder import CacheFolder
 from thresher.sources.cache.source import StoredSource
+from thresher.sources.cache.stored_blocks import StoredBlocks
 from thresher.sources.files.paths import file_states, modification_times
 from thresher.sources.transforms.watched import counts_at
 
@@ -86,19 +89,37 @@ class Cached(Wrapped):
         self.source.prepare()
         self.total_rows = self._file(True).summary.rows
 
+    def blocks(self) -> Blocks | None:
+        """The blocks of the source, so that its rows come in the same order with and without the cache."""
+        of_source = self.source.blocks()
+        return of_source if of_source is None or of_source.count < 2 else self.stored_blocks()
+
+    def stored_blocks(self) -> Blocks:
+        """The blocks of the stored rows, also if the source itself cannot be read out of order."""
+        return StoredBlocks(self.source, self._reading, self.limits.batch_features)
+
+    def permuted(self, seed: int) -> Source:
+        return Source.permuted(self, seed)
+
     def _read(
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
     ) -> Iterator[tuple[Batch, Cursor]]:
-        file = self._file(want_labels)
         features = self.limits.batch_features
         before: Cursor | None = None
-        try:
+        with self._reading(want_labels) as (file,):
             for number, block in file.blocks(start.row):
                 before = file.before(number) if before is None else before
                 begin = file.summary.starts[number]
                 for batch, end in split_block(block, max(0, start.row - begin), rows, features, only, want_names):
                     yield batch, _cursor(before, block, end)
                 before = block.cursor
+
+    @contextmanager
+    def _reading(self, want_labels: bool) -> Iterator[list[StoredFile]]:
+        """The open file; if it turns out to be damaged, it is removed."""
+        file = self._file(want_labels)
+        try:
+            yield [file]
         except FileFormatError as error:
             self._shared.files.pop(want_labels, None)
             self.folder.remove(file.path)
@@ -172,7 +193,6 @@ class Cached(Wrapped):
 
     def _write_rows(self, made: Unfinished, want_labels: bool) -> str | None:
         next_log = time.monotonic() + _LOG_EVERY
-        source = self.source.prefetched() if self.source.rewindable else self.source
 
         def progress(cursor: Cursor, size: int) -> None:
             nonlocal next_log
@@ -184,7 +204,14 @@ class Cached(Wrapped):
                 part = "" if not self.total_bytes else f", {100 * cursor.read / self.total_bytes:.0f} %"
                 log.info("%s: %d rows written%s", self.describe(), cursor.row, part)
 
-        summary = write_rows(made.file, source, want_labels=want_labels, limits=self.limits, progress=progress)
+        summary = write_rows(
+            made.file,
+            self.source,
+            want_labels=want_labels,
+            limits=self.limits,
+            ahead=self.source.rewindable,
+            progress=progress,
+        )
         if self.source.rewindable and self._state() != self._shared.state:
             raise DataError(f"{self.describe()}: the data changed while it was read. Run again when it is complete.")
         return summary.digest

@@ -8,7 +8,7 @@ names of its features, the cursor just behind it, and a checksum. The last recor
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -21,8 +21,9 @@ from thresher.core.container import checked_count, pack_strings
 from thresher.core.optional import need
 from thresher.errors import FileFormatError
 
-#: The version of the file format.
-VERSION = 1
+#: The version of the file format, and the start of the checksums, which is the same in all versions.
+VERSION = 2
+_CHECKSUM_START = 1
 #: The types of the arrays of numbers in the file; absent arrays are null.
 _ARRAYS = {
     "indptr": "int64",
@@ -54,6 +55,9 @@ class Summary:
     ``starts`` are the rows before each block and behind the last. ``digest`` hashes the rows, independent of their
     batches. ``skipped`` counts skipped lines, and ``files`` those of each file (by its number, from 0) that had any.
     ``line_cap`` and ``window`` are the reading limits, on which the skipped lines depend.
+
+    ``pieces`` are the rows before each block of the source (see `thresher.sources.blocks`) and in all, and
+    ``piece_skips`` the skipped lines; None in a file of version 1.
     """
 
     starts: list[int]
@@ -62,6 +66,8 @@ class Summary:
     line_cap: int = 0
     window: int = 0
     files: dict[int, int] = field(default_factory=dict)
+    pieces: NDArray[np.int64] | None = None
+    piece_skips: NDArray[np.int64] | None = None
 
     @property
     def rows(self) -> int:
@@ -103,19 +109,22 @@ def encode(batch: Batch, cursor: Cursor) -> Any:
 
 def encode_summary(summary: Summary) -> Any:
     """Encode the summary as the last record batch of a file."""
-    return _record(dict.fromkeys(_ARRAYS), dict.fromkeys(_LISTS), "", json.dumps(asdict(summary)))
+    fields = {name: value for name, value in vars(summary).items() if name not in ("pieces", "piece_skips")}
+    arrays = {**dict.fromkeys(_ARRAYS), "indptr": summary.pieces, "line": summary.piece_skips}
+    return _record(arrays, dict.fromkeys(_LISTS), "", json.dumps(fields))
 
 
-def decode(record: Any, key_limit: int = 1 << 64) -> Block:
+def decode(record: Any, key_limit: int = 1 << 64, *, check: bool = True) -> Block:
     """Decode a record batch into views of it; keys must be below ``key_limit``.
 
-    Everything is checked, since even a valid checksum may be forged. Damage raises an exception of any kind.
+    Everything is checked, since even a valid checksum may be forged, unless it was checked before. Damage raises an
+    exception of any kind.
     """
     columns = _columns(record)
     arrays = {name: _array(name, columns[name]) for name in _ARRAYS}
     lists = {name: columns[name][0].as_py() for name in _LISTS}
     cursor = columns["cursor"][0].as_py()
-    if columns["checksum"][0].as_py() != _checksum(arrays, lists, cursor):
+    if check and columns["checksum"][0].as_py() != _checksum(arrays, lists, cursor):
         raise FileFormatError("the checksum does not match")
     indptr, keys = arrays["indptr"], arrays["keys"]
     if indptr is None or keys is None:
@@ -154,7 +163,8 @@ def decode_summary(record: Any) -> Summary:
     """The inverse of `encode_summary`."""
     columns = _columns(record)
     text = columns["summary"][0].as_py()
-    if not text or columns["checksum"][0].as_py() != _checksum(dict.fromkeys(_ARRAYS), dict.fromkeys(_LISTS), text):
+    arrays = {name: _array(name, columns[name]) for name in _ARRAYS}
+    if not text or columns["checksum"][0].as_py() != _checksum(arrays, dict.fromkeys(_LISTS), text):
         raise FileFormatError("the summary is damaged")
     fields = json.loads(text)
     starts, digest = [checked_count(start) for start in fields.pop("starts")], fields.pop("digest")
@@ -162,7 +172,13 @@ def decode_summary(record: Any) -> Summary:
         raise FileFormatError("the summary is invalid")
     files = {int(number): checked_count(count) for number, count in fields.pop("files").items()}
     counts = {name: checked_count(count) for name, count in fields.items()}
-    return Summary(starts=starts, digest=digest, files=files, **counts)
+    pieces, skips = arrays["indptr"], arrays["line"]
+    for numbers, most in ((pieces, starts[-1]), (skips, counts["skipped"])):
+        if numbers is not None and (len(numbers) < 2 or np.any(np.diff(numbers, prepend=0, append=most) < 0)):
+            raise FileFormatError("the summary is invalid")
+    if pieces is not None and skips is not None and len(pieces) != len(skips):
+        raise FileFormatError("the summary is invalid")
+    return Summary(starts=starts, digest=digest, files=files, pieces=pieces, piece_skips=skips, **counts)
 
 
 class Digest:
@@ -252,7 +268,7 @@ def _array(name: str, column: Any) -> NDArray[Any] | None:
 
 def _checksum(arrays: dict[str, NDArray[Any] | None], lists: dict[str, list[bytes] | None], text: str) -> int:
     """The checksum of a record batch; absent arrays count too."""
-    check = _native.checksum(np.frombuffer(text.encode(), np.uint8), VERSION)
+    check = _native.checksum(np.frombuffer(text.encode(), np.uint8), _CHECKSUM_START)
     for array in arrays.values():
         check = check ^ 1 if array is None else _native.checksum(array.view(np.uint8), check)
     for entries in lists.values():

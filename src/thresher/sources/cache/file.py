@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import mmap
 import os
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thresher import _native
-from thresher.core.batch import Batch, Cursor
+from thresher.core.batch import Batch, Cursor, Names
 from thresher.core.container import checked_count
 from thresher.core.memory import PAGE, ReadLimits
 from thresher.core.stored_space import key_limit, read_space
@@ -30,9 +33,15 @@ from thresher.sources.cache.codec import (
     pyarrow,
     schema,
 )
+from thresher.sources.files.reader import by_file
+from thresher.sources.transforms.permute import InBlocks
 
 #: The number of earlier blocks whose pages stay in memory, since their batches may still be in use.
 _BEHIND = 2
+#: The number of blocks that stay decoded (as views of the file) to read further pieces of them.
+_RECENT = 512
+#: Release pages after reading pieces of this many bytes.
+_MOST_TOUCHED = 1 << 20
 #: The largest number of columns of labels: their numbers are listed before a plan limits them.
 _MOST_LABELS = 1 << 22
 #: Release pages up to this many bytes back, in case some were read again.
@@ -45,12 +54,13 @@ def write_rows(
     *,
     want_labels: bool = True,
     limits: ReadLimits | None = None,
+    ahead: bool = False,
     progress: Callable[[Cursor, int], None] | None = None,
 ) -> Summary:
     """Write all rows of a source to an open file.
 
-    ``progress`` is called after every block with the cursor behind it and the number of bytes written. An exception
-    from it ends the writing.
+    With ``ahead``, a second thread parses the rows. ``progress`` is called after every block with the cursor behind it
+    and the number of bytes written. An exception from it ends the writing.
     """
     pa = pyarrow()
     about = {
@@ -60,18 +70,21 @@ def write_rows(
         "label_columns": source.label_columns,
     }
     starts, cursor = [0], Cursor()
+    limits = limits or ReadLimits()
+    in_blocks = InBlocks(source)
+    reading = in_blocks.prefetched() if ahead else in_blocks
     # A source that cannot be read again is identified by its content.
     digest = None if source.rewindable else Digest()
     with pa.ipc.new_file(file, schema().with_metadata({"thresher": json.dumps(about, sort_keys=True)})) as writer:
         names = not source.space.invertible
-        for batch, cursor in source.batches(DEFAULT_ROWS, want_names=names, want_labels=want_labels):
+        batches = reading.batches(DEFAULT_ROWS, want_names=names, want_labels=want_labels)
+        for batch, cursor in _joined(batches, limits.batch_features):
             writer.write_batch(encode(batch, cursor))
             if digest is not None:
                 digest.add(batch)
             starts.append(starts[-1] + len(batch))
             if progress is not None:
                 progress(cursor, file.tell())
-        limits = limits or ReadLimits()
         summary = Summary(
             starts=starts,
             skipped=cursor.skipped,
@@ -79,24 +92,46 @@ def write_rows(
             line_cap=limits.line_cap,
             window=limits.window,
             # By number, since the data may be read from another path later.
-            files={source.files().index(name): count for name, count in source.skipped_files().items()},
+            files={source.files().index(name): count for name, count in by_file(source.skipped_files()).items()},
+            pieces=in_blocks.starts,
+            piece_skips=in_blocks.skips,
         )
         writer.write_batch(encode_summary(summary))
     return summary
+
+
+def _joined(batches: Iterator[tuple[Batch, Cursor]], features: int) -> Iterator[tuple[Batch, Cursor]]:
+    """Join small batches of the same file into batches of at most `DEFAULT_ROWS` rows and ``features`` features."""
+    held: list[Batch] = []
+    n = nnz = 0
+    last = Cursor()
+    for batch, cursor in batches:
+        n, nnz = n + len(batch), nnz + batch.nnz
+        if held and (n > DEFAULT_ROWS or nnz > features or cursor.part != last.part or not len(batch)):
+            yield Batch.concat(held), last
+            held, n, nnz = [], len(batch), batch.nnz
+        if len(batch):
+            held.append(batch)
+        else:  # its cursor counts skipped lines
+            yield batch, cursor
+        last = cursor
+    if held:
+        yield Batch.concat(held), last
 
 
 class StoredFile:
     """An open file of parsed rows.
 
     The file is memory-mapped: a block uses memory while it is read, and its pages are released soon after. The
-    operating system keeps them in its page cache as long as they fit.
+    operating system keeps them in its page cache as long as they fit. A file that is ``opened`` already may have no
+    name; it can be closed, and is removed with the map.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, opened: Any = None) -> None:
         self.path = path
         pa = pyarrow()
         try:
-            with open(path, "rb") as file:
+            with open(path, "rb") if opened is None else nullcontext(opened) as file:
                 self.size = os.fstat(file.fileno()).st_size
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except FileNotFoundError:
@@ -122,6 +157,9 @@ class StoredFile:
             self.summary = decode_summary(self._records.get_batch(self._records.num_record_batches - 1))
             if len(self.summary.starts) != self._records.num_record_batches:
                 raise FileFormatError("its summary does not match its blocks")
+            self._checked = np.zeros(len(self.summary.starts), bool)  # blocks of which pieces were read
+            self._recent: dict[int, Block] = {}  # the last of them
+            self._touched = 0  # bytes of pieces since pages were released
             self.space = read_space(about["space"])
             self.multilabel: bool = about["multilabel"]
             columns = about["label_columns"]
@@ -149,18 +187,61 @@ class StoredFile:
             if ends:
                 self._release(ends[-1])
 
+    @property
+    def pieces(self) -> NDArray[np.int64]:
+        """The rows before each block of the source, and in all; a file of version 1 has only its own blocks."""
+        return np.array(self.summary.starts, np.int64) if self.summary.pieces is None else self.summary.pieces
+
+    def skipped_in(self, piece: int) -> int:
+        """The number of malformed lines that were skipped in a block of the source."""
+        skips = self.summary.piece_skips
+        return 0 if skips is None else int(skips[piece + 1] - skips[piece])
+
+    def no_rows(self) -> Batch:
+        """An empty batch."""
+        return _slice(self._block(0)[1].batch, 0, 0)
+
+    def piece(self, first: int, end: int, want_names: bool) -> Iterator[Block]:
+        """Yield copies of the rows from ``first`` up to ``end``."""
+        starts = self.summary.starts
+        number = bisect_right(starts, first) - 1
+        while first < end:
+            block = self._recent_block(number)
+            stop = min(end, starts[number + 1])
+            batch = block.batch if want_names or block.batch.names is None else replace(block.batch, names=None)
+            rows = _slice(batch, first - starts[number], stop - starts[number], copy=True)
+            yield Block(rows, block.cursor)
+            self._touched += _bytes_of(rows)
+            if self._touched > _MOST_TOUCHED:
+                self._advise("MADV_DONTNEED", 0, self.size // PAGE * PAGE)
+                self._touched = 0
+            first, number = stop, number + 1
+
+    def _recent_block(self, number: int) -> Block:
+        """A block, checked when it is read first."""
+        block = self._recent.pop(number, None)
+        if block is None:
+            block = self._block(number, check=not self._checked[number])[1]
+            self._touched += 0 if self._checked[number] else _bytes_of(block.batch)
+            self._checked[number] = True
+        self._recent[number] = block  # the last one
+        if len(self._recent) > _RECENT:
+            del self._recent[next(iter(self._recent))]
+        return block
+
     def before(self, number: int) -> Cursor:
         """The cursor before a block."""
         return Cursor() if number == 0 else self._block(number - 1)[1].cursor
 
-    def _block(self, number: int) -> tuple[Any, Block]:
+    def _block(self, number: int, *, check: bool = True) -> tuple[Any, Block]:
         try:
             # To follow the map beyond the end of a file that has become shorter would end the process (SIGBUS).
             if self._map.size() < self.size:
                 raise FileFormatError("the file was cut short after it was opened")
             record = self._records.get_batch(number)
-            block = decode(record, key_limit(self.space))
-            self._check_labels(block.batch)
+            block = decode(record, key_limit(self.space), check=check)
+            if check:
+                self._check_labels(block.batch)
             if len(block.batch) != self.summary.starts[number + 1] - self.summary.starts[number]:
                 raise FileFormatError("it has another number of rows than the summary says")
         except Exception as error:  # see above
@@ -199,7 +280,7 @@ def split_block(
     block: Block, first: int, rows: int, features: int, only: _native.KeyIndex | None, want_names: bool
 ) -> Iterator[tuple[Batch, int]]:
     """Yield the rows of a block from ``first`` on, in batches of limited rows and features, and the end of each."""
-    batch = block.batch if want_names else replace(block.batch, names=None)
+    batch = block.batch if want_names or block.batch.names is None else replace(block.batch, names=None)
     n = len(batch)
     while first < n or n == 0:
         end = int(np.searchsorted(batch.indptr, batch.indptr[first] + features, side="right")) - 1
@@ -211,24 +292,47 @@ def split_block(
             return
 
 
-def _slice(batch: Batch, first: int, end: int) -> Batch:
-    """Consecutive rows of a batch, as views."""
+def _slice(batch: Batch, first: int, end: int, *, copy: bool = False) -> Batch:
+    """Consecutive rows of a batch, as views or copies."""
+
+    def cut(array: NDArray[Any], a: int, b: int) -> NDArray[Any]:
+        return array[a:b].copy() if copy else array[a:b]
+
     a, b = int(batch.indptr[first]), int(batch.indptr[end])
     y, y_indptr = batch.y, batch.y_indptr
     if y is not None and y_indptr is not None:
-        y = y[y_indptr[first] : y_indptr[end]]
+        y = cut(y, y_indptr[first], y_indptr[end])
         y_indptr = y_indptr[first : end + 1] - y_indptr[first]
     elif y is not None:
-        y = y[first:end]
-    names = batch.names
+        y = cut(y, first, end)
+    keys, names = cut(batch.keys, a, b), batch.names
+    if names is not None:
+        names = replace(names, words=names.words[a:b])
     return Batch(
         batch.indptr[first : end + 1] - a,
-        batch.keys[a:b],
-        None if batch.values is None else batch.values[a:b],
+        keys,
+        None if batch.values is None else cut(batch.values, a, b),
         y,
         y_indptr,
-        None if batch.weight is None else batch.weight[first:end],
-        None if names is None else replace(names, words=names.words[a:b]),
-        None if batch.qid is None else batch.qid[first:end],
-        None if batch.line is None else batch.line[first:end],
+        None if batch.weight is None else cut(batch.weight, first, end),
+        _own_names(names, keys) if copy and names is not None else names,
+        None if batch.qid is None else cut(batch.qid, first, end),
+        None if batch.line is None else cut(batch.line, first, end),
     )
+
+
+def _bytes_of(batch: Batch) -> int:
+    """About the bytes of a batch in a file."""
+    named = 0 if batch.names is None else 8 * batch.nnz + len(batch.names.text)
+    return 12 * batch.nnz + 32 * len(batch) + named
+
+
+def _own_names(names: Names, keys: NDArray[np.uint64]) -> Names:
+    """The same names in a text of their own, not in that of the whole block."""
+    begins = names.words & np.uint64(0xFFFFFFFF)
+    ends = begins + (names.words >> np.uint64(32) & np.uint64(0xFFF))
+    first = begins.min() if len(keys) else np.uint64(0)
+    text = names.text[int(first) : int(ends.max(initial=np.uint64(0)))]
+    words = names.words - first
+    words, text = _native.compact_names(keys, words, text) or (words, text)
+    return replace(names, words=words, text=text.copy())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -15,6 +16,7 @@ from thresher.core.memory import ReadLimits
 from thresher.display import shown_path
 from thresher.errors import DataError, FileFormatError
 from thresher.sources.base import Source
+from thresher.sources.blocks import BLOCK_BYTES, Blocks
 from thresher.sources.cache.file import StoredFile, split_block
 from thresher.sources.files.paths import Part, PathLike, find_parts, fingerprint
 from thresher.sources.text.line_source import group_parts
@@ -77,6 +79,13 @@ class StoredSource(Source):
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
         name = self.parts[min(cursor.part, len(self.parts) - 1)].name
         return name if batch.line is None else f"{name}, line {batch.line[row]} of the original data"
+
+    def blocks(self) -> Blocks | None:
+        from thresher.sources.cache.stored_blocks import StoredBlocks
+
+        if sum(file.size for file in self._files) < 2 * BLOCK_BYTES:
+            return None
+        return StoredBlocks(self, lambda _: nullcontext(self._files), self.limits.batch_features, self._check_labels)
 
     def shards(self, n: int) -> list[Source]:
         """Whole files."""

@@ -70,9 +70,12 @@ class Part:
 
 
 class Stream:
-    """An open file: its decompressed bytes, and the number of stored bytes read so far."""
+    """An open file: its decompressed bytes, and the number of stored bytes read so far.
 
-    def __init__(self, path: str, *, window_limit: int) -> None:
+    At least ``buffer`` bytes are read at a time.
+    """
+
+    def __init__(self, path: str, *, window_limit: int, buffer: int = 1 << 16) -> None:
         self.name = Part(path).name
         #: The error that ended reading before the end of the file.
         self.failure: DataError | None = None
@@ -84,7 +87,7 @@ class Stream:
             raw, window_limit = RemoteFile(path, piece), max(1, window_limit - 2 * piece)
         else:
             raw = _raw_stdin() if path == STDIN else open_raw(path)
-        self._stored: io.BufferedReader = io.BufferedReader(raw, 1 << 16)
+        self._stored: io.BufferedReader = io.BufferedReader(raw, buffer)
         self.compression = compression_of(self._stored.peek(_HEAD)[:_HEAD])
         self._bytes: io.RawIOBase | io.BufferedReader = self._stored
         if self.compression is not None:
@@ -124,11 +127,15 @@ class Stream:
         """The number of stored bytes read so far."""
         return self._stored.tell() if self._stored.seekable() else 0
 
+    def close(self) -> None:
+        """Close the file."""
+        self._stored.close()
+
     def __enter__(self) -> Stream:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._stored.close()
+        self.close()
 
 
 def open_raw(path: str) -> io.FileIO:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -23,6 +23,10 @@ _ADVICE = 'Correct it, or skip such {} with `on_error="skip"`.'
 #: The number of skipped lines of a file that are logged; all are counted.
 _MAX_LOGGED = 5
 _NEWLINE = 10
+#: Between the name of a file and the start of a range of bytes.
+_RANGE = "\0"
+#: Bytes read beyond the end of a range, for the rest of its last line.
+SLACK = 1 << 12
 
 
 class LineBlocks:
@@ -52,21 +56,25 @@ class LineBlocks:
         self._last_row_end = last_row_end
         #: The offset of the first line that was not yielded yet.
         self.offset = start
-        self._carry = np.empty(0, np.uint8)  # read, but not a whole line yet
-        if start > 0:
+        self._carry = np.empty(0, np.uint8)  # read, but not yielded yet
+        if start > 0 or part.begin == 0:
             stream.seek(start)
-        elif part.begin > 0:
-            # A shard starts at the first line that begins at or after its first byte.
-            stream.seek(part.begin - 1)
-            self.offset = part.begin - 1
-            self._skip_line()
+            return
+        # A range of bytes starts with the first line that begins at or after its first byte.
+        stream.seek(part.begin - 1)
+        self.offset = part.begin - 1
+        if self._end is not None:
+            self._block = min(self._block, self._end - self.offset + SLACK)
+        self._skip_line()
 
     def __iter__(self) -> Iterator[tuple[NDArray[np.uint8], int, int]]:
-        finished = False
+        finished = stuck = False
         while not finished and (self._end is None or self.offset < self._end):
             held = len(self._carry)
             # A line longer than the block makes the block grow, up to the cap and its newline.
             want = max(self._block, min(2 * held, self._cap + 1))
+            if self._end is not None and not stuck:  # hardly more than the range of bytes is needed
+                want = max(held, min(want, self._end - self.offset + SLACK))
             block = self._new_block(want + 1 + _native.padding)
             block[:held] = self._carry
             size = held + self._stream.readinto(memoryview(block.data)[held:want])
@@ -76,6 +84,7 @@ class LineBlocks:
                 size += 1
             whole = self._whole(block, size, finished)
             self._carry = block[whole:size]
+            stuck = not whole
             if whole:
                 yield block, self._within(block, whole), self.offset
                 self.offset += whole
@@ -102,16 +111,16 @@ class LineBlocks:
         if self._end is None or self.offset + size <= self._end:
             return size
         last_start = self._end - self.offset - 1
-        return last_start + int(np.argmax(block[last_start:size] == _NEWLINE)) + 1
+        return last_start + block[last_start:size].tobytes().index(b"\n") + 1
 
     def _skip_line(self) -> None:
-        """Read to the end of the current line, and keep the bytes read after it."""
+        """Read to the end of the current line (or of the range of bytes), and keep the bytes read after it."""
         while True:
-            newlines = np.flatnonzero(self._carry == _NEWLINE)
-            used = int(newlines[0]) + 1 if len(newlines) else len(self._carry)
+            newline = self._carry.tobytes().find(b"\n")
+            used = newline + 1 if newline >= 0 else len(self._carry)
             self.offset += used
             self._carry = self._carry[used:]
-            if len(newlines):
+            if newline >= 0 or (self._end is not None and self.offset >= self._end):
                 return
             scratch = np.empty(self._block, np.uint8)
             self._carry = scratch[: self._stream.readinto(scratch.data)]
@@ -131,23 +140,45 @@ class SkipCounts:
             log.warning("%s: %d malformed %s were skipped", part.name, count, what)
         self._parts[part] = count
 
+    def add_block(self, part: Part, count: int) -> None:
+        """Store the count of a range of bytes of a file that is read out of order."""
+        if count:
+            self._parts[part] = count
+
     def files(self) -> dict[str, int]:
-        """The counts by file name, without files that had none."""
+        """The counts that are not 0, by file name, or by file name and range of bytes; see `by_file`."""
         found: dict[str, int] = {}
         for part, count in list(self._parts.items()):  # a second thread may add one
             if count:
-                found[part.name] = found.get(part.name, 0) + count
+                found[part.name if part.end is None else f"{part.name}{_RANGE}{part.begin}"] = count
         return found
+
+
+def by_file(counts: Mapping[str, int]) -> dict[str, int]:
+    """Add up the counts of `SkipCounts.files` for each file; the count of a whole file includes its ranges."""
+    found: dict[str, int] = {}
+    for name in sorted(counts):
+        file, is_range, _ = name.partition(_RANGE)
+        if not is_range or file not in counts:
+            found[file] = found.get(file, 0) + counts[name]
+    return found
+
+
+@dataclass
+class Reports:
+    """The number of malformed lines of a file that were reported so far."""
+
+    count: int = 0
 
 
 class ReadPosition:
     """The position of a reader in a file, and the handling of malformed input there."""
 
-    def __init__(self, part: Part, on_error: OnError, cursor: Cursor) -> None:
+    def __init__(self, part: Part, on_error: OnError, cursor: Cursor, reports: Reports | None = None) -> None:
         self.part = part
         self.on_error = on_error
         self.cursor = cursor
-        self._reported = 0
+        self._reports = reports or Reports()
 
     def report_faults(
         self, block: NDArray[np.uint8], size: int, at: int, line: int, faults: Iterable[tuple[int, int, str]]
@@ -193,17 +224,19 @@ class ReadPosition:
 
     def count_skipped(self, n: int) -> None:
         """Add ``n`` skipped lines to the cursor."""
+        if n == 0:
+            return
         cursor = self.cursor
         self.cursor = replace(cursor, skipped=cursor.skipped + n, here=cursor.here + n)
 
     def _line(self, line: int, column: int) -> str:
-        if self.on_error == "skip" and self._reported >= _MAX_LOGGED:
+        if self.on_error == "skip" and self._reports.count >= _MAX_LOGGED:
             return ""  # not logged: do not count the lines before the part
         return f"line {line + self._lines_before}, column {column}"
 
     def _report(self, where: str, what: str, such: str = "lines") -> None:
-        self._reported += 1
-        if self.on_error == "skip" and self._reported > _MAX_LOGGED:
+        self._reports.count += 1
+        if self.on_error == "skip" and self._reports.count > _MAX_LOGGED:
             return
         message = f"{self.part.name}: {where}: {what}."
         if self.on_error == "stop":

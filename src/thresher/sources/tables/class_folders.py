@@ -106,6 +106,9 @@ class ClassFolders(Source):
         order = np.random.default_rng(seed).permutation(len(self.paths))
         return replace(self, paths=tuple(self.paths[i] for i in order))
 
+    def permuted(self, seed: int) -> Source:
+        return self.shuffled(seed, rows=0, features=0)
+
     def _read(
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
     ) -> Iterator[tuple[Batch, Cursor]]:

@@ -100,7 +100,7 @@ class _JsonlParser:
         self._part = part
         # A text is required; an absent member of a table is a missing value.
         self._required = [encoder.text] if isinstance(encoder, NgramEncoder) else []
-        self._checked_names = False
+        self._checked_names = part.begin > 0  # only the first rows of a file show whether a name is misspelt
 
     def __call__(
         self, block: NDArray[np.uint8], at: int, end: int, *, rows: int, skip: bool, labels_optional: bool, **more: Any

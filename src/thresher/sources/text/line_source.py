@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Self
@@ -16,8 +16,9 @@ from thresher import _native
 from thresher.core.batch import Batch, Cursor, Names
 from thresher.core.memory import ReadLimits
 from thresher.sources.base import OnError, Source, check_on_error
+from thresher.sources.blocks import Blocks
 from thresher.sources.files.paths import Part, Stream, fingerprint, is_remote, stored_size
-from thresher.sources.files.reader import LineBlocks, ReadPosition, SkipCounts, lines_before
+from thresher.sources.files.reader import LineBlocks, ReadPosition, Reports, SkipCounts, lines_before
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,11 @@ class LineSource(Source):
             return part.name
         return f"{part.name}, line {batch.line[row] + lines_before(part)}"
 
+    def blocks(self) -> Blocks | None:
+        from thresher.sources.text.text_blocks import TextBlocks
+
+        return TextBlocks.of(self) if self._last_row_end is None else None
+
     def shards(self, n: int) -> list[Source]:
         """Whole files if there are enough, else byte ranges of plain files; a compressed file stays whole."""
         super().shards(n)
@@ -100,18 +106,23 @@ class LineSource(Source):
     def _read(
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
     ) -> Iterator[tuple[Batch, Cursor]]:
+        options = self.parse_options(rows, only, want_names, want_labels)
         cursor = start
         for number in range(start.part, len(self.parts)):
+            part = self.parts[number]
             if number != start.part:
                 cursor = replace(cursor, part=number, offset=0, line=0, here=0)
-            reading = self._read_part(self.parts[number], cursor, rows, only, want_names, want_labels)
-            for batch, cursor in reading:
-                yield batch, cursor
+            read_before = stored_size(self.parts[:number]) or 0
+            with Stream(part.path, window_limit=self.limits.window) as stream:
+                opened = OpenLines(stream, self._parser(part, cursor), options)
+                cursor = yield from self.read_lines(part, cursor, opened, read_before, next_part=number + 1)
+            self.skips.set(part, cursor.here, "lines", n_files=len(self.parts))
 
-    def _read_part(
-        self, part: Part, cursor: Cursor, rows: int, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
-    ) -> Iterator[tuple[Batch, Cursor]]:
-        options = {
+    def parse_options(
+        self, rows: int, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
+    ) -> dict[str, Any]:
+        """The options of the parser."""
+        return {
             "rows": rows,
             "features": self.limits.batch_features,
             "skip": self.on_error == "skip",
@@ -120,44 +131,64 @@ class LineSource(Source):
             "want_names": want_names and not self.space.invertible,
             "only": only,
         }
-        read_before = stored_size(self.parts[: cursor.part]) or 0
-        position = ReadPosition(part, self.on_error, cursor)
+
+    def read_lines(
+        self, part: Part, cursor: Cursor, opened: OpenLines, read_before: int, *, next_part: int | None = None
+    ) -> Generator[tuple[Batch, Cursor], None, Cursor]:
+        """Yield the rows of a part from a cursor on, and return the cursor behind its last line.
+
+        ``read_before`` are the stored bytes before the part. ``next_part`` is the number of the next file, if the part
+        is read to the end of its file.
+        """
+        stream, parse, options = opened.stream, opened.parse, opened.options
+        position = ReadPosition(part, self.on_error, cursor, opened.reports)
         skipped = cursor.skipped
-        parse = self._parser(part, cursor)
-        with Stream(part.path, window_limit=self.limits.window) as stream:
-            blocks = LineBlocks(stream, part, cursor.offset, self.limits, position.report_long_line, self._last_row_end)
-            for block, size, offset in blocks:
-                at = 0
-                while at < size:
-                    parsed = parse(block, at, size, **options)
-                    batch = _batch(block, at, parsed, position.cursor.line)
-                    before, at, line = at, at + parsed["consumed"], position.cursor.line
-                    position.cursor = replace(
-                        position.cursor,
-                        offset=offset + at,
-                        line=line + parsed["lines"],
-                        row=position.cursor.row + len(batch),
-                        read=read_before + stream.stored() - part.begin,
-                    )
-                    position.count_skipped(parsed["skipped"])
-                    # Yield the rows before a malformed line first, so that the result does not depend on ``rows``.
-                    if len(batch):
-                        skipped = position.cursor.skipped
-                        yield batch, position.cursor
-                    position.report_faults(block, size, before, line, parsed["faults"])
-            if stream.failure is not None:
-                position.report_damage(stream.failure)
-            elif blocks.offset == 0:
-                position.report_empty()
-        self.skips.set(part, position.cursor.here, "lines", n_files=len(self.parts))
+        blocks = LineBlocks(stream, part, cursor.offset, self.limits, position.report_long_line, self._last_row_end)
+        for block, size, offset in blocks:
+            at = 0
+            while at < size:
+                parsed = parse(block, at, size, **options)
+                batch = batch_of(block, at, parsed, position.cursor.line)
+                before, at, line = at, at + parsed["consumed"], position.cursor.line
+                position.cursor = replace(
+                    position.cursor,
+                    offset=offset + at,
+                    line=line + parsed["lines"],
+                    row=position.cursor.row + len(batch),
+                    read=read_before + stream.stored() - part.begin,
+                )
+                position.count_skipped(parsed["skipped"])
+                # Yield the rows before a malformed line first, so that the result does not depend on ``rows``.
+                if len(batch):
+                    skipped = position.cursor.skipped
+                    yield batch, position.cursor
+                position.report_faults(block, size, before, line, parsed["faults"])
+        if stream.failure is not None:
+            position.report_damage(stream.failure)
+        elif blocks.offset == 0:
+            position.report_empty()
         if position.cursor.skipped > skipped:
             # The cursor of an empty batch counts the malformed lines behind the last row.
             empty = _native.new_block(_native.padding)
-            parsed = parse(empty, 0, 0, **options)
-            yield _batch(empty, 0, parsed, 0), replace(position.cursor, part=cursor.part + 1, offset=0, line=0, here=0)
+            behind = position.cursor
+            if next_part is not None:
+                behind = replace(behind, part=next_part, offset=0, line=0, here=0)
+            yield batch_of(empty, 0, parse(empty, 0, 0, **options), 0), behind
+        return position.cursor
 
 
-def _batch(block: NDArray[np.uint8], at: int, parsed: dict[str, Any], lines_before: int) -> Batch:
+@dataclass(frozen=True)
+class OpenLines:
+    """An open file of lines: its stream, its parser with its options, and the number of faults reported."""
+
+    stream: Stream
+    parse: Callable[..., dict[str, Any]]
+    options: dict[str, Any]
+    reports: Reports = field(default_factory=Reports)
+
+
+def batch_of(block: NDArray[np.uint8], at: int, parsed: dict[str, Any], lines_before: int) -> Batch:
+    """The batch that was parsed from a block from byte ``at`` on, behind a number of lines."""
     names = None
     if parsed["names"] is not None:
         text = parsed.get("text")  # the names refer to the block, unless the parser returns another text
@@ -185,13 +216,18 @@ def group_parts(parts: list[Part], n: int) -> list[tuple[Part, ...]]:
     return [tuple(parts[a:b]) for a, b in pairwise(bounds)]
 
 
+def can_seek(part: Part, limits: ReadLimits) -> bool:
+    """Whether a file can be read from the middle: it is on this machine, and not compressed."""
+    if part.once or is_remote(part.path):
+        return False
+    with Stream(part.path, window_limit=limits.window) as stream:
+        return stream.compression is None
+
+
 def split_part(part: Part, n: int, limits: ReadLimits) -> list[Part]:
     """Split a file into up to ``n`` byte ranges, if it can be read from the middle."""
-    if n == 1 or part.once or part.begin or part.end is not None or is_remote(part.path):
+    if n == 1 or part.begin or part.end is not None or not can_seek(part, limits):
         return [part]
-    with Stream(part.path, window_limit=limits.window) as stream:
-        if stream.compression is not None:
-            return [part]
     size = os.path.getsize(part.path)
     bounds = sorted({size * i // n for i in range(n + 1)})
     return [Part(part.path, a, b) for a, b in pairwise(bounds)] or [part]

@@ -1,4 +1,4 @@
-"""Shuffle the rows of any source through a bounded buffer, and detect rows that need it."""
+"""Shuffles the rows of any source through a bounded buffer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.core.batch import Batch, Cursor
@@ -37,6 +36,9 @@ class Shuffled(Wrapped):
 
     def _settings(self) -> str:
         return f":shuffled:{self.seed}:{self.rows}:{self.features}"
+
+    def permuted(self, seed: int) -> Source:
+        return self
 
     def shards(self, n: int) -> list[Source]:
         """The source itself: a buffer spans the parts that shards would split."""
@@ -114,29 +116,3 @@ def _joined(held: list[Batch]) -> Batch:
     whole = Batch.concat(held)
     held.clear()
     return whole
-
-
-class LabelOrder:
-    """Detects rows that are sorted by class, from which an online learner forgets the earlier classes."""
-
-    def __init__(self, has_classes: bool) -> None:
-        self._counts: dict[float, int] = {}
-        self._changes = 0
-        self._last = np.nan
-        self._has_classes = has_classes
-
-    def add(self, targets: NDArray[np.float64]) -> None:
-        """Count the next rows."""
-        if not self._has_classes or not len(targets):
-            return
-        self._changes += int(targets[0] != self._last) + int((targets[1:] != targets[:-1]).sum())
-        self._last = float(targets[-1])
-        for target, count in zip(*np.unique(targets, return_counts=True), strict=True):
-            self._counts[float(target)] = self._counts.get(float(target), 0) + int(count)
-
-    @property
-    def sorted(self) -> bool:
-        """Whether neighbouring rows differ less than a quarter as often as by chance, in at least 100 rows."""
-        rows = sum(self._counts.values())
-        chance = 1.0 - sum((count / rows) ** 2 for count in self._counts.values()) if rows else 0.0
-        return rows >= 100 and self._changes < 0.25 * chance * rows

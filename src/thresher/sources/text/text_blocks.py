@@ -1,0 +1,174 @@
+"""The blocks of plain files of lines: ranges of bytes that can be read in any order."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import accumulate, islice
+from typing import TYPE_CHECKING, Any
+
+from thresher import _native
+from thresher.core.batch import Batch, Cursor
+from thresher.core.memory import PAGE
+from thresher.sources.blocks import BLOCK_BYTES, MAX_BLOCKS, SMALLEST_BLOCK, BlockRows, Blocks, split_tag
+from thresher.sources.files.paths import Part, Stream
+from thresher.sources.files.reader import Reports, lines_before
+from thresher.sources.text.block_group import BlockGroup, Piece
+
+if TYPE_CHECKING:
+    from thresher.sources.text.line_source import LineSource, OpenLines
+
+#: Files are cut into about this many blocks, unless blocks would be too small or too large.
+_PIECES = 2048
+#: The number of files that are open at a time.
+_OPEN_FILES = 32
+
+
+def block_size(total: int) -> int:
+    """The bytes of a block, for files of ``total`` bytes."""
+    return max(-(-total // MAX_BLOCKS), min(BLOCK_BYTES, max(SMALLEST_BLOCK, total // _PIECES)))
+
+
+@dataclass(frozen=True, eq=False)
+class TextBlocks(Blocks):
+    """The blocks of the files of a source, which follow from the sizes of the files alone.
+
+    A block holds the lines that begin in its range of bytes. Its rows count their lines from its start: the lines
+    before it are counted for a message only.
+
+    Attributes
+    ----------
+    size : int
+        The bytes of a block; the last one of a file has fewer.
+    ends : tuple of int
+        The end of each part of the source in its file.
+    before : list of int
+        The number of blocks before each part, and in all.
+    """
+
+    source: LineSource
+    size: int
+    ends: tuple[int, ...]
+    before: list[int]
+
+    @classmethod
+    def of(cls, source: LineSource) -> TextBlocks | None:
+        """The blocks of a source; None if some of its files cannot be read from the middle."""
+        from thresher.sources.text.line_source import can_seek
+
+        if not all(can_seek(part, source.limits) for part in source.parts):
+            return None
+        ends = tuple(os.path.getsize(part.path) if part.end is None else part.end for part in source.parts)
+        sizes = [end - part.begin for part, end in zip(source.parts, ends, strict=True)]
+        size = block_size(sum(sizes))
+        counts = [max(1, -(-n // size)) for n in sizes]  # an empty file must be read too: that is an error
+        if sum(sizes) < 2 * BLOCK_BYTES:
+            counts = [1] + [0] * (len(counts) - 1)
+        return cls(source, size, ends, list(accumulate(counts, initial=0)))
+
+    @property
+    def count(self) -> int:  # type: ignore[override]
+        return self.before[-1]
+
+    def part(self, number: int) -> tuple[int, Part]:
+        """The number of the file of a block, and its range of bytes."""
+        file = bisect_right(self.before, number) - 1
+        whole = self.source.parts[file]
+        begin = whole.begin + (number - self.before[file]) * self.size
+        return file, Part(whole.path, begin, min(begin + self.size, self.ends[file]))
+
+    def where(self, batch: Batch, row: int) -> str:
+        if batch.line is None:
+            return self.source.describe()
+        number, line = split_tag(int(batch.line[row]))
+        _, part = self.part(number)
+        return f"{part.name}, line {line + lines_before(part)}"
+
+    def read(
+        self,
+        numbers: Iterator[int],
+        rows: int,
+        only: _native.KeyIndex | None,
+        want_names: bool,
+        want_labels: bool,
+    ) -> Iterator[BlockRows]:
+        files = _OpenFiles(self.source, self.source.parse_options(rows, only, want_names, want_labels))
+        together = max(1, self.source.limits.block // self.size)
+        at = skipped = 0
+        try:
+            while some := list(islice(numbers, together)):
+                here = 0
+                for found in BlockGroup(self.source, [self._piece(number, files) for number in some]).rows():
+                    here = found.skipped
+                    yield found._replace(at=at + found.at, skipped=skipped + here)
+                at, skipped = at + len(some), skipped + here
+        finally:
+            files.close()
+
+    def _piece(self, number: int, files: _OpenFiles) -> Piece:
+        file, part = self.part(number)
+        return Piece(number, part, file, files.open(file, part))
+
+    def in_order(
+        self, rows: int, want_names: bool, want_labels: bool, begin: Callable[[Cursor], None]
+    ) -> Iterator[tuple[Batch, Cursor]]:
+        """Yield the rows and cursors of the source, in batches that end where blocks end.
+
+        ``begin`` is called with the cursor before each block.
+        """
+        files = _OpenFiles(self.source, self.source.parse_options(rows, None, want_names, want_labels))
+        parts = self.source.parts
+        cursor, read_before = Cursor(), 0
+        try:
+            for number in range(self.count):
+                file, part = self.part(number)
+                if file != cursor.part:
+                    cursor = replace(cursor, part=file, line=0, here=0)
+                begin(cursor)
+                opened = files.open(file, part)
+                cursor = yield from self.source.read_lines(part, replace(cursor, offset=0), opened, read_before)
+                read_before += (part.end or 0) - part.begin
+                if number + 1 == self.before[file + 1]:
+                    self.source.skips.set(parts[file], cursor.here, "lines", n_files=len(parts))
+        finally:
+            files.close()
+
+
+class _OpenFiles:
+    """The files of a source, of which the last ones used stay open."""
+
+    def __init__(self, source: LineSource, options: dict[str, Any]) -> None:
+        self._source = source
+        self._options = options
+        self._open: OrderedDict[int, OpenLines] = OrderedDict()
+        self._reports: dict[int, Reports] = {}
+
+    def open(self, file: int, part: Part) -> OpenLines:
+        """The open file with number ``file``, to read a range of its bytes."""
+        opened = self._open.get(file)
+        if opened is None:
+            opened = self._opened(file, part)
+            self._open[file] = opened
+            if len(self._open) > _OPEN_FILES:
+                self._open.popitem(last=False)[1].stream.close()
+        self._open.move_to_end(file)
+        if part.begin == 0:  # the parser may have to skip a header, which it does once
+            return replace(opened, parse=self._source._parser(part, Cursor()))
+        return opened
+
+    def _opened(self, file: int, part: Part) -> OpenLines:
+        from thresher.sources.text.line_source import OpenLines
+
+        middle = replace(part, begin=max(1, part.begin))
+        stream = Stream(part.path, window_limit=self._source.limits.window, buffer=PAGE)
+        reports = self._reports.setdefault(file, Reports())
+        return OpenLines(stream, self._source._parser(middle, Cursor()), self._options, reports)
+
+    def close(self) -> None:
+        """Close all files."""
+        for opened in self._open.values():
+            opened.stream.close()
+        self._open.clear()
