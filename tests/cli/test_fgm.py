@@ -24,7 +24,7 @@ def test_the_command_line_is_select(write: object, tmp_path: Path) -> None:
     out = tmp_path / "out.thr"
     shown = run("select", path, "-k", 12, "--method", "fgm", "--B", 3, "--test", path, "-o", out)
     assert shown.exit_code == 0, shown.output
-    for message in ("12 of 12", "accuracy", "any allowed", "rows", "out.thr"):
+    for message in ("12 of 12", "accuracy", "no limit set", "rows", "out.thr"):
         assert message in shown.output
     found = th.select(path, k=12, B=3, method="fgm")
     saved = th.load(out)
