@@ -99,6 +99,7 @@ def test_progress_names_the_file(folder: Path) -> None:
     seen: list[Progress] = []
     (folder / "part4.vw").unlink()
     th.select(folder, k=20, on_error="skip", shuffle=False, batch_rows=50, progress=seen.append)
+    seen = [progress for progress in seen if not progress.phase]  # the loop itself
     names = list(dict.fromkeys(Path(progress.file or "").name for progress in seen))
     assert names == [f"part{i}.vw" for i in range(4)]
     assert {(progress.file_number, progress.files) for progress in seen} == {(i, 4) for i in range(1, 5)}

@@ -1,6 +1,5 @@
 // The standard headers that most files of the core include. The tests precompile them; the build of the package does
 // not, so a file that forgets an include fails there.
-#pragma once
 
 #include <algorithm>
 #include <array>
