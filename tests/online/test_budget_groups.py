@@ -103,7 +103,7 @@ def test_groups_that_do_not_fit_the_data(tmp_path: Path) -> None:
     x, y = grouped_rows(50)
     for options, message in (
         ({"groups": np.arange(81) // 4}, "the data has columns 0 to 79"),
-        ({"groups": [[0], [1]], "k": 3}, "k = 3 exceeds the number of groups, 2"),
+        ({"groups": [[0], [1]], "k": 3}, "`k=3` exceeds the number of groups, 2"),
         ({"groups": "source"}, "this data has none"),
         ({"groups": [[0]], "interactions": 2}, "leave out `interactions`"),
         ({"groups": [[0]], "method": "fgm"}, "fgm has no setting `groups`"),

@@ -148,7 +148,7 @@ def test_the_memory_for_products_is_planned_and_enforced() -> None:
     assert th.select(X[:100], Y[:100], k=5).provenance["plan"]["products"] == 0
     wide = np.ones((4, 600))
     wide[0] = 2.0
-    with pytest.raises(th.DataError, match=r"row \d.*600 features, 180,300 .* Pass memory="):
+    with pytest.raises(th.DataError, match=r"row \d.*600 features, 180,300 .* Pass `memory="):
         th.select(wide, [0, 1, 0, 1], k=5, interactions=2)
     assert len(th.select(wide, [0, 1, 0, 1], k=5, interactions=2, memory="128MB")) == 5
 

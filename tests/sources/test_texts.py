@@ -118,7 +118,7 @@ def test_a_text_beside_other_columns(tmp_path: Path, caplog: pytest.LogCaptureFi
     assert "grand" in named.names
     assert named.predict(frame).tolist() == named.predict(texts).tolist()
     two = pa.table({"a": texts, "b": texts, "label": labels})
-    with pytest.raises(SettingsError, match=r"name the column of the text, text= .--text.: one of 'a', 'b'"):
+    with pytest.raises(SettingsError, match=r"name the column of the text .`text`.: one of 'a', 'b'"):
         th.select(two, target="label", k=5, words=2)
 
 

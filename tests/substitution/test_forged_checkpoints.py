@@ -22,7 +22,8 @@ FIT: dict[str, Any] = {"k": 4, "method": "os", "loss": "squared", "scans": 3, "r
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
     def stop(progress: Progress) -> None:
-        raise KeyboardInterrupt
+        if not progress.phase:  # the loop has begun
+            raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         th.select(X, Y, **FIT, checkpoint=tmp_path / "run.ckpt", progress=stop)

@@ -104,7 +104,7 @@ class Labels:
         """The identifiers of encoded rows as text, empty for a missing value; None if there is no such column."""
         if self.id is None:
             return None
-        values = arrays[self.id].to_pylist()
+        values = arrays[self.id].to_pylist() if len(encoded["line"]) else []  # without rows no column is needed
         found = [_label(values[row]) for row in encoded["line"].tolist()]
         return np.array(["" if isinstance(value, float) else value for value in found], dtype=object)
 
