@@ -77,7 +77,7 @@ TEST(libsvm_faults) {
   CHECK_EQ(fault("1e400 1:1\n"), "0:0 the label is too large");
   CHECK_EQ(fault(" 1:1\n"), "0:1 the label is missing");
   CHECK_EQ(fault("qid:1 1:1\n"), "0:0 the label is missing");
-  CHECK_EQ(fault("1,2 1:1\n"), "0:1 several labels in one row (read the file with multilabel=True)");
+  CHECK_EQ(fault("1,2 1:1\n"), "0:1 several labels in one row (read the file with `multilabel=True`)");
   CHECK_EQ(fault("# 1\n\n1 1:1 18446744073709551616:1\n"), "2:6 the index is over 2^64 - 1");
   CHECK_EQ(fault("1 -1:1\n"), "0:2 expected an index:value pair");
   CHECK_EQ(fault("1 x:1\n"), "0:2 expected an index:value pair");
