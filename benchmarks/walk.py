@@ -32,7 +32,7 @@ PACKAGE = str(Path(thresher.__file__).parent)
 class _Inline:
     """Stands in for the native prefetch queue, without a second thread."""
 
-    def __init__(self, batches: Iterator[Any], depth: int) -> None:
+    def __init__(self, batches: Iterator[Any], depth: int, heavy: int) -> None:
         self._batches = batches
 
     def __iter__(self) -> Iterator[Any]:
