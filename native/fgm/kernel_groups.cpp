@@ -17,7 +17,7 @@ using columns::TopScores;
 namespace {
 
 /// Columns per part: one if they are few and long. Independent of the number of threads.
-std::size_t columns_a_part(std::size_t columns) { return std::clamp<std::size_t>(columns / 64, 1, 256); }
+std::size_t columns_per_task(std::size_t columns) { return std::clamp<std::size_t>(columns / 64, 1, 256); }
 
 constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
 
@@ -73,7 +73,7 @@ KernelGroups::KernelGroups(std::vector<ColumnView> columns, std::size_t rows, co
       power_(power),
       largest_(columns_.size()) {
   if (weights != nullptr) weights_.assign(weights, weights + rows);
-  const std::size_t few = columns_a_part(columns_.size());
+  const std::size_t few = columns_per_task(columns_.size());
   pool.run((columns_.size() + few - 1) / few, [this, few](std::size_t part) {
     const std::size_t end = std::min(columns_.size(), (part + 1) * few);
     for (std::size_t c = part * few; c < end; ++c)
@@ -162,7 +162,7 @@ double KernelGroups::wave_score(std::size_t c, const double* residual, Scratch& 
 }
 
 std::vector<ScoredGroup> KernelGroups::top(const double* residual, std::size_t most, ThreadPool& pool) const {
-  const std::size_t few = columns_a_part(columns_.size());
+  const std::size_t few = columns_per_task(columns_.size());
   const std::size_t parts = (columns_.size() + few - 1) / few;
   std::vector<TopScores<ScoredGroup>> found(parts, TopScores<ScoredGroup>(most));
   const SpreadSeed seed(salt_);

@@ -14,7 +14,7 @@ namespace thresher::fgm {
 
 namespace {
 
-constexpr std::size_t columns_a_part = 4096;
+constexpr std::size_t columns_per_block = 4096;
 constexpr std::size_t row_panels = 16;
 /// Relative slack of bounds, which are rounded sums too.
 constexpr double slack = 1.0 + 1e-9;
@@ -115,12 +115,12 @@ void ProductSearch::bound_rows(const double* residual) {
 /// Score all columns and their squares, and bound the products of each.
 TopScores<ScoredProduct> ProductSearch::score_columns(std::size_t most, std::vector<double>& bounds,
                                                       ThreadPool& pool) const {
-  const std::size_t parts = (columns_.size() + columns_a_part - 1) / columns_a_part;
+  const std::size_t parts = (columns_.size() + columns_per_block - 1) / columns_per_block;
   std::vector<TopScores<ScoredProduct>> found(parts, TopScores<ScoredProduct>(most));
   const double weight = terms_.linear() ? terms_.weight(terms_.factors[0].constant(1)) : 0.0;
   pool.run(parts, [&](std::size_t part) {
-    const std::size_t end = std::min(columns_.size(), (part + 1) * columns_a_part);
-    for (std::size_t c = part * columns_a_part; c < end; ++c) {
+    const std::size_t end = std::min(columns_.size(), (part + 1) * columns_per_block);
+    for (std::size_t c = part * columns_per_block; c < end; ++c) {
       const ColumnView& column = columns_[c];
       double sum = 0.0;
       double square = 0.0;

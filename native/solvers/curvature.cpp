@@ -14,9 +14,9 @@ using columns::tile_rows;
 
 namespace {
 
-constexpr std::size_t part = 512;       // rows for which a tile of columns stays in the L1 cache
-constexpr std::size_t room = 3U << 20;  // approximate bytes of packed columns, to fit into the cache
-constexpr std::size_t together = 2;     // left tiles that share the right one
+constexpr std::size_t part = 512;          // rows for which a tile of columns stays in the L1 cache
+constexpr std::size_t room = 3U << 20;     // approximate bytes of packed columns, to fit into the cache
+constexpr std::size_t tiles_per_pass = 2;  // left tiles that share the right one
 // rebuild once this multiple of the current weight was added and removed, to bound rounding
 constexpr double churn = 8.0;
 
@@ -188,7 +188,7 @@ void Curvature::multiply(const std::vector<T>& packed, std::size_t apart, std::s
     else
       return dense_kernels().fine_tile;
   }();
-  constexpr std::size_t wide = together * tile_rows;
+  constexpr std::size_t wide = tiles_per_pass * tile_rows;
   const std::size_t n = members_.size();
   const std::size_t groups = (n - first + wide - 1) / wide;
   pool.run(groups, [&](std::size_t turn) {

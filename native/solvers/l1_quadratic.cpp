@@ -11,7 +11,7 @@ using columns::dense_kernels;
 
 namespace {
 
-constexpr std::size_t together = 16;  // violating coordinates added at a time
+constexpr std::size_t added_at_once = 16;  // violating coordinates added at a time
 
 double shrunk(double z, double by) { return z > by ? z - by : z < -by ? z + by : 0.0; }
 
@@ -127,7 +127,7 @@ bool L1Quadratic::polish(double tolerance) {
       return violation(a) > violation(b) || (violation(a) == violation(b) && a < b);
     });
     std::size_t taken = 0;
-    for (std::size_t i = 0; i < worst.size() && taken < together; ++i) {
+    for (std::size_t i = 0; i < worst.size() && taken < added_at_once; ++i) {
       if (!support.add(worst[i])) continue;
       signs.push_back(-sign(slopes_[worst[i]]));
       ++taken;

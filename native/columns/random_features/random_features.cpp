@@ -12,8 +12,8 @@ namespace thresher::columns {
 
 namespace {
 
-constexpr std::size_t panel = 2048;  // rows per part
-constexpr std::size_t block = 16;    // rows transposed at a time
+constexpr std::size_t rows_per_part = 2048;  // rows per part
+constexpr std::size_t block = 16;            // rows transposed at a time
 
 // Counter values of a feature's own stream.
 constexpr std::uint64_t offset_counter = 0, order_counter = 1, choice_counter = 1024;
@@ -112,10 +112,10 @@ void transpose_block(const std::vector<float>& values, std::size_t functions, st
 /// Call `one(row, out)` for all rows and transpose the results, a block at a time.
 template <class One>
 void by_blocks(std::size_t rows, std::size_t functions, float* out, ThreadPool& pool, One&& one) {
-  pool.run((rows + panel - 1) / panel, [&](std::size_t part) {
+  pool.run((rows + rows_per_part - 1) / rows_per_part, [&](std::size_t part) {
     std::vector<float> values(block * functions);
-    const std::size_t end = std::min((part + 1) * panel, rows);
-    for (std::size_t begin = part * panel; begin < end; begin += block) {
+    const std::size_t end = std::min((part + 1) * rows_per_part, rows);
+    for (std::size_t begin = part * rows_per_part; begin < end; begin += block) {
       const std::size_t count = std::min(block, end - begin);
       for (std::size_t i = 0; i < count; ++i) one(begin + i, values.data() + i * functions);
       transpose_block(values, functions, begin, count, rows, out);

@@ -11,8 +11,8 @@ namespace thresher::columns {
 
 namespace {
 
-constexpr std::int64_t prefetch_distance = 16;  // prefetch distance in entries
-constexpr double slack = 1.0 + 1e-9;            // more than rounding can remove from a sum of positive terms
+constexpr std::int64_t keys_ahead = 16;  // prefetch distance in entries
+constexpr double slack = 1.0 + 1e-9;     // more than rounding can remove from a sum of positive terms
 
 }  // namespace
 
@@ -31,7 +31,7 @@ void KeyBounds::add(const Rows& rows, const double* residuals, std::size_t strid
   for (std::size_t i = 0; i < rows.n; ++i) {
     const double weight = weights == nullptr ? 1.0 : weights[first + i];
     for (std::int64_t j = rows.indptr[i]; j < rows.indptr[i + 1]; ++j) {
-      if (j + prefetch_distance < entries) prefetch_key(mix_key(rows.keys[j + prefetch_distance]));
+      if (j + keys_ahead < entries) prefetch_key(mix_key(rows.keys[j + keys_ahead]));
       const std::size_t at = (mix_key(rows.keys[j]) & mask_) * outputs_;
       const double x = rows.values == nullptr ? 1.0 : static_cast<double>(rows.values[j]);
       for (std::size_t o = 0; o < outputs_; ++o) {

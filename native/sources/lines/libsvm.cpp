@@ -14,7 +14,7 @@ namespace thresher::sources {
 
 namespace {
 
-bool at_token_end(const char* p) { return is_blank(*p) || at_line_end(p) || *p == '#'; }
+bool at_libsvm_token_end(const char* p) { return is_blank(*p) || at_line_end(p) || *p == '#'; }
 
 class Libsvm {
  public:
@@ -28,7 +28,7 @@ class Libsvm {
     if (std::memcmp(p, "qid:", 4) == 0) {
       std::uint64_t qid;
       const char* const end = parse_u64(p + 4, qid);
-      if (end == nullptr || !at_token_end(end) || qid > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
+      if (end == nullptr || !at_libsvm_token_end(end) || qid > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
         return error(p, "qid: needs a whole number of up to 63 bits");
       extras.qid = static_cast<std::int64_t>(qid);
       p = end;
@@ -58,7 +58,7 @@ class Libsvm {
       if (!options_.multilabel) return error(p, "several labels in one row (read the file with `multilabel=True`)");
       ++p;
     }
-    return at_token_end(p) ? Line::row : error(p, "the label is not a number");
+    return at_libsvm_token_end(p) ? Line::row : error(p, "the label is not a number");
   }
 
   Line features(const char*& at, LineError& error) {
@@ -102,7 +102,7 @@ class Libsvm {
       double value;
       const char* const end = parse_double(q + 1, value);
       if (end == nullptr) return error(q + 1, "the value is not a number (nan and inf are refused)");
-      if (!at_token_end(end)) return error(end, "unexpected text after a value");
+      if (!at_libsvm_token_end(end)) return error(end, "unexpected text after a value");
       const auto narrow = static_cast<float>(value);
       if (!std::isfinite(narrow)) return error(q + 1, "the value is too large for single precision");
       p = end;

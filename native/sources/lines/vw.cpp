@@ -37,7 +37,7 @@ const char* word_end(const char* p) {
   return p;
 }
 
-bool at_token_end(const char* p) { return is_blank(*p) || at_line_end(p) || *p == '|'; }
+bool at_vw_token_end(const char* p) { return is_blank(*p) || at_line_end(p) || *p == '|'; }
 
 class Vw {
  public:
@@ -73,7 +73,7 @@ class Vw {
       if (at_line_end(p)) return error(p, "no '|' in the line");
       if (tagged) return error(p, "the tag must be the last word before the '|'");
       const char* const end = word_end(p);
-      if (!at_token_end(end)) return error(end, "unexpected byte");
+      if (!at_vw_token_end(end)) return error(end, "unexpected byte");
       if (*p == '\'' || *end == '|') {
         tagged = true;
         p = end;
@@ -131,13 +131,13 @@ class Vw {
     p = end;
     space_ = {};
     scale_ = 1.0;
-    if (end == name) return at_token_end(end) ? Line::row : error(end, "expected a namespace");
-    if (*end != ':' && !at_token_end(end)) return error(end, "unexpected byte in a namespace");
+    if (end == name) return at_vw_token_end(end) ? Line::row : error(end, "expected a namespace");
+    if (*end != ':' && !at_vw_token_end(end)) return error(end, "unexpected byte in a namespace");
     if (!namespaces_.find({name, static_cast<std::size_t>(end - name)}, space_))
       return error(name, "too many namespaces in one block");
     if (*end != ':') return Line::row;
     const char* const stop = parse_double(end + 1, scale_);
-    if (stop == nullptr || !at_token_end(stop) || !std::isfinite(scale_))
+    if (stop == nullptr || !at_vw_token_end(stop) || !std::isfinite(scale_))
       return error(end + 1, "the namespace's scale is not a number");
     p = stop;
     ends = VwDelimiters(p + 1);
@@ -161,7 +161,7 @@ class Vw {
         stop = parse_double(end + 1, value);
         if (stop == nullptr) return error(end + 1, "the value is not a number (nan and inf are refused)");
       }
-      if (!at_token_end(stop)) return error(stop, "unexpected text after a feature");
+      if (!at_vw_token_end(stop)) return error(stop, "unexpected text after a feature");
       const auto narrow = static_cast<float>(value * scale_);
       if (!std::isfinite(narrow)) return error(end, "the value is too large for single precision");
       const auto length = static_cast<std::size_t>(end - p);

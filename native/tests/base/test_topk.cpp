@@ -16,13 +16,13 @@ using thresher::TopK;
 
 namespace {
 
-constexpr std::uint64_t last_key = ~std::uint64_t{0};
+constexpr std::uint64_t largest_key = ~std::uint64_t{0};
 
 /// A random run of puts; `weight` generates the weights.
 template <class Weight>
 void against_oracle(std::uint64_t seed, std::size_t k, std::size_t keys, int puts, Weight weight) {
   Random random(seed);
-  std::vector<std::uint64_t> pool{0, last_key, 1, last_key - 1};
+  std::vector<std::uint64_t> pool{0, largest_key, 1, largest_key - 1};
   while (pool.size() < keys) pool.push_back(random.chance(2) ? random() : random.below(2 * keys));
   TopK table(k, 7);
   TopKOracle oracle(k, 7);
@@ -80,7 +80,7 @@ TEST(topk_not_finite) {
 TEST(topk_order_and_limit) {
   TopK table(4);
   CHECK(table.ordered(10).empty());
-  table.offer(last_key, -2.0);
+  table.offer(largest_key, -2.0);
   table.offer(0, 2.0);
   table.offer(7, 3.0);
   const auto slots = table.ordered(2);
