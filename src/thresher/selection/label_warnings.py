@@ -29,7 +29,8 @@ def label_warnings(source: Source, loss: Loss, *, online: bool) -> Iterator[str]
 
     ``online`` methods have a loss of their own for more than two classes; the others make each class a binary problem.
     """
-    if source.multilabel or not source.rewindable:
+    two_classes = loss.task == "binary" and online  # a third label is an error
+    if two_classes or source.multilabel or not source.rewindable:
         return
     parts = [np.asarray(batch.y) for batch, _ in first_rows(source, _LABEL_ROWS, np.empty(0, np.uint64))]
     labels = np.concatenate(parts) if parts else np.empty(0)
