@@ -60,7 +60,8 @@ def files_called(arguments: list[str]) -> dict[str, str]:
     try:
         from thresher.cli.main import main
 
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+        printed = io.StringIO()  # no terminal
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), contextlib.suppress(SystemExit):
             main()
     finally:
         sys.setprofile(None)
@@ -76,12 +77,17 @@ def _importing(frame: FrameType | None) -> bool:
     return False
 
 
-def main() -> None:
-    """Print the walk."""
+def walk_of_select() -> dict[str, str]:
+    """The walk of ``thresher select file.vw -k 100``."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file.vw"
         write_stream(str(path), rows=2000, seed=0)
-        walk = files_called(["select", str(path), "-k", "100"])
+        return files_called(["select", str(path), "-k", "100"])
+
+
+def main() -> None:
+    """Print the walk."""
+    walk = walk_of_select()
     for name, function in walk.items():
         print(f"{name:<36} {function}")
     print(f"{len(walk)} files")

@@ -1,3 +1,4 @@
+from .api import Interrupted as Interrupted
 from .api import select as select
 from .columns.groups import Groups as Groups
 from .columns.random_features import RandomFeatures as RandomFeatures
@@ -28,7 +29,6 @@ from .fgm.families.polynomial import Polynomial as Polynomial
 from .fgm.families.product import Product as Product
 from .fgm.families.tree import Tree as Tree
 from .fgm.families.union import Union as Union
-from .finish import Interrupted as Interrupted
 from .selection.file import load as load
 from .selection.selection import Selection as Selection
 from .sources.base import Source as Source
@@ -39,8 +39,8 @@ from .sources.sequences.fasta import scan_fasta as scan_fasta
 from .sources.tables.csv import scan_csv as scan_csv
 from .sources.tables.documents import scan_text as scan_text
 from .sources.tables.parquet import scan_parquet as scan_parquet
-from .sources.text.libsvm import scan_libsvm as scan_libsvm
-from .sources.text.vw import scan_vw as scan_vw
+from .sources.text.line_formats import scan_libsvm as scan_libsvm
+from .sources.text.line_formats import scan_vw as scan_vw
 from .substitution.arriving.feature_stream import FeatureStream as FeatureStream
 from .substitution.run import BrokenStream as BrokenStream
 from .version import __version__ as __version__

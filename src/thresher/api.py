@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from thresher.core.atomic import check_writable
 from thresher.core.labels import check_class_weight
 from thresher.core.losses import get_loss
-from thresher.core.memory import DEFAULT_CACHE_SIZE
-from thresher.core.progress import Report, Watch
-from thresher.errors import SettingsError
-from thresher.finish import finish
+from thresher.core.memory import DEFAULT_CACHE_SIZE, Report, Watch
+from thresher.errors import SettingsError, UnwritableError
 from thresher.methods import Data, classes_before_fit, get_method, split_settings
-from thresher.run import RunOptions
-from thresher.selection.data_warnings import WarningList, label_warnings
+from thresher.run import Run, RunOptions
+from thresher.selection.leaks import leak_warnings
+from thresher.selection.scoring import evaluate
 from thresher.selection.selection import Selection
 from thresher.sources.base import DEFAULT_ROWS, Source
 from thresher.sources.registry import as_source, is_paths
-from thresher.sources.transforms.watched import Watched
+
+log = logging.getLogger(__name__)
+log_data = logging.getLogger("thresher.sources")
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a fit; ``selection`` is the result up to then (None before two classes were seen).
+
+    ``saved`` is the path of the checkpoint, if it was written.
+    """
+
+    selection: Selection | None = None
+    saved: str | None = None
 
 
 def select(
@@ -181,13 +193,18 @@ def select(
     if test is not None and holdout is not None:
         raise SettingsError("pass `test` or `holdout`, not both")
     held: Source | None = None
-    if spec.feature_streams and (stream := _feature_stream(data, target, on_error)) is not None:
+    stream = None
+    if spec.feature_streams:
+        from thresher.substitution.arriving.feature_stream import stream_labels, stream_of
+
+        stream = stream_of(data, target=target, on_error=on_error)
+    if stream is not None:
         if holdout is not None:
             raise SettingsError("`holdout` requires rows, and the data is a stream of features: pass `test`")
         if test is not None:
             held = as_source(*(test if isinstance(test, tuple) else (test,)), target=target)
-        given = Data(stream, y=_stream_labels(own, y), sample_weight=sample_weight)
-        return finish(spec.make_run(given, method_settings, options), held, output)
+        given = Data(stream, y=stream_labels(y, own.get("labels_file")), sample_weight=sample_weight)
+        return _finish(spec.make_run(given, method_settings, options), held, output)
     if reading and isinstance(data, Source):
         raise SettingsError(f"a Source has its own reading options: leave out {', '.join(reading)}")
     reading |= {"format": format, "on_error": on_error}
@@ -198,14 +215,12 @@ def select(
     if sample_weight is not None:  # for a table in a file, the name of a column
         reading["weight"] = sample_weight
     source = as_source(data, y, target=target, **reading)
-    warnings = WarningList()
-    warnings.add(source.warnings())
+    warnings = _logged(source.warnings())
     if cache is not None and cache is not False:
         from thresher.sources.cache.cached import cached
 
         source = cached(source, cache, size=cache_size, watch=watch)
-    scanned = Watched(source, watch, "reading labels")
-    labels = classes_before_fit(spec, scanned, loss, classes, multilabel=multilabel, memory=memory)
+    labels = classes_before_fit(spec, source, loss, classes, multilabel=multilabel, memory=memory, watch=watch)
     if holdout is not None:
         from thresher.sources.transforms.holdout import hold_out
 
@@ -217,9 +232,12 @@ def select(
     if (validation := own.get("validation")) is not None:
         options = replace(options, validation=_test_source(validation, source, target, reading))
     run = spec.make_run(Data(source, labels), method_settings, options)
-    if classes is None and not multilabel:
-        warnings.add(label_warnings(run.limited(source), get_loss(loss), online=spec.online))
-    return finish(run, held, output, warnings, source)
+    # Online methods have a loss of their own for more than two classes: with another one, a third label is an error.
+    if classes is None and not multilabel and not (spec.online and get_loss(loss).task == "binary"):
+        from thresher.selection.label_warnings import label_warnings
+
+        warnings += _logged(label_warnings(run.limited(source), get_loss(loss), online=spec.online))
+    return _finish(run, held, output, warnings, source)
 
 
 def _test_source(test: Any, source: Source, target: Any, reading: dict[str, Any]) -> Source:
@@ -235,18 +253,57 @@ def _test_source(test: Any, source: Source, target: Any, reading: dict[str, Any]
     return as_source(data, *labels, target=None if labels else target, **reading)
 
 
-def _feature_stream(data: Any, target: Any, on_error: str) -> Any:
-    """The data as a stream of features; None if it consists of rows."""
-    from thresher.substitution.arriving.feature_stream import stream_of
+def _finish(
+    run: Run,
+    held: Source | None,
+    output: str | os.PathLike[str] | None,
+    warnings: list[str] | None = None,
+    rows: Source | None = None,
+) -> Selection:
+    """Run to the end, score on the held-out rows, look for leaks in ``rows``, save, and remove the checkpoint."""
+    checkpoint = run.options.checkpoint
+    try:
+        run.run()
+    except KeyboardInterrupt:
+        raise _interrupted(run, run.selection() if run.usable else None) from None
+    try:
+        selection = run.selection()
+        if held is not None:
+            scored = run.watched(run.limited(held), "scoring held-out rows")
+            selection.provenance["test"] = evaluate(selection, scored)
+        if warnings is not None and rows is not None:
+            warnings += _logged(leak_warnings(selection, run.limited(rows), run.watch))
+            if warnings:
+                selection.provenance["warnings"] = warnings
+    except KeyboardInterrupt:  # in a refit, or in a pass over the data for names, scores or leaks
+        run.save()
+        raise _interrupted(run, None) from None
+    if output is not None:
+        try:
+            selection.save(output)
+        except UnwritableError as error:
+            error.selection = selection
+            run.save()  # repeating the fit with another output then starts from here
+            raise
+    if run.unsaved is not None:
+        log.warning("The fit is complete, but its last checkpoint was not written: %s", run.unsaved)
+    if checkpoint is not None and os.path.exists(checkpoint):
+        os.unlink(checkpoint)
+    return selection
 
-    return stream_of(data, target=target, on_error=on_error)
+
+def _interrupted(run: Run, selection: Selection | None) -> Interrupted:
+    interrupted = Interrupted(f"stopped after {run.amount}")
+    interrupted.selection = selection
+    checkpoint = run.options.checkpoint
+    if checkpoint is not None and run.unsaved is None and os.path.exists(checkpoint):
+        interrupted.saved = os.fspath(checkpoint)
+    return interrupted
 
 
-def _stream_labels(own: Mapping[str, Any], y: Any) -> Any:
-    """The labels of a stream of features: ``y``, or read from a file; None if the stream contains them."""
-    file = own.get("labels_file")
-    if y is not None or file is None:
-        return y
-    from thresher.substitution.arriving.file_readers import read_labels
-
-    return read_labels(file) if isinstance(file, (str, os.PathLike)) else file
+def _logged(warnings: Iterable[str]) -> list[str]:
+    """Log each warning once; the provenance of the selection keeps them."""
+    found = list(warnings)
+    for sentence in found:
+        log_data.warning("%s", sentence)
+    return found

@@ -12,12 +12,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from thresher.core.losses import get_loss
-from thresher.core.memory import DEFAULT_MEMORY, ReadLimits, parse_size
+from thresher.core.memory import DEFAULT_MEMORY, ReadLimits, Watch, parse_size
 from thresher.display import did_you_mean, quoted
 from thresher.errors import SettingsError
 from thresher.run import Run, RunOptions
 from thresher.sources.base import Source
 from thresher.sources.registry import OPTIONS
+from thresher.sources.transforms.watched import Watched
 
 if TYPE_CHECKING:
     from thresher.core.labels import Label
@@ -231,6 +232,7 @@ def classes_before_fit(
     *,
     multilabel: bool,
     memory: str | int | None,
+    watch: Watch,
 ) -> list[Label] | None:
     """The classes, if the method must know them before the first row; reading them keeps to the memory."""
     if not spec.online or (get_loss(loss).task != "classes" and not multilabel):
@@ -240,4 +242,5 @@ def classes_before_fit(
 
     if classes is not None:
         return sort_labels(classes)
+    source = Watched(source, watch, "reading labels")
     return label_classes(source.limited(ReadLimits.of(parse_size(DEFAULT_MEMORY if memory is None else memory))))

@@ -22,8 +22,7 @@ from thresher.core.checkpoint import Checkpoint
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.labels import Label
 from thresher.core.losses import Loss, get_loss
-from thresher.core.memory import DEFAULT_CACHE_SIZE
-from thresher.core.progress import Watch
+from thresher.core.memory import DEFAULT_CACHE_SIZE, Watch
 from thresher.errors import DataError, FileFormatError, SettingsError, UnwritableError
 from thresher.selection.selection import Selection
 from thresher.sources.base import DEFAULT_ROWS, Source

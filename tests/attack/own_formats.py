@@ -18,7 +18,7 @@ from tests.attack.crafting import crafted, odd_array, odd_json
 from tests.attack.mutations import damaged
 from tests.attack.texts import CSV, FASTA, LIBSVM, VW, Case
 from tests.selection.makers import assert_same
-from thresher.core.progress import Progress
+from thresher.core.memory import Progress
 from thresher.sources.arrays import DenseSource
 from thresher.sources.cache import codec
 from thresher.sources.cache.source import scan_cache

@@ -17,8 +17,7 @@ from thresher.sources.sequences.fasta import scan_fasta
 from thresher.sources.tables.csv import scan_csv
 from thresher.sources.tables.documents import scan_text
 from thresher.sources.tables.jsonl import scan_jsonl
-from thresher.sources.text.libsvm import scan_libsvm
-from thresher.sources.text.vw import scan_vw
+from thresher.sources.text.line_formats import scan_libsvm, scan_vw
 
 Case = Callable[[random.Random], object]
 

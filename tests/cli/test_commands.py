@@ -21,7 +21,7 @@ from typer.testing import CliRunner, Result
 import thresher as th
 from tests.streams import planted, planted_outputs, write_libsvm, write_vw
 from thresher.cli.main import make_app
-from thresher.report.table import print_selection
+from thresher.report.text import print_selection
 
 X, Y = planted(rows=1500)
 GROUPS = [("column-3", "column-77"), ("column-1", "column-2", "column-3")]
@@ -330,7 +330,7 @@ def test_ctrl_c_saves_the_checkpoint_and_keeps_a_good_output(vw: Path, thr: Path
 
 
 def test_progress_shows_rates(vw: Path) -> None:
-    from thresher.report.progress import log_line, show_progress
+    from thresher.report.text import log_line, show_progress
 
     with show_progress(quiet=True) as shown:
         th.select(vw, k=5, progress=shown)

@@ -21,7 +21,7 @@ def forbid_a_second_pass(monkeypatch: pytest.MonkeyPatch) -> None:
         assert not len(keys)
         return {}
 
-    monkeypatch.setattr("thresher.online.fitted.find_names", find_names)
+    monkeypatch.setattr("thresher.online.result.find_names", find_names)
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.05])

@@ -12,10 +12,8 @@ import thresher as th
 from tests.online.test_select import _StopAt, saved_bytes
 from tests.sources.reading import read
 from tests.streams import planted, write_vw
-from thresher.core.memory import ReadLimits
-from thresher.core.progress import Progress
-from thresher.report.progress import in_file
-from thresher.report.table import summary
+from thresher.core.memory import Progress, ReadLimits
+from thresher.report.text import in_file, summary
 
 X, Y = planted(rows=600)
 

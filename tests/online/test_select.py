@@ -15,7 +15,7 @@ import pytest
 
 import thresher as th
 from tests.streams import planted, planted_outputs, write_libsvm, write_vw
-from thresher.core.progress import Progress
+from thresher.core.memory import Progress
 from thresher.online.engine import OnlineSettings
 from thresher.online.run import OnlineRun
 from thresher.run import RunOptions

@@ -13,9 +13,9 @@ import pytest
 import thresher as th
 from tests.cli.test_commands import run
 from tests.streams import planted, write_vw
-from thresher.core.progress import Progress
-from thresher.report import progress as display
-from thresher.report.progress import log_line, show_progress
+from thresher.core.memory import Progress
+from thresher.report import text as display
+from thresher.report.text import log_line, show_progress
 
 X, Y = planted(rows=400)
 LOOP = ""

@@ -11,9 +11,9 @@ from rich.cells import cell_len
 import thresher as th
 from tests.selection.makers import make
 from thresher.core.feature_space import FeatureSpace, Hashing
-from thresher.core.memory import MB
-from thresher.core.progress import Progress
-from thresher.report.table import aligned, fit, memory_line, print_selection, show_scores, summary
+from thresher.core.memory import MB, Progress
+from thresher.report.terminal import fit
+from thresher.report.text import aligned, memory_line, print_selection, show_scores, summary
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,7 @@ import zstandard
 from tests.sources.rows import KINDS, Expected, Kind, Row, row_of
 from thresher import _native
 from thresher.sources.base import Source
-from thresher.sources.text.libsvm import scan_libsvm
-from thresher.sources.text.vw import scan_vw
+from thresher.sources.text.line_formats import scan_libsvm, scan_vw
 
 
 def libsvm_text(rows: Iterable[Row], labels: bool = True) -> bytes:

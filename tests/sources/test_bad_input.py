@@ -16,9 +16,7 @@ from thresher.core.memory import ReadLimits
 from thresher.errors import DataError, SettingsError
 from thresher.sources.base import Prefetched
 from thresher.sources.registry import scan
-from thresher.sources.text.libsvm import scan_libsvm
-from thresher.sources.text.line_source import LineSource
-from thresher.sources.text.vw import scan_vw
+from thresher.sources.text.line_formats import LineSource, scan_libsvm, scan_vw
 from thresher.sources.transforms.holdout import HeldOut
 from thresher.sources.transforms.weights import Weighted
 

@@ -11,7 +11,7 @@ from scipy.sparse import coo_array, csc_array
 from tests.sources.reading import read
 from thresher.errors import DataError, SettingsError
 from thresher.sources.registry import as_source
-from thresher.sources.text.libsvm import scan_libsvm
+from thresher.sources.text.line_formats import scan_libsvm
 from thresher.sources.transforms.holdout import HeldOut
 from thresher.sources.transforms.weights import Weighted
 

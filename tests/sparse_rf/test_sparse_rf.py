@@ -19,7 +19,7 @@ from tests.reference.kernels import exact
 from thresher import _native
 from thresher.columns.row_store import RowStore
 from thresher.core.feature_space import FeatureSpace, RandomFeatureSpec
-from thresher.core.progress import Watch
+from thresher.core.memory import Watch
 from thresher.run import RunOptions
 from thresher.sources.registry import as_source
 from thresher.sparse_rf.engine import SparseRFEngine

@@ -12,7 +12,7 @@ import thresher as th
 from tests.substitution.test_substitution import data
 from thresher import _native
 from thresher.core import container
-from thresher.core.progress import Progress
+from thresher.core.memory import Progress
 from thresher.errors import DataError, FileFormatError
 
 X, Y, _ = data(n=80, p=20)

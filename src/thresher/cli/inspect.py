@@ -33,7 +33,7 @@ def inspect(
     if output is not None:
         model.export(output, None if format == "table" else format)
     elif format == "table":
-        from thresher.report.table import print_selection
+        from thresher.report.text import print_selection
 
         print_selection(model, top=top, keys=keys)
     elif format in ("tsv", "json"):

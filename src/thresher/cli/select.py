@@ -145,11 +145,10 @@ def select(
     settings: dict[str, Any],
     reading: dict[str, Any],
 ) -> None:
+    from thresher.api import Interrupted
     from thresher.api import select as select_features
     from thresher.errors import UnwritableError
-    from thresher.finish import Interrupted
-    from thresher.report.progress import show_progress
-    from thresher.report.table import print_selection
+    from thresher.report.text import print_selection, show_progress
 
     try:
         with show_progress() as progress:

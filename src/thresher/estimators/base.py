@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from thresher._native import KeyIndex
 from thresher.core.labels import Label
-from thresher.core.locking import locked
 from thresher.errors import DataError, SettingsError
 from thresher.estimators.inputs import checked_rows, seed_of, training_data
+from thresher.estimators.locking import locked
 from thresher.methods import get_method
 from thresher.run import Run, RunOptions
 from thresher.selection.scoring import evaluate

@@ -10,10 +10,10 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.labels import sort_labels
-from thresher.core.locking import locked
 from thresher.core.losses import get_loss
 from thresher.errors import DataError, SettingsError
 from thresher.estimators.base import SelectingEstimator, Task
+from thresher.estimators.locking import locked
 from thresher.estimators.mixins import SelectionClassifierMixin, SelectionRegressorMixin
 from thresher.methods import Data, get_method
 from thresher.selection.selection import Selection

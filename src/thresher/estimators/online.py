@@ -9,13 +9,13 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from thresher.core.labels import ThirdLabel, sort_labels
-from thresher.core.locking import locked
 from thresher.core.losses import get_loss
 from thresher.errors import DataError, SettingsError
 from thresher.estimators.base import SelectingEstimator, Task
 from thresher.estimators.inputs import check_labels, training_data
+from thresher.estimators.locking import locked
 from thresher.estimators.mixins import SelectionClassifierMixin, SelectionRegressorMixin
-from thresher.online.fitted import Fitted
+from thresher.online.result import Fitted
 from thresher.online.run import OnlineRun
 from thresher.sources.base import Source
 from thresher.sources.transforms.label_scan import label_classes

@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from thresher.core.locking import locked
 from thresher.errors import DataError
 from thresher.estimators.base import SelectingEstimator, Task
 from thresher.estimators.batch import BatchClassifier, BatchRegressor, FittedRun
+from thresher.estimators.locking import locked
 from thresher.run import Run
 from thresher.sources.base import Source
 from thresher.sources.registry import as_source

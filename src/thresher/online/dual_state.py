@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -10,6 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _native
+from thresher.online.settings import OnlineSettings
+
+log = logging.getLogger(__name__)
 
 Keys = NDArray[np.uint64]
 
@@ -92,3 +96,26 @@ def restore_dual_arrays(loop: _native.OnlineLoop, state: dict[str, NDArray[Any]]
 def _packed_names(state: dict[str, NDArray[Any]], prefix: str) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
     offsets, text = (np.ascontiguousarray(state[f"{prefix}_name_{part}"]) for part in ("offsets", "text"))
     return offsets, text
+
+
+def memory_message(settings: OnlineSettings, rows: int) -> str:
+    """The error message for features that no longer fit into memory."""
+    held, instead = "every feature seen", ", or choose mission or b-arda (which switches to a sketch)"
+    if settings.groups is not None:
+        held, instead = "every feature seen and its group", ""
+    return (
+        f"after {rows} rows the state of {settings.method} no longer fits into the {settings.room} bytes that memory "
+        f"leaves for it: it holds {held}. Pass more `memory`, or none{instead}."
+    )
+
+
+def warn_of_spill(settings: OnlineSettings, steps: int) -> None:
+    """Warn that b-arda switched to a sketch."""
+    log.warning(
+        "after %d steps the features seen no longer fit into the %d bytes that memory leaves for them: "
+        "features that are not kept now share %d cells, and the result is approximate. Pass more `memory`, or "
+        "none, for an exact result.",
+        steps,
+        settings.room,
+        settings.spill_width,
+    )

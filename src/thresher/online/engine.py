@@ -2,32 +2,68 @@
 
 from __future__ import annotations
 
-import logging
 import threading
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _native
-from thresher.core import container
 from thresher.core.batch import Batch
-from thresher.core.locking import locked
 from thresher.core.losses import get_loss
 from thresher.core.metrics import Scores
 from thresher.errors import DataError, SettingsError
-from thresher.online.dual_state import History, dual_arrays, restore_dual_arrays
-from thresher.online.loop_settings import loop_settings
-from thresher.online.pickling import densify, sparsify
-from thresher.online.result import Kept, join_tables, pack_tables, select_buckets, select_strongest, unpack_tables
-from thresher.online.result import Selected as Selected
+from thresher.online.dual_state import History, memory_message, warn_of_spill
 from thresher.online.settings import THRESHOLDED
 from thresher.online.settings import OnlineSettings as OnlineSettings
 
-log = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from thresher.online.result import Selected
 
-#: The version of the bucket hash: cells saved with another version cannot be used.
-_HASHING = np.array([2])
+#: More rows than any stream has: batch-iht then ends a mini-batch by its number of features.
+_NO_ROW_LIMIT = 2**62
+#: The state of a kept feature: the factor that turns its sums into weights, their energy, then one sum per output.
+INVERSE, ENERGY, HEADER = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The features of one table, strongest first."""
+
+    keys: NDArray[np.uint64]
+    ranks: NDArray[np.float64]
+    counts: NDArray[np.uint64]
+    names: list[bytes]
+    state: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, rows: Any, size: int) -> Kept:
+        """Create from a table of the native loop, with a state of ``size`` numbers per feature."""
+        keys, ranks, counts, names, state = rows
+        return cls(keys, ranks, counts, names, state.reshape(-1, size))
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Weights, (features, outputs), in the store's unit."""
+        weights: NDArray[np.float64] = self.state[:, HEADER:] * self.state[:, INVERSE, None]
+        return weights
+
+    @property
+    def noise(self) -> NDArray[np.float64]:
+        """The standard error of each weight, in the store's unit."""
+        noise: NDArray[np.float64] = np.sqrt(self.state[:, ENERGY]) * self.state[:, INVERSE]
+        return noise
+
+    def first(self, k: int) -> Kept:
+        """The ``k`` strongest features."""
+        return Kept(self.keys[:k], self.ranks[:k], self.counts[:k], self.names[:k], self.state[:k])
+
+    def arrays(self) -> tuple[Any, ...]:
+        """The arguments of the native loop's ``restore_table``."""
+        parts = (self.keys, self.ranks, self.counts)
+        state = np.ascontiguousarray(self.state).ravel()
+        return (*map(np.ascontiguousarray, parts), self.names, state)
 
 
 class OnlineEngine:
@@ -46,7 +82,7 @@ class OnlineEngine:
         """Forget everything learned."""
         settings = self.settings
         self.scores = Scores(get_loss(settings.loss), settings.outputs)
-        self._loop = _native.OnlineLoop(**loop_settings(settings))
+        self._loop = _native.OnlineLoop(**_loop_settings(settings))
 
     @property
     def sketch(self) -> _native.CountSketch | _native.EvidenceSketch | None:
@@ -79,147 +115,119 @@ class OnlineEngine:
         probe.step = step.tolist()
         return float(probe.prior)
 
-    @locked
     def step(self, batch: Batch) -> None:
         """Learn from every row of a batch, in order.
 
         If a prediction is not finite, raises `DataError` with the index of the row in the batch as its second
         argument. A KeyboardInterrupt leaves the engine between two rows.
         """
-        names = batch.names
-        if batch.y is None:
-            raise DataError("the batch has no targets: pass y.")
-        y = np.ascontiguousarray(batch.y, dtype=np.float64)
-        spilled = self.spilled_at
-        try:
-            done, margins, interrupted = self._loop.learn(
-                batch.indptr,
-                batch.keys,
-                batch.values,
-                y.ravel(),
-                batch.weight,
-                None if names is None else names.words,
-                None if names is None else names.text,
-                [] if names is None else names.prefixes,
-                None if names is None else names.parents,
-            )
-        except OverflowError:
-            raise SettingsError(_memory_message(self.settings, self.rows)) from None
-        if spilled != self.spilled_at:
-            log.warning(
-                "after %d steps the features seen no longer fit into the %d bytes that memory leaves for them: "
-                "features that are not kept now share %d cells, and the result is approximate. Pass more `memory`, or "
-                "none, for an exact result.",
-                self.spilled_at,
-                self.settings.room,
-                self.settings.spill_width,
-            )
-        shaped = self._shaped(margins)
-        self.scores.add(shaped[:done], y[:done], None if batch.weight is None else batch.weight[:done])
-        if interrupted:
-            raise KeyboardInterrupt
-        if done < len(batch):
-            raise DataError(
-                f"the prediction became {np.ravel(shaped[-1])[0]:g} after {self.rows} rows: the steps are too long for "
-                "this data. Scale the features, or pass a smaller `step`.",
-                done,
-            )
+        with self._lock:
+            names = batch.names
+            if batch.y is None:
+                raise DataError("the batch has no targets: pass y.")
+            y = np.ascontiguousarray(batch.y, dtype=np.float64)
+            spilled = self.spilled_at
+            try:
+                done, margins, interrupted = self._loop.learn(
+                    batch.indptr,
+                    batch.keys,
+                    batch.values,
+                    y.ravel(),
+                    batch.weight,
+                    None if names is None else names.words,
+                    None if names is None else names.text,
+                    [] if names is None else names.prefixes,
+                    None if names is None else names.parents,
+                )
+            except OverflowError:
+                raise SettingsError(memory_message(self.settings, self.rows)) from None
+            if spilled != self.spilled_at:
+                warn_of_spill(self.settings, self.spilled_at)
+            shaped = self._shaped(margins)
+            self.scores.add(shaped[:done], y[:done], None if batch.weight is None else batch.weight[:done])
+            if interrupted:
+                raise KeyboardInterrupt
+            if done < len(batch):
+                raise DataError(
+                    f"the prediction became {np.ravel(shaped[-1])[0]:g} after {self.rows} rows: the steps are too "
+                    "long for this data. Scale the features, or pass a smaller `step`.",
+                    done,
+                )
 
     @property
-    @locked
     def waiting(self) -> bool:
         """Whether there is an incomplete mini-batch."""
-        rows, _, keys, _, _ = self._loop.gathered()
-        return rows > 0 or len(keys) > 0
+        with self._lock:
+            rows, _, keys, _, _ = self._loop.gathered()
+            return rows > 0 or len(keys) > 0
 
-    @locked
     def flush(self) -> None:
         """Learn from an incomplete mini-batch, at the end of the data."""
-        self._loop.flush()
+        with self._lock:
+            self._loop.flush()
 
-    @locked
     def margins(self, batch: Batch) -> NDArray[np.float64]:
         """The margins of the current model: (rows,), or (rows, outputs)."""
-        return self._shaped(self._loop.predict(batch.indptr, batch.keys, batch.values))
+        with self._lock:
+            return self._shaped(self._loop.predict(batch.indptr, batch.keys, batch.values))
 
     def _shaped(self, margins: NDArray[np.float64]) -> NDArray[np.float64]:
         return margins if self.settings.outputs == 1 else margins.reshape(-1, self.settings.outputs)
 
-    @locked
     def selected(self, k: int | None = None) -> Selected:
         """The ``k`` strongest features (default: all that are kept).
 
         ``errors`` are 0 for an exact store, the standard error of the weight where the store holds evidence, and the
         error bound of the sketch's estimates otherwise.
         """
-        limit = self.settings.k if k is None else k
-        if self.settings.method == "hashing":
-            assert self.sketch is not None
-            return select_buckets(self.sketch, self.settings.outputs, self._loop)
-        unit, lanes = self._loop.unit, self.settings.outputs
-        intercept = np.array(self._loop.intercepts)
-        if self.settings.groups is not None or self.settings.method in THRESHOLDED:
-            every = None if self.settings.groups is not None else limit
-            found = select_strongest(*_native.dual_weights(self._loop), unit, intercept, every)
-            return found._replace(names=_native.names_of(self._loop, found.keys))
-        tables = self.kept(self.settings.k if self.settings.budgeted else limit)
-        if len(tables) == 1:
-            table = tables[0]
-            weights = (unit * table.weights).T
-            weights = weights[0] if lanes == 1 else np.ascontiguousarray(weights)
-            found = Selected(table.keys, weights, table.counts, table.names, self._errors(table), intercept)
-            return found.by_weight(limit) if self.settings.budgeted else found
-        return join_tables(tables, [self._errors(table) for table in tables], unit, intercept)
+        from thresher.online.result import strongest
+
+        with self._lock:
+            return strongest(self, self._loop, self.settings.k if k is None else k)
 
     @property
-    @locked
     def groups(self) -> list[tuple[int, bytes]]:
         """The groups kept, strongest first: key (of a listed group its index) and name."""
-        if self.settings.groups is None:
-            return []
-        (table,) = self.kept()
-        return list(zip(table.keys.tolist(), table.names, strict=True))
+        with self._lock:
+            if self.settings.groups is None:
+                return []
+            (table,) = self.kept()
+            return list(zip(table.keys.tolist(), table.names, strict=True))
 
-    @locked
     def kept(self, limit: int | None = None) -> list[Kept]:
         """The tables of kept features, in the store's unit."""
-        limit = self.settings.k if limit is None else limit
-        return [Kept.of(self._loop.table(t, limit), self._loop.kept_size) for t in range(self._loop.tables)]
-
-    def _errors(self, table: Kept) -> NDArray[np.float64]:
-        unit = abs(self._loop.unit)
-        if isinstance(self.sketch, _native.EvidenceSketch) or self.approximate:
-            return unit * table.noise
-        return np.full(len(table.keys), 0.0 if self.sketch is None else unit * self.sketch.bound())
+        with self._lock:
+            limit = self.settings.k if limit is None else limit
+            return [Kept.of(self._loop.table(t, limit), self._loop.kept_size) for t in range(self._loop.tables)]
 
     @property
     def best(self) -> OnlineEngine:
         """This engine; `online.tuning.SuccessiveHalving` returns its best candidate."""
         return self
 
-    @locked
     def count(self) -> int:
         """The number of features with a weight."""
-        if self.settings.method in THRESHOLDED:
-            return len(_native.dual_weights(self._loop)[0])
-        return sum(len(table.keys) for table in self.kept())
+        with self._lock:
+            if self.settings.method in THRESHOLDED:
+                return len(_native.dual_weights(self._loop)[0])
+            return sum(len(table.keys) for table in self.kept())
 
     @property
-    @locked
     def seen(self) -> tuple[int, int]:
         """The number of features that a budgeted method has seen, and their bytes; (0, 0) for other methods."""
-        return _native.dual_size(self._loop) if self.settings.budgeted else (0, 0)
+        with self._lock:
+            return _native.dual_size(self._loop) if self.settings.budgeted else (0, 0)
 
     @property
-    @locked
     def history(self) -> History:
         """The features kept over time; empty for a method without a budget."""
-        return History.of(self._loop) if self.settings.budgeted else History()
+        with self._lock:
+            return History.of(self._loop) if self.settings.budgeted else History()
 
-    @locked
     def progressive(self, *, flip_sign: bool = False) -> dict[str, float]:
         """The progressive (prequential) scores: every row is predicted before it is learned."""
-        return self.scores.result(flip_sign=flip_sign)
+        with self._lock:
+            return self.scores.result(flip_sign=flip_sign)
 
     def merge(self, other: OnlineEngine) -> None:
         """Merge another engine of the same settings that learned from other rows; see `online.merge`."""
@@ -229,31 +237,12 @@ class OnlineEngine:
             raise SettingsError(f"engines of {self.settings.method} cannot be merged: fit one engine on all rows")
         self._restore(merged_state(self, other))
 
-    @locked
     def state(self) -> dict[str, NDArray[Any]]:
         """The complete state, as arrays."""
-        loop = self._loop
-        rows, slopes, keys, sums, names = loop.gathered()
-        offsets, text = container.pack_strings(names)
-        state: dict[str, NDArray[Any]] = {
-            **pack_tables(self.kept()),
-            "loop": np.array([loop.rows_seen, loop.shrink, rows], np.float64),
-            "step": np.array(loop.step),
-            "bias": np.array(loop.bias),
-            "gathered_slopes": np.array(slopes),
-            "gathered_keys": keys,
-            "gathered_sums": sums,
-            "gathered_name_offsets": offsets,
-            "gathered_name_text": text,
-            **self.scores.state(),
-        }
-        if self.settings.budgeted:
-            state |= dual_arrays(loop)
-        if self.sketch is not None:
-            state |= {"cells": self.sketch.cells, "factor": np.array([self.sketch.factor]), "hashing": _HASHING}
-        if isinstance(self.sketch, _native.EvidenceSketch):
-            state["random"] = np.array([self.sketch.random], np.uint64)
-        return state
+        from thresher.online.engine_state import loop_state
+
+        with self._lock:
+            return loop_state(self._loop, self.settings, self.sketch, self.kept(), self.scores)
 
     @classmethod
     def from_state(cls, settings: OnlineSettings, state: dict[str, NDArray[Any]]) -> Self:
@@ -263,50 +252,73 @@ class OnlineEngine:
         return engine
 
     def __reduce__(self) -> tuple[Any, ...]:
+        from thresher.online.engine_state import sparsify
+
         return unpickle_engine, (self.settings, sparsify(self.state()))
 
-    @locked
     def _restore(self, state: dict[str, NDArray[Any]]) -> None:
-        self._reset()
-        loop = self._loop
-        if self.settings.spills and "cells" in state:
-            _native.dual_spill(loop)
-        for t, table in enumerate(unpack_tables(state, loop.tables, loop.kept_size)):
-            loop.restore_table(t, *table.arrays())
-        rows, loop.shrink, gathered = state["loop"].tolist()
-        loop.rows_seen = int(rows)
-        loop.step, loop.bias = state["step"].tolist(), state["bias"].tolist()
-        loop.restore_gathered(
-            int(gathered),
-            state["gathered_slopes"].tolist(),
-            np.ascontiguousarray(state["gathered_keys"]),
-            np.ascontiguousarray(state["gathered_sums"]),
-            container.unpack_strings(state["gathered_name_offsets"], state["gathered_name_text"]),
-        )
-        self.scores.restore(state)
-        if self.settings.budgeted:
-            restore_dual_arrays(loop, state)
-        if self.sketch is not None:
-            if not np.array_equal(state["hashing"], _HASHING):
-                raise ValueError("sketch cells of another hash function")
-            cells: Any = np.ascontiguousarray(state["cells"])
-            self.sketch.cells = cells
-            self.sketch.factor = float(state["factor"][0])
-        if isinstance(self.sketch, _native.EvidenceSketch):
-            self.sketch.random = int(state["random"][0])
+        with self._lock:
+            self._reset()
+            from thresher.online.engine_state import restore_loop
+
+            restore_loop(self._loop, self.settings, self.sketch, state)
+            self.scores.restore(state)
 
 
 def unpickle_engine(settings: OnlineSettings, packed: dict[str, Any]) -> OnlineEngine:
     """Restore a pickled engine."""
+    from thresher.online.engine_state import densify
+
     return OnlineEngine.from_state(settings, densify(packed))
 
 
-def _memory_message(settings: OnlineSettings, rows: int) -> str:
-    """The error message for features that no longer fit into memory."""
-    held, instead = "every feature seen", ", or choose mission or b-arda (which switches to a sketch)"
-    if settings.groups is not None:
-        held, instead = "every feature seen and its group", ""
-    return (
-        f"after {rows} rows the state of {settings.method} no longer fits into the {settings.room} bytes that memory "
-        f"leaves for it: it holds {held}. Pass more `memory`, or none{instead}."
-    )
+def _loop_settings(settings: OnlineSettings) -> dict[str, Any]:
+    """The keyword arguments of the native loop."""
+    loss = get_loss(settings.loss)
+    step = settings.step_rule
+    if settings.sketch is None and settings.method != "iht" and not settings.budgeted:
+        raise SettingsError(f"{settings.method} needs a sketch: pass `sketch`, its rows and its width")
+    rows, width = settings.sketch or (1, settings.spill_width if settings.spills else 1)
+    gathers = settings.method == "batch-iht"
+    return settings.by_name() | {
+        "store": _store(settings),
+        "outputs": _outputs(settings),
+        "lanes": settings.outputs,
+        "split": settings.per_class and settings.outputs > 1,
+        "loss": loss.part,
+        "delta": loss.delta,
+        "rule": step.rule,
+        "rate": step.rate,
+        "intercept": settings.fit_intercept,
+        "minibatch": _NO_ROW_LIMIT if gathers and settings.minibatch == 1 else settings.minibatch,
+        "gather": rows * width if gathers else 0,
+        "fade": settings.decay,
+        "rows": rows,
+        "width": width,
+        "eta": settings.native_eta,
+        "lam": settings.lam or 0.0,
+        "smoothing": settings.delta,
+        "naive": settings.truncation == "naive",
+        "factor": settings.loss_factor,
+        "most_bytes": settings.room,
+        "keep_names": settings.names_seen,
+        "most_name_bytes": settings.name_room,
+        "groups": settings.native_groups,
+    }
+
+
+def _outputs(settings: OnlineSettings) -> str:
+    loss = get_loss(settings.loss)
+    if loss.task == "classes":
+        return "rest" if loss.rest else "softmax"
+    return "many" if settings.multilabel else "one"
+
+
+def _store(settings: OnlineSettings) -> str:
+    if settings.budgeted:
+        return settings.method + ("-sketch" if settings.approximate else "-spill" if settings.spills else "")
+    if settings.method == "hashing":
+        return "hashed"
+    if settings.method != "mission":
+        return "forget"
+    return "exact" if settings.active == "exact" else "estimates"

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.errors import SettingsError
-from thresher.online.result import ENERGY, HEADER, INVERSE, Kept, pack_tables
+from thresher.online.engine import ENERGY, HEADER, INVERSE, Kept
+from thresher.online.engine_state import pack_tables
 
 if TYPE_CHECKING:
     from thresher.online.engine import OnlineEngine

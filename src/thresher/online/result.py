@@ -1,95 +1,166 @@
-"""The kept features of an engine: its tables as arrays, and the selection of the strongest."""
+"""The result of an online fit: its strongest features, and the fit without its data, which an estimator keeps."""
 
 from __future__ import annotations
 
-import itertools
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _native
-from thresher.core import container
+from thresher.core.feature_space import FeatureSpace, Hashing
+from thresher.core.labels import Targets
+from thresher.core.losses import get_loss
+from thresher.errors import SettingsError
+from thresher.online.engine import Kept, OnlineEngine
+from thresher.online.memory_plan import Plan
+from thresher.online.settings import THRESHOLDED, OnlineSettings
+from thresher.run import Origin, Result, build_selection
+from thresher.selection.names import find_names
+from thresher.selection.selection import Selection
+from thresher.sources.base import Source
 
-#: The state of a kept feature: the factor that turns its sums into weights, their energy, then one sum per output.
-INVERSE, ENERGY, HEADER = 0, 1, 2
+if TYPE_CHECKING:
+    from thresher.online.run import OnlineRun
+    from thresher.online.tuning import SuccessiveHalving
+
+#: Settings that may change between two calls of ``partial_fit``.
+_MAY_CHANGE = {"seed", "passes", "shuffle", "refit_intercept"}
+#: Settings that follow from the memory plan.
+_PLANNED = {"sketch", "name_cap", "room", "name_room"}
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """The features of one table, strongest first."""
+@dataclass(kw_only=True)
+class Fitted:
+    """The state of an online fit.
 
-    keys: NDArray[np.uint64]
-    ranks: NDArray[np.float64]
-    counts: NDArray[np.uint64]
-    names: list[bytes]
-    state: NDArray[np.float64]
+    Attributes
+    ----------
+    offset : float
+        The correction of the intercept by its refit.
+    names : dict
+        Names found by a further pass over the data.
+    in_order : bool
+        The order of the rows matters and stayed, such as class after class: progressive scores mean nothing.
+    """
+
+    engine: OnlineEngine | SuccessiveHalving
+    targets: Targets
+    space: FeatureSpace
+    settings: OnlineSettings
+    plan: Plan
+    passes_done: int
+    skipped: int
+    skipped_files: dict[str, int]
+    origin: Origin
+    in_order: bool = False
+    offset: float = 0.0
+    names: dict[int, bytes] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, rows: Any, size: int) -> Kept:
-        """Create from a table of the native loop, with a state of ``size`` numbers per feature."""
-        keys, ranks, counts, names, state = rows
-        return cls(keys, ranks, counts, names, state.reshape(-1, size))
-
-    @property
-    def weights(self) -> NDArray[np.float64]:
-        """Weights, (features, outputs), in the store's unit."""
-        weights: NDArray[np.float64] = self.state[:, HEADER:] * self.state[:, INVERSE, None]
-        return weights
-
-    @property
-    def noise(self) -> NDArray[np.float64]:
-        """The standard error of each weight, in the store's unit."""
-        noise: NDArray[np.float64] = np.sqrt(self.state[:, ENERGY]) * self.state[:, INVERSE]
-        return noise
-
-    def first(self, k: int) -> Kept:
-        """The ``k`` strongest features."""
-        return Kept(self.keys[:k], self.ranks[:k], self.counts[:k], self.names[:k], self.state[:k])
-
-    def arrays(self) -> tuple[Any, ...]:
-        """The arguments of the native loop's ``restore_table``."""
-        parts = (self.keys, self.ranks, self.counts)
-        state = np.ascontiguousarray(self.state).ravel()
-        return (*map(np.ascontiguousarray, parts), self.names, state)
-
-
-def pack_tables(tables: list[Kept]) -> dict[str, NDArray[Any]]:
-    """Concatenate tables into the arrays of a checkpoint."""
-    empty = np.empty(0)
-    offsets, text = container.pack_strings([name for table in tables for name in table.names])
-    return {
-        "table_sizes": np.array([len(table.keys) for table in tables], np.int64),
-        "keys": np.concatenate([np.empty(0, np.uint64), *(table.keys for table in tables)]),
-        "ranks": np.concatenate([empty, *(table.ranks for table in tables)]),
-        "counts": np.concatenate([np.empty(0, np.uint64), *(table.counts for table in tables)]),
-        "kept": np.concatenate([empty, *(table.state.ravel() for table in tables)]),
-        "name_offsets": offsets,
-        "name_text": text,
-    }
-
-
-def unpack_tables(state: dict[str, NDArray[Any]], tables: int, size: int) -> list[Kept]:
-    """The inverse of `pack_tables`; ValueError if the arrays do not fit together."""
-    names = container.unpack_strings(state["name_offsets"], state["name_text"])
-    sizes = state["table_sizes"].tolist()
-    if len(sizes) != tables or sum(sizes) != len(names) or min(sizes, default=0) < 0:
-        raise ValueError("wrong number or size of tables")
-    if any(len(state[name]) != len(names) for name in ("keys", "ranks", "counts")):
-        raise ValueError("table columns of different lengths")
-    kept = state["kept"].reshape(len(names), size)
-    ends = np.cumsum([0, *sizes]).tolist()
-    return [
-        Kept(
-            state["keys"][begin:end],
-            state["ranks"][begin:end],
-            state["counts"][begin:end],
-            names[begin:end],
-            kept[begin:end],
+    def of(cls, run: OnlineRun, *, fingerprint: bool = True) -> Self:
+        """Take the state of a run; the fingerprint may take a pass over its data."""
+        return cls(
+            engine=run.engine,
+            targets=run.targets,
+            space=run.source.space,
+            settings=run.settings,
+            plan=run.plan,
+            passes_done=run.passes_done,
+            skipped=run.skipped,
+            skipped_files=run.skipped_files,
+            origin=Origin.of(run.source, fingerprint=fingerprint),
+            in_order=run.in_order,
+            offset=run.offset,
         )
-        for begin, end in itertools.pairwise(ends)
-    ]
+
+    @property
+    def names_may_be_missing(self) -> bool:
+        """Whether a feature may be selected long after its row, as budgeted methods do, and its key is no name."""
+        return self.engine.settings.budgeted and not self.space.invertible
+
+    def find_missing_names(self, source: Source) -> None:
+        """Read the names of features that a budgeted method selected long after their rows."""
+        if not self.names_may_be_missing:
+            return
+        selected = self.engine.best.selected()
+        unnamed = [key for key, name in zip(selected.keys.tolist(), selected.names, strict=True) if not name]
+        missing = np.array([key for key in unnamed if key not in self.names], np.uint64)
+        self.names |= {key: name[: self.plan.name_cap] for key, name in find_names(source, missing).items()}
+
+    def check_same(self, settings: OnlineSettings, space: FeatureSpace) -> None:
+        """Raise unless learning can continue with these settings on features of this space."""
+        self.space.check_same(space)
+        mine, other = self.engine.settings.to_dict(), settings.to_dict()
+        changed = {name for name in mine if mine[name] != other[name]} - _MAY_CHANGE
+        if changed:
+            shown = sorted(changed - _PLANNED) or ["memory or sketch"]
+            raise SettingsError(f"{', '.join(shown)} changed since the first call: fit again, or restore the old value")
+
+    @cached_property
+    def selection(self) -> Selection:
+        """The features found. Rows of an incomplete mini-batch are learned first, in a copy."""
+        engine, targets, space = self.engine.best, self.targets, self.space
+        if engine.waiting:
+            engine = OnlineEngine.from_state(engine.settings, engine.state())
+            engine.flush()
+        selected, sign = engine.selected(), targets.orientation
+        if engine.settings.method == "hashing" and engine.settings.sketch is not None:
+            space = space.hashed(Hashing(engine.settings.sketch[1], engine.settings.seed))
+        weights = sign * selected.weights
+        weights += 0.0  # no negative zeros after a flip of the sign
+        named = zip(selected.keys.tolist(), selected.names, strict=True)
+        names = space.names(selected.keys, self.names | {key: name for key, name in named if name})
+        return build_selection(
+            Result(
+                selected.keys,
+                weights,
+                selected.errors,
+                selected.counts,
+                sign * (selected.intercept + self.offset),
+            ),
+            names,
+            loss=get_loss(engine.settings.loss),
+            classes=targets.classes,
+            space=space,
+            settings=engine.settings.to_dict() | {name: getattr(self.settings, name) for name in _MAY_CHANGE},
+            origin=self.origin,
+            facts=self._facts(engine),
+        )
+
+    def _facts(self, engine: OnlineEngine) -> dict[str, Any]:
+        """The online part of the provenance."""
+        facts = {
+            "rows": engine.rows,
+            "passes_done": self.passes_done,
+            "skipped": self.skipped,
+            "progressive": {} if self.in_order else engine.progressive(flip_sign=self.targets.orientation < 0),
+            "plan": self.plan.to_dict(),
+        }
+        if self.skipped_files:
+            facts["skipped_files"] = self.skipped_files
+        if engine.settings.budgeted and not engine.approximate:
+            # Without a memory limit, the features seen come on top of the plan.
+            features, used = self.engine.seen
+            facts["seen"] = {"features": features, "bytes": used}
+        if engine.approximate:
+            facts["approximate"] = True
+        if engine.spilled_at:
+            facts["exact_steps"] = engine.spilled_at
+        if engine.settings.groups is not None:
+            facts["groups"] = _group_names(engine)
+        return facts
+
+
+def _group_names(engine: OnlineEngine) -> list[int | str]:
+    """The groups kept, strongest first: indices of listed groups, names of groups from the source."""
+    listed = not isinstance(engine.settings.groups, str)
+    return [key if listed else name.decode("utf-8", "surrogateescape") or f"#{key}" for key, name in engine.groups]
+
+
+# ── the strongest features ───────────────────────────────────────────────────────────────────────
 
 
 class Selected(NamedTuple):
@@ -118,6 +189,34 @@ class Selected(NamedTuple):
             self.errors[order],
             self.intercept,
         )
+
+
+def strongest(engine: OnlineEngine, loop: _native.OnlineLoop, limit: int) -> Selected:
+    """The features of an engine with the largest weights; see `OnlineEngine.selected`."""
+    if engine.settings.method == "hashing":
+        assert engine.sketch is not None
+        return select_buckets(engine.sketch, engine.settings.outputs, loop)
+    unit, lanes = loop.unit, engine.settings.outputs
+    intercept = np.array(loop.intercepts)
+    if engine.settings.groups is not None or engine.settings.method in THRESHOLDED:
+        every = None if engine.settings.groups is not None else limit
+        found = select_strongest(*_native.dual_weights(loop), unit, intercept, every)
+        return found._replace(names=_native.names_of(loop, found.keys))
+    tables = engine.kept(engine.settings.k if engine.settings.budgeted else limit)
+    if len(tables) == 1:
+        table = tables[0]
+        weights = (unit * table.weights).T
+        weights = weights[0] if lanes == 1 else np.ascontiguousarray(weights)
+        found = Selected(table.keys, weights, table.counts, table.names, _errors(engine, loop, table), intercept)
+        return found.by_weight(limit) if engine.settings.budgeted else found
+    return join_tables(tables, [_errors(engine, loop, table) for table in tables], unit, intercept)
+
+
+def _errors(engine: OnlineEngine, loop: _native.OnlineLoop, table: Kept) -> NDArray[np.float64]:
+    unit = abs(loop.unit)
+    if isinstance(engine.sketch, _native.EvidenceSketch) or engine.approximate:
+        return unit * table.noise
+    return np.full(len(table.keys), 0.0 if engine.sketch is None else unit * engine.sketch.bound())
 
 
 def select_strongest(

@@ -15,8 +15,8 @@ from thresher.core.losses import get_loss
 from thresher.core.memory import parse_size
 from thresher.errors import DataError, SettingsError
 from thresher.online.engine import OnlineEngine
-from thresher.online.fitted import Fitted
 from thresher.online.memory_plan import plan_for
+from thresher.online.result import Fitted
 from thresher.online.settings import OnlineSettings
 from thresher.run import Run, RunOptions, check_readable_again
 from thresher.selection.selection import Selection
@@ -26,7 +26,7 @@ from thresher.sources.cache.folder import CacheFolder
 from thresher.sources.files.reader import by_file
 from thresher.sources.registry import is_file_source
 from thresher.sources.transforms.row_order import LabelOrder
-from thresher.sources.transforms.watched import Watched, counts_at
+from thresher.sources.transforms.watched import Watched
 
 if TYPE_CHECKING:
     from thresher.online.tuning import SuccessiveHalving
@@ -71,7 +71,8 @@ class OnlineRun(Run):
         )
         self.source = _prepared(source.limited(self.plan.limits), products, options).limited(self.plan.limits)
         self.mixing = Mixing()
-        if settings.shuffles and not stream:
+        mixed = settings.shuffles and not stream and self.source.mixes
+        if settings.shuffles and not stream and not mixed:
             self.source = self._externally_shuffled(loss.task != "real")
         self.settings = replace(
             settings,
@@ -93,7 +94,7 @@ class OnlineRun(Run):
         self.cursor = Cursor()
         self.skipped = 0
         self._skips: dict[str, int] = {}
-        self._order = LabelOrder(loss.task != "real" and not settings.multilabel)
+        self._order = None if mixed else LabelOrder(loss.task != "real" and not settings.multilabel)
         self._rows_at_cursor = self.engine.rows
         self._features = 0
         self._reading = self.source
@@ -156,7 +157,8 @@ class OnlineRun(Run):
         if self._weighted and self.targets.complete:
             check_weighted_labels(self._weighted, self.targets.seen)
             self._weighted = []
-        self._order.add(targets)
+        if self._order is not None:
+            self._order.add(targets)
         try:
             self.engine.step(replace(batch, y=targets))
         except DataError as error:
@@ -173,7 +175,7 @@ class OnlineRun(Run):
             raise DataError(f"{self.source.describe()}: no rows to learn from.")
         if self.passes_done == 0:
             self.targets.check_complete()
-            if self._order.sorted and self.mixing.unmixed is None:
+            if self._order is not None and self._order.sorted and self.mixing.unmixed is None:
                 advice = (
                     "Mix the classes in the data, or pass more `memory` for the shuffle buffer."
                     if self.settings.shuffle
@@ -232,7 +234,7 @@ class OnlineRun(Run):
 
     def _counts(self) -> dict[str, Any]:
         return {
-            **counts_at(self.cursor, self._reading),
+            **self._reading.counts_at(self.cursor),
             "rows": self.engine.rows,
             "features": self._features,
             "passes": self.settings.passes,
@@ -249,7 +251,8 @@ class OnlineRun(Run):
 
     def selection(self) -> Selection:
         fitted = Fitted.of(self)
-        fitted.find_missing_names(self.watched(self.source, "naming features"))
+        if fitted.names_may_be_missing:
+            fitted.find_missing_names(self.watched(self.source, "naming features"))
         return fitted.selection
 
     def limited(self, source: Source) -> Source:

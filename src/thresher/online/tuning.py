@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.core.batch import Batch
-from thresher.core.locking import locked
 from thresher.errors import DataError, SettingsError
 from thresher.online.dual_state import History
-from thresher.online.engine import OnlineEngine, Selected
-from thresher.online.pickling import densify, sparsify
+from thresher.online.engine import OnlineEngine
+from thresher.online.engine_state import densify, sparsify
+from thresher.online.result import Selected
 from thresher.online.settings import THRESHOLDED, OnlineSettings
 
 #: The first round ends after this number of rows; every further round doubles the rows seen.
@@ -68,27 +68,27 @@ class SuccessiveHalving:
         return self._rows
 
     @property
-    @locked
     def best(self) -> OnlineEngine:
         """The best candidate so far."""
-        return self.candidates[self._order()[0]]
+        with self._lock:
+            return self.candidates[self._order()[0]]
 
-    @locked
     def step(self, batch: Batch) -> None:
         """Learn from every row of a batch, in order; see `OnlineEngine.step`."""
-        at = 0
-        while at < len(batch):
-            end = min(len(batch), at + 256, at + self._round_end - self._rows)
-            part = batch.take(slice(at, end))
-            part = replace(part, y=None if batch.y is None else batch.y[at:end])
-            interrupted = self._advance(part, at)
-            self._rows += end - at
-            at = end
-            if self._rows == self._round_end:
-                self._halve()
-            if interrupted:
-                raise KeyboardInterrupt
-        self._check_memory()
+        with self._lock:
+            at = 0
+            while at < len(batch):
+                end = min(len(batch), at + 256, at + self._round_end - self._rows)
+                part = batch.take(slice(at, end))
+                part = replace(part, y=None if batch.y is None else batch.y[at:end])
+                interrupted = self._advance(part, at)
+                self._rows += end - at
+                at = end
+                if self._rows == self._round_end:
+                    self._halve()
+                if interrupted:
+                    raise KeyboardInterrupt
+            self._check_memory()
 
     def _advance(self, part: Batch, at: int) -> bool:
         """Let every candidate learn the same rows, and drop those that diverge; raise if all do."""
@@ -156,11 +156,11 @@ class SuccessiveHalving:
         """Whether there is an incomplete mini-batch."""
         return self.best.waiting
 
-    @locked
     def flush(self) -> None:
         """Learn from an incomplete mini-batch."""
-        for candidate in self.candidates:
-            candidate.flush()
+        with self._lock:
+            for candidate in self.candidates:
+                candidate.flush()
 
     def margins(self, batch: Batch) -> NDArray[np.float64]:
         """The margins of the best candidate."""
@@ -180,31 +180,31 @@ class SuccessiveHalving:
         return self.best.history
 
     @property
-    @locked
     def seen(self) -> tuple[int, int]:
         """The number of features that the best candidate has seen, and the bytes of all candidates."""
-        return self.best.seen[0], sum(candidate.seen[1] for candidate in self.candidates)
+        with self._lock:
+            return self.best.seen[0], sum(candidate.seen[1] for candidate in self.candidates)
 
-    @locked
     def state(self) -> dict[str, NDArray[Any]]:
         """The complete state, as arrays."""
-        nan = math.nan
-        state: dict[str, NDArray[Any]] = {
-            "race": np.array([self._rows, self._round_end], np.float64),
-            "race_runners": np.array(
-                [
+        with self._lock:
+            nan = math.nan
+            state: dict[str, NDArray[Any]] = {
+                "race": np.array([self._rows, self._round_end], np.float64),
+                "race_runners": np.array(
                     [
-                        nan if c.settings.eta is None else c.settings.eta,
-                        nan if c.settings.lam is None else c.settings.lam,
+                        [
+                            nan if c.settings.eta is None else c.settings.eta,
+                            nan if c.settings.lam is None else c.settings.lam,
+                        ]
+                        for c in self.candidates
                     ]
-                    for c in self.candidates
-                ]
-            ),
-            "race_before": np.array(self._round_start),
-        }
-        for i, candidate in enumerate(self.candidates):
-            state |= {f"runner{i}_{name}": array for name, array in candidate.state().items()}
-        return state
+                ),
+                "race_before": np.array(self._round_start),
+            }
+            for i, candidate in enumerate(self.candidates):
+                state |= {f"runner{i}_{name}": array for name, array in candidate.state().items()}
+            return state
 
     @classmethod
     def from_state(cls, settings: OnlineSettings, state: dict[str, NDArray[Any]]) -> Self:

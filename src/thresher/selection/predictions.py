@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.core.progress import Watch
+from thresher.core.memory import Watch
 from thresher.errors import SettingsError
 from thresher.selection.selection import Output, Selection
 

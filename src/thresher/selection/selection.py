@@ -17,8 +17,8 @@ from thresher.core.batch import Batch
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.kmers import Kmers
 from thresher.core.losses import Loss
+from thresher.core.memory import Watch
 from thresher.core.optional import need
-from thresher.core.progress import Watch
 from thresher.display import cut, visible
 from thresher.errors import DataError
 from thresher.sources.base import Source

@@ -152,6 +152,8 @@ class InMemory(Source):
         order = np.arange(self.n) if self.order is None else self.order
         return [self._with_order(piece) for piece in np.array_split(order, max(1, min(n, len(order))))]
 
+    mixes = True
+
     def shuffled(self, seed: int, *, rows: int, features: int) -> Source:
         order = np.arange(self.n) if self.order is None else self.order
         return self._with_order(np.random.default_rng(seed).permutation(order))

@@ -116,9 +116,15 @@ class Source(ABC):
         """Its blocks, if it can be read out of order."""
         return None
 
+    @property
+    def mixes(self) -> bool:
+        """Whether `shuffled` mixes rows from all over the data: the source holds them all, or has several blocks."""
+        blocks = self.blocks()
+        return blocks is not None and blocks.count > 1
+
     def permuted(self, seed: int) -> Source:
         """The same rows with the blocks of the source in a random order, if it has several."""
-        from thresher.sources.transforms.permute import Permuted
+        from thresher.sources.transforms.shuffle import Permuted
 
         blocks = self.blocks()
         return self if blocks is None or blocks.count < 2 else Permuted(self, blocks, seed)
@@ -160,6 +166,21 @@ class Source(ABC):
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
         """Describe the origin of row ``row`` of ``batch`` for messages; ``cursor`` came with the batch."""
         return f"row {cursor.row - len(batch) + row + 1}"
+
+    def counts_at(self, cursor: Cursor) -> dict[str, Any]:
+        """The fields of `thresher.core.memory.Progress` that follow from a position."""
+        files = self.files()
+        part = min(cursor.part, max(0, len(files) - 1))
+        return {
+            "rows": cursor.row,
+            "read": cursor.read,
+            "total_bytes": self.total_bytes,
+            "rows_in_pass": cursor.row,
+            "total_rows": self.total_rows,
+            "file": files[part] if files else None,
+            "file_number": part + 1,
+            "files": len(files),
+        }
 
     def with_ids(self, column: str | None = None) -> Source:
         """The same rows, each with its identifier (`Batch.id`): its value in a column, or the name of its record."""
@@ -208,6 +229,10 @@ class Wrapped(Source):
 
     def limited(self, limits: ReadLimits) -> Source:
         return self._with(self.source.limited(limits))
+
+    @property
+    def mixes(self) -> bool:
+        return self.source.mixes
 
     def permuted(self, seed: int) -> Source:
         permuted = self.source.permuted(seed)

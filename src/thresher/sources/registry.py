@@ -83,10 +83,12 @@ FORMATS = {
         options=("on_error", *_SEQUENCES),
         matches=_is_fasta,
     ),
-    "vw": Format(endings=("vw",), opener="text.vw:scan_vw", matches=lambda head: b"|" in _first_lines(head)[0]),
+    "vw": Format(
+        endings=("vw",), opener="text.line_formats:scan_vw", matches=lambda head: b"|" in _first_lines(head)[0]
+    ),
     "libsvm": Format(
         endings=("svm", "libsvm", "svmlight"),
-        opener="text.libsvm:scan_libsvm",
+        opener="text.line_formats:scan_libsvm",
         options=("on_error", "multilabel"),
         matches=_is_libsvm,
     ),
@@ -243,8 +245,10 @@ def _guess(path: str, options: Mapping[str, Any]) -> str:
 
 def _refuse_foreign(part: Part, head: bytes, *others: foreign.Foreign) -> None:
     """Raise if the first bytes are those of a file that cannot be data."""
-    if (kind := foreign.foreign_kind(head, part.file_name, *others)) is not None:
-        raise DataError(f"{part.name}: this is {kind.what}. {kind.advice}")
+    ending = part.file_name.lower().rpartition(".")[2]
+    for kind in (*foreign.KINDS, *others):
+        if kind.start.match(head) and (not kind.endings or ending in kind.endings):
+            raise DataError(f"{part.name}: this is {kind.what}. {kind.advice}")
 
 
 def as_source(

@@ -16,7 +16,6 @@ from thresher.errors import DataError, SettingsError
 from thresher.run import RunOptions
 from thresher.sources.arrays import DenseSource, RowLabels, row_in_memory
 from thresher.sources.base import Source
-from thresher.sources.transforms.watched import counts_at
 from thresher.substitution.arriving.feature_stream import FeatureStream
 from thresher.substitution.arriving.format_readers import MatrixReader, StoreReader
 from thresher.substitution.settings import SubstitutionSettings
@@ -56,7 +55,7 @@ def read_features(
         multilabel=options.multilabel,
         room=room,
         batch_rows=options.batch_rows,
-        on_batch=lambda batch, cursor: options.watch.show(phase="reading", **counts_at(cursor, data)),
+        on_batch=lambda batch, cursor: options.watch.show(phase="reading", **data.counts_at(cursor)),
     )
     examples = reader.read(options.class_weight)
     if examples.store is None:

@@ -17,7 +17,7 @@ from thresher.columns.row_store import RowStore
 from thresher.core.batch import Batch, Cursor
 from thresher.core.labels import Label
 from thresher.core.losses import Loss
-from thresher.core.progress import Watch
+from thresher.core.memory import Watch
 from thresher.errors import DataError, SettingsError
 from thresher.sources.arrays import DenseSource
 from thresher.sources.base import DEFAULT_ROWS, Source

@@ -25,7 +25,7 @@ from thresher.sources.cache import cached as cache_module
 from thresher.sources.cache import file as stored_file
 from thresher.sources.cache import folder as cache_folder
 from thresher.sources.registry import as_source
-from thresher.sources.text.vw import VwSource
+from thresher.sources.text.line_formats import VwSource
 from thresher.sources.transforms.holdout import hold_out
 from thresher.sources.transforms.weights import Weighted
 

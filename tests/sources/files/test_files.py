@@ -19,8 +19,7 @@ from thresher.core.batch import Batch, Names
 from thresher.core.memory import ReadLimits
 from thresher.sources.base import Prefetched
 from thresher.sources.registry import as_source
-from thresher.sources.text.libsvm import scan_libsvm
-from thresher.sources.text.vw import scan_vw
+from thresher.sources.text.line_formats import scan_libsvm, scan_vw
 from thresher.sources.transforms.holdout import hold_out
 from thresher.sources.transforms.label_scan import label_counts
 from thresher.sources.transforms.weights import Weighted

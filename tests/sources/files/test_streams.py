@@ -14,7 +14,7 @@ import pytest
 
 from tests.sources.reading import exactly, read
 from thresher.sources.base import Prefetched
-from thresher.sources.text.libsvm import scan_libsvm
+from thresher.sources.text.line_formats import scan_libsvm
 
 TEXT = b"".join(b"%d %d:%d\n" % (i % 2, i, i + 1) for i in range(3000))
 PATIENCE = 60
@@ -102,7 +102,7 @@ THREADS = """
 import gc, sys, time
 from pathlib import Path
 from thresher.sources.base import Prefetched
-from thresher.sources.text.libsvm import scan_libsvm
+from thresher.sources.text.line_formats import scan_libsvm
 def threads():  # also those Python knows nothing of
     return len(list(Path("/proc/self/task").iterdir()))
 def open_files():
@@ -153,7 +153,7 @@ def test_the_interpreter_ends_with_one_still_open(path, ending):
     script = f"""
 import sys
 from thresher.sources.base import Prefetched
-from thresher.sources.text.libsvm import scan_libsvm
+from thresher.sources.text.line_formats import scan_libsvm
 batches = Prefetched(scan_libsvm(sys.argv[1])).batches(1)
 more = Prefetched(scan_libsvm(sys.argv[1]).shuffled(0, rows=10, features=100)).batches(1)
 print(len(next(batches)[0]) + len(next(more)[0]), flush=True)

@@ -23,8 +23,7 @@ from thresher.core.memory import ReadLimits
 from thresher.errors import DataError, SettingsError
 from thresher.sources.base import Source
 from thresher.sources.registry import as_source
-from thresher.sources.text.libsvm import scan_libsvm
-from thresher.sources.text.vw import scan_vw
+from thresher.sources.text.line_formats import scan_libsvm, scan_vw
 from thresher.sources.transforms import interactions
 from thresher.sources.transforms.interactions import Interactions
 from thresher.sources.transforms.shuffle import Shuffled

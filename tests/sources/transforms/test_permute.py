@@ -14,13 +14,13 @@ import thresher as th
 from tests.sources.reading import exactly, joined, read
 from thresher.core.batch import Cursor
 from thresher.core.memory import ReadLimits
-from thresher.sources.blocks import Permutation, split_tag
+from thresher.sources.blocks import split_tag
+from thresher.sources.cache import in_blocks
 from thresher.sources.cache import source as stored_source
 from thresher.sources.cache.file import write_rows
 from thresher.sources.tables.jsonl import scan_jsonl
 from thresher.sources.text import text_blocks
-from thresher.sources.transforms import permute
-from thresher.sources.transforms.permute import Permuted
+from thresher.sources.transforms.shuffle import Permutation, Permuted
 
 
 @given(st.integers(1, 3000), st.integers(0, 2**70))
@@ -50,7 +50,7 @@ LINES = st.lists(
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of 40 bytes, so that small files have many of them."""
-    for module in (text_blocks, permute, stored_source):
+    for module in (text_blocks, in_blocks, stored_source):
         monkeypatch.setattr(module, "BLOCK_BYTES", 80)
         monkeypatch.setattr(module, "SMALLEST_BLOCK", 40, raising=False)
 

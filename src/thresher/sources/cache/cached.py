@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from thresher import _native
 from thresher.core.atomic import Unfinished, unfinished, writing
 from thresher.core.batch import Batch, Cursor
-from thresher.core.memory import DEFAULT_CACHE_SIZE, ReadLimits, parse_size
-from thresher.core.progress import Watch
+from thresher.core.memory import DEFAULT_CACHE_SIZE, ReadLimits, Watch, parse_size
 from thresher.errors import DataError, FileFormatError, SettingsError, UnwritableError
 from thresher.sources.base import Source, Wrapped
 from thresher.sources.blocks import Blocks
@@ -24,7 +23,6 @@ from thresher.sources.cache.folder import CacheFolder
 from thresher.sources.cache.source import StoredSource
 from thresher.sources.cache.stored_blocks import StoredBlocks
 from thresher.sources.files.paths import file_states, modification_times
-from thresher.sources.transforms.watched import counts_at
 
 log = logging.getLogger("thresher.sources")
 
@@ -198,7 +196,7 @@ class Cached(Wrapped):
             nonlocal next_log
             self.folder.make_room(size)
             if self._shared.watch is not None:
-                self._shared.watch.show(phase="writing the cache", **counts_at(cursor, self.source))
+                self._shared.watch.show(phase="writing the cache", **self.source.counts_at(cursor))
             elif time.monotonic() >= next_log:
                 next_log += _LOG_EVERY
                 part = "" if not self.total_bytes else f", {100 * cursor.read / self.total_bytes:.0f} %"

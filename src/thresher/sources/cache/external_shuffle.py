@@ -21,8 +21,8 @@ from thresher.sources.cache.cached import Cached
 from thresher.sources.cache.file import StoredFile, write_rows
 from thresher.sources.cache.folder import CacheFolder
 from thresher.sources.cache.stored_blocks import StoredBlocks
-from thresher.sources.transforms.permute import Permuted
 from thresher.sources.transforms.row_order import FirstRows
+from thresher.sources.transforms.shuffle import Permuted
 
 log = logging.getLogger("thresher.sources")
 
@@ -156,7 +156,7 @@ class ExternalShuffle(Wrapped):
 class _Mixed(Wrapped):
     """The rows in the order of the data, or of permuted blocks of a temporary file; a cursor tells which.
 
-    Those of permuted blocks have an ``inner`` one, see `thresher.sources.transforms.permute.Permuted`.
+    Those of permuted blocks have an ``inner`` one, see `thresher.sources.transforms.shuffle.Permuted`.
     """
 
     def __init__(self, source: ExternalShuffle, seed: int) -> None:

@@ -33,8 +33,8 @@ from thresher.sources.cache.codec import (
     pyarrow,
     schema,
 )
+from thresher.sources.cache.in_blocks import InBlocks
 from thresher.sources.files.reader import by_file
-from thresher.sources.transforms.permute import InBlocks
 
 #: The number of earlier blocks whose pages stay in memory, since their batches may still be in use.
 _BEHIND = 2

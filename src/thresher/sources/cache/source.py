@@ -19,7 +19,7 @@ from thresher.sources.base import Source
 from thresher.sources.blocks import BLOCK_BYTES, Blocks
 from thresher.sources.cache.file import StoredFile, split_block
 from thresher.sources.files.paths import Part, PathLike, find_parts, fingerprint
-from thresher.sources.text.line_source import group_parts
+from thresher.sources.text.line_formats import group_parts
 
 
 @dataclass(frozen=True)

@@ -59,12 +59,7 @@ class StoredBlocks(Blocks):
         return self._origin.where(Cursor(part=file), untagged, row)
 
     def read(
-        self,
-        numbers: Iterator[int],
-        rows: int,
-        only: _native.KeyIndex | None,
-        want_names: bool,
-        want_labels: bool,
+        self, numbers: Iterator[int], rows: int, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
     ) -> Iterator[BlockRows]:
         skipped = 0
         with self._files(want_labels) as files:

@@ -21,7 +21,7 @@ from thresher.sources.files.paths import Part, PathLike, find_parts, fingerprint
 from thresher.sources.files.reader import SkipCounts, lines_before
 from thresher.sources.sequences.label_table import LabelTable
 from thresher.sources.sequences.records import check_alphabet, class_of, feed, is_fastq
-from thresher.sources.text.line_source import group_parts, split_part
+from thresher.sources.text.line_formats import group_parts, split_part
 
 log = logging.getLogger("thresher.sources")
 

@@ -119,6 +119,8 @@ class FragmentSource(SequenceSource):
             return [replace(self, span=(begin + a, begin + b), rows=None) for a, b in bounds]
         return [replace(self, rows=piece) for piece in bounds]
 
+    mixes = True
+
     def shuffled(self, seed: int, *, rows: int, features: int) -> Source:
         """The same fragments in another order, without a buffer: all are in memory."""
         if self.order is not None:

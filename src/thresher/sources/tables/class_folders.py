@@ -102,6 +102,8 @@ class ClassFolders(Source):
         bounds = [len(self.paths) * i // n for i in range(n + 1)]
         return [replace(self, paths=self.paths[a:b]) for a, b in pairwise(bounds)]
 
+    mixes = True
+
     def shuffled(self, seed: int, *, rows: int, features: int) -> Source:
         order = np.random.default_rng(seed).permutation(len(self.paths))
         return replace(self, paths=tuple(self.paths[i] for i in order))

@@ -24,7 +24,7 @@ from thresher.sources.tables.csv_rows import CsvRows
 from thresher.sources.tables.infer import SAMPLE_BYTES, SAMPLE_ROWS, infer_table, reads_as_number
 from thresher.sources.tables.row_encoder import RowEncoder, shards_of_files, with_id_column
 from thresher.sources.tables.schema import ColumnRef, Schema
-from thresher.sources.text.line_source import LineSource
+from thresher.sources.text.line_formats import LineSource
 
 log = logging.getLogger("thresher.sources")
 

@@ -25,7 +25,7 @@ from thresher.sources.tables.infer import SAMPLE_BYTES, SAMPLE_ROWS, infer_table
 from thresher.sources.tables.ngram_encoder import NgramEncoder
 from thresher.sources.tables.row_encoder import RowEncoder, encoder_options, missing_target, with_id_column
 from thresher.sources.tables.schema import Schema
-from thresher.sources.text.line_source import LineSource
+from thresher.sources.text.line_formats import LineSource
 
 log = logging.getLogger("thresher.sources")
 

@@ -14,7 +14,7 @@ from thresher.display import did_you_mean, listed, quoted
 from thresher.errors import DataError
 from thresher.sources.base import Source
 from thresher.sources.tables.table_encoder import Labels
-from thresher.sources.text.line_source import group_parts
+from thresher.sources.text.line_formats import group_parts
 
 
 class RowEncoder(Protocol):

@@ -5,26 +5,36 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from itertools import accumulate, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.core.memory import PAGE
-from thresher.sources.blocks import BLOCK_BYTES, MAX_BLOCKS, SMALLEST_BLOCK, BlockRows, Blocks, split_tag
+from thresher.sources.blocks import (
+    BLOCK_BYTES,
+    LINE_BITS,
+    MAX_BLOCKS,
+    SMALLEST_BLOCK,
+    BlockRows,
+    Blocks,
+    split_tag,
+    tagged,
+)
 from thresher.sources.files.paths import Part, Stream
-from thresher.sources.files.reader import Reports, lines_before
-from thresher.sources.text.block_group import BlockGroup, Piece
-
-if TYPE_CHECKING:
-    from thresher.sources.text.line_source import LineSource, OpenLines
+from thresher.sources.files.reader import SLACK, Reports, lines_before
+from thresher.sources.text.line_formats import LineSource, OpenLines, batch_of, can_seek
 
 #: Files are cut into about this many blocks, unless blocks would be too small or too large.
 _PIECES = 2048
 #: The number of files that are open at a time.
 _OPEN_FILES = 32
+_NEWLINE = 10
 
 
 def block_size(total: int) -> int:
@@ -57,8 +67,6 @@ class TextBlocks(Blocks):
     @classmethod
     def of(cls, source: LineSource) -> TextBlocks | None:
         """The blocks of a source; None if some of its files cannot be read from the middle."""
-        from thresher.sources.text.line_source import can_seek
-
         if not all(can_seek(part, source.limits) for part in source.parts):
             return None
         ends = tuple(os.path.getsize(part.path) if part.end is None else part.end for part in source.parts)
@@ -88,12 +96,7 @@ class TextBlocks(Blocks):
         return f"{part.name}, line {line + lines_before(part)}"
 
     def read(
-        self,
-        numbers: Iterator[int],
-        rows: int,
-        only: _native.KeyIndex | None,
-        want_names: bool,
-        want_labels: bool,
+        self, numbers: Iterator[int], rows: int, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
     ) -> Iterator[BlockRows]:
         files = _OpenFiles(self.source, self.source.parse_options(rows, only, want_names, want_labels))
         together = max(1, self.source.limits.block // self.size)
@@ -101,16 +104,16 @@ class TextBlocks(Blocks):
         try:
             while some := list(islice(numbers, together)):
                 here = 0
-                for found in BlockGroup(self.source, [self._piece(number, files) for number in some]).rows():
+                for found in _BlockGroup(self.source, [self._piece(number, files) for number in some]).rows():
                     here = found.skipped
                     yield found._replace(at=at + found.at, skipped=skipped + here)
                 at, skipped = at + len(some), skipped + here
         finally:
             files.close()
 
-    def _piece(self, number: int, files: _OpenFiles) -> Piece:
+    def _piece(self, number: int, files: _OpenFiles) -> _Piece:
         file, part = self.part(number)
-        return Piece(number, part, file, files.open(file, part))
+        return _Piece(number, part, file, files.open(file, part))
 
     def in_order(
         self, rows: int, want_names: bool, want_labels: bool, begin: Callable[[Cursor], None]
@@ -160,8 +163,6 @@ class _OpenFiles:
         return opened
 
     def _opened(self, file: int, part: Part) -> OpenLines:
-        from thresher.sources.text.line_source import OpenLines
-
         middle = replace(part, begin=max(1, part.begin))
         stream = Stream(part.path, window_limit=self._source.limits.window, buffer=PAGE)
         reports = self._reports.setdefault(file, Reports())
@@ -172,3 +173,108 @@ class _OpenFiles:
         for opened in self._open.values():
             opened.stream.close()
         self._open.clear()
+
+
+class _Piece(NamedTuple):
+    """A block: its number, the range of its bytes, the number of its file, and the open file."""
+
+    number: int
+    part: Part
+    file: int
+    opened: OpenLines
+
+
+class _BlockGroup:
+    """Some blocks that are parsed together, which takes less time than one by one; if a line is malformed, one by one.
+
+    The rows and their places do not depend on which blocks form a group.
+    """
+
+    def __init__(self, source: LineSource, pieces: list[_Piece]) -> None:
+        self._source = source
+        self._pieces = pieces
+        self._done = 0  # rows that were yielded
+
+    def rows(self) -> Iterator[BlockRows]:
+        """Yield the rows of the blocks."""
+        texts = self._texts()
+        if texts is None or not (yield from self._together(texts)):
+            yield from self._one_by_one()
+
+    def _texts(self) -> list[NDArray[np.uint8]] | None:
+        """The lines of each block; None if they cannot be parsed together, or if a line is long."""
+        if any(piece.opened.parse is not self._pieces[0].opened.parse for piece in self._pieces):
+            return None
+        texts = []
+        for piece in self._pieces:
+            text = _lines_of(piece, self._source.limits.line_cap)
+            if text is None:
+                return None
+            texts.append(text)
+        return texts
+
+    def _together(self, texts: list[NDArray[np.uint8]]) -> Generator[BlockRows, None, bool]:
+        """Yield the rows up to a batch with a malformed line; return whether there was none."""
+        size = sum(map(len, texts))
+        block = _native.new_block(size + _native.padding)
+        np.concatenate(texts, out=block[:size])
+        lines_behind = np.cumsum([np.count_nonzero(text == _NEWLINE) for text in texts])
+        numbers = np.array([piece.number for piece in self._pieces], np.int64)
+        opened = self._pieces[0].opened
+        at = lines = last = past = 0
+        while at < size:
+            parsed = opened.parse(block, at, size, **opened.options)
+            if parsed["faults"] or parsed["skipped"]:
+                return False
+            batch = batch_of(block, at, parsed, lines)
+            at, lines = at + parsed["consumed"], lines + parsed["lines"]
+            if len(batch) and batch.line is not None:
+                which = np.searchsorted(lines_behind, batch.line)
+                line = batch.line - np.concatenate([[0], lines_behind])[which]
+                ends = int(which[-1])
+                n = len(batch) - int(np.searchsorted(which, ends))
+                last, past = ends, n + (past if ends == last else 0)
+                self._done += len(batch)
+                yield BlockRows(replace(batch, line=line + (numbers[which] << LINE_BITS)), last, past, 0)
+        return True
+
+    def _one_by_one(self) -> Iterator[BlockRows]:
+        """Yield the rows that were not yielded yet, block by block."""
+        left, skipped = self._done, 0
+        for at, piece in enumerate(self._pieces):
+            past = here = 0
+            for batch, cursor in self._source.read_lines(piece.part, Cursor(part=piece.file), piece.opened, 0):
+                past, here = past + len(batch), cursor.skipped
+                if left and left >= len(batch):
+                    left -= len(batch)
+                    continue
+                rest, left = batch.take(slice(left, None)) if left else batch, 0
+                yield BlockRows(tagged(rest, piece.number), at, past, skipped + here)
+            self._source.skips.add_block(piece.part, here)
+            skipped += here
+
+
+def _lines_of(piece: _Piece, cap: int) -> NDArray[np.uint8] | None:
+    """The lines that begin in a block, each with its newline; None if one may be over the cap."""
+    begin, end = piece.part.begin, piece.part.end or 0
+    start = max(0, begin - 1)
+    stream = piece.opened.stream
+    stream.seek(start)
+    text = bytearray(end - start + SLACK)
+    size = stream.readinto(memoryview(text))
+    first = text.find(b"\n", 0, size) + 1 if begin else 0
+    if begin and (first == 0 or start + first >= end):  # no line begins here
+        return np.empty(0, np.uint8)
+    stop = text.find(b"\n", end - 1 - start, size)
+    while stop < 0 and size == len(text) <= cap:  # the last line is long
+        text += bytes(size)
+        read = stream.readinto(memoryview(text)[size:])
+        stop = text.find(b"\n", size, size + read)
+        size += read
+    if size > cap or not size:
+        return None
+    if stop < 0:  # the last line of the file has no newline
+        del text[size:]
+        text += b"\n"
+        stop = size
+    return np.frombuffer(text, np.uint8)[first : stop + 1]

@@ -1,4 +1,4 @@
-"""Shuffles the rows of any source through a bounded buffer."""
+"""Shuffles the rows of any source: its blocks come in a random order, and their rows through a bounded buffer."""
 
 from __future__ import annotations
 
@@ -10,10 +10,106 @@ import numpy as np
 from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.sources.base import Source, Wrapped
+from thresher.sources.blocks import Blocks
 
 #: Bytes of a feature in the buffer: key and value, the word of its name and 32 bytes of text. Longer names are usual up
 #: to `USUAL_NAME` bytes; each byte over that counts too.
 FEATURE_BYTES, USUAL_NAME = 12 + 8 + 32, 64
+_ROUNDS = 6
+_WORD = (1 << 64) - 1
+
+
+class Permutation:
+    """A random permutation of ``range(n)`` that takes no memory.
+
+    A Feistel network permutes the numbers of an even number of bits; a number beyond ``n`` is permuted again until it
+    is below ``n`` (cycle walking).
+
+    Examples
+    --------
+    >>> order = Permutation(5, seed=1)
+    >>> sorted(order[i] for i in range(5))
+    [0, 1, 2, 3, 4]
+    """
+
+    def __init__(self, n: int, seed: int) -> None:
+        self._n = n
+        self._half = max(1, ((n - 1).bit_length() + 1) // 2)
+        words = [_mix(_mix(seed & _WORD) + i) for i in range(2 * _ROUNDS)]
+        self._keys = list(zip(words[::2], words[1::2], strict=True))
+
+    def __getitem__(self, i: int) -> int:
+        half = self._half
+        mask = (1 << half) - 1
+        while True:
+            high, low = i >> half, i & mask
+            for shift, factor in self._keys:
+                high, low = low, high ^ ((low + shift) * (factor | 1) & _WORD) >> (64 - half)
+            i = high << half | low
+            if i < self._n:
+                return i
+
+
+def _mix(word: int) -> int:
+    """A hash of 64 bits (the finalizer of SplitMix64)."""
+    word = (word + 0x9E3779B97F4A7C15) & _WORD
+    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 & _WORD
+    word = (word ^ word >> 27) * 0x94D049BB133111EB & _WORD
+    return word ^ word >> 31
+
+
+class Permuted(Wrapped):
+    """The blocks of a source in an order that follows from the seed; the rows of a block stay in order.
+
+    A cursor holds the number of blocks before its block and, as ``past``, the rows read from that. Its ``inner`` tells
+    it from a cursor of the source: with one of those, which an earlier version of Thresher may have stored, the pass
+    is read to its end in the order of the source.
+    """
+
+    def __init__(self, source: Source, blocks: Blocks, seed: int) -> None:
+        super().__init__(source)
+        self.blocks_read = blocks
+        self.seed = seed
+
+    def _with(self, source: Source) -> Source:
+        return source.permuted(self.seed)
+
+    def _settings(self) -> str:
+        return f":permuted:{self.seed}"
+
+    def permuted(self, seed: int) -> Source:
+        return self
+
+    def shards(self, n: int) -> list[Source]:
+        """The source itself: each shard would have other blocks."""
+        return Source.shards(self, n)
+
+    def files(self) -> list[str]:
+        """No names, unless all rows are of one file."""
+        found = super().files()
+        return found if len(found) == 1 else []
+
+    def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
+        return self.blocks_read.where(batch, row)
+
+    def _read(
+        self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
+    ) -> Iterator[tuple[Batch, Cursor]]:
+        if start != Cursor() and start.inner is None:
+            yield from self.source._read(rows, start, only, want_names, want_labels)
+            return
+        count, total = self.blocks_read.count, self.total_bytes or 0
+        order = Permutation(count, self.seed)
+        row = start.row
+        numbers = (order[at] for at in range(start.offset, count))
+        for batch, at, past, skipped in self.blocks_read.read(numbers, rows, only, want_names, want_labels):
+            row += len(batch)
+            done = start.offset + at
+            read = total * (done + 1) // count
+            yield (
+                batch,
+                Cursor(offset=done, row=row, past=past, inner=Cursor(), read=read, skipped=start.skipped + skipped),
+            )
 
 
 class Shuffled(Wrapped):

@@ -8,7 +8,7 @@ from typing import Any
 
 from thresher import _native
 from thresher.core.batch import Batch, Cursor
-from thresher.core.progress import Watch
+from thresher.core.memory import Watch
 from thresher.sources.base import Source, Wrapped
 
 
@@ -37,20 +37,4 @@ class Watched(Wrapped):
         with closing(reading):
             for batch, cursor in reading:
                 yield batch, cursor
-                self.watch.show(phase=self.phase, **counts_at(cursor, self.source))
-
-
-def counts_at(cursor: Cursor, source: Source) -> dict[str, Any]:
-    """The fields of `Progress` that follow from a position in a source."""
-    files = source.files()
-    part = min(cursor.part, max(0, len(files) - 1))
-    return {
-        "rows": cursor.row,
-        "read": cursor.read,
-        "total_bytes": source.total_bytes,
-        "rows_in_pass": cursor.row,
-        "total_rows": source.total_rows,
-        "file": files[part] if files else None,
-        "file_number": part + 1,
-        "files": len(files),
-    }
+                self.watch.show(phase=self.phase, **self.source.counts_at(cursor))

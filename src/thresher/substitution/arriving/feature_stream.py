@@ -16,10 +16,10 @@ from thresher.display import cut
 from thresher.errors import DataError, SettingsError
 from thresher.substitution.arriving.blocks import CONSTANT, Block, Scan
 from thresher.substitution.arriving.column_reader import ColumnReader, IndexedReader
-from thresher.substitution.arriving.file_readers import ARROW_ENDINGS, has_only_numbers
+from thresher.substitution.arriving.file_readers import ARROW_ENDINGS, has_only_numbers, read_labels
 from thresher.substitution.arriving.format_readers import open_columns
 
-__all__ = ["Block", "FeatureStream", "block_for", "stream_of"]
+__all__ = ["Block", "FeatureStream", "block_for", "stream_labels", "stream_of"]
 
 #: The most columns of a block, dense or sparse.
 _DENSE_BLOCK, _SPARSE_BLOCK = 64, 1024
@@ -185,3 +185,10 @@ def stream_of(data: Any, *, target: Any = None, on_error: str = "stop") -> Featu
     if os.path.isdir(path) and any(entry.name.endswith(".npy") for entry in os.scandir(path)):
         return FeatureStream(path, on_error=on_error)
     return None
+
+
+def stream_labels(y: Any, file: Any) -> Any:
+    """The labels of a stream: ``y``, or the content of ``labels_file=``; None if the stream contains them."""
+    if y is not None or file is None:
+        return y
+    return read_labels(file) if isinstance(file, (str, os.PathLike)) else file

@@ -1,23 +1,130 @@
-"""The report of a selection: the table of features, and a summary below it."""
+"""The report of a fit as text: log lines of progress, the table of features, and a summary below it."""
 
 from __future__ import annotations
 
+import logging
+import os
 import sys
-from collections.abc import Callable, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from thresher.columns.types import format_search_stats
-from thresher.core.memory import show_size
-from thresher.core.progress import Progress
+from thresher.core.memory import MB, Progress, show_size
 from thresher.display import cut, redact, visible
 
 if TYPE_CHECKING:
     from thresher.selection.selection import Selection
 
+log = logging.getLogger("thresher.progress")
+
 #: A table: the header and the cells of each column.
 Columns = Sequence[tuple[str, list[str]]]
-#: Characters between two columns, the least width of the names, and the most of the name of a class.
-_GAP, _MIN_NAME, _MAX_LABEL = 2, 16, 16
+#: Characters between two columns.
+GAP = 2
+#: Seconds between log lines.
+LOG_EVERY = 5.0
+
+
+class ProgressDisplay:
+    """A ``progress`` callback for `thresher.select` that shows each step and remembers the last one of the loop."""
+
+    def __init__(self, show: Callable[[Progress], None]) -> None:
+        self._show = show
+        self.last: Progress | None = None
+
+    def __call__(self, progress: Progress) -> None:
+        if not progress.phase or self.last is None:
+            self.last = progress
+        else:  # a further phase: what counts is how fast the loop was, and the most memory of all
+            self.last = replace(self.last, grown=progress.grown)
+        self._show(progress)
+
+
+@contextmanager
+def show_progress(*, quiet: bool = False) -> Iterator[ProgressDisplay]:
+    """Show progress during a fit, unless ``quiet``."""
+    if quiet:
+        yield ProgressDisplay(lambda progress: None)
+        return
+    if not sys.stderr.isatty():
+        with _Log() as lines:
+            yield ProgressDisplay(lines)
+        return
+    from thresher.report.terminal import progress_bar
+
+    with progress_bar() as show:
+        yield ProgressDisplay(show)
+
+
+def step_name(progress: Progress) -> str:
+    """The phase, or the pass of the loop."""
+    number = min(progress.passes_done + 1, progress.passes)
+    return progress.phase or f"pass {number} of {progress.passes}"
+
+
+def rates(progress: Progress) -> str:
+    """The number of rows (or arriving features), and in the loop rows a second and MB a second."""
+    shown = f"{progress.rows:,} {progress.unit}" if progress.rows else ""
+    if progress.phase or not shown:
+        return shown
+    seconds = max(progress.seconds, 1e-9)
+    shown += f", {progress.rows / seconds:,.0f} {progress.unit}/s"
+    if progress.total_bytes:
+        read = progress.read + progress.passes_done * progress.total_bytes
+        shown += f", {read / MB / seconds:,.1f} MB/s"
+    return shown
+
+
+def in_file(progress: Progress) -> str:
+    """The file being read, if there are several."""
+    if progress.file is None or progress.files < 2:
+        return ""
+    return f", file {progress.file_number} of {progress.files} ({cut(os.path.basename(progress.file), 30)})"
+
+
+class _Log:
+    """Logs a line every few seconds, also while a long native call reports nothing."""
+
+    def __init__(self) -> None:
+        self._last = Progress(phase="reading")
+        self._since = time.monotonic()  # the start of the phase
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._repeat, name="thresher-progress", daemon=True)
+
+    def __enter__(self) -> _Log:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.phase != self._last.phase:
+            self._since = time.monotonic()
+        self._last = progress
+
+    def _repeat(self) -> None:
+        while not self._ended.wait(LOG_EVERY):
+            log.info("%s", log_line(self._last, time.monotonic() - self._since))
+
+
+def log_line(progress: Progress, seconds: float) -> str:
+    """The progress as a line; ``seconds`` have passed since its phase began."""
+    parts = [progress.phase] if progress.phase else []
+    parts += [shown] if (shown := rates(progress) + in_file(progress)) else []
+    if fraction := progress.fraction:
+        parts.append(f"{100 * fraction:.0f} %, {seconds * (1 - fraction) / fraction:.0f} s left")
+    elif progress.phase:
+        parts.append(f"{seconds:.0f} s so far")
+    return ", ".join(parts)
+
+
+# ── the selection ────────────────────────────────────────────────────────────────────────────────
 
 
 def print_selection(
@@ -39,56 +146,11 @@ def print_selection(
     more = [f"… and {len(selection) - shown} more"] if shown < len(selection) else []
     lines = summary(selection, run, saved)
     if sys.stdout.isatty():
-        _print_styled(table, more, lines)
+        from thresher.report.terminal import print_styled
+
+        print_styled(table, more, lines)
     else:  # into a file or a pipe: lines are not folded, and rich is not imported
         print("\n".join([*aligned(table), *more, "", *(f"{name:<12} {value}" for name, value in lines)]))
-
-
-def _print_styled(table: Columns, more: list[str], lines: list[tuple[str, str]]) -> None:
-    from rich.cells import cell_len, set_cell_size
-    from rich.console import Console
-    from rich.markup import escape
-
-    console = Console(emoji=False)
-    fitted, left_out = fit(table, console.width, cell_len)
-    if left_out:
-        more = [*more, f"{left_out} columns do not fit: inspect --format tsv has them all"]
-    header, *rows = aligned(fitted, cell_len, set_cell_size)
-    console.print(f"[bold]{escape(header)}[/bold]", soft_wrap=True, highlight=False)
-    for line in (*rows, *more, ""):
-        console.print(line, soft_wrap=True, highlight=False, markup=False)
-    for name, value in lines:
-        console.print(f"[bold]{name:<12}[/bold] {escape(value)}", soft_wrap=True, highlight=False)
-
-
-def fit(table: Columns, width: int, length: Callable[[str], int] = len) -> tuple[Columns, int]:
-    """The table cut to a width, and the number of columns left out: those of the last classes."""
-    fitted = [(cut(name, len("weight_") + _MAX_LABEL), cells) for name, cells in table]
-
-    def room() -> int:
-        """The width that the other columns leave for the names."""
-        others = [max(map(length, [name, *cells])) for name, cells in fitted if name != "name"]
-        return width - sum(others) - _GAP * len(others)
-
-    classes = [at for at, (name, _) in enumerate(fitted) if name.startswith("weight_")]
-    while room() < _MIN_NAME and len(classes) > 1:
-        del fitted[classes.pop()]
-    left = max(_MIN_NAME, room())
-    cut_names = [
-        (name, [_cut_cells(cell, left, length) for cell in cells] if name == "name" else cells)
-        for name, cells in fitted
-    ]
-    return cut_names, len(table) - len(fitted)
-
-
-def _cut_cells(name: str, width: int, length: Callable[[str], int]) -> str:
-    """A name cut to a number of cells of the terminal; some characters take two, some none."""
-    if length(name) <= width:
-        return name
-    kept = name[: width - 1]
-    while length(kept) > width - 1:
-        kept = kept[:-1]
-    return kept + "…"
 
 
 def aligned(
@@ -100,7 +162,7 @@ def aligned(
         width = max(map(length, [name, *cells]))
         texts = [name, *cells]
         columns.append([pad(s, width) if name == "name" else " " * (width - length(s)) + s for s in texts])
-    return [(" " * _GAP).join(row).rstrip() for row in zip(*columns, strict=True)]
+    return [(" " * GAP).join(row).rstrip() for row in zip(*columns, strict=True)]
 
 
 def _cells(name: str, values: Any) -> list[str]:

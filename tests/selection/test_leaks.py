@@ -14,9 +14,9 @@ from tests.examples import examples
 from tests.reference.leaks import split_errors as slow_errors
 from tests.selection.makers import assert_same
 from thresher.core.losses import get_loss
-from thresher.core.progress import Watch
-from thresher.selection.data_warnings import label_warnings, leak_warnings
-from thresher.selection.leaks import find_line, find_split, split_errors
+from thresher.core.memory import Watch
+from thresher.selection.label_warnings import label_warnings
+from thresher.selection.leaks import find_line, find_split, leak_warnings, split_errors
 from thresher.sources.base import Wrapped
 from thresher.sources.registry import as_source
 

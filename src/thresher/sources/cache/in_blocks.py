@@ -1,4 +1,4 @@
-"""Reads the blocks of a source in a random order, or in order and with their boundaries."""
+"""Notes where the blocks of a source begin while its rows are written."""
 
 from __future__ import annotations
 
@@ -12,64 +12,11 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.sources.base import Source, Wrapped
-from thresher.sources.blocks import BLOCK_BYTES, MAX_BLOCKS, SMALLEST_BLOCK, Blocks, Permutation
+from thresher.sources.blocks import BLOCK_BYTES, MAX_BLOCKS, SMALLEST_BLOCK
+from thresher.sources.text.text_blocks import TextBlocks
 
 #: From this number on blocks grow to their usual size.
 _MANY_BLOCKS = 2048
-
-
-class Permuted(Wrapped):
-    """The blocks of a source in an order that follows from the seed; the rows of a block stay in order.
-
-    A cursor holds the number of blocks before its block and, as ``past``, the rows read from that. Its ``inner`` tells
-    it from a cursor of the source: with one of those, which an earlier version of Thresher may have stored, the pass
-    is read to its end in the order of the source.
-    """
-
-    def __init__(self, source: Source, blocks: Blocks, seed: int) -> None:
-        super().__init__(source)
-        self.blocks_read = blocks
-        self.seed = seed
-
-    def _with(self, source: Source) -> Source:
-        return source.permuted(self.seed)
-
-    def _settings(self) -> str:
-        return f":permuted:{self.seed}"
-
-    def permuted(self, seed: int) -> Source:
-        return self
-
-    def shards(self, n: int) -> list[Source]:
-        """The source itself: each shard would have other blocks."""
-        return Source.shards(self, n)
-
-    def files(self) -> list[str]:
-        """No names, unless all rows are of one file."""
-        found = super().files()
-        return found if len(found) == 1 else []
-
-    def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
-        return self.blocks_read.where(batch, row)
-
-    def _read(
-        self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
-    ) -> Iterator[tuple[Batch, Cursor]]:
-        if start != Cursor() and start.inner is None:
-            yield from self.source._read(rows, start, only, want_names, want_labels)
-            return
-        count, total = self.blocks_read.count, self.total_bytes or 0
-        order = Permutation(count, self.seed)
-        row = start.row
-        numbers = (order[at] for at in range(start.offset, count))
-        for batch, at, past, skipped in self.blocks_read.read(numbers, rows, only, want_names, want_labels):
-            row += len(batch)
-            done = start.offset + at
-            read = total * (done + 1) // count
-            yield (
-                batch,
-                Cursor(offset=done, row=row, past=past, inner=Cursor(), read=read, skipped=start.skipped + skipped),
-            )
 
 
 class InBlocks(Wrapped):
@@ -107,8 +54,6 @@ class InBlocks(Wrapped):
     def _read(
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
     ) -> Iterator[tuple[Batch, Cursor]]:
-        from thresher.sources.text.text_blocks import TextBlocks
-
         blocks = self.source.blocks()
         if isinstance(blocks, TextBlocks) and blocks.count > 1:
             for batch, cursor in blocks.in_order(rows, want_names, want_labels, self._begin):

@@ -1,10 +1,10 @@
-"""The base class of sources of text files with one example per line."""
+"""Text files with one example per line: LIBSVM, Vowpal Wabbit, and the base class of other formats."""
 
 from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Self
@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.core.batch import Batch, Cursor, Names
+from thresher.core.feature_space import FeatureSpace
 from thresher.core.memory import ReadLimits
 from thresher.sources.base import OnError, Source, check_on_error
 from thresher.sources.blocks import Blocks
-from thresher.sources.files.paths import Part, Stream, fingerprint, is_remote, stored_size
+from thresher.sources.files.paths import Part, PathLike, Stream, find_parts, fingerprint, is_remote, stored_size
 from thresher.sources.files.reader import LineBlocks, ReadPosition, Reports, SkipCounts, lines_before
 
 
@@ -175,6 +176,68 @@ class LineSource(Source):
                 behind = replace(behind, part=next_part, offset=0, line=0, here=0)
             yield batch_of(empty, 0, parse(empty, 0, 0, **options), 0), behind
         return position.cursor
+
+
+@dataclass(frozen=True)
+class LibsvmSource(LineSource):
+    """Rows ``label [qid:n] index:value …  # comment``. The key of a feature is its index."""
+
+    space = FeatureSpace("index")
+
+    @property
+    def format(self) -> str:
+        return "libsvm"
+
+    @property
+    def _parse(self) -> Callable[..., dict[str, Any]]:
+        return _native.parse_libsvm
+
+
+def scan_libsvm(
+    paths: PathLike | Iterable[PathLike], *, on_error: OnError = "stop", multilabel: bool = False
+) -> LibsvmSource:
+    """Read LIBSVM or SVMlight files, plain or compressed.
+
+    Parameters
+    ----------
+    paths : path, glob, folder, "-" for standard input, or several of these
+    on_error : {"stop", "skip"}
+        Whether a malformed line raises `DataError` or is counted and skipped.
+    multilabel : bool
+        Rows start with several labels, ``1,3,7 index:value …``, or none.
+
+    Examples
+    --------
+    >>> source = th.scan_libsvm("clicks/*.svm.gz")              # doctest: +SKIP
+    """
+    return LibsvmSource(tuple(find_parts(paths)), on_error, multilabel)
+
+
+@dataclass(frozen=True)
+class VwSource(LineSource):
+    """Rows ``label importance 'tag|namespace:scale name:value …``. Feature names are ``namespace^name``."""
+
+    space = FeatureSpace("token")
+
+    @property
+    def format(self) -> str:
+        return "vw"
+
+    @property
+    def _parse(self) -> Callable[..., dict[str, Any]]:
+        return _native.parse_vw
+
+
+def scan_vw(paths: PathLike | Iterable[PathLike], *, on_error: OnError = "stop") -> VwSource:
+    """Read Vowpal Wabbit text files with simple labels, plain or compressed.
+
+    Parameters
+    ----------
+    paths : path, glob, folder, "-" for standard input, or several of these
+    on_error : {"stop", "skip"}
+        Whether a malformed line raises `DataError` or is counted and skipped.
+    """
+    return VwSource(tuple(find_parts(paths)), on_error)
 
 
 @dataclass(frozen=True)
