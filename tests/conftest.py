@@ -1,6 +1,11 @@
-"""Hypothesis profiles: ``test`` tries the same examples in every run, ``explore`` tries many more at random."""
+"""Hypothesis profiles: ``test`` tries the same examples in every run, ``explore`` tries many more at random.
+
+Compiled modules are kept under ``build/`` where the environment says not to write them next to the sources.
+"""
 
 import os
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +13,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
 from tests.examples import USUAL
+
+# Every worker, and every one of the hundreds of processes that tests start, would compile all it imports again.
+if sys.dont_write_bytecode:
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = str(Path(__file__).parents[1] / "build" / "bytecode")
+    os.environ |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": sys.pycache_prefix}
 
 # Time limits and a database of failures would make the outcome depend on the machine and on earlier runs.
 COMMON: dict[str, Any] = {
