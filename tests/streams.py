@@ -20,9 +20,7 @@ def planted(
 
 
 @cache  # many modules begin with the same one
-def _planted(
-    rows: int, width: int, support: tuple[int, ...], seed: int
-) -> tuple[sp.csr_matrix, NDArray[np.float64]]:
+def _planted(rows: int, width: int, support: tuple[int, ...], seed: int) -> tuple[sp.csr_matrix, NDArray[np.float64]]:
     rng = np.random.default_rng(seed)
     x = sp.random(rows, width, density=0.05, random_state=seed, format="lil", dtype=np.float32)
     for column in support:
