@@ -22,4 +22,4 @@ def assert_it_passes(estimator: Any, expected_to_fail: dict[str, str] | None = N
         for result in results
         if result["status"] == "failed" or (result["status"] == "passed" and result["expected_to_fail"])
     }
-    assert not wrong
+    assert not wrong, wrong
