@@ -36,7 +36,7 @@ native-test:
 	$(MAKE) -C native test -j $(JOBS)
 
 python-test: $(VENV)/.tested
-	$(BIN)/pytest -q -n $(JOBS)
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal
 
 explore: $(VENV)/.tested
 	@echo "To repeat this run: make explore SEED=$(SEED) TIMES=$(TIMES)"

@@ -1,6 +1,11 @@
-"""Hypothesis profiles: ``test`` tries the same examples in every run, ``explore`` tries many more at random."""
+"""Hypothesis profiles: ``test`` tries the same examples in every run, ``explore`` tries many more at random.
+
+Compiled modules are kept under ``build/`` where the environment says not to write them next to the sources.
+"""
 
 import os
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +14,12 @@ from hypothesis.internal.conjecture import providers
 
 from tests.examples import USUAL
 
+# Every worker, and every one of the hundreds of processes that tests start, would compile all it imports again.
+if sys.dont_write_bytecode:
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = str(Path(__file__).parents[1] / "build" / "bytecode")
+    os.environ |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": sys.pycache_prefix}
+
 # Time limits and a database of failures would make the outcome depend on the machine and on earlier runs.
 COMMON: dict[str, Any] = {
     "deadline": None,
@@ -16,6 +27,10 @@ COMMON: dict[str, Any] = {
     "print_blob": True,
     "suppress_health_check": [HealthCheck.too_slow],
 }
+# No test cuts the power, and a disk takes longer to store a file for good than most tests run. That a file can be
+# stored is still asked of the system; processes that tests start do store their files.
+os.fsync = lambda file: os.fstat(file) and None  # type: ignore[assignment]
+
 settings.register_profile("test", derandomize=True, max_examples=USUAL, **COMMON)
 settings.register_profile(
     "explore", derandomize=False, max_examples=USUAL * int(os.environ.get("EXPLORE_TIMES", "20")), **COMMON

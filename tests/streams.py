@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,12 @@ def planted(
     rows: int = 3000, width: int = 400, support: tuple[int, ...] = (3, 77, 200, 399), seed: int = 0
 ) -> tuple[sp.csr_matrix, NDArray[np.float64]]:
     """A sparse matrix with ±1 labels that depend on the columns of ``support`` alone (signs alternate)."""
+    x, y = _planted(rows, width, support, seed)
+    return x.copy(), y.copy()
+
+
+@cache  # many modules begin with the same one
+def _planted(rows: int, width: int, support: tuple[int, ...], seed: int) -> tuple[sp.csr_matrix, NDArray[np.float64]]:
     rng = np.random.default_rng(seed)
     x = sp.random(rows, width, density=0.05, random_state=seed, format="lil", dtype=np.float32)
     for column in support:
@@ -36,20 +44,21 @@ def planted_outputs(
 
 def write_libsvm(path: Path, x: sp.csr_matrix, y: NDArray[np.float64] | list[str], first_index: int = 1) -> Path:
     """The rows as LIBSVM text; labels are numbers, or what is to be written for them."""
-    with open(path, "w") as file:
-        for i in range(x.shape[0]):
-            row = x[i]
-            features = " ".join(f"{j + first_index}:{v:.6g}" for j, v in zip(row.indices, row.data, strict=True))
-            label = y[i] if isinstance(y, list) else f"{y[i]:+g}"
-            file.write(f"{label} {features}\n")
+    labels = y if isinstance(y, list) else [f"{label:+g}" for label in y.tolist()]
+    rows = _feature_texts(x, lambda j: str(j + first_index))
+    path.write_text("".join(f"{label} {features}\n" for label, features in zip(labels, rows, strict=True)))
     return path
 
 
 def write_vw(path: Path, x: sp.csr_matrix, y: NDArray[np.float64]) -> Path:
     """The rows as VW text; column j is called ``column-j``."""
-    with open(path, "w") as file:
-        for i in range(x.shape[0]):
-            row = x[i]
-            features = " ".join(f"column-{j}:{v:.6g}" for j, v in zip(row.indices, row.data, strict=True))
-            file.write(f"{y[i]:g} | {features}\n")
+    rows = _feature_texts(x, lambda j: f"column-{j}")
+    path.write_text("".join(f"{label:g} | {features}\n" for label, features in zip(y.tolist(), rows, strict=True)))
     return path
+
+
+def _feature_texts(x: sp.csr_matrix, name: Callable[[int], str]) -> Iterator[str]:
+    """The ``name:value`` pairs of every row. One slice of the matrix a row would take most of the time of a test."""
+    pairs = [f"{name(j)}:{v:.6g}" for j, v in zip(x.indices.tolist(), x.data.tolist(), strict=True)]
+    for first, last in zip(x.indptr[:-1], x.indptr[1:], strict=True):
+        yield " ".join(pairs[first:last])

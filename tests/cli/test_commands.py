@@ -59,7 +59,8 @@ def test_help_has_an_example(command: str) -> None:
 
 def test_the_program_itself() -> None:
     assert program("--version").stdout.strip() == f"thresher {th.__version__}"
-    assert all(command in program("--help").stdout for command in COMMANDS)
+    shown = program("--help").stdout
+    assert all(command in shown for command in COMMANDS)
     assert program().returncode == 2
 
 
@@ -220,6 +221,27 @@ def test_demo_finds_what_it_planted(tmp_path: Path) -> None:
     ],
 )
 def test_errors_have_a_message_and_an_exit_code(
+    tmp_path: Path, text: str, arguments: tuple[str, ...], code: int, message: str
+) -> None:
+    data, out = tmp_path / "data.svm", tmp_path / "out.thr"
+    data.write_text(text)
+    shown = run("select", data, "-k", "2", "-o", out, *arguments)
+    assert shown.exit_code == code
+    assert isinstance(shown.exception, SystemExit)  # and not an error that the program would end with
+    assert re.search(message, shown.stderr, re.DOTALL)
+    assert "Traceback" not in shown.stderr
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "code", "message"),
+    [
+        ("1 3:x\n", (), 1, "thresher: .*line 1, column 5"),
+        ("1 3:1\n0 4:1\n", ("-k", "0"), 2, "thresher: -k must be an integer"),
+        ("1 3:1\n0 4:1\n", ("--no-such-option",), 2, "No such option"),
+    ],
+)
+def test_the_program_ends_with_the_message_and_the_exit_code(
     tmp_path: Path, text: str, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
     data, out = tmp_path / "data.svm", tmp_path / "out.thr"

@@ -127,14 +127,13 @@ print(json.dumps([peak_resident() - before, planned, len(selection)]))
 def _write_wide(path: Path, rows: int) -> Path:
     """Rows of 40 features with keys spread over [0, 2^62)."""
     bar = "| " if path.suffix == ".vw" else ""
-    state = 1
+    # The states s of a linear congruential generator, s = a s + c from s = 1: powers of a, and sums of them.
+    powers = np.cumprod(np.full(40 * rows, 6364136223846793005, dtype=np.uint64), dtype=np.uint64)
+    sums = np.cumsum(np.concatenate([np.ones(1, dtype=np.uint64), powers[:-1]]), dtype=np.uint64)
+    states = powers + np.uint64(1442695040888963407) * sums
     with open(path, "w") as file:
-        for i in range(rows):
-            keys = []
-            for _ in range(40):
-                state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
-                keys.append(state >> 2)
-            file.write(f"{i % 2} {bar}{' '.join(f'{key}:{1 + key % 7}' for key in keys)}\n")
+        for i, keys in enumerate((states >> np.uint64(2)).reshape(rows, 40).tolist()):
+            file.write(f"{i % 2} {bar}{' '.join([f'{key}:{1 + key % 7}' for key in keys])}\n")
     return path
 
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import pickle
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import thresher as th
+from tests.estimators.checks import assert_it_passes
 
 ESTIMATORS = [
     th.FGMClassifier(),
@@ -25,11 +24,9 @@ X = RNG.normal(size=(500, 40)).astype(np.float32)
 Y = np.where(X[:, [3, 9, 20]] @ [3.0, -2.5, 2.0] > 0, "yes", "no")
 
 
-@parametrize_with_checks(ESTIMATORS)
-def test_scikit_learn_s_own_checks(estimator: Any, check: Any) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("default")  # what the checks themselves warn of is theirs
-        check(estimator)
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_scikit_learn_s_own_checks(estimator: Any) -> None:
+    assert_it_passes(estimator)
 
 
 def test_the_same_as_select_to_the_bit() -> None:

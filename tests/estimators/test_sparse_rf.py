@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import pickle
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import thresher as th
+from tests.estimators.checks import assert_it_passes
 
 ESTIMATORS = [
     th.SparseRFClassifier(draws=40, max_iter=2, tol=1e-8),
@@ -30,11 +29,9 @@ def _expected(estimator: Any) -> dict[str, str]:
     return {"check_regressor_data_not_an_array": reason} if isinstance(estimator, th.SparseRFRegressor) else {}
 
 
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=_expected)
-def test_scikit_learn_s_own_checks(estimator: Any, check: Any) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("default")  # what the checks themselves warn of is theirs
-        check(estimator)
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_scikit_learn_s_own_checks(estimator: Any) -> None:
+    assert_it_passes(estimator, _expected(estimator))
 
 
 def test_the_same_as_select_to_the_bit() -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import pickle
-import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import thresher as th
+from tests.estimators.checks import assert_it_passes
 from tests.substitution.test_substitution import data
 
 FEATURES = "partial_fit takes further features of the same rows, not further rows"
@@ -24,14 +23,9 @@ EXPECTED = dict.fromkeys(
 )
 
 
-@parametrize_with_checks(
-    [th.SubstitutionClassifier(), th.SubstitutionRegressor()],
-    expected_failed_checks=lambda estimator: EXPECTED,
-)
-def test_scikit_learn_s_own_checks(estimator: Any, check: Any) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("default")
-        check(estimator)
+@pytest.mark.parametrize("estimator", [th.SubstitutionClassifier(), th.SubstitutionRegressor()], ids=str)
+def test_scikit_learn_s_own_checks(estimator: Any) -> None:
+    assert_it_passes(estimator, EXPECTED)
 
 
 def test_it_is_select() -> None:

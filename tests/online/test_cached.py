@@ -57,17 +57,16 @@ def test_a_cache_made_with_other_memory_gives_the_same_bits(packed: Path, tmp_pa
 @pytest.mark.parametrize("form", ["vw", "svm"])
 def test_checkpoints_resume_with_and_without(tmp_path: Path, shuffle: bool, form: str) -> None:
     """Interrupted with the cache and resumed without it, the other way round, and with it throughout."""
-    data = [write(tmp_path / f"{i}.{form}", X, Y) for i, write in enumerate([write_vw, write_vw])]
-    if form == "svm":
-        data = [write_libsvm(path, X, Y) for path in data]
-    how: dict[str, Any] = {"k": 20, "passes": 2, "shuffle": shuffle, "holdout": 0.2, "batch_rows": 100}
+    write = {"vw": write_vw, "svm": write_libsvm}[form]
+    data = [write(tmp_path / f"{i}.{form}", X[:1200], Y[:1200]) for i in range(2)]
+    how: dict[str, Any] = {"k": 20, "passes": 2, "shuffle": shuffle, "holdout": 0.2, "batch_rows": 40}
     checkpoint = tmp_path / "run.ckpt"
     whole = saved_bytes(th.select(data, **how), tmp_path / "whole")
     kept = {"cache": tmp_path / "cache"}
     for stop_at, first, then in ((1, kept, {}), (35, {}, kept), (51, kept, {}), (77, {}, kept), (90, kept, kept)):
         with pytest.raises(th.Interrupted):
             th.select(data, **how, **first, checkpoint=checkpoint, progress=_StopAt(stop_at))
-        resumed = th.select(data, **{**how, "batch_rows": 77}, **then, checkpoint=checkpoint)
+        resumed = th.select(data, **{**how, "batch_rows": 31}, **then, checkpoint=checkpoint)
         assert saved_bytes(resumed, tmp_path / "resumed") == whole
 
 

@@ -114,17 +114,17 @@ def test_data_with_other_products_is_rejected() -> None:
 @pytest.mark.parametrize("shuffle", [True, False])
 @pytest.mark.parametrize("kind", ["dense", "vw"])
 def test_same_bits_for_any_batch_size_and_after_interruptions(kind: str, shuffle: bool, tmp_path: Path) -> None:
-    data = data_of(kind, tmp_path, X[:500], Y[:500])
+    data = data_of(kind, tmp_path, X[:250], Y[:250])
     how: dict[str, Any] = {"k": 20, "passes": 2, "shuffle": shuffle, "interactions": 2, "random_state": 5}
     answers = {saved_bytes(th.select(*data, batch_rows=rows, **how), tmp_path / "s") for rows in (1, 7, 10**6)}
     assert len(answers) == 1
     checkpoint = tmp_path / "run.ckpt"
     for stop_at in (1, 13, 25):
         with pytest.raises(th.Interrupted):
-            th.select(*data, **how, batch_rows=33, checkpoint=checkpoint, progress=_StopAt(stop_at))
+            th.select(*data, **how, batch_rows=16, checkpoint=checkpoint, progress=_StopAt(stop_at))
         with pytest.raises(th.ResumeError, match="data: "):
             th.select(*data, **{**how, "interactions": 3}, checkpoint=checkpoint)
-        resumed = th.select(*data, **how, batch_rows=20, checkpoint=checkpoint)
+        resumed = th.select(*data, **how, batch_rows=10, checkpoint=checkpoint)
         assert {saved_bytes(resumed, tmp_path / "resumed")} == answers
 
 

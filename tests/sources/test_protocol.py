@@ -7,7 +7,9 @@ import inspect
 import json
 import pkgutil
 import re
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ import pytest
 import thresher.sources
 from tests.sources import makers  # noqa: F401 - registers every kind
 from tests.sources.reading import exactly, joined, read, rows_of
-from tests.sources.rows import KINDS, Row, example_rows
+from tests.sources.rows import KINDS, Kind, Row, example_rows
 from thresher.core.batch import Batch, Cursor
 from thresher.core.memory import MB, ReadLimits
 from thresher.errors import DataError, SettingsError
@@ -25,14 +27,24 @@ ROWS = example_rows()
 HUGE = 10**6
 
 
-@pytest.fixture(params=list(KINDS), ids=list(KINDS))
-def kind(request):
-    return KINDS[request.param]
+#: The checks below, each with a source of its own that nothing has read yet.
+PROMISES: list[Callable[[Kind, Source, Path], None]] = []
 
 
-@pytest.fixture
-def source(kind, tmp_path):
-    return kind.make(tmp_path, ROWS)
+@pytest.mark.parametrize("name", KINDS)
+def test_every_promise(name: str, tmp_path: Path) -> None:
+    """One test a kind: a test of its own for each promise takes longer to set up than to run."""
+    kind, broken = KINDS[name], []
+    for check in PROMISES:
+        folder = tmp_path / check.__name__
+        folder.mkdir()
+        try:
+            check(kind, kind.make(folder, ROWS), folder)
+        except (Exception, pytest.fail.Exception) as error:
+            error.add_note(f"{name}: {check.__name__}")
+            broken.append(error)
+    if broken:
+        raise BaseExceptionGroup(f"{len(broken)} of {len(PROMISES)} promises are not kept", broken)
 
 
 def concrete_sources() -> set[type[Source]]:
@@ -67,7 +79,8 @@ def test_every_source_has_a_maker(tmp_path):
 # The rows
 
 
-def test_the_rows_are_those_of_the_data(kind, source):
+@PROMISES.append
+def the_rows_are_those_of_the_data(kind, source, folder):
     got = [(row.keys, row.values, row.y, row.weight, row.qid) for row in read(source, want_names=True)]
     expected = [(row.keys, row.values, row.y, row.weight, -1) for row in kind.expect(ROWS)]
     if kind.order == "same":
@@ -83,7 +96,8 @@ def test_the_rows_are_those_of_the_data(kind, source):
         assert source.total_rows == len(got)
 
 
-def test_batch_size_changes_nothing(source):
+@PROMISES.append
+def batch_size_changes_nothing(kind, source, folder):
     everything = exactly(read(source, want_names=True))
     for rows in (1, 2, 7, HUGE):
         batches = list(source.batches(rows, want_names=True))
@@ -93,7 +107,8 @@ def test_batch_size_changes_nothing(source):
         assert [cursor.row for _, cursor in batches] == counts.tolist()
 
 
-def test_block_size_changes_nothing(source):
+@PROMISES.append
+def block_size_changes_nothing(kind, source, folder):
     everything = exactly(read(source, want_names=True))
     for block in (1, 8, 64, 1000, MB):
         limited = source.limited(ReadLimits(block=block))
@@ -101,13 +116,15 @@ def test_block_size_changes_nothing(source):
             assert exactly(read(limited, rows, want_names=True)) == everything
 
 
-def test_a_batch_needs_rows(source):
+@PROMISES.append
+def a_batch_needs_rows(kind, source, folder):
     for rows in (0, -1):
         with pytest.raises(SettingsError, match="at least one row"):
             next(source.batches(rows))
 
 
-def test_where_leads_back_to_the_row(source):
+@PROMISES.append
+def where_leads_back_to_the_row(kind, source, folder):
     """Files count lines from 1, data in memory counts rows from 0; also through combinators."""
     for batch, cursor in source.batches(4):
         for row, line in enumerate(batch.line):
@@ -118,8 +135,13 @@ def test_where_leads_back_to_the_row(source):
 # Stopping and going on
 
 
-@pytest.mark.parametrize(("rows", "block"), [(1, MB), (3, 64), (HUGE, 64)])
-def test_going_on_from_every_cursor(source, rows, block):
+@PROMISES.append
+def going_on_from_every_cursor(kind, source, folder):
+    for number, (rows, block) in enumerate([(1, MB), (3, 64), (HUGE, 64)]):
+        _going_on(_again(kind, folder, f"again-{number}", ROWS), rows, block)
+
+
+def _going_on(source, rows, block):
     limited = source.limited(ReadLimits(block=block))
     batches = list(limited.batches(rows, want_names=True))
     everything = exactly(joined(batches))
@@ -133,7 +155,8 @@ def test_going_on_from_every_cursor(source, rows, block):
         assert not rest or rest[-1][1].row == len(everything)
 
 
-def test_going_on_inside_a_batch(source):
+@PROMISES.append
+def going_on_inside_a_batch(kind, source, folder):
     """`skip` is how a source over this one remembers a place inside a batch."""
     everything = exactly(read(source, want_names=True))
     done, before = 0, Cursor()
@@ -144,7 +167,8 @@ def test_going_on_inside_a_batch(source):
         done, before = done + len(batch), cursor
 
 
-def test_cursors_count_stored_bytes(source):
+@PROMISES.append
+def cursors_count_stored_bytes(kind, source, folder):
     reads = [cursor.read for _, cursor in source.batches(2)]
     assert reads == sorted(reads)
     if source.total_bytes is not None:
@@ -154,7 +178,8 @@ def test_cursors_count_stored_bytes(source):
 # Dividing
 
 
-def test_shards_are_the_whole(kind, source):
+@PROMISES.append
+def shards_are_the_whole(kind, source, folder):
     expected = exactly(read(source, want_names=True))
     for n in (1, 2, 3, 10):
         shards = source.shards(n)
@@ -164,7 +189,8 @@ def test_shards_are_the_whole(kind, source):
         assert len({shard.fingerprint() for shard in shards}) == len(shards)
 
 
-def test_shards_go_on_from_their_cursors(source):
+@PROMISES.append
+def shards_go_on_from_their_cursors(kind, source, folder):
     for shard in source.shards(3):
         everything, done = exactly(read(shard)), 0
         for batch, cursor in shard.limited(ReadLimits(block=64)).batches(2):
@@ -172,7 +198,8 @@ def test_shards_go_on_from_their_cursors(source):
             assert exactly(read(shard, start=cursor)) == everything[done:]
 
 
-def test_at_least_one_shard(source):
+@PROMISES.append
+def at_least_one_shard(kind, source, folder):
     with pytest.raises(SettingsError, match="number of shards must be at least 1"):
         source.shards(0)
 
@@ -189,7 +216,8 @@ def _only(rows, keys):
         )
 
 
-def test_pushdown_is_filtering(source):
+@PROMISES.append
+def pushdown_is_filtering(kind, source, folder):
     rows = read(source, want_names=True)
     every = sorted({key for row in rows for key in row.keys})
     for keys in ([], every[:1], every[::2], every, [*every[1:3], every[1], 2**64 - 1]):
@@ -199,7 +227,8 @@ def test_pushdown_is_filtering(source):
             assert exactly(got) == exactly(_only(rows, set(keys)))
 
 
-def test_pushdown_goes_on_from_cursors(source):
+@PROMISES.append
+def pushdown_goes_on_from_cursors(kind, source, folder):
     keys = np.array(sorted({key for row in read(source) for key in row.keys})[::2], dtype=np.uint64)
     everything, done = exactly(read(source, keys=keys)), 0
     for batch, cursor in source.batches(3, keys=keys):
@@ -210,7 +239,8 @@ def test_pushdown_goes_on_from_cursors(source):
 # Names
 
 
-def test_names_are_the_true_ones(kind, source):
+@PROMISES.append
+def names_are_the_true_ones(kind, source, folder):
     true = {key: name for row in kind.expect(ROWS) for key, name in zip(row.keys, row.names, strict=True)}
     batches = [batch for batch, _ in source.batches(5, want_names=True)]
     for batch in batches:
@@ -222,11 +252,13 @@ def test_names_are_the_true_ones(kind, source):
     assert exactly(rows_of(together)) == exactly(row for batch in batches for row in rows_of(batch))
 
 
-def test_names_only_when_asked_for(source):
+@PROMISES.append
+def names_only_when_asked_for(kind, source, folder):
     assert all(batch.names is None for batch, _ in source.batches(want_names=False))
 
 
-def test_rows_can_be_taken_in_any_order(source):
+@PROMISES.append
+def rows_can_be_taken_in_any_order(kind, source, folder):
     for batch, _ in source.batches(6, want_names=True):
         rows = rows_of(batch)
         order = np.random.default_rng(0).integers(0, len(batch), 9)
@@ -237,18 +269,20 @@ def test_rows_can_be_taken_in_any_order(source):
 # Fingerprints
 
 
-def _again(kind, tmp_path, name: str, rows: list[Row]) -> Source:
-    (tmp_path / name).mkdir()
-    return kind.make(tmp_path / name, rows)
+def _again(kind, folder, name: str, rows: list[Row]) -> Source:
+    (folder / name).mkdir()
+    return kind.make(folder / name, rows)
 
 
-def test_fingerprint_is_stable(kind, source, tmp_path):
+@PROMISES.append
+def fingerprint_is_stable(kind, source, folder):
     assert source.fingerprint() == source.fingerprint()
-    assert source.fingerprint() == _again(kind, tmp_path, "again", ROWS).fingerprint()
+    assert source.fingerprint() == _again(kind, folder, "again", ROWS).fingerprint()
     assert source.limited(ReadLimits(block=64)).fingerprint() == source.fingerprint()
 
 
-def test_fingerprint_sees_changes(kind, source, tmp_path):
+@PROMISES.append
+def fingerprint_sees_changes(kind, source, folder):
     column, value = ROWS[2].features[0]
     changes = {
         "value": [*ROWS[:2], replace(ROWS[2], features=((column, value + 1), *ROWS[2].features[1:])), *ROWS[3:]],
@@ -257,10 +291,11 @@ def test_fingerprint_sees_changes(kind, source, tmp_path):
         "fewer": ROWS[:-1],
     }
     for what, changed in changes.items():
-        assert _again(kind, tmp_path, what, changed).fingerprint() != source.fingerprint(), what
+        assert _again(kind, folder, what, changed).fingerprint() != source.fingerprint(), what
 
 
-def test_fingerprint_sees_options(source):
+@PROMISES.append
+def fingerprint_sees_options(kind, source, folder):
     variants = [source, source.shuffled(1, rows=3, features=9), source.shuffled(2, rows=3, features=9)]
     options = {field.name for field in fields(source)} if is_dataclass(source) else set()
     if "on_error" in options:
@@ -277,10 +312,12 @@ def test_fingerprint_sees_options(source):
 # Labels
 
 
-def test_labels_are_needed_only_when_asked_for(kind, tmp_path):
+@PROMISES.append
+def labels_are_needed_only_when_asked_for(kind, source, folder):
     if kind.unlabelled is None:
-        pytest.skip("these rows always have labels")
-    bare = kind.unlabelled(tmp_path, ROWS)
+        return  # these rows always have labels
+    (folder / "bare").mkdir()
+    bare = kind.unlabelled(folder / "bare", ROWS)
     with pytest.raises(DataError, match="label"):
         read(bare)
     rows = read(bare, want_labels=False)
