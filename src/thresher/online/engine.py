@@ -261,7 +261,7 @@ class OnlineEngine:
             self._reset()
             from thresher.online.engine_state import restore_loop
 
-            restore_loop(self._loop, self.settings, self.sketch, state)
+            restore_loop(self._loop, self.settings, state)
             self.scores.restore(state)
 
 
