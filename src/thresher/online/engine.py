@@ -30,6 +30,10 @@ log = logging.getLogger(__name__)
 _HASHING = np.array([2])
 
 
+class StateFullError(SettingsError):
+    """The features seen so far do not fit into their share of the memory."""
+
+
 class OnlineEngine:
     """An online learner. The result does not depend on how the rows are divided into batches.
 
@@ -104,7 +108,7 @@ class OnlineEngine:
                 None if names is None else names.parents,
             )
         except OverflowError:
-            raise SettingsError(_memory_message(self.settings, self.rows)) from None
+            raise StateFullError(_memory_message(self.settings, self.rows)) from None
         if spilled != self.spilled_at:
             log.warning(
                 "after %d steps the features seen no longer fit into the %d bytes that memory leaves for them: "

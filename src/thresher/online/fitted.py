@@ -102,7 +102,8 @@ class Fitted:
         selected, sign = engine.selected(), targets.orientation
         if engine.settings.method == "hashing" and engine.settings.sketch is not None:
             space = space.hashed(Hashing(engine.settings.sketch[1], engine.settings.seed))
-        weights = sign * selected.weights
+        weights = selected.weights  # of this call alone, and large with many classes: changed in place
+        weights *= sign
         weights += 0.0  # no negative zeros after a flip of the sign
         named = zip(selected.keys.tolist(), selected.names, strict=True)
         names = space.names(selected.keys, self.names | {key: name for key, name in named if name})

@@ -36,7 +36,7 @@ from thresher.sources.cache.codec import (
     schema,
 )
 from thresher.sources.files.reader import by_file
-from thresher.sources.transforms.permute import InBlocks
+from thresher.sources.transforms.permute import InBlocks, Started
 from thresher.sources.transforms.shuffle import FEATURE_BYTES, USUAL_NAME
 
 #: The number of earlier blocks whose pages stay in memory, since their batches may still be in use.
@@ -58,11 +58,13 @@ def write_rows(
     limits: ReadLimits | None = None,
     ahead: bool = False,
     progress: Callable[[Cursor, int], None] | None = None,
+    started: Started | None = None,
 ) -> Summary:
     """Write all rows of a source to an open file.
 
     With ``ahead``, a second thread parses the rows. ``progress`` is called after every block with the cursor behind it
-    and the number of bytes written. An exception from it ends the writing.
+    and the number of bytes written. An exception from it ends the writing. ``started`` are the batches of a source that
+    is being read and cannot be read again.
     """
     pa = pyarrow()
     about = {
@@ -73,7 +75,7 @@ def write_rows(
     }
     starts, cursor = [0], Cursor()
     limits = limits or ReadLimits()
-    in_blocks = InBlocks(source)
+    in_blocks = InBlocks(source, started)
     reading = in_blocks.prefetched() if ahead else in_blocks
     # A source that cannot be read again is identified by its content.
     digest = None if source.rewindable else Digest()
@@ -115,7 +117,7 @@ def _joined(batches: Iterator[tuple[Batch, Cursor]], features: int) -> Iterator[
             yield Batch.concat(held), last
             held, n, size = [], len(batch), more
         if len(batch):
-            held.append(batch)
+            held.append(batch.compact(USUAL_NAME))
         else:  # its cursor counts skipped lines
             yield batch, cursor
         last = cursor
@@ -316,9 +318,7 @@ def _views(array: NDArray[Any], first: int, end: int) -> NDArray[Any]:
     return array[first:end]
 
 
-def _slice(
-    batch: Batch, first: int, end: int, cut: Callable[[NDArray[Any], int, int], NDArray[Any]] = _views
-) -> Batch:
+def _slice(batch: Batch, first: int, end: int, cut: Callable[[NDArray[Any], int, int], NDArray[Any]] = _views) -> Batch:
     """Consecutive rows of a batch; ``cut`` takes consecutive entries of an array, as views or copies."""
     indptr = cut(batch.indptr, first, end + 1)
     a, b = int(indptr[0]), int(indptr[-1])
@@ -346,9 +346,7 @@ def _slice(
     )
 
 
-def _own_names(
-    names: Names, keys: NDArray[np.uint64], cut: Callable[[NDArray[Any], int, int], NDArray[Any]]
-) -> Names:
+def _own_names(names: Names, keys: NDArray[np.uint64], cut: Callable[[NDArray[Any], int, int], NDArray[Any]]) -> Names:
     """The same names in a text of their own, not in that of the whole block."""
     begins = names.words & np.uint64(0xFFFFFFFF)
     ends = begins + (names.words >> np.uint64(32) & np.uint64(0xFFF))
