@@ -170,7 +170,7 @@ class OnlineRun(Run):
         self._features += batch.nnz
 
     def _advised_memory(self, cursor: Cursor) -> str:
-        """The memory that is enough for the features of all rows, which number in the rest what they do so far."""
+        """The memory that is enough for the features of all rows, if further rows bring as many new ones as these."""
         total, learned = self.source.total_bytes, self.engine.rows
         if not total or not cursor.read or not learned or self.passes_done:
             return ""
