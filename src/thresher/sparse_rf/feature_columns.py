@@ -20,6 +20,8 @@ STRIPE, _MAX_STRIPES = 1024, 8
 
 #: The least bytes for computing one feature: a stripe of it, twice.
 BYTES_PER_FEATURE = 8 * STRIPE
+#: Bytes of the coefficient of a feature at an input, twice: as drawn and as used.
+_BYTES_PER_COEFFICIENT = 16
 
 
 class RandomFeatureColumns:
@@ -68,7 +70,7 @@ class RandomFeatureColumns:
         values = np.empty((len(ids), self.rows), np.float32)
         at = 0
         features = RandomFeatureMap(self.space, ids, self.pool)
-        for piece in self._pieces(self._stripes(len(ids))):
+        for piece in self._pieces(self._stripes(len(ids)), len(ids)):
             values[:, at : at + len(piece)] = self._values(features, piece)
             at += len(piece)
         return values
@@ -79,7 +81,7 @@ class RandomFeatureColumns:
         stripes = self._stripes(len(ids))
         buffer = np.empty((len(ids), stripes * STRIPE), np.float32)
         filled = at = 0
-        for piece in self._pieces(stripes):
+        for piece in self._pieces(stripes, len(ids)):
             wanted = piece
             if rows is not None:
                 inside = rows[np.searchsorted(rows, at) : np.searchsorted(rows, at + len(piece))]
@@ -104,15 +106,19 @@ class RandomFeatureColumns:
             return _MAX_STRIPES
         return max(1, min(_MAX_STRIPES, self._part // (BYTES_PER_FEATURE * columns)))
 
-    def _pieces(self, stripes: int) -> Iterator[Batch]:
-        """The rows, in batches of at most this many stripes."""
+    def _pieces(self, stripes: int, columns: int) -> Iterator[Batch]:
+        """The rows, in batches of at most this many stripes, and of inputs whose coefficients fit."""
         limit = stripes * STRIPE
+        most = None if self._part is None else max(1, self._part // (_BYTES_PER_COEFFICIENT * max(1, columns)))
         for batch in self.store:
-            if len(batch) <= limit:
-                yield batch
-            else:
-                for first in range(0, len(batch), limit):
-                    yield batch.take(slice(first, first + limit))
+            first = 0
+            while first < len(batch):
+                end = min(first + limit, len(batch))
+                if most is not None:
+                    fits = int(np.searchsorted(batch.indptr, batch.indptr[first] + most, side="right")) - 1
+                    end = min(end, max(first + 1, fits))
+                yield batch if (first, end) == (0, len(batch)) else batch.take(slice(first, end))
+                first = end
 
     def _values(self, features: RandomFeatureMap, batch: Batch) -> NDArray[np.float32]:
         values = features.values(batch)
