@@ -101,8 +101,9 @@ def run(workers: int = 2) -> str:
             f"{len(over)} of {len(fits)}. Refused before the first row is learned: {fits.count('refused')}, each with "
             "the memory that it would take. Methods that hold every feature seen or every column cannot know their "
             "number before: they are refused in the run, before the memory is exceeded "
-            f"({sum('in the run' in cell for cell in fits)}, with the growth up to then). Loading pyarrow takes {_mb(int(python(START_UP)))} MB, "
-            "which is not part of the plan. Files: rows of five names of 10 kB; a CSV of 20,000 columns; rows of "
+            f"({sum('in the run' in cell for cell in fits)}, with the growth up to then). Loading pyarrow takes "
+            f"{_mb(int(python(START_UP)))} MB, which is not part of the plan. Files: rows of five names of "
+            "10 kB; a CSV of 20,000 columns; rows of "
             "100,000 features (LIBSVM and named); 200 classes with a table each; a column of a million distinct "
             "strings; all products of two features.",
             "",
