@@ -234,7 +234,7 @@ class StoredFile:
         if not (hasattr(os, "preadv") and 0 <= offset < self.size and array.flags.c_contiguous):  # Windows, text labels
             return array[first:end].copy()
         copy = np.empty(end - first, array.dtype)
-        if copy.nbytes and os.preadv(self._descriptor, [copy], offset + first * copy.itemsize) != copy.nbytes:
+        if copy.nbytes and os.preadv(self._descriptor, [copy.data], offset + first * copy.itemsize) != copy.nbytes:
             raise FileFormatError(f"{self.path}: the file was cut short after it was opened.")
         return copy
 
