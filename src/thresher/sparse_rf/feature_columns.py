@@ -109,19 +109,28 @@ class RandomFeatureColumns:
     def _pieces(self, stripes: int, columns: int) -> Iterator[Batch]:
         """The rows, in batches of at most this many stripes, and of inputs whose coefficients fit."""
         limit = stripes * STRIPE
-        most = None if self._part is None else max(1, self._part // (_BYTES_PER_COEFFICIENT * max(1, columns)))
+        # The plan has at least `BYTES_PER_FEATURE` for each.
+        per_feature = None if self._part is None else max(BYTES_PER_FEATURE, self._part // max(1, columns))
         for batch in self.store:
-            first = 0
-            while first < len(batch):
-                end = min(first + limit, len(batch))
-                if most is not None:
-                    fits = int(np.searchsorted(batch.indptr, batch.indptr[first] + most, side="right")) - 1
-                    end = min(end, max(first + 1, fits))
-                yield batch if (first, end) == (0, len(batch)) else batch.take(slice(first, end))
-                first = end
+            for first in range(0, len(batch), limit):
+                piece = batch if len(batch) <= limit else batch.take(slice(first, first + limit))
+                if per_feature is None:
+                    yield piece
+                else:
+                    yield from _with_few_inputs(piece, per_feature // _BYTES_PER_COEFFICIENT)
 
     def _values(self, features: RandomFeatureMap, batch: Batch) -> NDArray[np.float32]:
         values = features.values(batch)
         if not np.isfinite(values).all():
             raise DataError("the value of a random feature exceeds single precision. Scale the columns.")
         return values
+
+
+def _with_few_inputs(batch: Batch, most: int) -> Iterator[Batch]:
+    """The rows in batches of at most this many distinct inputs each, or of one row."""
+    if len(batch) == 1 or batch.nnz <= most or len(np.unique(batch.keys)) <= most:
+        yield batch
+        return
+    middle = len(batch) // 2
+    yield from _with_few_inputs(batch.take(slice(0, middle)), most)
+    yield from _with_few_inputs(batch.take(slice(middle, None)), most)

@@ -120,25 +120,20 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
         )
 
     def _memory_held(self) -> dict[str, int]:
-        """The bytes of each part: what it holds, and within a limit of memory what it may hold."""
+        """The bytes that each part holds; ``working`` is the rest of a limited memory, which an iteration may use."""
         assert self.engine is not None
         assert self._rows_of_data is not None
-        problems, plan = self.engine.problems, self.plan
-        inputs, rows = self._rows_of_data.bytes, self._rows_of_data.rows
-        parts = {"inputs": inputs, "rows": rows * plan.row_bytes, "buffers": plan.buffers}
-        if plan.memory:
-            parts |= {
-                "columns": plan.columns(rows, inputs),
-                "products": plan.products(rows),
-                "making": plan.making(rows),
-                "slack": plan.slack,
-            }
-        else:
-            parts |= {
-                "columns": sum(problem.column_bytes for problem in problems),
-                "products": sum(problem.product_bytes for problem in problems),
-            }
-        return {"memory": plan.memory, **parts, "total": sum(parts.values())}
+        problems = self.engine.problems
+        parts = {
+            "inputs": self._rows_of_data.bytes,
+            "rows": self._rows_of_data.rows * self.plan.row_bytes,
+            "columns": sum(problem.column_bytes for problem in problems),
+            "products": sum(problem.product_bytes for problem in problems),
+            "buffers": self.plan.buffers,
+        }
+        if self.plan.memory:
+            parts["working"] = max(0, self.plan.memory - sum(parts.values()))
+        return {"memory": self.plan.memory, **parts, "total": sum(parts.values())}
 
     def _method_identity(self) -> dict[str, Any]:
         own = None if isinstance(self.settings.kernel, str) else self.settings.kernel.name
