@@ -76,7 +76,6 @@ class Case(NamedTuple):
 def run(workers: int = 2) -> str:
     """Fit every case in a fresh process. Memory is measured, not time, so that two run at once."""
     rows: dict[tuple[str, str], list[str]] = {}
-    over: list[str] = []  # the data, once for each fit
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(workers) as pool:
         settings = list(_settings(Path(folder)))
         # A cache is written in one way of reading and read in the next one, so that these take turns.
@@ -89,7 +88,12 @@ def run(workers: int = 2) -> str:
             for (title, way), cell in future.result():
                 rows.setdefault((title, way), []).append(cell)
                 print(f"{title} | {way} | {cell}", file=sys.stderr, flush=True)
-                over += [title] * cell.startswith("**")
+    return section(rows)
+
+
+def section(rows: dict[tuple[str, str], list[str]]) -> str:
+    """The section of the page, from the cells of each line of the table."""
+    over = [title for (title, _), cells in rows.items() for cell in cells if cell.startswith("**")]
     fits = [cell for cells in rows.values() for cell in cells]
     reasons = [f"- {title}: {REASONS.get(title, 'not known')}" for title in dict.fromkeys(over)]
     return "\n".join(
@@ -124,7 +128,7 @@ def _fits(settings: list[tuple[tuple[str, Case], str]], memory: int, folder: Pat
         more = {**WAYS[way], **({"cache": str(cache)} if "cache" in WAYS[way] else {})}
         grown, planned = _fit(case, more, memory)
         if isinstance(grown, str):
-            within = re.search(r"^after \d+ rows|take about", grown) is not None
+            within = re.search(r"^after \d+ rows|side by side|take about", grown) is not None
             cell = f"refused in the run ({_mb(planned)})" if within else "refused"
         else:
             beyond = "**" * (grown > 1.1 * planned + 2 * 2**20)

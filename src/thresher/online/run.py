@@ -175,9 +175,7 @@ class OnlineRun(Run):
         if not total or not cursor.read or not learned or self.passes_done:
             return ""
         share = min(1.0, cursor.read / total) * min(1.0, learned / max(1, cursor.row))
-        return (
-            f" About {show_size(self.plan.memory / share)} is enough for all rows, if none of them repeats a feature."
-        )
+        return f" About {show_size(self.plan.memory / share)} is enough for all rows, even if all features differ."
 
     def _end_pass(self) -> None:
         self.engine.flush()
