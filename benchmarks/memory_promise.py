@@ -47,12 +47,15 @@ _LONG_ROWS = (
     "the plan does not know how long rows are. The pool of buffers keeps up to six of each size, and a row this long "
     "grows its arrays through all sizes."
 )
+_TUNED = "several settings are tuned side by side, and what they hold is checked after each batch, not each feature."
 REASONS = {
     "100,000 features a row": _LONG_ROWS,
     "100,000 named features a row": _LONG_ROWS,
     "names of 10 kB": "a block of the cache is joined, compacted and written, three copies of its text.",
     "200 classes": "the answer is one matrix of all classes and all features found by any of them, beside the tables.",
     "`hashing`": "the answer, every bucket in use with a name, takes about 100 bytes a bucket, a bucket 4.",
+    "`l1-arda`": _TUNED,
+    "`ada-fobos`": _TUNED,
     "`sparse-rf`": "its plan lists what is held at the end. The limit is `memory`, which the columns of an iteration "
     "share with the arrays that find the inputs of the rows.",
 }
@@ -104,8 +107,9 @@ def section(rows: dict[tuple[str, str], list[str]]) -> str:
             "after a fit of a few rows. A figure over 1.1 times the plan and 2 MB is bold: "
             f"{len(over)} of {len(fits)}. Refused before the first row is learned: {fits.count('refused')}, each with "
             "the memory that it would take. Methods that hold every feature seen or every column cannot know their "
-            "number before: they are refused in the run, before the memory is exceeded "
-            f"({sum('in the run' in cell for cell in fits)}, with the growth up to then). Loading pyarrow takes "
+            "number before: they are refused in the run "
+            f"({sum('in the run' in cell for cell in fits)}, with the growth up to then, bold over 1.1 times "
+            "the memory and 2 MB). Loading pyarrow takes "
             f"{_mb(int(python(START_UP)))} MB, which is not part of the plan. Files: rows of five names of "
             "10 kB; a CSV of 20,000 columns; rows of "
             "100,000 features (LIBSVM and named); 200 classes with a table each; a column of a million distinct "
@@ -129,7 +133,8 @@ def _fits(settings: list[tuple[tuple[str, Case], str]], memory: int, folder: Pat
         grown, planned = _fit(case, more, memory)
         if isinstance(grown, str):
             within = re.search(r"^after \d+ rows|side by side|take about", grown) is not None
-            cell = f"refused in the run ({_mb(planned)})" if within else "refused"
+            beyond = "**" * (planned > 1.1 * memory * 2**20 + 2 * 2**20)
+            cell = f"{beyond}refused in the run ({_mb(planned)}){beyond}" if within else "refused"
         else:
             beyond = "**" * (grown > 1.1 * planned + 2 * 2**20)
             cell = f"{beyond}{_mb(grown)}{beyond} of {_mb(planned)}"
