@@ -45,7 +45,7 @@ except SettingsError as error:
 #: Why a case is over the plan.
 _LONG_ROWS = (
     "the plan does not know how long rows are. The pool of buffers keeps up to six of each size, and a row this long "
-    "grows its arrays through all sizes."
+    "probably grows its arrays through all sizes."
 )
 _TUNED = "several settings are tuned side by side, and what they hold is checked after each batch, not each feature."
 REASONS = {
@@ -97,7 +97,7 @@ def run(workers: int = 2) -> str:
 def section(rows: dict[tuple[str, str], list[str]]) -> str:
     """The section of the page, from the cells of each line of the table."""
     over = [title for (title, _), cells in rows.items() for cell in cells if cell.startswith("**")]
-    fits = [cell for cells in rows.values() for cell in cells]
+    fits = [cell for cells in rows.values() for cell in cells if cell != "not measured"]
     reasons = [f"- {title}: {REASONS.get(title, 'not known')}" for title in dict.fromkeys(over)]
     return "\n".join(
         [
