@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from thresher.core.atomic import check_writable
+from thresher.core.atomic import check_not_read, check_writable
 from thresher.core.labels import check_class_weight
 from thresher.core.losses import get_loss
 from thresher.core.memory import DEFAULT_CACHE_SIZE
@@ -19,6 +19,7 @@ from thresher.run import RunOptions
 from thresher.selection.data_warnings import WarningList, label_warnings
 from thresher.selection.selection import Selection
 from thresher.sources.base import DEFAULT_ROWS, Source
+from thresher.sources.files.changes import FilesAtStart
 from thresher.sources.registry import as_source, is_paths
 from thresher.sources.transforms.watched import Watched
 
@@ -198,6 +199,9 @@ def select(
     if sample_weight is not None:  # for a table in a file, the name of a column
         reading["weight"] = sample_weight
     source = as_source(data, y, target=target, **reading)
+    files = FilesAtStart(source)
+    if output is not None:
+        check_not_read(output, files.paths)
     warnings = WarningList()
     warnings.add(source.warnings())
     if cache is not None and cache is not False:
@@ -219,7 +223,7 @@ def select(
     run = spec.make_run(Data(source, labels), method_settings, options)
     if classes is None and not multilabel:
         warnings.add(label_warnings(run.limited(source), get_loss(loss), online=spec.online))
-    return finish(run, held, output, warnings, source)
+    return finish(run, held, output, warnings, source, files)
 
 
 def _test_source(test: Any, source: Source, target: Any, reading: dict[str, Any]) -> Source:

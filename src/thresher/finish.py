@@ -11,6 +11,7 @@ from thresher.selection.data_warnings import WarningList, leak_warnings
 from thresher.selection.scoring import evaluate
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
+from thresher.sources.files.changes import FilesAtStart
 
 log = logging.getLogger(__name__)
 
@@ -31,8 +32,12 @@ def finish(
     output: str | os.PathLike[str] | None,
     warnings: WarningList | None = None,
     rows: Source | None = None,
+    files: FilesAtStart | None = None,
 ) -> Selection:
-    """Run to the end, score on the held-out rows, look for leaks in ``rows``, save, and remove the checkpoint."""
+    """Run to the end, score on the held-out rows, look for leaks in ``rows``, save, and remove the checkpoint.
+
+    Files that have changed since the start are a warning: they do not undo a fit of hours.
+    """
     checkpoint = run.options.checkpoint
     try:
         run.run()
@@ -45,6 +50,7 @@ def finish(
             selection.provenance["test"] = evaluate(selection, scored)
         if warnings is not None and rows is not None:
             warnings.add(leak_warnings(selection, run.limited(rows), run.watch))
+            warnings.add(files.warnings() if files is not None else ())
             warnings.keep(selection)
     except KeyboardInterrupt:  # in a refit, or in a pass over the data for names, scores or leaks
         run.save()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from thresher.errors import DataError, FileFormatError, UnreadableError
 from thresher.sources.cache.codec import Digest, decode, encode
 from thresher.sources.cache.file import StoredFile, split_block
 from thresher.sources.cache.source import scan_cache
+from thresher.sources.text.vw import scan_vw
 from thresher.writers.registry import write_source
 
 FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -174,3 +176,26 @@ def test_no_page_stays_behind(tmp_path: Path) -> None:
     assert sum(len(block.batch) for _, block in file.blocks()) == len(example_rows())
     assert released
     assert released[-1] <= file.size
+
+
+def _in_pieces(file: StoredFile) -> list[str]:
+    return [repr(row) for block in file.piece(0, file.summary.rows, True) for row in rows_of(block.batch)]
+
+
+def test_a_file_that_changes_while_it_is_open(tmp_path: Path) -> None:
+    """Blocks that are in use are views of the file: they ended the process, or held anything."""
+    (tmp_path / "rows.vw").write_text("".join(f"{i % 2} | name-{i}:{i}\n" for i in range(3000)))
+    path = tmp_path / "rows.thc"
+    write_source(scan_vw(tmp_path / "rows.vw"), path)
+    file = StoredFile(str(path))
+    rows = _in_pieces(file)
+    os.utime(path, (1, 1))  # as a process does that uses the same cache
+    assert _in_pieces(file) == rows
+    with open(path, "r+b") as changed:
+        changed.seek(2000)
+        changed.write(bytes(range(256)) * 40)
+    with pytest.raises(FileFormatError, match=r"rows\.thc: block 0 is damaged"):
+        _in_pieces(file)
+    os.truncate(path, 1000)
+    with pytest.raises(FileFormatError, match=r"rows\.thc: block 0 is damaged \(the file was cut short after"):
+        _in_pieces(file)

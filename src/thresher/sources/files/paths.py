@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from thresher.display import shown_path
-from thresher.errors import DataError, UnreadableError
+from thresher.errors import DataError, ThresherError, UnreadableError
 
 STDIN = "-"
 PathLike = str | os.PathLike[str]
@@ -88,7 +88,13 @@ class Stream:
         else:
             raw = _raw_stdin() if path == STDIN else open_raw(path)
         self._stored: io.BufferedReader = io.BufferedReader(raw, buffer)
-        self.compression = compression_of(self._stored.peek(_HEAD)[:_HEAD])
+        try:
+            self.compression = compression_of(self._stored.peek(_HEAD)[:_HEAD])
+        except OSError as error:
+            self._stored.close()
+            if isinstance(error, ThresherError):
+                raise
+            raise UnreadableError(f"{self.name}: cannot be read ({error.strerror}).") from None
         self._bytes: io.RawIOBase | io.BufferedReader = self._stored
         if self.compression is not None:
             from thresher.sources.files.decompress import Decompressed
@@ -118,6 +124,8 @@ class Stream:
             except DataError as error:
                 self.failure = error
                 break
+            except OSError as error:
+                raise UnreadableError(f"{self.name}: cannot be read ({error.strerror}).") from None
             if not n:
                 break
             filled += n
