@@ -103,10 +103,12 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        from thresher import _native
         from thresher.cli.messages import MessageFormatter
         from thresher.errors import ResumeError, SettingsError, ThresherError
 
         _escape_unprintable(sys.stdout, sys.stderr)
+        _native.report_bus_errors()  # of files that another program cuts short
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(MessageFormatter("%(message)s"))
         logging.basicConfig(handlers=[handler], level=logging.INFO)

@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+
 from thresher.errors import DataError
 from thresher.sources.base import Source, Wrapped
-from thresher.sources.files.paths import Part, file_states, is_remote
+from thresher.sources.files.paths import Part, is_remote
+
+
+def file_states(parts: Iterable[Part]) -> tuple[object, ...]:
+    """The sizes and modification times of files, which change if a file is written to."""
+    found: list[object] = []
+    for part in parts:
+        if is_remote(part.path):
+            from thresher.sources.files.remote import version
+
+            found.append((part, version(part.path)))
+            continue
+        try:
+            status = os.stat(part.path)
+            found.append((part, status.st_size, status.st_mtime_ns))
+        except OSError:
+            found.append((part, None))
+    return tuple(found)
 
 
 class FilesAtStart:
