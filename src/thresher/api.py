@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from thresher.core.atomic import check_writable
+from thresher.core.atomic import check_not_read, check_writable
 from thresher.core.labels import check_class_weight
 from thresher.core.losses import get_loss
 from thresher.core.memory import DEFAULT_CACHE_SIZE, Report, Watch
@@ -19,6 +19,7 @@ from thresher.selection.leaks import leak_warnings
 from thresher.selection.scoring import evaluate
 from thresher.selection.selection import Selection
 from thresher.sources.base import DEFAULT_ROWS, Source
+from thresher.sources.files.changes import FilesAtStart
 from thresher.sources.registry import as_source, is_paths
 
 log = logging.getLogger(__name__)
@@ -215,6 +216,9 @@ def select(
     if sample_weight is not None:  # for a table in a file, the name of a column
         reading["weight"] = sample_weight
     source = as_source(data, y, target=target, **reading)
+    files = FilesAtStart(source)
+    if output is not None:
+        check_not_read(output, files.paths)
     warnings = _logged(source.warnings())
     if cache is not None and cache is not False:
         from thresher.sources.cache.cached import cached
@@ -237,7 +241,7 @@ def select(
         from thresher.selection.label_warnings import label_warnings
 
         warnings += _logged(label_warnings(run.limited(source), get_loss(loss), online=spec.online))
-    return _finish(run, held, output, warnings, source)
+    return _finish(run, held, output, warnings, source, files)
 
 
 def _test_source(test: Any, source: Source, target: Any, reading: dict[str, Any]) -> Source:
@@ -259,8 +263,12 @@ def _finish(
     output: str | os.PathLike[str] | None,
     warnings: list[str] | None = None,
     rows: Source | None = None,
+    files: FilesAtStart | None = None,
 ) -> Selection:
-    """Run to the end, score on the held-out rows, look for leaks in ``rows``, save, and remove the checkpoint."""
+    """Run to the end, score on the held-out rows, look for leaks in ``rows``, save, and remove the checkpoint.
+
+    Files that have changed since the start are a warning: they do not undo a fit of hours.
+    """
     checkpoint = run.options.checkpoint
     try:
         run.run()
@@ -273,6 +281,7 @@ def _finish(
             selection.provenance["test"] = evaluate(selection, scored)
         if warnings is not None and rows is not None:
             warnings += _logged(leak_warnings(selection, run.limited(rows), run.watch))
+            warnings += _logged(files.warnings() if files is not None else ())
             if warnings:
                 selection.provenance["warnings"] = warnings
     except KeyboardInterrupt:  # in a refit, or in a pass over the data for names, scores or leaks

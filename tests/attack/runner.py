@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -155,9 +156,8 @@ def run(
             process.stop()
 
     with tempfile.TemporaryDirectory(prefix="thresher-attack-") as folder:
-        drivers = [threading.Thread(target=drive, args=(folder,)) for _ in range(jobs)]
-        for driver in drivers:
-            driver.start()
-        for driver in drivers:
-            driver.join()
+        with ThreadPoolExecutor(jobs) as drivers:
+            ends = [drivers.submit(drive, folder) for _ in range(jobs)]
+        for driver in ends:
+            driver.result()  # raises what ended a driver early
     return report

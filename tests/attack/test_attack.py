@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,6 +55,26 @@ def test_lost_processes_are_failures() -> None:
     for kind, what in (("abort", "ended the process (SIGABRT)"), ("hang", "took over 0.3 s")):
         result = _Stub().attempt(kind, 0)
         assert (result["outcome"], result["what"]) == ("failed", what)
+
+
+def test_what_a_case_prints_is_not_an_answer(tmp_path: Path) -> None:
+    noisy = "import os; print('[noise', flush=True); os.write(1, b'[more')"
+    script = (
+        "from tests.attack import worker; from pathlib import Path\n"
+        f"worker.TARGETS = {{'noisy': lambda folder: lambda rng: exec({noisy!r})}}\n"
+        f"worker.serve('seed', Path({str(tmp_path)!r}))"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], cwd=runner._ROOT, input=b"noisy 0\n", capture_output=True)
+    assert json.loads(ended.stdout)["outcome"] == "answered"
+
+
+def test_a_run_that_cannot_go_on_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    def attempt(self: object, kind: str, number: int) -> None:
+        raise RuntimeError("no process")
+
+    monkeypatch.setattr(runner._Process, "attempt", attempt)
+    with pytest.raises(RuntimeError, match="no process"):
+        runner.run(["csv"], range(2), seed="seed")
 
 
 def test_a_growth_is_a_failure() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import random
 import resource
 import sys
@@ -84,5 +85,15 @@ def main(seed: str, folder: Path, orders: TextIO, answers: TextIO) -> None:
         answers.flush()
 
 
+def serve(seed: str, folder: Path) -> None:
+    """Read orders from standard input, and answer on what standard output was at the start.
+
+    What libraries print, as LAPACK does about illegal numbers, must not get between the answers.
+    """
+    with os.fdopen(os.dup(1), "w") as answers:
+        os.dup2(2, 1)
+        main(seed, folder, sys.stdin, answers)
+
+
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), sys.stdin, sys.stdout)
+    serve(sys.argv[1], Path(sys.argv[2]))

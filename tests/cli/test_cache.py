@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -92,3 +94,16 @@ def test_bad_lines_of_many_files(vw: Path, tmp_path: Path) -> None:
     shown = run("select", vw, other, "-k", 5, "--on-error", "skip")
     assert shown.exit_code == 0
     assert f"5 malformed lines skipped: 3 of {vw}, 2 of {other}" in shown.output.replace("\n", "")
+
+
+@pytest.mark.skipif(sys.platform not in ("linux", "darwin"), reason="there is no SIGBUS")
+def test_a_mapped_file_that_is_cut_short_ends_the_command_with_a_message(tmp_path: Path) -> None:
+    script = (
+        "import mmap, sys; from thresher import _native; _native.report_bus_errors()\n"
+        "with open(sys.argv[1], 'w+b') as file:\n"
+        "    file.truncate(8192); mapped = mmap.mmap(file.fileno(), 0); file.truncate(0); mapped[5000]"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path / "rows.thc")]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("thresher: a file was cut short while it was mapped")

@@ -73,8 +73,10 @@ def test_printing_never_fails(tmp_path: Path, encoding: str) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
-def test_a_full_disk_behind_standard_output(thr: Path) -> None:
-    command = [sys.executable, "-c", "from thresher.cli.main import main; main()", "inspect", str(thr)]
+@pytest.mark.parametrize("what", ["inspect", "--version", "--help"])
+def test_a_full_disk_behind_standard_output(thr: Path, what: str) -> None:
+    command = [sys.executable, "-c", "from thresher.cli.main import main; main()", what]
+    command += [str(thr)] if what == "inspect" else []
     with open("/dev/full", "w") as full:
         shown = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert shown.returncode == 1
@@ -88,3 +90,20 @@ def test_the_answer_is_shown_even_if_it_cannot_be_saved(vw: Path) -> None:
     assert shown.exit_code == 1
     assert "column-77" in shown.output
     assert "/dev/full: cannot be written (No space left on device)" in shown.output
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell")
+def test_a_closed_standard_output(vw: Path, tmp_path: Path) -> None:
+    command = f"from thresher.cli.main import main; main()' select '{vw}' -k 5 -o '{tmp_path / 'a.thr'}' >&- 2>&-"
+    assert subprocess.run(["/bin/sh", "-c", f"'{sys.executable}' -c '{command}"], check=False).returncode == 0
+    assert len(th.load(tmp_path / "a.thr").names) == 5
+
+
+def test_data_is_not_replaced_by_the_answer(vw: Path, thr: Path) -> None:
+    before = vw.read_bytes(), thr.read_bytes()
+    for command in (("select", vw, "-k", 5), ("convert", vw), ("predict", thr, vw)):
+        shown = run(*command, "-o", vw)
+        assert shown.exit_code == 2, shown.output
+        assert "would replace a file that is read" in shown.output
+    assert run("predict", thr, vw, "-o", thr).exit_code == 2
+    assert (vw.read_bytes(), thr.read_bytes()) == before

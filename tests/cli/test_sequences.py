@@ -196,6 +196,27 @@ def test_locate_in_windows(tmp_path: Path) -> None:
     assert [line.split("\t")[:4] for line in lines] == [[f"a{i}", "5", "8", "5:GGG"] for i in range(100)]
 
 
+def test_locate_stops_at_a_malformed_record_or_skips_it(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.fa").write_text(
+            "".join(f">{name}{i}\n{'CGA' if name == 'a' else 'TTT'}\n" for i in range(9))
+        )
+    model = tmp_path / "m.thr"
+    th.select([tmp_path / "a.fa", tmp_path / "b.fa"], k=2, kmer=3, passes=3).save(model)
+    genome = tmp_path / "g.fa"
+    genome.write_text("no header\n>good\nACGA\n>other\nCGA\n")
+    stopped = program("locate", model, genome)
+    assert stopped.returncode == 1
+    assert "--on-error skip" in stopped.stderr
+    skipped = program("locate", model, genome, "--on-error", "skip")
+    assert skipped.returncode == 0, skipped.stderr
+    assert [line.split("\t")[:4] for line in skipped.stdout.splitlines()] == [
+        ["good", "1", "4", "CGA"],
+        ["other", "0", "3", "CGA"],
+    ]
+    assert program("locate", model, genome, "--on-error", "both").returncode == 2
+
+
 def test_locate_refuses_other_models(tmp_path: Path) -> None:
     (tmp_path / "a.svm").write_text("1 2:3\n0 3:4\n")
     th.select(tmp_path / "a.svm", k=2).save(tmp_path / "m.thr")

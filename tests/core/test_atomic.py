@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from thresher.core import atomic
-from thresher.core.atomic import TEMPORARY, check_writable, remove_stale, write_atomically
+from thresher.core.atomic import TEMPORARY, check_not_read, check_writable, remove_stale, write_atomically
 from thresher.errors import SettingsError, UnwritableError
 
 _WRITER = """
@@ -101,6 +101,23 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path, name: str, me
     (tmp_path / "folder").mkdir()
     with pytest.raises(SettingsError, match=message):
         check_writable(tmp_path / name)
+
+
+def test_a_name_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="the path of the output is empty"):
+        check_writable("")
+    with pytest.raises(SettingsError, match=r"x: cannot be written .*too long"):
+        check_writable(tmp_path / ("x" * 300))
+
+
+def test_a_file_that_is_read_is_not_replaced(tmp_path: Path) -> None:
+    rows, other = tmp_path / "rows.vw", tmp_path / "other.vw"
+    rows.write_bytes(b"rows")
+    (tmp_path / "link.vw").symlink_to(rows)
+    check_not_read(other, [rows, "-", tmp_path / "none"])
+    for name in ("rows.vw", "link.vw"):
+        with pytest.raises(SettingsError, match=rf"{name}: the output would replace a file that is read"):
+            check_not_read(tmp_path / name, [other, rows])
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc"), reason="there is no /proc")

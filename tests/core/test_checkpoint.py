@@ -101,6 +101,7 @@ FORGED = [
     {"cursor": {}},
     {"cursor": []},
     {"cursor": {**meta_of()["cursor"], "row": -1}},
+    {"cursor": {**meta_of()["cursor"], "past": 1 << 40}},  # reading began so many rows before the first
     {"cursor": {**meta_of()["cursor"], "row": "1"}},
     {"cursor": {**meta_of()["cursor"], "row": None}},
     {"cursor": {**meta_of()["cursor"], "column": 1}},

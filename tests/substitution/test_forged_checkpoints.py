@@ -19,15 +19,21 @@ X, Y, _ = data(n=80, p=20)
 FIT: dict[str, Any] = {"k": 4, "method": "os", "loss": "squared", "scans": 3, "refit": False}
 
 
-@pytest.fixture
-def saved(tmp_path: Path) -> Path:
+def interrupted(path: Path, fit: dict[str, Any]) -> Path:
+    """A checkpoint of a fit that has begun."""
+
     def stop(progress: Progress) -> None:
         if not progress.phase:  # the loop has begun
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        th.select(X, Y, **FIT, checkpoint=tmp_path / "run.ckpt", progress=stop)
-    return tmp_path / "run.ckpt"
+        th.select(X, Y, **fit, checkpoint=path, progress=stop)
+    return path
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    return interrupted(tmp_path / "run.ckpt", FIT)
 
 
 def forge(path: Path, name: str, number: float, at: int = 0) -> None:
@@ -62,6 +68,49 @@ def test_numbers_that_overflow_are_an_error(saved: Path) -> None:
     forge(saved, "place", FIT["scans"])  # nothing is left to do
     with pytest.raises(DataError, match="the weights grew beyond all numbers"):
         th.select(X, Y, **FIT, checkpoint=saved)
+
+
+@pytest.mark.parametrize("method", ["alpha-investing", "grafting", "grafting-light", "naive-l0", "naive-l1"])
+def test_baselines_refuse_numbers_that_are_not_finite(method: str, tmp_path: Path) -> None:
+    fit = {**FIT, "method": method, "refit": None}
+    saved = interrupted(tmp_path / "run.ckpt", fit)
+    for name in ("columns_0", "scales_0", "margins_0"):
+        complete = saved.read_bytes()
+        forge(saved, name, np.inf)
+        with pytest.raises(FileFormatError, match=r"invalid checkpoint \(.* that are not finite\)"):
+            th.select(X, Y, **fit, checkpoint=saved)
+        saved.write_bytes(complete)
+
+
+@pytest.mark.parametrize("name", ["ids_0", "scales_0", "weights_0", "margins_0", "numbers_0"])
+def test_baselines_refuse_arrays_of_another_shape(name: str, tmp_path: Path) -> None:
+    fit = {**FIT, "method": "alpha-investing", "refit": None}
+    saved = interrupted(tmp_path / "run.ckpt", fit)
+    kind, meta, arrays = container.read(saved, "checkpoint")
+    container.write(saved, container.Content(kind, meta, {**arrays, name: arrays[name][None]}))
+    with pytest.raises(FileFormatError, match=rf"invalid checkpoint \({name[:-2]} of another shape\)"):
+        th.select(X, Y, **fit, checkpoint=saved)
+
+
+@pytest.mark.parametrize("alive", [[], [0, 0], [0, 7], [-1, 0]])
+def test_workers_that_are_not_there_are_refused(alive: list[int], tmp_path: Path) -> None:
+    fit = {**FIT, "workers": 2, "staleness": 1}
+    saved = interrupted(tmp_path / "run.ckpt", fit)
+    kind, meta, arrays = container.read(saved, "checkpoint")
+    container.write(saved, container.Content(kind, meta, {**arrays, "alive_0": np.array(alive, np.int64)}))
+    with pytest.raises(FileFormatError, match=r"invalid checkpoint \(workers that are not there\)"):
+        th.select(X, Y, **fit, checkpoint=saved)
+
+
+def test_the_regression_of_alpha_investing_ends(tmp_path: Path) -> None:
+    """LAPACK never returned from numbers that overflow."""
+    fit = {**FIT, "method": "alpha-investing", "refit": None}
+    saved = interrupted(tmp_path / "run.ckpt", fit)
+    forge(saved, "scales_0", 1e308)
+    forge(saved, "columns_0", 1e30)
+    forge(saved, "place", FIT["scans"])
+    with pytest.raises(DataError, match="the weights grew beyond all numbers"):
+        th.select(X, Y, **fit, checkpoint=saved)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "huber"])

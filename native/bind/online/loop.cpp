@@ -133,7 +133,9 @@ void restore_gathered(Loop& loop, std::size_t rows, const std::vector<double>& s
                       const Array<const std::uint64_t>& keys, const Array<const double>& sums,
                       const std::vector<nb::bytes>& names) {
   const std::size_t lanes = loop.outputs.lanes;
-  if (slopes.size() != lanes || sums.shape(0) != keys.shape(0) * lanes || names.size() != keys.shape(0))
+  // A full mini-batch is never saved, and stores that learn row by row cannot use one at all.
+  const bool possible = rows == 0 ? keys.shape(0) == 0 : rows < loop.settings.minibatch;
+  if (!possible || slopes.size() != lanes || sums.shape(0) != keys.shape(0) * lanes || names.size() != keys.shape(0))
     throw nb::value_error("the saved mini-batch does not fit");
   loop.gathered.forget();
   for (std::size_t i = 0; i < keys.shape(0); ++i)

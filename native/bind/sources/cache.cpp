@@ -1,7 +1,11 @@
 // Rows written to cache files and read back.
 #include <nanobind/stl/optional.h>
 
+#include <csignal>
 #include <span>
+#ifdef SIGBUS
+#include <unistd.h>
+#endif
 
 #include "base/checksum.hpp"
 #include "bind/convert/arrays.hpp"
@@ -37,6 +41,23 @@ nb::object compact_names(const Array<const std::uint64_t>& keys, const Array<con
   return nb::make_tuple(to_numpy(std::move(out.words)), to_numpy(std::move(out.text)));
 }
 
+#ifdef SIGBUS
+extern "C" void report_bus_error(int) {
+  constexpr char message[] =
+      "thresher: a file was cut short while it was mapped into memory, or its disk failed. Run again when it is "
+      "complete.\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, message, sizeof message - 1);
+  ::_exit(1);  // all that is left to do in a signal handler
+}
+#endif
+
+/// End the process with a message, instead of a signal, when a mapped file ends before its map.
+void report_bus_errors() {
+#ifdef SIGBUS
+  std::signal(SIGBUS, report_bus_error);
+#endif
+}
+
 template <class T>
 std::span<const T> span_of(const Array<const T>& array) {
   return {array.data(), array.shape(0)};
@@ -65,6 +86,7 @@ void check_rows(const Array<const std::int64_t>& indptr, const Array<const std::
 }  // namespace
 
 void bind_cache(nb::module_& m) {
+  m.def("report_bus_errors", &report_bus_errors);
   m.def("checksum", &checksum_of, nb::arg("bytes"), nb::arg("seed") = 0);
   m.def("compact_names", &compact_names, nb::arg("keys"), nb::arg("words"), nb::arg("text"));
   m.def("check_rows", &check_rows, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("y").none(),

@@ -5,11 +5,11 @@ Example: `thresher locate species.thr genome.fa.gz > places.bed`
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
 
-from thresher.cli.options import Output
+from thresher.cli.options import OnError, Output
 
 
 def locate(
@@ -17,10 +17,11 @@ def locate(
     genome: Annotated[
         list[str], typer.Argument(help="FASTA or FASTQ files, plain or compressed; - for standard input.")
     ],
+    on_error: OnError = "stop",
     output: Output = None,
 ) -> None:
     from thresher.cli.output import write_lines
     from thresher.selection.export.bed import bed_lines
     from thresher.selection.file import load
 
-    write_lines(bed_lines(load(selection), genome), output)
+    write_lines(bed_lines(load(selection), genome, on_error=cast(Any, on_error)), output)

@@ -103,10 +103,12 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        from thresher import _native
         from thresher.cli.messages import MessageFormatter
         from thresher.errors import ResumeError, SettingsError, ThresherError
 
         _escape_unprintable(sys.stdout, sys.stderr)
+        _native.report_bus_errors()  # of files that another program cuts short
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(MessageFormatter("%(message)s"))
         logging.basicConfig(handlers=[handler], level=logging.INFO)
@@ -121,13 +123,29 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
         except KeyboardInterrupt:
             fail("stopped", INTERRUPTED)
         except OSError as error:
-            # Errors of writing a file name it, so a full disk is the one behind standard output.
-            full = error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-            if full:
-                _drop_text(sys.stdout)
-            fail(f"{error.filename or ('standard output' if full else 'reading')}: {error.strerror}", BAD_DATA)
+            fail(_os_error(error), BAD_DATA)
 
     return run
+
+
+def _os_error(error: OSError) -> str:
+    """The message of an error of the system."""
+    # Errors of writing a file name it, so a full disk is the one behind standard output.
+    full = error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    if full:
+        _drop_text(sys.stdout)
+    return f"{error.filename or ('standard output' if full else 'reading')}: {error.strerror}"
+
+
+def _open_closed_streams() -> None:
+    """Connect standard streams that are closed to nothing, so that no file takes their place."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            try:
+                os.fstat(number)
+            except OSError:
+                os.dup2(os.open(os.devnull, os.O_RDWR), number)
+            setattr(sys, name, open(os.devnull, "w" if number else "r"))  # noqa: SIM115
 
 
 def _escape_unprintable(*streams: Any) -> None:
@@ -165,4 +183,9 @@ def main() -> None:
     # Idle BLAS threads spin, and would take the core that reads the first rows.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     command = sys.argv[1] if len(sys.argv) > 1 else ""
-    make_app([command] if command in COMMANDS else COMMANDS)()
+    _open_closed_streams()
+    try:
+        make_app([command] if command in COMMANDS else COMMANDS)()
+    except OSError as error:  # of the help or the version, which no command guards
+        typer.echo(f"thresher: {_os_error(error)}", err=True)
+        sys.exit(BAD_DATA)

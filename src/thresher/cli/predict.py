@@ -51,6 +51,7 @@ def predict(
     reading: dict[str, Any],
 ) -> None:
     from thresher.cli.output import write_lines
+    from thresher.core.atomic import check_not_read
     from thresher.core.memory import Watch
     from thresher.errors import SettingsError
     from thresher.report.text import show_progress
@@ -59,6 +60,8 @@ def predict(
     from thresher.selection.predictions import prediction_tables
     from thresher.selection.selection import Output as Kind
 
+    if output is not None:
+        check_not_read(output, [selection, *data])
     model = load(selection)
     if proba and margin:
         raise SettingsError("--proba and --margin exclude each other: leave out one")

@@ -11,7 +11,7 @@ import errno
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from thresher.errors import SettingsError, ThresherError, UnwritableError
@@ -120,6 +120,8 @@ def check_writable(path: Path) -> None:
     """
     path = os.fspath(path)
     folder = os.path.dirname(os.path.realpath(path))
+    if not path:
+        raise SettingsError("the path of the output is empty: name a file")
     if os.path.isdir(path):
         raise SettingsError(f"{path} is a folder: name a file in it")
     if not os.path.isdir(folder):
@@ -130,10 +132,19 @@ def check_writable(path: Path) -> None:
             raise SettingsError(_reason(path, PermissionError(errno.EACCES, os.strerror(errno.EACCES))))
         return
     try:
+        with contextlib.suppress(FileNotFoundError):
+            os.lstat(path)  # a name that is too long is an error here
         with unfinished(folder):
             pass
     except OSError as error:
         raise SettingsError(_reason(path, error)) from None
+
+
+def check_not_read(path: Path, inputs: Iterable[Path]) -> None:
+    """Raise if the output is one of the files that are read, which it would replace."""
+    for name in inputs:
+        if os.path.isfile(path) and os.path.isfile(name) and os.path.samefile(path, name):
+            raise SettingsError(f"{os.fspath(path)}: the output would replace a file that is read: name another one")
 
 
 def write_atomically(path: Path, write_to: Callable[[Any], object]) -> None:

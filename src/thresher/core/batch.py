@@ -298,4 +298,7 @@ class Cursor:
             raise ValueError("invalid cursor")
         inner = fields["inner"]
         counts = {name: checked_count(number) for name, number in fields.items() if name != "inner"}
-        return cls(**counts, inner=None if inner is None else cls.from_dict(inner, max_depth - 1))
+        cursor = cls(**counts, inner=None if inner is None else cls.from_dict(inner, max_depth - 1))
+        if cursor.past > cursor.row:  # reading would start before the first row
+            raise ValueError("invalid cursor")
+        return cursor

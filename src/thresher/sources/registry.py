@@ -15,7 +15,7 @@ from thresher.display import did_you_mean, quoted
 from thresher.errors import DataError, SettingsError
 from thresher.sources.base import OnError, Source
 from thresher.sources.files import foreign
-from thresher.sources.files.paths import Part, PathLike, Stream, find_parts, open_raw
+from thresher.sources.files.paths import Part, PathLike, Stream, find_parts, naming, open_raw
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,7 +193,7 @@ def _scan(
         raise SettingsError(f"unknown format {quoted(name)}{did_you_mean(name, list(FORMATS))}")
     entry = FORMATS[name]
     if os.path.isfile(parts[0].path):  # whatever its name says
-        with open_raw(parts[0].path) as file:
+        with open_raw(parts[0].path) as file, naming(parts[0].name):
             _refuse_foreign(parts[0], file.read(foreign.HEAD))
     if name in TABLES and any(option in given for option in _NGRAMS):
         entry, given["format"] = _TEXTS, name

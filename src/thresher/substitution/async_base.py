@@ -84,6 +84,8 @@ class AsyncProblem(BlockwiseProblem):
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         """Continue from a `state`."""
         self.alive = state["alive"].tolist()
+        if not self.alive or self.alive != sorted(set(self.alive) & set(range(len(self.workers)))):
+            raise ValueError("workers that are not there")
         self.assigned = int(state["given"][0])
         self.central.push(np.ascontiguousarray(state["central"]), 0)
         for t in self.alive:

@@ -92,7 +92,7 @@ class StreamEngine:
                 raw[o, at] = weights * part.scales
         norms = np.sqrt((raw**2).sum(axis=0))
         order = np.lexsort((keys, -norms))
-        order = order[norms[order] > 0]
+        order = order[norms[order] != 0]  # those that are not finite stay, and are refused with the answer
         return Found(keys[order], raw[:, order], counts[order], intercepts)
 
     def _strongest_of(self, parts: list[Kept]) -> list[Kept]:

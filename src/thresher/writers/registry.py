@@ -8,10 +8,11 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from thresher.core.atomic import write_atomically
+from thresher.core.atomic import check_not_read, write_atomically
 from thresher.display import did_you_mean, quoted
 from thresher.errors import SettingsError
 from thresher.sources.base import Source
+from thresher.sources.files.changes import FilesAtStart
 from thresher.sources.registry import BY_ENDING
 from thresher.writers.report import WriteReport
 
@@ -66,6 +67,8 @@ def write_source(source: Source, path: str | os.PathLike[str], format: str | Non
     if compressed and not WRITERS[kind].gzip:
         raise SettingsError(f"{name}: only text can be compressed with gzip; leave out the .gz")
     report = WriteReport()
+    files = FilesAtStart(source)
+    check_not_read(path, files.paths)
 
     def write(file: Any) -> None:
         nonlocal report
@@ -74,6 +77,7 @@ def write_source(source: Source, path: str | os.PathLike[str], format: str | Non
         report = WRITERS[kind].write(source, out)
         if compressed:
             out.close()
+        files.check()
 
     write_atomically(path, write)
     return report

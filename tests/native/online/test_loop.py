@@ -262,6 +262,17 @@ def test_loops_that_are_none(change):
         _native.OnlineLoop(**PLAIN | change)
 
 
+def test_saved_minibatches_that_do_not_fit():
+    """A row that waits for a mini-batch of one ended the process in stores that learn row by row."""
+    keys, sums, names = np.array([3], np.uint64), np.ones(1), [b""]
+    loop = _native.OnlineLoop(**PLAIN | {"minibatch": 3})
+    loop.restore_gathered(2, [0.5], keys, sums, names)
+    loop.restore_gathered(0, [0.0], keys[:0], sums[:0], [])
+    for rows, minibatch in ((1, 1), (3, 3), (7, 3), (0, 3)):
+        with pytest.raises(ValueError, match="does not fit"):
+            _native.OnlineLoop(**PLAIN | {"minibatch": minibatch}).restore_gathered(rows, [0.5], keys, sums, names)
+
+
 def test_saved_tables_that_do_not_fit():
     """Too many features, or one of them twice, or a table that is not empty, or no such table."""
     saved = (

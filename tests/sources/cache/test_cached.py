@@ -269,6 +269,8 @@ def test_what_is_not_a_folder(data: Path, tmp_path: Path) -> None:
         read(th.scan(data, cache=tmp_path / "file"))
     with pytest.raises(SettingsError, match="cache must be a folder"):
         th.scan(data, cache="")
+    with pytest.raises(SettingsError, match=r"cache must be a folder of this computer, not s3://\*\*\*@bucket/rows"):
+        th.scan(data, cache="s3://user:secret@bucket/rows")  # it was a folder of that name, secret and all
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from thresher.sources.text.vw import scan_vw
 
 from tests.sources import file_makers  # noqa: F401 - registers the kinds used here
 from tests.sources.reading import exactly, read, rows_of
@@ -174,3 +176,26 @@ def test_no_page_stays_behind(tmp_path: Path) -> None:
     assert sum(len(block.batch) for _, block in file.blocks()) == len(example_rows())
     assert released
     assert released[-1] <= file.size
+
+
+def _in_pieces(file: StoredFile) -> list[str]:
+    return [repr(row) for block in file.piece(0, file.summary.rows, True) for row in rows_of(block.batch)]
+
+
+def test_a_file_that_changes_while_it_is_open(tmp_path: Path) -> None:
+    """Blocks that are in use are views of the file: they ended the process, or held anything."""
+    (tmp_path / "rows.vw").write_text("".join(f"{i % 2} | name-{i}:{i}\n" for i in range(3000)))
+    path = tmp_path / "rows.thc"
+    write_source(scan_vw(tmp_path / "rows.vw"), path)
+    file = StoredFile(str(path))
+    rows = _in_pieces(file)
+    os.utime(path, (1, 1))  # as a process does that uses the same cache
+    assert _in_pieces(file) == rows
+    with open(path, "r+b") as changed:
+        changed.seek(2000)
+        changed.write(bytes(range(256)) * 40)
+    with pytest.raises(FileFormatError, match=r"rows\.thc: block 0 is damaged"):
+        _in_pieces(file)
+    os.truncate(path, 1000)
+    with pytest.raises(FileFormatError, match=r"rows\.thc: block 0 is damaged \(the file was cut short after"):
+        _in_pieces(file)

@@ -325,3 +325,28 @@ def test_standard_input_needs_everything_said(monkeypatch, tmp_path):
         monkeypatch.setattr("sys.stdin", file)
         rows = read(scan_csv("-", names=["y", "a"], delimiter=",", target="y", numeric=["a"]))
     assert [(row.y, row.values) for row in rows] == [(1.0, (2.0,)), (0.0, (3.0,))]
+
+
+def _ipc(path, texts, offsets):
+    """An IPC file of a label and a column of strings with these offsets into a text."""
+    buffers = [None, pa.py_buffer(np.array(offsets, np.int32)), pa.py_buffer(texts)]
+    names = pa.Array.from_buffers(pa.string(), len(offsets) - 1, buffers)
+    table = pa.record_batch({"y": pa.array([1, 0, 1]), "name": names})
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_batch(table)
+    return path
+
+
+def test_offsets_of_arrow_texts_are_checked(tmp_path):
+    """They were followed in the first rows, wherever they lead."""
+    for offsets in ([0, 900_000_000, 2, 3], [0, -5, 2, 3], [0, 2, 1, 3]):
+        path = _ipc(tmp_path / "t.arrow", b"abc", offsets)
+        with pytest.raises(DataError, match=r"t\.arrow: the file is damaged or cut short \(record batch 0"):
+            read(scan(path, target="y"))
+
+
+def test_arrow_texts_that_are_not_utf8(tmp_path):
+    path = _ipc(tmp_path / "t.arrow", b"a\xffb", [0, 1, 2, 3])
+    with pytest.raises(DataError, match="the text is not UTF-8"):
+        read(scan(path, target="y"))
+    assert len(read(scan(path, target="y", on_error="skip"))) == 2

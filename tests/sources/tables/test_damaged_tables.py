@@ -145,6 +145,16 @@ def test_a_member_with_half_a_character_in_its_name(tmp_path: Path) -> None:
         read(scan_jsonl(path, target="y"))
 
 
+def test_half_a_character_that_is_not_escaped(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(
+        b'{"y": 1, "a": 2}\n{"y": 0, "\xed\xa0\x80": 1}\n{"y": 0, "a": "\xed\xa0\x80"}\n{"y": 0, "a": 3}\n'
+    )
+    with pytest.raises(DataError, match=r"t\.jsonl: line 2.* the line is not UTF-8 from its byte 11 on"):
+        read(scan_jsonl(path, target="y"))
+    assert len(read(scan_jsonl(path, target="y", on_error="skip"))) == 2
+
+
 def test_a_whole_number_beyond_all_floats(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text(json.dumps({"y": 1, "a": 10**400}) + "\n" + json.dumps({"y": 0, "a": 1}) + "\n")

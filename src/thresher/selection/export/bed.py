@@ -11,20 +11,25 @@ from thresher.core.batch import Cursor
 from thresher.core.memory import ReadLimits
 from thresher.errors import SpaceError
 from thresher.selection.selection import Selection
+from thresher.sources.base import OnError, check_on_error
 from thresher.sources.files.paths import PathLike, find_parts
 from thresher.sources.sequences.records import feed
 
 _STRANDS = {1: "+", -1: "-", 0: "."}
 
 
-def bed_lines(selection: Selection, paths: PathLike | Iterable[PathLike]) -> Iterator[str]:
+def bed_lines(
+    selection: Selection, paths: PathLike | Iterable[PathLike], *, on_error: OnError = "stop"
+) -> Iterator[str]:
     r"""A line for each occurrence of a selected k-mer, in one pass over FASTA or FASTQ files.
 
     The columns are those of BED6: record, start (from 0), end (exclusive), k-mer, \|weight\| scaled to at most 1000,
     and strand. Canonical k-mers are searched on both strands: ``-`` means that the reverse complement occurs, and
     ``.`` that the k-mer is its own reverse complement. Other k-mers are searched as written; those of proteins have no
-    strand, ``.``.
+    strand, ``.``. With ``on_error="skip"`` a malformed record is counted and logged; it keeps the occurrences before
+    the error.
     """
+    check_on_error(on_error)
     kmers = selection.space.kmers
     if kmers is None:
         raise SpaceError(
@@ -37,7 +42,7 @@ def bed_lines(selection: Selection, paths: PathLike | Iterable[PathLike]) -> Ite
     strands = dict.fromkeys(_STRANDS, ".") if kmers.protein else _STRANDS
     ids, first = [], 0  # names of the records that may have further hits, and the number of the first
     for part in find_parts(paths):
-        for _ in feed(part, finder, Cursor(), form=kmers.native(), on_error="stop", limits=ReadLimits()):
+        for _ in feed(part, finder, Cursor(), form=kmers.native(), on_error=on_error, limits=ReadLimits()):
             ids += [id.decode("utf-8", "surrogateescape") or "." for id in finder.take_ids()]
             record, position, key, length, strand = (column.tolist() for column in finder.take())
             for r, at, i, k, s in zip(record, position, key, length, strand, strict=True):

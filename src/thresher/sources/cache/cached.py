@@ -22,7 +22,8 @@ from thresher.sources.cache.file import StoredFile, split_block, write_rows
 from thresher.sources.cache.folder import CacheFolder
 from thresher.sources.cache.source import StoredSource
 from thresher.sources.cache.stored_blocks import StoredBlocks
-from thresher.sources.files.paths import file_states, modification_times
+from thresher.sources.files.changes import file_states
+from thresher.sources.files.paths import modification_times
 
 log = logging.getLogger("thresher.sources")
 

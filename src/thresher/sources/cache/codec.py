@@ -187,6 +187,8 @@ def decode_summary(record: Any) -> Summary:
             raise FileFormatError("the summary is invalid")
     if pieces is not None and skips is not None and len(pieces) != len(skips):
         raise FileFormatError("the summary is invalid")
+    # Copies: the summary outlives a file that another program cuts short.
+    pieces, skips = (None if numbers is None else numbers.copy() for numbers in (pieces, skips))
     return Summary(starts=starts, digest=digest, files=files, pieces=pieces, piece_skips=skips, **counts)
 
 

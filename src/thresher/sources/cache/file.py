@@ -130,7 +130,8 @@ class StoredFile:
 
     The file is memory-mapped: a block uses memory while it is read, and its pages are released soon after. The
     operating system keeps them in its page cache as long as they fit. A file that is ``opened`` already may have no
-    name; it can be closed, and is removed with the map.
+    name; it can be closed, and is removed with the map. If another program changes the file,
+    its blocks are checked again; if it becomes shorter, that is an error.
     """
 
     def __init__(self, path: str, opened: Any = None) -> None:
@@ -138,10 +139,11 @@ class StoredFile:
         pa = pyarrow()
         try:
             with open(path, "rb") if opened is None else nullcontext(opened) as file:
-                self.size = os.fstat(file.fileno()).st_size
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
                 self._descriptor = os.dup(file.fileno())
                 weakref.finalize(self, os.close, self._descriptor)
+                self._state = self._state_now()
+                self.size = self._state[0]
         except FileNotFoundError:
             raise UnreadableError(
                 f"{path}: there is no such file. Check the path (the working directory is {os.getcwd()})."
@@ -213,10 +215,13 @@ class StoredFile:
         starts = self.summary.starts
         number = bisect_right(starts, first) - 1
         while first < end:
+            self._notice_changes(number)
             block = self._recent_block(number)
             stop = min(end, starts[number + 1])
             batch = block.batch if want_names or block.batch.names is None else replace(block.batch, names=None)
             rows = _slice(batch, first - starts[number], stop - starts[number], self._copy)
+            if self._notice_changes(number):  # the copy may hold anything
+                continue
             try:
                 check_batch(rows, key_limit(self.space))
             except ValueError as error:  # the file was changed since the block was checked
@@ -256,10 +261,8 @@ class StoredFile:
         return Cursor() if number == 0 else self._block(number - 1)[1].cursor
 
     def _block(self, number: int, *, check: bool = True) -> tuple[Any, Block]:
+        self._notice_changes(number)
         try:
-            # To follow the map beyond the end of a file that has become shorter would end the process (SIGBUS).
-            if self._map.size() < self.size:
-                raise FileFormatError("the file was cut short after it was opened")
             record = self._records.get_batch(number)
             block = decode(record, key_limit(self.space), check=check)
             if check:
@@ -269,6 +272,26 @@ class StoredFile:
         except Exception as error:  # see above
             raise FileFormatError(f"{self.path}: block {number} is damaged ({error}).") from None
         return record, block
+
+    def _state_now(self) -> tuple[int, int]:
+        status = os.fstat(self._descriptor)
+        return status.st_size, status.st_mtime_ns
+
+    def _notice_changes(self, number: int) -> bool:
+        """Whether the file has changed since the last call, before reading a block; all are then checked again.
+
+        To follow the map beyond the end of a file that has become shorter would end the process (SIGBUS).
+        """
+        state, self._state = self._state, self._state_now()
+        if self._state[0] < self.size:
+            raise FileFormatError(
+                f"{self.path}: block {number} is damaged (the file was cut short after it was opened)."
+            )
+        if state == self._state:
+            return False
+        self._checked[:] = False
+        self._recent.clear()
+        return True
 
     def _check_labels(self, batch: Batch) -> None:
         """Raise unless rows have one label or several, and numbers of labels, as the file says."""

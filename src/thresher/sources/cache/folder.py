@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import Self
 
 from thresher.core.memory import show_size
+from thresher.display import shown_path
 from thresher.errors import SettingsError
+from thresher.sources.files.paths import is_remote
 from thresher.sources.registry import FORMATS
 
 log = logging.getLogger("thresher.sources")
@@ -43,6 +45,8 @@ class CacheFolder:
         """The folder of the option ``cache=``."""
         if folder is False or folder == "":
             raise SettingsError("cache must be a folder, or True for the user's cache folder")
+        if not isinstance(folder, bool) and is_remote(os.fspath(folder)):
+            raise SettingsError(f"cache must be a folder of this computer, not {shown_path(os.fspath(folder))}")
         return cls(user_folder() if folder is True else os.path.abspath(os.fspath(folder)), size)
 
     def path(self, name: str) -> str:

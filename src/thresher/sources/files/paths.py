@@ -8,14 +8,15 @@ import io
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from thresher.display import shown_path
-from thresher.errors import DataError, UnreadableError
+from thresher.errors import DataError, ThresherError, UnreadableError
 
 STDIN = "-"
 PathLike = str | os.PathLike[str]
@@ -88,7 +89,12 @@ class Stream:
         else:
             raw = _raw_stdin() if path == STDIN else open_raw(path)
         self._stored: io.BufferedReader = io.BufferedReader(raw, buffer)
-        self.compression = compression_of(self._stored.peek(_HEAD)[:_HEAD])
+        try:
+            with naming(self.name):
+                self.compression = compression_of(self._stored.peek(_HEAD)[:_HEAD])
+        except BaseException:
+            self._stored.close()
+            raise
         self._bytes: io.RawIOBase | io.BufferedReader = self._stored
         if self.compression is not None:
             from thresher.sources.files.decompress import Decompressed
@@ -112,7 +118,8 @@ class Stream:
         filled = 0
         while filled < len(buffer) and self.failure is None:
             try:
-                n = self._bytes.readinto(buffer[filled:])
+                with naming(self.name):
+                    n = self._bytes.readinto(buffer[filled:])
             except UnreadableError:  # a lost connection says nothing about the data
                 raise
             except DataError as error:
@@ -136,6 +143,17 @@ class Stream:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Name the file in the system's errors of reading it."""
+    try:
+        yield
+    except ThresherError:
+        raise
+    except OSError as error:
+        raise UnreadableError(f"{name}: cannot be read ({error.strerror}).") from None
 
 
 def open_raw(path: str) -> io.FileIO:
@@ -231,21 +249,6 @@ def stored_size(parts: Iterable[Part]) -> int | None:
 _WHOLE, _SAMPLES, _SAMPLE = 16 << 20, 128, 64 << 10
 
 
-def file_states(parts: Iterable[Part]) -> tuple[object, ...]:
-    """The sizes and modification times of files, which change if a file is written to."""
-    found: list[object] = []
-    for part in parts:
-        if is_remote(part.path):
-            found.append((part, _remote_version(part.path)))
-            continue
-        try:
-            status = os.stat(part.path)
-            found.append((part, status.st_size, status.st_mtime_ns))
-        except OSError:
-            found.append((part, None))
-    return tuple(found)
-
-
 def modification_times(parts: Iterable[Part]) -> tuple[int, ...]:
     """The modification times of those files of which a fingerprint hashes only samples."""
     found = [os.stat(part.path) for part in parts if os.path.isfile(part.path)]
@@ -268,7 +271,7 @@ def fingerprint(parts: Iterable[Part], **options: object) -> str:
         if is_remote(part.path):
             digest.update(_remote_version(part.path).encode())
             continue
-        with open_raw(part.path) as file:
+        with open_raw(part.path) as file, naming(part.name):
             size = os.fstat(file.fileno()).st_size
             digest.update(repr((size, part.begin, part.end)).encode())
             if size <= _WHOLE:

@@ -9,6 +9,7 @@ from typing import Any
 from thresher.core.memory import ReadLimits
 from thresher.errors import DataError, ThresherError
 from thresher.sources.files.paths import Part, Stream, is_remote
+from thresher.sources.tables.arrow_columns import is_text
 from thresher.sources.tables.infer import SAMPLE_ROWS
 
 #: The largest number of rows of a piece, about its largest size in bytes, and the read buffer of a Parquet column.
@@ -169,12 +170,19 @@ class _IpcFile:
 
 
 def validate(table: Any) -> None:
-    """Check what pyarrow trusts when it reads a table or a record batch: sizes, offsets, entries of dictionaries."""
+    """Check what pyarrow trusts when it reads a table or a record batch: sizes, offsets, entries of dictionaries.
+
+    Texts may be anything: those that are not UTF-8 are rows that reading reports.
+    """
+    import pyarrow as pa
     import pyarrow.types as kinds
 
     table.validate()
     for column in table.columns:
-        if kinds.is_dictionary(column.type) or kinds.is_nested(column.type):
+        kind = column.type
+        if kinds.is_string(kind) or kinds.is_large_string(kind):
+            column = column.cast(pa.binary() if kinds.is_string(kind) else pa.large_binary())  # without a copy
+        if kinds.is_dictionary(kind) or kinds.is_nested(kind) or is_text(kind):
             column.validate(full=True)
 
 

@@ -91,7 +91,7 @@ def infer_table(schema: Schema, names: Sequence[str], sample: Any | None, table:
 def holds_texts(sample: Any, name: str) -> bool:
     """Whether a column holds texts: its strings are long, have several words, and are mostly distinct."""
     column = sample.column(name)
-    values = [value for value in column.to_pylist() if value] if is_text(column.type) else []
+    values = _texts(column) if is_text(column.type) else []
     long = sum(map(len, values)) >= _TEXT_LENGTH * len(values)
     spaced = 2 * sum(len(value.split(None, _TEXT_WORDS - 1)) == _TEXT_WORDS for value in values) >= len(values)
     return bool(values) and long and spaced and len(set(values)) >= _TEXT_DISTINCT * len(values)
@@ -172,7 +172,7 @@ class TypeGuesser:
 
     def _only_dates(self, name: str) -> bool:
         """Whether all texts of a column are dates as ISO 8601 writes them; JSON has no other dates."""
-        values = [value for value in self._column(name, "the kind").to_pylist() if value]
+        values = _texts(self._column(name, "the kind"))
         texts = (value if isinstance(value, bytes) else value.encode() for value in values)
         return bool(values) and all(_DATE.match(text) is not None for text in texts)
 
@@ -186,7 +186,7 @@ class TypeGuesser:
         column = self._sample.column(name)
         if not is_text(column.type):
             return kind_of_type(column.type) != "number"
-        values = [value for value in column.to_pylist() if value]
+        values = _texts(column)
         return 2 * sum(map(reads_as_number, values)) <= len(values) and bool(values)
 
     def edges(self, name: str, bins: str) -> tuple[float, ...]:
@@ -198,7 +198,7 @@ class TypeGuesser:
         if is_list(column.type):
             column = column.combine_chunks().flatten()
         if is_text(column.type):  # some values are not numbers: reading reports them
-            numbers = np.array([float(value) for value in column.to_pylist() if value and reads_as_number(value)])
+            numbers = np.array([float(value) for value in _texts(column) if reads_as_number(value)])
         else:
             numbers = np.array([float(value) for value in column.to_pylist() if value is not None])
         numbers = numbers[np.isfinite(numbers)]
@@ -206,6 +206,16 @@ class TypeGuesser:
             return ()
         found = np.quantile(numbers, np.arange(1, n_bins) / n_bins, method="inverted_cdf")
         return tuple(np.unique(found).tolist())
+
+
+def _texts(column: Any) -> list[Any]:
+    """The texts of a column that are not empty, also if they are not UTF-8: reading reports their rows."""
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    found = [text for text in column.cast(pa.large_binary()).to_pylist() if text]
+    binary = any(test(column.type) for test in (kinds.is_binary, kinds.is_large_binary, kinds.is_binary_view))
+    return found if binary else [text.decode("utf-8", "replace") for text in found]
 
 
 def reads_as_number(text: str | bytes) -> bool:

@@ -192,7 +192,8 @@ class _JsonlParser:
 def parse_object(text: bytes) -> dict[str, Any] | str:
     """The object on a line, or the fault of the line."""
     try:
-        found = json.loads(text)
+        # Of bytes, `json.loads` guesses the encoding, and takes encoded halves of characters for UTF-8.
+        found = json.loads(text.removeprefix(BOM).decode())
     except UnicodeDecodeError as error:
         return f"the line is not UTF-8 from its byte {error.start + 1} on"
     except RecursionError:

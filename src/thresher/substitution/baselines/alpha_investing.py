@@ -72,7 +72,10 @@ class AlphaInvesting(Baseline):
             return super().kept()
         design = self._root_shares * self.columns * self.scales[:, None]
         design = design if not self.settings.fit_intercept else np.vstack([design, self._root_shares[None]])
-        solution = np.linalg.lstsq(design.T, self._root_shares * self.y, rcond=None)[0]
+        if np.isfinite(design).all():
+            solution = np.linalg.lstsq(design.T, self._root_shares * self.y, rcond=None)[0]
+        else:  # of a forged checkpoint; LAPACK might never return, and an answer that is not finite is refused
+            solution = np.full(len(design), np.nan)
         self.weights = solution[: len(self.ids)]
         return super().kept()
 

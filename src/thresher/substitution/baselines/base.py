@@ -132,6 +132,13 @@ class Baseline(BlockwiseProblem, ABC):
         }
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        for name in ("columns", "scales", "weights", "margins", "numbers"):
+            if not np.isfinite(state[name]).all():
+                raise ValueError(f"{name} that are not finite")
+        kept, rows = state["ids"].size, len(self.y)
+        for name, size in {"ids": kept, "scales": kept, "weights": kept, "margins": rows, "numbers": 5}.items():
+            if state[name].shape != (size,):
+                raise ValueError(f"{name} of another shape")
         self.ids = state["ids"].tolist()
         self._buffer = np.array(state["columns"]).reshape(len(self.ids), len(self.y))
         self.scales, self.weights, self.margins = (np.array(state[name]) for name in ("scales", "weights", "margins"))
