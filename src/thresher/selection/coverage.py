@@ -40,7 +40,7 @@ class Coverage:
         return self.covered / self.rows if self.rows else None
 
 
-def tested_on(provenance: dict[str, Any]) -> str:
+def rows_of_test(provenance: dict[str, Any]) -> str:
     """Which rows were held out, if any, and how many of the tested rows hold a selected feature, unless all do."""
     held, share = provenance.get("holdout", {}).get("rows", ""), provenance.get("covered", 1)
     return "; ".join(part for part in (held, "" if share == 1 else show_share(share)) if part)

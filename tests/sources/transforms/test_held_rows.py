@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import logging
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def test_a_group_is_on_one_side_of_every_split(
     training, test = chosen.split(source, seed)
     fitted, validation = hold_out(training, 0.5, seed=seed, split=Split.VALIDATION)
     parts = [values(part, rows) for part in (test, fitted, validation)]
-    assert sorted(sum(parts, [])) == [float(n) for n in range(1, len(groups) + 1)]
+    assert sorted(chain(*parts)) == [float(n) for n in range(1, len(groups) + 1)]
     of_groups = [{groups[int(n) - 1] for n in part} - {""} for part in parts]
     assert len(set.union(*of_groups)) == sum(map(len, of_groups))
     assert parts == [values(part) for part in (test, fitted, validation)]
@@ -195,7 +196,7 @@ def test_the_last_rows_are_held_out(tmp_path: Path, form: str, fraction: float) 
         assert values(last, rows) == list(range(at + 1, n + 1))
     assert sorted(values(first.shuffled(1, rows=500, features=10**6))) == list(range(1, at + 1))
     nested = hold_out(first, 0.5, split=Split.VALIDATION)
-    assert sorted(sum(map(values, nested), [])) == list(range(1, at + 1))
+    assert sorted(chain(*map(values, nested))) == list(range(1, at + 1))
 
 
 @pytest.mark.parametrize("form", ["plain", "gzip"])
