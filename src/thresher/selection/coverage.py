@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from thresher.core.batch import Batch
+from thresher.display import visible
 from thresher.selection.selection import Selection
 from thresher.sources.arrays import DenseSource
 from thresher.sources.base import Source, Wrapped
@@ -42,8 +43,12 @@ class Coverage:
 
 def rows_of_test(provenance: dict[str, Any]) -> str:
     """Which rows were held out, if any, and how many of the tested rows hold a selected feature, unless all do."""
-    held, share = provenance.get("holdout", {}).get("rows", ""), provenance.get("covered", 1)
-    return "; ".join(part for part in (held, "" if share == 1 else show_share(share)) if part)
+    held, share = provenance.get("holdout"), provenance.get("covered")
+    # A file may hold anything here.
+    parts = [visible(str(held["rows"]))] if isinstance(held, dict) and "rows" in held else []
+    if isinstance(share, int | float) and 0 <= share < 1:
+        parts.append(show_share(share))
+    return "; ".join(parts)
 
 
 def show_share(share: float) -> str:
