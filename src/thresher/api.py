@@ -15,6 +15,7 @@ from thresher.core.memory import DEFAULT_CACHE_SIZE, Report, Watch
 from thresher.errors import SettingsError, UnwritableError
 from thresher.methods import Data, classes_before_fit, get_method, split_settings
 from thresher.run import Run, RunOptions
+from thresher.selection.coverage import Coverage
 from thresher.selection.leaks import leak_warnings
 from thresher.selection.scoring import evaluate
 from thresher.selection.selection import Selection
@@ -55,6 +56,8 @@ def select(
     target: str | int | None = None,
     test: Any = None,
     holdout: float | None = None,
+    holdout_by: str | None = None,
+    holdout_last: float | None = None,
     format: str | None = None,
     on_error: str = "stop",
     cache: str | os.PathLike[str] | bool | None = None,
@@ -115,7 +118,15 @@ def select(
     test : like data (or a pair X, y), optional
         Data to score at the end; the scores (see `thresher.core.metrics`) are in ``selection.provenance["test"]``.
     holdout : float, optional
-        Instead of ``test``: hold out this fraction of the rows, chosen by a hash of their content.
+        Instead of ``test``: hold out this fraction of the rows, chosen by a hash of their content. Of fragments of
+        sequences, regions are held out that no training fragment overlaps. ``provenance["holdout"]`` says which.
+    holdout_by : str, optional
+        Keep all rows with the same value of this column on one side (default: a fifth of the values is held out). For
+        tables and data frames, where the column is no feature unless ``numeric``, ``categorical`` or ``times`` name
+        it; for LIBSVM files, ``qid``.
+    holdout_last : float, optional
+        Hold out this fraction of the rows at the end of the data, in the order of the files, which takes a pass to
+        count them unless their number is known.
     format, on_error
         How to read files, see `thresher.scan`.
     cache : path or True, optional
@@ -191,8 +202,13 @@ def select(
         batch_rows=batch_rows,
         watch=(watch := Watch(progress)),
     )
-    if test is not None and holdout is not None:
-        raise SettingsError("pass `test` or `holdout`, not both")
+    chosen = None
+    if holdout is not None or holdout_by is not None or holdout_last is not None:
+        from thresher.sources.transforms.held_rows import HeldRows
+
+        if test is not None:
+            raise SettingsError("pass `test` or `holdout`, not both")
+        chosen = HeldRows.of(holdout, holdout_by, holdout_last)
     held: Source | None = None
     stream = None
     if spec.feature_streams:
@@ -200,7 +216,7 @@ def select(
 
         stream = stream_of(data, target=target, on_error=on_error)
     if stream is not None:
-        if holdout is not None:
+        if chosen is not None:
             raise SettingsError("`holdout` requires rows, and the data is a stream of features: pass `test`")
         if test is not None:
             held = as_source(*(test if isinstance(test, tuple) else (test,)), target=target)
@@ -215,20 +231,23 @@ def select(
         reading.setdefault("seed", seed)
     if sample_weight is not None:  # for a table in a file, the name of a column
         reading["weight"] = sample_weight
-    source = as_source(data, y, target=target, **reading)
+    source = whole = as_source(data, y, target=target, **reading)
     files = FilesAtStart(source)
     if output is not None:
         check_not_read(output, files.paths)
     warnings = _logged(source.warnings())
+    if chosen is not None:
+        named = [name for kind in ("numeric", "categorical", "times") for name in reading.get(kind) or ()]
+        source, held = chosen.before_cache(source, named, watch)
     if cache is not None and cache is not False:
         from thresher.sources.cache.cached import cached
 
         source = cached(source, cache, size=cache_size, watch=watch)
-    labels = classes_before_fit(spec, source, loss, classes, multilabel=multilabel, memory=memory, watch=watch)
-    if holdout is not None:
-        from thresher.sources.transforms.holdout import hold_out
-
-        source, held = hold_out(source, holdout, seed=seed)
+    labelled = source if held is None else whole
+    labels = classes_before_fit(spec, labelled, loss, classes, multilabel=multilabel, memory=memory, watch=watch)
+    if chosen is not None:
+        if held is None:
+            source, held = chosen.split(source, seed)
     elif test is not None:
         if reading.get("fragments") is not None:
             reading["seed"] += 1  # not the fragments of the training data, if the genomes are the same
@@ -241,7 +260,7 @@ def select(
         from thresher.selection.label_warnings import label_warnings
 
         warnings += _logged(label_warnings(run.limited(source), get_loss(loss), online=spec.online))
-    return _finish(run, held, output, warnings, source, files)
+    return _finish(run, held, output, warnings, source, files, None if chosen is None else chosen.to_dict(whole))
 
 
 def _test_source(test: Any, source: Source, target: Any, reading: dict[str, Any]) -> Source:
@@ -264,10 +283,12 @@ def _finish(
     warnings: list[str] | None = None,
     rows: Source | None = None,
     files: FilesAtStart | None = None,
+    holdout: dict[str, Any] | None = None,
 ) -> Selection:
     """Run to the end, score on the held-out rows, look for leaks in ``rows``, save, and remove the checkpoint.
 
-    Files that have changed since the start are a warning: they do not undo a fit of hours.
+    Files that have changed since the start are a warning: they do not undo a fit of hours. ``holdout`` tells which rows
+    were held out.
     """
     checkpoint = run.options.checkpoint
     try:
@@ -278,7 +299,10 @@ def _finish(
         selection = run.selection()
         if held is not None:
             scored = run.watched(run.limited(held), "scoring held-out rows")
-            selection.provenance["test"] = evaluate(selection, scored)
+            coverage = Coverage(selection, scored)
+            selection.provenance["test"] = evaluate(selection, scored, coverage)
+            found = {"holdout": holdout, "covered": coverage.share}
+            selection.provenance.update({name: value for name, value in found.items() if value is not None})
         if warnings is not None and rows is not None:
             warnings += _logged(leak_warnings(selection, run.limited(rows), run.watch))
             warnings += _logged(files.warnings() if files is not None else ())

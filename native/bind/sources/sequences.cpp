@@ -141,6 +141,22 @@ void bind_genomes(nb::module_& m) {
           },
           nb::arg("number"), nb::arg("seed"))
       .def(
+          "draws",
+          [](const Genomes& genomes, const Array<const std::uint64_t>& numbers, std::uint64_t seed) {
+            if (genomes.contigs().empty()) throw nb::value_error("there are no fragments to sample");
+            Buffer<std::int64_t> contigs;
+            Buffer<std::int64_t> offsets;
+            contigs.resize(numbers.shape(0));
+            offsets.resize(numbers.shape(0));
+            for (std::size_t i = 0; i < numbers.shape(0); ++i) {
+              const Fragment fragment = genomes.draw(numbers.data()[i], seed);
+              contigs[i] = static_cast<std::int64_t>(fragment.contig);
+              offsets[i] = static_cast<std::int64_t>(fragment.offset);
+            }
+            return nb::make_tuple(to_numpy(std::move(contigs)), to_numpy(std::move(offsets)));
+          },
+          nb::arg("numbers"), nb::arg("seed"))
+      .def(
           "rows",
           [](const Genomes& genomes, const Array<const std::uint64_t>& numbers, const KmerForm& form,
              const KeyIndex* only, std::uint64_t seed, std::size_t features) {

@@ -97,8 +97,24 @@ def select(
     holdout: Annotated[
         float | None,
         typer.Option(
-            help="Hold out and score this fraction of the rows, chosen by a hash of their content.",
+            help="Hold out and score this fraction of the rows, chosen by a hash of their content; of --fragments, of "
+            "the regions of the sequences.",
             rich_help_panel=SCORES,
+        ),
+    ] = None,
+    holdout_by: Annotated[
+        str | None,
+        typer.Option(
+            help="Hold out whole groups of rows: those of one value in this column of a table (then no feature), "
+            "or qid of LIBSVM. Default fraction: 0.2.",
+            metavar="COLUMN",
+            rich_help_panel=SCORES,
+        ),
+    ] = None,
+    holdout_last: Annotated[
+        float | None,
+        typer.Option(
+            help="Hold out and score this fraction of the rows at the end of the data.", rich_help_panel=SCORES
         ),
     ] = None,
     format: Format = None,
@@ -166,6 +182,8 @@ def select(
                 class_weight=_class_weight(class_weight),
                 test=test,
                 holdout=holdout,
+                holdout_by=holdout_by,
+                holdout_last=holdout_last,
                 format=format,
                 on_error=on_error,
                 cache=cache_dir or cache,

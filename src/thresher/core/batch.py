@@ -141,7 +141,8 @@ class Batch:
     names : Names or None
         The names, only if requested and if the keys alone do not give them.
     qid, line : array or None
-        The query id of each row (LIBSVM), and the line of each row in its file, from 1.
+        The group of each row, -1 for none: the query id of LIBSVM, or a hash of a column
+        (`thresher.sources.base.Source.grouped`); and the line of each row in its file, from 1.
     id : array of str or None
         The identifier of each row, only if requested (`thresher.sources.base.Source.with_ids`).
     """

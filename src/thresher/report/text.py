@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from thresher.columns.types import format_search_stats
 from thresher.core.memory import MB, Progress, show_size
 from thresher.display import cut, redact, visible
+from thresher.selection.coverage import rows_of_test
 
 if TYPE_CHECKING:
     from thresher.selection.selection import Selection
@@ -200,6 +201,8 @@ def summary(selection: Selection, run: Progress | None, saved: str | None) -> li
     for name, key in (("progressive", "progressive"), ("held out", "test")):
         if provenance.get(key):
             lines.append((name, show_scores(provenance[key])))
+    if provenance.get("test") and (tested := rows_of_test(provenance)):
+        lines.append(("tested on", tested))
     if provenance.get("progressive") == {}:
         lines.append(("progressive", "no scores: the rows were not in random order"))
     if run is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,10 @@ from numpy.typing import NDArray
 
 from thresher.core.memory import Watch
 from thresher.errors import SettingsError
+from thresher.selection.coverage import Coverage, show_share
 from thresher.selection.selection import Output, Selection
+
+log = logging.getLogger(__name__)
 
 #: The identifiers of rows, besides a column of the data.
 IDS = ("file", "line", "record")
@@ -27,7 +31,8 @@ def prediction_tables(
 ) -> Iterator[dict[str, list[Any]]]:
     """Yield the columns of the predictions, batch by batch: identifiers first, then one prediction or several.
 
-    ``watch`` receives the progress.
+    ``watch`` receives the progress. At the end the share of the rows that hold a selected feature is logged,
+    unless all do, as a warning if none does: every prediction is then the same.
     """
     if unknown := [name for name in ids if name not in IDS]:
         raise SettingsError(f"ids must be some of {', '.join(IDS)}, got {unknown[0]!r}")
@@ -38,9 +43,11 @@ def prediction_tables(
     source = selection.source(data, reading, watch)
     if "record" in ids or id_column is not None:
         source = source.with_ids(id_column)
+    coverage = Coverage(selection, source)
     for batch, cursor in source.batches(keys=selection.input_keys, want_labels=False):
         if not len(batch):
             continue
+        coverage.add(batch)
         columns: dict[str, list[Any]] = {}
         for name in ids:
             if name == "file":
@@ -51,6 +58,16 @@ def prediction_tables(
         if id_column is not None and batch.id is not None:
             columns[id_column] = batch.id.tolist()
         yield columns | _outputs(selection, output, selection.margins(batch))
+    share = coverage.share
+    if share == 0:
+        log.warning(
+            "%s: %s, so every prediction is the intercept alone. Check that the data has the features that the model "
+            "was learned from, read in the same way.",
+            source.describe(),
+            show_share(share),
+        )
+    elif share is not None and share < 1:
+        log.info("%s: %s", source.describe(), show_share(share))
 
 
 def prediction_table(

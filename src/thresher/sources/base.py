@@ -42,6 +42,8 @@ class Source(ABC):
     #: Whether a row has any number of labels, and the number of distinct labels, if known.
     multilabel: bool = False
     label_columns: int | None = None
+    #: Whether rows have parts in common, as fragments of a sequence; they are then held out by `sides`.
+    overlapping: bool = False
     #: Bytes that the source keeps in memory besides the batches it yields.
     held_bytes: int = 0
     #: Bytes of the names and kinds of the columns of a table.
@@ -187,6 +189,17 @@ class Source(ABC):
         what = "names of records (FASTA and FASTQ files have them)" if column is None else "columns (tables have them)"
         raise SettingsError(f"{self.describe()}: the data has no {what}: identify rows by their file and line")
 
+    def grouped(self, column: str, *, feature: bool = False) -> Source:
+        """The same rows, each with its group (`Batch.qid`): its value in a column, which is no feature by default."""
+        raise SettingsError(
+            f"{self.describe()}: the rows have no columns to form groups by: tables and data frames have them, and "
+            "LIBSVM files have qid"
+        )
+
+    def sides(self, fraction: float, seed: int, batch: Batch, want_labels: bool) -> NDArray[np.int8]:
+        """The side of each row, if rows overlap: 1 held out, 0 not, -1 neither, since it overlaps both sides."""
+        raise NotImplementedError
+
     def row_files(self, cursor: Cursor, batch: Batch) -> list[str]:
         """The file of each row of ``batch``; ``cursor`` came with the batch."""
         files = self.files()
@@ -202,6 +215,9 @@ class Source(ABC):
 class Wrapped(Source):
     """A source that transforms the batches of another one and keeps its cursors."""
 
+    #: Whether it does so row by row, so that the rows below it may come in any order.
+    row_by_row: bool = True
+
     def __init__(self, source: Source) -> None:
         self.source = source
         self.space = source.space
@@ -212,6 +228,7 @@ class Wrapped(Source):
         self.multilabel = source.multilabel
         self.label_columns = source.label_columns
         self.schema_bytes = source.schema_bytes
+        self.overlapping = source.overlapping
 
     @abstractmethod
     def _with(self, source: Source) -> Source:
@@ -252,6 +269,12 @@ class Wrapped(Source):
 
     def with_ids(self, column: str | None = None) -> Source:
         return self._with(self.source.with_ids(column))
+
+    def grouped(self, column: str, *, feature: bool = False) -> Source:
+        return self._with(self.source.grouped(column, feature=feature))
+
+    def sides(self, fraction: float, seed: int, batch: Batch, want_labels: bool) -> NDArray[np.int8]:
+        return self.source.sides(fraction, seed, batch, want_labels)
 
     def row_files(self, cursor: Cursor, batch: Batch) -> list[str]:
         return self.source.row_files(cursor, batch)

@@ -21,7 +21,7 @@ from thresher.sources.tables.column_values import label_values
 from thresher.sources.tables.column_warnings import Where, column_warnings
 from thresher.sources.tables.infer import SAMPLE_ROWS, guess_message, guess_text, holds_texts
 from thresher.sources.tables.ngram_encoder import NgramEncoder, ngram_settings
-from thresher.sources.tables.row_encoder import column_positions, to_batch
+from thresher.sources.tables.row_encoder import column_positions, grouped_encoder, to_batch
 from thresher.sources.tables.schema import find_column
 from thresher.sources.tables.table_encoder import (
     NO_LABELS,
@@ -75,7 +75,8 @@ class TableSource(InMemory):
             tuple(ColumnEncoder(n, _kind(n, f.type)) for n, f in zip(self._names, table.schema, strict=True))
         )
         # The labels are in memory; the encoder's columns of labels are for files that are read in the same way.
-        self._features = replace(self.encoder, labels=Labels(id=self.encoder.labels.id))
+        labels = self.encoder.labels
+        self._features = replace(self.encoder, labels=Labels(id=labels.id, group=labels.group))
         column_positions(self._features, self._names, _FRAME, labels_optional=True)
 
     def _with_order(self, order: NDArray[np.int64]) -> Source:
@@ -89,6 +90,9 @@ class TableSource(InMemory):
             return super().with_ids(column)
         encoder = replace(self.encoder, labels=replace(self.encoder.labels, id=column))
         return self._with(order=self.order, encoder=encoder)
+
+    def grouped(self, column: str, *, feature: bool = False) -> Source:
+        return self._with(order=self.order, encoder=grouped_encoder(self.encoder, column, feature))
 
     def reading(self) -> dict[str, Any] | None:
         """The n-grams, and that texts are in memory; columns are encoded by their types."""

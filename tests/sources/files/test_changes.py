@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from thresher.core.progress import Progress
+from thresher.core.memory import Progress
 from thresher.sources.text.vw import scan_vw
 
 import thresher as th

@@ -51,6 +51,8 @@ class Cached(Wrapped):
     versa. A source that can be read only once becomes rewindable; its content identifies its rows.
     """
 
+    row_by_row = False
+
     def __init__(
         self,
         source: Source,

@@ -213,7 +213,7 @@ class _Mixed(Wrapped):
 
 def with_external_shuffle(source: Source, folder: CacheFolder, limits: ShuffleLimits, mixing: Mixing) -> Source:
     """The same source, whose files are shuffled externally where that is needed; ``mixing`` tells whether it was."""
-    if isinstance(source, Wrapped) and not isinstance(source, Cached):
+    if isinstance(source, Wrapped) and source.row_by_row:
         inner = with_external_shuffle(source.source, folder, limits, mixing)
         return source if inner is source.source else source._with(inner)
     if type(source).shuffled is not Source.shuffled:  # all its rows are in memory

@@ -19,7 +19,7 @@ from thresher.sources.base import Source
 from thresher.sources.blocks import BLOCK_BYTES, Blocks
 from thresher.sources.cache.file import StoredFile, split_block
 from thresher.sources.files.paths import Part, PathLike, find_parts, fingerprint
-from thresher.sources.text.line_formats import group_parts
+from thresher.sources.text.line_formats import by_query_id, group_parts
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,9 @@ class StoredSource(Source):
         if sum(file.size for file in self._files) < 2 * BLOCK_BYTES:
             return None
         return StoredBlocks(self, lambda _: nullcontext(self._files), self.limits.batch_features, self._check_labels)
+
+    def grouped(self, column: str, *, feature: bool = False) -> Source:
+        return by_query_id(self, column)
 
     def shards(self, n: int) -> list[Source]:
         """Whole files."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +20,18 @@ from thresher.sources.base import Source
 from thresher.sources.sequences.fasta import SequenceSource
 from thresher.sources.sequences.records import class_of, feed
 
+if TYPE_CHECKING:
+    from thresher.sources.sequences.regions import Regions
+
 
 @dataclass(frozen=True)
 class LoadedGenomes:
-    """Genomes in memory: the letters, the label of each record, and the number of skipped records."""
+    """Genomes in memory: the letters, the label of each record, the number of skipped records, and held-out regions."""
 
     genomes: _native.Genomes
     y: NDArray[Any]
     skipped: int
+    regions: dict[tuple[float, int], Regions] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,6 +124,7 @@ class FragmentSource(SequenceSource):
         return [replace(self, rows=piece) for piece in bounds]
 
     mixes = True
+    overlapping = True
 
     def shuffled(self, seed: int, *, rows: int, features: int) -> Source:
         """The same fragments in another order, without a buffer: all are in memory."""
@@ -187,6 +192,18 @@ class FragmentSource(SequenceSource):
         loaded = self.loaded[labelled]
         self._check_room(loaded.genomes)
         return loaded
+
+    def sides(self, fraction: float, seed: int, batch: Batch, want_labels: bool) -> NDArray[np.int8]:
+        """Held out are the fragments that lie in held-out regions, see `thresher.sources.sequences.regions`."""
+        from thresher.sources.sequences.regions import Regions
+
+        loaded = self._loaded(want_labels)
+        key = (fraction, seed)
+        if key not in loaded.regions:
+            names = [part.file_name for part in self.parts]
+            loaded.regions[key] = Regions(loaded.genomes, names, self.length, fraction, seed)
+        numbers = np.empty(0, np.uint64) if batch.line is None else (batch.line - 1).astype(np.uint64)
+        return loaded.regions[key].sides(*loaded.genomes.draws(numbers, self.seed))
 
     def _load(self, want_labels: bool) -> LoadedGenomes:
         table = None if self.labels is None else self.labels.index

@@ -22,7 +22,13 @@ from thresher.sources.tables.csv_dialect import BOM, Dialect, head_of
 from thresher.sources.tables.csv_fields import TextSample
 from thresher.sources.tables.csv_rows import CsvRows
 from thresher.sources.tables.infer import SAMPLE_BYTES, SAMPLE_ROWS, infer_table, reads_as_number
-from thresher.sources.tables.row_encoder import RowEncoder, shards_of_files, with_id_column
+from thresher.sources.tables.row_encoder import (
+    RowEncoder,
+    identity_of,
+    shards_of_files,
+    with_group_column,
+    with_id_column,
+)
 from thresher.sources.tables.schema import ColumnRef, Schema
 from thresher.sources.text.line_formats import LineSource
 
@@ -76,7 +82,7 @@ class CsvSource(LineSource):
             format=self.format,
             multilabel=self.multilabel,
             on_error=self.on_error,
-            form=self.encoder.to_dict(),
+            form=identity_of(self.encoder),
             dialect=self.dialect.to_dict(),
         )
 
@@ -89,6 +95,9 @@ class CsvSource(LineSource):
 
     def with_ids(self, column: str | None = None) -> Source:
         return with_id_column(self, column)
+
+    def grouped(self, column: str, *, feature: bool = False) -> Source:
+        return with_group_column(self, column, feature)
 
 
 #: The largest size of a header row.

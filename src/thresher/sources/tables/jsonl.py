@@ -23,7 +23,14 @@ from thresher.sources.tables.arrow_columns import binary_array, plain_array
 from thresher.sources.tables.csv_dialect import BOM, head_of
 from thresher.sources.tables.infer import SAMPLE_BYTES, SAMPLE_ROWS, infer_table
 from thresher.sources.tables.ngram_encoder import NgramEncoder
-from thresher.sources.tables.row_encoder import RowEncoder, encoder_options, missing_target, with_id_column
+from thresher.sources.tables.row_encoder import (
+    RowEncoder,
+    encoder_options,
+    identity_of,
+    missing_target,
+    with_group_column,
+    with_id_column,
+)
 from thresher.sources.tables.schema import Schema
 from thresher.sources.text.line_formats import LineSource
 
@@ -62,7 +69,7 @@ class JsonlSource(LineSource):
             format=self.format,
             multilabel=self.multilabel,
             on_error=self.on_error,
-            form=self.encoder.to_dict(),
+            form=identity_of(self.encoder),
         )
 
     def warnings(self) -> list[str]:
@@ -74,6 +81,9 @@ class JsonlSource(LineSource):
 
     def with_ids(self, column: str | None = None) -> Source:
         return with_id_column(self, column)
+
+    def grouped(self, column: str, *, feature: bool = False) -> Source:
+        return with_group_column(self, column, feature)
 
 
 @dataclass

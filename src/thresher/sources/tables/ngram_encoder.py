@@ -185,6 +185,7 @@ class NgramEncoder:
             **options,
         )
         out["y"], out["id"] = self.labels.targets(arrays, out), self.labels.ids(arrays, out)
+        out["qid"] = self.labels.groups(arrays, out)
         out["prefixes"] = [b"", CHARS.encode()]
         columns = [self.labels.target, self.labels.weight, self.text]
         out["faults"] = [(columns[column], row, what) for column, row, what in out["faults"]]

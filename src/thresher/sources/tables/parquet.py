@@ -20,8 +20,10 @@ from thresher.sources.tables.infer import infer_table
 from thresher.sources.tables.row_encoder import (
     RowEncoder,
     column_positions,
+    identity_of,
     shards_of_files,
     to_batch,
+    with_group_column,
     with_id_column,
 )
 from thresher.sources.tables.schema import ColumnRef, Schema
@@ -60,7 +62,7 @@ class ParquetSource(Source):
         return self.encoder.schema_bytes
 
     def fingerprint(self) -> str:
-        return fingerprint(self.parts, format=self.format, on_error=self.on_error, form=self.encoder.to_dict())
+        return fingerprint(self.parts, format=self.format, on_error=self.on_error, form=identity_of(self.encoder))
 
     def files(self) -> list[str]:
         return [part.name for part in self.parts]
@@ -89,6 +91,9 @@ class ParquetSource(Source):
 
     def with_ids(self, column: str | None = None) -> Source:
         return with_id_column(self, column)
+
+    def grouped(self, column: str, *, feature: bool = False) -> Source:
+        return with_group_column(self, column, feature)
 
     def _read(
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool

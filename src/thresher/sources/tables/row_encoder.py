@@ -13,7 +13,7 @@ from thresher.core.batch import Batch, Names
 from thresher.display import did_you_mean, listed, quoted
 from thresher.errors import DataError
 from thresher.sources.base import Source
-from thresher.sources.tables.table_encoder import Labels
+from thresher.sources.tables.table_encoder import Labels, TableEncoder
 from thresher.sources.text.line_formats import group_parts
 
 
@@ -71,6 +71,7 @@ def to_batch(encoded: dict[str, Any], line: NDArray[np.int64]) -> Batch:
         encoded["y"],
         weight=encoded["weight"],
         names=names,
+        qid=encoded["qid"],
         line=line,
         id=encoded["id"],
     )
@@ -89,6 +90,30 @@ def with_id_column(source: Any, column: str | None) -> Source:
     encoder = source.encoder
     named: Source = replace(source, encoder=replace(encoder, labels=replace(encoder.labels, id=column)))
     return named
+
+
+def with_group_column(source: Any, column: str, feature: bool) -> Source:
+    """A source of a table whose rows have the group of a column."""
+    named: Source = replace(source, encoder=grouped_encoder(source.encoder, column, feature))
+    return named
+
+
+def grouped_encoder(encoder: Any, column: str, feature: bool) -> Any:
+    """The encoder with the group of each row; its column is no feature unless that is wanted."""
+    labels = encoder.labels
+    if column in (labels.target, labels.weight, getattr(encoder, "text", None)):
+        raise DataError(f"the column {quoted(column)} is named twice, for different uses. Name another one for groups.")
+    if isinstance(encoder, TableEncoder) and not feature:
+        encoder = replace(encoder, columns=tuple(one for one in encoder.columns if one.name != column))
+        if not encoder.columns:
+            raise DataError(f"without the column {quoted(column)}, which forms the groups, no feature is left.")
+    return replace(encoder, labels=replace(labels, group=column))
+
+
+def identity_of(encoder: RowEncoder) -> dict[str, Any]:
+    """How the rows are made, for fingerprints: the recipe, and the column of the groups."""
+    group = encoder.labels.group
+    return encoder.to_dict() if group is None else {**encoder.to_dict(), "group": group}
 
 
 def encoder_options(options: Mapping[str, Any], names: Iterable[str] = ("features", "want_names", "only")) -> Any:

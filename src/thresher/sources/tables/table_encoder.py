@@ -62,17 +62,19 @@ LOG_EDGES: tuple[float, ...] = (
 
 @dataclass(frozen=True)
 class Labels:
-    """The columns of the target (numbers or text), of the sample weight, and of the row's identifier."""
+    """The columns of the target (numbers or text), the sample weight, the row's identifier and the row's group."""
 
     target: str | None = None
     target_is_text: bool = False
     weight: str | None = None
     #: Only for output beside predictions, so neither recipes nor fingerprints include it.
     id: str | None = None
+    #: Only for held-out rows, so recipes do not include it.
+    group: str | None = None
 
     @property
     def needed(self) -> list[str]:
-        return [name for name in (self.target, self.weight, self.id) if name is not None]
+        return [name for name in (self.target, self.weight, self.id, self.group) if name is not None]
 
     @property
     def optional(self) -> list[str]:
@@ -102,14 +104,25 @@ class Labels:
 
     def ids(self, arrays: Mapping[str, Any], encoded: dict[str, Any]) -> NDArray[Any] | None:
         """The identifiers of encoded rows as text, empty for a missing value; None if there is no such column."""
-        if self.id is None:
+        return None if self.id is None else np.array(_texts(arrays, self.id, encoded), dtype=object)
+
+    def groups(self, arrays: Mapping[str, Any], encoded: dict[str, Any]) -> NDArray[np.int64] | None:
+        """The groups of encoded rows: hashes of 63 bits, -1 for a missing value; None if there is no such column."""
+        if self.group is None:
             return None
-        values = arrays[self.id].to_pylist() if len(encoded["line"]) else []  # without rows no column is needed
-        found = [_label(values[row]) for row in encoded["line"].tolist()]
-        return np.array(["" if isinstance(value, float) else value for value in found], dtype=object)
+        found = _texts(arrays, self.group, encoded)
+        hashes = {text: _native.hash_bytes(text.encode(), 0) >> 1 for text in set(found)}
+        return np.array([hashes[text] if text else -1 for text in found], np.int64)
 
 
 NO_LABELS = Labels()
+
+
+def _texts(arrays: Mapping[str, Any], column: str, encoded: dict[str, Any]) -> list[str]:
+    """The values of a column in encoded rows as text, empty if missing."""
+    values = arrays[column].to_pylist() if len(encoded["line"]) else []  # without rows no column is needed
+    found = [_label(values[row]) for row in encoded["line"].tolist()]
+    return ["" if isinstance(value, float) else value for value in found]
 
 
 def _label(value: Any) -> Any:
@@ -215,6 +228,7 @@ class TableEncoder:
             texts, used, cells = self._cells(arrays, text) if n else ([text], [], [])
             out = _native.columns_to_rows(used, cells, n, **options)
         out["y"], out["id"] = self.labels.targets(arrays, out), self.labels.ids(arrays, out)
+        out["qid"] = self.labels.groups(arrays, out)
         out["prefixes"] = prefixes
         if want_names:
             out["text"] = texts[0] if len(texts) == 1 else np.concatenate(texts)

@@ -16,6 +16,7 @@ from thresher import _native
 from thresher.core.batch import Batch, Cursor, Names
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.memory import ReadLimits
+from thresher.errors import SettingsError
 from thresher.sources.base import OnError, Source, check_on_error
 from thresher.sources.blocks import Blocks
 from thresher.sources.files.paths import Part, PathLike, Stream, find_parts, fingerprint, is_remote, stored_size
@@ -191,6 +192,19 @@ class LibsvmSource(LineSource):
     @property
     def _parse(self) -> Callable[..., dict[str, Any]]:
         return _native.parse_libsvm
+
+    def grouped(self, column: str, *, feature: bool = False) -> Source:
+        return by_query_id(self, column)
+
+
+def by_query_id(source: Source, column: str) -> Source:
+    """The source itself, whose rows have the group of their query id."""
+    if column != "qid":
+        return Source.grouped(source, column)
+    first = next(iter(source.batches(1, want_labels=False)), None) if source.rewindable else None
+    if first is not None and first[0].qid is None:
+        raise SettingsError(f"{source.describe()}: the first row has no qid, so that rows form no groups")
+    return source
 
 
 def scan_libsvm(

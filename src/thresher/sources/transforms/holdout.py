@@ -1,51 +1,92 @@
-"""Splits off held-out rows by a hash of their features."""
+"""Splits off held-out rows by a hash of their features or of their group."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from enum import Enum
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.errors import SettingsError
 from thresher.sources.base import Source, Wrapped
 
+_WORD = (1 << 64) - 1
+
+
+class Split(Enum):
+    """What rows are held out for. Each use has a salt of its own, so that no split says anything about another.
+
+    Splits are nested in this order: the test rows are taken first, then halves of the rows that are left, then the
+    rows that a fit holds out for its own decisions (passes, refit, calibration). These are a random share of what it
+    learns from.
+    """
+
+    TEST = 0  # no salt: the same rows as in the versions that had only this split
+    HALVES = 0x9E3779B97F4A7C15
+    VALIDATION = 0xD1B54A32D192ED03
+
+    def salted(self, seed: int) -> int:
+        """The seed of the hash."""
+        return (seed + self.value) & _WORD
+
 
 class HeldOut(Wrapped):
     """The rows with a hash below ``fraction`` (the held-out rows), or all others.
 
     The hash depends only on the features of a row. The same row is therefore on the same side in every file, order
-    and run, and copies of a row are never on both sides.
+    and run, and copies of a row are never on both sides. Fragments of sequences are held out by regions instead
+    (`Source.sides`): those that overlap both sides are on neither.
+
+    Parameters
+    ----------
+    by : str, optional
+        The column whose groups stay together (`Source.grouped`): the hash is that of the group. A row without a group
+        is one of its own.
     """
 
-    def __init__(self, source: Source, fraction: float, *, held: bool, seed: int = 0) -> None:
+    def __init__(
+        self,
+        source: Source,
+        fraction: float,
+        *,
+        held: bool,
+        seed: int = 0,
+        split: Split = Split.TEST,
+        by: str | None = None,
+    ) -> None:
         if not 0 < fraction < 1:
             raise SettingsError(f"the held-out fraction must be between 0 and 1, got {fraction}")
         super().__init__(source)
         self.fraction = fraction
         self.held = held
         self.seed = seed
+        self.split = split
+        self.by = by
         self.total_rows = None
 
     def _with(self, source: Source) -> Source:
-        return HeldOut(source, self.fraction, held=self.held, seed=self.seed)
+        return HeldOut(source, self.fraction, held=self.held, seed=self.seed, split=self.split, by=self.by)
 
     def _settings(self) -> str:
-        return f":held-out:{self.fraction}:{self.held}:{self.seed}"
+        split = "" if self.split is Split.TEST else f":{self.split.name.lower()}"
+        by = "" if self.by is None else f":by:{self.by}"
+        by = ":regions" if self.overlapping else by
+        return f":held-out:{self.fraction}:{self.held}:{self.seed}{split}{by}"
 
     def _read(
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
     ) -> Iterator[tuple[Batch, Cursor]]:
-        limit = np.uint64(int(self.fraction * 2**64))
         row, skipped = start.row, start.skipped
         # The hash needs the whole row, so unwanted keys are dropped after it.
         for batch, cursor in self.source.batches(
             rows, start=start.inner, want_names=want_names, want_labels=want_labels
         ):
-            hashes = _native.row_hashes(batch.indptr, batch.keys, batch.values, self.seed)
-            chosen = np.flatnonzero((hashes < limit) == self.held)
+            chosen = np.flatnonzero(self._sides(batch, want_labels) == self.held)
             if len(chosen) == 0 and cursor.skipped == skipped:
                 continue
             kept = batch if len(chosen) == len(batch) else batch.take(chosen)
@@ -53,10 +94,39 @@ class HeldOut(Wrapped):
             place = Cursor(part=cursor.part, row=row, inner=cursor, read=cursor.read, skipped=cursor.skipped)
             yield (kept if only is None else kept.keep(only)), place
 
+    def _sides(self, batch: Batch, want_labels: bool) -> NDArray[Any]:
+        """Whether each row is held out; -1 if it is on neither side."""
+        seed = self.split.salted(self.seed)
+        if self.overlapping:
+            return self.source.sides(self.fraction, seed, batch, want_labels)
+        hashes = _native.row_hashes(batch.indptr, batch.keys, batch.values, seed)
+        if self.by is not None and batch.qid is not None:
+            one_key = np.arange(len(batch) + 1, dtype=np.int64)
+            of_groups = _native.row_hashes(one_key, batch.qid.astype(np.uint64), None, seed)
+            hashes = np.where(batch.qid < 0, hashes, of_groups)
+        held: NDArray[np.bool_] = hashes < np.uint64(int(self.fraction * 2**64))
+        return held
+
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
         return self.source.where(replace(cursor.inner or Cursor(), part=cursor.part), batch, row)
 
 
-def hold_out(source: Source, fraction: float, *, seed: int = 0) -> tuple[Source, Source]:
-    """Split a source into training rows and the held-out ``fraction`` of its rows."""
-    return HeldOut(source, fraction, held=False, seed=seed), HeldOut(source, fraction, held=True, seed=seed)
+def hold_out(
+    source: Source, fraction: float, *, seed: int = 0, split: Split = Split.TEST, by: str | None = None
+) -> tuple[Source, Source]:
+    """Split a source into training rows and the held-out ``fraction`` of its rows.
+
+    Groups that an earlier split kept together stay together.
+    """
+    by = by or _groups_of(source)
+    training, held = (HeldOut(source, fraction, held=held, seed=seed, split=split, by=by) for held in (False, True))
+    return training, held
+
+
+def _groups_of(source: Source) -> str | None:
+    """The column of the groups that the splits below keep together."""
+    while isinstance(source, Wrapped):
+        if isinstance(source, HeldOut) and source.by is not None:
+            return source.by
+        source = source.source
+    return None
