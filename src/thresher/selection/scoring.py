@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from thresher.core.metrics import Scores
 from thresher.errors import DataError
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
+from thresher.sources.registry import as_source, is_paths
 
 
 def evaluate(selection: Selection, source: Source) -> dict[str, float]:
@@ -26,3 +28,16 @@ def evaluate(selection: Selection, source: Source) -> dict[str, float]:
             raise DataError(f"{where(row)}: the prediction is {margins[row]}: its values are too large for this model.")
         scores.add(margins, y, batch.weight)
     return scores.result()
+
+
+def test_source(test: Any, source: Source, target: Any, reading: dict[str, Any]) -> Source:
+    """The data to score, read in the same way as the training data."""
+    data, *labels = test if isinstance(test, tuple) else (test,)
+    recipe = source.reading()
+    if recipe is not None and not isinstance(data, Source):
+        # The recipe names the target column of a file, but takes that of a data frame from here.
+        named = bool(labels) or (is_paths(data) and recipe["form"]["target"] is not None)
+        where = {"format": reading["format"], "on_error": reading["on_error"], "target": None if named else target}
+        return as_source(data, *labels, like=recipe, **where)
+    reading = {name: value for name, value in reading.items() if name != "weight" or is_paths(data)}
+    return as_source(data, *labels, target=None if labels else target, **reading)
