@@ -171,7 +171,7 @@ def select(
     spec = get_method(method)
     watch = Watch(progress)
     guesser, labels, loss_given = None, None, loss is not None
-    loss = first_loss(spec, loss, task, classes)
+    loss = first_loss(spec, loss, task, None if multilabel else classes)
     if not loss_given and task != "numbers" and classes is None and not multilabel:
         guesser = Guesser(spec, task, class_weight is not None, memory, watch)
         if checkpoint is not None and not restart and os.path.exists(checkpoint):
@@ -237,9 +237,8 @@ def select(
         source = cached(source, cache, size=cache_size, watch=watch)
     if spec.online:
         check_readable_again(source, needed=class_weight == "balanced", why="balanced class weights")
-    if guesser is not None and loss == spec.loss and not (source.rewindable and (source.mixes or not spec.online)):
-        source, (loss, labels) = guesser.peek(source, batch_rows)
-        method_settings = replace(method_settings, loss=loss)
+    if guesser is not None and not source.rewindable:
+        source = guesser.peeked(source)
     if labels is None:
         labels = classes_before_fit(spec, source, loss, classes, multilabel=multilabel, memory=memory, watch=watch)
     every_row = source

@@ -1,14 +1,14 @@
 """The loss that the labels ask for, where the user names none: of two classes, of several, or of numbers.
 
-A fit begins with two classes, so that usual data is read no more often than with a given loss. A third label then ends
-it, and the fit starts again with what the labels of all rows are. Rows that can be read only once, and those that would
-be shuffled through a file, are decided by their first ones.
+A fit begins with two classes, so that usual data is read no more often than with a given loss. A third label ends it,
+and the fit starts again with what the labels of all rows are. If the data can be read only once, the first rows decide.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+from functools import partial
 from typing import NamedTuple
 
 from thresher.core import container
@@ -21,13 +21,10 @@ from thresher.errors import DataError, FileFormatError, SettingsError
 from thresher.methods import MethodSpec
 from thresher.sources.base import Source
 from thresher.sources.transforms.label_scan import distinct_of
-from thresher.sources.transforms.peeked import peek
+from thresher.sources.transforms.peeked import FirstLabels, Peeked
 from thresher.sources.transforms.watched import Watched
 
 log = logging.getLogger("thresher.sources")
-
-#: The first rows whose labels decide, if the data can be read only once.
-_ROWS = 1000
 
 
 class Guess(NamedTuple):
@@ -66,29 +63,31 @@ class Guesser(NamedTuple):
             return Guess(spec.loss)
         return Guess(loss, labels if spec.online and get_loss(loss).task == "classes" else None)
 
-    def peek(self, source: Source, batch_rows: int) -> tuple[Source, Guess]:
-        """The guess by the first rows, and the source to read from then on."""
-        rest, labels = peek(self._limited(source), _ROWS, batch_rows=batch_rows)
-        if not source.rewindable:
-            source = rest
-        elif len(labels) > 2 and not self._are_numbers(labels):
-            labels = self._all_labels(source)
-        return source, self._guess(labels, source.describe())
+    def peeked(self, source: Source) -> Source:
+        """A source that can be read only once; the pass over it ends early if its first labels decide otherwise."""
+        return Peeked(source, FirstLabels(partial(self._check, source.describe())))
+
+    def _check(self, data: str, labels: set[Label]) -> None:
+        """Raise if the fit that began is wrong for these labels."""
+        if self._are_numbers(labels) or (self.spec.online and len(labels) > 2):
+            raise ThirdLabel(f"{data}: the first rows have more than two labels", ".")
 
     def after_third_label(self, error: ThirdLabel, source: Source | None) -> Guess:
-        """The guess by the labels of all rows, once a fit of two classes has failed."""
-        if isinstance(error, NumericLabels) and source is None:  # a stream of features, none of which was read
+        """The guess by the labels of all rows, or of the first ones, once a fit of two classes has failed."""
+        if source is None:  # a stream of features, none of which was read
             self._check_unweighted(error.what)
             log.info('%s; for classes pass `task="classes"`', error.what)
             return Guess(self.spec.numbers)
-        if source is None or (isinstance(error, NumericLabels) and not source.rewindable):
+        if isinstance(source, Peeked) and not source.first.taken:
+            return self._guess(source.first.labels, source.describe())
+        if source.rewindable:
+            return self._guess(self._all_labels(source), source.describe(), "; the fit starts again")
+        if isinstance(error, NumericLabels):
             raise error
-        if not source.rewindable:
-            raise DataError(
-                f"{error.what}, and the data can be read only once. For several classes name them all (`classes`), as "
-                'in `classes=["a", "b", "c"]`; for numbers pass `task="numbers"`.'
-            ) from None
-        return self._guess(self._all_labels(source), source.describe(), "; the fit starts again")
+        raise DataError(
+            f"{error.what}, and the data can be read only once. For several classes name them all (`classes`), as in "
+            '`classes=["a", "b", "c"]`; for numbers pass `task="numbers"`.'
+        )
 
     def _guess(self, labels: set[Label], data: str, then: str = "") -> Guess:
         if self._are_numbers(labels):

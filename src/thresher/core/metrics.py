@@ -172,20 +172,21 @@ def running_sums(start: float, terms: Floats) -> Floats:
 class Scores:
     """Scores of margins against the targets of a loss.
 
-    ==================  ====================================================================
+    ==================  ========================================================================
     loss                scores
-    ==================  ====================================================================
+    ==================  ========================================================================
     binary              accuracy, auc, average_precision, balanced_accuracy, largest_class, loss
     binary, 2-D         micro_f1, macro_f1, hamming_accuracy, loss (several labels a row)
     real                rmse, r2, loss
     softmax             accuracy, balanced_accuracy, largest_class, loss
     one against rest    as for softmax, with the sum of the binary losses
-    ==================  ====================================================================
+    ==================  ========================================================================
 
     ``balanced_accuracy`` is the mean recall of the classes, and ``largest_class`` the share of rows in the largest one,
-    which is the accuracy of always predicting it. ``loss`` is the mean of the training loss, called ``log_loss`` for the logistic and softmax losses. Undefined scores
-    (the AUC of one class, the R² of equal targets) are left out. `thresher.core.auc_histogram` bounds the errors of AUC
-    and average precision; all other scores are exact except for rounding.
+    which is the accuracy of always predicting it. ``loss`` is the mean of the training loss, called ``log_loss`` for
+    the logistic and softmax losses. Undefined scores (the AUC of one class, the R² of equal targets) are left out.
+    `thresher.core.auc_histogram` bounds the errors of AUC and average precision, and counts margins below 2^-126 as 0;
+    all other scores are exact except for rounding.
 
     Parameters
     ----------
