@@ -17,7 +17,7 @@ Examples:
 
 `thresher select clicks.tsv.zst --schema criteo -k 5000`
 
-`thresher select reviews.jsonl --text body --target stars --loss softmax -k 200`
+`thresher select reviews.jsonl --text body --target stars -k 200`
 
 `thresher select columns.parquet --target y --method os -k 100`
 
