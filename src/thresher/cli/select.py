@@ -66,7 +66,7 @@ def select(
         str | None,
         typer.Option(
             help="logistic, hinge, squared_hinge (two classes); softmax (several); squared, huber:DELTA (regression). "
-            f"Default: by --task; for two classes {default_losses()}.",
+            f"For several classes and numbers see --task. Default: {default_losses()}.",
             metavar="NAME",
             rich_help_panel=MODEL,
         ),
@@ -74,8 +74,8 @@ def select(
     task: Annotated[
         str,
         typer.Option(
-            help="What the labels are: classes, numbers, or auto: text and whole numbers of at most 20 values are "
-            "classes.",
+            help="What the labels are: classes or numbers. auto: text and up to 20 whole numbers are classes. "
+            "Several classes: softmax, or each against the rest; numbers: squared.",
             metavar="NAME",
             rich_help_panel=MODEL,
         ),
