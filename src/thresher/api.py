@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from thresher.core.atomic import check_not_read, check_writable
-from thresher.core.labels import check_class_weight
+from thresher.core.labels import ThirdLabel, check_class_weight
 from thresher.core.losses import get_loss
 from thresher.core.memory import DEFAULT_CACHE_SIZE, Report, Watch
 from thresher.errors import SettingsError, UnwritableError
-from thresher.methods import Data, classes_before_fit, get_method, split_settings
-from thresher.run import Run, RunOptions
+from thresher.guess import Guesser
+from thresher.methods import Data, MethodSpec, classes_before_fit, first_loss, get_method, split_settings
+from thresher.run import Run, RunOptions, check_readable_again
 from thresher.selection.coverage import Coverage
 from thresher.selection.leaks import leak_warnings
-from thresher.selection.scoring import evaluate
+from thresher.selection.scoring import evaluate, test_source
 from thresher.selection.selection import Selection
 from thresher.sources.base import DEFAULT_ROWS, Source
 from thresher.sources.files.changes import FilesAtStart
@@ -44,6 +46,7 @@ def select(
     k: int | None = None,
     method: str = "mission",
     loss: str | None = None,
+    task: str = "auto",
     memory: str | int | None = None,
     interactions: int | Sequence[Sequence[str | int]] = 1,
     fit_intercept: bool = True,
@@ -89,8 +92,12 @@ def select(
         baselines ``grafting``, ``grafting-light``, ``naive-l0``, ``naive-l1`` and ``alpha-investing``.
     loss : str, optional
         ``logistic``, ``hinge``, ``squared_hinge`` for two classes; ``softmax`` for several (or ``rest:squared_hinge``,
-        one vs. rest); ``squared``, ``huber:delta`` for regression. Default: ``logistic`` for mission and its baselines,
-        ``squared_hinge`` for the others.
+        one vs. rest); ``squared``, ``huber:delta`` for regression. Default: by the labels. For two classes ``logistic``
+        for mission and its baselines, ``squared_hinge`` for the others; for several ``softmax`` for mission and its
+        baselines, one vs. rest for the others; for numbers ``squared``.
+    task : {"auto", "classes", "numbers"}
+        What the labels are, if there is no ``loss``. ``auto``: text and whole numbers of at most 20 values are classes,
+        other numbers are numbers. A guess of anything but two classes is logged; ``provenance["task"]`` has it.
     memory : str or int
         The most memory the fit may use, planned before the first row: ``"64MB"``. Default: 64 MB for online methods, no
         limit for the others. With a limit, fgm and sparse-rf read the data again in every iteration if their columns do
@@ -174,7 +181,13 @@ def select(
     if output is not None:
         check_writable(output)
     spec = get_method(method)
-    loss = loss or spec.loss
+    watch = Watch(progress)
+    guesser, labels, loss_given = None, None, loss is not None
+    loss = first_loss(spec, loss, task, None if multilabel else classes)
+    if not loss_given and task != "numbers" and classes is None and not multilabel:
+        guesser = Guesser(spec, task, class_weight is not None, memory, watch)
+        if checkpoint is not None and not restart and os.path.exists(checkpoint):
+            loss, labels = guesser.from_checkpoint(checkpoint)
     seed = int(random_state)
     check_class_weight(class_weight, get_loss(loss), multilabel=multilabel)
     own, reading = split_settings(method, settings)
@@ -200,7 +213,7 @@ def select(
         every=every,
         restart=restart,
         batch_rows=batch_rows,
-        watch=(watch := Watch(progress)),
+        watch=watch,
     )
     chosen = None
     if holdout is not None or holdout_by is not None or holdout_last is not None:
@@ -221,7 +234,9 @@ def select(
         if test is not None:
             held = as_source(*(test if isinstance(test, tuple) else (test,)), target=target)
         given = Data(stream, y=stream_labels(y, own.get("labels_file")), sample_weight=sample_weight)
-        return _finish(spec.make_run(given, method_settings, options), held, output)
+        options = replace(options, may_be_numbers=guesser is not None and task == "auto")
+        done = partial(_finish, held=held, output=output, task=None if loss_given else task)
+        return _fit(spec, given, method_settings, options, done, guesser)
     if reading and isinstance(data, Source):
         raise SettingsError(f"a Source has its own reading options: leave out {', '.join(reading)}")
     reading |= {"format": format, "on_error": on_error}
@@ -243,37 +258,57 @@ def select(
         from thresher.sources.cache.cached import cached
 
         source = cached(source, cache, size=cache_size, watch=watch)
-    labelled = source if held is None else whole
-    labels = classes_before_fit(spec, labelled, loss, classes, multilabel=multilabel, memory=memory, watch=watch)
+    if spec.online:
+        check_readable_again(source, needed=class_weight == "balanced", why="balanced class weights")
+    if guesser is not None and not source.rewindable:
+        source = guesser.peeked(source)
+    every_row = source if held is None else whole
+    if labels is None:
+        labels = classes_before_fit(spec, every_row, loss, classes, multilabel=multilabel, memory=memory, watch=watch)
     if chosen is not None:
         if held is None:
             source, held = chosen.split(source, seed)
     elif test is not None:
         if reading.get("fragments") is not None:
             reading["seed"] += 1  # not the fragments of the training data, if the genomes are the same
-        held = _test_source(test, source, target, reading)
+        held = test_source(test, source, target, reading)
     if (validation := own.get("validation")) is not None:
-        options = replace(options, validation=_test_source(validation, source, target, reading))
-    run = spec.make_run(Data(source, labels), method_settings, options)
-    # Online methods have a loss of their own for more than two classes: with another one, a third label is an error.
-    if classes is None and not multilabel and not (spec.online and get_loss(loss).task == "binary"):
-        from thresher.selection.label_warnings import label_warnings
+        options = replace(options, validation=test_source(validation, source, target, reading))
+    options = replace(options, may_be_numbers=guesser is not None and task == "auto" and loss != spec.numbers)
 
-        warnings += _logged(label_warnings(run.limited(source), get_loss(loss), online=spec.online))
-    return _finish(run, held, output, warnings, source, files, None if chosen is None else chosen.to_dict(whole))
+    def finish(run: Run) -> Selection:
+        # A third label is an error for an online method with a loss of two classes.
+        if loss_given and classes is None and not multilabel and not (spec.online and get_loss(loss).task == "binary"):
+            from thresher.selection.label_warnings import label_warnings
+
+            warnings.extend(_logged(label_warnings(run.limited(source), get_loss(loss), online=spec.online)))
+        facts: dict[str, Any] = {} if loss_given else {"task": task}
+        if chosen is not None:
+            facts["holdout"] = chosen.to_dict(whole)
+        return _finish(run, held, output, warnings, source, files, **facts)
+
+    return _fit(spec, Data(source, labels), method_settings, options, finish, guesser, every_row)
 
 
-def _test_source(test: Any, source: Source, target: Any, reading: dict[str, Any]) -> Source:
-    """The data to score, read in the same way as the training data."""
-    data, *labels = test if isinstance(test, tuple) else (test,)
-    recipe = source.reading()
-    if recipe is not None and not isinstance(data, Source):
-        # The recipe names the target column of a file, but takes that of a data frame from here.
-        named = bool(labels) or (is_paths(data) and recipe["form"]["target"] is not None)
-        where = {"format": reading["format"], "on_error": reading["on_error"], "target": None if named else target}
-        return as_source(data, *labels, like=recipe, **where)
-    reading = {name: value for name, value in reading.items() if name != "weight" or is_paths(data)}
-    return as_source(data, *labels, target=None if labels else target, **reading)
+def _fit(
+    spec: MethodSpec,
+    data: Data,
+    settings: Any,
+    options: RunOptions,
+    finish: Callable[[Run], Selection],
+    guesser: Guesser | None,
+    every_row: Source | None = None,
+) -> Selection:
+    """Run a method to its end; again, if the ``guesser`` took labels for two classes and they are not."""
+    try:
+        return finish(spec.make_run(data, settings, options))
+    except ThirdLabel as third:
+        if guesser is None:
+            raise
+        loss, labels = guesser.after_third_label(third, every_row)
+    # A checkpoint that exists now belongs to the fit of two classes.
+    options = replace(options, restart=True, may_be_numbers=False)
+    return finish(spec.make_run(data._replace(classes=labels), replace(settings, loss=loss), options))
 
 
 def _finish(
@@ -284,11 +319,12 @@ def _finish(
     rows: Source | None = None,
     files: FilesAtStart | None = None,
     holdout: dict[str, Any] | None = None,
+    task: str | None = None,
 ) -> Selection:
     """Run to the end, score on the held-out rows, look for leaks in ``rows``, save, and remove the checkpoint.
 
     Files that have changed since the start are a warning: they do not undo a fit of hours. ``holdout`` tells which rows
-    were held out.
+    were held out; ``task`` is set if the loss follows from it.
     """
     checkpoint = run.options.checkpoint
     try:
@@ -297,12 +333,19 @@ def _finish(
         raise _interrupted(run, run.selection() if run.usable else None) from None
     try:
         selection = run.selection()
+        if task is not None:
+            found = (
+                {"task": "numbers"}
+                if selection.classes is None
+                else {"task": "classes", "classes": len(selection.classes)}
+            )
+            selection.provenance["task"] = {**found, "guessed": task == "auto"}
         if held is not None:
             scored = run.watched(run.limited(held), "scoring held-out rows")
             coverage = Coverage(selection, scored)
             selection.provenance["test"] = evaluate(selection, scored, coverage)
-            found = {"holdout": holdout, "covered": coverage.share}
-            selection.provenance.update({name: value for name, value in found.items() if value is not None})
+            facts = {"holdout": holdout, "covered": coverage.share}
+            selection.provenance.update({name: value for name, value in facts.items() if value is not None})
         if warnings is not None and rows is not None:
             warnings += _logged(leak_warnings(selection, run.limited(rows), run.watch))
             warnings += _logged(files.warnings() if files is not None else ())

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from thresher.core.label_task import TASKS
 from thresher.core.losses import get_loss
 from thresher.core.memory import DEFAULT_MEMORY, ReadLimits, Watch, parse_size
 from thresher.display import did_you_mean, quoted
@@ -49,7 +50,9 @@ class MethodSpec:
     plan : str
         The function that plans the memory of a fit, as ``module:function``.
     loss : str
-        The default loss.
+        The default loss of two classes.
+    several, numbers : str
+        The default losses of several classes and of numbers.
     run_options : frozenset of str
         The `RunOptions` that only some methods have.
     online : bool
@@ -63,6 +66,8 @@ class MethodSpec:
     make_run: Callable[[Data, Any, RunOptions], Run]
     plan: str
     loss: str = "squared_hinge"
+    several: str = "squared_hinge"
+    numbers: str = "squared"
     run_options: frozenset[str] = frozenset()
     online: bool = False
     feature_streams: bool = False
@@ -142,6 +147,7 @@ METHODS = (
         make_run=_online_run,
         plan="online.memory_plan:plan_of_fit",
         loss="logistic",
+        several="softmax",
         online=True,
     ),
     MethodSpec(
@@ -149,6 +155,7 @@ METHODS = (
         settings="online.settings:OnlineSettings",
         make_run=_online_run,
         plan="online.memory_plan:plan_of_fit",
+        several="rest:squared_hinge",
         online=True,
     ),
     MethodSpec(
@@ -222,6 +229,20 @@ def split_settings(method: str, given: Mapping[str, Any]) -> tuple[dict[str, Any
                 raise SettingsError(f"{method} has no setting `{name}`: {advice}")
     given_settings = {n: value for n, value in method_settings.items() if value is not None or n in _NONE_IS_A_VALUE}
     return given_settings, rest
+
+
+def first_loss(spec: MethodSpec, loss: str | None, task: str, classes: Sequence[Any] | None) -> str:
+    """The loss to begin with: as given, or by the task; two classes, unless more are known."""
+    if task not in TASKS:
+        raise SettingsError(f'task must be "auto", "classes" or "numbers", got {task!r}')
+    if loss is not None:
+        kind = "numbers" if get_loss(loss).task == "real" else "classes"
+        if task not in ("auto", kind):
+            raise SettingsError(f"the {loss} loss is for {kind}: leave out `loss` or `task={task!r}`")
+        return loss
+    if task == "numbers":
+        return spec.numbers
+    return spec.loss if classes is None or len(classes) <= 2 else spec.several
 
 
 def classes_before_fit(

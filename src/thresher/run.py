@@ -47,6 +47,8 @@ class RunOptions:
         Rows have any number of labels.
     class_weight : mapping or "balanced", optional
         Importance of each class.
+    may_be_numbers : bool
+        Labels are classes only as long as they do not look like numbers: then raise `NumericLabels`.
     validation : Source, optional
         Scored after every iteration of a working-set method; the best iteration is the result.
     patience : int
@@ -71,6 +73,7 @@ class RunOptions:
     interactions: int | Sequence[Sequence[str | int]] = 1
     multilabel: bool = False
     class_weight: Mapping[Any, float] | str | None = None
+    may_be_numbers: bool = False
     validation: Source | None = None
     patience: int = 3
     cache: str | os.PathLike[str] | bool = True

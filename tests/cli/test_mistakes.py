@@ -102,7 +102,8 @@ def test_labels_columns_and_files_in_messages(tmp_path: Path, text: str) -> None
     path.write_text("\n".join([f'a,b,"{text}"', *cells * 5]) + "\n")
     for options in (
         ["--target", "nothing"],
-        ["--target", 2],  # a third label
+        ["--target", 2, "--loss", "logistic"],  # a third label
+        ["--target", 2, "--class-weight", "none=2"],  # three classes, all of which a message names
         ["--target", 2, "--loss", "squared"],
         ["--target", "a", "--numeric", 2],
         ["--target", 2, "--loss", "softmax", "--classes", "x,y"],

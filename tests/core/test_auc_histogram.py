@@ -154,7 +154,12 @@ def test_one_class_ranks_nothing():
 
 def test_perfect_and_worst():
     margins, positive = np.array([-2.0, -1.0, 1.0, 2.0]), np.array([False, False, True, True])
-    assert histogram_of(margins, positive).result() == {"auc": 1.0, "average_precision": 1.0}
+    assert histogram_of(margins, positive).result() == {
+        "auc": 1.0,
+        "average_precision": 1.0,
+        "balanced_accuracy": 1.0,
+        "largest_class": 0.5,
+    }
     assert histogram_of(-margins, positive).result()["auc"] == 0.0
 
 

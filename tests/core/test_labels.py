@@ -247,6 +247,6 @@ def test_errors_say_which_row(problem):
     with pytest.raises(DataError, match="only one class"):
         th.select(x, np.ones(len(x)), k=2)
     with pytest.raises(DataError, match="a third one"):
-        th.select(x, np.arange(len(x)) % 3, k=2)
+        th.select(x, np.arange(len(x)) % 3, k=2, loss="logistic")
     with pytest.raises(DataError, match="takes finite numbers"):
         th.select(x, np.where(truth, "yes", "no"), k=2, loss="squared")

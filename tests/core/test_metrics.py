@@ -66,6 +66,8 @@ def test_two_classes(loss, weighted):
         "accuracy",
         "auc",
         "average_precision",
+        "balanced_accuracy",
+        "largest_class",
         "log_loss" if loss == "logistic" else "loss",
     ]
     assert result["rows"] == 3000
@@ -75,6 +77,10 @@ def test_two_classes(loss, weighted):
     assert result["auc"] == pytest.approx(metrics.roc_auc_score(truth, margins, sample_weight=weight))
     average = metrics.average_precision_score(truth, margins, sample_weight=weight)
     assert result["average_precision"] == pytest.approx(average)
+    balanced = metrics.balanced_accuracy_score(truth, margins > 0, sample_weight=weight)
+    assert result["balanced_accuracy"] == pytest.approx(balanced)
+    share = np.average(truth, weights=weight)
+    assert result["largest_class"] == pytest.approx(max(share, 1 - share))
     if loss == "logistic":
         proba = 1 / (1 + np.exp(-margins))
         assert result["log_loss"] == pytest.approx(metrics.log_loss(truth, proba, sample_weight=weight))
@@ -100,20 +106,35 @@ def test_numbers(weighted):
 def test_several_classes(weighted):
     margins, y, weight = rows_of("softmax", 3000, weighted=weighted)
     result = scored("softmax", margins, y, weight).result()
-    assert list(result) == ["rows", "accuracy", "balanced_accuracy", "log_loss"]
+    assert list(result) == ["rows", "accuracy", "balanced_accuracy", "largest_class", "log_loss"]
     chosen = margins.argmax(axis=1)
     assert result["accuracy"] == pytest.approx(metrics.accuracy_score(y, chosen, sample_weight=weight))
     balanced = metrics.balanced_accuracy_score(y, chosen, sample_weight=weight)
     assert result["balanced_accuracy"] == pytest.approx(balanced)
+    shares = np.bincount(y.astype(np.int64), weights=weight) / (len(y) if weight is None else weight.sum())
+    assert result["largest_class"] == pytest.approx(shares.max())
     proba = np.exp(margins) / np.exp(margins).sum(axis=1, keepdims=True)
     assert result["log_loss"] == pytest.approx(metrics.log_loss(y, proba, sample_weight=weight))
     assert result == scored("softmax", margins, y.astype(np.int64), weight).result()
 
 
-def test_two_classes_of_softmax_need_no_balance():
-    scores = Scores(get_loss("softmax"), 2)
-    scores.add(np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([0, 1]))
-    assert list(scores.result()) == ["rows", "accuracy", "log_loss"]
+def test_two_classes_of_softmax_are_scored_as_two_classes():
+    margins = np.array([1.0, 0.5, -0.25, 2.0])
+    y = np.array([1, 0, 1, 1])
+    softmax, logistic = Scores(get_loss("softmax"), 2), Scores(get_loss("logistic"))
+    softmax.add(np.stack([0 * margins, margins], axis=1), y)
+    logistic.add(margins, 2 * y - 1)
+    found = softmax.result()
+    assert found == pytest.approx({name: logistic.result()[name] for name in found})
+    assert (found["balanced_accuracy"], found["largest_class"]) == (pytest.approx(1 / 3), 0.75)
+
+
+def test_margins_of_zero_are_for_the_negative_class_also_with_the_sign_flipped():
+    scores = Scores(get_loss("logistic"))
+    scores.add(np.array([0.0, 0.0, 1.0, 1.0, -1.0]), np.array([1, -1, 1, -1, 1]))
+    assert scores.result()["balanced_accuracy"] == pytest.approx((1 / 3 + 1 / 2) / 2)
+    # The classes are swapped, and all margins negated.
+    assert scores.result(flip_sign=True)["balanced_accuracy"] == pytest.approx((0 / 2 + 2 / 3) / 2)
 
 
 def test_classes_that_never_came_do_not_count():

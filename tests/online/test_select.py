@@ -354,7 +354,7 @@ def test_classes_that_do_not_fit(tmp_path: Path) -> None:
     with pytest.raises(th.DataError, match="two or more"):
         th.select(SEVERAL, np.zeros(len(NUMBERS)), k=5, loss="softmax")
     with pytest.raises(th.DataError, match="softmax"):
-        th.select(SEVERAL, NUMBERS, k=5)
+        th.select(SEVERAL, NUMBERS, k=5, loss="logistic")
     path = write_libsvm(tmp_path / "labels.svm", SEVERAL, ["0,1"] * len(NUMBERS))
     with pytest.raises(th.DataError, match="multilabel=True"):
         th.select(path, k=5, loss="softmax", classes=[0, 1])

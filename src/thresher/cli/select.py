@@ -17,7 +17,7 @@ Examples:
 
 `thresher select clicks.tsv.zst --schema criteo -k 5000`
 
-`thresher select reviews.jsonl --text body --target stars --loss softmax -k 200`
+`thresher select reviews.jsonl --text body --target stars -k 200`
 
 `thresher select columns.parquet --target y --method os -k 100`
 
@@ -66,11 +66,20 @@ def select(
         str | None,
         typer.Option(
             help="logistic, hinge, squared_hinge (two classes); softmax (several); squared, huber:DELTA (regression). "
-            f"Default: {default_losses()}.",
+            f"For several classes and numbers see --task. Default: {default_losses()}.",
             metavar="NAME",
             rich_help_panel=MODEL,
         ),
     ] = None,
+    task: Annotated[
+        str,
+        typer.Option(
+            help="What the labels are: classes or numbers. auto: text and up to 20 whole numbers are classes. "
+            "Several classes: softmax, or each against the rest; numbers: squared.",
+            metavar="NAME",
+            rich_help_panel=MODEL,
+        ),
+    ] = "auto",
     memory: Memory = None,
     interactions: Interactions = None,
     per_class: Annotated[
@@ -82,7 +91,9 @@ def select(
     classes: Annotated[
         str | None,
         typer.Option(
-            help="The labels, for softmax; default: read from the data first.", metavar="A,B,C", rich_help_panel=MODEL
+            help="The labels, if there are more than two; default: read from the data.",
+            metavar="A,B,C",
+            rich_help_panel=MODEL,
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="The random seed.", rich_help_panel=MODEL)] = 0,
@@ -173,6 +184,7 @@ def select(
                 k=k,
                 method=method,
                 loss=loss,
+                task=task,
                 memory=memory,
                 interactions=which_interactions(interactions) if interactions else 1,
                 per_class=per_class,

@@ -86,8 +86,10 @@ class AucHistogram:
         np.add.at(self._weights.reshape(-1), bins_of(margins) + BINS * positive, weight)
 
     def result(self, *, flip_sign: bool = False) -> dict[str, float]:
-        """``auc`` and ``average_precision``; empty if one of the classes has no rows.
+        """The scores that need both classes; empty if one of them has no rows.
 
+        ``auc``, ``average_precision``, ``balanced_accuracy`` (the mean recall of the classes, where a margin in the bin
+        of zero is for the negative class) and ``largest_class`` (its share of the weight).
         ``flip_sign`` negates all margins and swaps the classes.
         """
         negative, positive = self._weights[::-1, ::-1] if flip_sign else self._weights
@@ -106,7 +108,13 @@ class AucHistogram:
             precision = np.divide(hits, hits + misses, out=np.zeros(len(p)), where=hits > 0)
             average += float((p / positives * precision).sum())
             found, false = float(hits[-1]), float(misses[-1])
-        return {"auc": min(auc, 1.0), "average_precision": min(average, 1.0)}
+        correct = float(positive[_CENTRE + 1 :].sum()) / positives, float(negative[: _CENTRE + 1].sum()) / negatives
+        return {
+            "auc": min(auc, 1.0),
+            "average_precision": min(average, 1.0),
+            "balanced_accuracy": min(sum(correct) / 2, 1.0),
+            "largest_class": max(negatives, positives) / (negatives + positives),
+        }
 
     def nonempty(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """The nonempty bins: their margins, and the weights of negatives and positives."""

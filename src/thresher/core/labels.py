@@ -17,7 +17,11 @@ Label = float | str
 
 
 class ThirdLabel(DataError):
-    """A third label for a loss of two classes."""
+    """A third label for a loss of two classes; ``what`` says which one and where."""
+
+    def __init__(self, what: str, advice: str) -> None:
+        super().__init__(f"{what}{advice}")
+        self.what = what
 
 
 class Targets:
@@ -73,7 +77,8 @@ class Targets:
         if bad.any():
             row = int(np.argmax(bad))
             raise DataError(
-                f"{where(row)}: the label {_shown(y[row])} is none of the known classes, {_listed(self.seen)}."
+                f"{where(row)}: the label {_shown(y[row])} is none of the known classes, {listed(self.seen)}. Name "
+                "all of them (`classes`)."
             )
         return positions
 
@@ -84,7 +89,7 @@ class Targets:
         if bad.any():
             at = int(np.argmax(bad))
             raise DataError(
-                f"{where(int(rows[at]))}: the label {_shown(y[at])} is none of the known ones, {_listed(self.seen)}."
+                f"{where(int(rows[at]))}: the label {_shown(y[at])} is none of the known ones, {listed(self.seen)}."
             )
         targets = np.full((len(batch), len(self.seen)), -1.0)
         targets[rows, positions.astype(np.intp)] = 1.0
@@ -127,8 +132,9 @@ class Targets:
             row = int(np.argmax(third))
             raise ThirdLabel(
                 f"{where(row)}: the label {_shown(y[row])} is a third one after {_shown(self.seen[0])} and "
-                f"{_shown(self.seen[1])}, and the {self.loss} loss takes two classes. For several "
-                "classes choose the softmax loss, for numbers as targets the squared loss."
+                f"{_shown(self.seen[1])}",
+                f", and the {self.loss} loss takes two classes. For several classes choose the softmax loss, for "
+                "numbers as targets the squared loss.",
             )
 
     @property
@@ -211,11 +217,12 @@ def check_weighted_labels(weighted: Iterable[Any], known: list[Label]) -> None:
     if unknown := [label for label in map(plain_label, weighted) if label not in known]:
         raise SettingsError(
             f"`class_weight` has a weight for the label {_shown(unknown[0])}, but the labels of the data are "
-            f"{_listed(known)}"
+            f"{listed(known)}"
         )
 
 
-def _listed(labels: list[Label]) -> str:
+def listed(labels: list[Label]) -> str:
+    """Labels as text, the first ten if there are more."""
     shown = ", ".join(_shown(label) for label in labels[:10])
     return shown + (f" … ({len(labels)} in all)" if len(labels) > 10 else "")
 
@@ -231,7 +238,7 @@ def known_targets(
     y, bad = _as_numbers(batch.y) if classes is None else _positions(batch.y, classes)
     if bad.any():
         row = int(np.argmax(bad))
-        expected = "a finite number" if classes is None else f"one of the classes learned, {_listed(classes)}"
+        expected = "a finite number" if classes is None else f"one of the classes learned, {listed(classes)}"
         raise DataError(f"{where(row)}: the label {_shown(batch.y[row])} is not {expected}.")
     return 2.0 * y - 1.0 if loss.task == "binary" else y
 

@@ -133,11 +133,12 @@ class ClassSums(Sums):
 
     def result(self, total: float, flip_sign: bool) -> dict[str, float]:
         present, correct = self.table
-        scores = {"accuracy": float(correct.sum() / present.sum())}
-        if len(present) > 2:
-            seen = present > 0
-            scores["balanced_accuracy"] = float((correct[seen] / present[seen]).mean())
-        return scores
+        seen = present > 0
+        return {
+            "accuracy": float(correct.sum() / present.sum()),
+            "balanced_accuracy": float((correct[seen] / present[seen]).mean()),
+            "largest_class": float(present.max() / present.sum()),
+        }
 
 
 class LabelSums(Sums):
@@ -171,19 +172,21 @@ def running_sums(start: float, terms: Floats) -> Floats:
 class Scores:
     """Scores of margins against the targets of a loss.
 
-    ==================  ====================================================================
+    ==================  ========================================================================
     loss                scores
-    ==================  ====================================================================
-    binary              accuracy, auc, average_precision, loss
+    ==================  ========================================================================
+    binary              accuracy, auc, average_precision, balanced_accuracy, largest_class, loss
     binary, 2-D         micro_f1, macro_f1, hamming_accuracy, loss (several labels a row)
     real                rmse, r2, loss
-    softmax             accuracy, balanced_accuracy (more than two classes), loss
+    softmax             accuracy, balanced_accuracy, largest_class, loss
     one against rest    as for softmax, with the sum of the binary losses
-    ==================  ====================================================================
+    ==================  ========================================================================
 
-    ``loss`` is the mean of the training loss, called ``log_loss`` for the logistic and softmax losses. Undefined scores
-    (the AUC of one class, the R² of equal targets) are left out. `thresher.core.auc_histogram` bounds the errors of AUC
-    and average precision; all other scores are exact except for rounding.
+    ``balanced_accuracy`` is the mean recall of the classes, and ``largest_class`` the share of rows in the largest one,
+    which is the accuracy of always predicting it. ``loss`` is the mean of the training loss, called ``log_loss`` for
+    the logistic and softmax losses. Undefined scores (the AUC of one class, the R² of equal targets) are left out.
+    `thresher.core.auc_histogram` bounds the errors of AUC and average precision, and counts margins below 2^-126 as 0;
+    all other scores are exact except for rounding.
 
     Parameters
     ----------

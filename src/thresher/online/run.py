@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from thresher.core.batch import Batch, Cursor
@@ -285,7 +286,8 @@ def _prepared(source: Source, products: Products | None, options: RunOptions) ->
         from thresher.sources.transforms.weights import Weighted
 
         counted = Watched(source, options.watch, "counting labels")
-        source = Weighted(source, class_weights(options.class_weight, lambda: label_counts(counted)))
+        count = partial(label_counts, counted, may_be_numbers=options.may_be_numbers)
+        source = Weighted(source, class_weights(options.class_weight, count))
     if products is not None:
         from thresher.sources.transforms.interactions import Interactions
 

@@ -279,9 +279,15 @@ def _path(path: object) -> str:
 _DISPLAY_NAMES = {"auc": "AUC", "rmse": "RMSE", "r2": "R²", "micro_f1": "micro F1", "macro_f1": "macro F1"}
 
 
+#: Scores of interest if one class has most of the rows, and its share from which they are shown.
+_IMBALANCE, _MOST_ROWS = ("average_precision", "balanced_accuracy", "largest_class"), 0.8
+
+
 def show_scores(scores: dict[str, float | None]) -> str:
     """Scores as a line: ``accuracy 0.9120, AUC 0.9610, log loss 0.2100 (2,027 rows)``."""
-    names = [name for name in scores if name != "rows"]
+    share = scores.get("largest_class")
+    balanced = share is not None and share <= _MOST_ROWS
+    names = [name for name in scores if name != "rows" and not (balanced and name in _IMBALANCE)]
     parts = [f"{_DISPLAY_NAMES.get(name, name.replace('_', ' '))} {_number(scores[name])}" for name in names]
     return ", ".join(parts) + (f" ({scores['rows']:,} rows)" if "rows" in scores else "")
 

@@ -11,14 +11,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.core.label_task import are_numbers
 from thresher.core.losses import Loss
 from thresher.selection.leaks import first_rows
 from thresher.sources.base import Source
 
 #: The rows whose labels are examined, and the fewest of them.
 _LABEL_ROWS, _MIN_LABELS = 1000, 100
-#: Numbers with at most so many values may be classes.
-_FEW_VALUES = 10
 #: Classes with at least so many values that are not whole numbers may be quantities; of whole numbers, these are so
 #: many that most of the rows have their own, over a range of ten times as many.
 _MANY_FRACTIONS, _SPREAD = 10, 10
@@ -41,7 +40,7 @@ def label_warnings(source: Source, loss: Loss, *, online: bool) -> Iterator[str]
     where = f"{source.describe()}: "
     rows = f"(first {len(labels):,} rows)"
     if loss.task == "real":
-        if whole and 2 < len(values) <= _FEW_VALUES:
+        if len(values) > 2 and not are_numbers(values.tolist()):
             several = "softmax" if online else "squared_hinge"
             yield (
                 f"{where}the target has only the {len(values)} values {_listed(values)} {rows}, which the {loss} loss "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from thresher.errors import DataError
 from thresher.selection.coverage import Coverage
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
+from thresher.sources.registry import as_source, is_paths
 
 
 def evaluate(selection: Selection, source: Source, coverage: Coverage | None = None) -> dict[str, float]:
@@ -32,3 +34,16 @@ def evaluate(selection: Selection, source: Source, coverage: Coverage | None = N
         if coverage is not None:
             coverage.add(batch)
     return scores.result()
+
+
+def test_source(test: Any, source: Source, target: Any, reading: dict[str, Any]) -> Source:
+    """The data to score, read in the same way as the training data."""
+    data, *labels = test if isinstance(test, tuple) else (test,)
+    recipe = source.reading()
+    if recipe is not None and not isinstance(data, Source):
+        # The recipe names the target column of a file, but takes that of a data frame from here.
+        named = bool(labels) or (is_paths(data) and recipe["form"]["target"] is not None)
+        where = {"format": reading["format"], "on_error": reading["on_error"], "target": None if named else target}
+        return as_source(data, *labels, like=recipe, **where)
+    reading = {name: value for name, value in reading.items() if name != "weight" or is_paths(data)}
+    return as_source(data, *labels, target=None if labels else target, **reading)

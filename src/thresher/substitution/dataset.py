@@ -53,6 +53,7 @@ def read_features(
         pool,
         options.watch,
         multilabel=options.multilabel,
+        may_be_numbers=options.may_be_numbers,
         room=room,
         batch_rows=options.batch_rows,
         on_batch=lambda batch, cursor: options.watch.show(phase="reading", **data.counts_at(cursor)),
@@ -87,7 +88,7 @@ def _label_examples(labels: RowLabels, stream: FeatureStream, loss: Loss, option
     if options.multilabel:
         sets = labels.sets
         known = sort_labels(distinct_labels(batch, where) if sets is None else range(sets.columns))
-    collector = TargetCollector(loss, known, multilabel=options.multilabel)
+    collector = TargetCollector(loss, known, multilabel=options.multilabel, may_be_numbers=options.may_be_numbers)
     collector.add(batch, where)
     y, weight, classes = collector.encode(stream.describe(), options.class_weight)
     return Examples(None, y, weight, classes, skipped=0)

@@ -57,6 +57,8 @@ class Reader:
     ----------
     watch : Watch
         Receives the progress of a pass over the labels.
+    may_be_numbers : bool
+        Raise `NumericLabels` if the labels look like numbers.
     room : callable, optional
         Gives the bytes that the columns (or rows) may use, from the number of rows read so far.
     on_batch : callable, optional
@@ -73,6 +75,7 @@ class Reader:
         watch: Watch,
         *,
         multilabel: bool = False,
+        may_be_numbers: bool = False,
         room: Callable[[int], int] | None = None,
         batch_rows: int = DEFAULT_ROWS,
         on_batch: Callable[[Batch, Cursor], None] | None = None,
@@ -89,7 +92,7 @@ class Reader:
         self.needed = 0
         self._on_batch = on_batch or (lambda batch, cursor: None)
         known = label_classes(Watched(source, watch, "reading labels")) if multilabel else None
-        self._targets = TargetCollector(loss, known, multilabel=multilabel)
+        self._targets = TargetCollector(loss, known, multilabel=multilabel, may_be_numbers=may_be_numbers)
 
     def read(self, class_weight: Mapping[Any, float] | str | None = None) -> Examples:
         """Read the data."""
@@ -109,11 +112,13 @@ class Reader:
         return (_native.DenseColumns32 if store.dtype == np.float32 else _native.DenseColumns64)(store, weight)
 
     def _check_classes(self) -> None:
-        """Raise before reading if the labels are in memory and contain a single class."""
+        """Raise before reading if the labels are in memory, and are a single class or no classes."""
         y = getattr(self.source, "y", None)
         if self.loss.task != "real" and not self.multilabel and y is not None and y.dtype != object and len(y):
             order = getattr(self.source, "order", None)
-            one_vs_rest(y[np.isfinite(y)] if order is None else y[order])
+            labels = y[np.isfinite(y)] if order is None else y[order]
+            self._targets.check_classes(labels, self.source.describe())
+            one_vs_rest(labels)
 
     def _read_dense(self) -> tuple[NDArray[Any], int]:
         source = self.source

@@ -94,6 +94,7 @@ class WorkingSetRun(Run, Generic[E]):
             self.pool,
             self.watch,
             multilabel=self.options.multilabel,
+            may_be_numbers=self.options.may_be_numbers,
             room=self._room(),
             batch_rows=self.options.batch_rows,
             on_batch=self._batch_read,

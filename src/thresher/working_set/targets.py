@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -9,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.core.batch import Batch
+from thresher.core.label_task import check_classes, classes_found
 from thresher.core.labels import Label, Targets
 from thresher.core.losses import Loss
 from thresher.errors import DataError, SettingsError
 from thresher.working_set.one_vs_rest import class_factors, one_vs_rest
+
+log = logging.getLogger("thresher.sources")
 
 
 class RowTargets(NamedTuple):
@@ -31,11 +35,21 @@ class TargetCollector:
     loss : Loss
     labels : list, optional
         All labels that rows may have, for several labels a row (``multilabel``).
+    may_be_numbers : bool
+        Raise `NumericLabels` if the labels are no classes.
     """
 
-    def __init__(self, loss: Loss, labels: list[Label] | None = None, *, multilabel: bool = False) -> None:
+    def __init__(
+        self,
+        loss: Loss,
+        labels: list[Label] | None = None,
+        *,
+        multilabel: bool = False,
+        may_be_numbers: bool = False,
+    ) -> None:
         #: Whether each row has one class.
         self._one_class = loss.task != "real" and not multilabel
+        self._may_be_numbers = may_be_numbers
         self._encoder = Targets(loss, labels, multilabel=multilabel)
         self._labels: list[NDArray[Any]] = []
         self._weights: list[NDArray[np.float32]] = []
@@ -54,6 +68,11 @@ class TargetCollector:
         self._labels.append(labels)
         self._weights.append(np.ones(len(batch), np.float32) if batch.weight is None else batch.weight)
 
+    def check_classes(self, labels: NDArray[Any], data: str) -> None:
+        """Raise if these labels may be numbers, and are."""
+        if self._may_be_numbers and labels.dtype != object:
+            check_classes(np.unique(labels).tolist(), data)
+
     def encode(self, data: str, class_weight: Mapping[Any, float] | str | None = None) -> RowTargets:
         """The targets of all rows; ``data`` describes their origin in messages."""
         if not self._labels:
@@ -61,7 +80,10 @@ class TargetCollector:
         labels = np.concatenate(self._labels)
         weight = np.concatenate(self._weights).astype(np.float64)
         if self._one_class:
+            self.check_classes(labels, data)
             y, classes, numbers = one_vs_rest(labels)
+            if self._may_be_numbers and len(classes) > 2:
+                log.info("%s: %s", data, classes_found(classes))
             return RowTargets(y, weight * class_factors(class_weight, classes, numbers), classes)
         if class_weight is not None:
             raise SettingsError("`class_weight` needs a classification task with one class per row")

@@ -7,10 +7,10 @@ import os
 from pathlib import Path
 
 import pytest
-from thresher.core.memory import Progress
 from thresher.sources.text.vw import scan_vw
 
 import thresher as th
+from thresher.core.memory import Progress
 from thresher.errors import DataError, UnreadableError
 from thresher.sources.base import Source
 from thresher.sources.files.changes import FilesAtStart
