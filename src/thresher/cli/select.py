@@ -90,6 +90,12 @@ def select(
         str | None,
         typer.Option(help="balanced, or weights as 1=5,-1=1.", metavar="WEIGHTS", rich_help_panel=MODEL),
     ] = None,
+    calibrate: Annotated[
+        bool,
+        typer.Option(
+            "--calibrate/--no-calibrate", help="Calibrate the probabilities of classes.", rich_help_panel=MODEL
+        ),
+    ] = True,
     test: Annotated[
         str | None,
         typer.Option(help="Labelled data to score at the end.", metavar="DATA", rich_help_panel=SCORES),
@@ -166,6 +172,7 @@ def select(
                 class_weight=_class_weight(class_weight),
                 test=test,
                 holdout=holdout,
+                calibrate=calibrate,
                 format=format,
                 on_error=on_error,
                 cache=cache_dir or cache,

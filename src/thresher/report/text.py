@@ -202,6 +202,8 @@ def summary(selection: Selection, run: Progress | None, saved: str | None) -> li
             lines.append((name, show_scores(provenance[key])))
     if provenance.get("progressive") == {}:
         lines.append(("progressive", "no scores: the rows were not in random order"))
+    if selection.calibration is not None:
+        lines.append(("calibrated", str(selection.calibration)))
     if run is not None:
         lines.append(("memory", memory_line(provenance, run)))
         lines.append(("time", f"{run.seconds:.2f} s, {run.rows / max(run.seconds, 1e-9):,.0f} {run.unit}/s"))
@@ -273,7 +275,14 @@ def _path(path: object) -> str:
 
 
 #: Scores whose names are usually written otherwise.
-_DISPLAY_NAMES = {"auc": "AUC", "rmse": "RMSE", "r2": "R²", "micro_f1": "micro F1", "macro_f1": "macro F1"}
+_DISPLAY_NAMES = {
+    "auc": "AUC",
+    "ece": "ECE",
+    "rmse": "RMSE",
+    "r2": "R²",
+    "micro_f1": "micro F1",
+    "macro_f1": "macro F1",
+}
 
 
 def show_scores(scores: dict[str, float | None]) -> str:

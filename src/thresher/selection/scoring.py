@@ -8,15 +8,21 @@ import numpy as np
 
 from thresher.core.labels import known_targets
 from thresher.core.metrics import Scores
+from thresher.core.reliability import Reliability
 from thresher.errors import DataError
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 
 
 def evaluate(selection: Selection, source: Source) -> dict[str, float]:
-    """Score a selection on labelled rows by the metrics of its task, see `thresher.core.metrics.Scores`."""
+    """Score a selection on labelled rows by the metrics of its task, see `thresher.core.metrics.Scores`.
+
+    Where the selection has probabilities, ``ece`` is their expected calibration error; ``log_loss`` is that of
+    calibrated probabilities, if there are any.
+    """
     source = selection.adapt(source)
     scores = Scores(selection.loss, len(selection.classes or ()))
+    reliability = Reliability() if selection.classes is not None and selection.has_probabilities else None
     for batch, cursor in source.batches(keys=selection.input_keys):
         where = partial(source.where, cursor, batch)
         y = known_targets(batch, selection.classes, selection.loss, where, multilabel=selection.multilabel)
@@ -25,4 +31,11 @@ def evaluate(selection: Selection, source: Source) -> dict[str, float]:
             row = int(np.argwhere(~np.isfinite(margins))[0, 0])
             raise DataError(f"{where(row)}: the prediction is {margins[row]}: its values are too large for this model.")
         scores.add(margins, y, batch.weight)
-    return scores.result()
+        if reliability is not None and len(margins):
+            reliability.add(selection.probabilities(margins), y, batch.weight)
+    found = scores.result()
+    if reliability is not None and found:
+        if selection.calibration is not None or "log_loss" not in found:
+            found["log_loss"] = reliability.log_loss
+        found["ece"] = reliability.ece
+    return found

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.core.batch import Batch, Cursor
@@ -55,6 +56,12 @@ class HeldOut(Wrapped):
 
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
         return self.source.where(replace(cursor.inner or Cursor(), part=cursor.part), batch, row)
+
+
+def row_shares(batch: Batch, seed: int) -> NDArray[np.float64]:
+    """A number of [0, 1) for each row: the hash of its features."""
+    hashes = _native.row_hashes(batch.indptr, batch.keys, batch.values, seed)
+    return (hashes >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def hold_out(source: Source, fraction: float, *, seed: int = 0) -> tuple[Source, Source]:
