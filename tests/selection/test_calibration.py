@@ -36,7 +36,8 @@ def test_logistic_fit_minimises_the_loss_of_its_twin(seed: int) -> None:
     best = smoothed_loss(a, b, margins, y > 0, weight)
     for da, db in ((1e-3, 0), (-1e-3, 0), (0, 1e-3), (0, -1e-3), (1e-3, 1e-3), (1e-3, -1e-3)):
         assert smoothed_loss(a + da, b + db, margins, y > 0, weight) > best
-    assert found.rows == 60 and found.fitted_on == "held-out rows"
+    assert found.rows == 60
+    assert found.fitted_on == "held-out rows"
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -85,12 +86,15 @@ def test_histogram_of_margins_fits_as_its_rows_do() -> None:
 )
 def test_every_fit_is_finite_and_never_inverts(margins: list[float], y: list[int]) -> None:
     found = Calibration.fit(BINARY, np.array(margins), np.array(y))
-    assert np.isfinite([*found.slopes, *found.intercepts, found.log_loss]).all() and found.slopes[0] >= 0
+    assert np.isfinite([*found.slopes, *found.intercepts, found.log_loss]).all()
+    assert found.slopes[0] >= 0
     p = found.probabilities(np.array(margins))
-    assert ((p >= 0) & (p <= 1)).all() and (np.diff(p[np.argsort(margins), 1]) >= 0).all()
+    assert ((p >= 0) & (p <= 1)).all()
+    assert (np.diff(p[np.argsort(margins), 1]) >= 0).all()
     two = np.stack([-np.array(margins), np.array(margins)], axis=1)
     several = Calibration.fit(CLASSES, two, (np.array(y) > 0).astype(int))
-    assert np.isfinite(several.log_loss) and several.slopes[0] >= 0
+    assert np.isfinite(several.log_loss)
+    assert several.slopes[0] >= 0
 
 
 @given(st.lists(st.tuples(st.floats(-1e6, 1e6), st.booleans()), min_size=1, max_size=20))
@@ -98,9 +102,12 @@ def test_any_rows_have_probabilities(some: list[tuple[float, bool]]) -> None:
     margins = np.array([margin for margin, _ in some])
     found = Calibration.fit(BINARY, margins, np.array([1 if positive else -1 for _, positive in some]))
     p = found.probabilities(margins)
-    assert np.isfinite(p).all() and found.slopes[0] >= 0
+    assert np.isfinite(p).all()
+    assert found.slopes[0] >= 0
     constant = np.mean([positive for _, positive in some])
-    assert np.isfinite(found.log_loss) and 0 <= found.ece <= 1 and 0 <= constant <= 1
+    assert np.isfinite(found.log_loss)
+    assert 0 <= found.ece <= 1
+    assert 0 <= constant <= 1
 
 
 def test_each_label_has_parameters_and_rare_ones_share() -> None:
@@ -166,7 +173,8 @@ def test_every_method_has_calibrated_probabilities(method: str, classes: int, tm
     selection = th.select(X[:2000], y[:2000], k=4, method=method, test=(X[2000:], y[2000:]), **options)
     plain = th.select(X[:2000], y[:2000], k=4, method=method, calibrate=False, **options)
     np.testing.assert_array_equal(selection.weights, plain.weights)  # the answer stays the same to the bit
-    assert selection.calibration is not None and plain.calibration is None
+    assert selection.calibration is not None
+    assert plain.calibration is None
     p = selection.predict_proba(X)
     assert p.shape == (3000, classes)
     np.testing.assert_allclose(p.sum(axis=1), 1)
@@ -218,7 +226,8 @@ def test_labels_of_many_have_probabilities_each() -> None:
     labels = np.stack([y, 1 - y, X[:, 0] > 0], axis=1).astype(int)
     for method, options in (("fgm", {}), ("os", {}), ("mission", {"loss": "hinge", "passes": 1})):
         selection = th.select(X, labels, k=4, method=method, multilabel=True, **options)
-        assert selection.calibration is not None and len(selection.calibration.slopes) == 3
+        assert selection.calibration is not None
+        assert len(selection.calibration.slopes) == 3
         assert expected_calibration_error(selection.predict_proba(X), 2 * labels - 1) < 0.1
 
 
@@ -226,11 +235,12 @@ def test_progressive_calibration_is_the_same_in_any_batches_and_parts(tmp_path: 
     X, y = noisy(n=1500)
     options: dict[str, Any] = {"k": 4, "loss": "hinge", "passes": 1}
     one = th.select(X, y, **options)
-    assert one.calibration is not None and one.calibration.fitted_on == "progressive margins"
+    assert one.calibration is not None
+    assert one.calibration.fitted_on == "progressive margins"
     for batch_rows in (7, 400):
         assert th.select(X, y, batch_rows=batch_rows, **options).calibration == one.calibration
-    model = th.MISSIONClassifier(k=4, loss="hinge", shuffle=False, passes=1).fit(X, y)
-    parts = th.MISSIONClassifier(k=4, loss="hinge", shuffle=False, passes=1)
+    model = th.MissionClassifier(k=4, loss="hinge", shuffle=False, passes=1).fit(X, y)
+    parts = th.MissionClassifier(k=4, loss="hinge", shuffle=False, passes=1)
     for at in range(0, 1500, 370):
         parts = pickle.loads(pickle.dumps(parts.partial_fit(X[at : at + 370], y[at : at + 370], classes=[0, 1])))
     assert parts.selection_.calibration == model.selection_.calibration

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from thresher.core.losses import Loss
 
 #: The most bytes.
-BYTES = 256 << 10
+BYTES = 128 << 10
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 class RecentMargins:
@@ -30,11 +31,11 @@ class RecentMargins:
 
     def __init__(self, loss: Loss, outputs: int, *, labels: bool = False) -> None:
         targets = outputs if labels else 1
-        size = 0 if loss.task == "real" else max(1, BYTES // (8 * (outputs + targets + 1)))
+        size = 0 if loss.task == "real" else max(1, BYTES // (4 * (outputs + targets + 1)))
         self.rows = 0
         self._outputs, self._labels = outputs, labels
-        # Margins, targets and the weight of each row. Pages that no row has reached take no memory.
-        self._table = np.zeros((size, outputs + targets + 1))
+        # Margins, targets and the weight of each row.
+        self._table = np.zeros((size, outputs + targets + 1), np.float32)
 
     @property
     def size(self) -> int:
@@ -47,7 +48,8 @@ class RecentMargins:
         if n and size:
             first = max(0, n - size)
             place = (self.rows + np.arange(first, n)) % size
-            self._table[place, : self._outputs] = margins[first:].reshape(n - first, -1)
+            cut = np.clip(margins[first:], -_LARGEST, _LARGEST)  # finite in single precision
+            self._table[place, : self._outputs] = cut.reshape(n - first, -1)
             self._table[place, self._outputs : -1] = y[first:].reshape(n - first, -1)
             self._table[place, -1] = 1.0 if weight is None else weight[first:]
         self.rows += n
@@ -55,7 +57,7 @@ class RecentMargins:
     def later(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Margins, targets and weights of the latest rows in their order: at most the later half of all rows."""
         count = min(self.size, self.rows - self.rows // 2)
-        chosen = self._table[np.arange(self.rows - count, self.rows) % max(1, self.size)]
+        chosen = self._latest(count).astype(np.float64)
         margins, y = chosen[:, : self._outputs], chosen[:, self._outputs : -1]
         one = self._outputs == 1 and not self._labels
         return margins[:, 0] if one else margins, y if self._labels else y[:, 0], chosen[:, -1]
@@ -70,7 +72,7 @@ class RecentMargins:
         if len(joined):
             self._table[np.arange(rows - len(joined), rows) % self.size] = joined
 
-    def _latest(self, most: int) -> NDArray[np.float64]:
+    def _latest(self, most: int) -> NDArray[np.float32]:
         count = min(most, self.size, self.rows)
         return self._table[np.arange(self.rows - count, self.rows) % max(1, self.size)]
 
@@ -84,7 +86,7 @@ class RecentMargins:
             self.rows = 0
             return
         rows, table = int(state["recent_rows"][0]), state["recent_margins"]
-        if rows < 0 or table.dtype != np.float64 or table.shape != (min(rows, self.size), self._table.shape[1]):
+        if rows < 0 or table.dtype != np.float32 or table.shape != (min(rows, self.size), self._table.shape[1]):
             raise ValueError("recent_margins do not fit")
         self.rows = rows
         self._table[: len(table)] = table
