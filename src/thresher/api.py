@@ -70,6 +70,7 @@ def select(
     restart: bool = False,
     output: str | os.PathLike[str] | None = None,
     batch_rows: int = DEFAULT_ROWS,
+    calibrate: bool = True,
     progress: Report | None = None,
     **settings: Any,
 ) -> Selection:
@@ -151,6 +152,9 @@ def select(
         first row is read; an existing file stays until the new one is complete.
     batch_rows : int
         Rows per batch; the result does not depend on it.
+    calibrate : bool
+        Calibrate the probabilities of a classifier: on rows held out of a further fit of the selected features, or on
+        the progressive margins of an online method, see `thresher.selection.calibration`.
     progress : callable, optional
         Called with a `Progress` after every batch, in every phase of the fit.
     settings
@@ -213,6 +217,7 @@ def select(
         every=every,
         restart=restart,
         batch_rows=batch_rows,
+        calibrate=calibrate,
         watch=watch,
     )
     chosen = None

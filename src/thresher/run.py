@@ -24,6 +24,7 @@ from thresher.core.labels import Label
 from thresher.core.losses import Loss, get_loss
 from thresher.core.memory import DEFAULT_CACHE_SIZE, Watch
 from thresher.errors import DataError, FileFormatError, SettingsError, UnwritableError
+from thresher.selection.calibration import Calibration
 from thresher.selection.selection import Selection
 from thresher.sources.base import DEFAULT_ROWS, Source
 from thresher.version import __version__
@@ -64,6 +65,8 @@ class RunOptions:
     from_estimator : bool
         The caller is a scikit-learn estimator: ``k`` may exceed the number of columns, and the data is not
         fingerprinted.
+    calibrate : bool
+        Calibrate the probabilities of a classifier.
     watch : Watch
         Receives the progress of the fit.
     """
@@ -83,6 +86,7 @@ class RunOptions:
     restart: bool = False
     batch_rows: int = DEFAULT_ROWS
     from_estimator: bool = False
+    calibrate: bool = True
     watch: Watch = field(default_factory=Watch)
 
     def __post_init__(self) -> None:
@@ -139,6 +143,7 @@ def build_selection(
     origin: Origin,
     facts: dict[str, Any],
     final: bool = True,
+    calibration: Calibration | None = None,
 ) -> Selection:
     """Combine a result, its names and its provenance; ``facts`` are the method's part of the provenance.
 
@@ -169,6 +174,7 @@ def build_selection(
             **facts,
             **({} if origin.reading is None else {"reading": origin.reading}),
         },
+        calibration,
     )
 
 

@@ -156,7 +156,7 @@ def test_several_classes() -> None:
 
 
 def test_softmax_of_two_classes_looks_like_two_classes() -> None:
-    model = th.MissionClassifier(loss="softmax", **HOW).fit(X, Y)
+    model = th.MissionClassifier(loss="softmax", calibrate=False, **HOW).fit(X, Y)
     assert (model.coef_.shape, model.intercept_.shape) == ((1, len(model.selection_)), (1,))
     margins = model.decision_function(X)
     assert margins.ndim == 1
@@ -320,7 +320,9 @@ def test_error_messages_for_bad_input() -> None:
         th.select(X, np.full((len(Y), 2), 3), k=2)
     with pytest.raises(th.DataError, match="multilabel=True"):
         th.select(X, SEVERAL, k=2)
-    assert not hasattr(th.MissionClassifier(loss="hinge"), "predict_proba")
+    plain = th.MissionClassifier(loss="hinge", calibrate=False, **HOW)
+    assert hasattr(plain, "predict_proba")
+    assert not hasattr(plain.fit(X, Y), "predict_proba")
     assert not hasattr(th.MissionClassifier(), "selection_")
 
 

@@ -65,8 +65,8 @@ def predict(
     model = load(selection)
     if proba and margin:
         raise SettingsError("--proba and --margin exclude each other: leave out one")
-    if proba and model.loss.name not in ("logistic", "softmax"):
-        raise SettingsError(f"the {model.loss} loss has no probabilities: use --margin")
+    if proba and not model.has_probabilities:
+        raise SettingsError(f"the {model.loss} loss has no probabilities, and the fit was not calibrated: use --margin")
     reading |= {"format": format, "on_error": on_error}
     kind: Kind = "probability" if proba else "margin" if margin else "prediction"
     identified = ids is not None or id_column is not None

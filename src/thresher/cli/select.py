@@ -101,6 +101,12 @@ def select(
         str | None,
         typer.Option(help="balanced, or weights as 1=5,-1=1.", metavar="WEIGHTS", rich_help_panel=MODEL),
     ] = None,
+    calibrate: Annotated[
+        bool,
+        typer.Option(
+            "--calibrate/--no-calibrate", help="Calibrate the probabilities of classes.", rich_help_panel=MODEL
+        ),
+    ] = True,
     test: Annotated[
         str | None,
         typer.Option(help="Labelled data to score at the end.", metavar="DATA", rich_help_panel=SCORES),
@@ -196,6 +202,7 @@ def select(
                 holdout=holdout,
                 holdout_by=holdout_by,
                 holdout_last=holdout_last,
+                calibrate=calibrate,
                 format=format,
                 on_error=on_error,
                 cache=cache_dir or cache,

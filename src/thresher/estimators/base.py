@@ -89,6 +89,7 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
             multilabel=task.multilabel,
             class_weight=given.get("class_weight"),
             validation=given.get("validation"),
+            calibrate=given.pop("calibrate", True),
             from_estimator=True,
         )
         given |= {"method": method, "loss": task.loss, "multilabel": task.multilabel, "seed": seed}

@@ -71,6 +71,8 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         With several classes, k features for each rather than k by the norm across all.
     class_weight : dict or "balanced", optional
         The weight of each class. ``balanced`` requires all labels, so `partial_fit` does not accept it.
+    calibrate : bool
+        Calibrate the probabilities, see `thresher.selection.calibration`. It changes nothing else.
 
     Attributes
     ----------
@@ -127,6 +129,7 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         refit_intercept: bool | None = None,
         per_class: bool = False,
         class_weight: Mapping[Any, float] | str | None = None,
+        calibrate: bool = True,
     ) -> None:
         self.k = k
         self.method = method
@@ -147,6 +150,7 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         self.refit_intercept = refit_intercept
         self.per_class = per_class
         self.class_weight = class_weight
+        self.calibrate = calibrate
 
 
 class BudgetedRegressor(HistoryMixin, OnlineRegressor):

@@ -57,6 +57,8 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         With several classes, k features for each rather than k by the norm across all.
     class_weight : dict or "balanced", optional
         The weight of each class.
+    calibrate : bool
+        Calibrate the probabilities, see `thresher.selection.calibration`. It changes nothing else.
     n_jobs : int
         The number of threads; -1: all cores. The result does not depend on it.
 
@@ -105,6 +107,7 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         solver: str = "apg",
         per_class: bool = False,
         class_weight: Mapping[Any, float] | str | None = None,
+        calibrate: bool = True,
         n_jobs: int = -1,
     ) -> None:
         self.k = k
@@ -122,6 +125,7 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         self.solver = solver
         self.per_class = per_class
         self.class_weight = class_weight
+        self.calibrate = calibrate
         self.n_jobs = n_jobs
 
 

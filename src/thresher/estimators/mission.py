@@ -56,6 +56,8 @@ class MissionClassifier(OnlineClassifier):
         With several classes, k features for each rather than k by the norm across all.
     class_weight : dict or "balanced", optional
         The weight of each class. ``balanced`` requires all labels, so `partial_fit` does not accept it.
+    calibrate : bool
+        Calibrate the probabilities, see `thresher.selection.calibration`. It changes nothing else.
 
     Attributes
     ----------
@@ -110,6 +112,7 @@ class MissionClassifier(OnlineClassifier):
         lazy: float = 0.0,
         per_class: bool = False,
         class_weight: Mapping[Any, float] | str | None = None,
+        calibrate: bool = True,
     ) -> None:
         self.k = k
         self.method = method
@@ -129,6 +132,7 @@ class MissionClassifier(OnlineClassifier):
         self.lazy = lazy
         self.per_class = per_class
         self.class_weight = class_weight
+        self.calibrate = calibrate
 
 
 class MissionRegressor(OnlineRegressor):

@@ -18,8 +18,12 @@ from thresher.sources.base import Source
 
 
 def _gives_probabilities(estimator: Any) -> bool:
-    if estimator.loss not in ("logistic", "softmax"):
-        raise AttributeError(f"the {estimator.loss} loss has no probabilities: use decision_function")
+    fitted = estimator.__sklearn_is_fitted__()
+    if fitted and not estimator.selection_.has_probabilities:
+        raise AttributeError(
+            f"the {estimator.loss} loss has no probabilities, and this fit has no calibration: use decision_function, "
+            "or fit with calibrate=True"
+        )
     return True
 
 

@@ -82,6 +82,8 @@ class SparseRFClassifier(BatchClassifier, SparseRFEstimator):
         With several classes, k random features for each rather than k by the norm across all.
     class_weight : dict or "balanced", optional
         The weight of each class.
+    calibrate : bool
+        Calibrate the probabilities, see `thresher.selection.calibration`. It changes nothing else.
     memory : str or int, optional
         The most memory the fit may use. Default: no limit. If the random features do not fit, their columns are
         computed again in every pass, and files are read again: slower, with the same result.
@@ -132,6 +134,7 @@ class SparseRFClassifier(BatchClassifier, SparseRFEstimator):
         tol: float = 1e-4,
         per_class: bool = False,
         class_weight: Mapping[Any, float] | str | None = None,
+        calibrate: bool = True,
         memory: str | int | None = None,
         n_jobs: int = -1,
         random_state: Any = None,
@@ -148,6 +151,7 @@ class SparseRFClassifier(BatchClassifier, SparseRFEstimator):
         self.tol = tol
         self.per_class = per_class
         self.class_weight = class_weight
+        self.calibrate = calibrate
         self.memory = memory
         self.n_jobs = n_jobs
         self.random_state = random_state

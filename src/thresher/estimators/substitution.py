@@ -166,6 +166,8 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         With several classes, k features for each rather than k by the norm across all.
     class_weight : dict or "balanced", optional
         The weight of each class.
+    calibrate : bool
+        Calibrate the probabilities, see `thresher.selection.calibration`. It changes nothing else.
     n_jobs : int
         The number of threads; -1: all cores. The result does not depend on it.
     random_state : int, RandomState or None
@@ -217,6 +219,7 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         fit_intercept: bool = True,
         per_class: bool = False,
         class_weight: Mapping[Any, float] | str | None = None,
+        calibrate: bool = True,
         n_jobs: int = -1,
         random_state: Any = None,
     ) -> None:
@@ -238,6 +241,7 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         self.fit_intercept = fit_intercept
         self.per_class = per_class
         self.class_weight = class_weight
+        self.calibrate = calibrate
         self.n_jobs = n_jobs
         self.random_state = random_state
 

@@ -37,7 +37,8 @@ class FGMEngine:
         self.targets = np.atleast_2d(targets)
         self.row_weights = weights
         self.pool = pool
-        self.problems = [self._problem(y, settings.C) for y in self.targets]
+        self.problems = [self._problem(y, settings.C * weights) for y in self.targets]
+        self._final, self._final_C = self.problems, settings.C
         self.proposer = WorstCase(
             family,
             len(self.problems),
@@ -51,12 +52,12 @@ class FGMEngine:
         #: One entry per iteration: number of elements, objective, lower bound, solver steps.
         self.path: list[dict[str, float]] = []
 
-    def _problem(self, y: Floats, C: float) -> BlockProblem:
-        kind = MKLProblem if self.settings.solver == "mkl" else BlockProblem
+    def _problem(self, y: Floats, weights: Floats, kind: type[BlockProblem] | None = None) -> BlockProblem:
+        kind = kind or (MKLProblem if self.settings.solver == "mkl" else BlockProblem)
         return kind(
             self.settings.loss,
             np.ascontiguousarray(y),
-            C * self.row_weights,
+            weights,
             fit_intercept=self.settings.fit_intercept,
             tolerance=self.settings.inner_tol,
             pool=self.pool,
@@ -94,15 +95,29 @@ class FGMEngine:
 
     def found(self) -> Found:
         """The features so far, at most ``k``. Fits them again if features were dropped or a refit is requested."""
-        problems = self.problems
+        problems, self._final_C = self.problems, self.settings.C
         elements = self._elements()
         if len(elements) > self.settings.k and not self.settings.per_class:
             kept = self._strongest(elements)
             problems = [self._refit(i, kept, refit_C=None) for i in range(len(problems))]
         if self.settings.refit_C is not None:
             selected = [problem.elements for problem in problems]
+            self._final_C = self.settings.refit_C
             problems = [self._refit(i, ids, refit_C=self.settings.refit_C) for i, ids in enumerate(selected)]
+        self._final = problems
         return self._merge(problems)
+
+    def held_out_margins(self, held: NDArray[np.bool_]) -> Floats:
+        """Solve the problems of the last `found` without the rows of a mask; the margins of these, outputs x rows."""
+        margins = np.empty((len(self.targets), int(held.sum())))
+        for i, solved in enumerate(self._final):
+            # Rows of weight 0 have no loss. The dual solver divides by the weights, and has the same solutions.
+            weights = np.where(held, 0.0, self._final_C * self.row_weights)
+            problem = self._problem(self.targets[i], weights, BlockProblem)
+            problem.restore(solved.state(), self.family)
+            problem.solve()
+            margins[i] = problem.margins[held] + problem.intercept
+        return margins
 
     def _strongest(self, elements: Ids) -> Ids:
         """The k elements whose weights have the largest norm over their features and all outputs."""
@@ -124,7 +139,8 @@ class FGMEngine:
 
     def _refit(self, output: int, kept: Ids, *, refit_C: float | None) -> BlockProblem:
         """Solve an output's problem over these elements: in the same blocks, or with ``refit_C`` in a single one."""
-        problem = self._problem(self.targets[output], self.settings.C if refit_C is None else refit_C)
+        C = self.settings.C if refit_C is None else refit_C
+        problem = self._problem(self.targets[output], C * self.row_weights)
         blocks = [np.sort(kept)] if refit_C is not None else self.problems[output].blocks
         for ids in blocks:
             some = ids[np.isin(ids, kept)]

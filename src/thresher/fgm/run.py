@@ -110,6 +110,16 @@ class FGMRun(WorkingSetRun[FGMEngine]):
             new = {name: count - before.get(name, 0) for name, count in searched.items()}
             log.info("iteration %d: %s", self.rounds, format_search_stats(new))
 
+    def _may_refit(self) -> bool:
+        assert self.engine is not None
+        # A second solver holds the columns and products of one output, besides those of all.
+        rows, outputs = self.engine.targets.shape[1], self.plan.outputs
+        taken = self.engine.bytes + (self.engine.bytes + rows * self.plan.product_bytes) // outputs
+        fits = not self.plan.memory or taken <= self.plan.selected(rows)
+        if not fits:
+            log.info("probabilities are not calibrated: `memory` has no room for a second fit; increase `memory`")
+        return fits
+
     def _selection(self, found: Found, *, final: bool = True) -> Selection:
         assert self.engine is not None
         assert self.examples is not None

@@ -13,6 +13,7 @@ from thresher import _native
 from thresher.core.batch import Batch
 from thresher.core.losses import get_loss
 from thresher.core.metrics import Scores
+from thresher.core.recent_margins import RecentMargins
 from thresher.errors import DataError, SettingsError
 from thresher.online.dual_state import History, memory_message, warn_of_spill
 from thresher.online.settings import THRESHOLDED
@@ -86,6 +87,7 @@ class OnlineEngine:
         """Forget everything learned."""
         settings = self.settings
         self.scores = Scores(get_loss(settings.loss), settings.outputs)
+        self.recent = RecentMargins(get_loss(settings.loss), settings.outputs, labels=settings.multilabel)
         self._loop = _native.OnlineLoop(**_loop_settings(settings))
 
     @property
@@ -148,7 +150,9 @@ class OnlineEngine:
             if spilled != self.spilled_at:
                 warn_of_spill(self.settings, self.spilled_at)
             shaped = self._shaped(margins)
-            self.scores.add(shaped[:done], y[:done], None if batch.weight is None else batch.weight[:done])
+            weight = None if batch.weight is None else batch.weight[:done]
+            self.scores.add(shaped[:done], y[:done], weight)
+            self.recent.add(shaped[:done], y[:done], weight)
             if interrupted:
                 raise KeyboardInterrupt
             if done < len(batch):
@@ -246,7 +250,8 @@ class OnlineEngine:
         from thresher.online.engine_state import loop_state
 
         with self._lock:
-            return loop_state(self._loop, self.settings, self.sketch, self.kept(), self.scores)
+            state = loop_state(self._loop, self.settings, self.sketch, self.kept(), self.scores)
+            return state | self.recent.state()
 
     @classmethod
     def from_state(cls, settings: OnlineSettings, state: dict[str, NDArray[Any]]) -> Self:
@@ -267,6 +272,7 @@ class OnlineEngine:
 
             restore_loop(self._loop, self.settings, state)
             self.scores.restore(state)
+            self.recent.restore(state)
 
 
 def unpickle_engine(settings: OnlineSettings, packed: dict[str, Any]) -> OnlineEngine:

@@ -17,6 +17,7 @@ from thresher.core.memory import (
     parse_size,
     show_size,
 )
+from thresher.core.recent_margins import BYTES as RECENT_BYTES
 from thresher.errors import SettingsError
 from thresher.online.settings import THRESHOLDED, OnlineSettings
 from thresher.run import RunOptions
@@ -59,6 +60,8 @@ class Plan:
         The columns of a table: names, kinds and rules.
     answer : int
         The weights of several outputs in the selection, while it is made.
+    margins : int
+        The latest margins, on which probabilities are calibrated.
     limited : bool
         Whether ``memory`` is a limit. It is none for a budgeted method without one: only the parts here keep to it.
     """
@@ -82,6 +85,7 @@ class Plan:
     groups: int = 0
     columns: int = 0
     answer: int = 0
+    margins: int = 0
     limited: bool = True
 
     @property
@@ -104,7 +108,7 @@ class Plan:
     @property
     def total(self) -> int:
         """The sum of all parts, without a decompressor."""
-        online = self.table + self.sketch + self.scores + self.seen + self.names + self.groups
+        online = self.table + self.sketch + self.scores + self.seen + self.names + self.groups + self.margins
         # The answer is made when nothing is read any more.
         return online + max(self.buffers + self.shuffle + self.products, self.answer) + self.columns
 
@@ -153,6 +157,8 @@ class Needs:
         Bytes of the columns of a table.
     outputs : int
         The number of weights of a feature in the answer.
+    margins : int
+        Bytes of the latest margins.
     limited : bool
         Whether the memory is a limit.
     """
@@ -170,6 +176,7 @@ class Needs:
     groups: int = 0
     columns: int = 0
     outputs: int = 1
+    margins: int = 0
     limited: bool = True
 
     @property
@@ -227,13 +234,14 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
     seen = (room - table) // 4 * 3 if needs.seen else 0
     room -= seen
     names = seen // needs.names if needs.names else 0
-    # Both are taken from what is left for a decompressor, so that they change no other part.
+    # These are taken from what is left for a decompressor, so that they change no other part.
     for_answer = max(0, needs.answer - buffers - for_shuffle - for_products)
-    left = room - table + (64 << 10) - needs.columns - for_answer
+    left = room - table + (64 << 10) - needs.columns - for_answer - needs.margins
     if left <= 0:
         what = [f"the columns of the table, which take {show_size(needs.columns)}"] if needs.columns else []
         what += [f"the answer, which takes up to {show_size(needs.answer)}"] if for_answer else []
-        advised = 2 * (2 * (needs.columns + for_answer) + needs.scores + table + wanted + MB)
+        what += [] if what else [f"the latest margins, which take {show_size(needs.margins)}"]
+        advised = 2 * (2 * (needs.columns + for_answer + needs.margins) + needs.scores + table + wanted + MB)
         raise SettingsError(
             f"memory = {show_size(allowed)} does not hold {' and '.join(what)}, besides the "
             f"{show_size(allowed - left - needs.columns - for_answer)} of a fit. Pass about {show_size(advised)} of "
@@ -242,6 +250,7 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
     return Plan(
         columns=needs.columns,
         answer=needs.answer,
+        margins=needs.margins,
         limited=needs.limited,
         seen=seen - names,
         names=names,
@@ -313,6 +322,7 @@ def plan_for(
         groups=_listed_bytes(settings),
         columns=columns,
         outputs=settings.outputs,
+        margins=0 if get_loss(settings.loss).task == "real" else RECENT_BYTES,
         limited=memory is not None or not settings.budgeted or settings.approximate,
     )
     return make_plan(needs, DEFAULT_MEMORY if memory is None else memory, shuffle=shuffle)
@@ -345,6 +355,7 @@ def plan_of_fit(settings: OnlineSettings, options: RunOptions, source: Source) -
         ("groups", plan.groups, "the group of each feature"),
         ("columns", plan.columns, "the names and kinds of the columns of the table"),
         ("scores", plan.scores, "the histogram for AUC and average precision"),
+        ("margins", plan.margins, "the latest margins, to calibrate probabilities"),
         ("buffers", plan.buffers, f"blocks of {show_size(plan.block)} and their batches, on two threads"),
         (
             "shuffle",

@@ -54,7 +54,9 @@ def merged_state(mine: OnlineEngine, theirs: OnlineEngine) -> dict[str, NDArray[
         for columns, table in ranked:
             _write_back(sketch, table, settings.k, columns)
     mine.scores.merge(theirs.scores)
+    mine.recent.merge(theirs.recent)
     state = ours | pack_tables([table.first(settings.k) for _, table in ranked]) | mine.scores.state()
+    state |= mine.recent.state()
     state |= {"step": step, "bias": bias, "loop": np.array([mine.rows + theirs.rows, 1.0, 0.0])}
     if sketch is not None:
         state |= {"cells": sketch.cells, "factor": np.array([sketch.factor])}

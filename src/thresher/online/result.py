@@ -18,6 +18,7 @@ from thresher.online.engine import Kept, OnlineEngine
 from thresher.online.memory_plan import Plan
 from thresher.online.settings import THRESHOLDED, OnlineSettings
 from thresher.run import Origin, Result, build_selection
+from thresher.selection.calibration import Calibration
 from thresher.selection.names import find_names
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from thresher.online.run import OnlineRun
     from thresher.online.tuning import SuccessiveHalving
 
+#: The rows after which progressive margins replace the probabilities that a loss has of its own.
+_ENOUGH = 1000
 #: Settings that may change between two calls of ``partial_fit``.
 _MAY_CHANGE = {"seed", "passes", "shuffle", "refit_intercept"}
 #: Settings that follow from the memory plan.
@@ -40,6 +43,10 @@ class Fitted:
     ----------
     offset : float
         The correction of the intercept by its refit.
+    calibrate : bool
+        Calibrate probabilities on progressive margins, unless there is a ``calibration``.
+    calibration : Calibration, optional
+        One that was fitted on rows held out.
     names : dict
         Names found by a further pass over the data.
     in_order : bool
@@ -57,6 +64,8 @@ class Fitted:
     origin: Origin
     in_order: bool = False
     offset: float = 0.0
+    calibrate: bool = True
+    calibration: Calibration | None = None
     names: dict[int, bytes] = field(default_factory=dict)
 
     @classmethod
@@ -74,6 +83,7 @@ class Fitted:
             origin=Origin.of(run.source, fingerprint=fingerprint),
             in_order=run.in_order,
             offset=run.offset,
+            calibrate=run.options.calibrate,
         )
 
     @property
@@ -129,7 +139,23 @@ class Fitted:
             settings=engine.settings.to_dict() | {name: getattr(self.settings, name) for name in _MAY_CHANGE},
             origin=self.origin,
             facts=self._facts(engine),
+            calibration=self.calibration or self._progressive_calibration(engine),
         )
+
+    def _progressive_calibration(self, engine: OnlineEngine) -> Calibration | None:
+        """The calibration on the latest progressive margins; None where they mean nothing or are too few."""
+        loss = get_loss(engine.settings.loss)
+        recent = engine.recent
+        own = loss.part in ("logistic", "softmax")  # has probabilities of its own, better than those of few rows
+        if loss.task == "real" or self.in_order or not self.calibrate or recent.rows < (_ENOUGH if own else 1):
+            return None
+        margins, y, weight = recent.later()
+        sign = self.targets.orientation
+        if loss.task == "binary" and not engine.settings.multilabel:
+            margins, y = sign * (margins + self.offset), sign * y
+        if not float(weight.sum()) > 0:
+            return None
+        return Calibration.fit(loss, margins, y, weight, fitted_on="progressive margins")
 
     def _facts(self, engine: OnlineEngine) -> dict[str, Any]:
         """The online part of the provenance."""

@@ -205,6 +205,8 @@ def summary(selection: Selection, run: Progress | None, saved: str | None) -> li
         lines.append(("tested on", tested))
     if provenance.get("progressive") == {}:
         lines.append(("progressive", "no scores: the rows were not in random order"))
+    if selection.calibration is not None:
+        lines.append(("calibrated", str(selection.calibration)))
     if run is not None:
         lines.append(("memory", memory_line(provenance, run)))
         lines.append(("time", f"{run.seconds:.2f} s, {run.rows / max(run.seconds, 1e-9):,.0f} {run.unit}/s"))
@@ -276,7 +278,14 @@ def _path(path: object) -> str:
 
 
 #: Scores whose names are usually written otherwise.
-_DISPLAY_NAMES = {"auc": "AUC", "rmse": "RMSE", "r2": "R²", "micro_f1": "micro F1", "macro_f1": "macro F1"}
+_DISPLAY_NAMES = {
+    "auc": "AUC",
+    "ece": "ECE",
+    "rmse": "RMSE",
+    "r2": "R²",
+    "micro_f1": "micro F1",
+    "macro_f1": "macro F1",
+}
 
 
 #: Scores of interest if one class has most of the rows, and its share from which they are shown.

@@ -14,6 +14,7 @@ from thresher.core.losses import get_loss
 from thresher.core.stored_space import key_limit, read_space
 from thresher.display import redact
 from thresher.errors import FileFormatError
+from thresher.selection.calibration import Calibration
 from thresher.selection.selection import Selection
 
 KIND = "selection"
@@ -47,6 +48,8 @@ def save(selection: Selection, path: str | os.PathLike[str]) -> None:
         "settings": selection.settings,
         "provenance": selection.provenance,
     }
+    if selection.calibration is not None:
+        meta["calibration"] = selection.calibration.to_dict()
     container.write(path, container.Content(KIND, meta, arrays))
 
 
@@ -67,6 +70,7 @@ def load(path: str | os.PathLike[str]) -> Selection:
             read_space(meta["space"]),
             current_settings(meta["settings"]),
             _redacted(meta["provenance"]),
+            None if meta.get("calibration") is None else Calibration.from_dict(meta["calibration"]),
         )
         _check(selection)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -112,6 +116,16 @@ def _check(selection: Selection) -> None:
     if not (isinstance(selection.settings, dict) and isinstance(selection.provenance, dict)):
         raise TypeError("settings or provenance of the wrong type")
     _check_classes(selection, outputs)
+    _check_calibration(selection, outputs)
+
+
+def _check_calibration(selection: Selection, outputs: int) -> None:
+    calibration = selection.calibration
+    if calibration is None:
+        return
+    kind = {"binary": "logistic", "classes": "softmax"}.get(selection.loss.task)
+    if calibration.kind != kind or calibration.outputs not in (None, outputs):
+        raise ValueError(f"a {calibration.kind} calibration for the {selection.loss} loss")
 
 
 def _check_space(selection: Selection) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from thresher.core.labels import known_targets
 from thresher.core.metrics import Scores
+from thresher.core.reliability import Reliability
 from thresher.errors import DataError
 from thresher.selection.coverage import Coverage
 from thresher.selection.selection import Selection
@@ -19,10 +20,12 @@ from thresher.sources.registry import as_source, is_paths
 def evaluate(selection: Selection, source: Source, coverage: Coverage | None = None) -> dict[str, float]:
     """Score a selection on labelled rows by the metrics of its task, see `thresher.core.metrics.Scores`.
 
-    ``coverage`` counts the rows that hold a selected feature.
+    Where the selection has probabilities, ``ece`` is their expected calibration error; ``log_loss`` is that of
+    calibrated probabilities, if there are any. ``coverage`` counts the rows that hold a selected feature.
     """
     source = selection.adapt(source)
     scores = Scores(selection.loss, len(selection.classes or ()))
+    reliability = Reliability() if selection.classes is not None and selection.has_probabilities else None
     for batch, cursor in source.batches(keys=selection.input_keys):
         where = partial(source.where, cursor, batch)
         y = known_targets(batch, selection.classes, selection.loss, where, multilabel=selection.multilabel)
@@ -33,7 +36,14 @@ def evaluate(selection: Selection, source: Source, coverage: Coverage | None = N
         scores.add(margins, y, batch.weight)
         if coverage is not None:
             coverage.add(batch)
-    return scores.result()
+        if reliability is not None and len(margins):
+            reliability.add(selection.probabilities(margins), y, batch.weight)
+    found = scores.result()
+    if reliability is not None and found:
+        if selection.calibration is not None or "log_loss" not in found:
+            found["log_loss"] = reliability.log_loss
+        found["ece"] = reliability.ece
+    return found
 
 
 def test_source(test: Any, source: Source, target: Any, reading: dict[str, Any]) -> Source:

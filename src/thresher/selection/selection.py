@@ -21,6 +21,7 @@ from thresher.core.memory import Watch
 from thresher.core.optional import need
 from thresher.display import cut, visible
 from thresher.errors import DataError
+from thresher.selection.calibration import Calibration
 from thresher.sources.base import Source
 from thresher.sources.registry import as_source, is_paths
 from thresher.sources.transforms.expand import Expanded
@@ -55,6 +56,9 @@ class Selection:
         The meaning of the keys.
     settings, provenance : dict
         The settings and the data of the fit.
+    calibration : Calibration, optional
+        The function from margins to probabilities, see `thresher.selection.calibration`. It does not change what
+        `predict` returns.
     """
 
     names: list[str]
@@ -68,6 +72,7 @@ class Selection:
     space: FeatureSpace
     settings: dict[str, Any] = field(default_factory=dict)
     provenance: dict[str, Any] = field(default_factory=dict)
+    calibration: Calibration | None = None
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -189,14 +194,22 @@ class Selection:
         return predicted
 
     def predict_proba(self, data: Any, **reading: Any) -> NDArray[np.float64]:
-        """Probabilities, rows x classes; for the logistic and softmax losses."""
+        """Probabilities, rows x classes; calibrated ones, or those of the logistic and softmax losses."""
         self.check_probabilities()
         return self.probabilities(self.decision_function(data, **reading))
 
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether there are probabilities: from a calibration, or from the loss itself."""
+        return self.calibration is not None or self.loss.part in ("logistic", "softmax")
+
     def check_probabilities(self) -> None:
-        """Raise if the loss gives no probabilities."""
-        if self.loss.part not in ("logistic", "softmax"):
-            raise DataError(f"the {self.loss} loss gives no probabilities: use decision_function.")
+        """Raise if there are no probabilities."""
+        if not self.has_probabilities:
+            raise DataError(
+                f"the {self.loss} loss gives no probabilities, and the selection has no calibration: use "
+                "decision_function."
+            )
 
     def predictions(
         self,
@@ -223,7 +236,9 @@ class Selection:
         return prediction_table(self, data, output, ids, id_column, reading)
 
     def probabilities(self, margins: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The probabilities for margins of the logistic or softmax loss, rows x classes."""
+        """The probabilities for margins, rows x classes: calibrated, or those of the logistic or softmax loss."""
+        if self.calibration is not None:
+            return self.calibration.probabilities(margins)
         if self.loss.name == "softmax":
             powers = np.exp(margins - margins.max(axis=1, keepdims=True))
             softmax: NDArray[np.float64] = powers / powers.sum(axis=1, keepdims=True)

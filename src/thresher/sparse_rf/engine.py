@@ -45,18 +45,18 @@ class SparseRFEngine:
         self.pool = pool
         self.targets = np.atleast_2d(targets)
         self.row_weights = settings.loss_factor * weights
-        self.problems = [self._problem(y) for y in self.targets]
+        self.problems = self._final = [self._problem(y, self.row_weights) for y in self.targets]
         iterations = settings.max_iter * len(settings.path)
         self.proposer = RandomFeatureProposer(family, draws=settings.draws, iterations=iterations)
         self.loop = WorkingSetLoop(self.problems, self.proposer, DropZeros())
         #: One entry per iteration: features drawn, features kept, objective and its lower bound, λ, solver steps.
         self.path: list[dict[str, float]] = []
 
-    def _problem(self, y: Floats) -> L1Problem:
+    def _problem(self, y: Floats, weights: Floats) -> L1Problem:
         return L1Problem(
             self.settings.loss,
             y,
-            self.row_weights,
+            weights,
             lam=self.settings.path[0],
             fit_intercept=self.settings.fit_intercept,
             tolerance=self.settings.tol,
@@ -109,18 +109,28 @@ class SparseRFEngine:
         keys, weights = self._merge(self.problems)
         if k is not None and len(keys) > k and not self.settings.per_class:
             kept = keys[np.lexsort((keys, -np.sqrt((weights**2).sum(axis=0))))[:k]]
-            problems = [self._refit(i, kept) for i in range(len(self.problems))]
+            problems = [self._refit(i, kept, self.row_weights) for i in range(len(self.problems))]
             keys, weights = self._merge(problems)
         else:
             problems = self.problems
+        self._final = problems
         norms = np.sqrt((weights**2).sum(axis=0))
         order = np.lexsort((keys, -norms))
         counts = np.full(len(keys), self.targets.shape[1], np.uint64)  # random features are dense
         return Found(keys[order], weights[:, order], counts, np.array([problem.intercept for problem in problems]))
 
-    def _refit(self, output: int, kept: Ids) -> L1Problem:
+    def held_out_margins(self, held: NDArray[np.bool_]) -> Floats:
+        """Solve the problems of the last `found` without the rows of a mask; the margins of these, outputs x rows."""
+        weights = np.where(held, 0.0, self.row_weights)  # rows of weight 0 have no loss
+        margins = np.empty((len(self.targets), int(held.sum())))
+        for i, solved in enumerate(self._final):
+            problem = self._refit(i, solved.ids[solved.weights != 0], weights)
+            margins[i] = problem.margins[held] + problem.intercept
+        return margins
+
+    def _refit(self, output: int, kept: Ids, weights: Floats) -> L1Problem:
         """Solve an output's problem over these features only."""
-        problem = self._problem(self.targets[output])
+        problem = self._problem(self.targets[output], weights)
         problem.k, problem.lam = None, self.problems[output].current_lam
         ids = np.sort(kept)
         problem.add(ids, self.family.columns(ids))

@@ -149,6 +149,11 @@ class L1Problem:
         return float(self._solver.intercept)
 
     @property
+    def margins(self) -> Floats:
+        """w'x of each row, without the intercept."""
+        return self._solver.margins
+
+    @property
     def column_bytes(self) -> int:
         """Bytes of the columns in memory."""
         return self._solver.column_bytes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,8 @@ from thresher.sparse_rf.settings import METHOD, SparseRFSettings
 from thresher.working_set.dataset import Examples
 from thresher.working_set.result import Found
 from thresher.working_set.run import WorkingSetRun, with_interactions
+
+log = logging.getLogger(__name__)
 
 #: The most inputs for which names are formulas: a formula has one coefficient per input.
 _NAMED_INPUTS = 4096
@@ -87,6 +90,20 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
         kept = max(len(problem.ids) for problem in problems)
         products = sum(problem.product_bytes for problem in problems)
         self.plan.check_kept(self.engine.targets.shape[1], kept, products)
+
+    def _may_refit(self) -> bool:
+        assert self.engine is not None
+        assert self._rows_of_data is not None
+        if not self.plan.memory:
+            return True
+        # A second solver holds the columns and products of one output, besides those of all.
+        rows, problems = self.engine.targets.shape[1], self.engine.problems
+        columns, products = ([getattr(p, name) for p in problems] for name in ("column_bytes", "product_bytes"))
+        fits = sum(columns) + max(columns) <= self.plan.columns(rows, self._rows_of_data.bytes)
+        fits = fits and sum(products) + max(products) <= self.plan.products(rows)
+        if not fits:
+            log.info("probabilities are not calibrated: `memory` has no room for a second fit; increase `memory`")
+        return fits
 
     def _selection(self, found: Found, *, final: bool = True) -> Selection:
         assert self.examples is not None

@@ -19,6 +19,7 @@ from thresher.sources.base import Source
 from thresher.substitution.arriving.feature_stream import FeatureStream
 from thresher.substitution.arriving.format_readers import MatrixReader, StoreReader
 from thresher.substitution.settings import SubstitutionSettings
+from thresher.working_set.calibration import numbered_parts
 from thresher.working_set.dataset import Examples, Reader
 from thresher.working_set.targets import TargetCollector
 
@@ -56,6 +57,7 @@ def read_features(
         may_be_numbers=options.may_be_numbers,
         room=room,
         batch_rows=options.batch_rows,
+        want_parts=options.calibrate and loss.task != "real",
         on_batch=lambda batch, cursor: options.watch.show(phase="reading", **data.counts_at(cursor)),
     )
     examples = reader.read(options.class_weight)
@@ -91,7 +93,8 @@ def _label_examples(labels: RowLabels, stream: FeatureStream, loss: Loss, option
     collector = TargetCollector(loss, known, multilabel=options.multilabel, may_be_numbers=options.may_be_numbers)
     collector.add(batch, where)
     y, weight, classes = collector.encode(stream.describe(), options.class_weight)
-    return Examples(None, y, weight, classes, skipped=0)
+    parts = numbered_parts(len(weight)) if options.calibrate and loss.task != "real" else None
+    return Examples(None, y, weight, classes, skipped=0, parts=parts)
 
 
 def _column_stream(source: Source, examples: Examples, pool: _native.ThreadPool) -> FeatureStream:

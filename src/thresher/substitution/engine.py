@@ -52,6 +52,7 @@ class StreamEngine:
         self.problems = [make_problem(Targets(np.ascontiguousarray(y), targets.weights)) for y in parts]
         self.loop: WorkingSetLoop[StreamProblem] = WorkingSetLoop(self.problems, proposer)
         self.names: dict[int, str] = {}
+        self._final: list[Kept] = []
 
     def step(self) -> bool:
         """Process one block; False at the end."""
@@ -77,7 +78,7 @@ class StreamEngine:
             return self._found()
 
     def _found(self) -> Found:
-        parts = self._strongest_of([problem.kept() for problem in self.problems])
+        self._final = parts = self._strongest_of([problem.kept() for problem in self.problems])
         outputs = len(self.targets.y)
         keys = np.unique(np.concatenate([part.ids for part in parts]))
         raw = np.zeros((outputs, len(keys)))
@@ -88,12 +89,26 @@ class StreamEngine:
             counts[at] = (part.columns != 0).sum(axis=1)
             for i in range(part.weights.shape[1]):
                 o = p if self.settings.apart else i
-                weights, intercepts[o] = self._refit(part, i, self.targets.y[o])
+                weights, intercepts[o] = self._refit(part, i, self.targets.y[o], self.targets.shares)
                 raw[o, at] = weights * part.scales
         norms = np.sqrt((raw**2).sum(axis=0))
         order = np.lexsort((keys, -norms))
         order = order[norms[order] != 0]  # those that are not finite stay, and are refused with the answer
         return Found(keys[order], raw[:, order], counts[order], intercepts)
+
+    def held_out_margins(self, held: NDArray[np.bool_]) -> Floats:
+        """Refit the features of the last `found` without the rows of a mask; the margins of these, outputs x rows."""
+        weights = np.ones(len(held)) if self.targets.weights is None else self.targets.weights
+        shares = np.where(held, 0.0, weights)
+        shares /= shares.sum()
+        margins = np.zeros((len(self.targets.y), int(held.sum())))
+        for p, part in enumerate(self._final):
+            columns = part.columns[:, held]
+            for i in range(part.weights.shape[1]):
+                o = p if self.settings.apart else i
+                found, intercept = self._refit(part, i, self.targets.y[o], shares)
+                margins[o] = _native.weighted_sum(columns, np.ascontiguousarray(found * part.scales), intercept)
+        return margins
 
     def _strongest_of(self, parts: list[Kept]) -> list[Kept]:
         """At most k features of each output, or of all by the norm across outputs: some methods keep more than k."""
@@ -105,7 +120,7 @@ class StreamEngine:
         chosen = ids[_strongest(ids, np.sqrt(squares), self.settings.k)]
         return [part.subset(np.flatnonzero(np.isin(part.ids, chosen))) for part in parts]
 
-    def _refit(self, kept: Kept, output: int, y: Floats) -> tuple[Floats, float]:
+    def _refit(self, kept: Kept, output: int, y: Floats, shares: Floats) -> tuple[Floats, float]:
         """The weights of an output, refitted if requested, and its intercept."""
         loss = get_loss(self.settings.loss)
         ridge = self.settings.ridge
@@ -113,7 +128,7 @@ class StreamEngine:
             loss.name,
             loss.delta,
             np.ascontiguousarray(y[None]),
-            self.targets.shares,
+            shares,
             self.settings.fit_intercept,
             np.ascontiguousarray(kept.columns),
             np.ascontiguousarray(kept.scales),

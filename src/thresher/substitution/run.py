@@ -16,6 +16,7 @@ from thresher.core.feature_space import FeatureSpace
 from thresher.core.memory import parse_size
 from thresher.errors import DataError, SettingsError
 from thresher.run import Origin, Run, RunOptions
+from thresher.selection.calibration import Calibration
 from thresher.selection.names import names_of
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
@@ -28,6 +29,7 @@ from thresher.substitution.memory_plan import StreamPlan, reading_plan
 from thresher.substitution.problem import Targets
 from thresher.substitution.proposer import StreamProposer
 from thresher.substitution.settings import SubstitutionSettings
+from thresher.working_set.calibration import calibration_by_refit
 from thresher.working_set.run import with_interactions
 
 log = logging.getLogger(__name__)
@@ -195,7 +197,7 @@ class SubstitutionRun(Run):
             names = self.space.decode(found.keys)
         else:
             names = [engine.names.get(key) or f"#{key}" for key in found.keys.tolist()]
-        return found.selection(
+        selection = found.selection(
             names,
             classes=self.examples.classes,
             multilabel=self.options.multilabel,
@@ -211,6 +213,16 @@ class SubstitutionRun(Run):
                 "plan": self.memory_held(),
             },
         )
+        return replace(selection, calibration=self._calibration(selection))
+
+    def _calibration(self, selection: Selection) -> Calibration | None:
+        """The calibration by a refit without some rows; None without a refit, whose margins then fit those rows too."""
+        examples = self.examples
+        if examples.parts is None or self.settings.ridge is None or not len(selection):
+            return None
+        self.watch.show(phase="calibrating probabilities")
+        refit = self.engine.held_out_margins
+        return calibration_by_refit(selection.loss, examples.parts, examples.y, examples.weight, refit)
 
     @property
     def _origin(self) -> FeatureStream | Source:

@@ -24,6 +24,7 @@ from thresher.sources.base import DEFAULT_ROWS, Source
 from thresher.sources.registry import is_file_source
 from thresher.sources.transforms.label_scan import label_classes
 from thresher.sources.transforms.watched import Watched
+from thresher.working_set.calibration import row_parts
 from thresher.working_set.one_vs_rest import one_vs_rest
 from thresher.working_set.targets import TargetCollector
 
@@ -35,7 +36,8 @@ class Examples:
     """The examples of a dataset: columns (None if they do not fit in memory) or rows, targets and weights.
 
     ``y`` (outputs x rows) holds the targets, encoded for the loss. Regression and two classes have one output. More
-    classes have one output each (one-vs-rest), and multilabel data has one per label.
+    classes have one output each (one-vs-rest), and multilabel data has one per label. ``parts`` are the tenths of the
+    rows by hash, see `thresher.working_set.calibration`, if they were asked for.
     """
 
     store: Store | RowStore | None
@@ -43,6 +45,7 @@ class Examples:
     weight: NDArray[np.float64]
     classes: list[Label] | None
     skipped: int
+    parts: NDArray[np.uint8] | None = None
 
     @property
     def rows(self) -> int:
@@ -65,6 +68,8 @@ class Reader:
         Called with every batch and the cursor behind it.
     keep_rows : bool
         Keep rows instead of columns.
+    want_parts : bool
+        Assign the rows to tenths.
     """
 
     def __init__(
@@ -80,7 +85,9 @@ class Reader:
         batch_rows: int = DEFAULT_ROWS,
         on_batch: Callable[[Batch, Cursor], None] | None = None,
         keep_rows: bool = False,
+        want_parts: bool = False,
     ) -> None:
+        self._parts: list[NDArray[np.uint8]] | None = [] if want_parts else None
         self.keep_rows = keep_rows
         self.source = source
         self.loss = loss
@@ -100,7 +107,8 @@ class Reader:
         dense = type(self.source) is DenseSource and not self.keep_rows
         store, skipped = self._read_dense() if dense else self._read_batches()
         y, weight, classes = self._targets.encode(self.source.describe(), class_weight)
-        return Examples(self._finish(store, weight), y, weight, classes, skipped)
+        parts = None if self._parts is None else np.concatenate(self._parts)
+        return Examples(self._finish(store, weight), y, weight, classes, skipped, parts)
 
     def _finish(
         self, store: _native.ColumnStore | RowStore | NDArray[Any] | None, weight: NDArray[np.float64]
@@ -134,6 +142,9 @@ class Reader:
             raise DataError(f"the matrix contains a value that is not a number: {error}.") from None
         if x.itemsize not in x.strides:
             x = np.ascontiguousarray(x)
+        if self._parts is not None:
+            for batch, _ in source.batches(self.batch_rows, want_labels=False):
+                self._parts.append(row_parts(batch))
         return x, 0
 
     def _read_batches(self) -> tuple[_native.ColumnStore | RowStore | None, int]:
@@ -145,6 +156,8 @@ class Reader:
         bytes_per_row = 0.0
         for batch, cursor in source.batches(self.batch_rows):
             rows += len(batch)
+            if self._parts is not None:
+                self._parts.append(row_parts(batch))
             if store is not None:
                 store.add(batch.indptr, batch.keys, batch.values)
                 if self.room is not None and store.bytes > self.room(rows):

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.core.batch import Batch, Cursor
@@ -12,8 +16,10 @@ from thresher.core.checkpoint import Checkpoint
 from thresher.core.feature_space import Products
 from thresher.core.losses import get_loss
 from thresher.run import Run, RunOptions, check_readable_again
+from thresher.selection.calibration import Calibration
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
+from thresher.working_set.calibration import calibration_by_refit, calibration_on
 from thresher.working_set.dataset import Examples, Reader
 from thresher.working_set.result import Found
 from thresher.working_set.validation import Validation
@@ -34,6 +40,9 @@ class Engine(Protocol):
 
     def found(self) -> Found:
         """The features found so far."""
+
+    def held_out_margins(self, held: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Fit the features of the last `found` without the rows of a mask; their margins, outputs x rows."""
 
     def state(self) -> dict[str, Any]:
         """The state as arrays, without the data."""
@@ -88,9 +97,10 @@ class WorkingSetRun(Run, Generic[E]):
         """Read the data and create the engine."""
         if self.engine is not None:
             return
+        loss = get_loss(self.settings.loss)
         reader = Reader(
             self.source,
-            get_loss(self.settings.loss),
+            loss,
             self.pool,
             self.watch,
             multilabel=self.options.multilabel,
@@ -99,6 +109,7 @@ class WorkingSetRun(Run, Generic[E]):
             batch_rows=self.options.batch_rows,
             on_batch=self._batch_read,
             keep_rows=self._wants_rows,
+            want_parts=self.options.calibrate and self.validation is None and loss.task != "real",
         )
         self.examples = examples = reader.read(self.options.class_weight)
         self.engine = self._make_engine(examples)
@@ -174,7 +185,25 @@ class WorkingSetRun(Run, Generic[E]):
             self.watch.show(phase="refitting the selected features")
         found = self._selection(best or self.engine.found())
         found.provenance["path"] = self.path
-        return found
+        return replace(found, calibration=self._calibration(found))
+
+    def _calibration(self, selection: Selection) -> Calibration | None:
+        """The calibration of a selection: on the validation data, or by a further fit without some rows."""
+        if selection.classes is None or not self.options.calibrate or not len(selection):
+            return None
+        if self.validation is not None:
+            return calibration_on(selection, self.validation.source)
+        assert self.examples is not None
+        assert self.engine is not None
+        if self.examples.parts is None or not self._may_refit():
+            return None
+        self.watch.show(phase="calibrating probabilities")
+        examples, refit = self.examples, self.engine.held_out_margins
+        return calibration_by_refit(selection.loss, self.examples.parts, examples.y, examples.weight, refit)
+
+    def _may_refit(self) -> bool:
+        """Whether the memory allows a further fit of the selected features."""
+        return True
 
     @property
     def path(self) -> list[dict[str, float]]:

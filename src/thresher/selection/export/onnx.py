@@ -19,9 +19,10 @@ def to_onnx(selection: Selection) -> Any:
     """The selection as an ``onnx.ModelProto``.
 
     The input is ``x``: rows x k floats, as ``selection.transform`` returns them. Classifiers output ``label`` (rows)
-    and ``scores`` (rows x classes): probabilities for the logistic and softmax losses, margins for the others, where
-    the first of two classes has the negated margin. Regressors output ``prediction`` (rows). Sums are in double
-    precision, as in Thresher. The metadata hold the names of the features as a JSON list, ``feature_names``.
+    and ``scores`` (rows x classes): probabilities if the selection is calibrated, and for the logistic and softmax
+    losses; margins otherwise, where the first of two classes has the negated margin. Regressors output ``prediction``
+    (rows). Sums are in double precision, as in Thresher. The metadata hold the names of the features as a JSON list,
+    ``feature_names``.
     """
     if selection.multilabel:
         raise DataError("ONNX export does not support several labels a row: export to tsv, json or parquet.")
@@ -35,6 +36,11 @@ def to_onnx(selection: Selection) -> Any:
     }
     if selection.classes is not None:
         constants["classes"] = _labels(selection)
+    if (calibration := selection.calibration) is not None:
+        # The margin of the first of two classes is negated, and so is its b.
+        (a,), (b,) = calibration.slopes, calibration.intercepts
+        constants["calibration_slopes"] = np.array([a])
+        constants["calibration_intercepts"] = np.array([b] if calibration.kind == "softmax" else [-b, b])
     graph = helper.make_graph(
         [
             helper.make_node("Cast", ["x"], ["wide"], to=types.DOUBLE),
@@ -96,8 +102,16 @@ def _classification(selection: Selection, onnx: Any) -> tuple[list[Any], list[An
         helper.make_node("Gather", ["classes", "chosen"], ["label"]),
     ]
     link = {"logistic": "Sigmoid", "softmax": "Softmax"}.get(selection.loss.name, "Identity")
+    scored = "each"
+    if selection.calibration is not None:
+        link = "Softmax" if selection.calibration.kind == "softmax" else "Sigmoid"
+        scored = "calibrated"
+        nodes += [
+            helper.make_node("Mul", ["each", "calibration_slopes"], ["scaled"]),
+            helper.make_node("Add", ["scaled", "calibration_intercepts"], [scored]),
+        ]
     nodes += [
-        helper.make_node(link, ["each"], ["linked"]),
+        helper.make_node(link, [scored], ["linked"]),
         helper.make_node("Cast", ["linked"], ["scores"], to=types.FLOAT),
     ]
     labels = _labels(selection)

@@ -34,7 +34,7 @@ def as_json(selection: Selection) -> str:
     """The whole selection as one JSON object and a newline.
 
     ``features`` is a list of objects with rank, name, key (an unsigned 64-bit integer), weight, bound and count. The
-    other members are intercept, loss, classes, space, settings and provenance.
+    other members are intercept, loss, classes, space, settings, provenance and calibration (null without one).
     """
     columns = selection.columns()
     rows = zip(*(_as_list(column) for column in columns.values()), strict=True)
@@ -46,6 +46,7 @@ def as_json(selection: Selection) -> str:
         "space": selection.space.to_dict(),
         "settings": selection.settings,
         "provenance": selection.provenance,
+        "calibration": None if selection.calibration is None else selection.calibration.to_dict(),
     }
     text = json.dumps(plain(whole), indent=1, ensure_ascii=False, allow_nan=False)
     # Paths in the settings may have bytes that are not UTF-8, as names may.

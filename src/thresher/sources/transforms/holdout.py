@@ -111,6 +111,12 @@ class HeldOut(Wrapped):
         return self.source.where(replace(cursor.inner or Cursor(), part=cursor.part), batch, row)
 
 
+def row_shares(batch: Batch, seed: int, split: Split = Split.VALIDATION) -> NDArray[np.float64]:
+    """A number of [0, 1) for each row: the hash of its features."""
+    hashes = _native.row_hashes(batch.indptr, batch.keys, batch.values, split.salted(seed))
+    return (hashes >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
 def hold_out(
     source: Source, fraction: float, *, seed: int = 0, split: Split = Split.TEST, by: str | None = None
 ) -> tuple[Source, Source]:
