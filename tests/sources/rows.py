@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from thresher.core.batch import Batch
 from thresher.sources.base import Source
 
 
@@ -58,6 +60,13 @@ def row_of(row: Row, name: Callable[[int], str], key: Callable[[int], int], weig
     return Expected(names, keys, values, row.y, row.weight if weighted else 1.0)
 
 
+def names_its_line(where: str, batch: Batch, row: int) -> bool:
+    """Whether a message names the line of a row: files count from 1, data in memory counts rows from 0."""
+    assert batch.line is not None
+    line = batch.line[row]
+    return re.search(rf"\bline {line}\b|\brow {line - 1}\b", where) is not None
+
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of source. ``make(folder, rows)`` builds it; ``expect(rows)`` is what must come out, in order.
@@ -71,6 +80,7 @@ class Kind:
     order: str = "same"
     unlabelled: Callable[[Path, list[Row]], Source] | None = None
     shards: int = 1  # how many pieces shards(10) must give at least
+    leads_back: Callable[[str, Batch, int], bool] = names_its_line  # whether `where` leads back to a row of a batch
 
 
 KINDS: dict[str, Kind] = {}

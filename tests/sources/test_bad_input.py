@@ -317,6 +317,16 @@ def test_a_window_that_does_not_fit(tmp_path, make, kind):
     assert len(read(scan_libsvm(path))) == ROWS
 
 
+def test_a_block_of_bzip2_that_does_not_fit(tmp_path):
+    """Its memory follows from the header: 400 kB per level."""
+    path = tmp_path / "rows"
+    path.write_bytes(bz2.compress(TEXT, 9))
+    with pytest.raises(DataError, match=r"rows: the bzip2 window needs more than the 3 MB .* Raise `memory`"):
+        read(scan_libsvm(path).limited(ReadLimits(window=3 << 20)))
+    path.write_bytes(bz2.compress(TEXT, 7) + bz2.compress(TEXT, 1))
+    assert len(read(scan_libsvm(path).limited(ReadLimits(window=3 << 20)))) == 2 * ROWS
+
+
 # Files
 
 

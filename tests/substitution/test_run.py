@@ -191,8 +191,10 @@ def test_columns_of_rows_count_too() -> None:
     plan = found.provenance["plan"]
     assert 8 * rows.nnz <= plan["columns"] < plan["total"] <= 1200 * 1024
     assert same(found, th.select(rows, y, k=10, method="os", loss="squared"))
-    with pytest.raises(SettingsError, match="its columns do not fit"):
+    with pytest.raises(SettingsError, match="its columns take about") as refused:
         th.select(rows, y, k=10, method="os", loss="squared", memory="300KB")
+    advised = str(refused.value).split("Pass about ")[1].split(" of `memory`")[0]
+    assert same(found, th.select(rows, y, k=10, method="os", loss="squared", memory=advised))
 
 
 # ── bad input ────────────────────────────────────────────────────────────────────────────────────

@@ -95,6 +95,7 @@ class RandomFeatureMap:
         """The coefficients of the features at these inputs; cached for the last inputs."""
         if self._drawn is None or self._inputs is None or not np.array_equal(self._inputs, inputs):
             rule = make_sampler(self.spec, self._size).rule
+            self._drawn = None  # not two at a time
             self._drawn = _native.draw(rule, self.spec.seed, self.numbers, inputs)
             self._inputs = inputs
         return self._drawn

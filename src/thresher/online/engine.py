@@ -66,6 +66,10 @@ class Kept:
         return (*map(np.ascontiguousarray, parts), self.names, state)
 
 
+class StateFullError(SettingsError):
+    """The features seen so far do not fit into their share of the memory."""
+
+
 class OnlineEngine:
     """An online learner. The result does not depend on how the rows are divided into batches.
 
@@ -140,7 +144,7 @@ class OnlineEngine:
                     None if names is None else names.parents,
                 )
             except OverflowError:
-                raise SettingsError(memory_message(self.settings, self.rows)) from None
+                raise StateFullError(memory_message(self.settings, self.rows)) from None
             if spilled != self.spilled_at:
                 warn_of_spill(self.settings, self.spilled_at)
             shaped = self._shaped(margins)
@@ -261,7 +265,7 @@ class OnlineEngine:
             self._reset()
             from thresher.online.engine_state import restore_loop
 
-            restore_loop(self._loop, self.settings, self.sketch, state)
+            restore_loop(self._loop, self.settings, state)
             self.scores.restore(state)
 
 

@@ -50,12 +50,11 @@ def loop_state(
     return state
 
 
-def restore_loop(
-    loop: _native.OnlineLoop, settings: OnlineSettings, sketch: Sketch | None, state: dict[str, NDArray[Any]]
-) -> None:
+def restore_loop(loop: _native.OnlineLoop, settings: OnlineSettings, state: dict[str, NDArray[Any]]) -> None:
     """The inverse of `loop_state`, for a new loop; its scores are restored by themselves."""
     if settings.spills and "cells" in state:
         _native.dual_spill(loop)
+    sketch = loop.count_sketch or loop.evidence_sketch  # b-arda has one only after it spilled
     for t, table in enumerate(unpack_tables(state, loop.tables, loop.kept_size)):
         loop.restore_table(t, *table.arrays())
     rows, loop.shrink, gathered = state["loop"].tolist()

@@ -109,7 +109,8 @@ class Fitted:
         selected, sign = engine.selected(), targets.orientation
         if engine.settings.method == "hashing" and engine.settings.sketch is not None:
             space = space.hashed(Hashing(engine.settings.sketch[1], engine.settings.seed))
-        weights = sign * selected.weights
+        weights = selected.weights  # of this call alone, and large with many classes: changed in place
+        weights *= sign
         weights += 0.0  # no negative zeros after a flip of the sign
         named = zip(selected.keys.tolist(), selected.names, strict=True)
         names = space.names(selected.keys, self.names | {key: name for key, name in named if name})
@@ -238,23 +239,28 @@ def join_tables(
 ) -> Selected:
     """Join the tables of single outputs: the union of their features, with weight 0 where an output has none."""
     keys = np.unique(np.concatenate([np.empty(0, np.uint64), *(table.keys for table in tables)]))
-    weights = np.zeros((len(intercept), len(keys)))
-    error, counts = np.zeros(len(keys)), np.zeros(len(keys), np.uint64)
+    error, counts, energy = np.zeros(len(keys)), np.zeros(len(keys), np.uint64), np.zeros(len(keys))
     names = [b""] * len(keys)
     for c, table in enumerate(tables):
         at = np.searchsorted(keys, table.keys)
-        weights[c, at] = unit * table.weights[:, 0]
+        energy[at] += (unit * table.weights[:, 0]) ** 2
         error[at] = np.maximum(error[at], errors[c])
         counts[at] = np.maximum(counts[at], table.counts)
         for i, name in zip(at.tolist(), table.names, strict=True):
             names[i] = name
-    energy = np.zeros(len(keys))
-    for row in weights:  # without a second matrix: hundreds of classes take megabytes
-        energy += row**2
     order = np.lexsort((keys, -np.sqrt(energy)))
-    ordered_names = [names[i] for i in order.tolist()]
-    weights = weights[0] if len(intercept) == 1 else np.take(weights, order, axis=1)
-    return Selected(keys[order], weights, counts[order], ordered_names, error[order], intercept)
+    # Hundreds of classes take megabytes: one matrix, filled in the order of the answer.
+    weights, place = np.zeros((len(intercept), len(keys))), np.argsort(order)
+    for c, table in enumerate(tables):
+        weights[c, place[np.searchsorted(keys, table.keys)]] = unit * table.weights[:, 0]
+    return Selected(
+        keys[order],
+        weights[0] if len(intercept) == 1 else weights,
+        counts[order],
+        [names[i] for i in order.tolist()],
+        error[order],
+        intercept,
+    )
 
 
 def select_buckets(

@@ -12,9 +12,9 @@ from thresher.core.checkpoint import Checkpoint
 from thresher.core.feature_space import Products
 from thresher.core.labels import Label, Targets, check_weighted_labels, class_weights
 from thresher.core.losses import get_loss
-from thresher.core.memory import parse_size
+from thresher.core.memory import parse_size, show_size
 from thresher.errors import DataError, SettingsError
-from thresher.online.engine import OnlineEngine
+from thresher.online.engine import OnlineEngine, StateFullError
 from thresher.online.memory_plan import plan_for
 from thresher.online.result import Fitted
 from thresher.online.settings import OnlineSettings
@@ -165,9 +165,19 @@ class OnlineRun(Run):
             if len(error.args) == 2:  # only the source knows the line of the row
                 raise DataError(f"{where(error.args[1])}: {error.args[0]}") from None
             raise
+        except StateFullError as error:
+            raise SettingsError(f"{error}{self._advised_memory(cursor)}") from None
         self.cursor = cursor
         self._rows_at_cursor = self.engine.rows
         self._features += batch.nnz
+
+    def _advised_memory(self, cursor: Cursor) -> str:
+        """The memory that is enough for the features of all rows, if further rows bring as many new ones as these."""
+        total, learned = self.source.total_bytes, self.engine.rows
+        if not total or not cursor.read or not learned or self.passes_done:
+            return ""
+        share = min(1.0, cursor.read / total) * min(1.0, learned / max(1, cursor.row))
+        return f" About {show_size(self.plan.memory / share)} is enough for all rows, even if all features differ."
 
     def _end_pass(self) -> None:
         self.engine.flush()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from thresher.core.batch import Batch
 from thresher.errors import DataError, SettingsError
 from thresher.online.dual_state import History
-from thresher.online.engine import OnlineEngine
+from thresher.online.engine import OnlineEngine, StateFullError
 from thresher.online.engine_state import densify, sparsify
 from thresher.online.result import Selected
 from thresher.online.settings import THRESHOLDED, OnlineSettings
@@ -144,9 +144,9 @@ class SuccessiveHalving:
         used = sum(candidate.seen[1] for candidate in self.candidates)
         allowed = self.settings.room + self.settings.name_room
         if 0 < allowed < used:
-            raise SettingsError(
+            raise StateFullError(
                 f"the features seen by {len(self.candidates)} settings side by side take {used} bytes, more than the "
-                f"{allowed} that memory leaves for them: pass more `memory`, or set `eta` and `lam`"
+                f"{allowed} that memory leaves for them: pass more `memory`, or set `eta` and `lam`."
             )
 
     # ── the interface of an engine ───────────────────────────────────────────────────────────────

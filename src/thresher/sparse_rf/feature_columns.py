@@ -20,6 +20,8 @@ STRIPE, _MAX_STRIPES = 1024, 8
 
 #: The least bytes for computing one feature: a stripe of it, twice.
 BYTES_PER_FEATURE = 8 * STRIPE
+#: Bytes of the coefficient of a feature at an input, twice: as drawn and as used.
+_BYTES_PER_COEFFICIENT = 16
 
 
 class RandomFeatureColumns:
@@ -68,7 +70,7 @@ class RandomFeatureColumns:
         values = np.empty((len(ids), self.rows), np.float32)
         at = 0
         features = RandomFeatureMap(self.space, ids, self.pool)
-        for piece in self._pieces(self._stripes(len(ids))):
+        for piece in self._pieces(self._stripes(len(ids)), len(ids)):
             values[:, at : at + len(piece)] = self._values(features, piece)
             at += len(piece)
         return values
@@ -79,7 +81,7 @@ class RandomFeatureColumns:
         stripes = self._stripes(len(ids))
         buffer = np.empty((len(ids), stripes * STRIPE), np.float32)
         filled = at = 0
-        for piece in self._pieces(stripes):
+        for piece in self._pieces(stripes, len(ids)):
             wanted = piece
             if rows is not None:
                 inside = rows[np.searchsorted(rows, at) : np.searchsorted(rows, at + len(piece))]
@@ -104,18 +106,31 @@ class RandomFeatureColumns:
             return _MAX_STRIPES
         return max(1, min(_MAX_STRIPES, self._part // (BYTES_PER_FEATURE * columns)))
 
-    def _pieces(self, stripes: int) -> Iterator[Batch]:
-        """The rows, in batches of at most this many stripes."""
+    def _pieces(self, stripes: int, columns: int) -> Iterator[Batch]:
+        """The rows, in batches of at most this many stripes, and of inputs whose coefficients fit."""
         limit = stripes * STRIPE
+        # The plan has at least `BYTES_PER_FEATURE` for each.
+        per_feature = None if self._part is None else max(BYTES_PER_FEATURE, self._part // max(1, columns))
         for batch in self.store:
-            if len(batch) <= limit:
-                yield batch
-            else:
-                for first in range(0, len(batch), limit):
-                    yield batch.take(slice(first, first + limit))
+            for first in range(0, len(batch), limit):
+                piece = batch if len(batch) <= limit else batch.take(slice(first, first + limit))
+                if per_feature is None:
+                    yield piece
+                else:
+                    yield from _with_few_inputs(piece, per_feature // _BYTES_PER_COEFFICIENT)
 
     def _values(self, features: RandomFeatureMap, batch: Batch) -> NDArray[np.float32]:
         values = features.values(batch)
         if not np.isfinite(values).all():
             raise DataError("the value of a random feature exceeds single precision. Scale the columns.")
         return values
+
+
+def _with_few_inputs(batch: Batch, most: int) -> Iterator[Batch]:
+    """The rows in batches of at most this many distinct inputs each, or of one row."""
+    if len(batch) == 1 or batch.nnz <= most or len(np.unique(batch.keys)) <= most:
+        yield batch
+        return
+    middle = len(batch) // 2
+    yield from _with_few_inputs(batch.take(slice(0, middle)), most)
+    yield from _with_few_inputs(batch.take(slice(middle, None)), most)

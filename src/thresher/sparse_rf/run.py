@@ -120,7 +120,7 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
         )
 
     def _memory_held(self) -> dict[str, int]:
-        """The bytes that each part holds."""
+        """The bytes that each part holds; ``working`` is the rest of a limited memory, which an iteration may use."""
         assert self.engine is not None
         assert self._rows_of_data is not None
         problems = self.engine.problems
@@ -131,6 +131,8 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
             "products": sum(problem.product_bytes for problem in problems),
             "buffers": self.plan.buffers,
         }
+        if self.plan.memory:
+            parts["working"] = max(0, self.plan.memory - sum(parts.values()))
         return {"memory": self.plan.memory, **parts, "total": sum(parts.values())}
 
     def _method_identity(self) -> dict[str, Any]:

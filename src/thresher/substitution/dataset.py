@@ -59,9 +59,12 @@ def read_features(
     )
     examples = reader.read(options.class_weight)
     if examples.store is None:
+        # Besides the columns: the kept ones, a block, and what reading takes, a fourth of the memory at most.
+        kept = examples.rows * (5 * settings.k + 64)
         raise SettingsError(
-            f"{data.describe()}: its columns do not fit into the {show_size(memory or 0)} that memory leaves for "
-            "them. Allow more memory, or pass them one by one, as a FeatureStream"
+            f"{data.describe()}: its columns take about {show_size(reader.needed)} and the {settings.k} kept ones "
+            f"{show_size(kept)}, but memory leaves {show_size(memory or 0)} for them. Pass about "
+            f"{show_size((reader.needed + kept) * 3 // 2)} of `memory`, or the columns one by one, as a FeatureStream"
         )
     return StreamData(examples, _column_stream(data, examples, pool), examples.rows, None)
 

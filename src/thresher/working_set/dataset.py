@@ -85,6 +85,8 @@ class Reader:
         self.multilabel = multilabel
         self.room = room
         self.batch_rows = batch_rows
+        #: About the bytes that all columns (or rows) would take, if they did not fit.
+        self.needed = 0
         self._on_batch = on_batch or (lambda batch, cursor: None)
         known = label_classes(Watched(source, watch, "reading labels")) if multilabel else None
         self._targets = TargetCollector(loss, known, multilabel=multilabel)
@@ -135,11 +137,13 @@ class Reader:
             source = source.prefetched()
         store: _native.ColumnStore | RowStore | None = RowStore() if self.keep_rows else _native.ColumnStore()
         skipped = rows = 0
+        bytes_per_row = 0.0
         for batch, cursor in source.batches(self.batch_rows):
             rows += len(batch)
             if store is not None:
                 store.add(batch.indptr, batch.keys, batch.values)
                 if self.room is not None and store.bytes > self.room(rows):
+                    bytes_per_row = store.bytes / rows
                     store = None  # from here on, read labels only
                     if not self.source.rewindable:
                         raise SettingsError(
@@ -148,6 +152,7 @@ class Reader:
                         )
             self._add_labels(batch, cursor, source)
             skipped = cursor.skipped
+        self.needed = int(bytes_per_row * rows)
         if skipped:
             log.warning("%s: skipped %d malformed lines", self.source.describe(), skipped)
         return store, skipped

@@ -117,8 +117,8 @@ def encode_summary(summary: Summary) -> Any:
 def decode(record: Any, key_limit: int = 1 << 64, *, check: bool = True) -> Block:
     """Decode a record batch into views of it; keys must be below ``key_limit``.
 
-    Everything is checked, since even a valid checksum may be forged, unless it was checked before. Damage raises an
-    exception of any kind.
+    Everything is checked, since even a valid checksum may be forged, unless it was checked before: what is then copied
+    from it must pass `check_batch`. Damage raises an exception of any kind.
     """
     columns = _columns(record)
     arrays = {name: _array(name, columns[name]) for name in _ARRAYS}
@@ -130,33 +130,42 @@ def decode(record: Any, key_limit: int = 1 << 64, *, check: bool = True) -> Bloc
     if indptr is None or keys is None:
         raise FileFormatError("the rows are missing")
     y, prefixes = arrays["y"], lists["prefixes"] or [b""]
-    _native.check_rows(
-        indptr,
-        keys,
-        arrays["values"],
-        y,
-        arrays["y_indptr"],
-        arrays["weight"],
-        arrays["words"],
-        arrays["text"],
-        prefixes=len(prefixes),
-        last_key=max(0, key_limit - 1),
-    )
-    for name in ("qid", "line"):
-        column = arrays[name]
-        if column is not None and len(column) != len(indptr) - 1:
-            raise FileFormatError(f"{name} does not have one entry a row")
     if lists["labels"] is not None and y is not None:
         missing = np.isnan(y).tolist()
         words = [word.decode("utf-8", "surrogateescape") for word in lists["labels"]]
         y = np.array([np.nan if absent else word for absent, word in zip(missing, words, strict=True)], dtype=object)
     names = None
+    if (arrays["words"] is None) != (arrays["text"] is None):
+        raise FileFormatError("the names or their text are missing")
     if arrays["words"] is not None and arrays["text"] is not None:
         names = Names(arrays["words"], arrays["text"], prefixes)
     batch = Batch(
         indptr, keys, arrays["values"], y, arrays["y_indptr"], arrays["weight"], names, arrays["qid"], arrays["line"]
     )
+    if check:
+        check_batch(batch, key_limit)
     return Block(batch, Cursor.from_dict(json.loads(cursor)))
+
+
+def check_batch(batch: Batch, key_limit: int) -> None:
+    """Raise an exception of any kind unless the arrays of a batch fit together and its keys are below ``key_limit``."""
+    names = batch.names
+    _native.check_rows(
+        batch.indptr,
+        batch.keys,
+        batch.values,
+        np.zeros(len(batch.y)) if batch.y is not None and batch.y.dtype == object else batch.y,
+        batch.y_indptr,
+        batch.weight,
+        None if names is None else names.words,
+        None if names is None else names.text,
+        prefixes=1 if names is None else len(names.prefixes),
+        last_key=max(0, key_limit - 1),
+    )
+    for name in ("qid", "line"):
+        column = getattr(batch, name)
+        if column is not None and len(column) != len(batch):
+            raise FileFormatError(f"{name} does not have one entry a row")
 
 
 def decode_summary(record: Any) -> Summary:

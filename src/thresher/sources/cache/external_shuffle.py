@@ -20,6 +20,7 @@ from thresher.sources.blocks import Blocks
 from thresher.sources.cache.cached import Cached
 from thresher.sources.cache.file import StoredFile, write_rows
 from thresher.sources.cache.folder import CacheFolder
+from thresher.sources.cache.in_blocks import Started
 from thresher.sources.cache.stored_blocks import StoredBlocks
 from thresher.sources.transforms.row_order import FirstRows
 from thresher.sources.transforms.shuffle import Permuted
@@ -91,16 +92,19 @@ class ExternalShuffle(Wrapped):
         self.mixing.known = True
         return first.held
 
-    def mixed_blocks(self, rows: Source) -> Blocks | None:
-        """The blocks of the stored rows; None, with a warning, if they cannot be stored."""
+    def mixed_blocks(self, started: Started | None = None) -> Blocks | None:
+        """The blocks of the stored rows; None, with a warning, if they cannot be stored.
+
+        ``started`` are the batches, if the rows are being read already and cannot be read again.
+        """
         if self.mixing.blocks is None and self.mixing.unmixed is None:
             if isinstance(self.source, Cached):
                 self.mixing.blocks = self.source.stored_blocks()
             else:
-                self.mixing.blocks = self._store(rows)
+                self.mixing.blocks = self._store(started)
         return self.mixing.blocks
 
-    def _store(self, rows: Source) -> Blocks | None:
+    def _store(self, started: Started | None) -> Blocks | None:
         """Write the rows to a temporary file; None, with a warning, if there is no room for it."""
         folder = self.folder.folder
         try:
@@ -112,7 +116,7 @@ class ExternalShuffle(Wrapped):
         with file:
             try:
                 with writing(self.folder.path("rows")):
-                    self._write(file, rows)
+                    self._write(file, started)
             except UnwritableError as error:
                 raise SettingsError(
                     f"{folder}: the temporary file that shuffles the rows cannot be written ({error.why}). Choose "
@@ -134,13 +138,14 @@ class ExternalShuffle(Wrapped):
         )
         return StoredBlocks(self.source, lambda _: nullcontext([stored]), self.limits.reading.batch_features)
 
-    def _write(self, file: Any, rows: Source) -> None:
+    def _write(self, file: Any, started: Started | None) -> None:
         def check_room(_: Cursor, size: int) -> None:
             if size > self.folder.size:
                 raise _NoRoom
             self.folder.make_room(size)
 
-        write_rows(file, rows, limits=self.limits.reading, ahead=rows.rewindable, progress=check_room)
+        ahead = self.source.rewindable
+        write_rows(file, self.source, limits=self.limits.reading, ahead=ahead, progress=check_room, started=started)
         file.flush()
 
     def _stay(self, reason: str) -> None:
@@ -184,43 +189,26 @@ class _Mixed(Wrapped):
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
     ) -> Iterator[tuple[Batch, Cursor]]:
         outer, how = self._outer, (only, want_names, want_labels)
-        reading: Source = outer.source
-        mixing = outer.mixing
+        mixing, started = outer.mixing, None
         if not mixing.known:
             if outer.rewindable:
-                outer.judge(reading.batches(want_labels=want_labels), hold=False)
+                outer.judge(outer.source.batches(want_labels=want_labels), hold=False)
             else:
-                batches = reading._read(rows, start, *how)
-                reading = _Started(reading, chain(outer.judge(batches, hold=True), batches))
+                batches = outer.source._read(rows, start, *how)
+                started = chain(outer.judge(batches, hold=True), batches)
         blocks = None
         if mixing.why is not None:
             if start == Cursor() or start.inner is not None:
-                blocks = outer.mixed_blocks(reading)
+                blocks = outer.mixed_blocks(started)
             else:
                 mixing.unmixed = "the run began without"
         if blocks is None:
             if start.inner is not None:
                 raise SettingsError(f"{self.describe()}: the run cannot be resumed without a temporary file.")
-            yield from reading._read(rows, start, *how)
+            yield from outer.source._read(rows, start, *how) if started is None else started
             return
         self._permuted = Permuted(outer.source, blocks, self._seed)
         yield from self._permuted._read(rows, start, *how)
-
-
-class _Started(Wrapped):
-    """A source whose rows are being read, and cannot be read again."""
-
-    def __init__(self, source: Source, rest: Iterator[tuple[Batch, Cursor]]) -> None:
-        super().__init__(source)
-        self._rest = rest
-
-    def _with(self, source: Source) -> Source:
-        return _Started(source, self._rest)
-
-    def _read(
-        self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
-    ) -> Iterator[tuple[Batch, Cursor]]:
-        return self._rest
 
 
 def with_external_shuffle(source: Source, folder: CacheFolder, limits: ShuffleLimits, mixing: Mixing) -> Source:

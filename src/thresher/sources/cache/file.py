@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import mmap
 import os
+import weakref
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -26,6 +27,7 @@ from thresher.sources.cache.codec import (
     Block,
     Digest,
     Summary,
+    check_batch,
     decode,
     decode_summary,
     encode,
@@ -33,15 +35,15 @@ from thresher.sources.cache.codec import (
     pyarrow,
     schema,
 )
-from thresher.sources.cache.in_blocks import InBlocks
+from thresher.sources.cache.in_blocks import InBlocks, Started
 from thresher.sources.files.reader import by_file
+from thresher.sources.transforms.shuffle import FEATURE_BYTES, USUAL_NAME
 
 #: The number of earlier blocks whose pages stay in memory, since their batches may still be in use.
 _BEHIND = 2
-#: The number of blocks that stay decoded (as views of the file) to read further pieces of them.
-_RECENT = 512
-#: Release pages after reading pieces of this many bytes.
-_MOST_TOUCHED = 1 << 20
+#: The number of blocks that stay decoded (as views of the file) to read further pieces of them, and the number of
+#: rows in all of them, where labels are text: these are no views.
+_RECENT, _RECENT_LABELS = 128, 1 << 15
 #: The largest number of columns of labels: their numbers are listed before a plan limits them.
 _MOST_LABELS = 1 << 22
 #: Release pages up to this many bytes back, in case some were read again.
@@ -56,11 +58,13 @@ def write_rows(
     limits: ReadLimits | None = None,
     ahead: bool = False,
     progress: Callable[[Cursor, int], None] | None = None,
+    started: Started | None = None,
 ) -> Summary:
     """Write all rows of a source to an open file.
 
     With ``ahead``, a second thread parses the rows. ``progress`` is called after every block with the cursor behind it
-    and the number of bytes written. An exception from it ends the writing.
+    and the number of bytes written. An exception from it ends the writing. ``started`` are the batches of a source that
+    is being read and cannot be read again.
     """
     pa = pyarrow()
     about = {
@@ -71,7 +75,7 @@ def write_rows(
     }
     starts, cursor = [0], Cursor()
     limits = limits or ReadLimits()
-    in_blocks = InBlocks(source)
+    in_blocks = InBlocks(source, started)
     reading = in_blocks.prefetched() if ahead else in_blocks
     # A source that cannot be read again is identified by its content.
     digest = None if source.rewindable else Digest()
@@ -101,17 +105,19 @@ def write_rows(
 
 
 def _joined(batches: Iterator[tuple[Batch, Cursor]], features: int) -> Iterator[tuple[Batch, Cursor]]:
-    """Join small batches of the same file into batches of at most `DEFAULT_ROWS` rows and ``features`` features."""
+    """Join small batches of the same file into batches of at most `DEFAULT_ROWS` rows and the size of ``features``."""
     held: list[Batch] = []
-    n = nnz = 0
+    n = size = 0
     last = Cursor()
     for batch, cursor in batches:
-        n, nnz = n + len(batch), nnz + batch.nnz
-        if held and (n > DEFAULT_ROWS or nnz > features or cursor.part != last.part or not len(batch)):
+        more = int(batch.sizes(feature=FEATURE_BYTES, usual_name=USUAL_NAME)[-1])
+        n, size = n + len(batch), size + more
+        full = n > DEFAULT_ROWS or size > FEATURE_BYTES * features
+        if held and (full or cursor.part != last.part or not len(batch)):
             yield Batch.concat(held), last
-            held, n, nnz = [], len(batch), batch.nnz
+            held, n, size = [], len(batch), more
         if len(batch):
-            held.append(batch)
+            held.append(batch.compact(USUAL_NAME))
         else:  # its cursor counts skipped lines
             yield batch, cursor
         last = cursor
@@ -134,6 +140,8 @@ class StoredFile:
             with open(path, "rb") if opened is None else nullcontext(opened) as file:
                 self.size = os.fstat(file.fileno()).st_size
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+                self._descriptor = os.dup(file.fileno())
+                weakref.finalize(self, os.close, self._descriptor)
         except FileNotFoundError:
             raise UnreadableError(
                 f"{path}: there is no such file. Check the path (the working directory is {os.getcwd()})."
@@ -159,7 +167,6 @@ class StoredFile:
                 raise FileFormatError("its summary does not match its blocks")
             self._checked = np.zeros(len(self.summary.starts), bool)  # blocks of which pieces were read
             self._recent: dict[int, Block] = {}  # the last of them
-            self._touched = 0  # bytes of pieces since pages were released
             self.space = read_space(about["space"])
             self.multilabel: bool = about["multilabel"]
             columns = about["label_columns"]
@@ -209,23 +216,38 @@ class StoredFile:
             block = self._recent_block(number)
             stop = min(end, starts[number + 1])
             batch = block.batch if want_names or block.batch.names is None else replace(block.batch, names=None)
-            rows = _slice(batch, first - starts[number], stop - starts[number], copy=True)
+            rows = _slice(batch, first - starts[number], stop - starts[number], self._copy)
+            try:
+                check_batch(rows, key_limit(self.space))
+            except ValueError as error:  # the file was changed since the block was checked
+                raise FileFormatError(f"{self.path}: block {number} is damaged ({error}).") from None
             yield Block(rows, block.cursor)
-            self._touched += _bytes_of(rows)
-            if self._touched > _MOST_TOUCHED:
-                self._advise("MADV_DONTNEED", 0, self.size // PAGE * PAGE)
-                self._touched = 0
             first, number = stop, number + 1
+
+    def _copy(self, array: NDArray[Any], first: int, end: int) -> NDArray[Any]:
+        """Copy entries of an array of this file.
+
+        They are read, not copied from the map: a page that is touched there maps its neighbours too, up to megabytes of
+        them, and these count as memory of the process.
+        """
+        offset = array.ctypes.data - self._base
+        if not (hasattr(os, "preadv") and 0 <= offset < self.size and array.flags.c_contiguous):  # Windows, text labels
+            return array[first:end].copy()
+        copy = np.empty(end - first, array.dtype)
+        if copy.nbytes and os.preadv(self._descriptor, [copy.data], offset + first * copy.itemsize) != copy.nbytes:
+            raise FileFormatError(f"{self.path}: the file was cut short after it was opened.")
+        return copy
 
     def _recent_block(self, number: int) -> Block:
         """A block, checked when it is read first."""
         block = self._recent.pop(number, None)
         if block is None:
             block = self._block(number, check=not self._checked[number])[1]
-            self._touched += 0 if self._checked[number] else _bytes_of(block.batch)
             self._checked[number] = True
+            self._advise("MADV_DONTNEED", 0, self.size // PAGE * PAGE)
         self._recent[number] = block  # the last one
-        if len(self._recent) > _RECENT:
+        own = len(block.batch) if block.batch.y is not None and block.batch.y.dtype == object else 0
+        if len(self._recent) > (min(_RECENT, max(1, _RECENT_LABELS // own)) if own else _RECENT):
             del self._recent[next(iter(self._recent))]
         return block
 
@@ -292,47 +314,44 @@ def split_block(
             return
 
 
-def _slice(batch: Batch, first: int, end: int, *, copy: bool = False) -> Batch:
-    """Consecutive rows of a batch, as views or copies."""
+def _views(array: NDArray[Any], first: int, end: int) -> NDArray[Any]:
+    return array[first:end]
 
-    def cut(array: NDArray[Any], a: int, b: int) -> NDArray[Any]:
-        return array[a:b].copy() if copy else array[a:b]
 
-    a, b = int(batch.indptr[first]), int(batch.indptr[end])
+def _slice(batch: Batch, first: int, end: int, cut: Callable[[NDArray[Any], int, int], NDArray[Any]] = _views) -> Batch:
+    """Consecutive rows of a batch; ``cut`` takes consecutive entries of an array, as views or copies."""
+    indptr = cut(batch.indptr, first, end + 1)
+    a, b = int(indptr[0]), int(indptr[-1])
     y, y_indptr = batch.y, batch.y_indptr
     if y is not None and y_indptr is not None:
-        y = cut(y, y_indptr[first], y_indptr[end])
-        y_indptr = y_indptr[first : end + 1] - y_indptr[first]
+        y_indptr = cut(y_indptr, first, end + 1)
+        y = cut(y, int(y_indptr[0]), int(y_indptr[-1]))
+        y_indptr = y_indptr - y_indptr[0]
     elif y is not None:
         y = cut(y, first, end)
     keys, names = cut(batch.keys, a, b), batch.names
     if names is not None:
-        names = replace(names, words=names.words[a:b])
+        names = replace(names, words=cut(names.words, a, b))
+        names = names if cut is _views else _own_names(names, keys, cut)
     return Batch(
-        batch.indptr[first : end + 1] - a,
+        indptr - a,
         keys,
         None if batch.values is None else cut(batch.values, a, b),
         y,
         y_indptr,
         None if batch.weight is None else cut(batch.weight, first, end),
-        _own_names(names, keys) if copy and names is not None else names,
+        names,
         None if batch.qid is None else cut(batch.qid, first, end),
         None if batch.line is None else cut(batch.line, first, end),
     )
 
 
-def _bytes_of(batch: Batch) -> int:
-    """About the bytes of a batch in a file."""
-    named = 0 if batch.names is None else 8 * batch.nnz + len(batch.names.text)
-    return 12 * batch.nnz + 32 * len(batch) + named
-
-
-def _own_names(names: Names, keys: NDArray[np.uint64]) -> Names:
+def _own_names(names: Names, keys: NDArray[np.uint64], cut: Callable[[NDArray[Any], int, int], NDArray[Any]]) -> Names:
     """The same names in a text of their own, not in that of the whole block."""
     begins = names.words & np.uint64(0xFFFFFFFF)
     ends = begins + (names.words >> np.uint64(32) & np.uint64(0xFFF))
     first = begins.min() if len(keys) else np.uint64(0)
-    text = names.text[int(first) : int(ends.max(initial=np.uint64(0)))]
+    text = cut(names.text, int(first), int(ends.max(initial=np.uint64(0))))
     words = names.words - first
     words, text = _native.compact_names(keys, words, text) or (words, text)
     return replace(names, words=words, text=text.copy())

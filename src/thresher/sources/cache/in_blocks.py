@@ -17,17 +17,25 @@ from thresher.sources.text.text_blocks import TextBlocks
 
 #: From this number on blocks grow to their usual size.
 _MANY_BLOCKS = 2048
+#: The batches of a source that is being read.
+Started = Iterator[tuple[Batch, Cursor]]
 
 
 class InBlocks(Wrapped):
     """The rows of a source in order, and the row and the number of skipped lines before each of its blocks.
 
     The blocks of a source that cannot be read out of order end with the row that brings them to a size. It grows with
-    the number of rows, so that blocks are small against the data and their number is limited.
+    the number of rows, so that blocks are small against the data and their number is limited. What is known is that of
+    the last pass from the beginning with all features. ``started`` are the batches of a source that cannot be read
+    again.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, started: Started | None = None) -> None:
         super().__init__(source)
+        self._started = started
+        self._restart()
+
+    def _restart(self) -> None:
         self._starts = array("q")
         self._skips = array("q")
         self._last = Cursor()
@@ -54,14 +62,19 @@ class InBlocks(Wrapped):
     def _read(
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
     ) -> Iterator[tuple[Batch, Cursor]]:
-        blocks = self.source.blocks()
+        if start != Cursor() or only is not None:
+            yield from self.source._read(rows, start, only, want_names, want_labels)
+            return
+        self._restart()
+        blocks = None if self._started is not None else self.source.blocks()
         if isinstance(blocks, TextBlocks) and blocks.count > 1:
             for batch, cursor in blocks.in_order(rows, want_names, want_labels, self._begin):
                 self._last = cursor
                 yield batch, cursor
             return
         self._begin(start)
-        for batch, cursor in self.source._read(rows, start, only, want_names, want_labels):
+        reading = self._started or self.source._read(rows, start, only, want_names, want_labels)
+        for batch, cursor in reading:
             if blocks is None:
                 self._cut(batch)
             self._last = cursor

@@ -68,6 +68,34 @@ class _Gzip:
             return bytes(out)  # the next call raises
 
 
+class _Bzip2:
+    """One bzip2 stream, with a limit of memory: the standard library's decompressor has none."""
+
+    def __init__(self, window_limit: int) -> None:
+        self._object = bz2.BZ2Decompressor()
+        self._limit: int | None = window_limit
+
+    @property
+    def eof(self) -> bool:
+        return self._object.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return self._object.needs_input
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._object.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        if self._limit is not None and data[:3] == b"BZh" and data[3:4].isdigit():
+            needed = 100_000 + 400_000 * int(data[3:4])  # the header states the size of a block
+            if needed > self._limit:
+                raise OSError(f"memory of {needed} bytes")
+        self._limit = None
+        return self._object.decompress(data, max_length)
+
+
 class _Zstd:
     """One Zstandard frame, with the interface of the standard library's decompressors.
 
@@ -140,7 +168,7 @@ class Decompressed(io.RawIOBase):
         self._window_limit = window_limit
         makers: dict[str, Callable[[], _Decompressor]] = {
             "gzip": _Gzip,
-            "bzip2": bz2.BZ2Decompressor,
+            "bzip2": lambda: _Bzip2(window_limit),
             "xz": lambda: lzma.LZMADecompressor(memlimit=window_limit),
             "zstd": lambda: _Zstd(window_limit),
         }
