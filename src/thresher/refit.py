@@ -45,7 +45,7 @@ class Columns(NamedTuple):
     values: NDArray[np.float32]
     y: Floats
     weight: Floats
-    count: int  # of the columns
+    width: int  # the number of columns
 
     @classmethod
     def of(cls, batches: list[Batch], keys: NDArray[np.uint64]) -> Columns:
@@ -75,7 +75,7 @@ class Columns(NamedTuple):
             np.concatenate([self.values, other.values]),
             np.concatenate([self.y, other.y]),
             np.concatenate([self.weight, other.weight]),
-            self.count,
+            self.width,
         )
 
     @property
@@ -86,9 +86,9 @@ class Columns(NamedTuple):
     def units(self) -> tuple[Floats, Floats]:
         """Shift and scale of each column."""
         values = self.values.astype(np.float64)
-        present = np.bincount(self.columns, minlength=self.count).astype(np.float64)
-        sums = np.bincount(self.columns, values, minlength=self.count)
-        squares = np.bincount(self.columns, values**2, minlength=self.count)
+        present = np.bincount(self.columns, minlength=self.width).astype(np.float64)
+        sums = np.bincount(self.columns, values, minlength=self.width)
+        squares = np.bincount(self.columns, values**2, minlength=self.width)
         dense = present > _DENSE * self.rows
         shift = np.where(dense, sums / max(1, self.rows), 0.0)
         # The mean over the rows of a dense column, over the non-zeros of a sparse one: a word counts as it does in a row.
@@ -101,7 +101,7 @@ class Columns(NamedTuple):
 
     def margins(self, weights: Floats, intercept: Floats) -> Floats:
         """w'x + b of each row, as `Selection.margins` computes them."""
-        index = _native.KeyIndex(np.arange(self.count, dtype=np.uint64))
+        index = _native.KeyIndex(np.arange(self.width, dtype=np.uint64))
         flat = index.margins(
             self.indptr, self.columns.astype(np.uint64), self.values, np.ascontiguousarray(weights).ravel(), intercept
         )
@@ -201,12 +201,12 @@ def held_out_loss(loss: Loss, margins: Floats, y: Floats, weight: Floats | None)
 
 def choose_refit(train: Columns, held: Columns, model: Model) -> Refit | None:
     """The fit of the training rows whose penalty is best on the held-out rows; None if there is nothing to fit."""
-    if not train.rows or not train.count:
+    if not train.rows or not train.width:
         return None
     solver = model.solver(train, train.units())
     best: Refit | None = None
     worse = 0
-    point = np.zeros(model.outputs * (train.count + 1))
+    point = np.zeros(model.outputs * (train.width + 1))
     for penalty in PENALTIES:
         point, *_ = solver.fit(penalty, point, _TOLERANCE, _MAX_STEPS)
         weights, intercept = model.unpack(solver, point)
@@ -223,5 +223,5 @@ def choose_refit(train: Columns, held: Columns, model: Model) -> Refit | None:
 def fit_all(rows: Columns, penalty: float, model: Model) -> tuple[Floats, Floats]:
     """Weights and intercepts of a fit of all rows."""
     solver = model.solver(rows, rows.units())
-    point, *_ = solver.fit(penalty, np.zeros(model.outputs * (rows.count + 1)), _TOLERANCE, _MAX_STEPS)
+    point, *_ = solver.fit(penalty, np.zeros(model.outputs * (rows.width + 1)), _TOLERANCE, _MAX_STEPS)
     return model.unpack(solver, point)

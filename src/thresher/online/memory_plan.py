@@ -59,6 +59,8 @@ class Plan:
         The columns of a table: names, kinds and rules.
     answer : int
         The weights of several outputs in the selection, while it is made.
+    held : int
+        Held-out rows, by which the number of passes and the refit are chosen.
     limited : bool
         Whether ``memory`` is a limit. It is none for a budgeted method without one: only the parts here keep to it.
     """
@@ -82,7 +84,13 @@ class Plan:
     groups: int = 0
     columns: int = 0
     answer: int = 0
+    held: int = 0
     limited: bool = True
+
+    @property
+    def refit(self) -> int:
+        """The bytes for the columns of the selected features: nothing is shuffled any more when they are fitted."""
+        return max(self.shuffle, self.window // 2)
 
     @property
     def limits(self) -> ReadLimits:
@@ -104,7 +112,7 @@ class Plan:
     @property
     def total(self) -> int:
         """The sum of all parts, without a decompressor."""
-        online = self.table + self.sketch + self.scores + self.seen + self.names + self.groups
+        online = self.table + self.sketch + self.scores + self.seen + self.names + self.groups + self.held
         # The answer is made when nothing is read any more.
         return online + max(self.buffers + self.shuffle + self.products, self.answer) + self.columns
 
@@ -153,6 +161,8 @@ class Needs:
         Bytes of the columns of a table.
     outputs : int
         The number of weights of a feature in the answer.
+    held : bool
+        Whether rows are held out; they get at most an eighth of the memory.
     limited : bool
         Whether the memory is a limit.
     """
@@ -170,6 +180,7 @@ class Needs:
     groups: int = 0
     columns: int = 0
     outputs: int = 1
+    held: bool = False
     limited: bool = True
 
     @property
@@ -230,6 +241,8 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
     # Both are taken from what is left for a decompressor, so that they change no other part.
     for_answer = max(0, needs.answer - buffers - for_shuffle - for_products)
     left = room - table + (64 << 10) - needs.columns - for_answer
+    held = min(allowed // 8, max(0, left) // 2) if needs.held else 0
+    left -= held
     if left <= 0:
         what = [f"the columns of the table, which take {show_size(needs.columns)}"] if needs.columns else []
         what += [f"the answer, which takes up to {show_size(needs.answer)}"] if for_answer else []
@@ -242,6 +255,7 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
     return Plan(
         columns=needs.columns,
         answer=needs.answer,
+        held=held,
         limited=needs.limited,
         seen=seen - names,
         names=names,
@@ -313,6 +327,7 @@ def plan_for(
         groups=_listed_bytes(settings),
         columns=columns,
         outputs=settings.outputs,
+        held=settings.holds_out,
         limited=memory is not None or not settings.budgeted or settings.approximate,
     )
     return make_plan(needs, DEFAULT_MEMORY if memory is None else memory, shuffle=shuffle)
@@ -351,6 +366,7 @@ def plan_of_fit(settings: OnlineSettings, options: RunOptions, source: Source) -
             plan.shuffle,
             f"up to {plan.shuffle_rows} rows or {plan.shuffle_features(named)} features to shuffle",
         ),
+        ("held", plan.held, "held-out rows, by which the number of passes and the refit are chosen"),
         ("products", plan.products, f"rows of up to {plan.limits.products} features, products included"),
         (
             "total",

@@ -13,7 +13,9 @@ from thresher.core.batch import Batch
 from thresher.core.losses import get_loss
 from thresher.online.engine import OnlineEngine
 from thresher.online.result import Selected
-from thresher.refit import Columns, held_out_loss
+from thresher.online.settings import OnlineSettings
+from thresher.refit import Columns, Model, Refit, choose_refit, fit_all, held_out_loss, read_columns
+from thresher.selection.calibration import Calibration
 from thresher.sources.base import Source
 from thresher.sources.transforms.holdout import HeldOut, Split
 
@@ -88,35 +90,78 @@ class HeldRows:
 
 
 class PassChoice:
-    """Scores every pass on the held-out rows, and keeps the features of the best one.
+    """Scores every pass on the held-out rows, keeps the features of the best one, and fits them once more.
 
-    It keeps the selected features of that pass, not an engine: learning goes on from the last one.
+    It keeps the selected features of that pass, not an engine: learning goes on from the last one. If the number of
+    passes is set, the last one counts.
     """
 
-    def __init__(self, held: HeldRows, most: int) -> None:
+    def __init__(self, held: HeldRows, settings: OnlineSettings) -> None:
         self.held = held
-        self.most = 1 if held.large else most
+        self.settings = settings
+        self.automatic = settings.passes == "auto"
+        self.most = (1 if held.large else MOST_PASSES) if self.automatic else settings.passes_set
         self.losses: list[float] = []
         self.best: Selected | None = None
+        self.refitted: Refit | None = None
+        self.used_refit = False
 
     def add(self, engine: OnlineEngine) -> None:
         """Score the features that the engine keeps after a pass."""
         selected = engine.selected()
-        loss = self.loss_of(engine, selected)
-        if not self.losses or loss < min(self.losses):
+        rows = self.held.columns(selected.keys)
+        margins = rows.margins(selected.weights, selected.intercept)
+        loss = held_out_loss(self.model.loss, margins, rows.y, rows.weight)
+        if not (self.automatic and self.losses) or loss < min(self.losses):
             self.best = selected
         self.losses.append(loss)
 
-    def loss_of(self, engine: OnlineEngine, selected: Selected) -> float:
-        """The held-out loss of a selection."""
-        rows = self.held.columns(selected.keys)
-        margins = rows.margins(selected.weights, selected.intercept)
-        return held_out_loss(get_loss(engine.settings.loss), margins, rows.y, rows.weight)
+    @property
+    def model(self) -> Model:
+        """The form of the model."""
+        settings = self.settings
+        return Model(get_loss(settings.loss), settings.outputs, settings.multilabel, settings.fit_intercept)
 
     @property
     def best_pass(self) -> int:
-        """The number of the best pass, from 1; 0 before the first."""
-        return int(np.argmin(self.losses)) + 1 if self.losses else 0
+        """The number of the pass whose features are taken, from 1; 0 before the first."""
+        return int(np.argmin(self.losses)) + 1 if self.losses and self.automatic else len(self.losses)
+
+    def choose(
+        self, source: Source, encode: Callable[..., NDArray[np.float64]], room: int
+    ) -> tuple[Selected, Calibration | None]:
+        """The features of the best pass or their refit, and the calibration of either on the held-out rows.
+
+        The refit that is compared has learned the training rows; the one that is returned also the held-out rows.
+        """
+        assert self.best is not None
+        selected, model = self.best, self.model
+        held = self.held.columns(selected.keys)
+        margins = held.margins(selected.weights, selected.intercept)
+        if self.settings.refit is not False and len(selected.keys):
+            train = read_columns(source, selected.keys, encode, room, model.outputs)
+            self.refitted = choose_refit(train, held, model)
+            better = self.refitted is not None and self.refitted.score < self.losses[self.best_pass - 1]
+            if self.refitted is not None and (better or self.settings.refit is True):
+                self.used_refit = True
+                margins = held.margins(self.refitted.weights, self.refitted.intercept)
+                weights, intercept = fit_all(train + held, self.refitted.penalty, model)
+                exact = np.zeros(len(selected.keys))
+                selected = selected._replace(weights=weights, intercept=intercept, errors=exact).by_weight(None)
+        if model.loss.task == "real":
+            return selected, None
+        return selected, Calibration.fit(model.loss, margins, held.y, held.weight)
+
+    def facts(self) -> dict[str, Any]:
+        """What was chosen and why, for the provenance."""
+        facts: dict[str, Any] = {
+            "held_out": {"rows": self.held.rows, "share": self.held.share},
+            "passes": {"losses": self.losses, "best": self.best_pass},
+        }
+        if self.refitted is not None:
+            score = {"loss": self.refitted.score, "penalty": self.refitted.penalty}
+            facts["refit"] = {"used": self.used_refit, **score}
+        return facts
 
     @property
     def finished(self) -> bool:

@@ -18,6 +18,7 @@ from thresher.online.engine import Kept, OnlineEngine
 from thresher.online.memory_plan import Plan
 from thresher.online.settings import THRESHOLDED, OnlineSettings
 from thresher.run import Origin, Result, build_selection
+from thresher.selection.calibration import Calibration
 from thresher.selection.names import find_names
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from thresher.online.tuning import SuccessiveHalving
 
 #: Settings that may change between two calls of ``partial_fit``.
-_MAY_CHANGE = {"seed", "passes", "shuffle", "refit_intercept"}
+_MAY_CHANGE = {"seed", "passes", "refit", "shuffle", "refit_intercept"}
 #: Settings that follow from the memory plan.
 _PLANNED = {"sketch", "name_cap", "room", "name_room"}
 
@@ -42,6 +43,12 @@ class Fitted:
         The correction of the intercept by its refit.
     names : dict
         Names found by a further pass over the data.
+    chosen : Selected, optional
+        The features of the best pass, or their refit. Default: those of the engine.
+    calibration : Calibration, optional
+        The probabilities of margins, from held-out rows.
+    choice : dict
+        The facts of that choice.
     in_order : bool
         The order of the rows matters and stayed, such as class after class: progressive scores mean nothing.
     """
@@ -55,6 +62,9 @@ class Fitted:
     skipped: int
     skipped_files: dict[str, int]
     origin: Origin
+    chosen: Selected | None = None
+    calibration: Calibration | None = None
+    choice: dict[str, Any] = field(default_factory=dict)
     in_order: bool = False
     offset: float = 0.0
     names: dict[int, bytes] = field(default_factory=dict)
@@ -72,6 +82,9 @@ class Fitted:
             skipped=run.skipped,
             skipped_files=run.skipped_files,
             origin=Origin.of(run.source, fingerprint=fingerprint),
+            chosen=run.chosen,
+            calibration=run.calibration,
+            choice={} if run.choice is None else run.choice.facts(),
             in_order=run.in_order,
             offset=run.offset,
         )
@@ -85,7 +98,7 @@ class Fitted:
         """Read the names of features that a budgeted method selected long after their rows."""
         if not self.names_may_be_missing:
             return
-        selected = self.engine.best.selected()
+        selected = self.chosen or self.engine.best.selected()
         unnamed = [key for key, name in zip(selected.keys.tolist(), selected.names, strict=True) if not name]
         missing = np.array([key for key in unnamed if key not in self.names], np.uint64)
         self.names |= {key: name[: self.plan.name_cap] for key, name in find_names(source, missing).items()}
@@ -106,10 +119,11 @@ class Fitted:
         if engine.waiting:
             engine = OnlineEngine.from_state(engine.settings, engine.state())
             engine.flush()
-        selected, sign = engine.selected(), targets.orientation
+        selected, sign = self.chosen or engine.selected(), targets.orientation
         if engine.settings.method == "hashing" and engine.settings.sketch is not None:
             space = space.hashed(Hashing(engine.settings.sketch[1], engine.settings.seed))
-        weights = selected.weights  # of this call alone, and large with many classes: changed in place
+        # Large with many classes: changed in place, unless it is kept.
+        weights = selected.weights if self.chosen is None else selected.weights.copy()
         weights *= sign
         weights += 0.0  # no negative zeros after a flip of the sign
         named = zip(selected.keys.tolist(), selected.names, strict=True)
@@ -139,6 +153,7 @@ class Fitted:
             "skipped": self.skipped,
             "progressive": {} if self.in_order else engine.progressive(flip_sign=self.targets.orientation < 0),
             "plan": self.plan.to_dict(),
+            **self.choice,
         }
         if self.skipped_files:
             facts["skipped_files"] = self.skipped_files
