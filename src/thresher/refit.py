@@ -91,10 +91,11 @@ class Columns(NamedTuple):
         squares = np.bincount(self.columns, values**2, minlength=self.width)
         dense = present > _DENSE * self.rows
         shift = np.where(dense, sums / max(1, self.rows), 0.0)
-        # The mean over the rows of a dense column, over the non-zeros of a sparse one: a word counts as it does in a row.
-        spread = np.where(
-            dense, squares / max(1, self.rows) - shift**2, np.divide(squares, present, where=present > 0, out=squares)
-        )
+        # A dense column has its standard deviation, a sparse one the root mean square of its non-zeros: a word weighs
+        # the same whether it is rare or frequent.
+        of_rows = squares / max(1, self.rows) - shift**2
+        of_values = squares / np.maximum(1.0, present)
+        spread = np.where(dense, of_rows, of_values)
         scale = np.sqrt(np.maximum(spread, 0.0))
         negligible = ~(scale > 1e-9 * np.abs(shift)) | ~(scale > 0)
         return np.where(negligible, 0.0, shift), np.where(negligible, 1.0, scale)

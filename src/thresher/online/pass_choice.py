@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from thresher.core import container
 from thresher.core.batch import Batch
 from thresher.core.losses import get_loss
+from thresher.core.metrics import Scores
 from thresher.online.engine import OnlineEngine
 from thresher.online.result import Selected
 from thresher.online.settings import OnlineSettings
@@ -105,6 +106,7 @@ class PassChoice:
         self.best: Selected | None = None
         self.refitted: Refit | None = None
         self.used_refit = False
+        self.scores: Scores | None = None
 
     def add(self, engine: OnlineEngine) -> None:
         """Score the features that the engine keeps after a pass."""
@@ -148,16 +150,17 @@ class PassChoice:
                 weights, intercept = fit_all(train + held, self.refitted.penalty, model)
                 exact = np.zeros(len(selected.keys))
                 selected = selected._replace(weights=weights, intercept=intercept, errors=exact).by_weight(None)
+        self.scores = Scores(model.loss, model.outputs)
+        self.scores.add(margins, held.y, held.weight)
         if model.loss.task == "real":
             return selected, None
         return selected, Calibration.fit(model.loss, margins, held.y, held.weight)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self, *, flip_sign: bool) -> dict[str, Any]:
         """What was chosen and why, for the provenance."""
-        facts: dict[str, Any] = {
-            "held_out": {"rows": self.held.rows, "share": self.held.share},
-            "passes": {"losses": self.losses, "best": self.best_pass},
-        }
+        facts: dict[str, Any] = {"passes": {"losses": self.losses, "best": self.best_pass, "share": self.held.share}}
+        if self.scores is not None:
+            facts["validation"] = self.scores.result(flip_sign=flip_sign)
         if self.refitted is not None:
             score = {"loss": self.refitted.score, "penalty": self.refitted.penalty}
             facts["refit"] = {"used": self.used_refit, **score}
@@ -188,5 +191,3 @@ class PassChoice:
         if len({len(names), len(found["keys"]), len(found["counts"]), found["weights"].shape[-1]}) > 1:
             raise ValueError("the best selection has columns of different lengths")
         self.best = Selected(**found, names=names)
-
-

@@ -84,7 +84,7 @@ class Fitted:
             origin=Origin.of(run.source, fingerprint=fingerprint),
             chosen=run.chosen,
             calibration=run.calibration,
-            choice={} if run.choice is None else run.choice.facts(),
+            choice={} if run.choice is None else run.choice.facts(flip_sign=run.targets.orientation < 0),
             in_order=run.in_order,
             offset=run.offset,
         )
@@ -151,10 +151,13 @@ class Fitted:
             "rows": engine.rows,
             "passes_done": self.passes_done,
             "skipped": self.skipped,
-            "progressive": {} if self.in_order else engine.progressive(flip_sign=self.targets.orientation < 0),
             "plan": self.plan.to_dict(),
             **self.choice,
         }
+        if self.in_order:
+            facts["progressive"] = {}
+        elif not self.choice or self.passes_done <= 1:  # rows that are learned again are not new
+            facts["progressive"] = engine.progressive(flip_sign=self.targets.orientation < 0)
         if self.skipped_files:
             facts["skipped_files"] = self.skipped_files
         if engine.settings.budgeted and not engine.approximate:
