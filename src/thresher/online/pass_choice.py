@@ -140,7 +140,7 @@ class PassChoice:
         selected, model = self.best, self.model
         held = self.held.columns(selected.keys)
         margins = held.margins(selected.weights, selected.intercept)
-        if self.settings.refit is not False and len(selected.keys):
+        if self.settings.refits and len(selected.keys):
             train = read_columns(source, selected.keys, encode, room, model.outputs)
             self.refitted = choose_refit(train, held, model)
             better = self.refitted is not None and self.refitted.score < self.losses[self.best_pass - 1]

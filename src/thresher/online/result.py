@@ -156,7 +156,7 @@ class Fitted:
         }
         if self.in_order:
             facts["progressive"] = {}
-        elif not self.choice or self.passes_done <= 1:  # rows that are learned again are not new
+        elif self.settings.passes != "auto" or self.passes_done <= 1:  # rows that are learned again are not new
             facts["progressive"] = engine.progressive(flip_sign=self.targets.orientation < 0)
         if self.skipped_files:
             facts["skipped_files"] = self.skipped_files

@@ -181,6 +181,8 @@ class OnlineSettings:
             raise SettingsError(f'refit must be "auto", True or False, got {self.refit!r}')
         if self.method == "hashing" and self.refit is True:
             raise SettingsError("hashing selects no features that could be fitted again: leave out `refit`")
+        if self.per_class and self.refit is True:
+            raise SettingsError("a refit would give every class the features of all: leave out `refit` or `per_class`")
         if self.shuffle not in ("auto", True, False):
             raise SettingsError(f'shuffle must be "auto", True or False, got {self.shuffle!r}')
         if self.sketch is not None:
@@ -293,7 +295,12 @@ class OnlineSettings:
     @property
     def holds_out(self) -> bool:
         """Whether rows are held out to choose the number of passes or the penalty of the refit."""
-        return self.method != "hashing" and (self.passes == "auto" or self.refit is not False)
+        return self.method != "hashing" and (self.passes == "auto" or self.refits)
+
+    @property
+    def refits(self) -> bool:
+        """Whether the selected features may be fitted once more."""
+        return self.refit is not False and not self.per_class and self.method != "hashing"
 
     @property
     def passes_set(self) -> int:
