@@ -63,6 +63,22 @@ struct Loss {
     return 0.0;
   }
 
+  /// The second derivative with respect to the margin, where it exists; 0 for the hinge loss.
+  [[nodiscard]] double second_derivative(double m, double y) const {
+    switch (kind) {
+      case LossKind::squared: return 1.0;
+      case LossKind::logistic: {
+        const double e = std::exp(-std::fabs(y * m));
+        return e / ((1.0 + e) * (1.0 + e));
+      }
+      case LossKind::hinge: return 0.0;
+      case LossKind::squared_hinge: return y * m < 1.0 ? 1.0 : 0.0;
+      case LossKind::huber: return std::fabs(m - y) <= delta ? 1.0 : 0.0;
+      case LossKind::squared_epsilon: return std::fabs(m - y) > delta ? 1.0 : 0.0;
+    }
+    return 0.0;
+  }
+
   /// Whether targets are real numbers rather than classes.
   [[nodiscard]] bool real() const {
     return kind == LossKind::squared || kind == LossKind::huber || kind == LossKind::squared_epsilon;

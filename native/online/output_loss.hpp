@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
+#include <string_view>
 
 #include "base/losses.hpp"
 
@@ -13,6 +15,14 @@ enum class OutputKind {
   many,     // multilabel: a binary target per lane
   rest,     // one-vs-rest multiclass; the target is the class index
 };
+
+inline OutputKind output_kind(std::string_view name) {
+  if (name == "one") return OutputKind::one;
+  if (name == "softmax") return OutputKind::softmax;
+  if (name == "many") return OutputKind::many;
+  if (name == "rest") return OutputKind::rest;
+  throw std::invalid_argument("unknown kind of outputs");
+}
 
 struct OutputLoss {
   OutputKind kind = OutputKind::one;

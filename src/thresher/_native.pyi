@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 T = TypeVar("T")
 U16 = NDArray[np.uint16]
+U32 = NDArray[np.uint32]
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]
 F32 = NDArray[np.float32]
@@ -533,6 +534,25 @@ class Worker:
     def grow(self, room: int) -> None: ...
     def state(self) -> dict[str, NDArray[Any]]: ...
     def restore(self, ids: U64, weights: F64, scalings: F64, gram: F64, columns: F32, more: F64, step: F64) -> None: ...
+
+class SparseRefit:
+    def __init__(
+        self,
+        indptr: I64,
+        columns: U32,
+        values: F32 | None,
+        shift: F64,
+        scale: F64,
+        y: F64,
+        weights: F64,
+        loss: str,
+        delta: float,
+        outputs: str,
+        lanes: int,
+        intercept: bool,
+    ) -> None: ...
+    def fit(self, ridge: float, start: F64, tolerance: float, most: int) -> tuple[F64, float, int, bool]: ...
+    def in_data_units(self, point: F64) -> F64: ...
 
 def refit(
     loss: str,

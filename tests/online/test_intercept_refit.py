@@ -49,7 +49,7 @@ def test_the_loss_of_the_training_rows_is_least_in_the_intercept() -> None:
     rng = np.random.default_rng(0)
     x = rng.random((400, 30)) * (rng.random((400, 30)) < 0.5) * 100
     y = np.where(x[:, 0] + x[:, 1] - x[:, 2] - x[:, 3] + 20 * rng.normal(size=400) > 0, "b", "a")
-    options = {"k": 10, "method": "b-arda", "loss": "logistic", "passes": 3, "shuffle": False}
+    options = {"k": 10, "method": "b-arda", "loss": "logistic", "passes": 3, "refit": False, "shuffle": False}
     plain = th.select(x, y, refit_intercept=False, **options)
     fitted = th.select(x, y, **options)
     again = th.select(x, y, batch_rows=7, **options)

@@ -136,7 +136,7 @@ def test_an_interrupted_run_resumes_to_the_same_bits(
 def test_an_interrupt_between_two_rows_of_a_batch_loses_and_repeats_nothing(
     vw_file: Path, tmp_path: Path, minibatch: int
 ) -> None:
-    settings = OnlineSettings(k=20, sketch=(3, 500), minibatch=minibatch)
+    settings = OnlineSettings(k=20, sketch=(3, 500), minibatch=minibatch, passes=1, refit=False)
     options = RunOptions(memory="64MB", checkpoint=tmp_path / "run.ckpt", batch_rows=100)
     source = th.scan(vw_file)
     run = OnlineRun(source, settings, options)
@@ -206,7 +206,7 @@ def test_a_checkpoint_of_another_run_is_refused(vw_file: Path, tmp_path: Path) -
 
 
 def test_scores_and_holding_out(vw_file: Path) -> None:
-    selection = th.select(vw_file, k=40, passes=3, holdout=0.25)
+    selection = th.select(vw_file, k=40, passes=3, refit=False, holdout=0.25)
     held = selection.provenance["test"]
     assert 600 < held["rows"] < 900
     assert held["rows"] + selection.provenance["rows"] / 3 == 3000
@@ -324,7 +324,7 @@ def test_several_labels_per_row(tmp_path: Path, per_class: bool) -> None:
     """From a file whose rows have none to three labels."""
     path, wanted = tmp_path / "labels.svm", MARGINS > 0
     write_libsvm(path, SEVERAL, [",".join(str(c) for c in np.flatnonzero(row)) for row in wanted])
-    how: dict[str, Any] = {"k": 12, "multilabel": True, "passes": 5, "per_class": per_class}
+    how: dict[str, Any] = {"k": 12, "multilabel": True, "passes": 5, "refit": False, "per_class": per_class}
     selection = th.select(path, test=path, **how)
     assert selection.classes == [0.0, 1.0, 2.0]
     assert selection.multilabel

@@ -9,17 +9,25 @@
 
 namespace thresher::bind {
 
-/// A thread pool that checks for signals every 50 ms.
+/// Checks for signals every 50 ms: true after Ctrl-C.
+class SignalCheck {
+ public:
+  bool operator()() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_ < std::chrono::milliseconds(50)) return false;
+    last_ = now;
+    const nb::gil_scoped_acquire gil;
+    return PyErr_CheckSignals() != 0;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+/// A thread pool that checks for signals.
 class InterruptiblePool : public ThreadPool {
  public:
-  explicit InterruptiblePool(unsigned threads)
-      : ThreadPool(threads, [last = std::chrono::steady_clock::now()]() mutable {
-          const auto now = std::chrono::steady_clock::now();
-          if (now - last < std::chrono::milliseconds(50)) return false;
-          last = now;
-          const nb::gil_scoped_acquire gil;
-          return PyErr_CheckSignals() != 0;
-        }) {}
+  explicit InterruptiblePool(unsigned threads) : ThreadPool(threads, SignalCheck()) {}
 };
 
 /// Run `work` without the GIL; an interrupt is raised as a Python exception.

@@ -144,14 +144,6 @@ StepRule step_rule(const std::string& name) {
   throw nb::value_error("unknown step rule");
 }
 
-OutputKind output_kind(const std::string& name) {
-  if (name == "one") return OutputKind::one;
-  if (name == "softmax") return OutputKind::softmax;
-  if (name == "many") return OutputKind::many;
-  if (name == "rest") return OutputKind::rest;
-  throw nb::value_error("unknown kind of outputs");
-}
-
 }  // namespace
 
 void make_loop(Loop* self, const nb::kwargs& given) {

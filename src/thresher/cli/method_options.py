@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from thresher.cli.main import panel, with_options
-from thresher.cli.options import number_or_word, numbers, sketch_shape
+from thresher.cli.options import number_or_word, numbers, sketch_shape, whole_or_word
 
 _ONLINE, _MISSION = "Online methods", "mission and its baselines"
 _BUDGET = "Budgeted methods: b-arda, b-amd, ofs, sofs, l1-arda, ada-fobos"
@@ -24,7 +24,10 @@ def _online(
             metavar="ROWSxWIDTH",
         ),
     ] = None,
-    passes: Annotated[int | None, typer.Option(help="Passes over the data; default 1.")] = None,
+    passes: Annotated[
+        str | None,
+        typer.Option(help="Passes over the data: auto (default; as many as help on held-out rows), or a number."),
+    ] = None,
     minibatch: Annotated[
         int | None, typer.Option(help="Rows whose gradients are averaged before a step; default 1.")
     ] = None,
@@ -106,7 +109,8 @@ def _intercept(
         bool | None,
         typer.Option(
             "--refit-intercept/--no-refit-intercept",
-            help="Budgeted methods, two classes: refit it in one more pass (default: with several passes).",
+            help="Budgeted methods, two classes: refit it in one more pass (default: with several passes and "
+            "--no-refit).",
         ),
     ] = None,
 ) -> None:
@@ -139,7 +143,8 @@ def _several(
         bool | None,
         typer.Option(
             "--refit/--no-refit",
-            help="Refit the selected features (default: off for fgm, on for os).",
+            help="Refit the selected features (default: off for fgm, on for os; online methods: if it is better on "
+            "held-out rows).",
         ),
     ] = None,
     validation: Annotated[
@@ -257,6 +262,7 @@ with_method_options = with_options(
     convert={
         "sketch": sketch_shape,
         "step": number_or_word,
+        "passes": whole_or_word,
         "gamma": number_or_word,
         "lam": numbers,
         "scale": lambda text: None if text == "none" else text,

@@ -88,6 +88,11 @@ def number_or_word(text: str) -> str | float:
         return text
 
 
+def whole_or_word(text: str) -> str | int:
+    """Parse a whole number to an int; return other text as it is."""
+    return int(text) if text.lstrip("-").isdigit() else text
+
+
 def numbers(text: str) -> float | list[float]:
     """Parse ``10`` to a number, ``100,10,1`` to a list."""
     from thresher.errors import SettingsError

@@ -48,8 +48,12 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
     sketch : (1, width), optional
         For ``b-arda``: hold the features that are not kept in a sketch of this width, so that memory does not grow.
         The result is approximate.
-    passes : int
-        Passes over the data in `fit`.
+    passes : "auto" or int
+        Passes over the data in `fit`. ``auto``: as many as lower the loss on held-out rows, up to 20; one for large
+        data.
+    refit : "auto" or bool
+        Fit the selected features once more at the end of `fit`, with an l2 penalty that held-out rows choose.
+        ``auto``: use the refit if it is better on these rows.
     tune : bool
         Tune ``eta`` and ``lam`` by successive halving on the same rows.
     shuffle : "auto" or bool
@@ -66,7 +70,8 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
     keep_names : bool
         Keep the names of all features seen. Otherwise missing names are read from the data at the end.
     refit_intercept : bool, optional
-        For two classes: refit the intercept in one more pass in `fit`. Default: with several passes.
+        For two classes: refit the intercept in one more pass in `fit`. Default: with several ``passes`` and
+        ``refit=False``.
     per_class : bool
         With several classes, k features for each rather than k by the norm across all.
     class_weight : dict or "balanced", optional
@@ -118,7 +123,8 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         delta: float = 1e-2,
         memory: str | int | None = None,
         sketch: tuple[int, int] | None = None,
-        passes: int = 1,
+        passes: int | str = "auto",
+        refit: bool | str = "auto",
         tune: bool = False,
         shuffle: str | bool = "auto",
         random_state: Any = None,
@@ -140,6 +146,7 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         self.memory = memory
         self.sketch = sketch
         self.passes = passes
+        self.refit = refit
         self.tune = tune
         self.shuffle = shuffle
         self.random_state = random_state
@@ -177,8 +184,12 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
     sketch : (1, width), optional
         For ``b-arda``: hold the features that are not kept in a sketch of this width, so that memory does not grow.
         The result is approximate.
-    passes : int
-        Passes over the data in `fit`.
+    passes : "auto" or int
+        Passes over the data in `fit`. ``auto``: as many as lower the loss on held-out rows, up to 20; one for large
+        data.
+    refit : "auto" or bool
+        Fit the selected features once more at the end of `fit`, with an l2 penalty that held-out rows choose.
+        ``auto``: use the refit if it is better on these rows.
     tune : bool
         Tune ``eta`` and ``lam`` by successive halving on the same rows.
     shuffle : "auto" or bool
@@ -215,7 +226,7 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(2000, 50))
     >>> y = 3 * X[:, 7] - 2 * X[:, 31] + rng.normal(size=2000)
-    >>> model = th.BudgetedRegressor(k=2, passes=3).fit(X, y)
+    >>> model = th.BudgetedRegressor(k=2).fit(X, y)
     >>> list(model.get_feature_names_out()), model.score(X, y) > 0.8
     (['x7', 'x31'], True)
     """
@@ -231,7 +242,8 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         delta: float = 1e-2,
         memory: str | int | None = None,
         sketch: tuple[int, int] | None = None,
-        passes: int = 1,
+        passes: int | str = "auto",
+        refit: bool | str = "auto",
         tune: bool = False,
         shuffle: str | bool = "auto",
         random_state: Any = None,
@@ -249,6 +261,7 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         self.memory = memory
         self.sketch = sketch
         self.passes = passes
+        self.refit = refit
         self.tune = tune
         self.shuffle = shuffle
         self.random_state = random_state

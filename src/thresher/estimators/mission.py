@@ -33,8 +33,12 @@ class MissionClassifier(OnlineClassifier):
         The weights in the table: exact, or the estimates of the sketch, as in the paper.
     step : "auto", float, "adaptive:RATE" or "RATE/sqrt"
         The step size. ``auto`` adapts to every feature.
-    passes : int
-        Passes over the data in `fit`.
+    passes : "auto" or int
+        Passes over the data in `fit`. ``auto``: as many as lower the loss on held-out rows, up to 20; one for large
+        data.
+    refit : "auto" or bool
+        Fit the selected features once more at the end of `fit`, with an l2 penalty that held-out rows choose.
+        ``auto``: use the refit if it is better on these rows.
     minibatch : int
         The number of rows whose gradients are averaged before a step.
     shuffle : "auto" or bool
@@ -101,7 +105,8 @@ class MissionClassifier(OnlineClassifier):
         sketch: tuple[int, int] | None = None,
         active: str = "exact",
         step: str | float = "auto",
-        passes: int = 1,
+        passes: int | str = "auto",
+        refit: bool | str = "auto",
         minibatch: int = 1,
         shuffle: str | bool = "auto",
         interactions: int | Sequence[Sequence[str | int]] = 1,
@@ -122,6 +127,7 @@ class MissionClassifier(OnlineClassifier):
         self.active = active
         self.step = step
         self.passes = passes
+        self.refit = refit
         self.minibatch = minibatch
         self.shuffle = shuffle
         self.interactions = interactions
@@ -147,8 +153,8 @@ class MissionRegressor(OnlineRegressor):
         The number of features to keep; fewer if fewer are found.
     loss : str
         ``squared``, or ``huber:delta``, which is robust to outliers.
-    method, memory, sketch, active, step, passes, minibatch, shuffle, interactions, random_state, fit_intercept, l2, \
-decay, lazy
+    method, memory, sketch, active, step, passes, refit, minibatch, shuffle, interactions, random_state, \
+fit_intercept, l2, decay, lazy
         As for `MissionClassifier`.
 
     Attributes
@@ -174,7 +180,7 @@ decay, lazy
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(2000, 50))
     >>> y = 3 * X[:, 7] - 2 * X[:, 31] + rng.normal(size=2000)
-    >>> model = th.MissionRegressor(k=2, passes=3).fit(X, y)
+    >>> model = th.MissionRegressor(k=2).fit(X, y)
     >>> list(model.get_feature_names_out()), model.score(X, y) > 0.85
     (['x7', 'x31'], True)
     """
@@ -189,7 +195,8 @@ decay, lazy
         sketch: tuple[int, int] | None = None,
         active: str = "exact",
         step: str | float = "auto",
-        passes: int = 1,
+        passes: int | str = "auto",
+        refit: bool | str = "auto",
         minibatch: int = 1,
         shuffle: str | bool = "auto",
         interactions: int | Sequence[Sequence[str | int]] = 1,
@@ -207,6 +214,7 @@ decay, lazy
         self.active = active
         self.step = step
         self.passes = passes
+        self.refit = refit
         self.minibatch = minibatch
         self.shuffle = shuffle
         self.interactions = interactions

@@ -62,6 +62,8 @@ class Plan:
         The weights of several outputs in the selection, while it is made.
     margins : int
         The latest margins, on which probabilities are calibrated.
+    held : int
+        Held-out rows, by which the number of passes and the refit are chosen.
     limited : bool
         Whether ``memory`` is a limit. It is none for a budgeted method without one: only the parts here keep to it.
     """
@@ -86,7 +88,13 @@ class Plan:
     columns: int = 0
     answer: int = 0
     margins: int = 0
+    held: int = 0
     limited: bool = True
+
+    @property
+    def refit(self) -> int:
+        """The bytes for the columns of the selected features: nothing is shuffled any more when they are fitted."""
+        return max(self.shuffle, self.window // 2)
 
     @property
     def limits(self) -> ReadLimits:
@@ -109,6 +117,7 @@ class Plan:
     def total(self) -> int:
         """The sum of all parts, without a decompressor."""
         online = self.table + self.sketch + self.scores + self.seen + self.names + self.groups + self.margins
+        online += self.held
         # The answer is made when nothing is read any more.
         return online + max(self.buffers + self.shuffle + self.products, self.answer) + self.columns
 
@@ -159,6 +168,8 @@ class Needs:
         The number of weights of a feature in the answer.
     margins : int
         Bytes of the latest margins.
+    held : bool
+        Whether rows are held out; they get at most an eighth of the memory.
     limited : bool
         Whether the memory is a limit.
     """
@@ -177,6 +188,7 @@ class Needs:
     columns: int = 0
     outputs: int = 1
     margins: int = 0
+    held: bool = False
     limited: bool = True
 
     @property
@@ -237,6 +249,8 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
     # These are taken from what is left for a decompressor, so that they change no other part.
     for_answer = max(0, needs.answer - buffers - for_shuffle - for_products)
     left = room - table + (64 << 10) - needs.columns - for_answer - needs.margins
+    held = min(allowed // 8, max(0, left) // 2) if needs.held else 0
+    left -= held
     if left <= 0:
         what = [f"the columns of the table, which take {show_size(needs.columns)}"] if needs.columns else []
         what += [f"the answer, which takes up to {show_size(needs.answer)}"] if for_answer else []
@@ -251,6 +265,7 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
         columns=needs.columns,
         answer=needs.answer,
         margins=needs.margins,
+        held=held,
         limited=needs.limited,
         seen=seen - names,
         names=names,
@@ -323,6 +338,7 @@ def plan_for(
         columns=columns,
         outputs=settings.outputs,
         margins=0 if get_loss(settings.loss).task == "real" else RECENT_BYTES,
+        held=settings.holds_out,
         limited=memory is not None or not settings.budgeted or settings.approximate,
     )
     return make_plan(needs, DEFAULT_MEMORY if memory is None else memory, shuffle=shuffle)
@@ -362,6 +378,7 @@ def plan_of_fit(settings: OnlineSettings, options: RunOptions, source: Source) -
             plan.shuffle,
             f"up to {plan.shuffle_rows} rows or {plan.shuffle_features(named)} features to shuffle",
         ),
+        ("held", plan.held, "held-out rows, by which the number of passes and the refit are chosen"),
         ("products", plan.products, f"rows of up to {plan.limits.products} features, products included"),
         (
             "total",

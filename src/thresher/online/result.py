@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 #: The rows after which progressive margins replace the probabilities that a loss has of its own.
 _ENOUGH = 1000
 #: Settings that may change between two calls of ``partial_fit``.
-_MAY_CHANGE = {"seed", "passes", "shuffle", "refit_intercept"}
+_MAY_CHANGE = {"seed", "passes", "refit", "shuffle", "refit_intercept"}
 #: Settings that follow from the memory plan.
 _PLANNED = {"sketch", "name_cap", "room", "name_room"}
 
@@ -45,10 +45,14 @@ class Fitted:
         The correction of the intercept by its refit.
     calibrate : bool
         Calibrate probabilities on progressive margins, unless there is a ``calibration``.
-    calibration : Calibration, optional
-        One that was fitted on rows held out.
     names : dict
         Names found by a further pass over the data.
+    chosen : Selected, optional
+        The features of the best pass, or their refit. Default: those of the engine.
+    calibration : Calibration, optional
+        The calibration on held-out rows, for the orientation of the engine.
+    choice : dict
+        The facts of that choice.
     in_order : bool
         The order of the rows matters and stayed, such as class after class: progressive scores mean nothing.
     """
@@ -62,10 +66,12 @@ class Fitted:
     skipped: int
     skipped_files: dict[str, int]
     origin: Origin
+    chosen: Selected | None = None
+    calibration: Calibration | None = None
+    choice: dict[str, Any] = field(default_factory=dict)
     in_order: bool = False
     offset: float = 0.0
     calibrate: bool = True
-    calibration: Calibration | None = None
     names: dict[int, bytes] = field(default_factory=dict)
 
     @classmethod
@@ -81,6 +87,9 @@ class Fitted:
             skipped=run.skipped,
             skipped_files=run.skipped_files,
             origin=Origin.of(run.source, fingerprint=fingerprint),
+            chosen=run.chosen,
+            calibration=run.calibration,
+            choice={} if run.choice is None else run.choice.facts(flip_sign=run.targets.orientation < 0),
             in_order=run.in_order,
             offset=run.offset,
             calibrate=run.options.calibrate,
@@ -95,7 +104,7 @@ class Fitted:
         """Read the names of features that a budgeted method selected long after their rows."""
         if not self.names_may_be_missing:
             return
-        selected = self.engine.best.selected()
+        selected = self.chosen or self.engine.best.selected()
         unnamed = [key for key, name in zip(selected.keys.tolist(), selected.names, strict=True) if not name]
         missing = np.array([key for key in unnamed if key not in self.names], np.uint64)
         self.names |= {key: name[: self.plan.name_cap] for key, name in find_names(source, missing).items()}
@@ -116,10 +125,11 @@ class Fitted:
         if engine.waiting:
             engine = OnlineEngine.from_state(engine.settings, engine.state())
             engine.flush()
-        selected, sign = engine.selected(), targets.orientation
+        selected, sign = self.chosen or engine.selected(), targets.orientation
         if engine.settings.method == "hashing" and engine.settings.sketch is not None:
             space = space.hashed(Hashing(engine.settings.sketch[1], engine.settings.seed))
-        weights = selected.weights  # of this call alone, and large with many classes: changed in place
+        # Large with many classes: changed in place, unless it is kept.
+        weights = selected.weights if self.chosen is None else selected.weights.copy()
         weights *= sign
         weights += 0.0  # no negative zeros after a flip of the sign
         named = zip(selected.keys.tolist(), selected.names, strict=True)
@@ -139,15 +149,22 @@ class Fitted:
             settings=engine.settings.to_dict() | {name: getattr(self.settings, name) for name in _MAY_CHANGE},
             origin=self.origin,
             facts=self._facts(engine),
-            calibration=self.calibration or self._progressive_calibration(engine),
+            calibration=self._calibration(engine) if self.calibrate else None,
         )
+
+    def _calibration(self, engine: OnlineEngine) -> Calibration | None:
+        """The calibration on held-out rows, or on progressive margins."""
+        if self.choice:
+            found = self.calibration
+            return found.flipped() if found is not None and self.targets.orientation < 0 else found
+        return self._progressive_calibration(engine)
 
     def _progressive_calibration(self, engine: OnlineEngine) -> Calibration | None:
         """The calibration on the latest progressive margins; None where they mean nothing or are too few."""
         loss = get_loss(engine.settings.loss)
         recent = engine.recent
         own = loss.part in ("logistic", "softmax")  # has probabilities of its own, better than those of few rows
-        if loss.task == "real" or self.in_order or not self.calibrate or recent.rows < (_ENOUGH if own else 1):
+        if loss.task == "real" or self.in_order or recent.rows < (_ENOUGH if own else 1):
             return None
         margins, y, weight = recent.later()
         sign = self.targets.orientation
@@ -163,9 +180,13 @@ class Fitted:
             "rows": engine.rows,
             "passes_done": self.passes_done,
             "skipped": self.skipped,
-            "progressive": {} if self.in_order else engine.progressive(flip_sign=self.targets.orientation < 0),
             "plan": self.plan.to_dict(),
+            **self.choice,
         }
+        if self.in_order:
+            facts["progressive"] = {}
+        elif self.settings.passes != "auto" or self.passes_done <= 1:  # rows that are learned again are not new
+            facts["progressive"] = engine.progressive(flip_sign=self.targets.orientation < 0)
         if self.skipped_files:
             facts["skipped_files"] = self.skipped_files
         if engine.settings.budgeted and not engine.approximate:

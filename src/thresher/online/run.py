@@ -17,9 +17,11 @@ from thresher.core.memory import parse_size, show_size
 from thresher.errors import DataError, SettingsError
 from thresher.online.engine import OnlineEngine, StateFullError
 from thresher.online.memory_plan import plan_for
-from thresher.online.result import Fitted
+from thresher.online.pass_choice import HeldRows, PassChoice
+from thresher.online.result import Fitted, Selected
 from thresher.online.settings import OnlineSettings
 from thresher.run import Run, RunOptions, check_readable_again
+from thresher.selection.calibration import Calibration
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 from thresher.sources.cache.external_shuffle import Mixing, ShuffleLimits, with_external_shuffle
@@ -91,6 +93,9 @@ class OnlineRun(Run):
         self.engine = make_engine(self.settings) if after is None else after.engine
         self.targets = Targets(loss, classes, multilabel=settings.multilabel) if after is None else after.targets
         self.passes_done = 0
+        self.choice = None if stream else self._choice()
+        self.chosen: Selected | None = None  # the features of the best pass, or their refit
+        self.calibration: Calibration | None = None
         self.offset = 0.0  # added to all margins by the refit of the intercept
         self.cursor = Cursor()
         self.skipped = 0
@@ -101,7 +106,7 @@ class OnlineRun(Run):
         self._reading = self.source
         named = isinstance(options.class_weight, Mapping) and not options.from_estimator
         self._weighted = list(options.class_weight or ()) if named else []  # labels to look for in the data
-        again = self.settings.passes > 1 or options.checkpoint is not None
+        again = self.settings.passes_set > 1 or options.checkpoint is not None
         check_readable_again(source, needed=again, why="several passes or a checkpoint")
         self.source.prepare()
         self.resume()
@@ -113,20 +118,46 @@ class OnlineRun(Run):
         folder = CacheFolder.at(self.options.cache, parse_size(self.options.cache_size))
         return with_external_shuffle(self.source, folder, limits, self.mixing)
 
+    def _choice(self) -> PassChoice | None:
+        """What chooses the number of passes and the refit; None if both are set, or rows cannot be held out."""
+        if not self.settings.holds_out or not self.source.rewindable:
+            return None
+        self.source.prepare()
+        held = HeldRows(self.source, self.settings.seed, self.plan.held)
+        held.read(self.watched(self._mixed(0), "reading held-out rows"), self.targets.encode)
+        return PassChoice(held, self.settings) if held.usable else None
+
     # ── the loop ─────────────────────────────────────────────────────────────────────────────────
 
     def _steps(self) -> Iterator[None]:
-        while self.passes_done < self.settings.passes:
+        while self.passes_done < self.max_passes and not (self.choice and self.choice.finished):
             for batch, cursor in self._batches():
                 self._learn(batch, cursor)
                 yield
             self._end_pass()
+            if self.choice is not None:
+                self.choice.add(self.engine.best)
+        if self.choice is not None:
+            self._choose()
         if self.settings.refit_intercept:
             from thresher.online.intercept_refit import refit_offset
 
             again = self.source.prefetched() if is_file_source(self.source) else self.source
             again = self.watched(again, "refitting the intercept")
             self.offset = refit_offset(self.engine, again, self.targets, self.options.batch_rows)
+
+    def _choose(self) -> None:
+        """Take the features of the best pass, or their refit if it is better on the held-out rows."""
+        assert self.choice is not None
+        split = self.choice.held.split(self._mixed(0), held=False)
+        split = split.prefetched(1, heavy=self.plan.heavy_batch) if is_file_source(self.source) else split
+        rows = self.watched(split, "refitting the selected features")
+        self.chosen, self.calibration = self.choice.choose(rows, self.targets.encode, self.plan.refit)
+
+    @property
+    def max_passes(self) -> int:
+        """The number of passes, or the most that may follow."""
+        return self.settings.passes_set if self.choice is None else self.choice.most
 
     def feed(self) -> None:
         """Learn from part of a longer stream. The pass does not end; the last mini-batch may stay incomplete."""
@@ -137,13 +168,18 @@ class OnlineRun(Run):
         self._reading = source = self._source_of_pass()
         return source.batches(self.options.batch_rows, start=self.cursor, want_names=not source.space.invertible)
 
+    def _mixed(self, number: int) -> Source:
+        """The rows in the order of a pass, which follows from the seed and the number of the pass."""
+        if not self.settings.shuffle:
+            return self.source
+        seed = self.settings.seed * 1_000_003 + number
+        features = self.plan.shuffle_features(not self.source.space.invertible)
+        return self.source.shuffled(seed, rows=self.plan.shuffle_rows, features=features)
+
     def _source_of_pass(self) -> Source:
-        source = self.source
-        if self.settings.shuffle:
-            # The order of a pass follows from the seed and the number of the pass.
-            seed = self.settings.seed * 1_000_003 + self.passes_done
-            features = self.plan.shuffle_features(not source.space.invertible)
-            source = source.shuffled(seed, rows=self.plan.shuffle_rows, features=features)
+        source = self._mixed(self.passes_done)
+        if self.choice is not None:
+            source = self.choice.held.split(source, held=False)
         # A pipe is not prefetched: a thread that waits for an idle pipe cannot be stopped.
         if not (is_file_source(source) and source.rewindable):
             return source
@@ -231,13 +267,15 @@ class OnlineRun(Run):
             passes_done=self.passes_done,
             cursor=replace(self.cursor, skip=self.cursor.skip + learned),
             labels=self.targets.seen,
-            engine=self.engine.state(),
+            engine=self.engine.state() | ({} if self.choice is None else self.choice.state()),
             skips=self._skips_found(),
         )
 
     def _restore(self, saved: Checkpoint) -> None:
         self.engine = type(self.engine).from_state(self.settings, saved.engine)
         self.targets = Targets(self.targets.loss, saved.labels, multilabel=self.settings.multilabel)
+        if self.choice is not None:
+            self.choice.restore(saved.engine)
         self.passes_done = saved.passes_done
         self._skips = saved.skips
         self.cursor = saved.cursor
@@ -248,7 +286,7 @@ class OnlineRun(Run):
             **self._reading.counts_at(self.cursor),
             "rows": self.engine.rows,
             "features": self._features,
-            "passes": self.settings.passes,
+            "passes": self.max_passes,
             "passes_done": self.passes_done,
         }
 
@@ -303,4 +341,5 @@ def _refits_intercept(settings: OnlineSettings, source: Source) -> bool:
         raise SettingsError(
             "`refit_intercept` requires a budgeted method, an intercept, two classes, and data that can be read again"
         )
-    return fits and (settings.passes > 1 if settings.refit_intercept is None else settings.refit_intercept)
+    several = settings.passes_set > 1 and settings.refit is False
+    return fits and (several if settings.refit_intercept is None else settings.refit_intercept)

@@ -64,8 +64,13 @@ class OnlineSettings:
         uses half the largest stable step, 1 / (2 max ‖x‖²).
     fit_intercept : bool
         Learn an intercept.
-    passes : int
-        Passes over the data.
+    passes : "auto" or int
+        Passes over the data. ``auto``: as many as lower the loss on held-out rows, up to 20; one for large data (more
+        than about 64 MB of text) and for data that can be read only once.
+    refit : "auto" or bool
+        Fit the selected features once more at the end, with an l2 penalty that held-out rows choose, see
+        `thresher.refit`. ``auto``: use the refit if it is better on the held-out rows. False with a number of
+        ``passes`` holds no rows out.
     shuffle : "auto" or bool
         Shuffle the rows of each pass: data in memory completely, files in blocks and through a bounded buffer. ``auto``
         is True.
@@ -133,7 +138,8 @@ class OnlineSettings:
     loss: str = "logistic"
     step: str | float = "auto"
     fit_intercept: bool = True
-    passes: int = 1
+    passes: int | str = "auto"
+    refit: bool | str = "auto"
     shuffle: str | bool = "auto"
     refit_intercept: bool | None = None
     name_cap: int = planned(256)
@@ -169,8 +175,14 @@ class OnlineSettings:
             raise SettingsError(f'active must be "exact" or "sketch", got {self.active!r}')
         if not _whole(self.minibatch) or self.minibatch < 1:
             raise SettingsError(f"minibatch must be an integer of at least 1, got {self.minibatch!r}")
-        if not _whole(self.passes) or self.passes < 1:
-            raise SettingsError(f"passes must be an integer of at least 1, got {self.passes!r}")
+        if self.passes != "auto" and (not _whole(self.passes) or int(self.passes) < 1):
+            raise SettingsError(f'passes must be "auto" or an integer of at least 1, got {self.passes!r}')
+        if self.refit not in ("auto", True, False):
+            raise SettingsError(f'refit must be "auto", True or False, got {self.refit!r}')
+        if self.method == "hashing" and self.refit is True:
+            raise SettingsError("hashing selects no features that could be fitted again: leave out `refit`")
+        if self.per_class and self.refit is True:
+            raise SettingsError("a refit would give every class the features of all: leave out `refit` or `per_class`")
         if self.shuffle not in ("auto", True, False):
             raise SettingsError(f'shuffle must be "auto", True or False, got {self.shuffle!r}')
         if self.sketch is not None:
@@ -279,6 +291,21 @@ class OnlineSettings:
     def tuned(self) -> bool:
         """Whether eta or lam is tuned on the data."""
         return self.tune or (self.method in THRESHOLDED and self.lam is None)
+
+    @property
+    def holds_out(self) -> bool:
+        """Whether rows are held out to choose the number of passes or the penalty of the refit."""
+        return self.method != "hashing" and (self.passes == "auto" or self.refits)
+
+    @property
+    def refits(self) -> bool:
+        """Whether the selected features may be fitted once more."""
+        return self.refit is not False and not self.per_class and self.method != "hashing"
+
+    @property
+    def passes_set(self) -> int:
+        """The number of passes if it is set, otherwise 1."""
+        return 1 if self.passes == "auto" else int(self.passes)
 
     @property
     def shuffles(self) -> bool:

@@ -198,7 +198,9 @@ def summary(selection: Selection, run: Progress | None, saved: str | None) -> li
         )
     if "search" in provenance:
         lines.append(("searched", format_search_stats(provenance["search"])))
-    for name, key in (("progressive", "progressive"), ("held out", "test")):
+    if "passes" in provenance:
+        lines.append(("passes", _passes(provenance)))
+    for name, key in (("progressive", "progressive"), ("validation", "validation"), ("held out", "test")):
         if provenance.get(key):
             lines.append((name, show_scores(provenance[key])))
     if provenance.get("test") and (tested := rows_of_test(provenance)):
@@ -213,6 +215,18 @@ def summary(selection: Selection, run: Progress | None, saved: str | None) -> li
     if saved is not None:
         lines.append(("saved", _path(saved)))
     return lines
+
+
+def _passes(provenance: dict[str, Any]) -> str:
+    """The number of passes, which was best, and whether its features were fitted again."""
+    losses, best = provenance["passes"]["losses"], provenance["passes"]["best"]
+    text = f"{len(losses)}" + (f", the features are those of pass {best}" if best and best < len(losses) else "")
+    if "refit" in provenance:
+        found = provenance["refit"]
+        before = losses[best - 1]
+        chosen = "refitted" if found["used"] else "not refitted"
+        text += f"; {chosen}: held-out loss {found['loss']:.4g} with a refit, {before:.4g} without"
+    return text
 
 
 def memory_line(provenance: dict[str, Any], run: Progress) -> str:

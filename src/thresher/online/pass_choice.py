@@ -1,0 +1,194 @@
+"""How many passes help: after each one, the features kept are scored on held-out rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.core import container
+from thresher.core.batch import Batch
+from thresher.core.losses import get_loss
+from thresher.core.metrics import Scores
+from thresher.online.engine import OnlineEngine
+from thresher.online.result import Selected
+from thresher.online.settings import OnlineSettings
+from thresher.refit import Columns, Model, Refit, choose_refit, fit_all, held_out_loss, read_columns
+from thresher.selection.calibration import Calibration
+from thresher.sources.base import Source
+from thresher.sources.transforms.holdout import HeldOut, Split
+
+#: The most passes, and the number of passes without a better score after which no more follow.
+MOST_PASSES, PATIENCE = 20, 2
+#: The share of held-out rows, for data of fewer or more than `_FEW_BYTES`.
+_SHARE, _SHARE_OF_FEW, _FEW_BYTES = 0.1, 0.2, 8 << 20
+#: Larger data is read once; its share is smaller, and at most this many rows of it are used.
+LARGE_BYTES, _SHARE_OF_LARGE, _ROWS_OF_LARGE = 64 << 20, 0.02, 2000
+#: Fewer held-out rows say nothing; fewer do not calibrate probabilities that a loss has by itself.
+_LEAST_ROWS, _ENOUGH_TO_CALIBRATE = 10, 200
+#: Bytes of a feature and of a row while the rows are gathered, and of a feature in a file of text.
+_FEATURE_BYTES, _ROW_BYTES, _TEXT_BYTES = 24, 64, 8
+
+
+class HeldRows:
+    """The rows that passes and the refit are compared on.
+
+    Attributes
+    ----------
+    share : float
+        The share of rows that are held out.
+    large : bool
+        Whether the data is large: it is then read once.
+    batches : list of Batch
+        The held-out rows, with encoded targets.
+    """
+
+    def __init__(self, source: Source, seed: int, room: int) -> None:
+        size = source.total_bytes
+        self.large = size is not None and size > LARGE_BYTES
+        few = size < _FEW_BYTES if size is not None else (source.total_rows or 0) < 10_000
+        self.share = _SHARE_OF_LARGE if self.large else _SHARE_OF_FEW if few else _SHARE
+        self.seed = seed
+        self.room = room
+        self.batches: list[Batch] = []
+
+    def split(self, source: Source, *, held: bool) -> Source:
+        """The held-out rows of a source, or all others."""
+        return HeldOut(source, self.share, held=held, seed=self.seed, split=Split.VALIDATION)
+
+    def read(self, source: Source, encode: Callable[..., NDArray[np.float64]]) -> None:
+        """Read the held-out rows, as many as fit."""
+        used = features = 0
+        for batch, cursor in (held := self.split(source, held=True)).batches():
+            used += _FEATURE_BYTES * batch.nnz + _ROW_BYTES * len(batch)
+            if used > self.room or (self.large and self.rows >= _ROWS_OF_LARGE):
+                self.large = True
+                break
+            if len(batch):
+                y = encode(batch, lambda row, c=cursor, b=batch: held.where(c, b, row))
+                self.batches.append(Batch(batch.indptr, batch.keys, batch.values, y=y, weight=batch.weight))
+                features += batch.nnz
+        self.large |= _TEXT_BYTES * features > self.share * LARGE_BYTES
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return sum(map(len, self.batches))
+
+    @property
+    def usable(self) -> bool:
+        """Whether there are enough rows, and two of them differ in their target."""
+        if self.rows < _LEAST_ROWS:
+            return False
+        y = np.concatenate([np.asarray(batch.y).ravel() for batch in self.batches])
+        return bool((y != y[0]).any())
+
+    def columns(self, keys: NDArray[np.uint64]) -> Columns:
+        """The columns of these features."""
+        return Columns.of(self.batches, keys)
+
+
+class PassChoice:
+    """Scores every pass on the held-out rows, keeps the features of the best one, and fits them once more.
+
+    It keeps the selected features of that pass, not an engine: learning goes on from the last one. If the number of
+    passes is set, the last one counts.
+    """
+
+    def __init__(self, held: HeldRows, settings: OnlineSettings) -> None:
+        self.held = held
+        self.settings = settings
+        self.automatic = settings.passes == "auto"
+        self.most = (1 if held.large else MOST_PASSES) if self.automatic else settings.passes_set
+        self.losses: list[float] = []
+        self.best: Selected | None = None
+        self.refitted: Refit | None = None
+        self.used_refit = False
+        self.scores: Scores | None = None
+
+    def add(self, engine: OnlineEngine) -> None:
+        """Score the features that the engine keeps after a pass."""
+        selected = engine.selected()
+        rows = self.held.columns(selected.keys)
+        margins = rows.margins(selected.weights, selected.intercept)
+        loss = held_out_loss(self.model.loss, margins, rows.y, rows.weight)
+        if not (self.automatic and self.losses) or loss < min(self.losses):
+            self.best = selected
+        self.losses.append(loss)
+
+    @property
+    def model(self) -> Model:
+        """The form of the model."""
+        settings = self.settings
+        return Model(get_loss(settings.loss), settings.outputs, settings.multilabel, settings.fit_intercept)
+
+    @property
+    def best_pass(self) -> int:
+        """The number of the pass whose features are taken, from 1; 0 before the first."""
+        return int(np.argmin(self.losses)) + 1 if self.losses and self.automatic else len(self.losses)
+
+    def choose(
+        self, source: Source, encode: Callable[..., NDArray[np.float64]], room: int
+    ) -> tuple[Selected, Calibration | None]:
+        """The features of the best pass or their refit, and the calibration of either on the held-out rows.
+
+        The refit that is compared has learned the training rows; the one that is returned also the held-out rows.
+        """
+        assert self.best is not None
+        selected, model = self.best, self.model
+        held = self.held.columns(selected.keys)
+        margins = held.margins(selected.weights, selected.intercept)
+        if self.settings.refits and len(selected.keys):
+            train = read_columns(source, selected.keys, encode, room, model.outputs)
+            self.refitted = choose_refit(train, held, model)
+            better = self.refitted is not None and self.refitted.score < self.losses[self.best_pass - 1]
+            if self.refitted is not None and (better or self.settings.refit is True):
+                self.used_refit = True
+                margins = held.margins(self.refitted.weights, self.refitted.intercept)
+                weights, intercept = fit_all(train + held, self.refitted.penalty, model)
+                exact = np.zeros(len(selected.keys))
+                selected = selected._replace(weights=weights, intercept=intercept, errors=exact).by_weight(None)
+        self.scores = Scores(model.loss, model.outputs)
+        self.scores.add(margins, held.y, held.weight)
+        own = model.loss.part in ("logistic", "softmax")  # has probabilities of its own, better than those of few rows
+        if model.loss.task == "real" or (own and self.held.rows < _ENOUGH_TO_CALIBRATE):
+            return selected, None
+        return selected, Calibration.fit(model.loss, margins, held.y, held.weight)
+
+    def facts(self, *, flip_sign: bool) -> dict[str, Any]:
+        """What was chosen and why, for the provenance."""
+        facts: dict[str, Any] = {"passes": {"losses": self.losses, "best": self.best_pass, "share": self.held.share}}
+        if self.scores is not None:
+            facts["validation"] = self.scores.result(flip_sign=flip_sign)
+        if self.refitted is not None:
+            score = {"loss": self.refitted.score, "penalty": self.refitted.penalty}
+            facts["refit"] = {"used": self.used_refit, **score}
+        return facts
+
+    @property
+    def finished(self) -> bool:
+        """Whether another pass is not worth it."""
+        done = len(self.losses)
+        return done >= self.most or (done > 0 and done - self.best_pass >= PATIENCE)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """The scores and the best selection, as arrays."""
+        state: dict[str, NDArray[Any]] = {"choice_losses": np.array(self.losses)}
+        if self.best is not None:
+            offsets, text = container.pack_strings(self.best.names)
+            parts = self.best._asdict() | {"name_offsets": offsets, "name_text": text}
+            state |= {f"choice_{name}": part for name, part in parts.items() if name != "names"}
+        return state
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Continue from a `state`; KeyError or ValueError if it does not fit."""
+        self.losses = [float(loss) for loss in state["choice_losses"]]
+        if not self.losses:
+            return
+        names = container.unpack_strings(state["choice_name_offsets"], state["choice_name_text"])
+        found = {name: state[f"choice_{name}"] for name in Selected._fields if name != "names"}
+        if len({len(names), len(found["keys"]), len(found["counts"]), found["weights"].shape[-1]}) > 1:
+            raise ValueError("the best selection has columns of different lengths")
+        self.best = Selected(**found, names=names)

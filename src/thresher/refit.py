@@ -1,0 +1,228 @@
+"""The final fit: the selected features are fitted once more, with an l2 penalty that held-out rows choose.
+
+The features are few, so their columns fit into memory, and the fit is exact: a truncated Newton method minimises
+
+    Σ c_i loss(w'z_i + b, y_i) / Σ c_i + ½ λ ‖w‖²
+
+over all rows (`native/solvers/sparse_refit.hpp`). z are the columns in units of their own: each is divided by the root
+mean square of its values, so that the penalty does not depend on the unit of a column; columns that most rows have are
+centred too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher import _native
+from thresher.core.batch import Batch
+from thresher.core.losses import Loss
+from thresher.core.metrics import Scores
+from thresher.selection.calibration import Calibration
+from thresher.sources.base import Source
+
+Floats = NDArray[np.float64]
+
+#: The penalties λ, strongest first. Each fit starts from the one before.
+PENALTIES = tuple(10.0 ** (-exponent / 2) for exponent in range(2, 13))
+#: A weaker penalty is not tried after this number of fits without a better score.
+_PATIENCE = 2
+_TOLERANCE, _MAX_STEPS = 1e-4, 50
+#: A column that this share of the rows has is centred.
+_DENSE = 0.5
+#: Bytes of a non-zero; of a row besides its outputs; and of each output of a row, with the vectors of the solver.
+_ENTRY_BYTES, _ROW_BYTES, _OUTPUT_BYTES = 8, 32, 56
+
+
+class Columns(NamedTuple):
+    """The columns of the selected features, row by row, with encoded targets."""
+
+    indptr: NDArray[np.int64]
+    columns: NDArray[np.uint32]
+    values: NDArray[np.float32]
+    y: Floats
+    weight: Floats
+    width: int  # the number of columns
+
+    @classmethod
+    def of(cls, batches: list[Batch], keys: NDArray[np.uint64]) -> Columns:
+        """The columns of these keys in batches with encoded targets."""
+        index = _native.KeyIndex(np.ascontiguousarray(keys))
+        sizes, columns, values = [np.zeros(1, np.int64)], [np.empty(0, np.uint32)], [np.empty(0, np.float32)]
+        for batch in batches:
+            indptr, positions, where = index.keep(batch.indptr, batch.keys)
+            sizes.append(np.diff(indptr))
+            columns.append(positions.astype(np.uint32))
+            values.append(np.ones(len(where), np.float32) if batch.values is None else batch.values[where])
+        targets = [np.asarray(batch.y, dtype=np.float64) for batch in batches]
+        weights = [np.ones(len(b)) if b.weight is None else np.asarray(b.weight, np.float64) for b in batches]
+        return cls(
+            np.cumsum(np.concatenate(sizes)),
+            np.concatenate(columns),
+            np.concatenate(values),
+            np.concatenate([np.empty((0, *targets[0].shape[1:])) if targets else np.empty(0), *targets]),
+            np.concatenate([np.empty(0), *weights]),
+            len(keys),
+        )
+
+    def __add__(self, other: Columns) -> Columns:  # type: ignore[override]
+        return Columns(
+            np.concatenate([self.indptr, self.indptr[-1] + other.indptr[1:]]),
+            np.concatenate([self.columns, other.columns]),
+            np.concatenate([self.values, other.values]),
+            np.concatenate([self.y, other.y]),
+            np.concatenate([self.weight, other.weight]),
+            self.width,
+        )
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return len(self.indptr) - 1
+
+    def units(self) -> tuple[Floats, Floats]:
+        """Shift and scale of each column."""
+        values = self.values.astype(np.float64)
+        present = np.bincount(self.columns, minlength=self.width).astype(np.float64)
+        sums = np.bincount(self.columns, values, minlength=self.width)
+        squares = np.bincount(self.columns, values**2, minlength=self.width)
+        dense = present > _DENSE * self.rows
+        shift = np.where(dense, sums / max(1, self.rows), 0.0)
+        # A dense column has its standard deviation, a sparse one the root mean square of its non-zeros: a word weighs
+        # the same whether it is rare or frequent.
+        of_rows = squares / max(1, self.rows) - shift**2
+        of_values = squares / np.maximum(1.0, present)
+        spread = np.where(dense, of_rows, of_values)
+        scale = np.sqrt(np.maximum(spread, 0.0))
+        negligible = ~(scale > 1e-9 * np.abs(shift)) | ~(scale > 0)
+        return np.where(negligible, 0.0, shift), np.where(negligible, 1.0, scale)
+
+    def margins(self, weights: Floats, intercept: Floats) -> Floats:
+        """w'x + b of each row, as `Selection.margins` computes them."""
+        index = _native.KeyIndex(np.arange(self.width, dtype=np.uint64))
+        flat = index.margins(
+            self.indptr, self.columns.astype(np.uint64), self.values, np.ascontiguousarray(weights).ravel(), intercept
+        )
+        return flat if len(intercept) == 1 else flat.reshape(-1, len(intercept))
+
+
+def read_columns(
+    source: Source, keys: NDArray[np.uint64], encode: Callable[..., Floats], room: int, outputs: int
+) -> Columns:
+    """Read the columns of some features; at most as many rows as ``room`` bytes hold."""
+    held: list[Batch] = []
+    used = 0
+    for batch, cursor in source.batches(keys=keys):
+        if not len(batch):
+            continue
+
+        def where(row: int, batch: Batch = batch, cursor: object = cursor) -> str:
+            return source.where(cursor, batch, row)  # type: ignore[arg-type]
+
+        y = encode(batch, where)
+        row_bytes = _ROW_BYTES + _OUTPUT_BYTES * outputs
+        sizes = np.arange(1, len(batch) + 1) * row_bytes + 2 * _ENTRY_BYTES * np.asarray(batch.indptr[1:])
+        fits = int(np.searchsorted(sizes, room - used, side="right"))
+        kept = Batch(batch.indptr, batch.keys, batch.values, y=y, weight=batch.weight)
+        held.append(kept if fits >= len(batch) else kept.take(slice(0, fits)))
+        if fits < len(batch):
+            break
+        used += int(sizes[-1])
+    return Columns.of(held, keys)
+
+
+class Refit(NamedTuple):
+    """A fit of the selected features; ``score`` is its loss on the held-out rows, see `held_out_loss`."""
+
+    weights: Floats
+    intercept: Floats
+    penalty: float
+    score: float
+
+
+class Model(NamedTuple):
+    """The form of the model: its loss and outputs."""
+
+    loss: Loss
+    outputs: int
+    multilabel: bool
+    fit_intercept: bool
+
+    @property
+    def kind(self) -> str:
+        """The kind of outputs as the solver names it."""
+        if self.multilabel:
+            return "many"
+        if self.loss.task != "classes":
+            return "one"
+        return "softmax" if self.loss.name == "softmax" else "rest"
+
+    def solver(self, rows: Columns, units: tuple[Floats, Floats]) -> _native.SparseRefit:
+        """The solver of these rows."""
+        part = self.loss.part
+        return _native.SparseRefit(
+            rows.indptr,
+            rows.columns,
+            rows.values,
+            *units,
+            np.ascontiguousarray(rows.y).ravel(),
+            rows.weight,
+            "squared_hinge" if part == "hinge" else part,  # the hinge loss has no second derivative
+            self.loss.delta,
+            self.kind,
+            self.outputs,
+            self.fit_intercept,
+        )
+
+    def unpack(self, solver: _native.SparseRefit, point: Floats) -> tuple[Floats, Floats]:
+        """Weights (features,) or (outputs, features) in the unit of the data, and intercepts."""
+        table = solver.in_data_units(point).reshape(self.outputs, -1)
+        weights = np.ascontiguousarray(table[:, :-1])
+        return (weights[0] if self.outputs == 1 else weights), np.ascontiguousarray(table[:, -1])
+
+
+def held_out_loss(loss: Loss, margins: Floats, y: Floats, weight: Floats | None) -> float:
+    """The loss of margins on held-out rows, by which fits are compared.
+
+    For classes it is the log loss of calibrated probabilities, so that a model is not judged by the scale of its
+    margins; for numbers it is the mean of the loss.
+    """
+    if not np.isfinite(margins).all():
+        return np.inf
+    if loss.task != "real":
+        return Calibration.fit(loss, margins, y, weight).log_loss
+    scores = Scores(loss)
+    scores.add(margins, y, weight)
+    total, of_rows = scores.sums
+    return of_rows / total if total > 0 else np.inf
+
+
+def choose_refit(train: Columns, held: Columns, model: Model) -> Refit | None:
+    """The fit of the training rows whose penalty is best on the held-out rows; None if there is nothing to fit."""
+    if not train.rows or not train.width:
+        return None
+    solver = model.solver(train, train.units())
+    best: Refit | None = None
+    worse = 0
+    point = np.zeros(model.outputs * (train.width + 1))
+    for penalty in PENALTIES:
+        point, *_ = solver.fit(penalty, point, _TOLERANCE, _MAX_STEPS)
+        weights, intercept = model.unpack(solver, point)
+        score = held_out_loss(model.loss, held.margins(weights, intercept), held.y, held.weight)
+        if best is None or score < best.score:
+            best, worse = Refit(weights, intercept, penalty, score), 0
+        else:
+            worse += 1
+            if worse == _PATIENCE:
+                break
+    return best
+
+
+def fit_all(rows: Columns, penalty: float, model: Model) -> tuple[Floats, Floats]:
+    """Weights and intercepts of a fit of all rows."""
+    solver = model.solver(rows, rows.units())
+    point, *_ = solver.fit(penalty, np.zeros(model.outputs * (rows.width + 1)), _TOLERANCE, _MAX_STEPS)
+    return model.unpack(solver, point)
