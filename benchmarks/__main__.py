@@ -23,6 +23,7 @@ COMPARISONS = (
     "budgeted_l1",
     "recall",
     "first_file",
+    "first_file_defaults",
     "memory_growth",
     "memory_promise",
     "fgm",

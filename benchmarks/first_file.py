@@ -93,7 +93,7 @@ def _scores(train: Path, test: Path, seeds: Sequence[int], **options: Any) -> li
     found = []
     for seed in seeds:
         started = time.perf_counter()
-        selection = th.select(train, passes=1, random_state=seed, **options)
+        selection = th.select(train, passes=1, refit=False, random_state=seed, **options)
         seconds = time.perf_counter() - started
         reading = {name: options[name] for name in ("text", "target") if name in options}
         held = th.scan(test) if not reading else th.scan_text(test, **reading)
