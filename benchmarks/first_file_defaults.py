@@ -44,20 +44,16 @@ def passes(seeds: Sequence[int]) -> str:
             train, test = (unpacked(Path(folder), f"{name}.{part}.svm") for part in ("train", "test"))
             for method in METHODS:
                 ways = {str(n): {"passes": n} for n in TRIED} | {"auto": {"passes": "auto"}}
+                shared = {"k": PASSES_K, "method": method, "refit": False}
                 found = {
-                    way: [
-                        accuracy(
-                            th.select(train, k=PASSES_K, method=method, refit=False, random_state=s, **options), test
-                        )
-                        for s in seeds
-                    ]
+                    way: [accuracy(th.select(train, random_state=s, **shared, **options), test) for s in seeds]
                     for way, options in ways.items()
                 }
                 lines.append([name, method, *(f"{statistics.mean(scores):.3f}" for scores in found.values())])
                 print(*lines[-1], file=sys.stderr, flush=True)
     return (
-        f"### As many passes as help\n\nTest accuracy, k = {PASSES_K}, no refit, means of {len(seeds)} seeds. `auto` learns "
-        "from fewer rows: it holds some out to choose.\n\n"
+        f"### As many passes as help\n\nTest accuracy, k = {PASSES_K}, no refit, means of {len(seeds)} seeds. "
+        "`auto` learns from fewer rows: it holds some out to choose.\n\n"
         + table(["data", "method", *(f"{n} passes" for n in TRIED), "auto"], lines)
     )
 
@@ -83,8 +79,9 @@ def baselines(seeds: Sequence[int]) -> str:
                 print(*row, file=sys.stderr, flush=True)
     return (
         "### Against what people use\n\nTest accuracy with all defaults, means of "
-        f"{len(seeds)} seeds, beside scikit-learn's l1 logistic regression (the fit with most non-zeros not above k, refitted "
-        "with l2, C searched by cross-validation) and the k best features by chi² with an l2 logistic regression (C likewise). "
+        f"{len(seeds)} seeds, beside scikit-learn's l1 logistic regression (the fit with most non-zeros not above k, "
+        "refitted with l2, C searched by cross-validation) and the k best features by chi² with an l2 logistic "
+        "regression (C likewise). "
         f"At or within .005 of the l1 in {near_l1} of {cells} cells, within .01 of chi² in {near_chi2}.\n\n"
         + table(["data", "k", "l1", "chi²", *METHODS], lines)
     )
