@@ -99,7 +99,7 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
         # A second solver holds the columns and products of one output, besides those of all.
         rows, problems = self.engine.targets.shape[1], self.engine.problems
         columns, products = ([getattr(p, name) for p in problems] for name in ("column_bytes", "product_bytes"))
-        fits = sum(columns) + max(columns) <= self.plan.columns(rows, self._rows_of_data.bytes)
+        fits: bool = sum(columns) + max(columns) <= self.plan.columns(rows, self._rows_of_data.bytes)
         fits = fits and sum(products) + max(products) <= self.plan.products(rows)
         if not fits:
             log.info("probabilities are not calibrated: `memory` has no room for a second fit; increase `memory`")
