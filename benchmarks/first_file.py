@@ -70,7 +70,8 @@ def calibration(folder: Path) -> str:
     for name in CALIBRATED:
         files = _orders(folder, name)
         for method in ("mission", "b-arda", "fgm", "os", "sparse-rf"):
-            if method == "sparse-rf" and name not in DENSE:
+            # Random features are for dense data; os takes hours for the 1.7 million columns of news20_ngram.
+            if (method == "sparse-rf" and name not in DENSE) or (method == "os" and name == "news20_ngram"):
                 continue
             options: dict[str, Any] = {"passes": 1} if method in METHODS else {}
             options |= {"gamma": "scale"} if method == "sparse-rf" else {}

@@ -85,7 +85,9 @@ def test_select_ends_with_the_named_features_and_the_facts(vw: Path, tmp_path: P
     for message in ("30 of 30 named", "held out", "accuracy", "memory", "planned", "used", "time", "out.thr"):
         assert message in shown.output
     (held,) = [line for line in shown.output.splitlines() if line.startswith("held out")]
-    assert re.fullmatch(r"held out +accuracy 0\.\d{4}, AUC 0\.\d{4}, log loss 0\.\d{4} \(1,500 rows\)", held)
+    assert re.fullmatch(
+        r"held out +accuracy 0\.\d{4}, AUC 0\.\d{4}, log loss 0\.\d{4}, ECE 0\.\d{4} \(1,500 rows\)", held
+    )
     assert "3,000 rows" in shown.output  # two passes of 1,500
 
 

@@ -1,0 +1,165 @@
+"""Passes chosen on held-out rows, and the final fit of the selected features."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import thresher as th
+from tests.streams import write_libsvm
+from thresher.online.run import OnlineRun
+from thresher.online.settings import OnlineSettings
+from thresher.refit import Columns
+from thresher.run import RunOptions
+from thresher.sources.registry import as_source
+
+
+def problem(rows: int = 600, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    x = np.where(rng.random((rows, 60)) < 0.3, rng.normal(size=(rows, 60)), 0.0)
+    y = np.where(x[:, :6] @ np.array([3, -3, 2, -2, 2, 1]) + rng.logistic(size=rows) > 0, "yes", "no")
+    return x, y
+
+
+@pytest.mark.parametrize("method", ["mission", "b-arda"])
+def test_defaults_choose_passes_and_say_so(method: str) -> None:
+    x, y = problem()
+    test, other = problem(seed=1)
+    plain = th.select(x, y, k=6, method=method, passes=1, refit=False, test=(test, other))
+    chosen = th.select(x, y, k=6, method=method, test=(test, other))
+    facts = chosen.provenance["passes"]
+    assert len(facts["losses"]) == chosen.provenance["passes_done"] <= 20
+    assert facts["best"] == int(np.argmin(facts["losses"])) + 1
+    assert len(facts["losses"]) in (20, facts["best"] + 2)  # it ends two passes after the best one
+    assert chosen.provenance["test"]["accuracy"] >= plain.provenance["test"]["accuracy"] - 0.01
+    assert 0 < chosen.provenance["validation"]["rows"] < 0.3 * len(y)
+    assert "passes" not in plain.provenance
+    assert plain.provenance["rows"] == len(y)
+
+
+def test_a_set_number_of_passes_is_kept() -> None:
+    x, y = problem()
+    found = th.select(x, y, k=6, passes=3)
+    assert found.provenance["passes_done"] == 3
+    assert found.provenance["passes"]["best"] == 3
+    assert found.settings["passes"] == 3
+
+
+def test_a_refit_is_used_if_it_is_better_or_requested() -> None:
+    x, y = problem()
+    found = th.select(x, y, k=6, refit="auto").provenance
+    before = found["passes"]["losses"][found["passes"]["best"] - 1]
+    assert found["refit"]["used"] == (found["refit"]["loss"] < before)
+    always = th.select(x, y, k=6, refit=True)
+    assert always.provenance["refit"]["used"]
+    assert (always.bounds == 0).all()
+    never = th.select(x, y, k=6, refit=False)
+    assert "refit" not in never.provenance
+
+
+@pytest.mark.parametrize(
+    ("labels", "options"),
+    [
+        ("classes", {"loss": "softmax"}),
+        ("classes", {"loss": "rest:squared_hinge", "method": "b-arda"}),
+        ("numbers", {"loss": "squared"}),
+        ("numbers", {"loss": "huber:0.5"}),
+        ("two", {"loss": "hinge"}),
+    ],
+)
+def test_every_task_is_refitted(labels: str, options: dict[str, Any]) -> None:
+    x, _ = problem(800)
+    margin = x[:, :6] @ np.array([3, -3, 2, -2, 2, 1])
+    y = {"classes": np.digitize(margin, [-1, 1]), "numbers": margin + 5, "two": np.sign(margin + 0.1)}[labels]
+    found = th.select(x, y, k=6, refit=True, test=(x, y), **options)
+    assert found.provenance["refit"]["used"]
+    if labels == "numbers":
+        assert found.provenance["test"]["r2"] > 0.95
+    else:
+        assert found.provenance["test"]["accuracy"] > 0.85
+
+
+def test_same_bits_for_any_batch_size_order_of_bytes_and_after_a_resume(tmp_path: Path) -> None:
+    x, y = problem(400)
+    path = tmp_path / "rows.svm"
+    write_libsvm(path, sp.csr_matrix(x), np.where(y == "yes", 1, -1))
+    whole = th.select(path, k=6)
+    again = th.select(path, k=6, batch_rows=7)
+    np.testing.assert_array_equal(whole.weights, again.weights)
+    assert whole.names == again.names
+    calls = 0
+
+    def stop(_: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if calls % 9 == 0:
+            raise KeyboardInterrupt
+
+    checkpoint = tmp_path / "run.ckpt"
+    for _ in range(60):
+        try:
+            resumed = th.select(path, k=6, checkpoint=checkpoint, every=0.0, batch_rows=40, progress=stop)
+            break
+        except KeyboardInterrupt:
+            continue
+    np.testing.assert_array_equal(whole.weights, resumed.weights)
+    np.testing.assert_array_equal(whole.intercept, resumed.intercept)
+    assert whole.names == resumed.names
+    assert resumed.provenance["passes"] == whole.provenance["passes"]
+    assert resumed.calibration == whole.calibration
+    assert not checkpoint.exists()
+
+
+def test_too_few_rows_hold_none_out() -> None:
+    x, y = problem(20)
+    found = th.select(x, y, k=3)
+    assert "passes" not in found.provenance
+    assert found.provenance["rows"] == 20
+
+
+def test_a_pipe_is_learned_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = problem()
+    source = as_source(x, y)
+    monkeypatch.setattr(type(source), "rewindable", False)
+    run = OnlineRun(source, OnlineSettings(k=5, loss="logistic"), RunOptions())
+    assert run.choice is None
+    run.run()
+    assert run.passes_done == 1
+    assert run.engine.rows == len(y)
+
+
+@pytest.mark.parametrize("options", [{"passes": 0}, {"passes": "many"}, {"refit": "no"}, {"passes": True}])
+def test_nonsense_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(th.SettingsError, match="must be"):
+        OnlineSettings(k=5, **options)
+
+
+def test_a_refit_needs_features_of_its_own() -> None:
+    with pytest.raises(th.SettingsError, match="hashing"):
+        OnlineSettings(k=5, method="hashing", refit=True)
+    with pytest.raises(th.SettingsError, match="per_class"):
+        OnlineSettings(k=5, loss="softmax", per_class=True, refit=True)
+
+
+def test_units_follow_the_values_and_dense_columns_are_centred() -> None:
+    values = np.array([2.0, 4.0, 10.0, 12.0, 14.0, 3.0], np.float32)
+    columns = Columns(
+        np.array([0, 2, 4, 6]),
+        np.array([0, 1, 0, 1, 1, 2], np.uint32),
+        values[[0, 2, 1, 3, 4, 5]],
+        np.zeros(3),
+        np.ones(3),
+        4,
+    )
+    shift, scale = columns.units()
+    np.testing.assert_allclose(shift, [2.0, 12.0, 0.0, 0.0])  # the first two are in most rows
+    np.testing.assert_allclose(scale, [np.sqrt(20 / 3 - 4), np.std([10, 12, 14]), 3.0, 1.0])
+
+
+def test_defaults_do_not_care_about_a_unit_in_the_refit() -> None:
+    x, y = problem()
+    a = th.select(x, y, k=6, passes=1, refit=True)
+    b = th.select(x * 2.0**10, y, k=6, passes=1, refit=True)
+    assert set(a.names) == set(b.names)
