@@ -19,6 +19,7 @@ from tests.sources import (  # noqa: F401 - they register their kinds
     table_makers,
 )
 from tests.sources.rows import KINDS, Expected, Kind
+from thresher.core.batch import Cursor
 from thresher.core.feature_space import Hashing
 from thresher.core.terms import Coordinate, Expansion, Term
 from thresher.sources.base import Prefetched, Source
@@ -26,6 +27,7 @@ from thresher.sources.transforms.expand import Expanded
 from thresher.sources.transforms.hash_features import Hashed
 from thresher.sources.transforms.holdout import HeldOut, hold_out
 from thresher.sources.transforms.interactions import Interactions
+from thresher.sources.transforms.row_range import RowRange
 from thresher.sources.transforms.weights import Weighted
 
 _CLASS_WEIGHT = {0.0: 2.0, 2.0: 0.25}
@@ -153,6 +155,7 @@ KINDS.update(
     }
 )
 
+KINDS["first(libsvm-gz)"] = _over("libsvm-gz", lambda s: RowRange(s, Cursor(), 3), expect=lambda rows: rows[:3])
 KINDS["expanded(csr-i32)"] = _over(
     "csr-i32", lambda s: Expanded(s, Expansion(_TERMS)), expect=made_of_others, shards=KINDS["csr-i32"].shards
 )
