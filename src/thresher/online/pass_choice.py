@@ -18,7 +18,7 @@ from thresher.online.settings import OnlineSettings
 from thresher.refit import Columns, Model, Refit, choose_refit, fit_all, held_out_loss, read_columns
 from thresher.selection.calibration import Calibration
 from thresher.sources.base import Source
-from thresher.sources.transforms.holdout import HeldOut, Split
+from thresher.sources.transforms.holdout import Split, hold_out
 
 #: The most passes, and the number of passes without a better score after which no more follow.
 MOST_PASSES, PATIENCE = 20, 2
@@ -56,7 +56,8 @@ class HeldRows:
 
     def split(self, source: Source, *, held: bool) -> Source:
         """The held-out rows of a source, or all others."""
-        return HeldOut(source, self.share, held=held, seed=self.seed, split=Split.VALIDATION)
+        training, others = hold_out(source, self.share, seed=self.seed, split=Split.VALIDATION)
+        return others if held else training
 
     def read(self, source: Source, encode: Callable[..., NDArray[np.float64]]) -> None:
         """Read the held-out rows, as many as fit."""
