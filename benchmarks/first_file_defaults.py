@@ -104,7 +104,10 @@ def unpacked(folder: Path, name: str) -> Path:
 def _matrices(train: Path, test: Path):  # type: ignore[no-untyped-def]
     from sklearn.datasets import load_svmlight_files
 
-    return load_svmlight_files([str(train), str(test)])
+    loaded = load_svmlight_files([str(train), str(test)])
+    for x in (loaded[0], loaded[2]):  # liblinear takes 32-bit indices only
+        x.indices, x.indptr = x.indices.astype(np.int32), x.indptr.astype(np.int32)
+    return loaded
 
 
 def _searched(x, y, held, held_y) -> float:  # type: ignore[no-untyped-def]

@@ -79,7 +79,9 @@ def test_a_terminal_shows_what_a_file_gets(
 
 
 def test_select_ends_with_the_named_features_and_the_facts(vw: Path, tmp_path: Path) -> None:
-    shown = run("select", vw, "-k", 30, "--test", vw, "--passes", 2, "--top", 5, "-o", tmp_path / "out.thr")
+    shown = run(
+        "select", vw, "-k", 30, "--test", vw, "--passes", 2, "--no-refit", "--top", 5, "-o", tmp_path / "out.thr"
+    )
     assert shown.exit_code == 0
     assert shown.output.count("column-") == 5
     for message in ("30 of 30 named", "held out", "accuracy", "memory", "planned", "used", "time", "out.thr"):
@@ -358,7 +360,7 @@ def test_progress_shows_rates(vw: Path) -> None:
     from thresher.report.text import log_line, show_progress
 
     with show_progress(quiet=True) as shown:
-        th.select(vw, k=5, progress=shown)
+        th.select(vw, k=5, passes=1, refit=False, progress=shown)
     assert shown.last is not None
     assert re.match(r"1,500 rows, [\d,]+ rows/s, [\d.,]+ MB/s", log_line(shown.last, 1.0))
 

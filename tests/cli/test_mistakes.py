@@ -54,7 +54,7 @@ def test_class_weights_of_numbers(vw: Path, method: str, weights: str) -> None:
         (["--loss", "logistik"], "unknown loss 'logistik': did you mean 'logistic'"),
         (["--loss", "huber:x"], "unknown loss 'huber:x': its parameter must be a number above 0, as in huber:1.35"),
         (["--format", "libsvn"], "unknown format 'libsvn': did you mean 'libsvm'?"),
-        (["--passes", "0"], "--passes must be an integer of at least 1"),
+        (["--passes", "0"], '--passes must be "auto" or an integer of at least 1'),
         (["--on-error", "ignore"], '--on-error must be "stop" or "skip"'),
         (["--kmer", "3"], "--kmer: not an option for vw files"),
         (["--B", "3"], "mission has no setting --B"),

@@ -217,11 +217,11 @@ def test_an_interrupt_with_a_full_disk_does_not_claim_a_checkpoint(tmp_path, mon
 
     x, y = np.eye(4), [0, 1, 0, 1]
     with pytest.raises(th.Interrupted) as saved:
-        th.select(x, y, k=2, checkpoint=tmp_path / "a", progress=stop)
+        th.select(x, y, k=2, passes=1, refit=False, checkpoint=tmp_path / "a", progress=stop)
     assert saved.value.saved == str(tmp_path / "a")
     FullDisk(monkeypatch, 0)
     with pytest.raises(th.Interrupted) as unsaved:
-        th.select(x, y, k=2, checkpoint=tmp_path / "b", progress=stop)
+        th.select(x, y, k=2, passes=1, refit=False, checkpoint=tmp_path / "b", progress=stop)
     assert unsaved.value.saved is None
 
 
@@ -230,11 +230,11 @@ def test_a_selection_that_cannot_be_saved_is_not_lost(tmp_path, monkeypatch):
     (tmp_path / "out.thr").write_bytes(b"old")
     FullDisk(monkeypatch, 1)
     with pytest.raises(th.UnwritableError, match=r"out\.thr: .*No space left.*is unchanged") as error:
-        th.select(x, y, k=2, checkpoint=tmp_path / "c", output=tmp_path / "out.thr")
+        th.select(x, y, k=2, passes=1, refit=False, checkpoint=tmp_path / "c", output=tmp_path / "out.thr")
     assert len(error.value.selection) == 2
     assert (tmp_path / "out.thr").read_bytes() == b"old"
     assert sorted(os.listdir(tmp_path)) == ["c", "out.thr"]  # the checkpoint is removed only after the file is saved
-    found = th.select(x, y, k=2, checkpoint=tmp_path / "c", output=tmp_path / "out.thr")
+    found = th.select(x, y, k=2, passes=1, refit=False, checkpoint=tmp_path / "c", output=tmp_path / "out.thr")
     assert th.load(tmp_path / "out.thr").weights.tobytes() == found.weights.tobytes()
     assert os.listdir(tmp_path) == ["out.thr"]
 

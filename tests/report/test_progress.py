@@ -19,6 +19,8 @@ from thresher.report.text import log_line, show_progress
 
 X, Y = planted(rows=400)
 LOOP = ""
+HELD, REFIT, CALIBRATION = "reading held-out rows", "refitting the selected features", "calibrating probabilities"
+ONE_PASS = {"passes": 1, "refit": False}
 LEAKS = "looking for leaks"
 
 
@@ -40,23 +42,24 @@ def phases(data: Any, **settings: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        ({"holdout": 0.2}, [LOOP, "scoring held-out rows", LEAKS]),
-        ({"loss": "softmax"}, ["reading labels", LOOP, LEAKS]),
-        ({"class_weight": "balanced"}, ["counting labels", LOOP, LEAKS]),
-        ({"cache": True}, ["writing the cache", LOOP, LEAKS]),
-        ({"method": "b-arda", "passes": 2}, [LOOP, "refitting the intercept", LEAKS]),
-        ({"method": "fgm"}, [LOOP, "refitting the selected features", "naming features", LEAKS]),
+        ({}, [HELD, LOOP, REFIT, LEAKS]),
+        ({"holdout": 0.2, **ONE_PASS}, [LOOP, "scoring held-out rows", LEAKS]),
+        ({"loss": "softmax", **ONE_PASS}, ["reading labels", LOOP, LEAKS]),
+        ({"class_weight": "balanced", **ONE_PASS}, ["counting labels", LOOP, LEAKS]),
+        ({"cache": True, **ONE_PASS}, ["writing the cache", LOOP, LEAKS]),
+        ({"method": "b-arda", "passes": 2, "refit": False}, [LOOP, "refitting the intercept", LEAKS]),
+        ({"method": "fgm"}, [LOOP, REFIT, "naming features", CALIBRATION, LEAKS]),
         (
             {"method": "sparse-rf", "gamma": 0.1, "lam": 1.0, "draws": 5, "max_iter": 2},
-            [LOOP, "refitting the selected features", "naming features"],
+            [LOOP, REFIT, "naming features", CALIBRATION],
         ),
-        ({"method": "os"}, ["reading", LOOP, "refitting the selected features", "naming features", LEAKS]),
+        ({"method": "os"}, ["reading", LOOP, REFIT, "naming features", CALIBRATION, LEAKS]),
     ],
     ids=lambda value: " ".join(map(str, value.values())) if isinstance(value, dict) else "",
 )
 def test_every_phase_is_reported(vw: Path, tmp_path: Path, settings: dict[str, Any], expected: list[str]) -> None:
     if "cache" in settings:
-        settings = {"cache": tmp_path}
+        settings = {**settings, "cache": tmp_path}
     assert phases(vw, **settings) == expected
 
 

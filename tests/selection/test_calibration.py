@@ -148,7 +148,7 @@ def test_error_of_probabilities_is_that_of_its_twin_in_any_batches() -> None:
 # ── selections ───────────────────────────────────────────────────────────────────────────────────
 
 METHODS: dict[str, dict[str, Any]] = {
-    "mission": {"loss": "hinge", "passes": 1},
+    "mission": {"loss": "hinge", "passes": 1, "refit": False},
     "b-arda": {"passes": 1},
     "fgm": {},
     "sparse-rf": {"gamma": 0.05},
@@ -224,7 +224,7 @@ def test_forged_calibrations_are_refused(tmp_path: Any) -> None:
 def test_labels_of_many_have_probabilities_each() -> None:
     X, y = noisy()
     labels = np.stack([y, 1 - y, X[:, 0] > 0], axis=1).astype(int)
-    for method, options in (("fgm", {}), ("os", {}), ("mission", {"loss": "hinge", "passes": 1})):
+    for method, options in (("fgm", {}), ("os", {}), ("mission", {"loss": "hinge", "passes": 1, "refit": False})):
         selection = th.select(X, labels, k=4, method=method, multilabel=True, **options)
         assert selection.calibration is not None
         assert len(selection.calibration.slopes) == 3
@@ -233,14 +233,14 @@ def test_labels_of_many_have_probabilities_each() -> None:
 
 def test_progressive_calibration_is_the_same_in_any_batches_and_parts(tmp_path: Any) -> None:
     X, y = noisy(n=1500)
-    options: dict[str, Any] = {"k": 4, "loss": "hinge", "passes": 1}
+    options: dict[str, Any] = {"k": 4, "loss": "hinge", "passes": 1, "refit": False}
     one = th.select(X, y, **options)
     assert one.calibration is not None
     assert one.calibration.fitted_on == "progressive margins"
     for batch_rows in (7, 400):
         assert th.select(X, y, batch_rows=batch_rows, **options).calibration == one.calibration
-    model = th.MissionClassifier(k=4, loss="hinge", shuffle=False, passes=1).fit(X, y)
-    parts = th.MissionClassifier(k=4, loss="hinge", shuffle=False, passes=1)
+    model = th.MissionClassifier(k=4, loss="hinge", shuffle=False, passes=1, refit=False).fit(X, y)
+    parts = th.MissionClassifier(k=4, loss="hinge", shuffle=False, passes=1, refit=False)
     for at in range(0, 1500, 370):
         parts = pickle.loads(pickle.dumps(parts.partial_fit(X[at : at + 370], y[at : at + 370], classes=[0, 1])))
     assert parts.selection_.calibration == model.selection_.calibration

@@ -19,6 +19,7 @@ from thresher.sources.cache.folder import CacheFolder
 from thresher.sources.cache.in_blocks import InBlocks
 from thresher.sources.text.line_formats import LibsvmSource
 from thresher.sources.text.text_blocks import TextBlocks
+from thresher.sources.transforms.peeked import FirstLabels, Peeked
 from thresher.sources.transforms.watched import Watched
 
 _BLOCK = 40
@@ -81,6 +82,11 @@ def _register() -> None:
     )
     KINDS["watched(libsvm-plain)"] = replace(
         plain, make=lambda folder, rows: Watched(plain.make(folder, rows), Watch(), "reading"), unlabelled=None
+    )
+    KINDS["peeked(libsvm-plain)"] = replace(
+        plain,
+        make=lambda folder, rows: Peeked(plain.make(folder, rows), FirstLabels(lambda labels: None)),
+        unlabelled=None,
     )
     KINDS["external-shuffle(libsvm-gz)"] = replace(packed, make=_behind_a_shuffle, unlabelled=None)
     KINDS["mixed(libsvm-gz)"] = replace(

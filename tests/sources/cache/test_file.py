@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from thresher.sources.text.vw import scan_vw
 
 from tests.sources import file_makers  # noqa: F401 - registers the kinds used here
 from tests.sources.reading import exactly, read, rows_of
@@ -21,6 +20,7 @@ from thresher.errors import DataError, FileFormatError, UnreadableError
 from thresher.sources.cache.codec import Digest, decode, encode
 from thresher.sources.cache.file import StoredFile, split_block
 from thresher.sources.cache.source import scan_cache
+from thresher.sources.text.line_formats import scan_vw
 from thresher.writers.registry import write_source
 
 FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)

@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 
 import pytest
-from thresher.sources.text.vw import scan_vw
 
 import thresher as th
 from thresher.core.memory import Progress
@@ -15,6 +14,7 @@ from thresher.errors import DataError, UnreadableError
 from thresher.sources.base import Source
 from thresher.sources.files.changes import FilesAtStart
 from thresher.sources.files.paths import Stream
+from thresher.sources.text.line_formats import scan_vw
 from thresher.sources.transforms.watched import Watched
 from thresher.writers.registry import write_source
 

@@ -331,10 +331,10 @@ def test_no_password_of_an_address_is_stored(site: Site, tmp_path: Path, caplog:
     site.put("rows.vw", TEXT + b"not a row\n")
     url = with_secrets(site, "rows.vw")
     seen: list[Any] = []
-    options: dict[str, Any] = {"k": 3, "on_error": "skip", "cache": tmp_path / "cache", "passes": 2}
+    options: dict[str, Any] = {"k": 3, "on_error": "skip", "cache": tmp_path / "cache", "passes": 2, "refit": False}
     found = th.select([url, url], **options, checkpoint=tmp_path / "c", every=0, progress=seen.append)
     with pytest.raises(KeyboardInterrupt):
-        th.select(url, k=3, passes=2, checkpoint=tmp_path / "kept", every=0, progress=_interrupt())
+        th.select(url, k=3, passes=2, refit=False, checkpoint=tmp_path / "kept", every=0, progress=_interrupt())
     found.save(tmp_path / "a.thr")
     found.export(tmp_path / "a.json")
     texts = [repr(found), str(found.provenance), caplog.text, repr(th.scan(url)), *map(str, seen)]

@@ -100,6 +100,7 @@ def test_select_holds_out_regions(tmp_path: Path) -> None:
     """And says so; same bits for any batch size and after an interrupt."""
     files = [write(tmp_path / "a.fa", [9000]), write(tmp_path / "b.fa", [9000, 300])]
     how: dict[str, Any] = {"k": 30, "kmer": 5, "fragments": 50, "coverage": 3, "holdout": 0.2}
+    how |= {"passes": 1, "refit": False}
     found = th.select(files, **how)
     held = found.provenance["holdout"]
     assert held["by"] == "regions"

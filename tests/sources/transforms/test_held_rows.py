@@ -103,7 +103,7 @@ def users(tmp_path: Path) -> Path:
 
 
 def test_the_column_is_no_feature_unless_it_is_named(users: Path, caplog: pytest.LogCaptureFixture) -> None:
-    how: dict[str, Any] = {"k": 80, "target": "y", "holdout_by": "user"}
+    how: dict[str, Any] = {"k": 80, "target": "y", "holdout_by": "user", "passes": 1, "refit": False}
     with caplog.at_level(logging.INFO):
         found = th.select(users, **how)
     assert found.names == ["x"]
@@ -217,7 +217,7 @@ def test_a_sorted_file_without_its_last_rows_is_shuffled(tmp_path: Path, monkeyp
     path = write_libsvm(tmp_path / "sorted.svm", x[order], y[order])
     packed = tmp_path / "sorted.svm.gz"
     packed.write_bytes(gzip.compress(path.read_bytes(), 1))
-    how: dict[str, Any] = {"k": 30, "memory": "4MB", "holdout_last": 0.2}
+    how: dict[str, Any] = {"k": 30, "memory": "4MB", "holdout_last": 0.2, "passes": 1, "refit": False}
     for data in (path, packed):
         found = th.select(data, **how).provenance
         assert found["test"]["rows"] == 600
