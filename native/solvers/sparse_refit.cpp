@@ -23,9 +23,9 @@ std::vector<double> moved(const std::vector<double>& from, const std::vector<dou
   return to;
 }
 
-constexpr int most_products = 200;   // of a Newton step with the Hessian
-constexpr double forcing = 0.1;      // share of the gradient that a Newton step may leave
-constexpr double sufficient = 1e-4;  // share of the predicted decrease that a step must reach (Armijo)
+constexpr int most_products = 200;     // of a Newton step with the Hessian
+constexpr double gradient_left = 0.1;  // share of the gradient that a Newton step may leave
+constexpr double sufficient = 1e-4;    // share of the predicted decrease that a step must reach (Armijo)
 
 }  // namespace
 
@@ -195,7 +195,7 @@ SparseRefit::Result SparseRefit::fit(double ridge, Point start, double tolerance
       step = moved(step, direction, length);
       residual = moved(residual, image, -length);
       const double next = inner(residual, residual);
-      if (std::sqrt(next) <= forcing * size_now) break;
+      if (std::sqrt(next) <= gradient_left * size_now) break;
       direction = moved(residual, direction, next / norm);
       norm = next;
     }

@@ -27,7 +27,7 @@ from thresher.sources.base import Source
 Floats = NDArray[np.float64]
 
 #: The penalties λ, strongest first. Each fit starts from the one before.
-PENALTIES = tuple(10.0 ** (-exponent / 2) for exponent in range(2, 13))
+PENALTIES = tuple(10.0 ** (-exponent / 2) for exponent in range(13))
 #: A weaker penalty is not tried after this number of fits without a better score.
 _PATIENCE = 2
 _TOLERANCE, _MAX_STEPS = 1e-4, 50
@@ -185,16 +185,23 @@ class Model(NamedTuple):
 
 
 def held_out_loss(loss: Loss, margins: Floats, y: Floats, weight: Floats | None) -> float:
-    """The loss of margins on held-out rows, by which fits are compared.
+    """The loss of margins on held-out rows, by which passes and the refit are compared.
 
     For classes it is the log loss of calibrated probabilities, so that a model is not judged by the scale of its
     margins; for numbers it is the mean of the loss.
     """
     if not np.isfinite(margins).all():
         return np.inf
-    if loss.task != "real":
-        return Calibration.fit(loss, margins, y, weight).log_loss
-    scores = Scores(loss)
+    return (
+        Calibration.fit(loss, margins, y, weight).log_loss
+        if loss.task != "real"
+        else mean_loss(loss, margins, y, weight)
+    )
+
+
+def mean_loss(loss: Loss, margins: Floats, y: Floats, weight: Floats | None) -> float:
+    """The mean of the loss itself, by which penalties are compared: calibration would hide a wrong intercept."""
+    scores = Scores(loss, margins.shape[1] if margins.ndim == 2 else 2)
     scores.add(margins, y, weight)
     total, of_rows = scores.sums
     return of_rows / total if total > 0 else np.inf
@@ -205,20 +212,22 @@ def choose_refit(train: Columns, held: Columns, model: Model) -> Refit | None:
     if not train.rows or not train.width:
         return None
     solver = model.solver(train, train.units())
-    best: Refit | None = None
+    best: tuple[float, Refit] | None = None
     worse = 0
     point = np.zeros(model.outputs * (train.width + 1))
     for penalty in PENALTIES:
         point, *_ = solver.fit(penalty, point, _TOLERANCE, _MAX_STEPS)
         weights, intercept = model.unpack(solver, point)
-        score = held_out_loss(model.loss, held.margins(weights, intercept), held.y, held.weight)
-        if best is None or score < best.score:
-            best, worse = Refit(weights, intercept, penalty, score), 0
+        margins = held.margins(weights, intercept)
+        loss = mean_loss(model.loss, margins, held.y, held.weight)
+        if best is None or loss < best[0]:
+            score = held_out_loss(model.loss, margins, held.y, held.weight)
+            best, worse = (loss, Refit(weights, intercept, penalty, score)), 0
         else:
             worse += 1
             if worse == _PATIENCE:
                 break
-    return best
+    return None if best is None else best[1]
 
 
 def fit_all(rows: Columns, penalty: float, model: Model) -> tuple[Floats, Floats]:

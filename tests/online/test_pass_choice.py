@@ -30,7 +30,8 @@ def test_defaults_choose_passes_and_say_so(method: str) -> None:
     plain = th.select(x, y, k=6, method=method, passes=1, refit=False, test=(test, other))
     chosen = th.select(x, y, k=6, method=method, test=(test, other))
     facts = chosen.provenance["passes"]
-    assert len(facts["losses"]) == chosen.provenance["passes_done"] <= 20
+    assert chosen.provenance["passes_done"] == facts["best"] <= len(facts["losses"]) <= 20
+    assert chosen.provenance["rows"] == facts["best"] * len(y)  # all rows are learned once the passes are chosen
     assert facts["best"] == int(np.argmin(facts["losses"])) + 1
     assert len(facts["losses"]) in (20, facts["best"] + 2)  # it ends two passes after the best one
     assert chosen.provenance["test"]["accuracy"] >= plain.provenance["test"]["accuracy"] - 0.01

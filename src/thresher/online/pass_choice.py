@@ -92,10 +92,16 @@ class HeldRows:
 
 
 class PassChoice:
-    """Scores every pass on the held-out rows, keeps the features of the best one, and fits them once more.
+    """Scores every pass on the held-out rows, keeps the features of the best one, and fits features once more.
 
-    It keeps the selected features of that pass, not an engine: learning goes on from the last one. If the number of
-    passes is set, the last one counts.
+    It keeps the selected features of that pass, not an engine. If the number of passes is set, the last one counts.
+    When the choice is made, all rows are learned anew with that number of passes, the held-out ones included. Large
+    data, of which few rows are held out, is not learned again.
+
+    Attributes
+    ----------
+    final : bool
+        Whether all rows are being learned.
     """
 
     def __init__(self, held: HeldRows, settings: OnlineSettings) -> None:
@@ -103,6 +109,7 @@ class PassChoice:
         self.settings = settings
         self.automatic = settings.passes == "auto"
         self.most = (1 if held.large else MOST_PASSES) if self.automatic else settings.passes_set
+        self.final = False
         self.losses: list[float] = []
         self.best: Selected | None = None
         self.refitted: Refit | None = None
@@ -130,27 +137,44 @@ class PassChoice:
         """The number of the pass whose features are taken, from 1; 0 before the first."""
         return int(np.argmin(self.losses)) + 1 if self.losses and self.automatic else len(self.losses)
 
-    def choose(
-        self, source: Source, encode: Callable[..., NDArray[np.float64]], room: int
-    ) -> tuple[Selected, Calibration | None]:
-        """The features of the best pass or their refit, and the calibration of either on the held-out rows.
+    @property
+    def most_passes(self) -> int:
+        """The number of passes over the rows that are learned now, or the most that may follow."""
+        return self.best_pass if self.final else self.most
 
-        The refit that is compared has learned the training rows; the one that is returned also the held-out rows.
+    @property
+    def learns_again(self) -> bool:
+        """Whether all rows are learned anew once the number of passes is chosen."""
+        return not self.final and not self.held.large
+
+    def choose(
+        self, found: Selected | None, source: Source, encode: Callable[..., NDArray[np.float64]], room: int
+    ) -> tuple[Selected, Calibration | None]:
+        """The features found in all rows (None: those of the best pass) or their refit, and the calibration.
+
+        Whether to refit, with which penalty, and the calibration follow from the best pass over the training rows and
+        from the held-out rows.
         """
         assert self.best is not None
         selected, model = self.best, self.model
         held = self.held.columns(selected.keys)
         margins = held.margins(selected.weights, selected.intercept)
         if self.settings.refits and len(selected.keys):
-            train = read_columns(source, selected.keys, encode, room, model.outputs)
+            training = self.held.split(source, held=False)
+            train = read_columns(training, selected.keys, encode, room, model.outputs)
             self.refitted = choose_refit(train, held, model)
             better = self.refitted is not None and self.refitted.score < self.losses[self.best_pass - 1]
             if self.refitted is not None and (better or self.settings.refit is True):
                 self.used_refit = True
                 margins = held.margins(self.refitted.weights, self.refitted.intercept)
-                weights, intercept = fit_all(train + held, self.refitted.penalty, model)
-                exact = np.zeros(len(selected.keys))
-                selected = selected._replace(weights=weights, intercept=intercept, errors=exact).by_weight(None)
+                if found is not None:
+                    whole = read_columns(source, found.keys, encode, room, model.outputs)
+                else:
+                    found, whole = selected, train + held
+                weights, intercept = fit_all(whole, self.refitted.penalty, model)
+                exact = np.zeros(len(found.keys))
+                found = found._replace(weights=weights, intercept=intercept, errors=exact).by_weight(None)
+        selected = selected if found is None else found
         self.scores = Scores(model.loss, model.outputs)
         self.scores.add(margins, held.y, held.weight)
         own = model.loss.part in ("logistic", "softmax")  # has probabilities of its own, better than those of few rows
@@ -176,7 +200,10 @@ class PassChoice:
 
     def state(self) -> dict[str, NDArray[Any]]:
         """The scores and the best selection, as arrays."""
-        state: dict[str, NDArray[Any]] = {"choice_losses": np.array(self.losses)}
+        state: dict[str, NDArray[Any]] = {
+            "choice_losses": np.array(self.losses),
+            "choice_final": np.array([self.final], np.int64),
+        }
         if self.best is not None:
             offsets, text = container.pack_strings(self.best.names)
             parts = self.best._asdict() | {"name_offsets": offsets, "name_text": text}
@@ -186,6 +213,9 @@ class PassChoice:
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         """Continue from a `state`; KeyError or ValueError if it does not fit."""
         self.losses = [float(loss) for loss in state["choice_losses"]]
+        self.final = bool(state["choice_final"][0])
+        if self.final and not self.losses:
+            raise ValueError("no pass was scored before all rows were learned")
         if not self.losses:
             return
         names = container.unpack_strings(state["choice_name_offsets"], state["choice_name_text"])

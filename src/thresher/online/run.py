@@ -130,14 +130,12 @@ class OnlineRun(Run):
     # ── the loop ─────────────────────────────────────────────────────────────────────────────────
 
     def _steps(self) -> Iterator[None]:
-        while self.passes_done < self.max_passes and not (self.choice and self.choice.finished):
-            for batch, cursor in self._batches():
-                self._learn(batch, cursor)
-                yield
-            self._end_pass()
-            if self.choice is not None:
-                self.choice.add(self.engine.best)
+        yield from self._passes()
         if self.choice is not None:
+            if self.choice.learns_again:
+                self.choice.final = True
+                self.engine, self.passes_done = make_engine(self.settings), 0
+                yield from self._passes()
             self._choose()
         if self.settings.refit_intercept:
             from thresher.online.intercept_refit import refit_offset
@@ -146,18 +144,29 @@ class OnlineRun(Run):
             again = self.watched(again, "refitting the intercept")
             self.offset = refit_offset(self.engine, again, self.targets, self.options.batch_rows)
 
+    def _passes(self) -> Iterator[None]:
+        choosing = self.choice is not None and not self.choice.final
+        while self.passes_done < self.max_passes and not (choosing and self.choice and self.choice.finished):
+            for batch, cursor in self._batches():
+                self._learn(batch, cursor)
+                yield
+            self._end_pass()
+            if choosing and self.choice is not None:
+                self.choice.add(self.engine.best)
+
     def _choose(self) -> None:
-        """Take the features of the best pass, or their refit if it is better on the held-out rows."""
+        """Take the features found, or their refit if a refit is better on the held-out rows."""
         assert self.choice is not None
-        split = self.choice.held.split(self._mixed(0), held=False)
-        split = split.prefetched(1, heavy=self.plan.heavy_batch) if is_file_source(self.source) else split
-        rows = self.watched(split, "refitting the selected features")
-        self.chosen, self.calibration = self.choice.choose(rows, self.targets.encode, self.plan.refit)
+        rows = self._mixed(0)
+        rows = rows.prefetched(1, heavy=self.plan.heavy_batch) if is_file_source(self.source) else rows
+        rows = self.watched(rows, "refitting the selected features")
+        found = self.engine.best.selected() if self.choice.final else None
+        self.chosen, self.calibration = self.choice.choose(found, rows, self.targets.encode, self.plan.refit)
 
     @property
     def max_passes(self) -> int:
         """The number of passes, or the most that may follow."""
-        return self.settings.passes_set if self.choice is None else self.choice.most
+        return self.settings.passes_set if self.choice is None else self.choice.most_passes
 
     def feed(self) -> None:
         """Learn from part of a longer stream. The pass does not end; the last mini-batch may stay incomplete."""
@@ -178,7 +187,7 @@ class OnlineRun(Run):
 
     def _source_of_pass(self) -> Source:
         source = self._mixed(self.passes_done)
-        if self.choice is not None:
+        if self.choice is not None and not self.choice.final:
             source = self.choice.held.split(source, held=False)
         # A pipe is not prefetched: a thread that waits for an idle pipe cannot be stopped.
         if not (is_file_source(source) and source.rewindable):
@@ -220,7 +229,7 @@ class OnlineRun(Run):
         self.engine.flush()
         if self.engine.rows == 0:
             raise DataError(f"{self.source.describe()}: no rows to learn from.")
-        if self.passes_done == 0:
+        if self.passes_done == 0 and not (self.choice and self.choice.final):
             self.targets.check_complete()
             if self._order is not None and self._order.sorted and self.mixing.unmixed is None:
                 advice = (

@@ -220,7 +220,7 @@ def summary(selection: Selection, run: Progress | None, saved: str | None) -> li
 def _passes(provenance: dict[str, Any]) -> str:
     """The number of passes, which was best, and whether its features were fitted again."""
     losses, best = provenance["passes"]["losses"], provenance["passes"]["best"]
-    text = f"{len(losses)}" + (f", the features are those of pass {best}" if best and best < len(losses) else "")
+    text = f"{best}" + (f", the best of {len(losses)} on held-out rows" if best < len(losses) else "")
     if "refit" in provenance:
         found = provenance["refit"]
         before = losses[best - 1]
