@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.hard import ROWS, hard_stream
-from benchmarks.harness import interleaved, ratios, spread, table
+from benchmarks.harness import ONE_PASS, interleaved, ratios, spread, table
 from benchmarks.learning_speed import PROGRAM
 from benchmarks.vowpal import LEARN, vw
 
@@ -31,7 +31,8 @@ def _speed(repeats: int) -> str:
 
     def select(form: str, *options: str) -> Callable[[], object]:
         path = str(stream.path("train", form))
-        command = [sys.executable, "-c", PROGRAM, "select", path, "-k", str(K), "--loss", "squared_hinge", *options]
+        settings = ["-k", str(K), "--loss", "squared_hinge", *ONE_PASS, *options]
+        command = [sys.executable, "-c", PROGRAM, "select", path, *settings]
         return lambda: subprocess.run(command, capture_output=True, check=True)
 
     contenders: dict[str, Callable[[], object]] = {

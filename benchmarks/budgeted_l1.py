@@ -42,7 +42,7 @@ train, options = sys.argv[1], json.loads(sys.argv[2])
 for name in json.loads(sys.argv[3]):
     importlib.import_module(name)
 before, started = resident(), time.perf_counter()
-found = th.select(train, method="b-arda", loss="logistic", **options)
+found = th.select(train, method="b-arda", loss="logistic", refit=False, **options)
 seconds, grown = time.perf_counter() - started, peak_resident() - before
 print(json.dumps([seconds, grown, len(found)]))
 """
@@ -53,7 +53,7 @@ import thresher as th
 with tempfile.NamedTemporaryFile("w", suffix=".svm") as few:
     few.write("1 1:1\\n-1 2:1\\n" * 5)
     few.flush()
-    th.select(few.name, k=1, passes=2, method="b-arda", loss="logistic")
+    th.select(few.name, k=1, passes=2, refit=False, method="b-arda", loss="logistic")
 print(json.dumps([name for name in sys.modules if name.startswith(("thresher.", "numpy."))]))
 """
 # The order of the rows is drawn, and a single one says little.
@@ -63,7 +63,7 @@ import thresher as th
 from thresher.selection.scoring import evaluate
 train, test, options, seeds = sys.argv[1], sys.argv[2], json.loads(sys.argv[3]), int(sys.argv[4])
 def accuracy(seed):
-    found = th.select(train, method="b-arda", loss="logistic", random_state=seed, **options)
+    found = th.select(train, method="b-arda", loss="logistic", refit=False, random_state=seed, **options)
     return evaluate(found, th.scan(test))["accuracy"]
 print(json.dumps([accuracy(seed) for seed in range(seeds)]))
 """

@@ -10,6 +10,9 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+#: What the papers' online methods do: one pass over all rows, and no fit after it.
+ONE_PASS = ("--passes", "1", "--no-refit")
+
 
 def interleaved(
     contenders: Mapping[str, Callable[[], object]],

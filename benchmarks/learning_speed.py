@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 from benchmarks.hard import ROWS, HardStream, hard_stream
-from benchmarks.harness import ratios, spread, table
+from benchmarks.harness import ONE_PASS, ratios, spread, table
 from benchmarks.vowpal import LEARN, vw
 
 PROGRAM = "import sys; from thresher.cli.main import main; sys.argv[0] = 'thresher'; main()"
@@ -30,7 +30,7 @@ VW = "Vowpal Wabbit `-b 24`"
 def _select(form: str, *options: str) -> Callable[[HardStream], object]:
     def run(stream: HardStream) -> object:
         path = str(stream.path("train", form))
-        command = [sys.executable, "-c", PROGRAM, "select", path, "-k", str(K), *options]
+        command = [sys.executable, "-c", PROGRAM, "select", path, "-k", str(K), *ONE_PASS, *options]
         return subprocess.run(command, capture_output=True, check=True)
 
     return run

@@ -24,9 +24,10 @@ CHILD = """
 import json, sys, thresher as th
 from thresher.core.memory import peak_resident, resident
 ten, data, memory, shuffle, k, rows, width = sys.argv[1:]
-th.select(ten, k=10, memory="4MB", sketch=(1, 1024))
+once = {"passes": 1, "refit": False}
+th.select(ten, k=10, memory="4MB", sketch=(1, 1024), **once)
 before = resident()
-selection = th.select(data, k=int(k), memory=memory, sketch=(int(rows), int(width)), shuffle=shuffle == "yes")
+selection = th.select(data, k=int(k), memory=memory, sketch=(int(rows), int(width)), shuffle=shuffle == "yes", **once)
 print(json.dumps([peak_resident() - before, selection.provenance["plan"]["total"], selection.provenance["rows"]]))
 """
 
