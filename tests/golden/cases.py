@@ -510,8 +510,10 @@ def to_sklearn(_: Path) -> Any:
 
 @case
 def command_select(folder: Path) -> Any:
-    options = "--sketch 1x256 --active exact --passes 2 --step adaptive:1 --minibatch 1 --shuffle --memory 4MB --l2 0"
-    return command_found(folder, data.vw_file(folder), "mission", f"{options} --decay 1 --lazy 0 --holdout 0.25")
+    options = (
+        "--sketch 1x256 --active exact --passes 2 --no-refit --step adaptive:1 --minibatch 1 --shuffle --memory 4MB"
+    )
+    return command_found(folder, data.vw_file(folder), "mission", f"{options} --l2 0 --decay 1 --lazy 0 --holdout 0.25")
 
 
 @case

@@ -14,7 +14,14 @@ from thresher.cli.main import make_app
 SHARED: dict[str, Any] = {"fit_intercept": True, "random_state": 3, "per_class": False}
 SHARED |= {"interactions": 1, "class_weight": None}
 NO_INTERCEPT = {"fit_intercept": False}
-ROW_BY_ROW = SHARED | {"passes": 2, "minibatch": 1, "shuffle": True, "memory": "4MB", "keep_names": True}
+ROW_BY_ROW = SHARED | {
+    "passes": 2,
+    "refit": False,
+    "minibatch": 1,
+    "shuffle": True,
+    "memory": "4MB",
+    "keep_names": True,
+}
 MISSION = {"k": 8, "loss": "logistic", "step": "adaptive:1", "l2": 0.0, "decay": 1.0, "lazy": 0.0, "active": "exact"}
 MISSION |= ROW_BY_ROW
 BUDGETED = ROW_BY_ROW | {"k": 8, "loss": "squared_hinge", "eta": 0.5, "lam": 0.001, "delta": 0.01}

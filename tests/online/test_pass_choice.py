@@ -15,6 +15,9 @@ from thresher.refit import Columns
 from thresher.run import RunOptions
 from thresher.sources.registry import as_source
 
+#: Both are chosen on held-out rows.
+AUTO: dict[str, Any] = {"passes": "auto", "refit": "auto"}
+
 
 def problem(rows: int = 600, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
@@ -28,7 +31,7 @@ def test_defaults_choose_passes_and_say_so(method: str) -> None:
     x, y = problem()
     test, other = problem(seed=1)
     plain = th.select(x, y, k=6, method=method, passes=1, refit=False, test=(test, other))
-    chosen = th.select(x, y, k=6, method=method, test=(test, other))
+    chosen = th.select(x, y, k=6, method=method, **AUTO, test=(test, other))
     facts = chosen.provenance["passes"]
     assert chosen.provenance["passes_done"] == facts["best"] <= len(facts["losses"]) <= 20
     assert chosen.provenance["rows"] == facts["best"] * len(y)  # all rows are learned once the passes are chosen
@@ -42,7 +45,7 @@ def test_defaults_choose_passes_and_say_so(method: str) -> None:
 
 def test_a_set_number_of_passes_is_kept() -> None:
     x, y = problem()
-    found = th.select(x, y, k=6, passes=3)
+    found = th.select(x, y, k=6, passes=3, refit="auto")
     assert found.provenance["passes_done"] == 3
     assert found.provenance["passes"]["best"] == 3
     assert found.settings["passes"] == 3
@@ -50,13 +53,13 @@ def test_a_set_number_of_passes_is_kept() -> None:
 
 def test_a_refit_is_used_if_it_is_better_or_requested() -> None:
     x, y = problem()
-    found = th.select(x, y, k=6, refit="auto").provenance
+    found = th.select(x, y, k=6, **AUTO).provenance
     before = found["passes"]["losses"][found["passes"]["best"] - 1]
     assert found["refit"]["used"] == (found["refit"]["loss"] < before)
-    always = th.select(x, y, k=6, refit=True)
+    always = th.select(x, y, k=6, passes="auto", refit=True)
     assert always.provenance["refit"]["used"]
     assert (always.bounds == 0).all()
-    never = th.select(x, y, k=6, refit=False)
+    never = th.select(x, y, k=6, passes="auto", refit=False)
     assert "refit" not in never.provenance
 
 
@@ -74,7 +77,7 @@ def test_every_task_is_refitted(labels: str, options: dict[str, Any]) -> None:
     x, _ = problem(800)
     margin = x[:, :6] @ np.array([3, -3, 2, -2, 2, 1])
     y = {"classes": np.digitize(margin, [-1, 1]), "numbers": margin + 5, "two": np.sign(margin + 0.1)}[labels]
-    found = th.select(x, y, k=6, refit=True, test=(x, y), **options)
+    found = th.select(x, y, k=6, passes="auto", refit=True, test=(x, y), **options)
     assert found.provenance["refit"]["used"]
     if labels == "numbers":
         assert found.provenance["test"]["r2"] > 0.95
@@ -86,8 +89,8 @@ def test_same_bits_for_any_batch_size_order_of_bytes_and_after_a_resume(tmp_path
     x, y = problem(400)
     path = tmp_path / "rows.svm"
     write_libsvm(path, sp.csr_matrix(x), np.where(y == "yes", 1, -1))
-    whole = th.select(path, k=6)
-    again = th.select(path, k=6, batch_rows=7)
+    whole = th.select(path, k=6, **AUTO)
+    again = th.select(path, k=6, batch_rows=7, **AUTO)
     np.testing.assert_array_equal(whole.weights, again.weights)
     assert whole.names == again.names
     calls = 0
@@ -101,7 +104,7 @@ def test_same_bits_for_any_batch_size_order_of_bytes_and_after_a_resume(tmp_path
     checkpoint = tmp_path / "run.ckpt"
     for _ in range(60):
         try:
-            resumed = th.select(path, k=6, checkpoint=checkpoint, every=0.0, batch_rows=40, progress=stop)
+            resumed = th.select(path, k=6, checkpoint=checkpoint, every=0.0, batch_rows=40, progress=stop, **AUTO)
             break
         except KeyboardInterrupt:
             continue
@@ -115,7 +118,7 @@ def test_same_bits_for_any_batch_size_order_of_bytes_and_after_a_resume(tmp_path
 
 def test_too_few_rows_hold_none_out() -> None:
     x, y = problem(20)
-    found = th.select(x, y, k=3)
+    found = th.select(x, y, k=3, **AUTO)
     assert "passes" not in found.provenance
     assert found.provenance["rows"] == 20
 
@@ -124,7 +127,7 @@ def test_a_pipe_is_learned_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = problem()
     source = as_source(x, y)
     monkeypatch.setattr(type(source), "rewindable", False)
-    run = OnlineRun(source, OnlineSettings(k=5, loss="logistic"), RunOptions())
+    run = OnlineRun(source, OnlineSettings(k=5, loss="logistic", **AUTO), RunOptions())
     assert run.choice is None
     run.run()
     assert run.passes_done == 1

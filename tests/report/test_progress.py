@@ -42,7 +42,7 @@ def phases(data: Any, **settings: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        ({}, [HELD, LOOP, REFIT, LEAKS]),
+        ({"passes": "auto", "refit": "auto"}, [HELD, LOOP, REFIT, LEAKS]),
         ({"holdout": 0.2, **ONE_PASS}, [LOOP, "scoring held-out rows", LEAKS]),
         ({"loss": "softmax", **ONE_PASS}, ["reading labels", LOOP, LEAKS]),
         ({"class_weight": "balanced", **ONE_PASS}, ["counting labels", LOOP, LEAKS]),
