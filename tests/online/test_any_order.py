@@ -200,7 +200,7 @@ def test_the_line_of_a_bad_label_is_exact(files: dict[str, Path], tmp_path: Path
     bad.write_bytes(gzip.compress(b"".join(lines), 1) if packed else b"".join(lines))
     for cache in (None, tmp_path / "cache"):
         with pytest.raises(th.DataError, match=f"{bad}, line 1222: "):
-            th.select([first, bad], **HOW, cache=cache)
+            th.select([first, bad], **HOW, loss="logistic", cache=cache)
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "fa"])
