@@ -53,7 +53,7 @@ REASONS = {
     "100,000 named features a row": _LONG_ROWS,
     "names of 10 kB": "a block of the cache is joined, compacted and written, three copies of its text.",
     "200 classes": "the answer is one matrix of all classes and all features found by any of them, beside the tables.",
-    "`hashing`": "the answer, every bucket in use with a name, takes about 100 bytes a bucket, a bucket 4.",
+    "`hashing`": "the answer, every bucket in use with a name, takes many times the 4 bytes of a bucket.",
     "`l1-arda`": _TUNED,
     "`ada-fobos`": _TUNED,
     "`sparse-rf`": "its plan lists what is held at the end. The limit is `memory`, which the columns of an iteration "
