@@ -32,7 +32,7 @@ _LEAST_ROWS, _ENOUGH_TO_CALIBRATE = 10, 200
 _FEATURE_BYTES, _ROW_BYTES, _TEXT_BYTES = 24, 64, 8
 
 
-class HeldRows:
+class ValidationRows:
     """The rows that passes and the refit are compared on.
 
     Attributes
@@ -104,7 +104,7 @@ class PassChoice:
         Whether all rows are being learned.
     """
 
-    def __init__(self, held: HeldRows, settings: OnlineSettings) -> None:
+    def __init__(self, held: ValidationRows, settings: OnlineSettings) -> None:
         self.held = held
         self.settings = settings
         self.automatic = settings.passes == "auto"

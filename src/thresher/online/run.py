@@ -17,7 +17,7 @@ from thresher.core.memory import parse_size, show_size
 from thresher.errors import DataError, SettingsError
 from thresher.online.engine import OnlineEngine, StateFullError
 from thresher.online.memory_plan import plan_for
-from thresher.online.pass_choice import HeldRows, PassChoice
+from thresher.online.pass_choice import PassChoice, ValidationRows
 from thresher.online.result import Fitted, Selected
 from thresher.online.settings import OnlineSettings
 from thresher.run import Run, RunOptions, check_readable_again
@@ -123,7 +123,7 @@ class OnlineRun(Run):
         if not self.settings.holds_out or not self.source.rewindable:
             return None
         self.source.prepare()
-        held = HeldRows(self.source, self.settings.seed, self.plan.held)
+        held = ValidationRows(self.source, self.settings.seed, self.plan.held)
         held.read(self.watched(self._mixed(0), "reading held-out rows"), self.targets.encode)
         return PassChoice(held, self.settings) if held.usable else None
 
