@@ -12,15 +12,20 @@ SOURCES := pyproject.toml CMakeLists.txt $(shell find native -name '*.hpp' -o -n
 SEED  := $(or $(SEED),$(shell date +%s))
 TIMES ?= 20
 
-.PHONY: demo test explore attack lint native-test python-test fuzz bench docs clean
+.PHONY: demo test explore attack lint quiet-lint native-test quiet-native-test python-test fuzz bench docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/thresher demo
 
-# Setting up (for lint) and the native tests do not wait for each other.
+# The parts wait for each other only where they must. Lint and the native tests are shown if they fail.
 test:
-	$(MAKE) -j 2 --output-sync=target lint native-test
-	$(MAKE) python-test
+	$(MAKE) -j 3 python-test quiet-lint quiet-native-test
+
+quiet-lint: $(VENV)/.tested
+quiet-lint quiet-native-test: quiet-%:
+	@mkdir -p build
+	@$(MAKE) --no-print-directory $* > build/$*.log 2>&1 || { cat build/$*.log; exit 1; }
+	@echo "$* passed"
 
 lint: $(VENV)/.tested
 	$(BIN)/ruff check .
@@ -28,7 +33,7 @@ lint: $(VENV)/.tested
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	@mkdir -p build
-	$(BIN)/symilar -d 12 -i --ignore-docstrings --ignore-imports --ignore-signatures $$(git ls-files 'src/*.py') > build/duplicates.txt
+	$(BIN)/symilar -d 12 -i --ignore-docstrings $$(git ls-files 'src/*.py') > build/duplicates.txt
 	@grep -q ' duplicates=0 ' build/duplicates.txt || { cat build/duplicates.txt; exit 1; }
 	git ls-files 'native/*.cpp' 'native/*.hpp' | xargs $(BIN)/clang-format --dry-run -Werror
 

@@ -230,6 +230,16 @@ def test_rows_from_the_cache_stay_within_the_plan(tmp_path: Path, form: str, few
     assert grown["read", many] - grown["read", few] < 4 * MB
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
+def test_checkpoints_stay_within_the_plan(tmp_path: Path) -> None:
+    """A checkpoint is written from the cells of the sketch, without a copy of them."""
+    small, large = _write_wide(tmp_path / "small.svm", 10), _write_wide(tmp_path / "large.svm", 5000)
+    saved = {"checkpoint": str(tmp_path / "run.ckpt"), "every": 0.0}
+    grown, planned, found = _growth(small, large, k=2000, memory="64MB", **saved)
+    assert found == 2000
+    assert grown <= 1.1 * planned
+
+
 def _write_names(path: Path, rows: int, length: int) -> Path:
     path.write_text(
         "".join(f"{i % 2} | {' '.join(f'{i}_{j}'.ljust(length, 'x') for j in range(5))}\n" for i in range(rows))

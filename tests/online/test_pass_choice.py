@@ -89,8 +89,9 @@ def test_same_bits_for_any_batch_size_order_of_bytes_and_after_a_resume(tmp_path
     x, y = problem(400)
     path = tmp_path / "rows.svm"
     write_libsvm(path, sp.csr_matrix(x), np.where(y == "yes", 1, -1))
-    whole = th.select(path, k=6, **AUTO)
-    again = th.select(path, k=6, batch_rows=7, **AUTO)
+    how: dict[str, Any] = {"k": 6, "memory": "8MB", **AUTO}
+    whole = th.select(path, **how)
+    again = th.select(path, batch_rows=7, **how)
     np.testing.assert_array_equal(whole.weights, again.weights)
     assert whole.names == again.names
     calls = 0
@@ -98,13 +99,13 @@ def test_same_bits_for_any_batch_size_order_of_bytes_and_after_a_resume(tmp_path
     def stop(_: Any) -> None:
         nonlocal calls
         calls += 1
-        if calls % 9 == 0:
+        if calls % 23 == 0:
             raise KeyboardInterrupt
 
     checkpoint = tmp_path / "run.ckpt"
     for _ in range(60):
         try:
-            resumed = th.select(path, k=6, checkpoint=checkpoint, every=0.0, batch_rows=40, progress=stop, **AUTO)
+            resumed = th.select(path, checkpoint=checkpoint, every=0.0, batch_rows=40, progress=stop, **how)
             break
         except KeyboardInterrupt:
             continue

@@ -157,7 +157,13 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "s.thr"
     make([1.0]).save(path)
     old = path.read_bytes()
-    monkeypatch.setattr(container, "encode", lambda content: (_ for _ in ()).throw(MemoryError))
+    pieces = container._pieces
+
+    def fail_after_one(content):
+        yield next(pieces(content))
+        raise MemoryError
+
+    monkeypatch.setattr(container, "_pieces", fail_after_one)
     with pytest.raises(MemoryError):
         make([2.0]).save(path)
     assert path.read_bytes() == old

@@ -104,7 +104,7 @@ def batch_size_changes_nothing(kind, source, folder):
 @PROMISES.append
 def block_size_changes_nothing(kind, source, folder):
     everything = exactly(read(source, want_names=True))
-    for block in (1, 8, 64, 1000, MB):
+    for block in (1, 64, MB):
         limited = source.limited(ReadLimits(block=block))
         for rows in (3, HUGE):
             assert exactly(read(limited, rows, want_names=True)) == everything
@@ -155,7 +155,7 @@ def going_on_inside_a_batch(kind, source, folder):
     everything = exactly(read(source, want_names=True))
     done, before = 0, Cursor()
     for batch, cursor in source.batches(4, want_names=True):
-        for skip in range(len(batch) + 3):
+        for skip in (0, 1, len(batch), len(batch) + 2):
             rest = read(source, 3, start=replace(before, skip=skip), want_names=True)
             assert exactly(rest) == everything[done + skip :]
         done, before = done + len(batch), cursor

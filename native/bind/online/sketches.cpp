@@ -59,6 +59,14 @@ auto cells(const Sketch& sketch) {
   return to_numpy(std::move(out));
 }
 
+/// The cells themselves, for a checkpoint that has no room for a copy.
+template <class Sketch>
+auto view_cells(const Sketch& sketch) {
+  using Cell = std::remove_cvref_t<decltype(sketch.cells()[0])>;
+  return nb::ndarray<nb::numpy, const Cell, nb::ndim<1>>(sketch.cells().data(), {sketch.cells().size()},
+                                                         nb::find(sketch));
+}
+
 template <class Sketch, class Cell>
 void set_cells(Sketch& sketch, const Array<const Cell>& values) {
   if (values.shape(0) != sketch.cells().size()) throw nb::value_error("the saved sketch has another size");
@@ -82,6 +90,7 @@ nb::class_<Sketch> bind_sketch(nb::module_& m, const char* name) {
       .def("scale", &Sketch::scale, nb::arg("factor"))
       .def("merge", &Sketch::merge, nb::arg("other"))
       .def_prop_rw("cells", &cells<Sketch>, &set_cells<Sketch, Cell>)
+      .def("view_cells", &view_cells<Sketch>)
       .def_prop_rw("factor", &Sketch::factor, &Sketch::set_factor);
 }
 

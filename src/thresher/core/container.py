@@ -11,7 +11,7 @@ import json
 import math
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,37 +39,45 @@ class Content(NamedTuple):
 
 def write(path: str | os.PathLike[str], content: Content) -> None:
     """Write a file atomically."""
-    write_atomically(path, lambda file: file.write(encode(content)))
+    write_atomically(path, lambda file: file.writelines(_pieces(content)))
 
 
 def encode(content: Content) -> bytes:
     """The bytes of a file, a function of the content alone."""
+    return b"".join(_pieces(content))
+
+
+def _pieces(content: Content) -> Iterator[bytes | memoryview]:
+    """The bytes of a file one after the other. Arrays are not copied: those of a checkpoint are most of the plan."""
     sections: dict[str, dict[str, Any]] = {}
     at = 0
-    data: list[bytes] = []
+    data: list[bytes | memoryview] = []
     for name, array in sorted(content.arrays.items()):
         little = np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
         if little.dtype.str not in _DTYPES:
             raise TypeError(f"{name}: arrays of {little.dtype} are not stored")
-        raw = little.tobytes()
-        sections[name] = {"dtype": little.dtype.str, "shape": list(little.shape), "offset": at, "bytes": len(raw)}
-        data.append(raw + bytes(-len(raw) % _ALIGN))
-        at += len(data[-1])
+        size = little.nbytes
+        sections[name] = {"dtype": little.dtype.str, "shape": list(little.shape), "offset": at, "bytes": size}
+        data += [little.reshape(-1).view(np.uint8).data, bytes(-size % _ALIGN)]
+        at += size + len(data[-1])
     header = {"kind": content.kind, "meta": plain(content.meta), "arrays": sections}
     text = json.dumps(header, sort_keys=True, allow_nan=False, separators=(",", ":")).encode()
     text += b" " * (-(_HEAD.size + len(text)) % _ALIGN)
     total = _HEAD.size + len(text) + at + _CHECKSUM
-    body = b"".join([_HEAD.pack(MAGIC, VERSION, len(text), total), text, *data])
-    return body + hashlib.blake2b(body, digest_size=_CHECKSUM).digest()
+    checksum = hashlib.blake2b(digest_size=_CHECKSUM)
+    for piece in (_HEAD.pack(MAGIC, VERSION, len(text), total), text, *data):
+        checksum.update(piece)
+        yield piece
+    yield checksum.digest()
 
 
 def read(path: str | os.PathLike[str], kind: str) -> Content:
     """Read a file of this kind; raises `FileFormatError` if it is invalid."""
     try:
         with open(path, "rb") as file:
-            raw = file.read(len(MAGIC))
-            # Another program's file may be large: stop after its first bytes.
-            raw += file.read() if raw == MAGIC else b""
+            raw = file.peek(len(MAGIC))[: len(MAGIC)]
+            if MAGIC.startswith(raw):  # another program's file may be large: stop after its first bytes
+                raw = file.read()
     except OSError as error:
         raise FileFormatError(f"{os.fspath(path)}: cannot be read ({error.strerror}).") from None
     try:
@@ -94,18 +102,19 @@ def decode(raw: bytes) -> Content:
         raise FileFormatError(f"written in format {version}; this Thresher reads up to {VERSION}. Upgrade it.")
     if total != len(raw):
         raise FileFormatError(f"the file has {len(raw)} bytes instead of {total}: it was cut short or appended to.")
-    body, checksum = raw[:-_CHECKSUM], raw[-_CHECKSUM:]
+    body, checksum = memoryview(raw)[:-_CHECKSUM], raw[-_CHECKSUM:]
     if hashlib.blake2b(body, digest_size=_CHECKSUM).digest() != checksum:
         raise FileFormatError("the checksum does not match: the file is damaged.")
     data_start = _HEAD.size + header_size
     if data_start > len(body) or data_start % _ALIGN:
         raise FileFormatError("the header is invalid (its size).")
     try:
-        header = json.loads(body[_HEAD.size : data_start], object_pairs_hook=_json_object, parse_constant=_no_constant)
+        text = bytes(body[_HEAD.size : data_start])
+        header = json.loads(text, object_pairs_hook=_json_object, parse_constant=_no_constant)
         kind, meta, sections = header["kind"], header["meta"], header["arrays"]
         if not (isinstance(kind, str) and isinstance(meta, dict) and isinstance(sections, dict)):
             raise TypeError("its parts have the wrong types")
-        arrays = _read_arrays(memoryview(body)[data_start:], sections)
+        arrays = _read_arrays(body[data_start:], sections)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise FileFormatError(f"the header is invalid ({error}).") from None
     return Content(kind, meta, arrays)

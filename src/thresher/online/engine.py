@@ -245,12 +245,15 @@ class OnlineEngine:
             raise SettingsError(f"engines of {self.settings.method} cannot be merged: fit one engine on all rows")
         self._restore(merged_state(self, other))
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        """The complete state, as arrays."""
+    def state(self, *, view: bool = False) -> dict[str, NDArray[Any]]:
+        """The complete state, as arrays; with ``view``, the cells of the sketch are the engine's own.
+
+        A view changes with the next step. It is for a checkpoint, which is written at once and has no room for a copy.
+        """
         from thresher.online.engine_state import loop_state
 
         with self._lock:
-            state = loop_state(self._loop, self.settings, self.sketch, self.kept(), self.scores)
+            state = loop_state(self._loop, self.settings, self.sketch, self.kept(), self.scores, view=view)
             return state | self.recent.state()
 
     @classmethod

@@ -24,9 +24,15 @@ Sketch = _native.CountSketch | _native.EvidenceSketch
 
 
 def loop_state(
-    loop: _native.OnlineLoop, settings: OnlineSettings, sketch: Sketch | None, kept: list[Kept], scores: Scores
+    loop: _native.OnlineLoop,
+    settings: OnlineSettings,
+    sketch: Sketch | None,
+    kept: list[Kept],
+    scores: Scores,
+    *,
+    view: bool = False,
 ) -> dict[str, NDArray[Any]]:
-    """The complete state of an engine."""
+    """The complete state of an engine; with ``view``, its cells are not copied."""
     rows, slopes, keys, sums, names = loop.gathered()
     offsets, text = container.pack_strings(names)
     state: dict[str, NDArray[Any]] = {
@@ -44,7 +50,8 @@ def loop_state(
     if settings.budgeted:
         state |= dual_arrays(loop)
     if sketch is not None:
-        state |= {"cells": sketch.cells, "factor": np.array([sketch.factor]), "hashing": _HASHING}
+        cells = sketch.view_cells() if view else sketch.cells
+        state |= {"cells": cells, "factor": np.array([sketch.factor]), "hashing": _HASHING}
     if isinstance(sketch, _native.EvidenceSketch):
         state["random"] = np.array([sketch.random], np.uint64)
     return state

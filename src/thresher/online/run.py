@@ -276,7 +276,7 @@ class OnlineRun(Run):
             passes_done=self.passes_done,
             cursor=replace(self.cursor, skip=self.cursor.skip + learned),
             labels=self.targets.seen,
-            engine=self.engine.state() | ({} if self.choice is None else self.choice.state()),
+            engine=self.engine.state(view=True) | ({} if self.choice is None else self.choice.state()),
             skips=self._skips_found(),
         )
 

@@ -185,7 +185,7 @@ class SuccessiveHalving:
         with self._lock:
             return self.best.seen[0], sum(candidate.seen[1] for candidate in self.candidates)
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def state(self, *, view: bool = False) -> dict[str, NDArray[Any]]:
         """The complete state, as arrays."""
         with self._lock:
             nan = math.nan
@@ -203,7 +203,7 @@ class SuccessiveHalving:
                 "race_before": np.array(self._round_start),
             }
             for i, candidate in enumerate(self.candidates):
-                state |= {f"runner{i}_{name}": array for name, array in candidate.state().items()}
+                state |= {f"runner{i}_{name}": array for name, array in candidate.state(view=view).items()}
             return state
 
     @classmethod
