@@ -8,6 +8,8 @@
 #include "base/containers/topk.hpp"
 #include "base/hash.hpp"
 #include "base/losses.hpp"
+#include "base/memory/buffer_pool.hpp"
+#include "base/memory/trim_heap.hpp"
 #include "bind/convert/arrays.hpp"
 #include "sources/rows/select_rows.hpp"
 
@@ -29,6 +31,12 @@ nb::object hash_strings(const Array<const std::int64_t>& offsets, const Array<co
     out[i] = hash_bytes(data + at[i], static_cast<std::size_t>(at[i + 1] - at[i]), seed);
   }
   return to_numpy(std::move(out));
+}
+
+/// Return the memory of freed arrays to the OS, and keep at most `limit` bytes for new ones from now on.
+void release_buffers(std::size_t limit) {
+  BufferPool::shared().reset(limit);
+  trim_heap();
 }
 
 nb::object find_keys(const KeyIndex& index, const Array<const std::uint64_t>& keys) {
@@ -141,6 +149,7 @@ void bind_base(nb::module_& m) {
       [](const nb::bytes& text, std::uint64_t seed) { return hash_bytes(text.c_str(), text.size(), seed); },
       nb::arg("text"), nb::arg("seed") = 0);
   m.def("hash_strings", &hash_strings, nb::arg("offsets"), nb::arg("text"), nb::arg("seed") = 0);
+  m.def("release_buffers", &release_buffers, nb::arg("limit"));
   m.def("hash_keys", &hash_of_keys, nb::arg("keys"), nb::arg("seed"));
   m.def("buckets_and_signs", &buckets_and_signs, nb::arg("keys"), nb::arg("seed"), nb::arg("width"));
 

@@ -12,7 +12,8 @@ centred too.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +34,11 @@ _PATIENCE = 2
 _TOLERANCE, _MAX_STEPS = 1e-4, 50
 #: A column that this share of the rows has is centred.
 _DENSE = 0.5
-#: Bytes of a non-zero; of a row besides its outputs; and of each output of a row, with the vectors of the solver.
-_ENTRY_BYTES, _ROW_BYTES, _OUTPUT_BYTES = 8, 32, 56
+#: Bytes of a non-zero, one of its two arrays being joined; of a row besides its outputs; and of each output of a row,
+#: with the vectors of the solver.
+_ENTRY_BYTES, _ROW_BYTES, _OUTPUT_BYTES = 12, 48, 64
+#: The number of non-zeros that are summed at a time.
+_SUMMED = 1 << 16
 
 
 class Columns(NamedTuple):
@@ -47,37 +51,6 @@ class Columns(NamedTuple):
     weight: Floats
     width: int  # the number of columns
 
-    @classmethod
-    def of(cls, batches: list[Batch], keys: NDArray[np.uint64]) -> Columns:
-        """The columns of these keys in batches with encoded targets."""
-        index = _native.KeyIndex(np.ascontiguousarray(keys))
-        sizes, columns, values = [np.zeros(1, np.int64)], [np.empty(0, np.uint32)], [np.empty(0, np.float32)]
-        for batch in batches:
-            indptr, positions, where = index.keep(batch.indptr, batch.keys)
-            sizes.append(np.diff(indptr))
-            columns.append(positions.astype(np.uint32))
-            values.append(np.ones(len(where), np.float32) if batch.values is None else batch.values[where])
-        targets = [np.asarray(batch.y, dtype=np.float64) for batch in batches]
-        weights = [np.ones(len(b)) if b.weight is None else np.asarray(b.weight, np.float64) for b in batches]
-        return cls(
-            np.cumsum(np.concatenate(sizes)),
-            np.concatenate(columns),
-            np.concatenate(values),
-            np.concatenate([np.empty((0, *targets[0].shape[1:])) if targets else np.empty(0), *targets]),
-            np.concatenate([np.empty(0), *weights]),
-            len(keys),
-        )
-
-    def __add__(self, other: Columns) -> Columns:  # type: ignore[override]
-        return Columns(
-            np.concatenate([self.indptr, self.indptr[-1] + other.indptr[1:]]),
-            np.concatenate([self.columns, other.columns]),
-            np.concatenate([self.values, other.values]),
-            np.concatenate([self.y, other.y]),
-            np.concatenate([self.weight, other.weight]),
-            self.width,
-        )
-
     @property
     def rows(self) -> int:
         """The number of rows."""
@@ -85,10 +58,13 @@ class Columns(NamedTuple):
 
     def units(self) -> tuple[Floats, Floats]:
         """Shift and scale of each column."""
-        values = self.values.astype(np.float64)
-        present = np.bincount(self.columns, minlength=self.width).astype(np.float64)
-        sums = np.bincount(self.columns, values, minlength=self.width)
-        squares = np.bincount(self.columns, values**2, minlength=self.width)
+        present, sums, squares = np.zeros((3, self.width))
+        for start in range(0, len(self.columns), _SUMMED):
+            columns = self.columns[start : start + _SUMMED]
+            values = self.values[start : start + _SUMMED].astype(np.float64)
+            present += np.bincount(columns, minlength=self.width)
+            sums += np.bincount(columns, values, minlength=self.width)
+            squares += np.bincount(columns, values**2, minlength=self.width)
         dense = present > _DENSE * self.rows
         shift = np.where(dense, sums / max(1, self.rows), 0.0)
         # A dense column has its standard deviation, a sparse one the root mean square of its non-zeros: a word weighs
@@ -109,29 +85,83 @@ class Columns(NamedTuple):
         return flat if len(intercept) == 1 else flat.reshape(-1, len(intercept))
 
 
+class ColumnReader:
+    """Gathers the columns of some features from batches.
+
+    If they take more than ``room`` bytes, every second row goes, chosen by a hash of its number, and so on: the rows
+    that stay are a sample of all, in whatever order they come.
+    """
+
+    def __init__(self, keys: NDArray[np.uint64], outputs: int, room: int | None = None) -> None:
+        self._index = _native.KeyIndex(np.ascontiguousarray(keys))
+        self._width, self._room = len(keys), room
+        self._row_bytes = _ROW_BYTES + _OUTPUT_BYTES * outputs
+        self._seen = self._used = self._halvings = 0
+        self._parts: list[tuple[NDArray[np.int64], Columns]] = []  # the numbers of the rows, and the rows
+
+    def add(self, batch: Batch, y: Floats) -> None:
+        """Add rows with their encoded targets."""
+        indptr, positions, where = self._index.keep(batch.indptr, batch.keys)
+        weight = np.ones(len(batch)) if batch.weight is None else np.asarray(batch.weight, np.float64)
+        values = np.ones(len(where), np.float32) if batch.values is None else batch.values[where]
+        numbers = np.arange(self._seen, self._seen + len(batch))
+        self._seen += len(batch)
+        rows = Columns(indptr, positions.astype(np.uint32), values, np.array(y, np.float64), weight, self._width)
+        self._keep(numbers, rows)
+        while self._room is not None and self._used > self._room and self._halvings < 63:
+            self._halvings += 1
+            parts, self._parts, self._used = self._parts[::-1], [], 0
+            while parts:
+                self._keep(*parts.pop())
+
+    def _keep(self, numbers: NDArray[np.int64], rows: Columns) -> None:
+        if self._halvings:
+            mixed = _native.mix_keys(numbers.astype(np.uint64))
+            stays = np.flatnonzero(mixed >> np.uint64(64 - self._halvings) == 0)
+            numbers, rows = numbers[stays], _rows(rows, stays)
+        if len(numbers):
+            self._parts.append((numbers, rows))
+            self._used += _ENTRY_BYTES * len(rows.columns) + self._row_bytes * rows.rows
+
+    def read(self) -> Columns:
+        """The columns; the reader is empty afterwards."""
+        # One array at a time, so that only one of them exists twice.
+        parts = {name: [getattr(rows, name) for _, rows in self._parts] for name in Columns._fields[:-1]}
+        self._parts, self._used = [], 0
+        sizes = [np.zeros(1, np.int64), *(np.diff(indptr) for indptr in parts.pop("indptr"))]
+        empty = {"columns": np.empty(0, np.uint32), "values": np.empty(0, np.float32)}
+        joined: dict[str, NDArray[Any]] = {
+            name: np.concatenate(arrays) if (arrays := parts.pop(name)) else empty.get(name, np.empty(0))
+            for name in list(parts)
+        }
+        return Columns(np.cumsum(np.concatenate(sizes)), **joined, width=self._width)
+
+
+def _rows(rows: Columns, which: NDArray[np.intp]) -> Columns:
+    """Some of the rows."""
+    sizes = np.diff(rows.indptr)
+    kept = np.zeros(rows.rows, np.bool_)
+    kept[which] = True
+    entries = np.repeat(kept, sizes)
+    return Columns(
+        np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes[which])]),
+        rows.columns[entries],
+        rows.values[entries],
+        rows.y[which],
+        rows.weight[which],
+        rows.width,
+    )
+
+
 def read_columns(
     source: Source, keys: NDArray[np.uint64], encode: Callable[..., Floats], room: int, outputs: int
 ) -> Columns:
-    """Read the columns of some features; at most as many rows as ``room`` bytes hold."""
-    held: list[Batch] = []
-    used = 0
+    """Read the columns of some features: all rows, or a sample that ``room`` bytes hold."""
+    reader = ColumnReader(keys, outputs, room)
     for batch, cursor in source.batches(keys=keys):
-        if not len(batch):
-            continue
-
-        def where(row: int, batch: Batch = batch, cursor: object = cursor) -> str:
-            return source.where(cursor, batch, row)  # type: ignore[arg-type]
-
-        y = encode(batch, where)
-        row_bytes = _ROW_BYTES + _OUTPUT_BYTES * outputs
-        sizes = np.arange(1, len(batch) + 1) * row_bytes + 2 * _ENTRY_BYTES * np.asarray(batch.indptr[1:])
-        fits = int(np.searchsorted(sizes, room - used, side="right"))
-        kept = Batch(batch.indptr, batch.keys, batch.values, y=y, weight=batch.weight)
-        held.append(kept if fits >= len(batch) else kept.take(slice(0, fits)))
-        if fits < len(batch):
-            break
-        used += int(sizes[-1])
-    return Columns.of(held, keys)
+        if len(batch):
+            reader.add(batch, encode(batch, partial(source.where, cursor, batch)))
+    return reader.read()
 
 
 class Refit(NamedTuple):

@@ -17,12 +17,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher import _native
 from thresher.core.atomic import check_writable
 from thresher.core.checkpoint import Checkpoint
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.labels import Label
 from thresher.core.losses import Loss, get_loss
-from thresher.core.memory import DEFAULT_CACHE_SIZE, Watch
+from thresher.core.memory import DEFAULT_CACHE_SIZE, DEFAULT_MEMORY, Watch, parse_size
 from thresher.errors import DataError, FileFormatError, SettingsError, UnwritableError
 from thresher.selection.calibration import Calibration
 from thresher.selection.selection import Selection
@@ -210,6 +211,11 @@ class Run(ABC):
         self.unsaved: str | None = None
         if options.checkpoint is not None:
             check_writable(options.checkpoint)
+
+    def release_buffers(self) -> None:
+        """Return freed memory to the system before another phase, and limit what is kept for new arrays."""
+        allowed = DEFAULT_MEMORY if self.options.memory is None else self.options.memory
+        _native.release_buffers(parse_size(allowed) // 8)
 
     # ── the skeleton ─────────────────────────────────────────────────────────────────────────────
 

@@ -28,6 +28,22 @@ TEST(buffer_pool_rounds_up_and_keeps_warm) {
   BufferPool::shared().release(nullptr, 0);
 }
 
+TEST(buffer_pool_keeps_no_more_than_its_limit) {
+  BufferPool& pool = BufferPool::shared();
+  pool.reset(1 << 12);
+  std::size_t large = 1 << 13;
+  std::size_t small = 1 << 12;
+  void* const first = pool.acquire(large);
+  void* const second = pool.acquire(small);
+  void* const third = pool.acquire(small);
+  pool.release(second, small);
+  pool.release(third, small);  // the limit is reached
+  pool.release(first, large);  // larger than the limit
+  CHECK(pool.acquire(small) == second);
+  pool.release(second, small);
+  pool.reset(16 << 20);
+}
+
 TEST(buffer_pool_never_gives_a_block_twice) {
   std::vector<std::pair<unsigned char*, std::size_t>> blocks;
   check::Random random(1);

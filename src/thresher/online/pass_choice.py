@@ -15,7 +15,7 @@ from thresher.core.metrics import Scores
 from thresher.online.engine import OnlineEngine
 from thresher.online.result import Selected
 from thresher.online.settings import OnlineSettings
-from thresher.refit import Columns, Model, Refit, choose_refit, fit_all, held_out_loss, read_columns
+from thresher.refit import ColumnReader, Columns, Model, Refit, choose_refit, fit_all, held_out_loss, read_columns
 from thresher.selection.calibration import Calibration
 from thresher.sources.base import Source
 from thresher.sources.transforms.holdout import Split, hold_out
@@ -88,7 +88,10 @@ class ValidationRows:
 
     def columns(self, keys: NDArray[np.uint64]) -> Columns:
         """The columns of these features."""
-        return Columns.of(self.batches, keys)
+        reader = ColumnReader(keys, 1)
+        for batch in self.batches:
+            reader.add(batch, np.asarray(batch.y))
+        return reader.read()
 
 
 class PassChoice:
@@ -161,17 +164,18 @@ class PassChoice:
         margins = held.margins(selected.weights, selected.intercept)
         if self.settings.refits and len(selected.keys):
             training = self.held.split(source, held=False)
-            train = read_columns(training, selected.keys, encode, room, model.outputs)
-            self.refitted = choose_refit(train, held, model)
+            self.refitted = choose_refit(
+                read_columns(training, selected.keys, encode, room, model.outputs), held, model
+            )
             better = self.refitted is not None and self.refitted.score < self.losses[self.best_pass - 1]
             if self.refitted is not None and (better or self.settings.refit is True):
                 self.used_refit = True
                 margins = held.margins(self.refitted.weights, self.refitted.intercept)
-                if found is not None:
-                    whole = read_columns(source, found.keys, encode, room, model.outputs)
+                if found is None:  # of large data few rows are held out: they are not fitted
+                    found, weights, intercept = selected, self.refitted.weights, self.refitted.intercept
                 else:
-                    found, whole = selected, train + held
-                weights, intercept = fit_all(whole, self.refitted.penalty, model)
+                    rows = read_columns(source, found.keys, encode, room, model.outputs)
+                    weights, intercept = fit_all(rows, self.refitted.penalty, model)
                 exact = np.zeros(len(found.keys))
                 found = found._replace(weights=weights, intercept=intercept, errors=exact).by_weight(None)
         selected = selected if found is None else found

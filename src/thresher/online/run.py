@@ -109,6 +109,8 @@ class OnlineRun(Run):
         again = self.settings.passes_set > 1 or options.checkpoint is not None
         check_readable_again(source, needed=again, why="several passes or a checkpoint")
         self.source.prepare()
+        if not stream:
+            self.release_buffers()
         self.resume()
 
     def _externally_shuffled(self, has_classes: bool) -> Source:
@@ -134,6 +136,7 @@ class OnlineRun(Run):
         if self.choice is not None:
             if self.choice.learns_again:
                 self.choice.final = True
+                self.release_buffers()
                 self.engine, self.passes_done = make_engine(self.settings), 0
                 yield from self._passes()
             self._choose()
@@ -157,8 +160,9 @@ class OnlineRun(Run):
     def _choose(self) -> None:
         """Take the features found, or their refit if a refit is better on the held-out rows."""
         assert self.choice is not None
-        rows = self._mixed(0)
-        rows = rows.prefetched(1, heavy=self.plan.heavy_batch) if is_file_source(self.source) else rows
+        self.release_buffers()
+        rows = self.source
+        rows = rows.prefetched(1, heavy=self.plan.heavy_batch) if is_file_source(rows) else rows
         rows = self.watched(rows, "refitting the selected features")
         found = self.engine.best.selected() if self.choice.final else None
         self.chosen, self.calibration = self.choice.choose(found, rows, self.targets.encode, self.plan.refit)

@@ -78,6 +78,7 @@ class WorkingSetRun(Run, Generic[E]):
         self._complete: dict[str, Any] | None = None  # the state after the last complete round
         self._expected_rounds = expected_rounds
         self._rows = self._features = self._read = 0
+        self.release_buffers()
         again = options.checkpoint is not None or not source.space.invertible
         check_readable_again(source, needed=again, why="a checkpoint and the names of features")
 
