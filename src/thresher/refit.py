@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.core.batch import Batch
-from thresher.core.losses import Loss
+from thresher.core.losses import Loss, get_loss
 from thresher.core.metrics import Scores
 from thresher.selection.calibration import Calibration
 from thresher.sources.base import Source
@@ -190,9 +190,18 @@ class Model(NamedTuple):
             return "one"
         return "softmax" if self.loss.name == "softmax" else "rest"
 
+    @property
+    def fitted_loss(self) -> Loss:
+        """The loss of the refit: for two classes, and each class against the rest, the logistic loss.
+
+        It predicted best on features that the squared hinge loss selected, and the hinge loss has no second derivative.
+        """
+        if self.loss.task == "real" or self.loss.name == "softmax":
+            return self.loss
+        return get_loss("rest:logistic" if self.loss.rest else "logistic")
+
     def solver(self, rows: Columns, units: tuple[Floats, Floats]) -> _native.SparseRefit:
         """The solver of these rows."""
-        part = self.loss.part
         return _native.SparseRefit(
             rows.indptr,
             rows.columns,
@@ -200,8 +209,8 @@ class Model(NamedTuple):
             *units,
             np.ascontiguousarray(rows.y).ravel(),
             rows.weight,
-            "squared_hinge" if part == "hinge" else part,  # the hinge loss has no second derivative
-            self.loss.delta,
+            self.fitted_loss.part,
+            self.fitted_loss.delta,
             self.kind,
             self.outputs,
             self.fit_intercept,
@@ -249,7 +258,7 @@ def choose_refit(train: Columns, held: Columns, model: Model) -> Refit | None:
         point, *_ = solver.fit(penalty, point, _TOLERANCE, _MAX_STEPS)
         weights, intercept = model.unpack(solver, point)
         margins = held.margins(weights, intercept)
-        loss = mean_loss(model.loss, margins, held.y, held.weight)
+        loss = mean_loss(model.fitted_loss, margins, held.y, held.weight)
         if best is None or loss < best[0]:
             score = held_out_loss(model.loss, margins, held.y, held.weight)
             best, worse = (loss, Refit(weights, intercept, penalty, score)), 0

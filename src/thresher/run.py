@@ -157,13 +157,17 @@ def build_selection(
         )
     if final and not len(result.keys):
         log.warning(_nothing_selected(settings))
+    intercept = result.intercept + 0.0  # no negative zeros
+    if calibration is not None and calibration.kind == "logistic":
+        calibration, shift = calibration.centred()
+        intercept = intercept + shift
     return Selection(
         names,
         result.keys,
         result.weights,
         result.errors,
         result.counts,
-        result.intercept + 0.0,  # no negative zeros
+        intercept,
         loss,
         classes,
         space,

@@ -98,7 +98,8 @@ def test_the_plan_of_every_method() -> None:
     assert plan_for(OnlineSettings(k=1000, method="iht"), "64MB").sketch == 0
     hashing = plan_for(OnlineSettings(k=1000, method="hashing"), "64MB")
     assert hashing.table == 0
-    assert hashing.sketch > plan.sketch
+    assert hashing.answer == hashing.sketch_width * 176  # every bucket is part of the answer
+    assert hashing.total + hashing.window <= hashing.memory
     waiting = plan_for(OnlineSettings(k=1000, method="batch-iht"), "64MB")
     assert waiting.sketch == 120 * waiting.sketch_width
     several = OnlineSettings(k=1000, loss="softmax", outputs=5, sketch=(1, 1000))
@@ -155,7 +156,7 @@ def test_a_stream_of_2_to_62_possible_features_stays_within_the_plan(tmp_path: P
 
     With products there are up to 2^62 choose 3 features, and millions of distinct ones.
     """
-    small = _write_wide(tmp_path / f"small.{form}", 10)
+    small = _write_wide(tmp_path / f"small.{form}", 100)
     large = _write_wide(tmp_path / f"large.{form}", {1: 20_000, 2: 5_000, 3: 500}[degree])
     grown, planned, found = _growth(small, large, k=2000, memory="32MB", interactions=degree)
     assert found == 2000
@@ -222,7 +223,9 @@ def test_rows_from_the_cache_stay_within_the_plan(tmp_path: Path, form: str, few
     for rows in (few, many):
         large, cache = _write_wide(tmp_path / f"{rows}.{form}", rows), str(tmp_path / "cache")
         for run in ("written", "read"):
-            grown[run, rows], planned, found = _growth(small, large, k=2000, memory="32MB", cache=cache, passes=2)
+            grown[run, rows], planned, found = _growth(
+                small, large, k=2000, memory="32MB", cache=cache, passes=2, refit=False
+            )
             assert found == 2000
             assert grown[run, rows] <= 1.1 * planned
     files = [path.stat().st_size for path in (tmp_path / "cache").iterdir()]
@@ -251,7 +254,7 @@ def _write_names(path: Path, rows: int, length: int) -> Path:
 @pytest.mark.parametrize("cached", [False, True])
 def test_long_names_stay_within_the_plan(tmp_path: Path, cached: bool) -> None:
     """Five names of 10 kB a row: the shuffle buffer and the blocks of the cache count their text."""
-    small, large = _write_names(tmp_path / "small.vw", 10, 9), _write_names(tmp_path / "large.vw", 600, 10_000)
+    small, large = _write_names(tmp_path / "small.vw", 100, 9), _write_names(tmp_path / "large.vw", 600, 10_000)
     more = {"cache": str(tmp_path / "cache")} if cached else {}
     grown, planned, found = _growth(small, large, k=20, memory="16MB", **more)
     assert found == 20

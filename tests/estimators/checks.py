@@ -5,29 +5,21 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from sklearn.base import clone
-from sklearn.utils.estimator_checks import check_classifiers_train, check_estimator
+from sklearn.utils.estimator_checks import check_estimator
 
 
-def assert_it_passes(estimator: Any, expected_to_fail: dict[str, str] | None = None, *, border: bool = False) -> None:
+def assert_it_passes(estimator: Any, expected_to_fail: dict[str, str] | None = None) -> None:
     """Fail if a check fails, or if one passes that is expected to fail; ``expected_to_fail`` gives the reasons.
 
-    With ``border``, the check that a classifier predicts the most probable class must pass without calibration only: a
-    calibrated probability of one half need not be at a margin of 0, where predictions change.
     One test an estimator: with `parametrize_with_checks`, setting up takes about as long as most checks.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("default")  # what the checks themselves warn of is theirs
-        if border:
-            plain = clone(estimator).set_params(calibrate=False)
-            for memmap in (False, True):
-                check_classifiers_train(type(plain).__name__, clone(plain), readonly_memmap=memmap)
         results = check_estimator(estimator, expected_failed_checks=expected_to_fail, on_skip=None, on_fail=None)
     assert len(results) > 40
     wrong = {
         result["check_name"]: result["exception"] or "it passes, but is expected to fail"
         for result in results
-        if not (border and result["check_name"] == "check_classifiers_train")
         if result["status"] == "failed" or (result["status"] == "passed" and result["expected_to_fail"])
     }
     assert not wrong, wrong

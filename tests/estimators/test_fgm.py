@@ -26,7 +26,7 @@ Y = np.where(X[:, [3, 9, 20]] @ [3.0, -2.5, 2.0] > 0, "yes", "no")
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 def test_scikit_learn_s_own_checks(estimator: Any) -> None:
-    assert_it_passes(estimator, border=estimator is ESTIMATORS[0] or estimator is ESTIMATORS[2])
+    assert_it_passes(estimator)
 
 
 def test_the_same_as_select_to_the_bit() -> None:

@@ -21,7 +21,7 @@ X, Y = X[:400], Y[:400]
 NUMBERS = np.asarray(X[:, [3, 77]].sum(axis=1)).ravel()
 CLASSES = np.array(["ant", "bee", "cow"])[np.arange(400) % 3]
 SEVERAL = np.stack([Y > 0, CLASSES == "cow", NUMBERS > 1], axis=1).astype(int)
-HOW: dict[str, Any] = {"k": 20, "memory": "4MB", "shuffle": False}
+HOW: dict[str, Any] = {"k": 20, "memory": "4MB", "shuffle": False, "passes": 1, "refit": False}
 
 KINDS: dict[str, tuple[type, Any, dict[str, Any]]] = {
     "two": (th.MissionClassifier, Y, {}),

@@ -31,7 +31,7 @@ def _expected(estimator: Any) -> dict[str, str]:
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 def test_scikit_learn_s_own_checks(estimator: Any) -> None:
-    assert_it_passes(estimator, _expected(estimator), border=isinstance(estimator, th.SparseRFClassifier))
+    assert_it_passes(estimator, _expected(estimator))
 
 
 def test_the_same_as_select_to_the_bit() -> None:

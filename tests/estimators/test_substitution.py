@@ -25,7 +25,7 @@ EXPECTED = dict.fromkeys(
 
 @pytest.mark.parametrize("estimator", [th.SubstitutionClassifier(), th.SubstitutionRegressor()], ids=str)
 def test_scikit_learn_s_own_checks(estimator: Any) -> None:
-    assert_it_passes(estimator, EXPECTED, border=isinstance(estimator, th.SubstitutionClassifier))
+    assert_it_passes(estimator, EXPECTED)
 
 
 def test_it_is_select() -> None:

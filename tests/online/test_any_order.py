@@ -21,7 +21,7 @@ from thresher.sources.cache.file import write_rows
 
 X, Y = planted(rows=4000, support=(3, 77, 200, 399), seed=1)
 N = 3000  # rows to learn from
-HOW: dict[str, Any] = {"k": 30, "memory": "4MB"}  # the buffer holds about a fifth of them
+HOW: dict[str, Any] = {"k": 30, "memory": "4MB", "passes": 1, "refit": False}  # the buffer holds about a fifth of them
 
 
 @pytest.fixture(scope="module")
@@ -227,6 +227,6 @@ def test_tables_and_sequences_are_shuffled_too(tmp_path: Path, caplog: pytest.Lo
             (path / f"{name}.fa").write_text("".join(f">{i}\n{''.join(row)}\n" for i, row in enumerate(some)))
         options = {"kmer": 3, "positional": True}
     with caplog.at_level(logging.INFO):
-        answer = th.select(path, k=20, memory="3MB", **options)
+        answer = th.select(path, k=20, memory="3MB", passes=1, refit=False, **options)
     assert "temporary file" in caplog.text
     assert answer.provenance["progressive"]["rows"] == 6000

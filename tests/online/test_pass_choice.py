@@ -31,7 +31,7 @@ def test_defaults_choose_passes_and_say_so(method: str) -> None:
     x, y = problem()
     test, other = problem(seed=1)
     plain = th.select(x, y, k=6, method=method, passes=1, refit=False, test=(test, other))
-    chosen = th.select(x, y, k=6, method=method, **AUTO, test=(test, other))
+    chosen = th.select(x, y, k=6, method=method, test=(test, other))
     facts = chosen.provenance["passes"]
     assert chosen.provenance["passes_done"] == facts["best"] <= len(facts["losses"]) <= 20
     assert chosen.provenance["rows"] == facts["best"] * len(y)  # all rows are learned once the passes are chosen
@@ -115,6 +115,18 @@ def test_same_bits_for_any_batch_size_order_of_bytes_and_after_a_resume(tmp_path
     assert resumed.provenance["passes"] == whole.provenance["passes"]
     assert resumed.calibration == whole.calibration
     assert not checkpoint.exists()
+
+
+def test_an_interrupt_while_held_out_rows_are_read_is_like_any_other() -> None:
+    x, y = problem()
+
+    def stop(progress: Any) -> None:
+        assert progress.phase == "reading held-out rows"
+        raise KeyboardInterrupt
+
+    with pytest.raises(th.Interrupted) as stopped:
+        th.select(x, y, k=3, progress=stop, **AUTO)
+    assert stopped.value.selection is None
 
 
 def test_too_few_rows_hold_none_out() -> None:

@@ -20,6 +20,7 @@ from thresher.report.text import log_line, show_progress
 X, Y = planted(rows=400)
 LOOP = ""
 HELD, REFIT, CALIBRATION = "reading held-out rows", "refitting the selected features", "calibrating probabilities"
+PENALTY = "choosing a penalty"
 ONE_PASS = {"passes": 1, "refit": False}
 LEAKS = "looking for leaks"
 
@@ -42,7 +43,7 @@ def phases(data: Any, **settings: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        ({"passes": "auto", "refit": "auto"}, [HELD, LOOP, REFIT, LEAKS]),
+        ({}, [HELD, LOOP, PENALTY, REFIT, LEAKS]),
         ({"holdout": 0.2, **ONE_PASS}, [LOOP, "scoring held-out rows", LEAKS]),
         ({"loss": "softmax", **ONE_PASS}, ["reading labels", LOOP, LEAKS]),
         ({"class_weight": "balanced", **ONE_PASS}, ["counting labels", LOOP, LEAKS]),

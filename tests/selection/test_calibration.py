@@ -30,14 +30,43 @@ def rows(seed: int, n: int = 300) -> tuple[Any, Any, Any]:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_logistic_fit_minimises_the_loss_of_its_twin(seed: int) -> None:
-    margins, y, weight = rows(seed, 60)
+    margins, y, weight = rows(seed, 1000)
     found = Calibration.fit(BINARY, margins, y, weight)
     (a,), (b,) = found.slopes, found.intercepts
     best = smoothed_loss(a, b, margins, y > 0, weight)
     for da, db in ((1e-3, 0), (-1e-3, 0), (0, 1e-3), (0, -1e-3), (1e-3, 1e-3), (1e-3, -1e-3)):
         assert smoothed_loss(a + da, b + db, margins, y > 0, weight) > best
-    assert found.rows == 60
+    assert found.rows == 1000
     assert found.fitted_on == "held-out rows"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_few_rows_fit_the_slope_alone(seed: int) -> None:
+    margins, y, weight = rows(seed, 60)
+    found = Calibration.fit(BINARY, margins, y, weight)
+    (a,), (b,) = found.slopes, found.intercepts
+    assert b == 0
+    best = smoothed_loss(a, 0, margins, y > 0, weight)
+    assert min(smoothed_loss(a + da, 0, margins, y > 0, weight) for da in (1e-3, -1e-3)) > best
+
+
+def test_centred_probabilities_are_the_same_with_another_intercept() -> None:
+    margins, y, weight = rows(4, 2000)
+    found = Calibration.fit(BINARY, margins, y, weight)
+    centred, shift = found.centred()
+    assert found.intercepts != (0.0,)
+    assert centred.intercepts == (0.0,)
+    np.testing.assert_allclose(centred.probabilities(margins + shift), found.probabilities(margins), atol=1e-12)
+
+
+def test_the_most_probable_class_is_the_predicted_one() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3000, 10))
+    y = x[:, 0] + rng.logistic(size=3000) > 1.5
+    found = th.select(x, y, k=3, loss="hinge", passes=1, refit=False)
+    chances = found.predict_proba(x)
+    assert found.calibration.rows >= 1000
+    np.testing.assert_array_equal(found.predict(x), np.array(found.classes)[chances.argmax(axis=1)])
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -26,7 +26,7 @@ def _online(
     ] = None,
     passes: Annotated[
         str | None,
-        typer.Option(help="Passes over the data: a number (default 1), or auto (as many as help on held-out rows)."),
+        typer.Option(help="Passes over the data: auto (default; as many as help on held-out rows), or a number."),
     ] = None,
     minibatch: Annotated[
         int | None, typer.Option(help="Rows whose gradients are averaged before a step; default 1.")
@@ -143,7 +143,8 @@ def _several(
         bool | None,
         typer.Option(
             "--refit/--no-refit",
-            help="Refit the selected features (default: on for os, off for the others).",
+            help="Refit the selected features (default: off for fgm, on for os; online methods: if it is better on "
+            "held-out rows).",
         ),
     ] = None,
     validation: Annotated[

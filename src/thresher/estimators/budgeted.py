@@ -48,10 +48,10 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
     sketch : (1, width), optional
         For ``b-arda``: hold the features that are not kept in a sketch of this width, so that memory does not grow.
         The result is approximate.
-    passes : int or "auto"
+    passes : "auto" or int
         Passes over the data in `fit`. ``auto``: as many as lower the loss on held-out rows, up to 20; one for large
         data.
-    refit : bool or "auto"
+    refit : "auto" or bool
         Fit the selected features once more at the end of `fit`, with an l2 penalty that held-out rows choose.
         ``auto``: use the refit if it is better on these rows.
     tune : bool
@@ -123,8 +123,8 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         delta: float = 1e-2,
         memory: str | int | None = None,
         sketch: tuple[int, int] | None = None,
-        passes: int | str = 1,
-        refit: bool | str = False,
+        passes: int | str = "auto",
+        refit: bool | str = "auto",
         tune: bool = False,
         shuffle: str | bool = "auto",
         random_state: Any = None,
@@ -184,10 +184,10 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
     sketch : (1, width), optional
         For ``b-arda``: hold the features that are not kept in a sketch of this width, so that memory does not grow.
         The result is approximate.
-    passes : int or "auto"
+    passes : "auto" or int
         Passes over the data in `fit`. ``auto``: as many as lower the loss on held-out rows, up to 20; one for large
         data.
-    refit : bool or "auto"
+    refit : "auto" or bool
         Fit the selected features once more at the end of `fit`, with an l2 penalty that held-out rows choose.
         ``auto``: use the refit if it is better on these rows.
     tune : bool
@@ -226,7 +226,7 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(2000, 50))
     >>> y = 3 * X[:, 7] - 2 * X[:, 31] + rng.normal(size=2000)
-    >>> model = th.BudgetedRegressor(k=2, passes="auto").fit(X, y)
+    >>> model = th.BudgetedRegressor(k=2).fit(X, y)
     >>> list(model.get_feature_names_out()), model.score(X, y) > 0.8
     (['x7', 'x31'], True)
     """
@@ -242,8 +242,8 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         delta: float = 1e-2,
         memory: str | int | None = None,
         sketch: tuple[int, int] | None = None,
-        passes: int | str = 1,
-        refit: bool | str = False,
+        passes: int | str = "auto",
+        refit: bool | str = "auto",
         tune: bool = False,
         shuffle: str | bool = "auto",
         random_state: Any = None,

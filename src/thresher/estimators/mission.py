@@ -33,10 +33,10 @@ class MissionClassifier(OnlineClassifier):
         The weights in the table: exact, or the estimates of the sketch, as in the paper.
     step : "auto", float, "adaptive:RATE" or "RATE/sqrt"
         The step size. ``auto`` adapts to every feature.
-    passes : int or "auto"
+    passes : "auto" or int
         Passes over the data in `fit`. ``auto``: as many as lower the loss on held-out rows, up to 20; one for large
         data.
-    refit : bool or "auto"
+    refit : "auto" or bool
         Fit the selected features once more at the end of `fit`, with an l2 penalty that held-out rows choose.
         ``auto``: use the refit if it is better on these rows.
     minibatch : int
@@ -105,8 +105,8 @@ class MissionClassifier(OnlineClassifier):
         sketch: tuple[int, int] | None = None,
         active: str = "exact",
         step: str | float = "auto",
-        passes: int | str = 1,
-        refit: bool | str = False,
+        passes: int | str = "auto",
+        refit: bool | str = "auto",
         minibatch: int = 1,
         shuffle: str | bool = "auto",
         interactions: int | Sequence[Sequence[str | int]] = 1,
@@ -180,7 +180,7 @@ fit_intercept, l2, decay, lazy
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(2000, 50))
     >>> y = 3 * X[:, 7] - 2 * X[:, 31] + rng.normal(size=2000)
-    >>> model = th.MissionRegressor(k=2, passes="auto").fit(X, y)
+    >>> model = th.MissionRegressor(k=2).fit(X, y)
     >>> list(model.get_feature_names_out()), model.score(X, y) > 0.85
     (['x7', 'x31'], True)
     """
@@ -195,8 +195,8 @@ fit_intercept, l2, decay, lazy
         sketch: tuple[int, int] | None = None,
         active: str = "exact",
         step: str | float = "auto",
-        passes: int | str = 1,
-        refit: bool | str = False,
+        passes: int | str = "auto",
+        refit: bool | str = "auto",
         minibatch: int = 1,
         shuffle: str | bool = "auto",
         interactions: int | Sequence[Sequence[str | int]] = 1,

@@ -170,6 +170,8 @@ class Needs:
         Bytes of the latest margins.
     held : bool
         Whether rows are held out; they get at most an eighth of the memory.
+    bucket : int
+        Bytes of a cell of the sketch in the answer, if the cells are the answer, as those of feature hashing.
     limited : bool
         Whether the memory is a limit.
     """
@@ -189,12 +191,13 @@ class Needs:
     outputs: int = 1
     margins: int = 0
     held: bool = False
+    bucket: int = 0
     limited: bool = True
 
-    @property
-    def answer(self) -> int:
-        """Bytes of the weights of several outputs, as they are found and as they are shown."""
-        return 16 * self.k * self.tables * self.outputs if self.outputs > 1 else 0
+    def answer(self, cells: int) -> int:
+        """Bytes of the weights of several outputs, as they are found and as they are shown; or of all buckets."""
+        of_tables = 16 * self.k * self.tables * self.outputs if self.outputs > 1 else 0
+        return of_tables + self.bucket * cells
 
     def table(self, name_cap: int) -> int:
         """Bytes of all tables, with names of up to ``name_cap`` bytes."""
@@ -235,7 +238,10 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
         )
     if sketch is None and needs.sketch_rows:
         width = (room - table) // 2 // (needs.cell * needs.sketch_rows)
-        if width < k:
+        if needs.bucket:  # the answer is made when nothing is read any more
+            free = buffers + for_shuffle + for_products + (room - table) // 2
+            width = min(width, free // (needs.bucket + needs.cell))
+        elif width < k:
             raise SettingsError(
                 f"`memory={show_size(allowed)}` leaves {show_size((room - table) // 2)} for the sketch, fewer cells "
                 f"than `k={k}`: pass more `memory`, or a smaller `k`"
@@ -247,13 +253,14 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
     room -= seen
     names = seen // needs.names if needs.names else 0
     # These are taken from what is left for a decompressor, so that they change no other part.
-    for_answer = max(0, needs.answer - buffers - for_shuffle - for_products)
+    answer = needs.answer(rows * width)
+    for_answer = max(0, answer - buffers - for_shuffle - for_products)
     left = room - table + (64 << 10) - needs.columns - for_answer - needs.margins
     held = min(allowed // 8, max(0, left) // 2) if needs.held else 0
     left -= held
     if left <= 0:
         what = [f"the columns of the table, which take {show_size(needs.columns)}"] if needs.columns else []
-        what += [f"the answer, which takes up to {show_size(needs.answer)}"] if for_answer else []
+        what += [f"the answer, which takes up to {show_size(answer)}"] if for_answer else []
         what += [] if what else [f"the latest margins, which take {show_size(needs.margins)}"]
         advised = 2 * (2 * (needs.columns + for_answer + needs.margins) + needs.scores + table + wanted + MB)
         raise SettingsError(
@@ -263,7 +270,7 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
         )
     return Plan(
         columns=needs.columns,
-        answer=needs.answer,
+        answer=answer,
         margins=needs.margins,
         held=held,
         limited=needs.limited,
@@ -291,6 +298,8 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
 _CANDIDATES, _HISTORY = 16, 64
 #: Bytes of a feature in an incomplete mini-batch: key, position, a name of usual length; its gradients come on top.
 _GATHERED = 112
+#: Bytes of a bucket of feature hashing while the answer is made (key, rank, name, zeros), and of each of its weights.
+_BUCKET, _BUCKET_OUTPUT = 152, 24
 #: Bytes of a feature in a list of groups: at most 60 in the index, 20 in the list.
 _LISTED = 80
 
@@ -339,6 +348,7 @@ def plan_for(
         outputs=settings.outputs,
         margins=0 if get_loss(settings.loss).task == "real" else RECENT_BYTES,
         held=settings.holds_out,
+        bucket=_BUCKET + _BUCKET_OUTPUT * settings.outputs if settings.method == "hashing" else 0,
         limited=memory is not None or not settings.budgeted or settings.approximate,
     )
     return make_plan(needs, DEFAULT_MEMORY if memory is None else memory, shuffle=shuffle)

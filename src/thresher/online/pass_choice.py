@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -105,9 +105,16 @@ class PassChoice:
     ----------
     final : bool
         Whether all rows are being learned.
+
+    Parameters
+    ----------
+    saved : mapping
+        The `choice_state` to continue from.
     """
 
-    def __init__(self, held: ValidationRows, settings: OnlineSettings) -> None:
+    def __init__(
+        self, held: ValidationRows, settings: OnlineSettings, saved: Mapping[str, NDArray[Any]] | None = None
+    ) -> None:
         self.held = held
         self.settings = settings
         self.automatic = settings.passes == "auto"
@@ -118,6 +125,8 @@ class PassChoice:
         self.refitted: Refit | None = None
         self.used_refit = False
         self.scores: Scores | None = None
+        if saved:
+            self._restore(saved)
 
     def add(self, engine: OnlineEngine) -> None:
         """Score the features that the engine keeps after a pass."""
@@ -151,19 +160,23 @@ class PassChoice:
         return not self.final and not self.held.large
 
     def choose(
-        self, found: Selected | None, source: Source, encode: Callable[..., NDArray[np.float64]], room: int
+        self,
+        found: Selected | None,
+        source: Callable[[str], Source],
+        encode: Callable[..., NDArray[np.float64]],
+        room: int,
     ) -> tuple[Selected, Calibration | None]:
         """The features found in all rows (None: those of the best pass) or their refit, and the calibration.
 
         Whether to refit, with which penalty, and the calibration follow from the best pass over the training rows and
-        from the held-out rows.
+        from the held-out rows. ``source`` gives the rows for a phase of this name.
         """
         assert self.best is not None
         selected, model = self.best, self.model
         held = self.held.columns(selected.keys)
         margins = held.margins(selected.weights, selected.intercept)
         if self.settings.refits and len(selected.keys):
-            training = self.held.split(source, held=False)
+            training = self.held.split(source("choosing a penalty"), held=False)
             self.refitted = choose_refit(
                 read_columns(training, selected.keys, encode, room, model.outputs), held, model
             )
@@ -174,16 +187,23 @@ class PassChoice:
                 if found is None:  # of large data few rows are held out: they are not fitted
                     found, weights, intercept = selected, self.refitted.weights, self.refitted.intercept
                 else:
-                    rows = read_columns(source, found.keys, encode, room, model.outputs)
+                    rows = read_columns(
+                        source("refitting the selected features"), found.keys, encode, room, model.outputs
+                    )
                     weights, intercept = fit_all(rows, self.refitted.penalty, model)
                 exact = np.zeros(len(found.keys))
                 found = found._replace(weights=weights, intercept=intercept, errors=exact).by_weight(None)
         selected = selected if found is None else found
         self.scores = Scores(model.loss, model.outputs)
         self.scores.add(margins, held.y, held.weight)
-        own = model.loss.part in ("logistic", "softmax")  # has probabilities of its own, better than those of few rows
-        if model.loss.task == "real" or (own and self.held.rows < _ENOUGH_TO_CALIBRATE):
+        if model.loss.task == "real":
             return selected, None
+        if self.held.rows < _ENOUGH_TO_CALIBRATE:
+            # These losses have probabilities of their own, better than those that few rows give.
+            if model.loss.part in ("logistic", "softmax"):
+                return selected, None
+            if self.used_refit and model.kind != "rest":
+                return selected, Calibration.of_logistic_loss(margins, held.y, held.weight)
         return selected, Calibration.fit(model.loss, margins, held.y, held.weight)
 
     def facts(self, *, flip_sign: bool) -> dict[str, Any]:
@@ -214,16 +234,26 @@ class PassChoice:
             state |= {f"choice_{name}": part for name, part in parts.items() if name != "names"}
         return state
 
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Continue from a `state`; KeyError or ValueError if it does not fit."""
+    def _restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         self.losses = [float(loss) for loss in state["choice_losses"]]
         self.final = bool(state["choice_final"][0])
-        if self.final and not self.losses:
-            raise ValueError("no pass was scored before all rows were learned")
-        if not self.losses:
-            return
-        names = container.unpack_strings(state["choice_name_offsets"], state["choice_name_text"])
-        found = {name: state[f"choice_{name}"] for name in Selected._fields if name != "names"}
-        if len({len(names), len(found["keys"]), len(found["counts"]), found["weights"].shape[-1]}) > 1:
+        if self.losses:
+            names = container.unpack_strings(state["choice_name_offsets"], state["choice_name_text"])
+            found = {name: state[f"choice_{name}"] for name in Selected._fields if name != "names"}
+            self.best = Selected(**found, names=names)
+
+
+def choice_state(state: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The part of a saved state that is a choice; KeyError or ValueError if it is none."""
+    found = {name: array for name, array in state.items() if name.startswith("choice_")}
+    if not found:
+        return found
+    losses, final = found["choice_losses"], found["choice_final"]
+    if losses.ndim != 1 or final.shape != (1,) or (final[0] and not len(losses)):
+        raise ValueError("no pass was scored before all rows were learned")
+    if len(losses):
+        names = container.unpack_strings(found["choice_name_offsets"], found["choice_name_text"])
+        parts = {name: found[f"choice_{name}"] for name in Selected._fields if name != "names"}
+        if len({len(names), len(parts["keys"]), len(parts["counts"]), parts["weights"].shape[-1]}) > 1:
             raise ValueError("the best selection has columns of different lengths")
-        self.best = Selected(**found, names=names)
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 #: The rows after which progressive margins replace the probabilities that a loss has of its own.
 _ENOUGH = 1000
+#: The number of buckets whose weights are computed at a time.
+_CHUNK = 1 << 16
 #: Settings that may change between two calls of ``partial_fit``.
 _MAY_CHANGE = {"seed", "passes", "refit", "shuffle", "refit_intercept"}
 #: Settings that follow from the memory plan.
@@ -132,7 +135,9 @@ class Fitted:
         weights = selected.weights if self.chosen is None else selected.weights.copy()
         weights *= sign
         weights += 0.0  # no negative zeros after a flip of the sign
-        named = zip(selected.keys.tolist(), selected.names, strict=True)
+        named: Iterable[tuple[int, bytes]] = ()
+        if space.hashing is None:  # buckets have no names
+            named = zip(selected.keys.tolist(), selected.names, strict=True)
         names = space.names(selected.keys, self.names | {key: name for key, name in named if name})
         return build_selection(
             Result(
@@ -314,17 +319,23 @@ def select_buckets(
     sketch: _native.CountSketch | _native.EvidenceSketch, lanes: int, loop: _native.OnlineLoop
 ) -> Selected:
     """Return every nonzero bucket of feature hashing as a feature."""
-    cells = sketch.cells
-    if isinstance(sketch, _native.EvidenceSketch):
-        halves = (cells.astype(np.uint32) << 16).view(np.float32).astype(np.float64).reshape(-1, lanes + 1)
-        noise = np.sqrt(halves[:, :1] + loop.prior)
-        sums = np.divide(halves[:, 1:], noise, out=np.zeros_like(halves[:, 1:]), where=noise > 0)
-    else:
-        sums = cells.astype(np.float64).reshape(-1, lanes)
-    weights = loop.unit * sketch.factor * sums
-    strength = np.sqrt((weights**2).sum(axis=1))
+    cells = sketch.view_cells()
+    of_cell = lanes + 1 if isinstance(sketch, _native.EvidenceSketch) else lanes
+    weights = np.empty((len(cells) // of_cell, lanes))
+    for start in range(0, len(weights), _CHUNK):  # all at once would take several times the memory of the sketch
+        part = cells[start * of_cell : (start + _CHUNK) * of_cell]
+        if isinstance(sketch, _native.EvidenceSketch):
+            halves = (part.astype(np.uint32) << 16).view(np.float32).astype(np.float64).reshape(-1, of_cell)
+            noise = np.sqrt(halves[:, :1] + loop.prior)
+            sums = np.divide(halves[:, 1:], noise, out=np.zeros_like(halves[:, 1:]), where=noise > 0)
+        else:
+            sums = part.astype(np.float64).reshape(-1, lanes)
+        weights[start : start + _CHUNK] = loop.unit * sketch.factor * sums
+    strength = np.sqrt((weights**2).sum(axis=1)) if lanes > 1 else np.abs(weights[:, 0])
     order = np.argsort(-strength, kind="stable")[: int((strength > 0).sum())]
+    del strength
     chosen = np.ascontiguousarray(weights[order].T)
+    del weights
     zeros = np.zeros(len(order))
     return Selected(
         order.astype(np.uint64),

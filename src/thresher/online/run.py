@@ -8,6 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import NDArray
+
 from thresher.core.batch import Batch, Cursor
 from thresher.core.checkpoint import Checkpoint
 from thresher.core.feature_space import Products
@@ -17,7 +19,7 @@ from thresher.core.memory import parse_size, show_size
 from thresher.errors import DataError, SettingsError
 from thresher.online.engine import OnlineEngine, StateFullError
 from thresher.online.memory_plan import plan_for
-from thresher.online.pass_choice import PassChoice, ValidationRows
+from thresher.online.pass_choice import PassChoice, ValidationRows, choice_state
 from thresher.online.result import Fitted, Selected
 from thresher.online.settings import OnlineSettings
 from thresher.run import Run, RunOptions, check_readable_again
@@ -93,7 +95,9 @@ class OnlineRun(Run):
         self.engine = make_engine(self.settings) if after is None else after.engine
         self.targets = Targets(loss, classes, multilabel=settings.multilabel) if after is None else after.targets
         self.passes_done = 0
-        self.choice = None if stream else self._choice()
+        self.choice: PassChoice | None = None  # made once held-out rows are read
+        self._saved_choice: dict[str, NDArray[Any]] = {}
+        self._stream = stream
         self.chosen: Selected | None = None  # the features of the best pass, or their refit
         self.calibration: Calibration | None = None
         self.offset = 0.0  # added to all margins by the refit of the intercept
@@ -122,22 +126,25 @@ class OnlineRun(Run):
 
     def _choice(self) -> PassChoice | None:
         """What chooses the number of passes and the refit; None if both are set, or rows cannot be held out."""
-        if not self.settings.holds_out or not self.source.rewindable:
+        if self._stream or not self.settings.holds_out or not self.source.rewindable:
             return None
         self.source.prepare()
         held = ValidationRows(self.source, self.settings.seed, self.plan.held)
         held.read(self.watched(self._mixed(0), "reading held-out rows"), self.targets.encode)
-        return PassChoice(held, self.settings) if held.usable else None
+        self.release_buffers()
+        return PassChoice(held, self.settings, self._saved_choice) if held.usable else None
 
     # ── the loop ─────────────────────────────────────────────────────────────────────────────────
 
     def _steps(self) -> Iterator[None]:
+        self.choice = self._choice()
         yield from self._passes()
         if self.choice is not None:
             if self.choice.learns_again:
                 self.choice.final = True
+                del self.engine  # the plan has no room for two
                 self.release_buffers()
-                self.engine, self.passes_done = make_engine(self.settings), 0
+                self.engine, self.passes_done, self._rows_at_cursor = make_engine(self.settings), 0, 0
                 yield from self._passes()
             self._choose()
         if self.settings.refit_intercept:
@@ -163,9 +170,9 @@ class OnlineRun(Run):
         self.release_buffers()
         rows = self.source
         rows = rows.prefetched(1, heavy=self.plan.heavy_batch) if is_file_source(rows) else rows
-        rows = self.watched(rows, "refitting the selected features")
+        source = partial(self.watched, rows)
         found = self.engine.best.selected() if self.choice.final else None
-        self.chosen, self.calibration = self.choice.choose(found, rows, self.targets.encode, self.plan.refit)
+        self.chosen, self.calibration = self.choice.choose(found, source, self.targets.encode, self.plan.refit)
 
     @property
     def max_passes(self) -> int:
@@ -227,6 +234,8 @@ class OnlineRun(Run):
         if not total or not cursor.read or not learned or self.passes_done:
             return ""
         share = min(1.0, cursor.read / total) * min(1.0, learned / max(1, cursor.row))
+        if self.choice is not None and not self.choice.final:
+            share *= 1.0 - self.choice.held.share  # all rows follow
         return f" About {show_size(self.plan.memory / share)} is enough for all rows, even if all features differ."
 
     def _end_pass(self) -> None:
@@ -280,15 +289,14 @@ class OnlineRun(Run):
             passes_done=self.passes_done,
             cursor=replace(self.cursor, skip=self.cursor.skip + learned),
             labels=self.targets.seen,
-            engine=self.engine.state(view=True) | ({} if self.choice is None else self.choice.state()),
+            engine=self.engine.state(view=True) | (self._saved_choice if self.choice is None else self.choice.state()),
             skips=self._skips_found(),
         )
 
     def _restore(self, saved: Checkpoint) -> None:
         self.engine = type(self.engine).from_state(self.settings, saved.engine)
         self.targets = Targets(self.targets.loss, saved.labels, multilabel=self.settings.multilabel)
-        if self.choice is not None:
-            self.choice.restore(saved.engine)
+        self._saved_choice = choice_state(saved.engine)
         self.passes_done = saved.passes_done
         self._skips = saved.skips
         self.cursor = saved.cursor
@@ -312,6 +320,7 @@ class OnlineRun(Run):
         return bool(self.engine.rows and self.targets.complete)
 
     def selection(self) -> Selection:
+        self.release_buffers()
         fitted = Fitted.of(self)
         if fitted.names_may_be_missing:
             fitted.find_missing_names(self.watched(self.source, "naming features"))

@@ -64,10 +64,10 @@ class OnlineSettings:
         uses half the largest stable step, 1 / (2 max ‖x‖²).
     fit_intercept : bool
         Learn an intercept.
-    passes : int or "auto"
+    passes : "auto" or int
         Passes over the data. ``auto``: as many as lower the loss on held-out rows, up to 20; one for large data (more
         than about 64 MB of text) and for data that can be read only once.
-    refit : bool or "auto"
+    refit : "auto" or bool
         Fit the selected features once more at the end, with an l2 penalty that held-out rows choose, see
         `thresher.refit`. ``auto``: use the refit if it is better on the held-out rows. False with a number of
         ``passes`` holds no rows out.
@@ -138,8 +138,8 @@ class OnlineSettings:
     loss: str = "logistic"
     step: str | float = "auto"
     fit_intercept: bool = True
-    passes: int | str = 1
-    refit: bool | str = False
+    passes: int | str = "auto"
+    refit: bool | str = "auto"
     shuffle: str | bool = "auto"
     refit_intercept: bool | None = None
     name_cap: int = planned(256)

@@ -1,9 +1,10 @@
 """Calibration: from margins to probabilities that agree with frequencies.
 
 Two classes have a logistic function of the margin, :math:`p = 1 / (1 + \\exp(-(a m + b)))`, whose parameters are fitted
-by Platt's method [1]_ with Newton steps [2]_; with several labels a row, each label has its own. Several classes have a
-temperature, :math:`p = \\mathrm{softmax}(m / T)` [3]_. Both fit Platt's smoothed targets, so they are finite for
-classes that a threshold separates and for rows of one class, and neither inverts the order of the margins.
+by Platt's method [1]_ with Newton steps [2]_; with several labels a row, each label has its own. Few rows say too
+little about b, which is 0 for them. Several classes have a temperature, :math:`p = \\mathrm{softmax}(m / T)` [3]_.
+Both fit Platt's smoothed targets, so they are finite for classes that a threshold separates and for rows of one class,
+and neither inverts the order of the margins.
 
 .. [1] J. Platt, "Probabilistic outputs for support vector machines", 1999.
 .. [2] H.-T. Lin, C.-J. Lin, R. Weng, "A note on Platt's probabilistic outputs for support vector machines", 2007.
@@ -12,6 +13,7 @@ classes that a threshold separates and for rows of one class, and neither invert
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self
 
@@ -28,6 +30,8 @@ FittedOn = Literal["held-out rows", "progressive margins"]
 _KINDS = ("logistic", "softmax")
 _FITTED_ON = ("held-out rows", "progressive margins")
 _MAX_STEPS = 100
+#: The rows from which b is fitted: with fewer, predictions at p = 1/2 were worse than those at m = 0.
+_ENOUGH_FOR_INTERCEPT = 1000
 #: Larger margins are cut, so that sums of them stay finite.
 _LARGEST = 1e100
 
@@ -94,14 +98,15 @@ class Calibration:
         if not float(weight.sum()) > 0:
             raise DataError("there are no rows to calibrate probabilities on.")
         margins = np.clip(margins, -_LARGEST, _LARGEST)
+        logistic = _platt if (len(margins) if rows is None else rows) >= _ENOUGH_FOR_INTERCEPT else _slope
         slopes: tuple[float, ...]
         intercepts: tuple[float, ...]
         if loss.task == "classes":
             kind, slopes, intercepts = "softmax", (_inverse_temperature(margins, y.astype(np.intp), weight),), (0.0,)
         elif margins.ndim == 2:
-            kind, (slopes, intercepts) = "logistic", _each_label(margins, y > 0, weight)
+            kind, (slopes, intercepts) = "logistic", _each_label(margins, y > 0, weight, logistic)
         else:
-            kind, ((slope, intercept)) = "logistic", _platt(margins, y > 0, weight)
+            kind, (slope, intercept) = "logistic", logistic(margins, y > 0, weight)
             slopes, intercepts = (slope,), (intercept,)
         fitted = cls(
             kind=kind,  # type: ignore[arg-type]
@@ -112,9 +117,26 @@ class Calibration:
             log_loss=0.0,
             fitted_on=fitted_on,
         )
+        return fitted._measured(margins, y, weight)
+
+    @classmethod
+    def of_logistic_loss(cls, margins: NDArray[Any], y: NDArray[Any], weight: NDArray[Any] | None = None) -> Self:
+        """The probabilities that margins fitted with the logistic loss have: a = 1 and b = 0."""
+        outputs = margins.shape[1] if margins.ndim == 2 else 1
+        own = cls(
+            kind="logistic",
+            slopes=(1.0,) * outputs,
+            intercepts=(0.0,) * outputs,
+            rows=len(margins),
+            ece=0.0,
+            log_loss=0.0,
+        )
+        return own._measured(margins, y, weight)
+
+    def _measured(self, margins: Floats, y: NDArray[Any], weight: NDArray[Any] | None) -> Self:
         found = Reliability()
-        found.add(fitted.probabilities(margins), y, weight)
-        return cls(**{**asdict(fitted), "ece": found.ece, "log_loss": found.log_loss})
+        found.add(self.probabilities(margins), y, weight)
+        return type(self)(**{**asdict(self), "ece": found.ece, "log_loss": found.log_loss})
 
     def probabilities(self, margins: NDArray[Any]) -> Floats:
         """The probabilities, rows x classes (two for margins of one output) or rows x labels."""
@@ -131,6 +153,16 @@ class Calibration:
     def outputs(self) -> int | None:
         """The number of outputs that the parameters are for; None: any number."""
         return None if self.kind == "softmax" else len(self.slopes)
+
+    def centred(self) -> tuple[Self, Floats]:
+        """The same with b = 0, and what to add to the intercepts of the model for that.
+
+        The most probable class is then the predicted one: p is 1/2 where the margin is 0.
+        """
+        a, b = np.array(self.slopes), np.array(self.intercepts)
+        shift = np.divide(b, a, out=np.zeros_like(b), where=a > 0)
+        left = tuple(float(x) for x in np.where(a > 0, 0.0, b))
+        return type(self)(**{**asdict(self), "intercepts": left}), shift
 
     def flipped(self) -> Self:
         """The same for negated margins and swapped classes, of two."""
@@ -171,7 +203,7 @@ def _softmax(scores: Floats) -> Floats:
 
 
 def _each_label(
-    margins: Floats, positive: NDArray[np.bool_], weight: Floats
+    margins: Floats, positive: NDArray[np.bool_], weight: Floats, logistic: Callable[..., tuple[float, float]]
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """The parameters of each label. Labels that all rows have, or none, get those of all labels together."""
     labels = margins.shape[1]
@@ -181,11 +213,17 @@ def _each_label(
         has = positive[:, label]
         if has.all() or not has.any():
             if pooled is None:
-                pooled = _platt(margins.ravel(), positive.ravel(), np.repeat(weight, labels))
+                pooled = logistic(margins.ravel(), positive.ravel(), np.repeat(weight, labels))
             found.append(pooled)
         else:
-            found.append(_platt(np.ascontiguousarray(margins[:, label]), has, weight))
+            found.append(logistic(np.ascontiguousarray(margins[:, label]), has, weight))
     return tuple(a for a, _ in found), tuple(b for _, b in found)
+
+
+def _slope(margins: Floats, positive: NDArray[np.bool_], weight: Floats) -> tuple[float, float]:
+    """a that minimises the same loss, with b = 0: a temperature of two classes."""
+    both = np.stack([-0.5 * margins, 0.5 * margins], axis=1)
+    return _inverse_temperature(both, positive.astype(np.intp), weight), 0.0
 
 
 def _platt(margins: Floats, positive: NDArray[np.bool_], weight: Floats) -> tuple[float, float]:
