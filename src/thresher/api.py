@@ -352,6 +352,7 @@ def _finish(
             facts = {"holdout": holdout, "covered": coverage.share}
             selection.provenance.update({name: value for name, value in facts.items() if value is not None})
         if warnings is not None and rows is not None:
+            run.release_buffers()
             warnings += _logged(leak_warnings(selection, run.limited(rows), run.watch))
             warnings += _logged(files.warnings() if files is not None else ())
             if warnings:

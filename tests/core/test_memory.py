@@ -52,7 +52,7 @@ def test_the_parts_fit_into_the_whole(memory: str, shuffle: bool, products: bool
     needs = Needs(k=300, tables=3, numbers=3, scores=MB, products=products)
     plan = make_plan(needs, memory, shuffle=shuffle)
     assert plan.total + plan.window <= plan.memory
-    assert plan.line_cap == min(16 * MB, plan.memory // 4)
+    assert plan.line_cap == min(16 * MB, plan.memory // 16)
     assert plan.table == 3 * _native.TopK.planned_bytes(300, plan.name_cap, 3)
     assert plan.scores == MB
 

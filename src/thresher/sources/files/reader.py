@@ -201,7 +201,7 @@ class ReadPosition:
 
     def report_long_line(self, text: bytes, cap: int) -> None:
         """Report and count a skipped line over the cap, which starts with ``text``."""
-        what = f"the line is longer than {cap} bytes, the cap for this memory, at {_cut(text)}"
+        what = f"the line is longer than {cap} bytes, the cap for this memory (pass more `memory`), at {_cut(text)}"
         self._report(self._line(self.cursor.line + 1, cap + 1), what)
         self.cursor = replace(self.cursor, line=self.cursor.line + 1)
         self.count_skipped(1)

@@ -186,7 +186,10 @@ class ClassFolders(Source):
                 text += chunk[:size]
                 if len(text) > self.limits.line_cap:
                     cap = self.limits.line_cap
-                    return b"", DataError(f"{part.name}: the text is longer than {cap} bytes, the cap for this memory.")
+                    return b"", DataError(
+                        f"{part.name}: the text is longer than {cap} bytes, the cap for this memory: "
+                        "pass more `memory`."
+                    )
             return bytes(text), stream.failure
 
     def _encode(self, texts: list[bytes], numbers: list[int], options: dict[str, Any]) -> dict[str, Any]:

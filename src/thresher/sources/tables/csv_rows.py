@@ -151,7 +151,8 @@ class CsvRows:
     def _unclosed(self, stretch: _Stretch, skip: bool) -> dict[str, Any]:
         """Handle text that ends inside quotes: the line that opens them is malformed, the next one starts a row."""
         begin, lines = stretch.size, stretch.size_lines
-        fault = {"faults": [(begin, lines, "a quote opens in this row and never closes")]}
+        what = "a quote opens in this row and never closes (if quotes are plain text here, turn them off: `quote`)"
+        fault = {"faults": [(begin, lines, what)]}
         if not skip:
             return {"consumed": begin, "lines": lines, **fault}
         end = begin + int(np.argmax(stretch.text[begin:] == 10)) + 1
