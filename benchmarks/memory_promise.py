@@ -43,17 +43,13 @@ except SettingsError as error:
     print(json.dumps([str(error), peak_resident() - before]))
 """
 #: Why a case is over the plan.
-_LONG_ROWS = (
-    "the plan does not know how long rows are. The pool of buffers keeps up to six of each size, and a row this long "
-    "probably grows its arrays through all sizes."
-)
+_LONG_ROWS = "a batch of one such row is larger than the plan's share of buffers, and several are alive at once."
 _TUNED = "several settings are tuned side by side, and what they hold is checked after each batch, not each feature."
 REASONS = {
     "100,000 features a row": _LONG_ROWS,
     "100,000 named features a row": _LONG_ROWS,
     "names of 10 kB": "a block of the cache is joined, compacted and written, three copies of its text.",
     "200 classes": "the answer is one matrix of all classes and all features found by any of them, beside the tables.",
-    "`hashing`": "the answer, every bucket in use with a name, takes many times the 4 bytes of a bucket.",
     "`l1-arda`": _TUNED,
     "`ada-fobos`": _TUNED,
     "`sparse-rf`": "its plan lists what is held at the end. The limit is `memory`, which the columns of an iteration "

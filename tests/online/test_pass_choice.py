@@ -86,7 +86,7 @@ def test_every_task_is_refitted(labels: str, options: dict[str, Any]) -> None:
 
 
 def test_same_bits_for_any_batch_size_order_of_bytes_and_after_a_resume(tmp_path: Path) -> None:
-    x, y = problem(400)
+    x, y = problem(560)
     path = tmp_path / "rows.svm"
     write_libsvm(path, sp.csr_matrix(x), np.where(y == "yes", 1, -1))
     how: dict[str, Any] = {"k": 6, "memory": "8MB", **AUTO}

@@ -20,8 +20,9 @@ from thresher.selection.calibration import Calibration
 from thresher.sources.base import Source
 from thresher.sources.transforms.holdout import Split, hold_out
 
-#: The most passes, and the number of passes without a better score after which no more follow.
-MOST_PASSES, PATIENCE = 20, 2
+#: The most passes, and the number of passes without a better score after which no more follow. The scores of fewer rows
+#: go up and down by chance: they get all passes.
+MOST_PASSES, PATIENCE, _ROWS_FOR_PATIENCE = 20, 2, 100
 #: The share of held-out rows, for data of fewer or more than `_FEW_BYTES`.
 _SHARE, _SHARE_OF_FEW, _FEW_BYTES = 0.1, 0.2, 8 << 20
 #: Larger data is read once; its share is smaller, and at most this many rows of it are used.
@@ -220,7 +221,8 @@ class PassChoice:
     def finished(self) -> bool:
         """Whether another pass is not worth it."""
         done = len(self.losses)
-        return done >= self.most or (done > 0 and done - self.best_pass >= PATIENCE)
+        patience = PATIENCE if self.held.rows >= _ROWS_FOR_PATIENCE else MOST_PASSES
+        return done >= self.most or (done > 0 and done - self.best_pass >= patience)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """The scores and the best selection, as arrays."""
