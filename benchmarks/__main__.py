@@ -24,6 +24,7 @@ COMPARISONS = (
     "recall",
     "first_file",
     "first_file_defaults",
+    "calibration",
     "memory_growth",
     "memory_promise",
     "fgm",
