@@ -173,8 +173,9 @@ class Calibration:
             temperature = 1.0 / self.slopes[0] if self.slopes[0] > 0 else np.inf
             form = f"softmax of margins / {temperature:.4g}"
         elif len(self.slopes) == 1:
-            form = f"logistic of {self.slopes[0]:.4g} m {'-' if self.intercepts[0] < 0 else '+'} "
-            form += f"{abs(self.intercepts[0]):.4g}"
+            form = f"logistic of {self.slopes[0]:.4g} m"
+            if self.intercepts[0]:
+                form += f" {'-' if self.intercepts[0] < 0 else '+'} {abs(self.intercepts[0]):.4g}"
         else:
             form = f"logistic of a m + b for each of {len(self.slopes)} labels"
         return f"{form}, fitted on {self.rows:,} {self.fitted_on}, ECE {self.ece:.4f}"
