@@ -27,8 +27,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "os": {},
     "sparse-rf": {"gamma": "scale"},
 }
-#: Kernels on a hundred thousand sparse columns of words compare nothing.
-NOT_FOR_TEXT = "sparse-rf"
+#: Left out: kernels on columns of words compare nothing, and ``os`` takes minutes for 1.7 million columns.
+LEFT_OUT = {("reuters_acq", "sparse-rf"), ("news20_ngram", "sparse-rf"), ("news20_ngram", "os")}
 SHARE, SEEDS = 0.2, range(3)
 
 
@@ -43,14 +43,14 @@ def run() -> str:
             train, test = (unpacked(Path(folder), f"{name}.{part}.svm") for part in ("train", "test"))
             row: list[object] = [name, k]
             for method, more in METHODS.items():
-                row.append("-" if method == NOT_FOR_TEXT and k == 500 else _errors(train, test, k, method, more))
+                row.append("-" if (name, method) in LEFT_OUT else _errors(train, test, k, method, more))
                 print(name, method, row[-1], file=sys.stderr, flush=True)
             lines.append(row)
     return (
         f"{title}\n\nThe expected calibration error (15 bins), means of {len(SEEDS)} seeds: on a share of {SHARE} of "
         "the training file, held out at random, and, after the comma, on the test file (reuters_acq and news20_ngram: "
         'later rows). All other settings are the defaults, but `gamma="scale"` of sparse-rf, which is not tried on '
-        "text.\n\n" + table(["data", "k", *METHODS], lines)
+        "text; nor is os on 1.7 million columns, which takes it minutes.\n\n" + table(["data", "k", *METHODS], lines)
     )
 
 

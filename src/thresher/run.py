@@ -11,7 +11,7 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -157,17 +157,13 @@ def build_selection(
         )
     if final and not len(result.keys):
         log.warning(_nothing_selected(settings))
-    intercept = result.intercept + 0.0  # no negative zeros
-    if calibration is not None and calibration.kind == "logistic":
-        calibration, shift = calibration.centred()
-        intercept = intercept + shift
-    return Selection(
+    selection = Selection(
         names,
         result.keys,
         result.weights,
         result.errors,
         result.counts,
-        intercept,
+        result.intercept + 0.0,  # no negative zeros
         loss,
         classes,
         space,
@@ -179,8 +175,16 @@ def build_selection(
             **facts,
             **({} if origin.reading is None else {"reading": origin.reading}),
         },
-        calibration,
     )
+    return calibrated(selection, calibration)
+
+
+def calibrated(selection: Selection, calibration: Calibration | None) -> Selection:
+    """The selection with a calibration, and with the intercept at which both classes are equally probable."""
+    if calibration is None or calibration.kind != "logistic":
+        return replace(selection, calibration=calibration)
+    centred, shift = calibration.centred()
+    return replace(selection, calibration=centred, intercept=selection.intercept + shift)
 
 
 def _nothing_selected(settings: Mapping[str, Any]) -> str:

@@ -49,7 +49,7 @@ def test_several_labels_a_row() -> None:
 def test_validation_keeps_the_best_iteration() -> None:
     x, y = data(n=200, p=300, noise=2.0)
     valid, truth = data(n=2000, p=300, seed=1, noise=2.0)
-    found = th.select(x, y, k=100, B=2, method="fgm", validation=(valid, truth))
+    found = th.select(x, y, k=100, B=2, method="fgm", validation=(valid, truth), calibrate=False)
     path = found.provenance["path"]
     best = max(entry["score"] for entry in path)
     assert len(found) < 100

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -90,8 +91,7 @@ def test_they_stop_and_go_on_and_have_classes(method: str, tmp_path: Any) -> Non
         th.select(th.FeatureStream(x, block=30), y, **given, checkpoint=tmp_path / "c", progress=interrupt)
     found = th.select(th.FeatureStream(x, block=30), y, **given, checkpoint=tmp_path / "c")
     whole = th.select(th.FeatureStream(x, block=30), y, **given)
-    assert found.names == whole.names
-    assert np.allclose(found.weights, whole.weights, rtol=1e-9)
+    assert same(found, whole)
     assert same(whole, th.select(th.FeatureStream(x, block=30), y, **given))
     three = np.where(y > 1, 2, np.where(y < -1, 0, 1))
     several = th.select(x, three, **{**given, "loss": "squared_hinge"})
@@ -107,3 +107,28 @@ def test_the_penalty_without_one_given() -> None:
         run(x, y, "os", lam=0.1)
     with pytest.raises(th.SettingsError, match="the loss of grafting must be"):
         run(x, y, "grafting", loss="huber")
+
+
+def test_grafting_resumes_to_the_same_bits_after_every_step(tmp_path: Path) -> None:
+    """Its solver keeps weights of its own, which multiplying those of the columns again does not give to the bit."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 60)).astype(np.float32)
+    y = np.where(x[:, :5] @ [2, -2, 1, 1, -1] + rng.logistic(size=200) > 0, 1, -1)
+    given: dict[str, Any] = {"method": "grafting", "k": 10, "lam": 0.02, "scans": 2, "loss": "logistic"}
+    whole = th.select(th.FeatureStream(x, block=6), y, **given)
+
+    def stop(progress: Any) -> None:
+        if progress.phase == "" and progress.rows:
+            raise KeyboardInterrupt
+
+    for _ in range(60):
+        try:
+            found = th.select(
+                th.FeatureStream(x, block=6), y, **given, checkpoint=tmp_path / "c", every=0.0, progress=stop
+            )
+            break
+        except th.Interrupted:
+            continue
+    np.testing.assert_array_equal(found.keys, whole.keys)
+    np.testing.assert_array_equal(found.weights, whole.weights)
+    np.testing.assert_array_equal(found.intercept, whole.intercept)

@@ -15,7 +15,7 @@ from thresher.core.checkpoint import Checkpoint
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.memory import parse_size
 from thresher.errors import DataError, SettingsError
-from thresher.run import Origin, Run, RunOptions
+from thresher.run import Origin, Run, RunOptions, calibrated
 from thresher.selection.calibration import Calibration
 from thresher.selection.names import names_of
 from thresher.selection.selection import Selection
@@ -213,7 +213,7 @@ class SubstitutionRun(Run):
                 "plan": self.memory_held(),
             },
         )
-        return replace(selection, calibration=self._calibration(selection))
+        return calibrated(selection, self._calibration(selection))
 
     def _calibration(self, selection: Selection) -> Calibration | None:
         """The calibration by a refit without some rows; None without a refit, whose margins then fit those rows too."""

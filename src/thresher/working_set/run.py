@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -15,7 +14,7 @@ from thresher.core.batch import Batch, Cursor
 from thresher.core.checkpoint import Checkpoint
 from thresher.core.feature_space import Products
 from thresher.core.losses import get_loss
-from thresher.run import Run, RunOptions, check_readable_again
+from thresher.run import Run, RunOptions, calibrated, check_readable_again
 from thresher.selection.calibration import Calibration
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
@@ -186,7 +185,7 @@ class WorkingSetRun(Run, Generic[E]):
             self.watch.show(phase="refitting the selected features")
         found = self._selection(best or self.engine.found())
         found.provenance["path"] = self.path
-        return replace(found, calibration=self._calibration(found))
+        return calibrated(found, self._calibration(found))
 
     def _calibration(self, selection: Selection) -> Calibration | None:
         """The calibration of a selection: on the validation data, or by a further fit without some rows."""

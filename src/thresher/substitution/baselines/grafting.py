@@ -50,12 +50,24 @@ class Grafting(Baseline):
             return self.shares * self.loss.derivative(self.margins + self.intercept, self.y)
         return super().derivatives()
 
+    def state(self) -> dict[str, NDArray[Any]]:
+        # The solver's own weights: those of the columns, multiplied again, would differ in their last bits.
+        members, matrix, shares, added, fine = self._solver.curvature()
+        solver = {"solver_weights": self._solver.weights, "members": members, "matrix": matrix, "curvature": shares}
+        return {**super().state(), **solver, "refined": np.array([added, float(fine)])}
+
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         super().restore(state)
+        for name in ("solver_weights", "matrix", "curvature", "refined"):
+            if not np.isfinite(state[name]).all():
+                raise ValueError(f"{name} that are not finite")
         self._solver = self._make_solver()
         if self.ids:
             self._solver.add(self.columns.copy(), 1.0 / self.scales, self.pool)
-            self._solver.restore(self.weights * self.scales, self.intercept, self.pool)
+            self._solver.restore(np.array(state["solver_weights"]), self.intercept, self.pool)
+            added, fine = state["refined"].tolist()
+            members, matrix, shares = (np.ascontiguousarray(state[name]) for name in ("members", "matrix", "curvature"))
+            self._solver.resume(members, matrix, shares, added, bool(fine))
 
 
 class GraftingLight(Baseline):
