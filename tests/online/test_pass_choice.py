@@ -6,12 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 
 import thresher as th
 from tests.streams import write_libsvm
+from thresher.core.batch import Batch
 from thresher.online.run import OnlineRun
 from thresher.online.settings import OnlineSettings
-from thresher.refit import Columns
+from thresher.refit import ColumnReader, Columns
 from thresher.run import RunOptions
 from thresher.sources.registry import as_source
 
@@ -127,6 +130,35 @@ def test_an_interrupt_while_held_out_rows_are_read_is_like_any_other() -> None:
     with pytest.raises(th.Interrupted) as stopped:
         th.select(x, y, k=3, progress=stop, **AUTO)
     assert stopped.value.selection is None
+
+
+@given(data=st.data())
+def test_a_sample_of_the_rows_fits_its_room_and_does_not_depend_on_batches(data: st.DataObject) -> None:
+    rows = data.draw(st.integers(1, 60))
+    x, _ = problem(rows)
+    matrix = sp.csr_matrix(x.astype(np.float32))
+    keys = np.arange(0, 60, 7, dtype=np.uint64)
+    room = data.draw(st.sampled_from([None, 1500, 3000, 10**6]))
+    ends = sorted({*data.draw(st.lists(st.integers(1, rows), max_size=5)), rows})
+    found = []
+    for cuts in ([rows], ends):
+        reader, start = ColumnReader(keys, 1, room), 0
+        for end in cuts:
+            part = matrix[start:end]
+            batch = Batch(part.indptr.astype(np.int64), part.indices.astype(np.uint64), part.data)
+            reader.add(batch, np.arange(start, end, dtype=np.float64))
+            start = end
+        found.append(reader.read())
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+    kept = found[0].y.astype(int)  # the numbers of the rows
+    assert room == 1500 or rows < 10 or len(kept)
+    assert room is not None or len(kept) == rows
+    dense = np.zeros((len(kept), len(keys)), np.float32)
+    dense[np.repeat(np.arange(len(kept)), np.diff(found[0].indptr)), found[0].columns] = found[0].values
+    np.testing.assert_array_equal(dense, matrix[kept][:, keys.astype(int)].toarray())
+    if room is not None:
+        assert 12 * len(found[0].values) + 112 * len(kept) <= room
 
 
 def test_too_few_rows_hold_none_out() -> None:
