@@ -59,7 +59,7 @@ def test_checkpoints_resume_with_and_without(tmp_path: Path, shuffle: bool, form
     """Interrupted with the cache and resumed without it, the other way round, and with it throughout."""
     write = {"vw": write_vw, "svm": write_libsvm}[form]
     data = [write(tmp_path / f"{i}.{form}", X[:1200], Y[:1200]) for i in range(2)]
-    how: dict[str, Any] = {"k": 20, "passes": 2, "shuffle": shuffle, "holdout": 0.2, "batch_rows": 40}
+    how: dict[str, Any] = {"k": 20, "passes": 2, "refit": False, "shuffle": shuffle, "holdout": 0.2, "batch_rows": 40}
     checkpoint = tmp_path / "run.ckpt"
     whole = saved_bytes(th.select(data, **how), tmp_path / "whole")
     kept = {"cache": tmp_path / "cache"}

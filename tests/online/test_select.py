@@ -69,7 +69,7 @@ def test_the_planted_support_is_found_and_named(vw_file: Path, tmp_path: Path, m
 @pytest.mark.parametrize("method", METHODS, ids=str)
 @pytest.mark.parametrize("shuffle", [True, False])
 def test_same_bits_for_any_batch_size(few_rows: Path, tmp_path: Path, shuffle: bool, method: dict[str, Any]) -> None:
-    how: dict[str, Any] = {"k": 20, "passes": 2, "shuffle": shuffle, "random_state": 5, **method}
+    how: dict[str, Any] = {"k": 20, "passes": 2, "refit": False, "shuffle": shuffle, "random_state": 5, **method}
     some = 1 if method is METHODS[0] else 7
     answers = {saved_bytes(th.select(few_rows, batch_rows=rows, **how), tmp_path / "s") for rows in (some, 300, 10**6)}
     assert len(answers) == 1
@@ -118,7 +118,8 @@ def test_an_interrupted_run_resumes_to_the_same_bits(
     few_rows: Path, tmp_path: Path, shuffle: bool, data: str, method: dict[str, Any]
 ) -> None:
     given: Any = (few_rows,) if data == "vw" else (X[:900], Y[:900])
-    how: dict[str, Any] = {"k": 20, "passes": 2, "shuffle": shuffle, "batch_rows": 30, "memory": "8MB", **method}
+    how: dict[str, Any] = {"k": 20, "passes": 2, "refit": False, "shuffle": shuffle, "batch_rows": 30}
+    how |= {"memory": "8MB", **method}
     checkpoint = tmp_path / "run.ckpt"
     whole = saved_bytes(th.select(*given, **how), tmp_path / "whole")
     for stop_at in (1, 13, 29, 30, 31, 55):
