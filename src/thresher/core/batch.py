@@ -123,6 +123,10 @@ class Names:
         return replace(both, words=np.concatenate(words), parents=both.words)
 
 
+#: A batch of fewer features is copied while it waits in a shuffle buffer.
+_FEW_FEATURES = 1024
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
     """Rows of sparse features, with targets, weights and, if requested, names.
@@ -208,8 +212,17 @@ class Batch:
         return _native.row_sizes(self.indptr, words, feature, usual_name)
 
     def compact(self, usual_name: int) -> Batch:
-        """The same rows without the text between their names, if the text is over ``usual_name`` bytes a feature."""
+        """The same rows without the text between their names, if the text is over ``usual_name`` bytes a feature.
+
+        Without names, few features are copied: their arrays have room for as many as a block of text could hold.
+        """
         names = self.names
+        if names is None and self.nnz < _FEW_FEATURES:
+            arrays = {
+                name: getattr(self, name)
+                for name in ("indptr", "keys", "values", "y", "y_indptr", "weight", "qid", "line")
+            }
+            return replace(self, **{name: array.copy() for name, array in arrays.items() if array is not None})
         if names is None or names.parents is not None or len(names.text) <= usual_name * max(1, self.nnz):
             return self
         compacted = names.compact(self.keys)
