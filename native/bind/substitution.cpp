@@ -21,11 +21,12 @@ using namespace thresher::solvers;
 using namespace thresher::substitution;
 std::unique_ptr<Substitution> make(const std::string& loss, double delta, const Matrix& y, const Floats& weights,
                                    bool intercept, std::size_t room, double eta, double rate, double m, double c,
-                                   bool check, bool by_rows) {
+                                   bool check, bool by_rows, std::size_t arrivals, double shrink, double ridge) {
   SubstitutionArgs made(loss, delta, y, weights, intercept);
-  KeptColumns kept(y.shape(1), room, y.shape(0));
-  const StepRule rule{eta, rate, m, c, check};
-  if (loss == "squared" && !by_rows)
+  KeptColumns kept(y.shape(1), room, y.shape(0), arrivals == 1);
+  if (arrivals == 0) throw nb::value_error("arrivals must be at least 1");
+  const StepRule rule{eta, rate, m, c, check, arrivals, shrink, ridge};
+  if (loss == "squared" && !by_rows && arrivals == 1 && ridge == 0.0)
     return std::make_unique<GramSubstitution>(std::move(kept), rule, std::move(made.targets), std::move(made.weights),
                                               intercept);
   return std::make_unique<RowSubstitution>(std::move(kept), rule, made.curvature, std::move(made.losses),
@@ -84,7 +85,8 @@ void bind_substitution(nb::module_& m) {
   nb::class_<Substitution>(m, "Substitution")
       .def_static("make", &make, nb::arg("loss"), nb::arg("delta"), nb::arg("y"), nb::arg("weights"),
                   nb::arg("intercept"), nb::arg("room"), nb::arg("eta"), nb::arg("rate"), nb::arg("m"), nb::arg("c"),
-                  nb::arg("check") = true, nb::arg("by_rows") = false)
+                  nb::arg("check") = true, nb::arg("by_rows") = false, nb::arg("arrivals") = 1, nb::arg("shrink") = 0.0,
+                  nb::arg("ridge") = 0.0)
       .def("arrive", &arrive_whole, nb::arg("columns"), nb::arg("ids"), nb::arg("pool"))
       .def("arrive_sparse", &arrive_sparse, nb::arg("indptr"), nb::arg("at"), nb::arg("values"), nb::arg("ids"),
            nb::arg("pool"))

@@ -53,10 +53,11 @@ nb::dict state(Method& self) {
     scalings.push_back(one.scale);
   }
   std::vector<double> gram;
-  for (std::size_t i = 0; i < kept.size(); ++i) gram.insert(gram.end(), kept.gram(i), kept.gram(i) + kept.size());
+  for (std::size_t i = 0; kept.has_products() && i < kept.size(); ++i)
+    gram.insert(gram.end(), kept.gram(i), kept.gram(i) + kept.size());
   Buffer<float> columns;
   columns.resize(kept.size() * kept.rows());
-  if (kept.size() > 0) std::copy_n(kept.column(0), columns.size(), columns.data());
+  for (std::size_t i = 0; i < kept.size(); ++i) kept.copy_column(i, columns.data() + i * kept.rows());
   nb::dict out;
   out["ids"] = array_of(kept.ids_);
   out["weights"] = array_of(kept.weights_);
@@ -64,7 +65,8 @@ nb::dict state(Method& self) {
   out["gram"] = array_of(gram);
   out["columns"] = to_numpy(std::move(columns));
   out["more"] = array_of(self.extra_state());
-  out["step"] = array_of(std::vector<double>{self.step().lambda(), self.step().largest()});
+  out["step"] = array_of(
+      std::vector<double>{self.step().lambda(), self.step().largest(), static_cast<double>(self.step().accepted())});
   return out;
 }
 
@@ -76,8 +78,9 @@ std::vector<double> restore(Method& self, const Keys& ids, const Floats& weights
   substitution::KeptColumns& kept = self.kept();
   const std::size_t n = ids.shape(0);
   if (kept.size() != 0) throw nb::value_error("there is something already");
-  if (weights.shape(0) != n * kept.outputs() || scalings.shape(0) != 2 * n || gram.shape(0) != n * n ||
-      columns.shape(0) != n * kept.rows() || step.shape(0) != 2 || extra_state.shape(0) != self.extra_state().size())
+  if (weights.shape(0) != n * kept.outputs() || scalings.shape(0) != 2 * n ||
+      gram.shape(0) != (kept.has_products() ? n * n : 0) || columns.shape(0) != n * kept.rows() || step.shape(0) != 3 ||
+      extra_state.shape(0) != self.extra_state().size())
     throw nb::value_error("the saved state has another size");
   const auto finite = [](const auto& array) {
     return std::all_of(array.data(), array.data() + array.shape(0), [](auto x) { return std::isfinite(x); });
@@ -85,15 +88,16 @@ std::vector<double> restore(Method& self, const Keys& ids, const Floats& weights
   if (!finite(weights) || !finite(scalings) || !finite(gram) || !finite(columns) || !finite(extra_state) ||
       !finite(step))
     throw nb::value_error("the saved state has numbers that are not finite");
+  if (!(step.data()[2] >= 0.0 && step.data()[2] < 1e15)) throw nb::value_error("the saved state has an invalid count");
   kept.grow(n);
   for (std::size_t slot = 0; slot < n; ++slot) {
     (void)kept.append();
     kept.set(slot, ids.data()[slot], {scalings.data()[2 * slot], scalings.data()[2 * slot + 1]},
              weights.data() + slot * kept.outputs());
     kept.set_column(slot, {columns.data() + slot * kept.rows(), nullptr, kept.rows()});
-    std::copy_n(gram.data() + slot * n, n, kept.gram(slot));
+    if (kept.has_products()) std::copy_n(gram.data() + slot * n, n, kept.gram(slot));
   }
-  self.step().restore(step.data()[0], step.data()[1]);
+  self.step().restore(step.data()[0], step.data()[1], static_cast<std::size_t>(step.data()[2]));
   return {extra_state.data(), extra_state.data() + extra_state.shape(0)};
 }
 

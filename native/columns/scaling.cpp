@@ -76,7 +76,7 @@ Spread weighted_spread(const BlockColumn& column, const double* weights, bool ce
 }  // namespace
 
 std::vector<Scaling> scalings_of(const std::vector<BlockColumn>& columns, std::size_t rows, const double* weights,
-                                 bool centred, ThreadPool& pool) {
+                                 bool centred, ThreadPool& pool, double shrink) {
   std::vector<Scaling> scalings(columns.size());
   std::size_t numbers = 0;
   for (const BlockColumn& column : columns) numbers += column.size;
@@ -91,6 +91,8 @@ std::vector<Scaling> scalings_of(const std::vector<BlockColumn>& columns, std::s
     const double square = found.square + zeros * (found.mean * found.mean);
     const double all = weights == nullptr ? static_cast<double>(rows) : 1.0;
     scalings[j] = {found.mean, square > 0.0 ? 1.0 / std::sqrt(square / all) : 0.0};
+    const auto some = static_cast<double>(found.some);
+    if (shrink > 0.0) scalings[j].scale *= std::sqrt(some / (some + shrink));
   });
   return scalings;
 }

@@ -15,8 +15,9 @@ struct Scaling {
   double scale = 0.0;
 };
 
-/// Mean and scale of each column, by the rows' weights (which sum to one; null: equal).
+/// Mean and scale of each column, by the rows' weights (which sum to one; null: equal). With `shrink` the scale of a
+/// column with c entries is √(c / (c + shrink)) of that: a column of a few rows must not count as much as one of many.
 std::vector<Scaling> scalings_of(const std::vector<BlockColumn>& columns, std::size_t rows, const double* weights,
-                                 bool centred, ThreadPool& pool);
+                                 bool centred, ThreadPool& pool, double shrink = 0.0);
 
 }  // namespace thresher::columns

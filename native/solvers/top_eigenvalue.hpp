@@ -34,7 +34,10 @@ inline std::size_t eigenvalues_above(const std::vector<double>& diagonal, const 
 /// The Lanczos method from a fixed start with full reorthogonalisation. Returns the largest Ritz value plus its
 /// residual norm: an eigenvalue lies within that distance, so this is an upper bound unless the start is orthogonal to
 /// the top eigenvector.
-inline double top_eigenvalue(const double* matrix, std::size_t n, std::size_t stride, std::size_t most = 16) {
+///
+/// `product` stores the matrix times its first argument in its second.
+template <class Product>
+double top_eigenvalue_of(std::size_t n, const Product& product, std::size_t most = 16) {
   if (n == 0) return 0.0;
   std::vector<std::vector<double>> basis;
   std::vector<double> diagonal;
@@ -53,7 +56,7 @@ inline double top_eigenvalue(const double* matrix, std::size_t n, std::size_t st
   std::vector<double> next(n);
   double left = 0.0;
   while (basis.size() < std::min(n, most)) {
-    multiply(matrix, n, stride, v.data(), next.data());
+    product(v, next);
     basis.push_back(v);
     double along = 0.0;
     for (std::size_t i = 0; i < n; ++i) along += v[i] * next[i];
@@ -95,6 +98,14 @@ inline double top_eigenvalue(const double* matrix, std::size_t n, std::size_t st
   }
   const bool whole = diagonal.size() == n || beside.size() < diagonal.size();
   return high + (whole ? 0.0 : left * std::fabs(now) / std::sqrt(norm));
+}
+
+/// The same for a matrix whose rows are `stride` apart.
+inline double top_eigenvalue(const double* matrix, std::size_t n, std::size_t stride, std::size_t most = 16) {
+  const auto product = [&](const std::vector<double>& v, std::vector<double>& out) {
+    multiply(matrix, n, stride, v.data(), out.data());
+  };
+  return top_eigenvalue_of(n, product, most);
 }
 
 }  // namespace thresher::solvers

@@ -96,7 +96,7 @@ bool Worker::receive(const BlockColumn& column, std::uint64_t id, const double* 
     }
     if (fixed_eta_ > 0.0) break;
     if (q.empty()) kept_.gram_row(column, scaling, row_weights, q, alone_);
-    if (step_.allow(kept_.gram().data(), size, kept_.room(), q.data())) break;
+    if (step_.allow(kept_.gram().data(), size, kept_.stride(), q.data())) break;
   }
   if (taken && fresh && kept_.full() && !passes(step, column, scaling, fresh())) {
     ++rejected_;

@@ -35,7 +35,8 @@ std::vector<Change> GramSubstitution::arrive(const ColumnBlock& arrived, const s
   const std::size_t rows = kept_.rows();
   const std::size_t n = arrived.size();
   done_ = 0;
-  Block block{arrived.columns(), ids, n, scalings_of(arrived.columns(), rows, row_weights(), centred_, pool),
+  Block block{arrived.columns(), ids, n,
+              scalings_of(arrived.columns(), rows, row_weights(), centred_, pool, step_.rule().shrink),
               std::vector<double>(kept_.outputs() * n)};
   // If columns are centred so are the targets, which is equivalent.
   target_products(targets_.data(), kept_.outputs(), block.columns, rows, block.with_targets.data(), pool);
@@ -109,7 +110,7 @@ void GramSubstitution::make_gradient() {
   gradient_.resize(size * outputs);
   for (std::size_t o = 0; o < outputs; ++o) {
     for (std::size_t k = 0; k < size; ++k) weights[k] = kept_.weights_[k * outputs + o];
-    multiply(kept_.gram().data(), size, kept_.room(), weights.data(), product.data());
+    multiply(kept_.gram().data(), size, kept_.stride(), weights.data(), product.data());
     for (std::size_t k = 0; k < size; ++k) gradient_[k * outputs + o] = product[k] - with_targets_[k * outputs + o];
   }
 }
@@ -148,7 +149,7 @@ std::size_t GramSubstitution::receive(const Block& block, std::size_t j, const s
         return nowhere;
       }
     }
-    if (step_.allow(kept_.gram().data(), size, kept_.room(), q.data())) break;
+    if (step_.allow(kept_.gram().data(), size, kept_.stride(), q.data())) break;
   }
 
   std::size_t slot = size;
@@ -193,7 +194,7 @@ double GramSubstitution::decrease(const std::vector<double>& move, const double*
   double change = 0.0;
   for (std::size_t o = 0; o < outputs; ++o) {
     for (std::size_t k = 0; k < size; ++k) along[k] = move[k * outputs + o];
-    multiply(kept_.gram().data(), size, kept_.room(), along.data(), product.data());
+    multiply(kept_.gram().data(), size, kept_.stride(), along.data(), product.data());
     double across = 0.0;
     for (std::size_t k = 0; k < size; ++k) {
       change += along[k] * (gradient_[k * outputs + o] + 0.5 * product[k]);
@@ -213,7 +214,7 @@ double GramSubstitution::objective(ThreadPool&) {
   double value = start_;
   for (std::size_t o = 0; o < outputs; ++o) {
     for (std::size_t k = 0; k < size; ++k) weights[k] = kept_.weights_[k * outputs + o];
-    multiply(kept_.gram().data(), size, kept_.room(), weights.data(), product.data());
+    multiply(kept_.gram().data(), size, kept_.stride(), weights.data(), product.data());
     for (std::size_t k = 0; k < size; ++k) value += weights[k] * (0.5 * product[k] - with_targets_[k * outputs + o]);
   }
   return value;

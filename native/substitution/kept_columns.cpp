@@ -32,8 +32,16 @@ std::size_t KeptColumns::append() {
   ids_.push_back(0);
   scalings_.emplace_back();
   weights_.resize(weights_.size() + outputs_);
-  columns_.resize(columns_.size() + rows_);
+  columns_.emplace_back();
   nonzeros_.emplace_back();
+  if (products_ && size() > stride_) {
+    const std::size_t stride = std::min(room_, std::max<std::size_t>(16, 2 * stride_));
+    std::vector<double> larger(stride * stride);
+    for (std::size_t i = 0; i + 1 < size(); ++i)
+      std::copy_n(gram(i), size() - 1, larger.begin() + static_cast<std::ptrdiff_t>(i * stride));
+    gram_ = std::move(larger);
+    stride_ = stride;
+  }
   return size() - 1;
 }
 
@@ -44,7 +52,8 @@ void KeptColumns::set(std::size_t slot, std::uint64_t id, Scaling scaling, const
 }
 
 void KeptColumns::set_column(std::size_t slot, const BlockColumn& column) {
-  float* whole = columns_.data() + slot * rows_;
+  columns_[slot].resize(rows_);
+  float* whole = columns_[slot].data();
   Nonzeros& mine = nonzeros_[slot];
   mine = {};
   std::size_t some = column.size;
@@ -61,6 +70,39 @@ void KeptColumns::set_column(std::size_t slot, const BlockColumn& column) {
       mine.rows.push_back(static_cast<std::uint32_t>(r));
       mine.values.push_back(whole[r]);
     }
+  if (!products_ && !mine.rows.empty()) columns_[slot] = {};
+}
+
+void KeptColumns::copy_column(std::size_t slot, float* out) const {
+  if (!columns_[slot].empty()) {
+    std::copy_n(column(slot), rows_, out);
+    return;
+  }
+  std::fill_n(out, rows_, 0.0F);
+  const Nonzeros& mine = nonzeros_[slot];
+  for (std::size_t i = 0; i < mine.rows.size(); ++i) out[mine.rows[i]] = mine.values[i];
+}
+
+double KeptColumns::top_eigenvalue(const double* weights, bool centred, ThreadPool& pool) const {
+  std::vector<double> all(size() * outputs_);  // the margins of the first output are used
+  std::vector<double> along(rows_ * outputs_);
+  const double even = 1.0 / static_cast<double>(rows_);
+  return solvers::top_eigenvalue_of(size(), [&](const std::vector<double>& v, std::vector<double>& out) {
+    for (std::size_t slot = 0; slot < size(); ++slot) all[slot * outputs_] = v[slot];
+    margins(all, along.data(), pool);
+    double sum = 0.0;
+    for (std::size_t r = 0; r < rows_; ++r) {
+      along[r] *= weights == nullptr ? even : weights[r];
+      sum += along[r];
+    }
+    if (centred)
+      for (std::size_t r = 0; r < rows_; ++r) along[r] -= sum * (weights == nullptr ? even : weights[r]);
+    dots(along.data(), all.data(), pool);
+    for (std::size_t slot = 0; slot < size(); ++slot) {
+      out[slot] = all[slot * outputs_];
+      std::fill_n(all.data() + slot * outputs_, outputs_, 0.0);
+    }
+  });
 }
 
 std::size_t KeptColumns::numbers() const {
@@ -70,17 +112,9 @@ std::size_t KeptColumns::numbers() const {
 }
 
 void KeptColumns::set_gram(std::size_t slot, const double* products) {
-  for (std::size_t k = 0; k < size(); ++k) gram_[slot * room_ + k] = gram_[k * room_ + slot] = products[k];
-  gram_[slot * room_ + slot] = 1.0;
-}
-
-void KeptColumns::grow(std::size_t room) {
-  if (room <= room_) return;
-  std::vector<double> larger(room * room);
-  for (std::size_t i = 0; i < size(); ++i)
-    std::copy_n(gram(i), size(), larger.begin() + static_cast<std::ptrdiff_t>(i * room));
-  gram_ = std::move(larger);
-  room_ = room;
+  if (!products_) return;
+  for (std::size_t k = 0; k < size(); ++k) gram_[slot * stride_ + k] = gram_[k * stride_ + slot] = products[k];
+  gram_[slot * stride_ + slot] = 1.0;
 }
 
 Weakest KeptColumns::weakest(const std::vector<double>& weights, const double* newcomer) const {

@@ -1,6 +1,7 @@
 // The columns that Online Substitution keeps, with their weights: the whole state of the method.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -37,13 +38,12 @@ struct Nonzeros {
   [[nodiscard]] BlockColumn view() const { return {values.data(), rows.data(), rows.size()}; }
 };
 
-/// At most `room` columns of `rows` floats with `outputs` weights each, and the Gram matrix of the scaled columns.
+/// At most `room` columns of `rows` floats with `outputs` weights each, and, with `products`, the Gram matrix of the
+/// scaled columns. Without it, sparse columns are held without their zeros, and nothing grows with `room` beforehand.
 class KeptColumns {
  public:
-  KeptColumns(std::size_t rows, std::size_t room, std::size_t outputs)
-      : rows_(rows), room_(room), outputs_(outputs), gram_(room * room) {
-    columns_.reserve(room * rows);
-  }
+  KeptColumns(std::size_t rows, std::size_t room, std::size_t outputs, bool products = true)
+      : rows_(rows), room_(room), outputs_(outputs), products_(products) {}
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t room() const { return room_; }
@@ -51,19 +51,26 @@ class KeptColumns {
   [[nodiscard]] std::size_t size() const { return ids_.size(); }
   [[nodiscard]] bool full() const { return size() == room_; }
   [[nodiscard]] bool has(std::uint64_t id) const;
-  [[nodiscard]] const float* column(std::size_t slot) const { return columns_.data() + slot * rows_; }
+  [[nodiscard]] const float* column(std::size_t slot) const { return columns_[slot].data(); }
   [[nodiscard]] std::vector<const float*> pointers() const;
-  [[nodiscard]] double* gram(std::size_t slot) { return gram_.data() + slot * room_; }
+  /// Copy a column with its zeros.
+  void copy_column(std::size_t slot, float* out) const;
+  [[nodiscard]] bool has_products() const { return products_; }
+  [[nodiscard]] double* gram(std::size_t slot) { return gram_.data() + slot * stride_; }
+  /// The distance between two rows of the Gram matrix, which grows with the columns.
+  [[nodiscard]] std::size_t stride() const { return stride_; }
   [[nodiscard]] const std::vector<double>& gram() const { return gram_; }
 
   /// The next slot, whose column must be set.
   std::size_t append();
   void set(std::size_t slot, std::uint64_t id, Scaling scaling, const double* weights);
   void set_column(std::size_t slot, const BlockColumn& column);
+  /// λ_max of the Gram matrix, by products with the columns; `weights` are those of the rows, null: equal.
+  [[nodiscard]] double top_eigenvalue(const double* weights, bool centred, ThreadPool& pool) const;
   /// Set the products of a slot's column with all others; that with itself is one.
   void set_gram(std::size_t slot, const double* products);
   /// Increase the number of slots.
-  void grow(std::size_t room);
+  void grow(std::size_t room) { room_ = std::max(room_, room); }
 
   /// Of all weight vectors and the newcomer's, the one with the smallest norm. The newcomer loses ties, then the larger
   /// id.
@@ -92,9 +99,11 @@ class KeptColumns {
   std::size_t rows_;
   std::size_t room_;
   std::size_t outputs_;
-  std::vector<float> columns_;
-  std::vector<Nonzeros> nonzeros_;  // of sparse columns; sums over them have the same bits
-  std::vector<double> gram_;        // rows are `room` apart
+  bool products_;
+  std::vector<std::vector<float>> columns_;  // empty if only the non-zeros are held
+  std::vector<Nonzeros> nonzeros_;           // of sparse columns; sums over them have the same bits
+  std::vector<double> gram_;
+  std::size_t stride_ = 0;
 };
 
 /// The same sums for columns outside: out[j * outputs + o].

@@ -53,6 +53,10 @@ class OnlineSubstitution:
     c: float = 0.0
     lipschitz: float = 0.0
     delta: float = 1.0
+    arrivals: int = 1
+    ridge: float = 0.0
+    #: Arrivals whose step of the kept weights is still to be made.
+    waiting: int = 0
     S: list[int] = field(default_factory=list)
     columns: dict[int, Array] = field(default_factory=dict)
     w: dict[int, float] = field(default_factory=dict)
@@ -64,29 +68,57 @@ class OnlineSubstitution:
     values: list[float] = field(default_factory=list)
 
     def f(self, w: dict[int, float]) -> float:
-        """L(Xw, y)."""
-        return loss(self.name, self._u(w), self.y, self.delta)
+        """L(Xw, y) and the penalty."""
+        return loss(self.name, self._u(w), self.y, self.delta) + 0.5 * self.ridge * sum(v * v for v in w.values())
 
     def _u(self, w: dict[int, float]) -> Array:
         return sum((v * self.columns[k] for k, v in w.items()), np.zeros(len(self.y)))
 
     def receive(self, j: int, x: Array) -> None:
-        """Lines 3 to 17."""
+        """Lines 3 to 17. While fewer than ``arrivals`` wait, one that is too weak to enter only waits.
+
+        The steps of all that wait are made together, unless the objective would rise: then one step is made.
+        """
         if j in self.S:
             return
         self.columns[j] = x
+        steps = self.waiting + 1
+        moved = self._moved(j, steps)
+        if len(self.S) == self.s and steps < self.arrivals and self._order(moved, j)[0] == j:
+            self.waiting = steps
+            del self.columns[j]
+            return
+        self.waiting = 0
+        for length in dict.fromkeys([steps, 1]):
+            before = dict(self.w), list(self.S), list(self.changes), dict(self.columns), self.close
+            was = self.f(self.w)
+            self._receive(j, self._moved(j, length))
+            if length == 1 or self.values[-1] <= was:
+                return
+            self.w, self.S, self.changes, self.columns, self.close = before
+            del self.moves[-1], self.values[-1]
+
+    def _moved(self, j: int, steps: int) -> dict[int, float]:
         slope = slopes(self.name, self._u(self.w), self.y, self.delta)
+        length = self.eta * steps / self.m
+        w = {k: self.w[k] - length * (self.columns[k] @ slope + self.ridge * self.w[k]) for k in self.S}
+        w[j] = -self.eta * (self.columns[j] @ slope)
+        return w
+
+    def _order(self, w: dict[int, float], j: int) -> list[int]:
+        """The weakest first; ties to the newcomer, then to the larger key."""
+        ordered = sorted(w, key=lambda k: (abs(w[k]), k != j, -k))
+        one, other = abs(w[ordered[0]]), abs(w[ordered[1]])
+        self.close += other - one <= 1e-9 * other
+        return ordered
+
+    def _receive(self, j: int, w: dict[int, float]) -> None:
         prev = dict(self.w)
-        w = {k: self.w[k] - self.eta / self.m * (self.columns[k] @ slope) for k in self.S}
-        w[j] = -self.eta * (x @ slope)
         if len(self.S) < self.s:
             self.S.append(j)
             self.changes.append((j, None))
         else:
-            ordered = sorted(w, key=lambda k: (abs(w[k]), k != j, -k))  # ties to the newcomer, then to the larger key
-            weakest = ordered[0]
-            one, other = abs(w[ordered[0]]), abs(w[ordered[1]])
-            self.close += other - one <= 1e-9 * other
+            weakest = self._order(w, j)[0]
             following = {k: v for k, v in w.items() if k != weakest}
             moved = sum((following.get(k, 0.0) - prev.get(k, 0.0)) ** 2 for k in w)
             allowed = self.c * (0.5 * self.lipschitz - 0.5 / self.eta) * moved

@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 
 import thresher as th
+from tests.examples import examples
 from tests.reference import substitution as reference
 from thresher import _native
 
@@ -79,6 +82,70 @@ def test_decisions_are_those_of_algorithm_1(loss: str, block: int) -> None:
     assert mine.keys() == twin.w.keys()
     assert np.allclose([mine[k] for k in twin.w], list(twin.w.values()), rtol=1e-9)
     assert np.isclose(method.objective(POOL), twin.values[-1], rtol=1e-9)
+
+
+@examples(20)
+@given(
+    seed=st.integers(0, 10_000),
+    loss=st.sampled_from(LOSSES),
+    arrivals=st.sampled_from([2, 7, 50]),
+    block=st.sampled_from([1, 13, 60]),
+    ridge=st.sampled_from([0.0, 0.1]),
+    m=st.sampled_from([1.0, 4.0, 30.0]),
+)
+def test_shared_steps_refuse_only_what_cannot_enter(
+    seed: int, loss: str, arrivals: int, block: int, ridge: float, m: float
+) -> None:
+    """The twin compares every arrival with all kept weights, and has no bound."""
+    x, y, _ = data(n=60, p=60, s=5, seed=seed)
+    y = targets(loss, y)
+    twin = reference.OnlineSubstitution(y, 5, 0.3, loss, m=m, delta=0.5, arrivals=arrivals, ridge=ridge)
+    method = native(loss, y, 5, eta=0.3, m=m, arrivals=arrivals, ridge=ridge)
+    changes = []
+    for _ in range(2):
+        reference.scan(twin, enumerate(scaled(x).T))
+        changes += scan(method, x, block)
+    if twin.close == 0:
+        assert changes == twin.changes
+        assert np.allclose(sorted(method.weights), sorted(twin.w.values()), rtol=1e-7)
+        assert np.isclose(method.objective(POOL), twin.f(twin.w), rtol=1e-7)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_one_arrival_a_step_has_the_bits_of_algorithm_1(loss: str) -> None:
+    x, y, _ = data()
+    states = []
+    for more in ({}, {"arrivals": 1, "shrink": 0.0, "ridge": 0.0}):
+        method = native(loss, targets(loss, y), 10, shift=True, **more)
+        scan(method, x, 16)
+        states.append({name: array.tolist() for name, array in method.state().items()})
+    assert states[0] == states[1]
+
+
+@examples(10)
+@given(stop=st.integers(1, 119), outputs=st.sampled_from([1, 2]))
+def test_shared_steps_go_on_from_a_state(stop: int, outputs: int) -> None:
+    x, y, _ = data(n=80, p=120)
+    y = np.stack([targets("logistic", y), targets("logistic", x[:, 3])])[:outputs]
+    given = {"m": 20.0, "arrivals": 16, "shrink": 5.0, "ridge": 0.1, "shift": True}
+    whole, first, second = (native("logistic", y, 8, **given) for _ in range(3))
+    scan(whole, x, 120)
+    scan(first, x[:, :stop], 50)
+    second.restore(**first.state(), pool=POOL)
+    second.arrive(np.ascontiguousarray(x[:, stop:].T), np.arange(stop, 120, dtype=np.uint64), POOL)
+    for name, array in whole.state().items():
+        assert array.tolist() == second.state()[name].tolist()
+
+
+def test_the_scale_of_rare_columns_is_shrunk() -> None:
+    rng = np.random.default_rng(1)
+    x = (rng.random((200, 6)) < [0.02, 0.05, 0.1, 0.3, 0.7, 1.0]).astype(np.float32) * rng.normal(size=(200, 6))
+    x = x.astype(np.float32)
+    method = native("logistic", np.where(x.sum(axis=1) > 0, 1.0, -1.0), 6, shrink=10.0, shift=True)
+    scan(method, x, 6)
+    counts = (x != 0).sum(axis=0)
+    want = np.sqrt(counts / (counts + 10)) / x.astype(np.float64).std(axis=0)
+    assert np.allclose(method.state()["scalings"].reshape(6, 2)[:, 1], want)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])

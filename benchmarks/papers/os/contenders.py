@@ -16,6 +16,7 @@ from thresher.core.losses import get_loss
 
 def streamed(data: Made, method: str, k: int, **given: Any) -> Any:
     """A method of the loop, without a constant, as the paper's are; the columns found."""
+    paper = {"arrivals": 1, "shrink": 0.0, "ridge": 0.0} if method == "os" else {}
     found = select(
         FeatureStream(data.x),
         data.y,
@@ -24,6 +25,7 @@ def streamed(data: Made, method: str, k: int, **given: Any) -> Any:
         loss=data.loss,
         fit_intercept=False,
         refit=False,
+        **paper,
         **given,
     )
     return found.keys.astype(np.int64)

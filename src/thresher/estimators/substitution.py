@@ -70,7 +70,7 @@ class SubstitutionEstimator(SelectingEstimator):
         run = getattr(self, "_run", None)
         if run is None:
             self._reset()
-            self._run_stream(stream, y, sample_weight, 1)
+            self._run_stream(stream, y, sample_weight, 1, choose=False)
             return self
         if y is not None and self._digest != _digest(y):
             raise DataError("the targets differ from those of the first call: leave out y, or fit again.")
@@ -78,14 +78,16 @@ class SubstitutionEstimator(SelectingEstimator):
         self._finish(run, y)
         return self
 
-    def _run_stream(self, stream: FeatureStream, y: Any, sample_weight: Any, scans: int) -> None:
+    def _run_stream(
+        self, stream: FeatureStream, y: Any, sample_weight: Any, scans: int, *, choose: bool = True
+    ) -> None:
         y = stream.labels if y is None else y
         if y is None:
             raise DataError("the stream of features has no labels: pass y.")
         y = y if hasattr(y, "tocsr") else np.asarray(y)
         rows = as_source(np.zeros((y.shape[0], 1), np.float32), y, weight=sample_weight)
         task = self._task(rows, y)
-        self._run = SubstitutionRun(stream, *self._prepared(task, scans=scans), y, sample_weight)
+        self._run = SubstitutionRun(stream, *self._prepared(task, scans=scans), y, sample_weight, choose=choose)
         self._digest = _digest(y)
         self._finish(self._run, y)
 
@@ -147,13 +149,23 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         The decrease of the loss required to accept a new feature, from 0 (no increase) to 1.
     check : bool, optional
         Accept a new feature only if the loss does not rise. Default: True, except for Asy-OS.
+    arrivals : int or "auto"
+        The number of new features that share an update of the kept ones; 1 is the paper's algorithm. ``auto``: k for
+        classification, 1 for regression (the square root of k above 500 features).
+    shrink : float or "auto"
+        The scale of a column with c non-zero values is multiplied by √(c / (c + shrink)), so that a rare column does
+        not win by its scaling. ``auto``: chosen on held-out rows in `fit`; `partial_fit`, which cannot know what
+        will come, takes 10.
+    ridge : float or "auto"
+        The l2 penalty while features are selected. ``auto``: chosen on held-out rows in `fit`; 0.5 in `partial_fit`.
     workers : int
         Asy-OS: the number of threads that share the features without waiting for each other. With more than one, the
         result is not deterministic.
     staleness : int, optional
         Simulate Asy-OS on one thread: a worker does not see the last ``staleness`` updates of the others.
-    refit : bool or float
-        Refit the selected features to convergence; a number is the ridge penalty of the refit.
+    refit : "auto", bool or float
+        Refit the selected features. ``auto``: with the penalty that held-out rows choose. True: to convergence, nearly
+        without penalty; a number is the ridge penalty.
     memory : str or int, optional
         The most memory the fit may use: k columns, and blocks in the rest. Default: no limit.
     order : {"given", "random"}
@@ -210,9 +222,12 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         m: float | None = None,
         c: float = 0.0,
         check: bool | None = None,
+        arrivals: int | str = "auto",
+        shrink: float | str = "auto",
+        ridge: float | str = "auto",
         workers: int = 1,
         staleness: int | None = None,
-        refit: bool | float = True,
+        refit: bool | float | str = "auto",
         memory: str | int | None = None,
         order: str = "given",
         lam: float | None = None,
@@ -232,6 +247,9 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         self.m = m
         self.c = c
         self.check = check
+        self.arrivals = arrivals
+        self.shrink = shrink
+        self.ridge = ridge
         self.workers = workers
         self.staleness = staleness
         self.refit = refit
@@ -258,9 +276,11 @@ class SubstitutionRegressor(BatchRegressor, SubstitutionEstimator):
         up to delta.
     m : float, optional
         Kept features move by ``eta / m``. Default: the square root of k.
-    k, method, scans, eta, rate, c, check, workers, staleness, refit, memory, order, lam, fit_intercept, n_jobs, \
-random_state
-        As for `SubstitutionClassifier`.
+    shrink, ridge : float or "auto"
+        As for `SubstitutionClassifier`; ``auto`` is 0.
+    k, method, scans, eta, rate, c, check, arrivals, workers, staleness, refit, memory, order, lam, fit_intercept, \
+n_jobs, random_state
+        As for `SubstitutionClassifier`; ``auto`` of ``refit`` is True.
 
     Attributes
     ----------
@@ -295,9 +315,12 @@ random_state
         m: float | None = None,
         c: float = 0.0,
         check: bool | None = None,
+        arrivals: int | str = "auto",
+        shrink: float | str = "auto",
+        ridge: float | str = "auto",
         workers: int = 1,
         staleness: int | None = None,
-        refit: bool | float = True,
+        refit: bool | float | str = "auto",
         memory: str | int | None = None,
         order: str = "given",
         lam: float | None = None,
@@ -314,6 +337,9 @@ random_state
         self.m = m
         self.c = c
         self.check = check
+        self.arrivals = arrivals
+        self.shrink = shrink
+        self.ridge = ridge
         self.workers = workers
         self.staleness = staleness
         self.refit = refit

@@ -46,7 +46,9 @@ def read_features(
     loss = get_loss(settings.loss)
     if isinstance(data, FeatureStream):
         labels = _stream_labels(data, y, sample_weight)
-        return StreamData(_label_examples(labels, data, loss, options), data, labels.n, labels.order)
+        parts = (options.calibrate or settings.chooses) and loss.task != "real"
+        examples = _label_examples(labels, data, loss, options, want_parts=parts)
+        return StreamData(examples, data, labels.n, labels.order)
     room = None if memory is None else lambda rows: memory - 5 * rows * settings.k
     reader = Reader(
         data,
@@ -57,7 +59,7 @@ def read_features(
         may_be_numbers=options.may_be_numbers,
         room=room,
         batch_rows=options.batch_rows,
-        want_parts=options.calibrate and loss.task != "real",
+        want_parts=(options.calibrate or settings.chooses) and loss.task != "real",
         on_batch=lambda batch, cursor: options.watch.show(phase="reading", **data.counts_at(cursor)),
     )
     examples = reader.read(options.class_weight)
@@ -82,7 +84,9 @@ def _stream_labels(stream: FeatureStream, y: Any, sample_weight: Any) -> RowLabe
     return RowLabels(rows, y, sample_weight)
 
 
-def _label_examples(labels: RowLabels, stream: FeatureStream, loss: Loss, options: RunOptions) -> Examples:
+def _label_examples(
+    labels: RowLabels, stream: FeatureStream, loss: Loss, options: RunOptions, *, want_parts: bool
+) -> Examples:
     """Examples with targets and weights only."""
     batch = labels.batch()
     where = partial(row_in_memory, batch)
@@ -93,7 +97,7 @@ def _label_examples(labels: RowLabels, stream: FeatureStream, loss: Loss, option
     collector = TargetCollector(loss, known, multilabel=options.multilabel, may_be_numbers=options.may_be_numbers)
     collector.add(batch, where)
     y, weight, classes = collector.encode(stream.describe(), options.class_weight)
-    parts = numbered_parts(len(weight)) if options.calibrate and loss.task != "real" else None
+    parts = numbered_parts(len(weight)) if want_parts else None
     return Examples(None, y, weight, classes, skipped=0, parts=parts)
 
 

@@ -52,6 +52,8 @@ class StreamEngine:
         self.problems = [make_problem(Targets(np.ascontiguousarray(y), targets.weights)) for y in parts]
         self.loop: WorkingSetLoop[StreamProblem] = WorkingSetLoop(self.problems, proposer)
         self.names: dict[int, str] = {}
+        #: Fits the selected features of all outputs at once, instead of `_refit`: weights and intercepts.
+        self.final_fit: Callable[[Kept], tuple[Floats, Floats]] | None = None
         self._final: list[Kept] = []
 
     def step(self) -> bool:
@@ -86,7 +88,10 @@ class StreamEngine:
         counts = np.zeros(len(keys), np.uint64)
         for p, part in enumerate(parts):
             at = np.searchsorted(keys, part.ids)
-            counts[at] = (part.columns != 0).sum(axis=1)
+            counts[at] = [np.count_nonzero(column) for column in part.columns]
+            if self.final_fit is not None:
+                raw[:, at], intercepts = self.final_fit(part)
+                continue
             for i in range(part.weights.shape[1]):
                 o = p if self.settings.apart else i
                 weights, intercepts[o] = self._refit(part, i, self.targets.y[o], self.targets.shares)
@@ -123,7 +128,7 @@ class StreamEngine:
     def _refit(self, kept: Kept, output: int, y: Floats, shares: Floats) -> tuple[Floats, float]:
         """The weights of an output, refitted if requested, and its intercept."""
         loss = get_loss(self.settings.loss)
-        ridge = self.settings.ridge
+        ridge = self.settings.refit_ridge
         weights, intercept, _, _ = _native.refit(
             loss.name,
             loss.delta,

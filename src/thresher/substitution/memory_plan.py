@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from thresher.core.memory import PlanReport, ReadLimits, parse_size, show_size
@@ -29,6 +30,8 @@ class StreamPlan:
         The limit in bytes.
     reading : int
         Bytes for reading the rows of files: text, batches, and overhead.
+    features : int, optional
+        The number of features, if it is known: no more are kept.
     """
 
     settings: SubstitutionSettings
@@ -38,6 +41,12 @@ class StreamPlan:
     sparse: bool
     memory: int | None
     reading: int = 0
+    features: int | None = None
+
+    @property
+    def k(self) -> int:
+        """The most features that are kept."""
+        return self.settings.k if self.features is None else min(self.settings.k, self.features)
 
     def block(self, stream: FeatureStream) -> int:
         """The columns of a block: as many as fit beside the k kept ones."""
@@ -45,12 +54,17 @@ class StreamPlan:
 
     def fitting(self, block: int) -> int:
         """At most ``block`` columns, as many as fit; SettingsError if not even one does."""
-        if self.memory is None:
-            return block
         held = self.kept + self.columns + self.reading
+        if self.memory is None:
+            if held > (there := machine_memory()):
+                raise SettingsError(
+                    f"{self.k} columns of {self.rows} rows take {show_size(held)}, and this machine has "
+                    f"{show_size(there)} of free memory: keep fewer features (`k`)"
+                )
+            return block
         if self.memory - held < self.column:
             raise SettingsError(
-                f"{self.settings.k} columns of {self.rows} rows take {show_size(held)}"
+                f"{self.k} columns of {self.rows} rows take {show_size(held)}"
                 f"{', with what reading needs' if self.reading else ''}: allow at least "
                 f"{show_size(held + self.column)} of memory, or keep fewer features"
             )
@@ -59,16 +73,19 @@ class StreamPlan:
     @property
     def kept(self) -> int:
         """Bytes of the k columns, their inner products, and the vectors over the rows."""
-        rows, outputs, k = self.rows, self.outputs, self.settings.k
+        rows, outputs, k = self.rows, self.outputs, self.k
         sets = outputs if self.settings.per_class else 1
-        # A sparse column is kept twice, with and without its zeros: at most a fourth more.
-        return sets * (5 * rows * k + 8 * k**2) + 8 * rows * (2 + 5 * outputs)
+        # A sparse column is kept twice, with and without its zeros: at most a fourth more. If arrivals share steps, it
+        # is kept once, and inner products are not kept; the final fit has the columns with their zeros beside them.
+        shared = self.settings.candidates()[0].arrivals != 1
+        columns = 9 * rows * k if shared else 5 * rows * k + 8 * k**2
+        return sets * columns + 8 * rows * (2 + 5 * outputs)
 
     @property
     def column(self) -> int:
         """Bytes of a column of the block, as it is read and as it is used, and of its inner products."""
         each = 12 if self.sparse else 8  # a sparse value has its row beside it
-        return each * self.rows + 16 * self.settings.k
+        return each * self.rows + 16 * self.k
 
     def parts(self, block: int) -> dict[str, int]:
         """All parts in bytes."""
@@ -78,6 +95,21 @@ class StreamPlan:
         if self.reading:
             parts["reading"] = self.reading
         return {"memory": self.memory or 0, **parts, "total": sum(parts.values())}
+
+
+def machine_memory() -> int:
+    """The bytes of memory that this machine can give now; where the system does not say, no limit."""
+    try:
+        with open("/proc/meminfo") as file:
+            available = next((line for line in file if line.startswith("MemAvailable:")), None)
+        if available is not None:
+            return 1024 * int(available.split()[1])
+    except (OSError, ValueError, IndexError):
+        pass  # not Linux
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 2**63
 
 
 def reading_plan(data: Source | FeatureStream, memory: int | None) -> WorkingSetPlan | None:

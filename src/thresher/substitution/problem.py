@@ -25,7 +25,9 @@ class Kept(NamedTuple):
         return np.asarray(np.sqrt((self.weights**2).sum(axis=1)))
 
     def subset(self, which: NDArray[np.intp]) -> Kept:
-        """These of the features."""
+        """These of the features; no copy, if these are all."""
+        if len(which) == len(self.ids) and (which == np.arange(len(which))).all():
+            return self
         return Kept(self.ids[which], self.weights[which], self.columns[which], self.scales[which])
 
 

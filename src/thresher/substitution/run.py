@@ -15,13 +15,15 @@ from thresher.core.checkpoint import Checkpoint
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.memory import parse_size
 from thresher.errors import DataError, SettingsError
-from thresher.run import Origin, Run, RunOptions, calibrated
+from thresher.refit import Model
+from thresher.run import Origin, Run, RunOptions, calibrated, one_vs_rest_loss
 from thresher.selection.calibration import Calibration
 from thresher.selection.names import names_of
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 from thresher.substitution.arriving.column_reader import IndexedReader
 from thresher.substitution.arriving.feature_stream import FeatureStream
+from thresher.substitution.choice import Choice, choose, fit_kept
 from thresher.substitution.dataset import read_features
 from thresher.substitution.engine import StreamEngine
 from thresher.substitution.factory import make_problem
@@ -50,6 +52,9 @@ class SubstitutionRun(Run):
         The rows of a source are read first; its columns then arrive in the order of their keys.
     y, sample_weight : array-like, optional
         Labels and weights of the rows, for a stream. A source contains its own.
+    choose : bool
+        Whether settings that are ``auto`` are chosen on held-out rows. Not if further features will come, which the
+        choice could not know.
     """
 
     def __init__(
@@ -59,6 +64,8 @@ class SubstitutionRun(Run):
         options: RunOptions,
         y: Any = None,
         sample_weight: Any = None,
+        *,
+        choose: bool = True,
     ) -> None:
         super().__init__(options)
         self.settings = settings
@@ -85,19 +92,53 @@ class SubstitutionRun(Run):
             sparse=self.stream.sparse,
             memory=memory,
             reading=buffers,
+            features=self.stream.size if choose else None,
         )
         self._block = self._plan.block(self.stream)
-        self.proposer = self._proposer(self.stream, settings.scans, settings.order)
         even = bool((self.examples.weight == self.examples.weight[0]).all())
-        targets = Targets(np.ascontiguousarray(self.examples.y), None if even else self.examples.weight)
-        self.engine = StreamEngine(
-            self.proposer,
+        self.targets = Targets(np.ascontiguousarray(self.examples.y), None if even else self.examples.weight)
+        self._choosing = choose and settings.chooses and self.stream.rewindable
+        self.choice: Choice | None = None
+        self._saved: dict[str, Any] | None = None  # the state that the fit was resumed from
+        self._start(settings.candidates()[0])
+        self.resume()
+
+    def _start(self, settings: SubstitutionSettings) -> None:
+        """Make the engine of the fit."""
+        self.engine = self._engine(settings, self.targets)
+        self.proposer = self.engine.proposer
+
+    def _engine(self, settings: SubstitutionSettings, targets: Targets) -> StreamEngine:
+        return StreamEngine(
+            self._proposer(self.stream, settings.scans, settings.order),
             settings,
             targets,
             self.pool,
             lambda part: make_problem(settings, part, self.stream, self.pool),
         )
-        self.resume()
+
+    def _choose(self) -> None:
+        """Let held-out rows choose, and begin with the choice.
+
+        The choice depends on the data alone. A resumed fit makes it once more, so that checkpoints need not hold it.
+        """
+        self._choosing = False
+        examples = self.examples
+        assert examples.parts is not None
+        loss = one_vs_rest_loss(self.settings.loss, len(examples.y), multilabel=self.options.multilabel)
+        model = Model(loss, len(examples.y), self.options.multilabel, self.settings.fit_intercept)
+        show = self.watch.show
+        self.choice = choose(
+            self.settings, self.targets, examples.parts, model, self._engine, lambda phase: show(phase=phase)
+        )
+        if self.choice is None:
+            return
+        self._start(self.choice.settings)
+        if self._saved is not None:
+            self.engine.restore(self._saved)
+        if self.settings.refit == "auto":
+            penalty = self.choice.penalty
+            self.engine.final_fit = lambda kept: fit_kept(kept, self.targets, model, penalty)
 
     def _proposer(self, stream: FeatureStream, scans: int, order: str) -> StreamProposer:
         return StreamProposer(
@@ -138,6 +179,8 @@ class SubstitutionRun(Run):
             log.warning("%s: skipped columns: %s", self.stream.describe(), shown)
 
     def _steps(self) -> Iterator[None]:
+        if self._choosing:
+            self._choose()
         while self.engine.step():
             yield
 
@@ -202,23 +245,41 @@ class SubstitutionRun(Run):
             classes=self.examples.classes,
             multilabel=self.options.multilabel,
             space=self.space,
-            settings=self.settings.to_dict(),
+            settings=replace(self.engine.settings, scans=self.settings.scans).to_dict(),
             origin=Origin.of(self._origin, fingerprint=not self.options.from_estimator),
             facts={
                 "rows": self.examples.rows,
                 "arrived": self.arrived,
                 "skipped": self.examples.skipped,
                 "skipped_columns": dict(self.stream.skipped),
+                **({} if self.choice is None else {"chosen": self._chosen()}),
                 "found_by": [problem.summary() for problem in engine.problems],
                 "plan": self.memory_held(),
             },
         )
         return calibrated(selection, self._calibration(selection))
 
+    def _chosen(self) -> dict[str, Any]:
+        """The choice, for the provenance."""
+        assert self.choice is not None
+        chosen, final = self.choice.settings, self.engine.final_fit is not None
+        return {
+            "arrivals": chosen.arrivals,
+            "shrink": chosen.shrink,
+            "ridge": chosen.ridge,
+            **({"penalty": self.choice.penalty} if final else {}),
+            "tried": self.choice.scores,
+        }
+
     def _calibration(self, selection: Selection) -> Calibration | None:
         """The calibration by a refit without some rows; None without a refit, whose margins then fit those rows too."""
         examples = self.examples
-        if examples.parts is None or self.settings.ridge is None or not len(selection):
+        if not self.options.calibrate or examples.parts is None or not len(selection):
+            return None
+        if self.engine.final_fit is not None:
+            assert self.choice is not None
+            return self.choice.calibration
+        if self.settings.refit_ridge is None:
             return None
         self.watch.show(phase="calibrating probabilities")
         refit = self.engine.held_out_margins
@@ -249,3 +310,4 @@ class SubstitutionRun(Run):
         if not self.stream.rewindable:
             raise SettingsError(f"{self.stream.describe()} cannot be read again to resume: pass `restart=True`")
         self.engine.restore(saved.engine)
+        self._saved = saved.engine if self._choosing else None

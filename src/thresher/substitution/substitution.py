@@ -33,9 +33,13 @@ class SubstitutionProblem(BlockwiseProblem):
             settings.slowness,
             settings.c,
             settings.checked,
+            arrivals=int(settings.arrivals),
+            shrink=float(settings.shrink),
+            ridge=float(settings.ridge),
         )
         self._outputs, self._rows = targets.y.shape
         self._pool = pool
+        self._shrink = float(settings.shrink)
 
     def solve(self) -> None:
         assert self._block is not None
@@ -50,7 +54,13 @@ class SubstitutionProblem(BlockwiseProblem):
             self.done += self._native.done
 
     def kept(self) -> Kept:
-        return kept_from_state(self._native.state(), self._rows, self._outputs)
+        kept = kept_from_state(self._native.state(), self._rows, self._outputs)
+        if self._shrink == 0.0:
+            return kept
+        # The refit has columns of a mean square of one: the shrinkage is for the competition only.
+        counts = np.maximum(1, np.count_nonzero(kept.columns, axis=1))
+        factors = np.sqrt(counts / (counts + self._shrink))
+        return kept._replace(weights=kept.weights * factors[:, None], scales=kept.scales / factors)
 
     def kept_ids(self) -> Ids:
         return self._native.ids
