@@ -48,7 +48,7 @@ TASKS = {
     "mission": (ONCE, "th.select(svm, k=16_383, sketch=(1, 786_432), **once)"),
     "mission, VW text": (ONCE, "th.select(vw, k=16_383, sketch=(1, 786_432), **once)"),
     "b-arda": (ONCE, "th.select(svm, k=1000, method='b-arda', **once)"),
-    "fgm": ("", "th.select(svm, k=80, method='fgm', C=10.0)"),
+    "fgm": ("", "th.select(svm, k=80, method='fgm', preset='fixed')"),
     "sparse-rf": (KERNEL_DATA, "th.select(X, y, method='sparse-rf', loss='squared', k=100, gamma=0.1, lam=1.0)"),
 }
 

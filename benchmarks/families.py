@@ -149,7 +149,7 @@ def training(parts: int, shape: tuple[int, int, int, int], k: int, B: int) -> di
     """A whole training over products of so many columns: seconds, memory, what was found."""
     data = planted(*shape, parts=parts)
     before, started = resident(), time.perf_counter()
-    found = select(data.x, data.y, k=k, B=B, method="fgm", family=Polynomial(parts))
+    found = select(data.x, data.y, k=k, B=B, method="fgm", preset="fixed", family=Polynomial(parts))
     seconds = time.perf_counter() - started
     chosen = {term.parts for term in found.space.expansion.terms}
     return {

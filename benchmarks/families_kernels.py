@@ -98,7 +98,7 @@ def scaled(name: str, folder: Path) -> tuple[Any, Any, Any, Any]:
 def chosen(x: Any, y: Any, count: int, family: Any) -> dict[str, Any]:
     """The best of the choices on every fifth row."""
     held = np.arange(len(y)) % 5 == 0
-    fits = [FGMClassifier(k=count, family=family, **one).fit(x[~held], y[~held]) for one in CHOICES]
+    fits = [FGMClassifier(k=count, preset="fixed", family=family, **one).fit(x[~held], y[~held]) for one in CHOICES]
     return CHOICES[int(np.argmax([fit.score(x[held], y[held]) for fit in fits]))]
 
 
@@ -178,7 +178,7 @@ def ours(family: Any, data: Any, counts: tuple[int, ...], **more: Any) -> list[t
         fits = []
         for _ in range(3):
             started = time.perf_counter()
-            model = FGMClassifier(k=count, family=family, **settings).fit(x, y)
+            model = FGMClassifier(k=count, preset="fixed", family=family, **settings).fit(x, y)
             fits.append(time.perf_counter() - started)
         seconds = statistics.median(fits)
         columns = {term.parts for term in model.selection_.space.expansion.terms}
@@ -228,7 +228,7 @@ def polynomial(folder: Path, few: int = 3000) -> str:
     ):
         settings = chosen(x[:rows], y[:rows], 300, family)
         started = time.perf_counter()
-        model = FGMClassifier(k=300, family=family, **settings).fit(x[:rows], y[:rows])
+        model = FGMClassifier(k=300, preset="fixed", family=family, **settings).fit(x[:rows], y[:rows])
         seconds = time.perf_counter() - started
         lines.append(
             [

@@ -19,7 +19,7 @@ def little(path: Path, folder: str, memory: str = "150MB") -> str:
     timings = []
     for name, cache in (("from text", None), ("written to the cache first", folder), ("from the cache", folder)):
         started = time.perf_counter()
-        found = select(path, k=80, B=20, method="fgm", memory=memory, cache=cache)
+        found = select(path, k=80, B=20, method="fgm", preset="fixed", memory=memory, cache=cache)
         timings.append(f"{time.perf_counter() - started:.1f} s {name}")
     return (
         f"Within {memory}, where the columns do not fit and every analysis reads the rows twice: "
@@ -39,9 +39,11 @@ def run(rows: int = ROWS, repeats: int = 3) -> str:
                 seconds = []
                 for _ in range(repeats):
                     started = time.perf_counter()
-                    found = select(stream.path("train", "svm"), k=k, B=20, method="fgm", scale=scale)
+                    found = select(stream.path("train", "svm"), k=k, B=20, method="fgm", preset="fixed", scale=scale)
                     seconds.append(time.perf_counter() - started)
-                scored = select(stream.path("train", "svm"), k=k, B=20, method="fgm", scale=scale, test=test)
+                scored = select(
+                    stream.path("train", "svm"), k=k, B=20, method="fgm", preset="fixed", scale=scale, test=test
+                )
                 lines.append(
                     [
                         scale,

@@ -38,7 +38,9 @@ def ours(folder: Path, size: int, counts: list[int], B: int, repeats: int = 3) -
         seconds = []
         for _ in range(repeats):
             started = time.perf_counter()
-            model = FGMClassifier(k=count, loss="logistic", fit_intercept=False, B=B, family=Groups(groups)).fit(x, y)
+            model = FGMClassifier(
+                k=count, preset="fixed", loss="logistic", fit_intercept=False, B=B, family=Groups(groups)
+            ).fit(x, y)
             seconds.append(time.perf_counter() - started)
         found = sorted({int(column) // size for column in model.get_support(indices=True)})
         results.append(Result(found, float(model.score(test, truth)), statistics.median(seconds), 1))

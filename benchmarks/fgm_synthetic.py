@@ -31,7 +31,7 @@ def fgm(data: Any, count: int, loss: str, **settings: Any) -> Fit:
     """A fit of ours."""
     x, y, test, truth = data
     started = time.perf_counter()
-    model = FGMClassifier(k=count, loss=loss, fit_intercept=False, **settings).fit(x, y)
+    model = FGMClassifier(k=count, preset="fixed", loss=loss, fit_intercept=False, **settings).fit(x, y)
     seconds = time.perf_counter() - started
     found = model.get_support(indices=True)
     return Fit(found, float(model.score(test, truth)), debiased(x, y, test, truth, found, False), seconds, 1)

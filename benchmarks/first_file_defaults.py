@@ -5,7 +5,6 @@ THRESHER_DATASETS=FOLDER python -m benchmarks.first_file_defaults [passes | base
 
 from __future__ import annotations
 
-import lzma
 import os
 import statistics
 import sys
@@ -18,6 +17,7 @@ import numpy as np
 import thresher as th
 from benchmarks.budgeted_l1 import VARIABLE
 from benchmarks.harness import table
+from benchmarks.l1_and_chi2 import L1Path, chi2_columns, matrices, searched, unpacked
 from thresher.selection.scoring import evaluate
 
 METHODS = ("mission", "b-arda")
@@ -67,9 +67,13 @@ def baselines(seeds: Sequence[int]) -> str:
     with tempfile.TemporaryDirectory() as folder:
         for name in SETS:
             train, test = (unpacked(Path(folder), f"{name}.{part}.svm") for part in ("train", "test"))
-            x, y, held, held_y = _matrices(train, test)
+            x, y, held, held_y = matrices(train, test)
+            path = L1Path(x, y)
             for k in SIZES:
-                l1, chi2 = _l1(x, y, held, held_y, k), _chi2(x, y, held, held_y, k)
+                l1, chi2 = (
+                    searched(x[:, columns], y, held[:, columns], held_y)
+                    for columns in (path.largest(k)[0], chi2_columns(x, y, k))
+                )
                 row: list[object] = [name, k, f"{l1:.4f}", f"{chi2:.4f}"]
                 for method in METHODS:
                     scores = [accuracy(th.select(train, k=k, method=method, random_state=s), test) for s in seeds]
@@ -105,59 +109,6 @@ def files(folder: Path, name: str) -> tuple[Path, Path, dict[str, str]]:
     for part, rows in (("train", order[:cut]), ("test", order[cut:])):
         (folder / f"sms.{part}.tsv").write_text("label\ttext\n" + "".join(lines[row] for row in rows))
     return folder / "sms.train.tsv", folder / "sms.test.tsv", {"target": "label", "text": "text", "quote": ""}
-
-
-def unpacked(folder: Path, name: str) -> Path:
-    """A data set as a plain file."""
-    path = folder / name
-    if not path.exists():
-        with lzma.open(Path(os.environ[VARIABLE]) / f"{name}.xz") as file:
-            path.write_bytes(file.read())
-    return path
-
-
-def _matrices(train: Path, test: Path):  # type: ignore[no-untyped-def]
-    from sklearn.datasets import load_svmlight_files
-
-    loaded = load_svmlight_files([str(train), str(test)])
-    for x in (loaded[0], loaded[2]):  # liblinear takes 32-bit indices only
-        x.indices, x.indptr = x.indices.astype(np.int32), x.indptr.astype(np.int32)
-    return loaded
-
-
-def _searched(x, y, held, held_y) -> float:  # type: ignore[no-untyped-def]
-    """An l2 logistic regression with C by cross-validation."""
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import GridSearchCV
-
-    grid = {"C": [0.01, 0.1, 1.0, 10.0, 100.0]}
-    search = GridSearchCV(LogisticRegression(solver="liblinear", max_iter=1000), grid, cv=3, n_jobs=1)
-    return float(search.fit(x, y).score(held, held_y))
-
-
-def _l1(x, y, held, held_y, k: int) -> float:  # type: ignore[no-untyped-def]
-    from sklearn.linear_model import LogisticRegression
-
-    low, high, best = 1e-3, 1e3, None
-    for _ in range(14):  # bisection of log C
-        middle = (low * high) ** 0.5
-        model = LogisticRegression(l1_ratio=1, C=middle, solver="liblinear", random_state=0, max_iter=300)
-        columns = np.flatnonzero(model.fit(x, y).coef_[0])
-        if len(columns) > k:
-            high = middle
-        else:
-            low = middle
-            best = columns if best is None or len(columns) >= len(best) else best
-    assert best is not None
-    return _searched(x[:, best], y, held[:, best], held_y)
-
-
-def _chi2(x, y, held, held_y, k: int) -> float:  # type: ignore[no-untyped-def]
-    from sklearn.feature_selection import chi2
-
-    scores, _ = chi2(abs(x), y)
-    best = np.argsort(-np.nan_to_num(scores), kind="stable")[:k]
-    return _searched(x[:, best], y, held[:, best], held_y)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ centred too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -76,6 +76,21 @@ class Columns(NamedTuple):
         negligible = ~(scale > 1e-9 * np.abs(shift)) | ~(scale > 0)
         return np.where(negligible, 0.0, shift), np.where(negligible, 1.0, scale)
 
+    def take(self, which: NDArray[np.intp]) -> Columns:
+        """Some of the rows."""
+        sizes = np.diff(self.indptr)
+        kept = np.zeros(self.rows, np.bool_)
+        kept[which] = True
+        entries = np.repeat(kept, sizes)
+        return Columns(
+            np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes[which])]),
+            self.columns[entries],
+            self.values[entries],
+            self.y[which],
+            self.weight[which],
+            self.width,
+        )
+
     def margins(self, weights: Floats, intercept: Floats) -> Floats:
         """w'x + b of each row, as `Selection.margins` computes them."""
         index = _native.KeyIndex(np.arange(self.width, dtype=np.uint64))
@@ -118,7 +133,7 @@ class ColumnReader:
         if self._halvings:
             mixed = _native.mix_keys(numbers.astype(np.uint64))
             stays = np.flatnonzero(mixed >> np.uint64(64 - self._halvings) == 0)
-            numbers, rows = numbers[stays], _rows(rows, stays)
+            numbers, rows = numbers[stays], rows.take(stays)
         if len(numbers):
             self._parts.append((numbers, rows))
             self._used += _ENTRY_BYTES * len(rows.columns) + self._row_bytes * rows.rows
@@ -135,22 +150,6 @@ class ColumnReader:
             for name in list(parts)
         }
         return Columns(np.cumsum(np.concatenate(sizes)), **joined, width=self._width)
-
-
-def _rows(rows: Columns, which: NDArray[np.intp]) -> Columns:
-    """Some of the rows."""
-    sizes = np.diff(rows.indptr)
-    kept = np.zeros(rows.rows, np.bool_)
-    kept[which] = True
-    entries = np.repeat(kept, sizes)
-    return Columns(
-        np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes[which])]),
-        rows.columns[entries],
-        rows.values[entries],
-        rows.y[which],
-        rows.weight[which],
-        rows.width,
-    )
 
 
 def read_columns(
@@ -246,27 +245,52 @@ def mean_loss(loss: Loss, margins: Floats, y: Floats, weight: Floats | None) -> 
     return of_rows / total if total > 0 else np.inf
 
 
-def choose_refit(train: Columns, held: Columns, model: Model) -> Refit | None:
-    """The fit of the training rows whose penalty is best on the held-out rows; None if there is nothing to fit."""
+class PathFit(NamedTuple):
+    """A fit of the training rows: its penalty, weights, intercepts, and the margins and loss of the held-out rows."""
+
+    penalty: float
+    weights: Floats
+    intercept: Floats
+    margins: Floats
+    loss: float
+
+
+def penalty_path(
+    train: Columns,
+    held: Columns,
+    model: Model,
+    *,
+    penalties: Sequence[float] = PENALTIES,
+    patience: int = _PATIENCE,
+    tolerance: float = _TOLERANCE,
+) -> Iterator[PathFit]:
+    """Fits of the training rows, each from the one before, until ``patience`` of them do not lower the loss."""
     if not train.rows or not train.width:
-        return None
+        return
     solver = model.solver(train, train.units())
-    best: tuple[float, Refit] | None = None
-    worse = 0
+    best, worse = np.inf, 0
     point = np.zeros(model.outputs * (train.width + 1))
-    for penalty in PENALTIES:
-        point, *_ = solver.fit(penalty, point, _TOLERANCE, _MAX_STEPS)
+    for penalty in penalties:
+        point, *_ = solver.fit(penalty, point, tolerance, _MAX_STEPS)
         weights, intercept = model.unpack(solver, point)
         margins = held.margins(weights, intercept)
         loss = mean_loss(model.fitted_loss, margins, held.y, held.weight)
-        if best is None or loss < best[0]:
-            score = held_out_loss(model.loss, margins, held.y, held.weight)
-            best, worse = (loss, Refit(weights, intercept, penalty, score)), 0
-        else:
-            worse += 1
-            if worse == _PATIENCE:
-                break
-    return None if best is None else best[1]
+        yield PathFit(penalty, weights, intercept, margins, loss)
+        worse = 0 if loss < best else worse + 1
+        best = min(best, loss)
+        if worse == patience:
+            return
+
+
+def choose_refit(train: Columns, held: Columns, model: Model) -> Refit | None:
+    """The fit of the training rows whose penalty is best on the held-out rows; None if there is nothing to fit."""
+    best: PathFit | None = None
+    for fit in penalty_path(train, held, model):
+        best = fit if best is None or fit.loss < best.loss else best
+    if best is None:
+        return None
+    score = held_out_loss(model.loss, best.margins, held.y, held.weight)
+    return Refit(best.weights, best.intercept, best.penalty, score)
 
 
 def fit_all(rows: Columns, penalty: float, model: Model) -> tuple[Floats, Floats]:

@@ -21,7 +21,7 @@ POOL = _native.ThreadPool(2)
 
 
 def engine_of(x: Any, y: Any, **settings: Any) -> FGMEngine:
-    how = FGMSettings(**settings)
+    how = FGMSettings(preset="fixed", **settings)
     family = InMemoryColumns(_native.DenseColumns32(x), POOL, power=how.power)
     return FGMEngine(family, how, y, np.ones(len(y)), POOL)
 
@@ -66,8 +66,8 @@ def test_norm_is_the_paper_s_form_on_scaled_columns() -> None:
     x, y = data()
     x[:, 5:] *= np.exp(np.random.default_rng(1).normal(size=55)).astype(np.float32)
     norms = np.sqrt((x.astype(float) ** 2).mean(axis=0))
-    scaled = th.select(x, y, k=8, B=2, method="fgm", inner_tol=1e-10)
-    plain = th.select(x / norms, y, k=8, B=2, method="fgm", scale=None, inner_tol=1e-10)
+    scaled = th.select(x, y, k=8, B=2, method="fgm", preset="fixed", inner_tol=1e-10)
+    plain = th.select(x / norms, y, k=8, B=2, method="fgm", preset="fixed", scale=None, inner_tol=1e-10)
     assert sorted(scaled.names) == sorted(plain.names)
     theirs = dict(zip(plain.names, plain.weights / norms[plain.keys.astype(int)], strict=True))
     assert np.allclose(scaled.weights, [theirs[name] for name in scaled.names], rtol=1e-3)
@@ -104,17 +104,17 @@ def test_a_feature_proposed_twice_is_merged() -> None:
 
 def test_nothing_new_is_a_normal_end() -> None:
     x, y = data(n=200, p=6)
-    found = th.select(x, y, k=6, B=6, method="fgm")
+    found = th.select(x, y, k=6, B=6, method="fgm", preset="fixed")
     assert len(found) == 6
     assert len(found.provenance["path"]) == 1
 
 
 def test_tolerance_and_iterations_end_early() -> None:
     x, y = data()
-    every = th.select(x, y, k=30, B=3, method="fgm")
+    every = th.select(x, y, k=30, B=3, method="fgm", preset="fixed")
     assert len(every) == 30
-    assert len(th.select(x, y, k=30, B=3, method="fgm", tol=1e-2)) < 30
-    assert len(th.select(x, y, k=30, B=3, method="fgm", max_iter=2)) == 6
+    assert len(th.select(x, y, k=30, B=3, method="fgm", preset="fixed", tol=1e-2)) < 30
+    assert len(th.select(x, y, k=30, B=3, method="fgm", preset="fixed", max_iter=2)) == 6
 
 
 class Unsolved:
@@ -147,7 +147,7 @@ def test_only_an_exact_solution_shows_that_little_is_gained(by: float, stalled: 
 
 def test_the_refit_is_one_block() -> None:
     x, y = data()
-    found = th.select(x, y, k=4, B=2, method="fgm", refit=20.0, inner_tol=1e-12, scale=None)
+    found = th.select(x, y, k=4, B=2, method="fgm", preset="fixed", refit=20.0, inner_tol=1e-12, scale=None)
     columns = x[:, found.keys.astype(int)].astype(np.float64)
     (w,), b = reference.solve("squared_hinge", [columns], y, np.full(len(y), 20.0), fit_intercept=True, steps=20_000)
     assert np.allclose(found.weights, w, atol=1e-3)

@@ -23,16 +23,16 @@ def test_several_classes_each_against_the_rest() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(900, 40)).astype(np.float32)
     y = np.array(["a", "b", "c"])[np.argmax(x[:, [3, 9, 20]] + 0.1 * rng.normal(size=(900, 3)), axis=1)]
-    found = th.select(x, y, k=3, method="fgm", B=1, test=(x, y))
+    found = th.select(x, y, k=3, method="fgm", preset="fixed", B=1, test=(x, y))
     assert sorted(found.names) == ["x20", "x3", "x9"]
     assert found.weights.shape == (3, 3)
     assert found.provenance["test"]["accuracy"] > 0.9
     assert (found.predict(x) == y).mean() == pytest.approx(found.provenance["test"]["accuracy"])
-    logistic = th.select(x, y, k=3, method="fgm", loss="logistic")
+    logistic = th.select(x, y, k=3, method="fgm", preset="fixed", loss="logistic")
     assert np.allclose(logistic.predict_proba(x).sum(axis=1), 1.0)
     # Each class alone has what it would have in a problem of its own.
-    alone = th.select(x, y == "b", k=3, B=3, method="fgm", per_class=True)
-    together = th.select(x, y, k=3, B=3, method="fgm", per_class=True)
+    alone = th.select(x, y == "b", k=3, B=3, method="fgm", preset="fixed", per_class=True)
+    together = th.select(x, y, k=3, B=3, method="fgm", preset="fixed", per_class=True)
     assert np.allclose(alone.intercept[0], together.intercept[1])
     mine = dict(zip(together.names, together.weights[1], strict=True))
     assert np.allclose(alone.weights, [mine[name] for name in alone.names])
@@ -41,7 +41,7 @@ def test_several_classes_each_against_the_rest() -> None:
 def test_several_labels_a_row() -> None:
     x, y = data(n=400)
     labels = np.stack([y > 0, x[:, 5] > 0], axis=1).astype(int)
-    found = th.select(x, labels, k=6, method="fgm", multilabel=True)
+    found = th.select(x, labels, k=6, method="fgm", preset="fixed", multilabel=True)
     assert found.multilabel
     assert (found.predict(x) == labels).mean() > 0.9
 
@@ -49,7 +49,7 @@ def test_several_labels_a_row() -> None:
 def test_validation_keeps_the_best_iteration() -> None:
     x, y = data(n=200, p=300, noise=2.0)
     valid, truth = data(n=2000, p=300, seed=1, noise=2.0)
-    found = th.select(x, y, k=100, B=2, method="fgm", validation=(valid, truth), calibrate=False)
+    found = th.select(x, y, k=100, B=2, method="fgm", preset="fixed", validation=(valid, truth), calibrate=False)
     path = found.provenance["path"]
     best = max(entry["score"] for entry in path)
     assert len(found) < 100
@@ -61,7 +61,7 @@ def test_validation_keeps_the_best_iteration() -> None:
 def test_a_run_with_validation_goes_on(tmp_path: Path, after: int) -> None:
     x, y = data(n=200, p=100, noise=2.0)
     valid, other = data(n=500, p=100, seed=1, noise=2.0), data(n=500, p=100, seed=2, noise=2.0)
-    options = {"k": 40, "B": 4, "method": "fgm", "checkpoint": tmp_path / "run.ckpt"}
+    options = {"k": 40, "B": 4, "method": "fgm", "preset": "fixed", "checkpoint": tmp_path / "run.ckpt"}
     whole = th.select(x, y, validation=valid, **options)
 
     def stop(progress: Any) -> None:
@@ -80,7 +80,7 @@ def test_a_run_with_validation_goes_on(tmp_path: Path, after: int) -> None:
 @pytest.mark.parametrize("after", [1, 2, 4])
 def test_stopping_and_going_on_gives_the_same_bits(tmp_path: Path, after: int) -> None:
     path, checkpoint = sparse_file(tmp_path), tmp_path / "run.ckpt"
-    options = {"k": 12, "B": 3, "method": "fgm"}
+    options = {"k": 12, "B": 3, "method": "fgm", "preset": "fixed"}
     whole = th.select(path, **options)
 
     def stop(progress: Any) -> None:
@@ -104,7 +104,7 @@ def test_stopping_within_an_iteration(tmp_path: Path, monkeypatch: pytest.Monkey
     rng = np.random.default_rng(0)
     x, checkpoint = rng.normal(size=(300, 50)).astype(np.float32), tmp_path / "run.ckpt"
     y = np.argmax(x[:, :classes], axis=1)
-    options = {"k": 12, "B": 2, "method": "fgm"}
+    options = {"k": 12, "B": 2, "method": "fgm", "preset": "fixed"}
     whole = th.select(x, y, **options)
     solve, left = BlockProblem._solve, [2 * classes + 1]
 
@@ -129,7 +129,8 @@ def test_kill_and_resume(tmp_path: Path) -> None:
         "import sys, time, thresher as th\n"
         "def wait(progress):\n"
         "    if progress.passes_done > 2: print('here', flush=True); time.sleep(60)\n"
-        f"th.select({path!r}, k=20, B=2, method='fgm', checkpoint={str(checkpoint)!r}, every=0, progress=wait)\n"
+        f"th.select({path!r}, k=20, B=2, method='fgm', preset='fixed', checkpoint={str(checkpoint)!r}, every=0,\n"
+        "    progress=wait)\n"
     )
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
     assert child.stdout is not None
@@ -142,5 +143,5 @@ def test_kill_and_resume(tmp_path: Path) -> None:
             break
         time.sleep(0.1)
     assert os.path.exists(checkpoint)
-    again = th.select(path, k=20, B=2, method="fgm", checkpoint=checkpoint)
-    assert same_model(again, th.select(path, k=20, B=2, method="fgm"))
+    again = th.select(path, k=20, B=2, method="fgm", preset="fixed", checkpoint=checkpoint)
+    assert same_model(again, th.select(path, k=20, B=2, method="fgm", preset="fixed"))

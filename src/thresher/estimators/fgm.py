@@ -27,17 +27,18 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         The number of features to select, or of groups if the family has groups; fewer if fewer are found.
     B : int, optional
         The number of features that an iteration proposes. Default: a tenth of ``k``.
-    C : float
-        The weight of the loss.
+    C : "auto" or float
+        The weight of the loss. ``auto``: held-out rows choose it, with ``scale`` and ``refit``, if the family is
+        linear, the columns are in memory and the rows 100 to 20,000; otherwise, 10. Then all rows are fitted.
     loss : {"squared_hinge", "logistic"}
         More than two classes are learned one vs. rest.
     family : str or family
         The features to select from: ``"linear"``, the columns; ``"polynomial:2"``, ``"hik:100"``, ``"additive:chi2"``
         and others by name; or one of `thresher.Columns`, `Groups`, `Tree`, `Polynomial`, `HIK`, `Additive`,
         `Spectrum`, `Product`, `Union`.
-    scale : {"norm", "root", None}
+    scale : {"auto", "norm", "root", None}
         ``norm``: scale all columns to the same norm, which finds rare features too. None: do not scale, as in the
-        paper. ``root``: in between; best predictions on words and pixels (with a ``C`` of 0.1).
+        paper. ``root``: in between. ``auto``: ``norm``, unless ``root`` is better by two standard errors.
     fit_intercept : bool
         Learn an intercept.
     memory : str or int, optional
@@ -49,12 +50,18 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         The tolerance of each subproblem.
     max_iter : int, optional
         The most iterations. Default: no limit.
-    refit : bool or float
-        Refit the selected features with an l2 penalty only, to remove bias; a number is the C of the refit.
+    refit : "auto", bool, float or str
+        Refit the selected features with an l2 penalty only, to remove bias; a number is the C of the refit,
+        ``"l2:0.001"`` a logistic (or squared) loss with that penalty. ``auto``: the latter, if it is better.
     solver : {"apg", "mkl"}
         ``mkl`` is a slow dual solver, for a few hundred rows.
     per_class : bool
         With several classes, k features for each rather than k by the norm across all.
+    repeat : bool, optional
+        Let iterations propose features again, as the paper does. Default: only if C, scale and refit are set.
+    preset : {"paper", "fixed"}, optional
+        What ``auto`` stands for instead: ``paper`` is ``C=10, scale=None, refit=False``, ``fixed`` is ``C=10,
+        scale="norm", refit=False``.
     class_weight : dict or "balanced", optional
         The weight of each class.
     calibrate : bool
@@ -94,18 +101,20 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         k: int = 100,
         *,
         B: int | None = None,
-        C: float = 10.0,
+        C: float | str = "auto",
         loss: str = "squared_hinge",
         family: Any = "linear",
-        scale: str | None = "norm",
+        scale: str | None = "auto",
         fit_intercept: bool = True,
         memory: str | int | None = None,
         tol: float = 0.0,
         inner_tol: float = 1e-3,
         max_iter: int | None = None,
-        refit: bool | float = False,
+        refit: bool | float | str = "auto",
         solver: str = "apg",
         per_class: bool = False,
+        repeat: bool | None = None,
+        preset: str | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
         calibrate: bool = True,
         n_jobs: int = -1,
@@ -124,6 +133,8 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         self.refit = refit
         self.solver = solver
         self.per_class = per_class
+        self.repeat = repeat
+        self.preset = preset
         self.class_weight = class_weight
         self.calibrate = calibrate
         self.n_jobs = n_jobs
@@ -134,7 +145,7 @@ class FGMRegressor(BatchRegressor, FGMEstimator):
 
     Parameters
     ----------
-    k, B, C, family, scale, fit_intercept, memory, tol, inner_tol, max_iter, refit, solver, n_jobs
+    k, B, C, family, scale, fit_intercept, memory, tol, inner_tol, max_iter, refit, solver, repeat, preset, n_jobs
         As for `FGMClassifier`.
     loss : {"squared"}
         The squared loss.
@@ -166,17 +177,19 @@ class FGMRegressor(BatchRegressor, FGMEstimator):
         k: int = 100,
         *,
         B: int | None = None,
-        C: float = 10.0,
+        C: float | str = "auto",
         loss: str = "squared",
         family: Any = "linear",
-        scale: str | None = "norm",
+        scale: str | None = "auto",
         fit_intercept: bool = True,
         memory: str | int | None = None,
         tol: float = 0.0,
         inner_tol: float = 1e-3,
         max_iter: int | None = None,
-        refit: bool | float = False,
+        refit: bool | float | str = "auto",
         solver: str = "apg",
+        repeat: bool | None = None,
+        preset: str | None = None,
         n_jobs: int = -1,
     ) -> None:
         self.k = k
@@ -192,4 +205,6 @@ class FGMRegressor(BatchRegressor, FGMEstimator):
         self.max_iter = max_iter
         self.refit = refit
         self.solver = solver
+        self.repeat = repeat
+        self.preset = preset
         self.n_jobs = n_jobs

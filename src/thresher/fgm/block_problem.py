@@ -66,6 +66,7 @@ class BlockProblem:
         self._tolerance = tolerance
         self._pool = pool
         self.blocks: list[Ids] = []
+        self._elements = 0, np.empty(0, np.uint64)  # of this number of blocks
         self.scales: list[Floats] = []
         self.counts: list[NDArray[np.uint64]] = []
         self.solved = SolveResult(0.0, 0.0, 0.0, 0)
@@ -91,6 +92,7 @@ class BlockProblem:
         except BaseException:
             for parts in (self.blocks, self.scales, self.counts):
                 del parts[self._solution.blocks :]
+            self._elements = -1, self._elements[1]
             raise
         solver = self._solver
         self._solution = _Solution(len(self.blocks), solver.weights, float(solver.intercept), solver.tau)
@@ -136,9 +138,11 @@ class BlockProblem:
     @property
     def elements(self) -> Ids:
         """All distinct elements of the blocks, in the order they were added."""
-        ids = np.concatenate(self.blocks) if self.blocks else np.empty(0, np.uint64)
-        _, first = np.unique(ids, return_index=True)
-        return ids[np.sort(first)]
+        if self._elements[0] != len(self.blocks):
+            ids = np.concatenate(self.blocks) if self.blocks else np.empty(0, np.uint64)
+            _, first = np.unique(ids, return_index=True)
+            self._elements = len(self.blocks), ids[np.sort(first)]
+        return self._elements[1]
 
     def state(self) -> dict[str, NDArray[Any]]:
         """The arrays that `restore` needs, besides the data."""

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _native
-from thresher.columns.types import Family, Floats, Ids
+from thresher.columns.types import Family, Floats, Ids, Proposal, merge_proposals
 from thresher.fgm.block_problem import BlockProblem
+from thresher.fgm.l2_refit import L2Refit
 from thresher.fgm.mkl_problem import MKLProblem
 from thresher.fgm.settings import FGMSettings
 from thresher.fgm.worst_case import WorstCase
@@ -27,18 +28,28 @@ class FGMEngine:
         The targets, encoded for the loss.
     weights : array of shape (rows,)
         The weight of each row.
+    multilabel : bool
+        Outputs are labels rather than classes, of which a row has one.
     """
 
     def __init__(
-        self, family: Family, settings: FGMSettings, targets: Floats, weights: Floats, pool: _native.ThreadPool
+        self,
+        family: Family,
+        settings: FGMSettings,
+        targets: Floats,
+        weights: Floats,
+        pool: _native.ThreadPool,
+        *,
+        multilabel: bool = False,
     ) -> None:
         self.family = family
         self.settings = settings
         self.targets = np.atleast_2d(targets)
         self.row_weights = weights
         self.pool = pool
-        self.problems = [self._problem(y, settings.C * weights) for y in self.targets]
-        self._final, self._final_C = self.problems, settings.C
+        self.l2 = L2Refit(family, settings, self.targets, weights, multilabel=multilabel)
+        self.problems = [self._problem(y, settings.loss_weight * weights) for y in self.targets]
+        self._final, self._final_C = self.problems, settings.loss_weight
         self.proposer = WorstCase(
             family,
             len(self.problems),
@@ -47,6 +58,7 @@ class FGMEngine:
             per_output=settings.per_class,
             tol=settings.tol,
             inner_tol=settings.inner_tol,
+            repeat=bool(settings.repeat),
         )
         self.loop = WorkingSetLoop(self.problems, self.proposer)
         #: One entry per iteration: number of elements, objective, lower bound, solver steps.
@@ -95,7 +107,9 @@ class FGMEngine:
 
     def found(self) -> Found:
         """The features so far, at most ``k``. Fits them again if features were dropped or a refit is requested."""
-        problems, self._final_C = self.problems, self.settings.C
+        if self.settings.penalty is not None:
+            return self.l2.found(self.filled(), self.settings.penalty)
+        problems, self._final_C = self.problems, self.settings.loss_weight
         elements = self._elements()
         if len(elements) > self.settings.k and not self.settings.per_class:
             kept = self._strongest(elements)
@@ -109,6 +123,8 @@ class FGMEngine:
 
     def held_out_margins(self, held: NDArray[np.bool_]) -> Floats:
         """Solve the problems of the last `found` without the rows of a mask; the margins of these, outputs x rows."""
+        if self.settings.penalty is not None:
+            return self.l2.held_out_margins(held, self.settings.penalty)
         margins = np.empty((len(self.targets), int(held.sum())))
         for i, solved in enumerate(self._final):
             # Rows of weight 0 have no loss. The dual solver divides by the weights, and has the same solutions.
@@ -118,6 +134,26 @@ class FGMEngine:
             problem.solve()
             margins[i] = problem.margins[held] + problem.intercept
         return margins
+
+    def filled(self) -> Ids:
+        """``k`` elements, sorted: those of the problems, and if they are fewer, others with the largest scores.
+
+        A small C leaves later blocks without weights. A refit has a use for them.
+        """
+        elements = self._elements()
+        room = self.settings.k - len(elements)
+        if room <= 0:
+            return elements if not room else np.sort(self._strongest(elements))
+        offered = self.family.top(np.stack([problem.residual for problem in self.problems]), self.settings.k)
+        others = [~np.isin(offer.ids, elements) & (offer.scores > 0) for offer in offered]
+        best = merge_proposals(
+            [Proposal(offer.ids[new], offer.scores[new]) for offer, new in zip(offered, others, strict=True)], room
+        )
+        return np.sort(np.concatenate([elements, best.ids]))
+
+    def own_margins(self, rows: NDArray[np.bool_]) -> Floats:
+        """The margins of some rows, outputs x rows."""
+        return np.stack([problem.margins[rows] + problem.intercept for problem in self.problems])
 
     def _strongest(self, elements: Ids) -> Ids:
         """The k elements whose weights have the largest norm over their features and all outputs."""
@@ -139,7 +175,7 @@ class FGMEngine:
 
     def _refit(self, output: int, kept: Ids, *, refit_C: float | None) -> BlockProblem:
         """Solve an output's problem over these elements: in the same blocks, or with ``refit_C`` in a single one."""
-        C = self.settings.C if refit_C is None else refit_C
+        C = self.settings.loss_weight if refit_C is None else refit_C
         problem = self._problem(self.targets[output], C * self.row_weights)
         blocks = [np.sort(kept)] if refit_C is not None else self.problems[output].blocks
         for ids in blocks:

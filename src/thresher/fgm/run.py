@@ -10,8 +10,9 @@ from thresher.columns.column_blocks import ColumnBlocks
 from thresher.columns.in_memory import InMemoryColumns
 from thresher.columns.out_of_core import OutOfCoreColumns
 from thresher.columns.row_store import RowStore
-from thresher.columns.types import Family, format_search_stats
+from thresher.columns.types import Family, Floats, format_search_stats
 from thresher.errors import SettingsError
+from thresher.fgm.choice import LEAST_ROWS, MOST_ROWS, Choice, choose
 from thresher.fgm.engine import FGMEngine
 from thresher.fgm.families.column_selector import check_names
 from thresher.fgm.families.parse import as_family_spec
@@ -49,16 +50,41 @@ class FGMRun(WorkingSetRun[FGMEngine]):
         if source.total_rows is not None:
             self.plan.check(source.total_rows)
         self._spec = spec
+        self.choice: Choice | None = None
         super().__init__(source.limited(self.plan.limits), settings, options, -(-settings.k // settings.proposed(1)))
 
     def _make_engine(self, examples: Examples) -> FGMEngine:
         self.plan = FGMPlan.of(self.settings, self.options.memory, len(examples.y))
         self.plan.check(examples.rows)
         check_names(self._names, self.source)
-        return FGMEngine(self._family(examples), self.settings, examples.y, examples.weight, self.pool)
+        self._choose(examples)
+        return self._engine(self._family(examples), self.settings, examples.weight)
 
-    def _family(self, examples: Examples) -> Family:
-        power = self.settings.power
+    def _engine(self, family: Family, settings: FGMSettings, weights: Floats) -> FGMEngine:
+        assert self.examples is not None
+        multilabel = self.source.multilabel
+        return FGMEngine(family, settings, self.examples.y, weights, self.pool, multilabel=multilabel)
+
+    def _choose(self, examples: Examples) -> None:
+        """Choose the settings that are ``auto``: on held-out rows, if the columns are in memory and not too many."""
+        if not self.settings.chooses:
+            return
+        linear = self._spec is None and self.settings.solver == "apg"
+        if linear and examples.store is not None and LEAST_ROWS <= examples.rows <= MOST_ROWS:
+            self.watch.show(phase="choosing C, scale and refit")
+            self.choice = choose(
+                self.settings,
+                examples,
+                family=lambda settings: self._family(examples, settings),
+                engine=self._engine,
+                may_refit=self._fits_refit,
+            )
+            self._calibrated_before = None if self.choice is None else self.choice.calibration
+        self.settings = self.settings.fixed() if self.choice is None else self.choice.settings
+        log.info("%s", self.settings.describe())
+
+    def _family(self, examples: Examples, settings: FGMSettings | None = None) -> Family:
+        power = (settings or self.settings).power
         if examples.store is not None:
             assert not isinstance(examples.store, RowStore)
             total = float(examples.weight.sum())
@@ -110,12 +136,16 @@ class FGMRun(WorkingSetRun[FGMEngine]):
             new = {name: count - before.get(name, 0) for name, count in searched.items()}
             log.info("iteration %d: %s", self.rounds, format_search_stats(new))
 
+    def _fits_refit(self, engine: FGMEngine) -> bool:
+        """Whether the memory allows a second fit of an engine's features."""
+        # A second solver holds the columns and products of one output, besides those of all.
+        rows, outputs = engine.targets.shape[1], self.plan.outputs
+        taken = engine.bytes + (engine.bytes + rows * self.plan.product_bytes) // outputs
+        return not self.plan.memory or taken <= self.plan.selected(rows)
+
     def _may_refit(self) -> bool:
         assert self.engine is not None
-        # A second solver holds the columns and products of one output, besides those of all.
-        rows, outputs = self.engine.targets.shape[1], self.plan.outputs
-        taken = self.engine.bytes + (self.engine.bytes + rows * self.plan.product_bytes) // outputs
-        fits = not self.plan.memory or taken <= self.plan.selected(rows)
+        fits = self._fits_refit(self.engine)
         if not fits:
             log.info("probabilities are not calibrated: `memory` has no room for a second fit; increase `memory`")
         return fits
@@ -139,6 +169,7 @@ class FGMRun(WorkingSetRun[FGMEngine]):
                 "skipped": self.examples.skipped,
                 "plan": self.plan.to_dict(self.examples.rows, family.bytes, self.engine.bytes),
                 **({"search": searched} if searched else {}),
+                **({} if self.choice is None else {"choice": self.choice.facts}),
             },
         )
 

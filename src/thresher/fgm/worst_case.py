@@ -25,10 +25,21 @@ class WorstCase:
         The limit on elements: for each output with ``per_output``, otherwise for all outputs together.
     tol, inner_tol : float
         See `FGMSettings`.
+    repeat : bool
+        Propose elements again that a problem has.
     """
 
     def __init__(
-        self, family: Family, outputs: int, *, B: int, k: int, per_output: bool, tol: float, inner_tol: float
+        self,
+        family: Family,
+        outputs: int,
+        *,
+        B: int,
+        k: int,
+        per_output: bool,
+        tol: float,
+        inner_tol: float,
+        repeat: bool = True,
     ) -> None:
         self.family = family
         self.B = B
@@ -36,6 +47,7 @@ class WorstCase:
         self.per_output = per_output
         self.tol = tol
         self.inner_tol = inner_tol
+        self.repeat = repeat
         #: For each output, the largest lower bound so far of the objective over all blocks (24).
         self.bounds = np.full(outputs, -np.inf)
         self._last = np.full(outputs, np.inf)  # objectives one iteration ago
@@ -47,13 +59,16 @@ class WorstCase:
         active = [i for i, problem in enumerate(problems) if room[i] > 0 and not self._stalled(i, problem)]
         offers: list[tuple[Ids, ScaledColumns] | None] = [None] * len(problems)
         while active:
-            proposals = self.family.top(np.stack([problems[i].residual for i in active]), self.B)
+            known = 0 if self.repeat else max(len(problems[i].elements) for i in active)
+            proposals = self.family.top(np.stack([problems[i].residual for i in active]), self.B + known)
             again = []
             for i, proposal in zip(active, proposals, strict=True):
                 problem = problems[i]
-                self.bounds[i] = max(self.bounds[i], problem.solved.dual - 0.5 * float(proposal.scores.sum()))
+                self.bounds[i] = max(self.bounds[i], problem.solved.dual - 0.5 * float(proposal.scores[: self.B].sum()))
+                if not self.repeat:
+                    proposal = _only_new(problem, proposal, self.B)
                 ids = _block(problem, proposal, room[i])
-                if not _is_new(problem, ids).any() and problem.tighten():
+                if self.repeat and not _is_new(problem, ids).any() and problem.tighten():
                     again.append(i)  # only an exact solution shows that no new element helps
                     continue
                 if len(ids) and not _has_block(problem, ids):
@@ -97,6 +112,12 @@ def _block(problem: BlockProblem, proposal: Proposal, room: int) -> Ids:
     """The proposed elements, without new ones beyond ``room``."""
     new = _is_new(problem, proposal.ids)
     return proposal.ids[~new | (np.cumsum(new) <= room)]
+
+
+def _only_new(problem: BlockProblem, proposal: Proposal, limit: int) -> Proposal:
+    """The best proposed elements that the problem does not have yet."""
+    new = np.flatnonzero(_is_new(problem, proposal.ids))[:limit]
+    return Proposal(proposal.ids[new], proposal.scores[new])
 
 
 def _is_new(problem: BlockProblem, ids: Ids) -> NDArray[np.bool_]:

@@ -105,11 +105,11 @@ def bumps(rows: int = 500, columns: int = 10) -> tuple[Any, Any]:
 def test_the_model_is_that_of_the_computed_coordinates(name: str, scale: str | None, tmp_path: Any) -> None:
     x, y = bumps()
     family = parsed(name)
-    found = th.select(x, y, k=3, B=1, method="fgm", family=name, scale=scale, inner_tol=1e-9)
+    found = th.select(x, y, k=3, B=1, method="fgm", preset="fixed", family=name, scale=scale, inner_tol=1e-9)
     formed = expanded(family, x.astype(float))
     flat = formed.reshape(len(x), -1)
     groups = th.Groups(np.repeat(np.arange(x.shape[1]), formed.shape[2]))
-    twin = th.select(flat, y, k=3, B=1, method="fgm", family=groups, scale=scale, inner_tol=1e-9)
+    twin = th.select(flat, y, k=3, B=1, method="fgm", preset="fixed", family=groups, scale=scale, inner_tol=1e-9)
     assert found.names[0].startswith(("x3 ", "cos", "sin", "√x3"))
     theirs = twin.decision_function(flat)
     assert np.allclose(found.decision_function(x), theirs, atol=0.02 * np.abs(theirs).max())
@@ -131,10 +131,10 @@ def test_a_union_has_the_best_of_all() -> None:
     assert found.scores.tolist() == np.sort(scores)[::-1][:7].tolist()
     starts, keys = family.features(found.ids)
     assert starts[-1] == len(keys) == len(family.columns(found.ids).scales)
-    model = th.select(x, y, k=8, method="fgm", family=th.Union(*members, by_size=True))
+    model = th.select(x, y, k=8, method="fgm", preset="fixed", family=th.Union(*members, by_size=True))
     kinds = {(len(term.parts), term.coordinate.kind) for term in model.space.expansion.terms}
     assert {(2, "itself"), (1, "step")} <= kinds
-    linear = th.select(x, y, k=8, method="fgm")
+    linear = th.select(x, y, k=8, method="fgm", preset="fixed")
     assert (model.predict(x) == y).mean() > (linear.predict(x) == y).mean() + 0.1
     assert len(model.names) == len(set(model.names))
 
@@ -162,7 +162,7 @@ def test_out_of_core_equals_in_memory_bitwise(family: str, scale: str, tmp_path:
     path.write_text(
         "\n".join(f"{label:g} {w:.6g} | {row}" for label, w, row in zip(y, weight, rows, strict=True)) + "\n"
     )
-    settings = {"k": 4, "B": 2, "method": "fgm", "family": family, "scale": scale}
+    settings = {"k": 4, "B": 2, "method": "fgm", "preset": "fixed", "family": family, "scale": scale}
     whole = th.select(str(path), **settings)
     assert len(whole.classes) > 2
     again = th.select(str(path), memory="760KB", batch_rows=23, n_jobs=1, **settings)
@@ -179,10 +179,13 @@ def test_out_of_core_equals_in_memory_bitwise(family: str, scale: str, tmp_path:
         (lambda: th.Union(), "at least one family"),
         (lambda: th.HIK(columns=[-1]), "must be positions or names"),
         (
-            lambda: th.select(-np.eye(3), [0, 1, 0], k=1, method="fgm", family="additive:chi2"),
+            lambda: th.select(-np.eye(3), [0, 1, 0], k=1, method="fgm", preset="fixed", family="additive:chi2"),
             "needs nonnegative values",
         ),
-        (lambda: th.select(np.eye(3), [0, 1, 0], k=1, method="fgm", family=th.HIK(columns=[3])), "columns 0 to 2"),
+        (
+            lambda: th.select(np.eye(3), [0, 1, 0], k=1, method="fgm", preset="fixed", family=th.HIK(columns=[3])),
+            "columns 0 to 2",
+        ),
     ],
 )
 def test_invalid_kernels_are_refused(make: Any, message: str) -> None:

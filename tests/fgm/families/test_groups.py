@@ -49,10 +49,10 @@ def test_a_group_is_selected_as_a_whole() -> None:
     x = rng.normal(size=(600, 90))
     y = np.sign(x[:, 9:12].sum(axis=1) - x[:, 30:33].sum(axis=1))
     numbers = np.arange(90) // 3
-    found = th.select(x, y, k=2, method="fgm", family=th.Groups(numbers))
+    found = th.select(x, y, k=2, method="fgm", preset="fixed", family=th.Groups(numbers))
     assert sorted(found.keys.tolist()) == [9, 10, 11, 30, 31, 32]
     lists = th.Groups([list(range(3 * g, 3 * g + 3)) for g in range(30)])
-    again = th.select(x, y, k=2, method="fgm", family=lists)
+    again = th.select(x, y, k=2, method="fgm", preset="fixed", family=lists)
     assert found.weights.tolist() == again.weights.tolist()
 
 
@@ -60,7 +60,7 @@ def test_an_overlapping_feature_has_the_sum_of_its_weights() -> None:
     rng = np.random.default_rng(2)
     x = rng.normal(size=(400, 5)).astype(np.float32)
     y = np.sign(x[:, 0] + x[:, 1] + x[:, 2])
-    settings = {"k": 2, "B": 2, "method": "fgm", "scale": None, "inner_tol": 1e-12}
+    settings = {"k": 2, "B": 2, "method": "fgm", "preset": "fixed", "scale": None, "inner_tol": 1e-12}
     found = th.select(x, y, family=th.Groups([[0, 1], [1, 2]], overlap=True), **settings)
     # The same as repeating the middle one of three columns.
     twice = th.select(x[:, [0, 1, 1, 2]], y, family=th.Groups([[0, 1], [2, 3]]), **settings)
@@ -111,9 +111,9 @@ def test_a_tree_s_analysis_prunes_most_of_it() -> None:
 def test_groups_are_checked_against_the_data_first() -> None:
     x, y = np.zeros((4, 3)), np.array([0, 1, 0, 1])
     with pytest.raises(th.SettingsError, match="group 1 contains column 3, but the data has columns 0 to 2"):
-        th.select(x, y, k=1, method="fgm", family=th.Groups([[0], [3]]))
+        th.select(x, y, k=1, method="fgm", preset="fixed", family=th.Groups([[0], [3]]))
     with pytest.raises(th.SettingsError, match="`k=3` exceeds the number of groups, 2"):
-        th.select(x, y, k=3, method="fgm", family=th.Groups([[0], [1]]))
+        th.select(x, y, k=3, method="fgm", preset="fixed", family=th.Groups([[0], [1]]))
 
 
 @pytest.mark.parametrize("make", [th.Groups, th.Tree])
@@ -126,7 +126,7 @@ def test_out_of_core_equals_in_memory_bitwise(make: Any, tmp_path: Path) -> None
         lines.append(f"{i % 3 if set(range(40, 44)) & set(keys.tolist()) else 0} {row}")
     path = tmp_path / "rows.svm"
     path.write_text("\n".join(lines) + "\n")
-    given = {"k": 3, "B": 1, "method": "fgm", "family": make(np.arange(300).reshape(-1, 4).tolist())}
+    given = {"k": 3, "B": 1, "method": "fgm", "preset": "fixed", "family": make(np.arange(300).reshape(-1, 4).tolist())}
     whole = th.select(path, class_weight={1: 2.0}, **given)
     again = th.select(path, class_weight={1: 2.0}, memory="600KB", batch_rows=17, n_jobs=1, **given)
     assert (

@@ -48,14 +48,14 @@ def prefixes(name: str, letters: int) -> str:
 def test_groups_are_those_of_the_names(by: str, kept: Any, options: Any, tmp_path: Path) -> None:
     path = sequences(tmp_path)
     reading = {"kmer": [1, 2, 4], "labels": str(tmp_path / "labels.tsv"), **options}
-    found = th.select(path, k=2, B=1, C=0.01, method="fgm", family=f"spectrum:{by}", **reading)
+    found = th.select(path, k=2, B=1, C=0.01, method="fgm", preset="fixed", family=f"spectrum:{by}", **reading)
     source = th.scan(path, **reading)
     keys = np.unique(np.concatenate([batch.keys for batch, _ in source.batches()]))
     members: dict[Any, list[int]] = {}
     for key, name in zip(keys.tolist(), source.space.decode(keys), strict=True):
         members.setdefault(kept(name), []).append(key)
     groups = th.Groups([np.array(keys, np.uint64) for keys in members.values()])
-    twin = th.select(path, k=2, B=1, C=0.01, method="fgm", family=groups, **reading)
+    twin = th.select(path, k=2, B=1, C=0.01, method="fgm", preset="fixed", family=groups, **reading)
     assert sorted(found.names) == sorted(twin.names)
     assert np.allclose(np.sort(found.weights), np.sort(twin.weights), atol=1e-9)
     if by != "position":
@@ -72,7 +72,15 @@ def test_out_of_core_equals_in_memory_bitwise(by: str, tmp_path: Path) -> None:
     (tmp_path / "labels.tsv").write_text("".join(names))
     family = by if "+" in by else f"spectrum:{by}"
     reading = {"kmer": [1, 2, 4], "labels": str(tmp_path / "labels.tsv")}
-    given = {"k": 4, "B": 1, "method": "fgm", "family": family, "class_weight": {"yes": 2.0}, **reading}
+    given = {
+        "k": 4,
+        "B": 1,
+        "method": "fgm",
+        "preset": "fixed",
+        "family": family,
+        "class_weight": {"yes": 2.0},
+        **reading,
+    }
     whole = th.select(path, **given)
     again = th.select(path, memory="1MB", batch_rows=23, n_jobs=1, **given)
     assert whole.classes == ["no", "perhaps", "yes"]
@@ -85,7 +93,7 @@ def test_out_of_core_equals_in_memory_bitwise(by: str, tmp_path: Path) -> None:
 def test_it_resumes_where_it_was_stopped(tmp_path: Path) -> None:
     path, saved = sequences(tmp_path), tmp_path / "saved"
     reading = {"kmer": [1, 2, 4], "labels": str(tmp_path / "labels.tsv")}
-    given = {"k": 3, "B": 1, "method": "fgm", "family": "spectrum:prefix,letters=2", **reading}
+    given = {"k": 3, "B": 1, "method": "fgm", "preset": "fixed", "family": "spectrum:prefix,letters=2", **reading}
     whole = th.select(path, **given)
     stopped(path, saved, given)
     assert same_model(th.select(path, checkpoint=saved, **given), whole)
@@ -95,12 +103,14 @@ def test_too_many_groups_are_refused(tmp_path: Path) -> None:
     path = sequences(tmp_path)
     reading = {"kmer": 12, "labels": str(tmp_path / "labels.tsv")}
     with pytest.raises(th.SettingsError, match="group by fewer letters"):
-        th.select(path, k=2, method="fgm", memory="250KB", family="spectrum:prefix,letters=12", **reading)
+        th.select(
+            path, k=2, method="fgm", preset="fixed", memory="250KB", family="spectrum:prefix,letters=12", **reading
+        )
 
 
 def test_invalid_spectra_are_refused() -> None:
     with pytest.raises(th.SettingsError, match="needs k-mers"):
-        th.select(np.eye(4), [0, 1, 0, 1], k=1, method="fgm", family="spectrum")
+        th.select(np.eye(4), [0, 1, 0, 1], k=1, method="fgm", preset="fixed", family="spectrum")
     with pytest.raises(th.SettingsError, match="k-mers can be grouped by"):
         Spectrum("letter")
     with pytest.raises(th.SettingsError, match="letters must be at least 1"):

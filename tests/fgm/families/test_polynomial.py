@@ -196,10 +196,10 @@ def nonlinear(rows: int = 400, columns: int = 15, seed: int = 0) -> tuple[Any, A
 def test_the_model_is_that_of_all_computed_products(scale: str | None) -> None:
     x, y = nonlinear()
     family = th.Polynomial(2, gamma=0.5, r=2.0)
-    found = th.select(x, y, k=12, B=3, method="fgm", family=family, scale=scale, inner_tol=1e-9)
+    found = th.select(x, y, k=12, B=3, method="fgm", preset="fixed", family=family, scale=scale, inner_tol=1e-9)
     parts, formed = reference.products(x.astype(float), 2, powers=True)
     factors = np.ones(len(parts)) if scale == "norm" else reference.constants(parts, 2, 0.5, 2.0)
-    twin = th.select(formed * factors, y, k=12, B=3, method="fgm", scale=scale, inner_tol=1e-9)
+    twin = th.select(formed * factors, y, k=12, B=3, method="fgm", preset="fixed", scale=scale, inner_tol=1e-9)
     theirs = {parts[int(key)]: weight * factors[int(key)] for key, weight in zip(twin.keys, twin.weights, strict=True)}
     mine = dict(zip([term.parts for term in found.space.expansion.terms], found.weights, strict=True))
     assert mine.keys() == theirs.keys()
@@ -217,7 +217,7 @@ def test_names_lead_back_to_columns(tmp_path: Any) -> None:
         for label, row in zip(y, x.astype(float), strict=True)
     ]
     path.write_text("\n".join(lines) + "\n")
-    settings = {"k": 6, "B": 3, "method": "fgm", "family": "polynomial:2"}
+    settings = {"k": 6, "B": 3, "method": "fgm", "preset": "fixed", "family": "polynomial:2"}
     by_name, by_column = th.select(str(path), **settings), th.select(x, y, **settings)
     assert by_column.names[0] == "x3 × x7"
     assert "x1²" in by_column.names
@@ -256,7 +256,7 @@ def sparse_file(path: Any, rows: int = 300, classes: int = 2) -> str:
 @pytest.mark.parametrize("classes", [2, 3])
 def test_out_of_core_equals_in_memory_bitwise(tmp_path: Any, classes: int) -> None:
     path = sparse_file(tmp_path / "rows.svm", classes=classes)
-    settings = {"k": 8, "B": 4, "method": "fgm", "class_weight": {0: 0.5}}
+    settings = {"k": 8, "B": 4, "method": "fgm", "preset": "fixed", "class_weight": {0: 0.5}}
     product = th.Product(th.Columns(range(20)), th.Polynomial(2, columns=range(8, 40), squares=False))
     for family in (th.Polynomial(2), th.Polynomial(2, prune=False), th.Polynomial(3), product):
         whole = th.select(path, family=family, **settings)
@@ -269,7 +269,7 @@ def test_out_of_core_equals_in_memory_bitwise(tmp_path: Any, classes: int) -> No
 @pytest.mark.parametrize("family", ["polynomial:2", "linear + polynomial:2 + hik:3"])
 def test_it_resumes_where_it_was_stopped(family: str, tmp_path: Any) -> None:
     path, saved = sparse_file(tmp_path / "rows.svm"), tmp_path / "saved"
-    settings = {"k": 8, "B": 2, "method": "fgm", "family": family}
+    settings = {"k": 8, "B": 2, "method": "fgm", "preset": "fixed", "family": family}
     whole = th.select(path, **settings)
     stopped(path, saved, settings)
     assert same_model(th.select(path, checkpoint=saved, **settings), whole)
@@ -284,7 +284,7 @@ def test_it_predicts_from_a_table(tmp_path: Any) -> None:
     path = tmp_path / "rows.csv"
     lines = [",".join(f"{v:.9g}" for v in (*row, label)) for row, label in zip(x.astype(float), y, strict=True)]
     path.write_text("\n".join(["a,b,c,d,e,y", *lines]) + "\n")
-    found = th.select(str(path), k=4, method="fgm", family="polynomial:2", target="y")
+    found = th.select(str(path), k=4, method="fgm", preset="fixed", family="polynomial:2", target="y")
     found.save(tmp_path / "out.thr")
     again = th.load(tmp_path / "out.thr")
     assert "b²" in again.names
@@ -300,7 +300,7 @@ def test_columns_are_chosen_by_name(tmp_path: Any) -> None:
     y = (age * weight + 2 * (city == "Rome") * age > 0).astype(int)
     rows = [f"{a:.6g},{w:.6g},{c},{label}" for a, w, c, label in zip(age, weight, city, y, strict=True)]
     path.write_text("\n".join(["age,weight,city,y", *rows]) + "\n")
-    given = {"k": 2, "B": 1, "method": "fgm", "target": "y"}
+    given = {"k": 2, "B": 1, "method": "fgm", "preset": "fixed", "target": "y"}
     found = th.select(path, family="linear:columns=age * linear:columns=weight|city=Rome", **given)
     assert sorted(found.names) == ["age × city=Rome", "age × weight"]
     same = th.select(path, family=th.Product(th.Columns(["age"]), th.Columns(["city=Rome", "weight"])), **given)
@@ -308,12 +308,14 @@ def test_columns_are_chosen_by_name(tmp_path: Any) -> None:
     with pytest.raises(th.DataError, match="no row has the feature 'wieght'"):
         th.select(path, family="linear + polynomial:2,columns=age|wieght", **given)
     with pytest.raises(th.SettingsError, match="there is no column 'age'"):
-        th.select(np.eye(4), [0, 1, 0, 1], k=1, method="fgm", family=th.HIK(columns=["age"]))
+        th.select(np.eye(4), [0, 1, 0, 1], k=1, method="fgm", preset="fixed", family=th.HIK(columns=["age"]))
 
 
 def test_only_some_columns() -> None:
     x, y = nonlinear()
-    found = th.select(x, y, k=5, B=5, method="fgm", family=th.Polynomial(2, columns=[3, 1, 4], linear=False))
+    found = th.select(
+        x, y, k=5, B=5, method="fgm", preset="fixed", family=th.Polynomial(2, columns=[3, 1, 4], linear=False)
+    )
     assert {part for term in found.space.expansion.terms for part in term.parts} <= {1, 3, 4}
     assert all(len(term.parts) == 2 for term in found.space.expansion.terms)
 
@@ -332,6 +334,6 @@ def test_only_some_columns() -> None:
 )
 def test_invalid_families_are_refused(family: Any, message: str) -> None:
     with pytest.raises(th.SettingsError, match=message):
-        th.select(np.eye(4), [0, 1, 0, 1], k=1, method="fgm", family=family)
+        th.select(np.eye(4), [0, 1, 0, 1], k=1, method="fgm", preset="fixed", family=family)
     with pytest.raises(th.SettingsError, match="columns 0 to 3"):
-        th.select(np.eye(4), [0, 1, 0, 1], k=1, method="fgm", family=th.Polynomial(2, columns=[1, 4]))
+        th.select(np.eye(4), [0, 1, 0, 1], k=1, method="fgm", preset="fixed", family=th.Polynomial(2, columns=[1, 4]))
