@@ -8,6 +8,7 @@
 #include "base/memory/trim_heap.hpp"
 #include "bind/convert/floats.hpp"
 #include "bind/convert/thread_pool.hpp"
+#include "solvers/cholesky_factor.hpp"
 #include "solvers/l1_solver.hpp"
 
 namespace thresher::bind {
@@ -16,6 +17,7 @@ namespace {
 
 using namespace thresher::columns;
 using namespace thresher::solvers;
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Block = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 void check_factors(const Floats& factors) {
@@ -131,6 +133,27 @@ nb::dict solve(L1Solver& solver, double lambda, double tolerance, int most, Inte
   return out;
 }
 
+/// The solutions x of Hx = b for each row b of `right`.
+nb::object solve_positive_definite(const Matrix& matrix, const Matrix& right) {
+  const std::size_t n = matrix.shape(0), count = right.shape(0);
+  if (matrix.shape(1) != n || right.shape(1) != n) throw nb::value_error("the matrix must be as wide as the rows");
+  std::vector<double> out(right.data(), right.data() + n * count);
+  const bool solved = without_gil([&] {
+    CholeskyFactor factor(matrix.data(), n);
+    for (std::size_t j = 0; j < n; ++j)
+      if (!factor.add(j)) return false;
+    for (std::size_t c = 0; c < count; ++c) {
+      const auto from = out.begin() + static_cast<std::ptrdiff_t>(c * n);
+      std::vector<double> one(from, from + static_cast<std::ptrdiff_t>(n));
+      factor.solve(one);
+      std::copy(one.begin(), one.end(), from);
+    }
+    return true;
+  });
+  if (!solved) throw nb::value_error("the matrix must be positive definite");
+  return array_of(out);
+}
+
 }  // namespace
 
 void bind_solvers_l1(nb::module_& m) {
@@ -175,6 +198,7 @@ void bind_solvers_l1(nb::module_& m) {
       .def_prop_ro("columns", [](L1Solver& solver) { return solver.columns(); })
       .def_prop_ro("column_bytes", [](L1Solver& solver) { return solver.column_bytes(); })
       .def_prop_ro("product_bytes", [](L1Solver& solver) { return solver.product_bytes(); });
+  m.def("solve_positive_definite", &solve_positive_definite, nb::arg("matrix"), nb::arg("right"));
 }
 
 }  // namespace thresher::bind

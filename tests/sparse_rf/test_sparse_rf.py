@@ -75,7 +75,8 @@ def test_the_bound_of_corollary_1_holds_on_the_mean_of_twenty_seeds() -> None:
     draws, rounds = 10, 6
     mean = np.zeros(rounds)
     for seed in range(20):
-        run = made(REAL, loss="squared", lam=n * lam, draws=draws, max_iter=rounds, fit_intercept=False, seed=seed)
+        settings = {"gamma": 1.0, "lam": n * lam, "draws": draws, "max_iter": rounds}
+        run = made(REAL, loss="squared", fit_intercept=False, seed=seed, **settings)
         run.run()
         mean += np.array([entry["objective"] for entry in run.path]) / (20 * n)
     drawn = draws * np.arange(1, rounds + 1)

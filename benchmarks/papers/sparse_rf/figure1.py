@@ -65,9 +65,9 @@ def _shown(name: str, data: Any, rows: int, rounds: int, lam: float) -> str:
         "boosting": boosted(x, lam * rows, rounds, solver, half=False),
         "boosting, half of the rows": boosted(x, lam * rows, rounds, solver, half=True),
     }
-    model = th.SparseRFClassifier(kernel="perceptron", lam=lam * rows, draws=20, max_iter=rounds // 20, tol=1e-6).fit(
-        x, y
-    )
+    model = th.SparseRFClassifier(
+        kernel="perceptron", gamma=1.0, lam=lam * rows, draws=20, max_iter=rounds // 20, tol=1e-6
+    ).fit(x, y)
     drawn = [(int(entry["drawn"]), entry["objective"]) for entry in model.path_]
     bound, _ = kernel_bound(x, y, np.geomspace(1e-6, 1e-1, 6), lam)
     fig, ax = figure(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,31 @@ class RandomFeatures:
         return RandomFeatureSpec(self.name, seed=seed, function=self.function)
 
 
+class InputScaling:
+    """The factors of the inputs of random features."""
+
+    def __init__(self, factors: Sequence[tuple[int, float]]) -> None:
+        self._keys = np.array([key for key, _ in factors], np.uint64)
+        self._factors = np.array([factor for _, factor in factors], np.float64)
+
+    def factors(self, keys: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """The factors of these inputs; 0 for unknown ones."""
+        if not len(self._keys):
+            return np.zeros(len(keys))
+        if len(self._keys) == int(self._keys[-1]) + 1:  # the keys are 0, 1, 2, …
+            known = keys < len(self._keys)
+            at = keys if known.all() else np.where(known, keys, 0)
+            return self._factors[at.astype(np.int64)] * known
+        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where(self._keys[at] == keys, self._factors[at], 0.0)
+
+    def apply(self, batch: Batch) -> Batch:
+        """The rows with scaled values."""
+        factors = self.factors(batch.keys)
+        values = factors if batch.values is None else factors * batch.values
+        return replace(batch, values=values.astype(np.float32))
+
+
 class RandomFeatureMap:
     """Maps rows to the values of the random features with these numbers.
 
@@ -67,6 +93,7 @@ class RandomFeatureMap:
         self.pool = pool
         self._size = space.size
         self._dense = space.kind == "column" and space.products is None and 0 < (space.size or 0) <= _MAX_DENSE_INPUTS
+        self._scaling = None if self.spec.factors is None else InputScaling(self.spec.factors)
         self._inputs: NDArray[np.uint64] | None = None
         self._drawn: _native.RandomFeatures | None = None
 
@@ -76,6 +103,8 @@ class RandomFeatureMap:
     def values(self, batch: Batch) -> NDArray[np.float32]:
         """The values of the features, features x rows."""
         spec = self.spec
+        if self._scaling is not None:
+            batch = self._scaling.apply(batch)
         if spec.function is not None:
             return self._call_function(batch)
         if spec.kernel == "binning":
@@ -125,6 +154,8 @@ class RandomFeatureMap:
         coefficients = (
             drawn.coefficients.reshape(len(inputs), projections) if projections else np.empty((len(inputs), 0))
         )
+        if self._scaling is not None:  # in the units of the data
+            coefficients = coefficients * self._scaling.factors(np.ascontiguousarray(inputs, np.uint64))[:, None]
         unit = 2.0 * math.pi if shape == "cosine" else 1.0  # cosines are drawn in turns, not in radians
         sums = [
             _format_projection(unit * coefficients[:, p], unit * float(drawn.offsets[p]), input_names)

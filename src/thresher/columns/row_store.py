@@ -38,16 +38,29 @@ class Rows(ABC):
                 return False
         return True
 
-    def variance(self) -> float:
+    def variance(self, weights: NDArray[np.float64] | None = None) -> float:
         """The variance of an input, averaged over all inputs."""
+        keys, variances, _ = self.variances(weights)
+        return float(np.mean(variances)) if len(keys) else 0.0
+
+    def variances(
+        self, weights: NDArray[np.float64] | None = None
+    ) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.float64]]:
+        """The keys of the inputs, ascending, and the variance and the mean square of each; rows may have weights."""
         keys = self.inputs()
         sums, squares = np.zeros(len(keys)), np.zeros(len(keys))
+        first = 0
         for batch in self:
             at = np.searchsorted(keys, batch.keys)
             values = np.ones(batch.nnz) if batch.values is None else batch.values.astype(np.float64)
-            sums += np.bincount(at, values, len(keys))
-            squares += np.bincount(at, values**2, len(keys))
-        return float(np.mean(squares / self.rows - (sums / self.rows) ** 2)) if len(keys) else 0.0
+            share = np.ones(1)
+            if weights is not None:
+                share = np.repeat(weights[first : first + len(batch)], np.diff(batch.indptr))
+            first += len(batch)
+            sums += np.bincount(at, share * values, len(keys))
+            squares += np.bincount(at, share * values**2, len(keys))
+        total = float(self.rows if weights is None else weights.sum())
+        return keys, squares / total - (sums / total) ** 2, squares / total
 
 
 class RowStore(Rows):

@@ -51,25 +51,32 @@ class SparseRFClassifier(BatchClassifier, SparseRFEstimator):
 
     Every iteration draws random features of the kernel, solves a small l1 problem on them and those kept so far, and
     drops the features of weight 0. The result approximates a kernel machine with a few hundred basis functions,
-    whatever the number of rows. Columns are not scaled: scale them first.
+    whatever the number of rows. By default columns are scaled inside, and held-out rows choose the width of the kernel,
+    the penalty and the number of features.
 
     Parameters
     ----------
     k : int, optional
-        The most random features to keep: ``lam`` is raised until no more are left. Default: no limit.
+        The most random features to keep: ``lam`` is raised until no more are left. Default: no limit; with
+        ``lam="auto"`` an eighth of the rows, but 100 to 500.
     kernel : str or RandomFeatures
         ``gaussian`` exp(-γ‖x - y‖²), ``laplacian`` exp(-γ‖x - y‖₁) (``binning``: the same by random binning),
         ``perceptron``, ``matern:1.5``, ``arc-cosine``, ``maclaurin`` exp(γ x'y), ``polynomial:2`` (1 + γ x'y)²; or
         user-defined random features.
-    gamma : float or "scale"
-        The width of the kernel; ``scale`` is 1 / (number of inputs × their mean variance).
-    lam : float or sequence of floats
+    gamma : float, "auto" or "scale"
+        The width of the kernel; ``scale`` is 1 / (number of inputs × their mean variance), and ``auto`` a multiple of
+        it that held-out rows choose.
+    scale : {"auto", "std"}, optional
+        ``std`` divides every column by its standard deviation; ``auto`` does so with ``gamma="auto"``, unless columns
+        of one unit are better without. None: columns as they are. Names and predictions are in the units of the data.
+    lam : float, sequence of floats or "auto"
         The l1 penalty, against the sum of the losses (the paper's λ_N). Several values are a path from the largest to
-        the smallest; `fit` selects the one with the best validation score.
-    draws : int
-        The number of random features that an iteration proposes.
-    max_iter : int
-        Iterations for each ``lam``.
+        the smallest; `fit` selects the one with the best validation score. ``auto``: held-out rows choose it and the
+        number of features, and weights come from an l2 fit to all rows.
+    draws : int, optional
+        The number of random features that an iteration proposes. Default: 100; 200 with ``lam="auto"``.
+    max_iter : int, optional
+        Iterations for each ``lam``. Default: 20; 1 with ``lam="auto"``.
     loss : {"squared_hinge", "logistic"}
         The squared hinge is max(0, 1 - ym)², without a factor 1/2. More than two classes are learned one vs. rest.
     fit_intercept : bool
@@ -114,7 +121,7 @@ class SparseRFClassifier(BatchClassifier, SparseRFEstimator):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, size=(2000, 2))
     >>> y = (X**2).sum(axis=1) < 0.6
-    >>> model = th.SparseRFClassifier(k=30, gamma=1.0).fit(X, y)
+    >>> model = th.SparseRFClassifier(k=30).fit(X, y)
     >>> len(model.selection_) <= 30, model.score(X, y) > 0.97
     (True, True)
     """
@@ -124,10 +131,11 @@ class SparseRFClassifier(BatchClassifier, SparseRFEstimator):
         k: int | None = None,
         *,
         kernel: Any = "gaussian",
-        gamma: float | str = 1.0,
-        lam: float | Sequence[float] = 1.0,
-        draws: int = 100,
-        max_iter: int = 20,
+        gamma: float | str = "auto",
+        scale: str | None = "auto",
+        lam: float | str | Sequence[float] = "auto",
+        draws: int | None = None,
+        max_iter: int | None = None,
         loss: str = "squared_hinge",
         fit_intercept: bool = True,
         q: int | None = None,
@@ -142,6 +150,7 @@ class SparseRFClassifier(BatchClassifier, SparseRFEstimator):
         self.k = k
         self.kernel = kernel
         self.gamma = gamma
+        self.scale = scale
         self.lam = lam
         self.draws = draws
         self.max_iter = max_iter
@@ -162,7 +171,7 @@ class SparseRFRegressor(BatchRegressor, SparseRFEstimator):
 
     Parameters
     ----------
-    k, kernel, gamma, lam, draws, max_iter, fit_intercept, q, tol, memory, n_jobs, random_state
+    k, kernel, gamma, scale, lam, draws, max_iter, fit_intercept, q, tol, memory, n_jobs, random_state
         As for `SparseRFClassifier`.
     loss : {"squared"}
         The squared loss ½(m - y)².
@@ -195,10 +204,11 @@ class SparseRFRegressor(BatchRegressor, SparseRFEstimator):
         k: int | None = None,
         *,
         kernel: Any = "gaussian",
-        gamma: float | str = 1.0,
-        lam: float | Sequence[float] = 1.0,
-        draws: int = 100,
-        max_iter: int = 20,
+        gamma: float | str = "auto",
+        scale: str | None = "auto",
+        lam: float | str | Sequence[float] = "auto",
+        draws: int | None = None,
+        max_iter: int | None = None,
         loss: str = "squared",
         fit_intercept: bool = True,
         q: int | None = None,
@@ -210,6 +220,7 @@ class SparseRFRegressor(BatchRegressor, SparseRFEstimator):
         self.k = k
         self.kernel = kernel
         self.gamma = gamma
+        self.scale = scale
         self.lam = lam
         self.draws = draws
         self.max_iter = max_iter

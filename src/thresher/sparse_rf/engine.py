@@ -46,8 +46,8 @@ class SparseRFEngine:
         self.targets = np.atleast_2d(targets)
         self.row_weights = settings.loss_factor * weights
         self.problems = self._final = [self._problem(y, self.row_weights) for y in self.targets]
-        iterations = settings.max_iter * len(settings.path)
-        self.proposer = RandomFeatureProposer(family, draws=settings.draws, iterations=iterations)
+        iterations = settings.iterations * len(settings.path)
+        self.proposer = RandomFeatureProposer(family, draws=settings.drawn, iterations=iterations)
         self.loop = WorkingSetLoop(self.problems, self.proposer, DropZeros())
         #: One entry per iteration: features drawn, features kept, objective and its lower bound, λ, solver steps.
         self.path: list[dict[str, float]] = []
@@ -71,7 +71,7 @@ class SparseRFEngine:
         """How many columns a problem may keep in memory between iterations. The problems share the columns of the
         current iteration."""
         limit = self.family.max_columns
-        return None if limit is None else max(0, limit - self.settings.draws) // len(self.targets)
+        return None if limit is None else max(0, limit - self.settings.drawn) // len(self.targets)
 
     @property
     def rounds(self) -> int:
@@ -81,11 +81,11 @@ class SparseRFEngine:
     @property
     def stage_done(self) -> bool:
         """Whether the last iteration was the last one of its λ."""
-        return self.rounds % self.settings.max_iter == 0
+        return self.rounds % self.settings.iterations == 0
 
     def step(self) -> bool:
         """Run one iteration of Algorithm 1; return False at the end."""
-        stage = min(self.rounds // self.settings.max_iter, len(self.settings.path) - 1)
+        stage = min(self.rounds // self.settings.iterations, len(self.settings.path) - 1)
         for problem in self.problems:
             if problem.lam != self.settings.path[stage]:
                 problem.lam = problem.current_lam = self.settings.path[stage]
@@ -118,6 +118,10 @@ class SparseRFEngine:
         order = np.lexsort((keys, -norms))
         counts = np.full(len(keys), self.targets.shape[1], np.uint64)  # random features are dense
         return Found(keys[order], weights[:, order], counts, np.array([problem.intercept for problem in problems]))
+
+    def merged(self) -> tuple[Ids, Floats]:
+        """The features with a nonzero weight in any output, and their weights (outputs x features)."""
+        return self._merge(self.problems)
 
     def held_out_margins(self, held: NDArray[np.bool_]) -> Floats:
         """Solve the problems of the last `found` without the rows of a mask; the margins of these, outputs x rows."""

@@ -75,6 +75,16 @@ class RandomFeatureColumns:
             at += len(piece)
         return values
 
+    def rows_of(self, ids: Ids, which: NDArray[np.intp] | None = None) -> NDArray[np.float32]:
+        """The columns of these features at some rows (ascending), in memory: features x rows."""
+        rows = None if which is None or len(which) == self.rows else which.astype(np.uint32)
+        values = np.empty((len(ids), self.rows if rows is None else len(rows)), np.float32)
+        at = 0
+        for piece in self.generate(ids, rows) if len(ids) else ():
+            values[:, at : at + piece.shape[1]] = piece
+            at += piece.shape[1]
+        return values
+
     def generate(self, ids: Ids, rows: NDArray[np.uint32] | None) -> Iterator[NDArray[np.float32]]:
         """Yield the columns of these features at all rows, or at some (ascending), a few stripes at a time."""
         features = RandomFeatureMap(self.space, ids, self.pool)

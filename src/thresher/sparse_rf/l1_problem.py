@@ -129,6 +129,10 @@ class L1Problem:
         if count > k:
             self._solve(high)
 
+    def steepest(self) -> float:
+        """The largest derivative of the loss with respect to a weight, in absolute value: the λ that keeps none."""
+        return float(np.abs(self._solver.gradient(self._pool)).max(initial=0.0))
+
     def drop_zeros(self) -> None:
         """Drop the columns with zero weight (step 4 of Algorithm 1)."""
         self.keep(np.flatnonzero(self._solver.weights))

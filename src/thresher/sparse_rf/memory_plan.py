@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Self
 
@@ -34,7 +35,7 @@ class SparseRFPlan(WorkingSetPlan):
     def of(cls, settings: SparseRFSettings, memory: str | int | None, outputs: int = 1) -> Self:
         """The plan for this number of outputs; 1 gives a lower bound while it is unknown."""
         allowed = 0 if memory is None else parse_size(memory)
-        return cls(memory=allowed, outputs=outputs, block=cls.block_of(allowed), draws=settings.draws)
+        return cls(memory=allowed, outputs=outputs, block=cls.block_of(allowed), draws=settings.drawn)
 
     @property
     def row_bytes(self) -> int:
@@ -52,6 +53,10 @@ class SparseRFPlan(WorkingSetPlan):
     def products(self, rows: int) -> int:
         """Bytes for the products of kept features with each other."""
         return self.free(rows) // 4
+
+    def most_refitted(self, rows: int) -> int:
+        """The most features of an l2 fit: it holds their products in up to 18 copies."""
+        return math.isqrt(self.products(rows) // (8 * 18))
 
     def inputs(self, rows: int) -> int:
         """Bytes for the rows; larger data is read again whenever it is needed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,19 @@ import numpy as np
 from thresher.columns.kernels import check_kernel
 from thresher.columns.random_features import RandomFeatureMap
 from thresher.columns.row_store import OutOfCoreRows, Rows, RowStore
-from thresher.columns.types import Ids
-from thresher.core.feature_space import FeatureSpace, RandomFeatureSpec
+from thresher.columns.types import Floats, Ids
+from thresher.core.feature_space import RandomFeatureSpec
+from thresher.core.losses import Loss
 from thresher.errors import SettingsError
 from thresher.run import Origin, RunOptions
 from thresher.selection.names import names_of
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
+from thresher.sparse_rf.auto_engine import STAGES, AutoEngine, lam_path
 from thresher.sparse_rf.engine import SparseRFEngine
 from thresher.sparse_rf.feature_columns import RandomFeatureColumns
+from thresher.sparse_rf.held_out import HeldOut
+from thresher.sparse_rf.kernel_choice import KernelChoice, comparable, input_factors, report_constant, variance_rule
 from thresher.sparse_rf.memory_plan import SparseRFPlan
 from thresher.sparse_rf.settings import METHOD, SparseRFSettings
 from thresher.working_set.dataset import Examples
@@ -32,14 +37,14 @@ log = logging.getLogger(__name__)
 _NAMED_INPUTS = 4096
 
 
-class SparseRFRun(WorkingSetRun[SparseRFEngine]):
+class SparseRFRun(WorkingSetRun[SparseRFEngine | AutoEngine]):
     """A fit of Sparse Random Features."""
 
     settings: SparseRFSettings
     _wants_rows = True
 
     def __init__(self, source: Source, settings: SparseRFSettings, options: RunOptions) -> None:
-        if len(settings.path) > 1 and options.validation is None:
+        if not settings.auto_lam and len(settings.path) > 1 and options.validation is None:
             raise SettingsError("several values of `lam` require validation data: pass `validation`, or one `lam`")
         source = with_interactions(source, options)
         if isinstance(settings.gamma, float | int):
@@ -48,11 +53,12 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
         if source.total_rows is not None:
             self.plan.check(source.total_rows)
         source = source.limited(self.plan.limits)
-        super().__init__(source, settings, options, settings.max_iter * len(settings.path))
+        stages = STAGES if settings.auto_lam else len(settings.path)
+        super().__init__(source, settings, options, settings.iterations * stages)
         self.space = source.space
         self._rows_of_data: Rows | None = None
 
-    def _make_engine(self, examples: Examples) -> SparseRFEngine:
+    def _make_engine(self, examples: Examples) -> SparseRFEngine | AutoEngine:
         self.plan = SparseRFPlan.of(self.settings, self.options.memory, len(examples.y))
         self.plan.check(examples.rows)
         store = examples.store
@@ -60,23 +66,58 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
             store if isinstance(store, RowStore) else OutOfCoreRows(self.source, examples.rows, self.options.batch_rows)
         )
         self._rows_of_data = rows
-        self.space = self._feature_space(rows)
+        targets, loss = np.atleast_2d(examples.y), self.settings.loss
+        held = None
+        if self.validation is None:
+            held = HeldOut.of(loss, examples.parts, targets, examples.weight)
+        self.space = self.source.space.with_random_features(self._chosen_features(rows, held, examples.weight))
         limited = bool(self.plan.memory)
+        room = self.plan.columns(examples.rows, rows.bytes) if limited else None
+        chooses = self.settings.auto_lam and held is not None
+        # The fits that choose have their own columns: half of the room.
+        half = None if room is None or not chooses else room // 2
         family = RandomFeatureColumns(
             self.space,
             rows,
             self.pool,
-            room=self.plan.columns(examples.rows, rows.bytes) if limited else None,
+            room=room if half is None else half,
             part=self.plan.making(examples.rows) if limited else None,
         )
-        return SparseRFEngine(family, self.settings, examples.y, examples.weight, self.pool)
+        settings = self.settings
+        if settings.auto_lam and held is not None:
+            most = self.plan.most_refitted(examples.rows) if limited else None
+            return AutoEngine(family, settings, held, self.pool, room=half, most=most)
+        if settings.auto_lam and self.validation is not None:
+            weights = examples.weight
+            settings = replace(settings, lam=lam_path(family, settings, targets, weights, self.pool))
+        return SparseRFEngine(family, settings, examples.y, examples.weight, self.pool)
 
-    def _feature_space(self, rows: Rows) -> FeatureSpace:
-        gamma = self.settings.gamma
-        if isinstance(gamma, str):
-            inputs = self.source.space.size or len(rows.inputs())
-            gamma = 1.0 / max(inputs * rows.variance(), 1e-300)
-        return self.source.space.with_random_features(_feature_spec(self.settings, float(gamma)))
+    def _chosen_features(self, rows: Rows, held: HeldOut | None, weights: Floats) -> RandomFeatureSpec:
+        """The random features: their width, and the factors of their inputs."""
+        settings, size = self.settings, self.source.space.size
+        spec = _feature_spec(settings, 1.0)
+        if spec.function is not None:
+            return spec
+        auto = settings.gamma == "auto"
+        factors = (
+            input_factors(rows, weights) if settings.scale == "std" or (settings.scale == "auto" and auto) else None
+        )
+        if factors is not None:
+            report_constant(self.source.space, factors)
+        if not auto:
+            gamma = settings.gamma if isinstance(settings.gamma, float | int) else variance_rule(rows, size, factors)
+            return replace(spec, gamma=float(gamma), factors=factors)
+        kinds = [factors] if settings.scale == "std" or not (factors and comparable(factors)) else [factors, None]
+        bases = [(variance_rule(rows, size, some, weights), some) for some in kinds]
+        plain = replace(spec, gamma=bases[0][0], factors=bases[0][1])
+        if held is None:
+            return plain
+        self.watch.show(phase="choosing gamma")
+        return KernelChoice(self.source.space, rows, held, self.pool).best(spec, bases)
+
+    def _wants_parts(self, loss: Loss) -> bool:
+        chooses = self.settings.auto_lam or self.settings.gamma == "auto"
+        return super()._wants_parts(loss) or (chooses and self.validation is None)
 
     def _room(self) -> Callable[[int], int] | None:
         return self.plan.inputs if self.plan.memory else None
@@ -96,6 +137,8 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
         assert self._rows_of_data is not None
         if not self.plan.memory:
             return True
+        if isinstance(self.engine, AutoEngine):
+            return self.engine.fits_all_rows
         # A second solver holds the columns and products of one output, besides those of all.
         rows, problems = self.engine.targets.shape[1], self.engine.problems
         columns, products = ([getattr(p, name) for p in problems] for name in ("column_bytes", "product_bytes"))
@@ -112,7 +155,7 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
             classes=self.examples.classes,
             multilabel=self.source.multilabel,
             space=self.space,
-            settings={"method": METHOD, **self.settings.to_dict()},
+            settings={"method": METHOD, **self.settings.to_dict(), **self._chosen()},
             origin=Origin.of(self.source, fingerprint=final and not self.options.from_estimator),
             facts={
                 "rows": self.examples.rows,
@@ -121,6 +164,15 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
                 "plan": self._memory_held(),
             },
         )
+
+    def _chosen(self) -> dict[str, Any]:
+        """What the held-out rows chose."""
+        spec, settings = self.space.random_features, self.settings
+        assert spec is not None
+        chosen: dict[str, Any] = dict(getattr(self.engine, "chosen", {}))
+        if settings.gamma == "auto" and spec.function is None:
+            chosen |= {"gamma": spec.gamma, "scale": None if spec.factors is None else "std"}
+        return {"chosen": chosen} if chosen else {}
 
     def _names(self, keys: Ids) -> list[str]:
         assert self._rows_of_data is not None
@@ -155,6 +207,14 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine]):
     def _method_identity(self) -> dict[str, Any]:
         own = None if isinstance(self.settings.kernel, str) else self.settings.kernel.name
         return {"method": METHOD, "functions": own}
+
+    def _counts(self) -> dict[str, Any]:
+        counts = super()._counts()
+        if self.engine is None or not self.engine.path:
+            return counts
+        last = self.engine.path[-1]
+        score = f", held-out score {last['score']:.4g}" if "score" in last else ""
+        return {**counts, "detail": f"round {self.rounds}, {last['features']:.0f} functions{score}"}
 
     def _scored(self) -> bool:
         assert self.engine is not None

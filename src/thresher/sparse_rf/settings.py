@@ -12,6 +12,8 @@ from thresher.core.losses import SMOOTH, get_loss
 from thresher.errors import SettingsError
 
 METHOD = "sparse-rf"
+#: The defaults of settings that depend on whether ``lam`` is chosen.
+_DEFAULTS = {"draws": {False: 100, True: 200}, "max_iter": {False: 20, True: 1}}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,18 +23,24 @@ class SparseRFSettings:
     Parameters
     ----------
     k : int, optional
-        The most random features to keep: ``lam`` is raised until no more are left. Default: no limit.
+        The most random features to keep: ``lam`` is raised until no more are left. Default: no limit; with
+        ``lam="auto"`` an eighth of the rows, but 100 to 500.
     kernel : str or RandomFeatures
         The kernel whose random features are drawn, see `thresher.columns.kernels`.
-    gamma : float or "scale"
-        The width of the kernel; ``scale`` is 1 / (number of inputs × their mean variance).
-    lam : float or sequence of floats
+    gamma : float, "auto" or "scale"
+        The width of the kernel; ``scale`` is 1 / (number of inputs × their mean variance), and ``auto`` the multiple of
+        it that is best on held-out rows, see `thresher.sparse_rf.kernel_choice`.
+    scale : {"auto", "std"}, optional
+        ``std`` divides every input by its standard deviation. ``auto`` does so with ``gamma="auto"``, if that is better
+        on held-out rows. None: inputs as they are.
+    lam : float, sequence of floats or "auto"
         The l1 penalty, against the *sum* of the losses: the paper's λ_N = Nλ. Several values are a path from the
-        largest to the smallest; the one with the best validation score is the result.
-    draws : int
-        The number of random features that an iteration proposes, the paper's R.
-    max_iter : int
-        Iterations for each ``lam``, the paper's T.
+        largest to the smallest; the one with the best validation score is the result. ``auto``: held-out rows choose
+        from a path, and the number of features, see `thresher.sparse_rf.auto_engine`.
+    draws : int, optional
+        The number of random features that an iteration proposes, the paper's R. Default: 100; 200 with ``lam="auto"``.
+    max_iter : int, optional
+        Iterations for each ``lam``, the paper's T. Default: 20; 1 with ``lam="auto"``.
     loss : {"squared_hinge", "logistic", "squared"}
         The squared hinge is the paper's, max(0, 1 - ym)².
     fit_intercept : bool
@@ -44,15 +52,17 @@ class SparseRFSettings:
     seed : int
         The seed of the random features.
     per_class : bool
-        With several classes, ``k`` random features for each rather than ``k`` by the norm across all.
+        With several classes, ``k`` random features for each rather than ``k`` by the norm across all; ``lam`` is then 1
+        by default.
     """
 
     k: int | None = None
     kernel: str | RandomFeatures = "gaussian"
-    gamma: float | str = 1.0
-    lam: float | Sequence[float] = 1.0
-    draws: int = 100
-    max_iter: int = 20
+    gamma: float | str = "auto"
+    scale: str | None = "auto"
+    lam: float | str | Sequence[float] = "auto"
+    draws: int | None = None
+    max_iter: int | None = None
     loss: str = "squared_hinge"
     fit_intercept: bool = True
     q: int | None = None
@@ -63,12 +73,21 @@ class SparseRFSettings:
     def __post_init__(self) -> None:
         if self.k is not None and self.k < 1:
             raise SettingsError(f"k must be at least 1, got {self.k}")
-        if self.draws < 1 or self.max_iter < 1:
+        if self.per_class and self.auto_lam:  # held-out rows choose features of all classes together
+            object.__setattr__(self, "lam", 1.0)
+        for name in ("draws", "max_iter"):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, _DEFAULTS[name][self.auto_lam])
+        if self.iterations < 1 or self.drawn < 1:
             raise SettingsError(f"draws and max_iter must be at least 1, got {self.draws} and {self.max_iter}")
         if not isinstance(self.kernel, (str, RandomFeatures)):
             raise SettingsError(f"kernel must be the name of a kernel or thresher.RandomFeatures, got {self.kernel!r}")
-        if isinstance(self.gamma, str) and self.gamma != "scale":
-            raise SettingsError(f'gamma must be a number above 0 or "scale", got {self.gamma!r}')
+        if isinstance(self.gamma, str) and self.gamma not in ("auto", "scale"):
+            raise SettingsError(f'gamma must be a number above 0, "auto" or "scale", got {self.gamma!r}')
+        if self.scale not in ("auto", "std", None):
+            raise SettingsError(f'scale must be "auto", "std" or None, got {self.scale!r}')
+        if isinstance(self.lam, str) and self.lam != "auto":
+            raise SettingsError(f'lam must be above 0 and finite, or "auto", got {self.lam!r}')
         if not isinstance(self.gamma, str) and not (self.gamma > 0 and math.isfinite(self.gamma)):
             raise SettingsError(f"gamma must be above 0 and finite, got {self.gamma}")
         if not self.path or any(not (lam > 0 and math.isfinite(lam)) for lam in self.path):
@@ -86,8 +105,27 @@ class SparseRFSettings:
         return self.kernel if isinstance(self.kernel, str) else self.kernel.name
 
     @property
+    def auto_lam(self) -> bool:
+        """Whether held-out rows choose λ."""
+        return self.lam == "auto"
+
+    @property
+    def drawn(self) -> int:
+        """The number of random features per iteration."""
+        assert self.draws is not None
+        return self.draws
+
+    @property
+    def iterations(self) -> int:
+        """Iterations for each λ."""
+        assert self.max_iter is not None
+        return self.max_iter
+
+    @property
     def path(self) -> tuple[float, ...]:
-        """The values of ``lam``, largest first."""
+        """The values of ``lam``, largest first; 1 while it is not chosen."""
+        if isinstance(self.lam, str):
+            return (1.0,)
         if isinstance(self.lam, (int, float)):
             return (float(self.lam),)
         return tuple(sorted({float(lam) for lam in self.lam}, reverse=True))
@@ -100,5 +138,5 @@ class SparseRFSettings:
     def to_dict(self) -> dict[str, Any]:
         """The settings as plain values, for files."""
         plain = {setting.name: getattr(self, setting.name) for setting in fields(self)}
-        lam = list(self.path) if len(self.path) > 1 else self.path[0]
+        lam = "auto" if self.auto_lam else list(self.path) if len(self.path) > 1 else self.path[0]
         return {**plain, "kernel": self.kernel_name, "lam": lam}
