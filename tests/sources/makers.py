@@ -22,12 +22,14 @@ from tests.sources.rows import KINDS, Expected, Kind
 from thresher.core.batch import Cursor
 from thresher.core.feature_space import Hashing
 from thresher.core.terms import Coordinate, Expansion, Term
+from thresher.core.units import Units
 from thresher.sources.base import Prefetched, Source
 from thresher.sources.transforms.expand import Expanded
 from thresher.sources.transforms.hash_features import Hashed
 from thresher.sources.transforms.holdout import HeldOut, hold_out
 from thresher.sources.transforms.interactions import Interactions
 from thresher.sources.transforms.row_range import RowRange
+from thresher.sources.transforms.standardize import Standardized
 from thresher.sources.transforms.weights import Weighted
 
 _CLASS_WEIGHT = {0.0: 2.0, 2.0: 0.25}
@@ -45,6 +47,23 @@ def in_buckets(expected: list[Expected]) -> list[Expected]:
         keys = tuple(bucket for bucket, _ in places)
         values = tuple(sign * value for (_, sign), value in zip(places, row.values, strict=True))
         out.append(replace(row, names=tuple(f"bucket {key}" for key in keys), keys=keys, values=values))
+    return out
+
+
+#: Units of the second and fifth column of a matrix; that of the fifth has no centre, so that its zeros stay zeros.
+_UNITS = Units(np.array([1, 4], np.uint64), np.array([0.5, 0.0]), np.array([2.0, 4.0]))
+
+
+def in_units(expected: list[Expected]) -> list[Expected]:
+    """The rows with these columns in their units: the second one is in every row, at its end."""
+    out = []
+    for row in expected:
+        x = dict(zip(row.keys, row.values, strict=True))
+        values = {key: value / 4 if key == 4 else value for key, value in x.items() if key != 1}
+        values[1] = (x.get(1, 0.0) - 0.5) / 2
+        out.append(
+            replace(row, names=tuple(f"x{key}" for key in values), keys=tuple(values), values=(*values.values(),))
+        )
     return out
 
 
@@ -124,6 +143,9 @@ def _long_chains(base: str) -> dict[str, Kind]:
     }
 
 
+KINDS["standardized(csr-i32)"] = _over(
+    "csr-i32", lambda s: Standardized(s, _UNITS), expect=in_units, shards=KINDS["csr-i32"].shards
+)
 # Lines, names, arrays, records and parsed rows in every combination; kinds that are built on these in long ones.
 for _base in ("arrow-table", "fragments", "csv-files", "stored(vw-plain)"):
     KINDS.update(_long_chains(_base))

@@ -131,7 +131,7 @@ def where_leads_back_to_the_row(kind, source, folder):
 
 @PROMISES.append
 def going_on_from_every_cursor(kind, source, folder):
-    for number, (rows, block) in enumerate([(1, MB), (3, 64), (HUGE, 64)]):
+    for number, (rows, block) in enumerate([(1, MB), (HUGE, 64)]):
         _going_on(_again(kind, folder, f"again-{number}", ROWS), rows, block)
 
 

@@ -29,6 +29,8 @@ class Checkpoint:
         The classes found so far, in order of appearance.
     skips : dict
         The number of malformed lines skipped in each file.
+    shards : list of Cursor
+        The position of each worker, if several share the rows.
     """
 
     identity: dict[str, Any]
@@ -37,6 +39,7 @@ class Checkpoint:
     labels: list[Any]
     engine: dict[str, NDArray[Any]]
     skips: dict[str, int] = field(default_factory=dict)
+    shards: list[Cursor] = field(default_factory=list)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the checkpoint atomically: a crash leaves either the old one or this one."""
@@ -47,6 +50,8 @@ class Checkpoint:
             "labels": self.labels,
             "skips": self.skips,
         }
+        if self.shards:
+            meta["shards"] = [cursor.to_dict() for cursor in self.shards]
         container.write(path, container.Content(KIND, meta, self.engine))
 
     @classmethod
@@ -62,6 +67,7 @@ class Checkpoint:
                 labels=_labels(meta["labels"]),
                 engine=_numbers(arrays),
                 skips={str(name): checked_count(count) for name, count in meta.get("skips", {}).items()},
+                shards=[Cursor.from_dict(cursor) for cursor in meta.get("shards", [])],
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FileFormatError(f"{os.fspath(path)}: not a valid checkpoint ({error}).") from None

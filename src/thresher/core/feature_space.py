@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -16,6 +17,8 @@ from thresher.errors import SettingsError, SpaceError
 Kind = Literal["column", "index", "token", "kmer"]
 #: The stored kinds of spaces with products, with hash buckets, with random features, and with expanded features.
 PRODUCT, HASHED, DRAWN, EXPANDED = "product", "buckets", "drawn", "expanded"
+#: Random features of scaled inputs.
+SCALED = "drawn-scaled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,8 @@ class RandomFeatureSpec:
         The number of randomly chosen inputs of each random feature. The default is all.
     function : callable, optional
         The user's function in place of a kernel.
+    factors : tuple of pairs, optional
+        The key of each input, ascending, and the factor of its values. Other inputs count as 0. Default: no factors.
     """
 
     kernel: str
@@ -116,12 +121,14 @@ class RandomFeatureSpec:
     seed: int = 0
     few: int | None = None
     function: Any = None
+    factors: tuple[tuple[int, float], ...] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The fields, as files store them."""
         if self.function is not None:
             raise SettingsError("a user-defined function cannot be saved to a file: pickle the model instead")
-        return {"kernel": self.kernel, "gamma": self.gamma, "seed": self.seed, "few": self.few}
+        plain = {"kernel": self.kernel, "gamma": self.gamma, "seed": self.seed, "few": self.few}
+        return plain if self.factors is None else {**plain, "factors": [list(pair) for pair in self.factors]}
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> RandomFeatureSpec:
@@ -130,11 +137,24 @@ class RandomFeatureSpec:
         whole = type(seed) is int and 0 <= seed < 2**64 and (few is None or (type(few) is int and few > 0))
         if not (isinstance(kernel, str) and isinstance(gamma, float) and gamma > 0 and whole):
             raise SettingsError("the settings of the random features are invalid")
-        return cls(kernel, gamma, seed, few)
+        factors = None if fields["kind"] == DRAWN else _checked_factors(fields["factors"])
+        return cls(kernel, gamma, seed, few, factors=factors)
 
     def __str__(self) -> str:
         few = "" if self.few is None else f" of {self.few} inputs each"
+        few += "" if self.factors is None else " of scaled inputs"
         return f"{self.kernel} functions{few} (gamma {self.gamma:g}, seed {self.seed})"
+
+
+def _checked_factors(pairs: Any) -> tuple[tuple[int, float], ...]:
+    """The factors of the inputs, as read from a file."""
+    if not isinstance(pairs, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        raise SettingsError("the factors of the inputs must be pairs")
+    keys = [key for key, _ in pairs]
+    whole = all(type(key) is int and 0 <= key < 2**64 for key in keys) and sorted(set(keys)) == keys
+    if not whole or not all(isinstance(factor, float) and 0 <= factor < math.inf for _, factor in pairs):
+        raise SettingsError("the factors of the inputs are invalid")
+    return tuple((key, factor) for key, factor in pairs)
 
 
 def _is_group(group: Any) -> bool:
@@ -292,7 +312,8 @@ class FeatureSpace:
         them rejects the file instead of predicting without them.
         """
         if self.random_features is not None:
-            return {"kind": DRAWN, "of": self.without_random_features().to_dict(), **self.random_features.to_dict()}
+            kind = DRAWN if self.random_features.factors is None else SCALED
+            return {"kind": kind, "of": self.without_random_features().to_dict(), **self.random_features.to_dict()}
         if self.expansion is not None:
             return {"kind": EXPANDED, "of": self.without_expansion().to_dict(), "terms": self.expansion.to_list()}
         if self.hashing is not None:
@@ -305,7 +326,7 @@ class FeatureSpace:
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> FeatureSpace:
         """The inverse of `to_dict`."""
-        if fields["kind"] == DRAWN:
+        if fields["kind"] in (DRAWN, SCALED):
             return cls.from_dict(fields["of"]).with_random_features(RandomFeatureSpec.from_dict(fields))
         if fields["kind"] == EXPANDED:
             return cls.from_dict(fields["of"]).expanded(Expansion.from_list(fields["terms"]))

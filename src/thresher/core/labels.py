@@ -22,6 +22,10 @@ class ThirdLabel(DataError):
     def __init__(self, what: str, advice: str) -> None:
         super().__init__(f"{what}{advice}")
         self.what = what
+        self.advice = advice
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.what, self.advice)
 
 
 class Targets:

@@ -161,6 +161,8 @@ class Progress:
     #: The unit of ``rows``.
     unit: str = "rows"
     phase: str = ""
+    #: The state of the loop in words, such as its round and score.
+    detail: str = ""
 
     @property
     def fraction(self) -> float | None:

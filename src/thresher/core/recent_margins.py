@@ -5,6 +5,7 @@ A calibration is fitted on them. Early margins are those of a model that had lea
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,19 @@ class RecentMargins:
         margins, y = chosen[:, : self._outputs], chosen[:, self._outputs : -1]
         one = self._outputs == 1 and not self._labels
         return margins[:, 0] if one else margins, y if self._labels else y[:, 0], chosen[:, -1]
+
+    def empty(self) -> RecentMargins:
+        """The same without rows."""
+        other = copy(self)
+        other.rows, other._table = 0, np.zeros_like(self._table)
+        return other
+
+    def extend(self, other: RecentMargins) -> None:
+        """Add the rows of another stream behind these."""
+        latest = other._latest(self.size)
+        self.rows += other.rows
+        if len(latest):
+            self._table[np.arange(self.rows - len(latest), self.rows) % self.size] = latest
 
     def merge(self, other: RecentMargins) -> None:
         """Take half of the places from the latest rows of another stream."""

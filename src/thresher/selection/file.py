@@ -18,6 +18,8 @@ from thresher.selection.calibration import Calibration
 from thresher.selection.selection import Selection
 
 KIND = "selection"
+#: The centre and the scale of each feature, only in files of standardised columns.
+_UNITS = ("centres", "scales")
 #: Settings that earlier versions wrote under another name.
 OLD_SETTINGS = {
     "intercept": "fit_intercept",
@@ -41,6 +43,9 @@ def save(selection: Selection, path: str | os.PathLike[str]) -> None:
         "name_offsets": offsets,
         "name_text": text,
     }
+    for name in _UNITS:
+        if (part := getattr(selection, name)) is not None:
+            arrays[name] = part
     meta = {
         "loss": str(selection.loss),
         "classes": selection.classes,
@@ -71,6 +76,7 @@ def load(path: str | os.PathLike[str]) -> Selection:
             current_settings(meta["settings"]),
             _redacted(meta["provenance"]),
             None if meta.get("calibration") is None else Calibration.from_dict(meta["calibration"]),
+            **{name: arrays.get(name) for name in _UNITS},
         )
         _check(selection)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -110,6 +116,7 @@ def _check(selection: Selection) -> None:
     finite = np.isfinite(selection.weights).all() and np.isfinite(selection.intercept).all()
     if not (finite and (selection.bounds >= 0).all()):
         raise ValueError("weights or bounds are not finite numbers")
+    _check_units(selection, k)
     if len(selection.names) != k or len(np.unique(selection.keys)) != k:
         raise ValueError("features without a name, or twice")
     _check_space(selection)
@@ -117,6 +124,16 @@ def _check(selection: Selection) -> None:
         raise TypeError("settings or provenance of the wrong type")
     _check_classes(selection, outputs)
     _check_calibration(selection, outputs)
+
+
+def _check_units(selection: Selection, k: int) -> None:
+    parts = [getattr(selection, name) for name in _UNITS]
+    if all(part is None for part in parts):
+        return
+    if not all(part is not None and part.dtype == np.float64 and part.shape == (k,) for part in parts):
+        raise ValueError("centres and scales that do not fit the features")
+    if not (np.isfinite(parts).all() and (parts[1] > 0).all()):
+        raise ValueError("centres or scales are no units")
 
 
 def _check_calibration(selection: Selection, outputs: int) -> None:

@@ -59,6 +59,9 @@ class Selection:
     calibration : Calibration, optional
         The function from margins to probabilities, see `thresher.selection.calibration`. It does not change what
         `predict` returns.
+    centres, scales : array of shape (k,), optional
+        The centre and the scale of each feature, if numeric columns were standardised; 0 and 1 for other features. The
+        order of the features is then that of `standardized_weights`.
     """
 
     names: list[str]
@@ -73,6 +76,8 @@ class Selection:
     settings: dict[str, Any] = field(default_factory=dict)
     provenance: dict[str, Any] = field(default_factory=dict)
     calibration: Calibration | None = None
+    centres: NDArray[np.float64] | None = None
+    scales: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -81,6 +86,11 @@ class Selection:
     def named(self) -> int:
         """The number of features whose name is known."""
         return sum(name != f"#{key}" for name, key in zip(self.names, self.keys.tolist(), strict=True))
+
+    @property
+    def standardized_weights(self) -> NDArray[np.float64]:
+        """The weights of the features in units of their own, by which they rank: weights times scales."""
+        return self.weights if self.scales is None else self.weights * self.scales
 
     @property
     def labels(self) -> list[Any]:
@@ -278,6 +288,9 @@ class Selection:
     def columns(self) -> dict[str, Any]:
         """The table of features, column by column: rank, name, key, weight, bound, count.
 
+        If numeric columns were standardised, ``standardized`` is the weight that a feature ranks by: that in its own
+        unit, or with several classes the norm across them.
+
         Names are valid Unicode here: a byte that is not UTF-8 is escaped as ``\\xff``.
         """
         names = [escaped(name) for name in self.names]
@@ -287,6 +300,9 @@ class Selection:
         else:
             labels = self.labels or range(len(self.weights))
             table |= {f"weight_{label}": row for label, row in zip(labels, self.weights, strict=True)}
+        if self.scales is not None:
+            own = self.standardized_weights
+            table["standardized"] = own if own.ndim == 1 else np.linalg.norm(own, axis=0)
         return table | {"bound": self.bounds, "count": self.counts}
 
     def to_arrow(self) -> Any:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.core.feature_space import FeatureSpace
+from thresher.core.units import HASH_GRID, DenseColumns, Units
 from thresher.errors import DataError
 from thresher.sources.base import Source
 
@@ -163,6 +164,14 @@ class InMemory(Source):
         few = self.n <= min(_FEW_ROWS, self._max_batch_rows() // 4)
         return self if few else self.shuffled(seed, rows=0, features=0)
 
+    @property
+    def most_parts(self) -> int:
+        return len(self.order) if self.order is not None else self.n
+
+    def nth_part(self, part: int, parts: int) -> Source:
+        order = np.arange(self.n) if self.order is None else self.order
+        return self._with_order(order[part::parts])
+
     def fingerprint(self) -> str:
         digest = hashlib.blake2b(digest_size=16)
         digest.update(f"{type(self).__name__}:{self.space}:{self.n}".encode())
@@ -177,27 +186,55 @@ class InMemory(Source):
 
 
 class DenseSource(InMemory):
-    """A dense matrix; zeros are dropped."""
+    """A dense matrix; zeros are dropped. With ``units``, its columns are standardised, in double precision."""
 
-    def __init__(self, x: NDArray[Any], y: Any = None, weight: Any = None, order: Any = None) -> None:
+    def __init__(
+        self, x: NDArray[Any], y: Any = None, weight: Any = None, order: Any = None, units: Units | None = None
+    ) -> None:
         _check_matrix(x)
         super().__init__(x.shape[0], y, weight, order)
         self.x = x
         self.space = FeatureSpace("column", x.shape[1])
+        self.units = units
+        self.hash_grid = 0.0 if units is None else HASH_GRID
+
+    @property
+    def dense_columns(self) -> DenseColumns | None:
+        return DenseColumns(np.arange(self.x.shape[1], dtype=np.uint64)) if self.x.shape[1] else None
+
+    def in_units(self, units: Units) -> Source:
+        """The same rows with their columns in these units."""
+        return DenseSource(self.x, self.targets, self.weight, self.order, units)
+
+    def matrix_rows(self, step: int) -> Iterator[NDArray[np.float64]]:
+        """Copies of the rows in their order, ``step`` at a time, checked."""
+        for at in range(0, self.total_rows or 0, step):
+            stop = min(at + step, self.total_rows or 0)
+            rows = slice(at, stop) if self.order is None else self.order[at:stop]
+            block = np.array(self._matrix(rows), np.float64)
+            if not np.isfinite(to_float32(block)).all():
+                self._rows(rows, want_names=False)  # raises an error that says where
+            yield block
 
     def _with_order(self, order: NDArray[np.int64]) -> Source:
-        return DenseSource(self.x, self.targets, self.weight, order)
+        return DenseSource(self.x, self.targets, self.weight, order, self.units)
 
     def _max_batch_rows(self) -> int:
         return MAX_BATCH_FEATURES // max(1, int(self.x.shape[1]))
 
-    def _rows(self, rows: slice | NDArray[np.int64], want_names: bool) -> Batch:
+    def _matrix(self, rows: slice | NDArray[np.int64]) -> NDArray[Any]:
+        """Some rows of the matrix, in single or double precision."""
         block = self.x[rows]
         dtype = np.float32 if block.dtype in (np.float16, np.float32) else np.float64
         try:
-            dense = np.ascontiguousarray(block, dtype=dtype)
+            return np.ascontiguousarray(block, dtype=dtype)
         except (TypeError, ValueError) as error:
             raise DataError(f"the matrix has an entry that is not a number: {error}.") from None
+
+    def _rows(self, rows: slice | NDArray[np.int64], want_names: bool) -> Batch:
+        dense = self._matrix(rows)
+        if self.units is not None and np.isfinite(to_float32(dense)).all():
+            dense = self.units.apply(np.array(dense, np.float64))
         indptr, keys, values, bad_row, bad_column = _native.dense_rows(dense)
         if bad_row >= 0:
             raise _not_finite(dense[bad_row, bad_column], rows, bad_row, bad_column)

@@ -14,6 +14,7 @@ from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.memory import ReadLimits
+from thresher.core.units import DenseColumns
 from thresher.errors import SettingsError
 from thresher.sources.blocks import Blocks
 
@@ -48,6 +49,13 @@ class Source(ABC):
     held_bytes: int = 0
     #: Bytes of the names and kinds of the columns of a table.
     schema_bytes: int = 0
+    #: Values are equal up to rounding errors if their multiples of this are: rows are then held out by these; 0: exact.
+    hash_grid: float = 0.0
+
+    @property
+    def dense_columns(self) -> DenseColumns | None:
+        """The numeric columns that every row has, a missing value being a zero; None if there are none."""
+        return None
 
     def batches(
         self,
@@ -130,6 +138,18 @@ class Source(ABC):
 
         blocks = self.blocks()
         return self if blocks is None or blocks.count < 2 else Permuted(self, blocks, seed)
+
+    @property
+    def most_parts(self) -> int:
+        """The most parts that `nth_part` can make of this order of the rows."""
+        return 1
+
+    def nth_part(self, part: int, parts: int) -> Source:
+        """Part ``part`` of ``parts`` of a shuffled source: every ``parts``-th of its blocks, or of its rows.
+
+        All parts together hold each row once. Each is as mixed as the whole, so that none has a class of its own.
+        """
+        raise SettingsError(f"{self.describe()}: the data cannot be divided among workers: leave out `workers`")
 
     def prefetched(self, depth: int = 2, *, heavy: int = 0) -> Source:
         """The same batches, up to ``depth`` of them read and parsed ahead on a second thread.
@@ -229,6 +249,7 @@ class Wrapped(Source):
         self.label_columns = source.label_columns
         self.schema_bytes = source.schema_bytes
         self.overlapping = source.overlapping
+        self.hash_grid = source.hash_grid
 
     @abstractmethod
     def _with(self, source: Source) -> Source:
@@ -248,8 +269,19 @@ class Wrapped(Source):
         return self._with(self.source.limited(limits))
 
     @property
+    def dense_columns(self) -> DenseColumns | None:
+        return self.source.dense_columns if self.space == self.source.space else None
+
+    @property
     def mixes(self) -> bool:
         return self.source.mixes
+
+    @property
+    def most_parts(self) -> int:
+        return self.source.most_parts
+
+    def nth_part(self, part: int, parts: int) -> Source:
+        return self._with(self.source.nth_part(part, parts))
 
     def permuted(self, seed: int) -> Source:
         permuted = self.source.permuted(seed)

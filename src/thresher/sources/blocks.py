@@ -22,14 +22,15 @@ LINE_BITS = 40
 class BlockRows(NamedTuple):
     """Rows of blocks that were read one after the other.
 
-    ``at`` is the number of blocks before that of the last row, ``past`` the number of its rows so far, and ``skipped``
-    the number of malformed lines in all blocks so far.
+    ``at`` is the number of blocks before that of the last row, ``past`` the number of its rows so far, ``skipped`` the
+    number of malformed lines in all blocks so far, and ``here`` the number of those in the block of the last row.
     """
 
     batch: Batch
     at: int
     past: int
     skipped: int
+    here: int = 0
 
 
 class Blocks(ABC):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from thresher.core.batch import Batch
 from thresher.core.feature_space import FeatureSpace
+from thresher.core.units import DenseColumns
 from thresher.display import quoted
 from thresher.errors import DataError, SettingsError
 from thresher.sources.arrays import MAX_BATCH_FEATURES, DenseSource, InMemory, SparseSource
@@ -93,6 +94,10 @@ class TableSource(InMemory):
 
     def grouped(self, column: str, *, feature: bool = False) -> Source:
         return self._with(order=self.order, encoder=grouped_encoder(self.encoder, column, feature))
+
+    @property
+    def dense_columns(self) -> DenseColumns | None:
+        return self.encoder.dense_columns
 
     def reading(self) -> dict[str, Any] | None:
         """The n-grams, and that texts are in memory; columns are encoded by their types."""

@@ -402,7 +402,7 @@ def test_batches_change_no_bit_of_an_answer(frame, tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     frame.to_parquet(tmp_path / "t.parquet", row_group_size=31)
     for name in ("t.csv", "t.parquet"):
-        how = {"k": 5, "target": "y", "bins": "quantile:5", "passes": 2, "refit": False}
+        how = {"k": 5, "target": "y", "bins": "quantile:5", "passes": 2, "refit": False, "memory": "4MB"}
         answers = [th.select(tmp_path / name, batch_rows=n, **how) for n in (1, 7, 8192)]
         assert len({(*one.names, one.weights.tobytes()) for one in answers}) == 1
 

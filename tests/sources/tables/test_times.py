@@ -67,7 +67,7 @@ def test_frames(package: str) -> None:
     frames = pytest.importorskip(package)
     moments = [dt.datetime(2024, 5, 17, 8, 30), dt.datetime(2023, 1, 1, 0, 0)]
     frame = frames.DataFrame({"t": moments, "x": [1.0, 2.0]})
-    model = th.select(frame, [0, 1], k=8)
+    model = th.select(frame, [0, 1], k=9)
     assert {"t.year=2024", "t.month=05", "t.weekday=Fri", "t.hour=08", "x"} <= set(model.names)
     assert len(model.predict(frame)) == 2
 

@@ -117,7 +117,7 @@ def test_the_column_is_no_feature_unless_it_is_named(users: Path, caplog: pytest
 
 @pytest.mark.parametrize("how", [{"holdout_by": "user"}, {"holdout_last": 0.3}], ids=["by", "last"])
 def test_same_bits_for_any_batch_size_cache_and_resume(users: Path, tmp_path: Path, how: dict[str, Any]) -> None:
-    how = {"k": 5, "target": "y", "passes": 2, **how}
+    how = {"k": 5, "target": "y", "passes": 2, "memory": "4MB", **how}
     whole = saved_bytes(th.select(users, **how), tmp_path / "s")
     for rows, more in ((7, {}), (100, {"cache": tmp_path / "cache"}), (10**6, {"cache": tmp_path / "cache"})):
         assert saved_bytes(th.select(users, **how, **more, batch_rows=rows), tmp_path / "s") == whole

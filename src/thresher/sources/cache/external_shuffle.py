@@ -179,6 +179,27 @@ class _Mixed(Wrapped):
     def shards(self, n: int) -> list[Source]:
         return Source.shards(self, n)
 
+    @property
+    def most_parts(self) -> int:
+        return self._divided().most_parts
+
+    def nth_part(self, part: int, parts: int) -> Source:
+        return self._divided().nth_part(part, parts)
+
+    def _divided(self) -> Permuted:
+        """The permuted blocks of the temporary file, which exists from now on even if the order does not matter."""
+        outer = self._outer
+        if outer.mixing.blocks is None:
+            outer.mixing.why = outer.mixing.why or "workers share the rows, and the data cannot be read out of order"
+            outer.mixing.known = True
+        blocks = outer.mixed_blocks()
+        if blocks is None:
+            raise SettingsError(
+                f"{self.describe()}: the rows cannot be divided among workers: {outer.mixing.unmixed}. Leave out "
+                "`workers`, or choose a folder with room (`cache=FOLDER`, `cache_size`)."
+            )
+        return Permuted(outer.source, blocks, self._seed)
+
     def files(self) -> list[str]:
         return super().files() if self._permuted is None else self._permuted.files()
 

@@ -77,4 +77,4 @@ class StoredBlocks(Blocks):
                         yield BlockRows(tagged(batch, tag), at, past, skipped)
                 if here := file.skipped_in(piece):
                     skipped += here
-                    yield BlockRows(file.no_rows(), at, past, skipped)
+                    yield BlockRows(file.no_rows(), at, past, skipped, here)

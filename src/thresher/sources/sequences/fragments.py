@@ -132,6 +132,15 @@ class FragmentSource(SequenceSource):
             return super().shuffled(seed, rows=rows, features=features)
         return replace(self, order=seed)
 
+    @property
+    def most_parts(self) -> int:
+        first, last = self._rows()
+        return max(1, last - first)
+
+    def nth_part(self, part: int, parts: int) -> Source:
+        """A piece of the random order: its rows are as mixed as those of all."""
+        return self.shards(parts)[part]
+
     def _rows(self, want_labels: bool = True) -> tuple[int, int]:
         """The first row to read and the row behind the last, within the span."""
         return self._span(want_labels) if self.rows is None else self.rows

@@ -111,6 +111,13 @@ class ClassFolders(Source):
     def permuted(self, seed: int) -> Source:
         return self.shuffled(seed, rows=0, features=0)
 
+    @property
+    def most_parts(self) -> int:
+        return len(self.paths)
+
+    def nth_part(self, part: int, parts: int) -> Source:
+        return replace(self, paths=self.paths[part::parts])
+
     def _read(
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool
     ) -> Iterator[tuple[Batch, Cursor]]:

@@ -23,6 +23,7 @@ from thresher.sources.tables.csv_fields import TextSample
 from thresher.sources.tables.csv_rows import CsvRows
 from thresher.sources.tables.infer import SAMPLE_BYTES, SAMPLE_ROWS, infer_table, reads_as_number
 from thresher.sources.tables.row_encoder import (
+    EncodedSource,
     RowEncoder,
     identity_of,
     shards_of_files,
@@ -36,7 +37,7 @@ log = logging.getLogger("thresher.sources")
 
 
 @dataclass(frozen=True, kw_only=True)
-class CsvSource(LineSource):
+class CsvSource(EncodedSource, LineSource):
     """Rows of delimited text, with or without quotes."""
 
     encoder: RowEncoder
@@ -72,10 +73,6 @@ class CsvSource(LineSource):
             return super().shards(n)
         return shards_of_files(self, n)
 
-    @property
-    def schema_bytes(self) -> int:  # type: ignore[override]
-        return self.encoder.schema_bytes
-
     def fingerprint(self) -> str:
         return fingerprint(
             self.parts,
@@ -85,9 +82,6 @@ class CsvSource(LineSource):
             form=identity_of(self.encoder),
             dialect=self.dialect.to_dict(),
         )
-
-    def warnings(self) -> list[str]:
-        return list(self.encoder.warnings)
 
     def reading(self) -> dict[str, Any]:
         """The columns and the dialect."""

@@ -24,6 +24,7 @@ from thresher.sources.tables.csv_dialect import BOM, head_of
 from thresher.sources.tables.infer import SAMPLE_BYTES, SAMPLE_ROWS, infer_table
 from thresher.sources.tables.ngram_encoder import NgramEncoder
 from thresher.sources.tables.row_encoder import (
+    EncodedSource,
     RowEncoder,
     encoder_options,
     identity_of,
@@ -41,7 +42,7 @@ _MAX_FAULTS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class JsonlSource(LineSource):
+class JsonlSource(EncodedSource, LineSource):
     """Lines that are JSON objects, with their members as the columns of a table."""
 
     encoder: RowEncoder
@@ -59,10 +60,6 @@ class JsonlSource(LineSource):
     def _parser(self, part: Part, cursor: Cursor) -> Callable[..., dict[str, Any]]:
         return _JsonlParser(self.encoder, part)
 
-    @property
-    def schema_bytes(self) -> int:  # type: ignore[override]
-        return self.encoder.schema_bytes
-
     def fingerprint(self) -> str:
         return fingerprint(
             self.parts,
@@ -71,9 +68,6 @@ class JsonlSource(LineSource):
             on_error=self.on_error,
             form=identity_of(self.encoder),
         )
-
-    def warnings(self) -> list[str]:
-        return list(self.encoder.warnings)
 
     def reading(self) -> dict[str, Any]:
         """The columns."""

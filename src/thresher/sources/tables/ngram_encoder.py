@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from thresher import _native
+from thresher.core.units import DenseColumns
 from thresher.errors import SettingsError
 from thresher.sources.tables.arrow_columns import as_column, binary_array, plain_array
 from thresher.sources.tables.table_encoder import NO_LABELS, Labels
@@ -108,6 +109,11 @@ class NgramEncoder:
     def schema_bytes(self) -> int:
         """A few columns take next to nothing."""
         return 0
+
+    @property
+    def dense_columns(self) -> DenseColumns | None:
+        """None: a text has no numeric columns."""
+        return None
 
     def to_dict(self) -> dict[str, Any]:
         """All fields, ready for JSON: for fingerprints, and to read other data in the same way."""

@@ -18,6 +18,7 @@ from thresher.sources.files.reader import ReadPosition, SkipCounts
 from thresher.sources.tables.arrow_readers import arrow_errors, arrow_layout, damaged, flatten, open_arrow
 from thresher.sources.tables.infer import infer_table
 from thresher.sources.tables.row_encoder import (
+    EncodedSource,
     RowEncoder,
     column_positions,
     identity_of,
@@ -30,7 +31,7 @@ from thresher.sources.tables.schema import ColumnRef, Schema
 
 
 @dataclass(frozen=True, kw_only=True)
-class ParquetSource(Source):
+class ParquetSource(EncodedSource):
     """Parquet or Arrow IPC files; only the needed columns are read."""
 
     parts: tuple[Part, ...]
@@ -57,10 +58,6 @@ class ParquetSource(Source):
     def limited(self, limits: ReadLimits) -> Source:
         return replace(self, limits=limits)
 
-    @property
-    def schema_bytes(self) -> int:  # type: ignore[override]
-        return self.encoder.schema_bytes
-
     def fingerprint(self) -> str:
         return fingerprint(self.parts, format=self.format, on_error=self.on_error, form=identity_of(self.encoder))
 
@@ -81,9 +78,6 @@ class ParquetSource(Source):
     def shards(self, n: int) -> list[Source]:
         """Whole files."""
         return shards_of_files(self, n)
-
-    def warnings(self) -> list[str]:
-        return list(self.encoder.warnings)
 
     def reading(self) -> dict[str, Any]:
         """The columns."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.core.batch import Batch, Names
+from thresher.core.units import DenseColumns
 from thresher.display import did_you_mean, listed, quoted
 from thresher.errors import DataError
 from thresher.sources.base import Source
@@ -30,10 +31,29 @@ class RowEncoder(Protocol):
     def warnings(self) -> tuple[str, ...]: ...
     @property
     def schema_bytes(self) -> int: ...
+    @property
+    def dense_columns(self) -> DenseColumns | None: ...
     def to_dict(self) -> dict[str, Any]: ...
     def rows(self, arrays: Mapping[str, Any], n: int, **options: Any) -> dict[str, Any]:
         """The first ``n`` rows; without rows no column is needed."""
         ...
+
+
+class EncodedSource(Source):
+    """What a source knows of its columns from its encoder."""
+
+    encoder: RowEncoder
+
+    @property
+    def schema_bytes(self) -> int:  # type: ignore[override]
+        return self.encoder.schema_bytes
+
+    @property
+    def dense_columns(self) -> DenseColumns | None:
+        return self.encoder.dense_columns
+
+    def warnings(self) -> list[str]:
+        return list(self.encoder.warnings)
 
 
 def column_positions(encoder: RowEncoder, names: list[str], file: str, labels_optional: bool) -> dict[str, int]:

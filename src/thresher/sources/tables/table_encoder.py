@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.core.batch import Names
+from thresher.core.units import DenseColumns
 from thresher.sources.tables.arrow_columns import as_column, is_list, is_number, is_text
 from thresher.sources.tables.csv_fields import FieldColumns
 
@@ -162,6 +163,13 @@ class TableEncoder:
         """Bytes that the columns take: their names, kinds and rules, and the positions found for them in a file."""
         bins = sum(len(column.edges) + 1 for column in self.columns if column.edges is not None)
         return _COLUMN_BYTES * len(self.columns) + _BIN_BYTES * bins
+
+    @property
+    def dense_columns(self) -> DenseColumns | None:
+        """The columns of numbers, unless they are in bins."""
+        names = [column.name.encode() for column in self.columns if column.kind == "number" and column.edges is None]
+        keys = np.array([_native.hash_bytes(name, 0) for name in names], np.uint64)
+        return DenseColumns(keys, names) if names else None
 
     def to_dict(self) -> dict[str, Any]:
         """All fields, ready for JSON: for fingerprints, and to read other data in the same way."""

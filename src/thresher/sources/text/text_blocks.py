@@ -249,7 +249,7 @@ class _BlockGroup:
                     left -= len(batch)
                     continue
                 rest, left = batch.take(slice(left, None)) if left else batch, 0
-                yield BlockRows(tagged(rest, piece.number), at, past, skipped + here)
+                yield BlockRows(tagged(rest, piece.number), at, past, skipped + here, here)
             self._source.skips.add_block(piece.part, here)
             skipped += here
 

@@ -64,21 +64,37 @@ class Permuted(Wrapped):
     A cursor holds the number of blocks before its block and, as ``past``, the rows read from that. Its ``inner`` tells
     it from a cursor of the source: with one of those, which an earlier version of Thresher may have stored, the pass
     is read to its end in the order of the source.
+
+    Parameters
+    ----------
+    part, parts : int
+        Read every ``parts``-th block of that order only, from number ``part`` on.
     """
 
-    def __init__(self, source: Source, blocks: Blocks, seed: int) -> None:
+    def __init__(self, source: Source, blocks: Blocks, seed: int, part: int = 0, parts: int = 1) -> None:
         super().__init__(source)
         self.blocks_read = blocks
         self.seed = seed
+        self.part, self.parts = part, parts
+        if parts > 1:
+            self.total_rows = None
+            self.total_bytes = None if source.total_bytes is None else source.total_bytes // parts
 
     def _with(self, source: Source) -> Source:
         return source.permuted(self.seed)
 
     def _settings(self) -> str:
-        return f":permuted:{self.seed}"
+        return f":permuted:{self.seed}" + (f":{self.part}/{self.parts}" if self.parts > 1 else "")
 
     def permuted(self, seed: int) -> Source:
         return self
+
+    @property
+    def most_parts(self) -> int:
+        return self.blocks_read.count
+
+    def nth_part(self, part: int, parts: int) -> Source:
+        return Permuted(self.source, self.blocks_read, self.seed, part, parts)
 
     def shards(self, n: int) -> list[Source]:
         """The source itself: each shard would have other blocks."""
@@ -101,15 +117,15 @@ class Permuted(Wrapped):
         count, total = self.blocks_read.count, self.total_bytes or 0
         order = Permutation(count, self.seed)
         row = start.row
-        numbers = (order[at] for at in range(start.offset, count))
-        for batch, at, past, skipped in self.blocks_read.read(numbers, rows, only, want_names, want_labels):
+        skipped_before = start.skipped - start.here  # the block of the cursor is read again from its start
+        mine = range(self.part, count, self.parts)
+        numbers = (order[at] for at in mine[start.offset :])
+        for batch, at, past, skipped, here in self.blocks_read.read(numbers, rows, only, want_names, want_labels):
             row += len(batch)
             done = start.offset + at
-            read = total * (done + 1) // count
-            yield (
-                batch,
-                Cursor(offset=done, row=row, past=past, inner=Cursor(), read=read, skipped=start.skipped + skipped),
-            )
+            read = total * (done + 1) // len(mine)
+            counts = {"read": read, "skipped": skipped_before + skipped, "here": here}
+            yield batch, Cursor(offset=done, row=row, past=past, inner=Cursor(), **counts)
 
 
 class Shuffled(Wrapped):

@@ -1,0 +1,183 @@
+"""Columns in any unit: raw columns beside standardised ones, and what a change of units or of the origin changes.
+
+THRESHER_DATASETS=FOLDER python -m benchmarks.any_scale [raw | units | table] [SEEDS]
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import thresher as th
+from benchmarks.budgeted_l1 import VARIABLE
+from benchmarks.first_file_defaults import unpacked
+from benchmarks.harness import table
+
+METHODS = ("mission", "b-arda")
+#: Data sets of scikit-learn, data sets of the folder, and those of many rows, with fewer random seeds.
+SMALL, WIDE, LONG = (
+    ("wine", "breast_cancer", "digits"),
+    ("arcene", "madelon", "colon", "allaml"),
+    ("cod_rna", "mnist38"),
+)
+SIZES = (20, 100)
+SEEDS, LONG_SEEDS = 3, 1
+#: Passes and refit: the defaults, and one pass alone.
+WAYS: dict[str, dict[str, Any]] = {"auto": {}, "1": {"passes": 1, "refit": False}}
+#: The powers of two that columns are multiplied by, and their shifts in standard deviations.
+POWERS, SHIFTS, UNITS_K, UNITS_SEEDS = 20, 1000, 20, 1
+#: The rows of the table of counts.
+CLICKS, CLICK_SEEDS = 20_000, 3
+
+
+class Task(NamedTuple):
+    """Training rows and test rows."""
+
+    name: str
+    x: NDArray[np.float64]
+    y: NDArray[Any]
+    held: NDArray[np.float64]
+    held_y: NDArray[Any]
+
+
+def run(seeds: int = SEEDS) -> str:
+    """All three tables; nothing without the data."""
+    if VARIABLE not in os.environ:
+        return f"## Columns in any unit\n\n*Not run: `{VARIABLE}` names no folder.*"
+    parts = [raw(seeds), units(range(UNITS_SEEDS)), clicks(range(CLICK_SEEDS))]
+    return "\n\n".join(["## Columns in any unit", *parts])
+
+
+def raw(seeds: int = SEEDS) -> str:
+    """The test accuracy with raw columns and after scikit-learn's StandardScaler."""
+    lines = []
+    with tempfile.TemporaryDirectory() as folder:
+        for task in tasks(Path(folder), (*SMALL, *WIDE, *LONG)):
+            scaled = _scaled(task)
+            number = min(seeds, LONG_SEEDS) if task.name in LONG else seeds
+            for k in SIZES if task.x.shape[1] > SIZES[-1] else (task.x.shape[1],):
+                for way, options in WAYS.items():
+                    cells: list[object] = [task.name, k, way]
+                    for method in METHODS:
+                        for rows, standardize in ((task, False), (task, "auto"), (scaled, False)):
+                            fits = {"k": k, "method": method, "standardize": standardize, **options}
+                            scores = [_accuracy(rows, random_state=s, **fits) for s in range(number)]
+                            cells.append(f"{statistics.mean(scores):.3f}")
+                    lines.append([*cells, number])
+                    print(*lines[-1], file=sys.stderr, flush=True)
+    ways = ("as it is", "raw", "scaled")
+    header = ["data", "k", "passes", *(f"{method}, {way}" for method in METHODS for way in ways), "seeds"]
+    return (
+        "### Raw columns\n\nTest accuracy. *raw*: the columns as they come, with the defaults; *as it is*: the same "
+        "with `standardize=False`; *scaled*: the same after scikit-learn's StandardScaler, with `standardize=False`. "
+        "Passes *auto* are the defaults; with 1, `refit=False`. Column j of cod_rna is multiplied by "
+        "10^((j mod 7) - 3). k is 20 and 100, or all columns.\n\n" + table(header, lines)
+    )
+
+
+def units(seeds: Sequence[int]) -> str:
+    """The number of kept features that change with the unit or the origin of every column."""
+    lines = []
+    with tempfile.TemporaryDirectory() as folder:
+        for task in tasks(Path(folder), (*SMALL, *WIDE)):
+            k = min(UNITS_K, task.x.shape[1] // 2)
+            for method in METHODS:
+                changed = {"powers of two": 0, "shifts": 0}
+                for seed in seeds:
+                    random = np.random.default_rng(seed)
+                    powers = 2.0 ** random.integers(-POWERS, POWERS + 1, task.x.shape[1])
+                    shifts = random.uniform(-SHIFTS, SHIFTS, task.x.shape[1]) * task.x.std(axis=0)
+                    kept, *others = (
+                        set(th.select(x, task.y, k=k, method=method, random_state=seed).names)
+                        for x in (task.x, task.x * powers, task.x + shifts)
+                    )
+                    for way, names in zip(changed, others, strict=True):
+                        changed[way] += len(kept - names)
+                lines.append([task.name, method, k * len(seeds), *changed.values()])
+                print(*lines[-1], file=sys.stderr, flush=True)
+    return (
+        f"### Other units\n\nThe number of kept features that change when every column is multiplied by 2^-{POWERS} … "
+        f"2^{POWERS}, or shifted by up to {SHIFTS:,} of its standard deviations; all defaults, sums of {len(seeds)} "
+        "seeds.\n\n" + table(["data", "method", "features kept", "changed by powers of two", "by shifts"], lines)
+    )
+
+
+def clicks(seeds: Sequence[int]) -> str:
+    """The rank of the one informative column of a table, among columns of large numbers."""
+    lines = []
+    with tempfile.TemporaryDirectory() as folder:
+        for method in METHODS:
+            cells = []
+            for way in WAYS.values():
+                found: dict[object, list[int]] = {False: [], "auto": []}
+                for seed in seeds:
+                    path = _click_log(Path(folder) / "clicks.csv", seed)
+                    for standardize, ranks in found.items():
+                        fits: dict[str, Any] = {"target": "click", "k": 12, "method": method, **way}
+                        names = th.select(path, random_state=seed, standardize=standardize, **fits).names
+                        ranks.append(names.index("visits") + 1 if "visits" in names else 13)
+                cells += [f"{statistics.mean(ranks):.1f}" for ranks in found.values()]
+            lines.append([method, *cells])
+    return (
+        f"### A count among large numbers\n\nA CSV table of {CLICKS:,} rows: twelve columns of counts, of 1 to 10^6 "
+        "on average, and a click that depends on a small one, `visits`. Its mean rank among 12 (13: not found), "
+        f"{len(seeds)} seeds, with the defaults and with one pass and no refit; *as it is*: `standardize=False`.\n\n"
+        + table(["method", *(f"{kind}, passes {way}" for way in WAYS for kind in ("as it is", "raw"))], lines)
+    )
+
+
+def _click_log(path: Path, seed: int) -> Path:
+    random = np.random.default_rng(seed)
+    means = 10.0 ** np.linspace(0, 6, 12)
+    counts = random.poisson(means, (CLICKS, 12)) * random.integers(0, 4, (CLICKS, 12))
+    click = random.random(CLICKS) < 1 / (1 + np.exp(2.0 - counts[:, 1] / 4))
+    names = ["c0", "visits", *(f"c{j}" for j in range(2, 12)), "click"]
+    rows = np.column_stack([counts, click]).astype(np.int64)
+    np.savetxt(path, rows, fmt="%d", delimiter=",", header=",".join(names), comments="")
+    return path
+
+
+def tasks(folder: Path, names: Sequence[str]) -> Iterator[Task]:
+    """The data sets as dense arrays."""
+    from sklearn.datasets import load_breast_cancer, load_digits, load_svmlight_files, load_wine
+    from sklearn.model_selection import train_test_split
+
+    loaders = {"wine": load_wine, "breast_cancer": load_breast_cancer, "digits": load_digits}
+    for name in names:
+        if name in loaders:
+            x, y = loaders[name](return_X_y=True)
+            x, held, y, held_y = train_test_split(x, y, test_size=0.3, stratify=y, random_state=0)
+        else:
+            files = [str(unpacked(folder, f"{name}.{part}.svm")) for part in ("train", "test")]
+            x, y, held, held_y = load_svmlight_files(files)
+            x, held = x.toarray(), held.toarray()
+        if name == "cod_rna":
+            factors = 10.0 ** (np.arange(x.shape[1]) % 7 - 3)
+            x, held = x * factors, held * factors
+        yield Task(name, x, y, held, held_y)
+
+
+def _scaled(task: Task) -> Task:
+    from sklearn.preprocessing import StandardScaler
+
+    scaler = StandardScaler().fit(task.x)
+    return task._replace(x=scaler.transform(task.x), held=scaler.transform(task.held))
+
+
+def _accuracy(task: Task, **options: Any) -> float:
+    selection = th.select(task.x, task.y, **options)
+    return float((selection.predict(task.held) == task.held_y).mean())
+
+
+if __name__ == "__main__":
+    wanted, number = (sys.argv[1:2] or ["all"])[0], int((sys.argv[2:3] or [SEEDS])[0])
+    parts = {"raw": lambda: raw(number), "units": lambda: units(range(number)), "table": lambda: clicks(range(number))}
+    print(parts[wanted]() if wanted in parts else run(number))
