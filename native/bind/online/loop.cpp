@@ -115,6 +115,11 @@ void restore_table(Loop& loop, std::size_t t, const Array<const std::uint64_t>& 
   }
 }
 
+/// Empty all tables, before others are restored in their place.
+void clear_tables(Loop& loop) {
+  for (TopK& table : loop.store->tables()) table.clear();
+}
+
 /// An incomplete mini-batch: (rows, slopes, keys, sums, names).
 nb::tuple gathered(Loop& loop) {
   Buffer<std::uint64_t> keys;
@@ -191,6 +196,7 @@ void bind_online(nb::module_& m) {
       .def("table", &table_rows, nb::arg("table"), nb::arg("limit"))
       .def("restore_table", &restore_table, nb::arg("table"), nb::arg("keys"), nb::arg("ranks"), nb::arg("counts"),
            nb::arg("names"), nb::arg("kept"))
+      .def("clear_tables", &clear_tables)
       .def_prop_ro("kept_size", [](Loop& loop) { return loop.store->kept_size(); })
       .def_prop_ro("unit", &Loop::unit)
       .def_prop_ro("prior", [](const Loop& loop) { return loop.step.prior(); })

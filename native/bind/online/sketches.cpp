@@ -1,6 +1,8 @@
 // The sketches, for direct use.
 #include <cstring>
 
+#include <nanobind/stl/vector.h>
+
 #include "bind/convert/arrays.hpp"
 #include "online/sketches/count_sketch.hpp"
 #include "online/sketches/evidence_sketch.hpp"
@@ -37,7 +39,9 @@ void change_evidence(EvidenceSketch& sketch, const Array<const std::uint64_t>& k
   }
 }
 
-nb::tuple query_evidence(const EvidenceSketch& sketch, const Array<const std::uint64_t>& keys) {
+/// Read keys, all lanes: (sums, energies). `read` fills the sums of a key and returns its energy.
+template <class Sketch, class Read>
+nb::tuple read_keys(const Sketch& sketch, const Array<const std::uint64_t>& keys, Read read) {
   Buffer<double> sums;
   Buffer<double> energies;
   sums.resize(keys.shape(0) * sketch.lanes());
@@ -45,9 +49,24 @@ nb::tuple query_evidence(const EvidenceSketch& sketch, const Array<const std::ui
   CellRef refs[SketchHash::most_rows];
   for (std::size_t i = 0; i < keys.shape(0); ++i) {
     sketch.hash().cell_refs(keys.data()[i], refs);
-    energies[i] = sketch.read(refs, 0, sketch.lanes(), sums.data() + i * sketch.lanes(), 0.0);
+    energies[i] = read(refs, sums.data() + i * sketch.lanes());
   }
   return nb::make_tuple(to_numpy(std::move(sums)), to_numpy(std::move(energies)));
+}
+
+nb::tuple query_evidence(const EvidenceSketch& sketch, const Array<const std::uint64_t>& keys) {
+  return read_keys(sketch, keys,
+                   [&](CellRef* refs, double* sums) { return sketch.read(refs, 0, sketch.lanes(), sums, 0.0); });
+}
+
+/// Read keys, all lanes, from the cells of another sketch with this factor: (sums, energies).
+template <class Sketch, class Cell>
+nb::tuple query_from(const Sketch& sketch, const Array<const std::uint64_t>& keys, const Array<const Cell>& cells,
+                     double factor) {
+  if (cells.shape(0) != sketch.cells().size()) throw nb::value_error("the saved sketch has another size");
+  return read_keys(sketch, keys, [&](CellRef* refs, double* sums) {
+    return sketch.read_from(cells.data(), factor, refs, 0, sketch.lanes(), sums, 0.0);
+  });
 }
 
 template <class Sketch>
@@ -73,6 +92,21 @@ void set_cells(Sketch& sketch, const Array<const Cell>& values) {
   std::memcpy(sketch.cells().data(), values.data(), values.shape(0) * sizeof(Cell));
 }
 
+/// Set the cells to the weighted mean of those of other sketches.
+template <class Sketch, class Cell>
+void set_mean(Sketch& sketch, const std::vector<Array<const Cell>>& parts, const std::vector<double>& shares,
+              const std::vector<double>& units) {
+  if (parts.empty() || shares.size() != parts.size() || units.size() != parts.size())
+    throw nb::value_error("one share and one unit a part are needed");
+  std::vector<const Cell*> cells;
+  for (const Array<const Cell>& part : parts) {
+    if (part.shape(0) != sketch.cells().size()) throw nb::value_error("the saved sketch has another size");
+    cells.push_back(part.data());
+  }
+  const nb::gil_scoped_release nogil;
+  sketch.set_mean(cells, shares, units);
+}
+
 /// The common methods of both sketches.
 template <class Sketch, class Cell>
 nb::class_<Sketch> bind_sketch(nb::module_& m, const char* name) {
@@ -91,6 +125,8 @@ nb::class_<Sketch> bind_sketch(nb::module_& m, const char* name) {
       .def("merge", &Sketch::merge, nb::arg("other"))
       .def_prop_rw("cells", &cells<Sketch>, &set_cells<Sketch, Cell>)
       .def("view_cells", &view_cells<Sketch>)
+      .def("query_from", &query_from<Sketch, Cell>, nb::arg("keys"), nb::arg("cells"), nb::arg("factor"))
+      .def("set_mean", &set_mean<Sketch, Cell>, nb::arg("parts"), nb::arg("shares"), nb::arg("units"))
       .def_prop_rw("factor", &Sketch::factor, &Sketch::set_factor);
 }
 

@@ -8,7 +8,7 @@ namespace thresher::online {
 
 namespace {
 
-constexpr std::size_t wide = 4;
+constexpr std::size_t keys_at_once = 4;
 
 __m256i upper_halves(__m256i x) { return _mm256_srli_epi64(x, 32); }
 
@@ -46,7 +46,7 @@ void cell_refs_avx2(const HashBatch& all) {
   FourHashes hashes[rows];
   for (std::uint32_t r = 0; r < rows; ++r) hashes[r] = FourHashes(all.hashes + 3 * r, all.width, r);
   auto* const out = static_cast<std::uint64_t*>(all.out);
-  for (std::size_t j = 0; j < all.n; j += wide) {
+  for (std::size_t j = 0; j < all.n; j += keys_at_once) {
     const __m256i keys = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(all.mixed + j));
     const __m256i keys_upper = upper_halves(keys);
     for (std::uint32_t r = 0; r < rows; ++r) {
@@ -54,7 +54,7 @@ void cell_refs_avx2(const HashBatch& all) {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + r * all.stride + j), refs);
     }
     for (std::uint32_t r = 0; r < rows; ++r)
-      for (std::size_t i = 0; i < wide; ++i)
+      for (std::size_t i = 0; i < keys_at_once; ++i)
         _mm_prefetch(all.cells + static_cast<std::uint32_t>(out[r * all.stride + j + i]) * all.bytes, _MM_HINT_T0);
   }
 }

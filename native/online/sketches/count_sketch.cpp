@@ -4,6 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "online/sketches/mean_of_cells.hpp"
+
 namespace thresher::online {
 
 double median_of_many(double* numbers, std::uint32_t n) {
@@ -57,6 +59,15 @@ double CountSketch::bound() const {
     squares[r] = sum;
   }
   return std::fabs(scale_) * std::sqrt(median(squares, hash_.rows()) / hash_.width());
+}
+
+void CountSketch::set_mean(const std::vector<const float*>& parts, const std::vector<double>& shares,
+                           const std::vector<double>& units) {
+  mean_of_cells(parts, units, cells_, [&](std::size_t i) {
+    double sum = 0.0;
+    for (std::size_t p = 0; p < parts.size(); ++p) sum += shares[p] * units[p] * static_cast<double>(parts[p][i]);
+    cells_[i] = static_cast<float>(sum);
+  });
 }
 
 }  // namespace thresher::online

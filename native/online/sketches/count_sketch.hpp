@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "base/cpu.hpp"
 #include "base/memory/buffer.hpp"
@@ -61,12 +62,17 @@ class CountSketch {
   void pass() {}
 
   /// Read `n` lanes from `lane` on. This sketch has no energy.
-  double read(const CellRef* refs, std::size_t lane, std::size_t n, double* out, double /*prior*/ = 0.0) const {
+  double read(const CellRef* refs, std::size_t lane, std::size_t n, double* out, double prior = 0.0) const {
+    return read_from(cells_.data(), scale_, refs, lane, n, out, prior);
+  }
+  /// The same from the cells of another sketch of the same shape and seed, with the factor `scale`.
+  double read_from(const float* cells, double scale, const CellRef* refs, std::size_t lane, std::size_t n, double* out,
+                   double /*prior*/) const {
     double read[SketchHash::most_rows];
     for (std::size_t c = 0; c < n; ++c) {
       for (std::uint32_t r = 0; r < hash_.rows(); ++r)
-        read[r] = static_cast<double>(refs[r].signed_like(cells_[refs[r].cell * lanes_ + lane + c]));
-      out[c] = scale_ * median(read, hash_.rows());
+        read[r] = static_cast<double>(refs[r].signed_like(cells[refs[r].cell * lanes_ + lane + c]));
+      out[c] = scale * median(read, hash_.rows());
     }
     return 0.0;
   }
@@ -87,6 +93,9 @@ class CountSketch {
 
   /// Multiply the whole vector lazily, in O(1).
   void scale(double factor);
+  /// Set every cell to the weighted mean of the cells of other sketches, see EvidenceSketch::set_mean.
+  void set_mean(const std::vector<const float*>& parts, const std::vector<double>& shares,
+                const std::vector<double>& units);
   /// Add another sketch of the same shape and seed: the result is the sketch of the sum.
   void merge(const CountSketch& other);
 

@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "online/sketches/mean_of_cells.hpp"
+
 namespace thresher::online {
 
 EvidenceSketch::EvidenceSketch(SketchHash hash, std::size_t lanes)
@@ -45,6 +47,17 @@ void EvidenceSketch::merge(const EvidenceSketch& other) {
         static_cast<double>(HalfFloat::open(cells_[i])) + by * static_cast<double>(HalfFloat::open(other.cells_[i]));
     set(cells_[i], static_cast<float>(sum), draw().at(0));
   }
+}
+
+void EvidenceSketch::set_mean(const std::vector<const std::uint16_t*>& parts, const std::vector<double>& shares,
+                              const std::vector<double>& units) {
+  mean_of_cells(parts, units, cells_, [&](std::size_t i) {
+    const bool is_energy = i % stride_ == 0;
+    double sum = 0.0;
+    for (std::size_t p = 0; p < parts.size(); ++p)
+      sum += shares[p] * (is_energy ? 1.0 : units[p]) * static_cast<double>(HalfFloat::open(parts[p][i]));
+    set(cells_[i], static_cast<float>(sum), draw().at(0));
+  });
 }
 
 }  // namespace thresher::online

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "base/cpu.hpp"
 #include "base/memory/buffer.hpp"
@@ -53,20 +54,26 @@ class EvidenceSketch {
   /// rarely make one so. (The median of the sums with the least energy, which mixes cells, finds far fewer true
   /// features.)
   double read(const CellRef* refs, std::size_t lane, std::size_t n, double* out, double prior) const {
+    return read_from(cells_.data(), scale_, refs, lane, n, out, prior);
+  }
+  /// The same from the cells of another sketch of the same shape and seed, with the factor `scale`.
+  double read_from(const std::uint16_t* cells, double scale, const CellRef* refs, std::size_t lane, std::size_t n,
+                   double* out, double prior) const {
     const float least_noise = floor(prior);
-    const auto noise = [&](std::uint32_t r) { return HalfFloat::open(*cell(refs[r])) + least_noise; };
+    const auto at = [&](std::uint32_t r) { return cells + refs[r].cell * stride_; };
+    const auto noise = [&](std::uint32_t r) { return HalfFloat::open(*at(r)) + least_noise; };
     std::uint32_t least = 0;
-    float least_squares = squares(refs[0], lane, n);
+    float least_squares = squares(at(0) + 1 + lane, n);
     for (std::uint32_t r = 1; r < hash_.rows(); ++r) {
-      const float here = squares(refs[r], lane, n);
+      const float here = squares(at(r) + 1 + lane, n);
       if (!weaker(here, noise(r), least_squares, noise(least))) continue;
       least = r;
       least_squares = here;
     }
-    const std::uint16_t* const z = cell(refs[least]) + 1 + lane;
+    const std::uint16_t* const z = at(least) + 1 + lane;
     for (std::size_t c = 0; c < n; ++c)
-      out[c] = scale_ * static_cast<double>(refs[least].signed_like(HalfFloat::open(z[c])));
-    return static_cast<double>(HalfFloat::open(*cell(refs[least])));
+      out[c] = scale * static_cast<double>(refs[least].signed_like(HalfFloat::open(z[c])));
+    return static_cast<double>(HalfFloat::open(*at(least)));
   }
 
   /// Direct access to the cells for inner loops, for one or three rows and one lane, where a cell is one word.
@@ -159,6 +166,12 @@ class EvidenceSketch {
   /// Add the sums and energies of another sketch of the same shape and seed.
   void merge(const EvidenceSketch& other);
 
+  /// Set every cell to the weighted mean of the cells of other sketches of the same shape and seed: part p has the
+  /// share `shares[p]`, and its sums are in units of `units[p]` of this sketch's. A cell that no part has changed keeps
+  /// its bits; the mean of others is rounded at random, as every update is.
+  void set_mean(const std::vector<const std::uint16_t*>& parts, const std::vector<double>& shares,
+                const std::vector<double>& units);
+
   [[nodiscard]] Buffer<std::uint16_t>& cells() { return cells_; }
   [[nodiscard]] const Buffer<std::uint16_t>& cells() const { return cells_; }
   [[nodiscard]] double factor() const { return scale_; }
@@ -170,10 +183,10 @@ class EvidenceSketch {
   /// Not zero, so that an empty cell is weaker than any other.
   static float floor(double prior) { return std::max(static_cast<float>(prior), std::numeric_limits<float>::min()); }
   [[nodiscard]] const std::uint16_t* cell(const CellRef& ref) const { return cells_.data() + ref.cell * stride_; }
-  [[nodiscard]] float squares(const CellRef& ref, std::size_t lane, std::size_t n) const {
+  static float squares(const std::uint16_t* numbers, std::size_t n) {
     float sum = 0.0F;
     for (std::size_t c = 0; c < n; ++c) {
-      const float z = HalfFloat::open(cell(ref)[1 + lane + c]);
+      const float z = HalfFloat::open(numbers[c]);
       sum += z * z;
     }
     return sum;

@@ -10,7 +10,7 @@ namespace thresher::online {
 
 namespace {
 
-constexpr std::size_t wide = 4;
+constexpr std::size_t slots_at_once = 4;
 
 /// For every mask of four, the shuffle that moves the unselected to the front: for 32-bit numbers as bytes, and for
 /// 64-bit numbers as pairs of 32-bit indices.
@@ -21,7 +21,7 @@ struct Shuffles {
 
   constexpr Shuffles() {
     for (unsigned kept = 0; kept < 16; ++kept)
-      for (unsigned i = 0; i < wide; ++i) {
+      for (unsigned i = 0; i < slots_at_once; ++i) {
         if ((kept >> i & 1U) != 0) continue;
         const unsigned to = count[kept]++;
         for (unsigned b = 0; b < 4; ++b) bytes[kept][4 * to + b] = static_cast<std::uint8_t>(4 * i + b);
@@ -40,7 +40,7 @@ std::size_t compact_row_avx2(const RowCompaction& all) {
   const RowCompaction s = all;
   __m128i positions = _mm_setr_epi32(0, 1, 2, 3);
   std::size_t out = 0;
-  for (std::size_t i = 0; i < s.n; i += wide) {
+  for (std::size_t i = 0; i < s.n; i += slots_at_once) {
     std::uint32_t kept;
     std::memcpy(&kept, s.kept + i, sizeof kept);
     const unsigned which = kept * 0x01020408U >> 24 & 15U;
@@ -51,7 +51,7 @@ std::size_t compact_row_avx2(const RowCompaction& all) {
     const __m256i hashes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(s.hashes + i));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(s.other_hashes + out), _mm256_permutevar8x32_epi32(hashes, pairs));
     out += orders.count[which];
-    positions = _mm_add_epi32(positions, _mm_set1_epi32(wide));
+    positions = _mm_add_epi32(positions, _mm_set1_epi32(slots_at_once));
   }
   return out;
 }

@@ -83,12 +83,17 @@ class OnlineEngine:
         self._lock = threading.RLock()
         self._reset()
 
-    def _reset(self) -> None:
-        """Forget everything learned."""
+    def _reset(self, *, again: bool = False) -> None:
+        """Forget everything learned; with ``again``, only what restoring a state does not replace."""
         settings = self.settings
         self.scores = Scores(get_loss(settings.loss), settings.outputs)
         self.recent = RecentMargins(get_loss(settings.loss), settings.outputs, labels=settings.multilabel)
-        self._loop = _native.OnlineLoop(**_loop_settings(settings))
+        if again:
+            self._loop.clear_tables()
+            return
+        if hasattr(self, "_loop"):
+            del self._loop  # the plan has no room for two
+        self._loop: _native.OnlineLoop = _native.OnlineLoop(**_loop_settings(settings))
 
     @property
     def sketch(self) -> _native.CountSketch | _native.EvidenceSketch | None:
@@ -117,9 +122,10 @@ class OnlineEngine:
 
     def prior(self, step: NDArray[np.float64]) -> float:
         """The prior energy that a step rule in this state adds to every feature."""
-        probe = OnlineEngine(self.settings)._loop
-        probe.step = step.tolist()
-        return float(probe.prior)
+        with self._lock:
+            now, self._loop.step = self._loop.step, step.tolist()
+            prior, self._loop.step = float(self._loop.prior), now
+            return prior
 
     def step(self, batch: Batch) -> None:
         """Learn from every row of a batch, in order.
@@ -245,16 +251,17 @@ class OnlineEngine:
             raise SettingsError(f"engines of {self.settings.method} cannot be merged: fit one engine on all rows")
         self._restore(merged_state(self, other))
 
-    def state(self, *, view: bool = False) -> dict[str, NDArray[Any]]:
+    def state(self, *, view: bool = False, scores: bool = True) -> dict[str, NDArray[Any]]:
         """The complete state, as arrays; with ``view``, the cells of the sketch are the engine's own.
 
         A view changes with the next step. It is for a checkpoint, which is written at once and has no room for a copy.
+        Without ``scores`` it is the model alone.
         """
         from thresher.online.engine_state import loop_state
 
         with self._lock:
-            state = loop_state(self._loop, self.settings, self.sketch, self.kept(), self.scores, view=view)
-            return state | self.recent.state()
+            state = loop_state(self._loop, self.settings, self.sketch, self.kept(), view=view)
+            return state | self.scores.state() | self.recent.state() if scores else state
 
     @classmethod
     def from_state(cls, settings: OnlineSettings, state: dict[str, NDArray[Any]]) -> Self:
@@ -269,13 +276,17 @@ class OnlineEngine:
         return unpickle_engine, (self.settings, sparsify(self.state()))
 
     def _restore(self, state: dict[str, NDArray[Any]]) -> None:
-        with self._lock:
-            self._reset()
-            from thresher.online.engine_state import restore_loop
+        self.restore_model(state)
+        self.scores.restore(state)
+        self.recent.restore(state)
 
+    def restore_model(self, state: dict[str, NDArray[Any]]) -> None:
+        """Continue from the model of a state, with no scores."""
+        from thresher.online.engine_state import restore_loop
+
+        with self._lock:
+            self._reset(again=not self.settings.budgeted)
             restore_loop(self._loop, self.settings, state)
-            self.scores.restore(state)
-            self.recent.restore(state)
 
 
 def unpickle_engine(settings: OnlineSettings, packed: dict[str, Any]) -> OnlineEngine:

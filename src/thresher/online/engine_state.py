@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.core import container
-from thresher.core.metrics import Scores
 from thresher.online.dual_state import dual_arrays, restore_dual_arrays
 from thresher.online.engine import Kept
 from thresher.online.settings import OnlineSettings
@@ -28,11 +27,10 @@ def loop_state(
     settings: OnlineSettings,
     sketch: Sketch | None,
     kept: list[Kept],
-    scores: Scores,
     *,
     view: bool = False,
 ) -> dict[str, NDArray[Any]]:
-    """The complete state of an engine; with ``view``, its cells are not copied."""
+    """The state of an engine without its scores; with ``view``, its cells are not copied."""
     rows, slopes, keys, sums, names = loop.gathered()
     offsets, text = container.pack_strings(names)
     state: dict[str, NDArray[Any]] = {
@@ -45,7 +43,6 @@ def loop_state(
         "gathered_sums": sums,
         "gathered_name_offsets": offsets,
         "gathered_name_text": text,
-        **scores.state(),
     }
     if settings.budgeted:
         state |= dual_arrays(loop)

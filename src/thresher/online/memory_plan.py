@@ -19,6 +19,7 @@ from thresher.core.memory import (
 )
 from thresher.core.recent_margins import BYTES as RECENT_BYTES
 from thresher.errors import SettingsError
+from thresher.online.column_units import standardizes, unit_bytes
 from thresher.online.settings import THRESHOLDED, OnlineSettings
 from thresher.run import RunOptions
 from thresher.sources.base import Source
@@ -259,7 +260,7 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
     held = min(allowed // 8, max(0, left) // 2) if needs.held else 0
     left -= held
     if left <= 0:
-        what = [f"the columns of the table, which take {show_size(needs.columns)}"] if needs.columns else []
+        what = [f"the columns of the data, which take {show_size(needs.columns)}"] if needs.columns else []
         what += [f"the answer, which takes up to {show_size(answer)}"] if for_answer else []
         what += [] if what else [f"the latest margins, which take {show_size(needs.margins)}"]
         advised = 2 * (2 * (needs.columns + for_answer + needs.margins) + needs.scores + table + wanted + MB)
@@ -372,14 +373,17 @@ def plan_of_fit(settings: OnlineSettings, options: RunOptions, source: Source) -
     named = not source.space.invertible
     products = options.interactions != 1 or source.space.products is not None
     settings = replace(settings, keep_names=settings.keep_names and named)
-    plan = plan_for(settings, options.memory, shuffle=settings.shuffles, products=products, columns=source.schema_bytes)
+    memory = parse_size(DEFAULT_MEMORY if options.memory is None else options.memory)
+    units = standardizes(settings, source, memory, products=products, stream=False)
+    columns = source.schema_bytes + (unit_bytes(source) if units else 0)
+    plan = plan_for(settings, options.memory, shuffle=settings.shuffles, products=products, columns=columns)
     parts = [
         ("table", plan.table, f"{settings.k} features, names of up to {plan.name_cap} bytes"),
         ("sketch", plan.sketch, f"{plan.sketch_rows} x {plan.sketch_width} cells for all other features"),
         ("seen", plan.seen, "the sums of every feature seen; b-arda switches to a sketch when they are full"),
         ("names", plan.names, "names of the features seen; missing ones are read from the data at the end"),
         ("groups", plan.groups, "the group of each feature"),
-        ("columns", plan.columns, "the names and kinds of the columns of the table"),
+        ("columns", plan.columns, "the columns of a table: names, kinds and, if they are standardised, units"),
         ("scores", plan.scores, "the histogram for AUC and average precision"),
         ("margins", plan.margins, "the latest margins, to calibrate probabilities"),
         ("buffers", plan.buffers, f"blocks of {show_size(plan.block)} and their batches, on two threads"),
@@ -401,4 +405,10 @@ def plan_of_fit(settings: OnlineSettings, options: RunOptions, source: Source) -
         error = f"about {plan.sketch_width**-0.5:.2g} of the norm of the weights in the sketch"
     else:
         error = "none: weights are exact"
-    return PlanReport(plan.limits, parts, [("left", left), ("error", error)])
+    workers = settings.workers
+    each = (
+        [("workers", f"{workers}, each with this plan: {show_size(workers * plan.total)} in all")]
+        if workers > 1
+        else []
+    )
+    return PlanReport(plan.limits, parts, [("left", left), ("error", error), *each])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.errors import SettingsError
 from thresher.online.engine import ENERGY, HEADER, INVERSE, Kept
-from thresher.online.engine_state import pack_tables
+from thresher.online.engine_state import pack_tables, unpack_tables
 
 if TYPE_CHECKING:
     from thresher.online.engine import OnlineEngine
@@ -47,12 +47,11 @@ def merged_state(mine: OnlineEngine, theirs: OnlineEngine) -> dict[str, NDArray[
     for t, (a, b) in enumerate(zip(mine.kept(), theirs.kept(), strict=True)):
         keys = np.unique(np.concatenate([a.keys, b.keys]))
         columns = slice(t * lanes, (t + 1) * lanes)
-        sums = share * _sums(mine, a, keys, columns) + other * _sums(theirs, b, keys, columns)
-        ranked.append((columns, _ranked(keys, sums, prior if adaptive else None, a, b)))
+        sums = share * _sums(_Model.of(mine), a, keys, columns)
+        sums += other * _sums(_Model.of(theirs), b, keys, columns)
+        ranked.append((columns, _ranked(keys, sums, prior if adaptive else None, [a, b])))
     sketch = _merged_sketch(mine, theirs, share, other)  # last: it modifies the sketches queried above
-    if sketch is not None and settings.active == "exact" and settings.method == "mission":
-        for columns, table in ranked:
-            _write_back(sketch, table, settings.k, columns)
+    _write_back(mine, sketch, ranked)
     mine.scores.merge(theirs.scores)
     mine.recent.merge(theirs.recent)
     state = ours | pack_tables([table.first(settings.k) for _, table in ranked]) | mine.scores.state()
@@ -63,6 +62,61 @@ def merged_state(mine: OnlineEngine, theirs: OnlineEngine) -> dict[str, NDArray[
     if isinstance(sketch, _native.EvidenceSketch):
         state["random"] = np.array([sketch.random], np.uint64)
     return state
+
+
+class RoundEnd(NamedTuple):
+    """What a worker has learned from its rows of a round: its model, and the number of rows."""
+
+    state: dict[str, NDArray[Any]]
+    rows: int
+
+
+def merge_mean(engine: OnlineEngine, ends: list[RoundEnd]) -> None:
+    """Replace the model of ``engine``, from which all workers started, by the mean of theirs, weighted by rows.
+
+    The mean of the models is the base and the mean of the differences to it. So every sum and energy grows as from the
+    rows of one worker, with less noise: sums of the differences, each of which corrects the same errors, diverge. A
+    feature that a worker does not keep enters with the estimate of its sketch, or 0 without one. Rows and counts
+    are added. Workers without rows do not count. Every engine must be without an incomplete mini-batch.
+    """
+    ends = [end for end in ends if end.rows]
+    total = sum(end.rows for end in ends)
+    if not total:
+        return
+    settings, base, rows = engine.settings, engine.kept(), engine.rows
+    scores, recent = engine.scores, engine.recent
+    shares = [end.rows / total for end in ends]
+    first = ends[0].state
+    shrink = float(first["loop"][1])  # all sums are in the unit of the first worker
+    steps = np.array([end.state["step"] for end in ends])
+    step = np.array(shares) @ steps
+    step[_LONGEST] = steps[:, _LONGEST].max()
+    kept = [unpack_tables(end.state, len(base), _kept_size(engine)) for end in ends]
+    tables = [list(same) for same in zip(*kept, strict=True)]
+    keys = [np.unique(np.concatenate([table.keys for table in same])) for same in tables]
+    lanes = settings.outputs // settings.tables
+    columns = [slice(t * lanes, (t + 1) * lanes) for t in range(len(tables))]
+    sums = [np.zeros((len(found), 1 + lanes)) for found in keys]
+    for w, end in enumerate(ends):
+        for t, found in enumerate(keys):
+            part = _sums(_Model.saved(engine, end.state), kept[w][t], found, columns[t])
+            part[:, 1:] /= shrink
+            sums[t] += shares[w] * part
+    prior = engine.prior(step) if settings.step_rule.rule == "adaptive" else None
+    ranked = [(columns[t], _ranked(keys[t], sums[t], prior, tables[t], base[t])) for t in range(len(tables))]
+    bias = np.array(shares) @ np.array([end.state["bias"] for end in ends])
+    numbers = {"step": step, "bias": bias, "loop": np.array([rows + total, shrink, 0.0])}
+    engine.restore_model(first | pack_tables([table.first(settings.k) for _, table in ranked]) | numbers)
+    sketch: Any = engine.sketch
+    if sketch is not None:
+        units = [float(end.state["factor"][0] * end.state["loop"][1]) for end in ends]
+        sketch.set_mean([end.state["cells"] for end in ends], shares, [unit / units[0] for unit in units])
+        _write_back(engine, sketch, ranked)
+    engine.scores, engine.recent = scores, recent
+
+
+def _kept_size(engine: OnlineEngine) -> int:
+    return HEADER + engine.settings.outputs // engine.settings.tables
 
 
 def _merged_step(a: Floats, b: Floats) -> Floats:
@@ -88,32 +142,60 @@ def _merged_sketch(mine: OnlineEngine, theirs: OnlineEngine, share: float, other
     return first
 
 
-def _sums(engine: OnlineEngine, table: Kept, keys: NDArray[np.uint64], columns: slice) -> Floats:
+class _Model(NamedTuple):
+    """The sketch of a model and the factor of its sums; its cells, if they are not those of the sketch."""
+
+    sketch: _native.CountSketch | _native.EvidenceSketch | None
+    shrink: float
+    cells: NDArray[Any] | None = None
+    factor: float = 1.0
+
+    @classmethod
+    def of(cls, engine: OnlineEngine) -> _Model:
+        return cls(engine.sketch, engine.shrink)
+
+    @classmethod
+    def saved(cls, engine: OnlineEngine, state: dict[str, NDArray[Any]]) -> _Model:
+        """The model of a saved state of an engine like this."""
+        if engine.sketch is None:
+            return cls(None, float(state["loop"][1]))
+        return cls(engine.sketch, float(state["loop"][1]), state["cells"], float(state["factor"][0]))
+
+    def query(self, keys: NDArray[np.uint64]) -> tuple[Floats, Floats]:
+        """Sums, (features, outputs), and energies as the sketch has them."""
+        sketch: Any = self.sketch
+        cells = sketch.view_cells() if self.cells is None else self.cells
+        sums, energy = sketch.query_from(keys, cells, sketch.factor if self.cells is None else self.factor)
+        return sums.reshape(len(keys), -1), energy
+
+
+def _sums(model: _Model, table: Kept, keys: NDArray[np.uint64], columns: slice) -> Floats:
     """(energy, sums) of these features, from the table, else the sketch, else 0."""
-    outputs = engine.settings.outputs
     found = np.zeros((len(keys), 1 + columns.stop - columns.start))
-    if isinstance(engine.sketch, _native.EvidenceSketch):
-        sums, energy = engine.sketch.query(keys)
-        found[:, 0], found[:, 1:] = energy, engine.shrink * sums.reshape(-1, outputs)[:, columns]
-    elif engine.sketch is not None:
-        found[:, 1:] = engine.shrink * engine.sketch.query(keys).reshape(-1, outputs)[:, columns]
+    if model.sketch is not None and len(keys):
+        sums, found[:, 0] = model.query(keys)
+        found[:, 1:] = model.shrink * sums[:, columns]
     at = np.searchsorted(keys, table.keys)
     found[at, 0] = table.state[:, ENERGY]
-    found[at, 1:] = engine.shrink * table.state[:, HEADER:]
+    found[at, 1:] = model.shrink * table.state[:, HEADER:]
     return found
 
 
-def _ranked(keys: NDArray[np.uint64], sums: Floats, prior: float | None, a: Kept, b: Kept) -> Kept:
-    """All features of both tables, strongest first."""
+def _ranked(
+    keys: NDArray[np.uint64], sums: Floats, prior: float | None, tables: list[Kept], base: Kept | None = None
+) -> Kept:
+    """All features of the tables, strongest first; ``base`` is what all of them started from."""
     state = np.empty((len(keys), HEADER + sums.shape[1] - 1))
     state[:, INVERSE] = 1.0 if prior is None else 1.0 / np.sqrt(sums[:, 0] + prior)
     state[:, ENERGY], state[:, HEADER:] = sums[:, 0], sums[:, 1:]
     single = state.shape[1] == HEADER + 1
     ranks = (sums[:, 1] if single else np.sqrt((sums[:, 1:] ** 2).sum(axis=1))) * state[:, INVERSE]
-    counts, names = np.zeros(len(keys), np.uint64), [b""] * len(keys)
-    for table in (b, a):
+    counts, names = _counts_before(keys, base), [b""] * len(keys)
+    before = counts.copy()
+    for table in reversed(tables):
         at = np.searchsorted(keys, table.keys)
-        counts[at] += table.counts
+        # A lower count than before is that of a feature that was dropped and came back.
+        counts[at] += table.counts - np.where(table.counts >= before[at], before[at], 0).astype(np.uint64)
         for i, name in zip(at.tolist(), table.names, strict=True):
             names[i] = name
     order = np.lexsort((keys, -np.abs(ranks)))
@@ -121,8 +203,25 @@ def _ranked(keys: NDArray[np.uint64], sums: Floats, prior: float | None, a: Kept
     return Kept(keys[order], ranks[order], counts[order], ordered_names, state[order])
 
 
-def _write_back(sketch: Any, table: Kept, k: int, columns: slice) -> None:
-    """Write the features beyond the first ``k`` into the sketch, so that its estimates equal their sums."""
+def _counts_before(keys: NDArray[np.uint64], base: Kept | None) -> NDArray[np.uint64]:
+    counts = np.zeros(len(keys), np.uint64)
+    if base is not None:
+        at = np.searchsorted(keys, base.keys)
+        known = at < len(keys)
+        known[known] = keys[at[known]] == base.keys[known]
+        counts[at[known]] = base.counts[known]
+    return counts
+
+
+def _write_back(engine: OnlineEngine, sketch: Any, ranked: list[tuple[slice, Kept]]) -> None:
+    """Write the features beyond the first k of each table into the sketch, so that its estimates equal their sums."""
+    settings = engine.settings
+    if sketch is not None and settings.active == "exact" and settings.method == "mission":
+        for columns, table in ranked:
+            _write_back_table(sketch, table, settings.k, columns)
+
+
+def _write_back_table(sketch: Any, table: Kept, k: int, columns: slice) -> None:
     keys = np.ascontiguousarray(table.keys[k:])
     if not len(keys):
         return

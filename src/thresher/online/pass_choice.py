@@ -63,15 +63,20 @@ class ValidationRows:
     def read(self, source: Source, encode: Callable[..., NDArray[np.float64]]) -> None:
         """Read the held-out rows, as many as fit."""
         used = features = 0
-        for batch, cursor in (held := self.split(source, held=True)).batches():
-            used += _FEATURE_BYTES * batch.nnz + _ROW_BYTES * len(batch)
-            if used > self.room or (self.large and self.rows >= _ROWS_OF_LARGE):
-                self.large = True
-                break
+        for whole, cursor in (held := self.split(source, held=True)).batches():
+            # Row by row, so that the rows that fit do not depend on the batches.
+            ends = used + _FEATURE_BYTES * whole.indptr[1:] + _ROW_BYTES * np.arange(1, len(whole) + 1)
+            most = max(0, _ROWS_OF_LARGE - self.rows) if self.large else len(whole)
+            fit = min(most, int(np.searchsorted(ends, self.room, side="right")))
+            batch = whole if fit == len(whole) else whole.take(slice(0, fit))
             if len(batch):
+                used = int(ends[len(batch) - 1])
                 y = encode(batch, lambda row, c=cursor, b=batch: held.where(c, b, row))
                 self.batches.append(Batch(batch.indptr, batch.keys, batch.values, y=y, weight=batch.weight))
                 features += batch.nnz
+            if len(batch) < len(whole):
+                self.large = True
+                break
         self.large |= _TEXT_BYTES * features > self.share * LARGE_BYTES
 
     @property

@@ -14,6 +14,7 @@ from thresher import _native
 from thresher.core.feature_space import FeatureSpace, Hashing
 from thresher.core.labels import Targets
 from thresher.core.losses import get_loss
+from thresher.core.units import Units
 from thresher.errors import SettingsError
 from thresher.online.engine import Kept, OnlineEngine
 from thresher.online.memory_plan import Plan
@@ -56,6 +57,10 @@ class Fitted:
         The calibration on held-out rows, for the orientation of the engine.
     choice : dict
         The facts of that choice.
+    units : Units, optional
+        The units in which numeric columns are learned; those of the selection are those of the data.
+    facts : dict
+        Further facts of the run, for the provenance.
     in_order : bool
         The order of the rows matters and stayed, such as class after class: progressive scores mean nothing.
     """
@@ -72,7 +77,9 @@ class Fitted:
     chosen: Selected | None = None
     calibration: Calibration | None = None
     choice: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
     in_order: bool = False
+    units: Units | None = None
     offset: float = 0.0
     calibrate: bool = True
     names: dict[int, bytes] = field(default_factory=dict)
@@ -93,7 +100,9 @@ class Fitted:
             chosen=run.chosen,
             calibration=run.calibration,
             choice={} if run.choice is None else run.choice.facts(flip_sign=run.targets.orientation < 0),
+            facts=run.facts,
             in_order=run.in_order,
+            units=run.units,
             offset=run.offset,
             calibrate=run.options.calibrate,
         )
@@ -139,14 +148,10 @@ class Fitted:
         if space.hashing is None:  # buckets have no names
             named = zip(selected.keys.tolist(), selected.names, strict=True)
         names = space.names(selected.keys, self.names | {key: name for key, name in named if name})
+        intercept = sign * (selected.intercept + self.offset)
+        result = Result(selected.keys, weights, selected.errors, selected.counts, intercept)
         return build_selection(
-            Result(
-                selected.keys,
-                weights,
-                selected.errors,
-                selected.counts,
-                sign * (selected.intercept + self.offset),
-            ),
+            result if self.units is None else result.in_data_units(*self.units.of(selected.keys)),
             names,
             loss=get_loss(engine.settings.loss),
             classes=targets.classes,
@@ -186,6 +191,7 @@ class Fitted:
             "passes_done": self.passes_done,
             "skipped": self.skipped,
             "plan": self.plan.to_dict(),
+            **self.facts,
             **self.choice,
         }
         if self.in_order:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,10 @@ from thresher.core.checkpoint import Checkpoint
 from thresher.core.feature_space import Products
 from thresher.core.labels import Label, Targets, check_weighted_labels, class_weights
 from thresher.core.losses import get_loss
-from thresher.core.memory import parse_size, show_size
+from thresher.core.memory import DEFAULT_MEMORY, parse_size, show_size
+from thresher.core.units import Units
 from thresher.errors import DataError, SettingsError
+from thresher.online.column_units import saved_units, standardizes, unit_bytes, units_state
 from thresher.online.engine import OnlineEngine, StateFullError
 from thresher.online.memory_plan import plan_for
 from thresher.online.pass_choice import PassChoice, ValidationRows, choice_state
@@ -65,15 +67,24 @@ class OnlineRun(Run):
         after: Fitted | None = None,
     ) -> None:
         super().__init__(options)
+        if stream and settings.workers > 1:
+            raise SettingsError("a stream has no parts for workers: leave out `workers`, or fit all rows at once")
         loss = get_loss(settings.loss)
         outputs = len(classes) if classes and (settings.multilabel or loss.task == "classes") else 1
         products = Products.of(options.interactions)
         formed = products is not None or source.space.products is not None
         keep_names = settings.keep_names and not source.space.invertible
         settings = replace(settings, outputs=outputs, keep_names=keep_names)
-        self.plan = plan_for(
-            settings, options.memory, shuffle=settings.shuffles, products=formed, columns=source.schema_bytes
-        )
+        if after is not None and settings.standardize == "auto":
+            settings = replace(settings, standardize=after.units is not None)
+        if settings.standardize == "auto" and source.dense_columns is None:
+            settings = replace(settings, standardize=False)
+        columns = source.schema_bytes
+        if settings.standardize:
+            memory = parse_size(DEFAULT_MEMORY if options.memory is None else options.memory)
+            settings = replace(settings, standardize=standardizes(settings, source, memory, formed, stream=stream))
+            columns += unit_bytes(source) if settings.standardize else 0
+        self.plan = plan_for(settings, options.memory, shuffle=settings.shuffles, products=formed, columns=columns)
         self.source = _prepared(source.limited(self.plan.limits), products, options).limited(self.plan.limits)
         self.mixing = Mixing()
         mixed = settings.shuffles and not stream and self.source.mixes
@@ -92,6 +103,9 @@ class OnlineRun(Run):
         self.settings.check_space(source.space, products=formed)
         if after is not None:
             after.check_same(self.settings, self.source.space)
+        #: The units of numeric columns, and the rows in these units: read before the first row is learned.
+        self.units: Units | None = None if after is None else after.units
+        self.training = self.source
         self.engine = make_engine(self.settings) if after is None else after.engine
         self.targets = Targets(loss, classes, multilabel=settings.multilabel) if after is None else after.targets
         self.passes_done = 0
@@ -101,6 +115,7 @@ class OnlineRun(Run):
         self.chosen: Selected | None = None  # the features of the best pass, or their refit
         self.calibration: Calibration | None = None
         self.offset = 0.0  # added to all margins by the refit of the intercept
+        self.facts: dict[str, Any] = {}  # further facts for the provenance
         self.cursor = Cursor()
         self.skipped = 0
         self._skips: dict[str, int] = {}
@@ -134,9 +149,22 @@ class OnlineRun(Run):
         self.release_buffers()
         return PassChoice(held, self.settings, self._saved_choice) if held.usable else None
 
+    def _standardize(self) -> None:
+        """Find the units of numeric columns, in the rows that the first pass begins with, unless they are known."""
+        if not self.settings.standardize or self.training is not self.source:
+            return
+        from thresher.sources.transforms.standardize import read_units, rows_alone, standardized
+
+        if self.units is None:
+            self.source.prepare()
+            self.training = rows_alone(self.source)
+            self.units = read_units(self._mixed(0), centred=self.settings.fit_intercept, room=self.plan.memory // 8)
+        self.training = standardized(self.source, self.units)
+
     # ── the loop ─────────────────────────────────────────────────────────────────────────────────
 
     def _steps(self) -> Iterator[None]:
+        self._standardize()
         self.choice = self._choice()
         yield from self._passes()
         if self.choice is not None:
@@ -150,25 +178,28 @@ class OnlineRun(Run):
         if self.settings.refit_intercept:
             from thresher.online.intercept_refit import refit_offset
 
-            again = self.source.prefetched() if is_file_source(self.source) else self.source
+            again = self.training.prefetched() if is_file_source(self.source) else self.training
             again = self.watched(again, "refitting the intercept")
             self.offset = refit_offset(self.engine, again, self.targets, self.options.batch_rows)
 
     def _passes(self) -> Iterator[None]:
         choosing = self.choice is not None and not self.choice.final
         while self.passes_done < self.max_passes and not (choosing and self.choice and self.choice.finished):
-            for batch, cursor in self._batches():
-                self._learn(batch, cursor)
-                yield
+            yield from self._learn_pass()
             self._end_pass()
             if choosing and self.choice is not None:
                 self.choice.add(self.engine.best)
+
+    def _learn_pass(self) -> Iterator[None]:
+        for batch, cursor in self._batches():
+            self._learn(batch, cursor)
+            yield
 
     def _choose(self) -> None:
         """Take the features found, or their refit if a refit is better on the held-out rows."""
         assert self.choice is not None
         self.release_buffers()
-        rows = self.source
+        rows = self.training
         rows = rows.prefetched(1, heavy=self.plan.heavy_batch) if is_file_source(rows) else rows
         source = partial(self.watched, rows)
         found = self.engine.best.selected() if self.choice.final else None
@@ -181,6 +212,7 @@ class OnlineRun(Run):
 
     def feed(self) -> None:
         """Learn from part of a longer stream. The pass does not end; the last mini-batch may stay incomplete."""
+        self._standardize()
         for batch, cursor in self._batches():
             self._learn(batch, cursor)
 
@@ -191,10 +223,10 @@ class OnlineRun(Run):
     def _mixed(self, number: int) -> Source:
         """The rows in the order of a pass, which follows from the seed and the number of the pass."""
         if not self.settings.shuffle:
-            return self.source
+            return self.training
         seed = self.settings.seed * 1_000_003 + number
         features = self.plan.shuffle_features(not self.source.space.invertible)
-        return self.source.shuffled(seed, rows=self.plan.shuffle_rows, features=features)
+        return self.training.shuffled(seed, rows=self.plan.shuffle_rows, features=features)
 
     def _source_of_pass(self) -> Source:
         source = self._mixed(self.passes_done)
@@ -211,22 +243,21 @@ class OnlineRun(Run):
             return self._reading.where(cursor, batch, row)
 
         targets = self.targets.encode(batch, where)
-        if self._weighted and self.targets.complete:
-            check_weighted_labels(self._weighted, self.targets.seen)
-            self._weighted = []
+        self._check_class_weights()
         if self._order is not None:
             self._order.add(targets)
         try:
-            self.engine.step(replace(batch, y=targets))
-        except DataError as error:
-            if len(error.args) == 2:  # only the source knows the line of the row
-                raise DataError(f"{where(error.args[1])}: {error.args[0]}") from None
-            raise
+            learn(self.engine, replace(batch, y=targets), where)
         except StateFullError as error:
             raise SettingsError(f"{error}{self._advised_memory(cursor)}") from None
         self.cursor = cursor
         self._rows_at_cursor = self.engine.rows
         self._features += batch.nnz
+
+    def _check_class_weights(self) -> None:
+        if self._weighted and self.targets.complete:
+            check_weighted_labels(self._weighted, self.targets.seen)
+            self._weighted = []
 
     def _advised_memory(self, cursor: Cursor) -> str:
         """The memory that is enough for the features of all rows, if further rows bring as many new ones as these."""
@@ -279,7 +310,10 @@ class OnlineRun(Run):
         return {**self._skips, **self.source.skipped_files()}
 
     def _identity(self) -> dict[str, Any]:
-        return {"data": self.source.fingerprint(), **self.settings.to_dict(), "memory": self.plan.memory}
+        settings = self.settings.to_dict()
+        if self.settings.workers == 1:  # as in checkpoints of versions without workers
+            del settings["workers"], settings["sync"]
+        return {"data": self.source.fingerprint(), **settings, "memory": self.plan.memory}
 
     def _snapshot(self) -> Checkpoint:
         # An interrupt may come between two rows of a batch: a resumed run skips the rows learned since the cursor.
@@ -289,11 +323,15 @@ class OnlineRun(Run):
             passes_done=self.passes_done,
             cursor=replace(self.cursor, skip=self.cursor.skip + learned),
             labels=self.targets.seen,
-            engine=self.engine.state(view=True) | (self._saved_choice if self.choice is None else self.choice.state()),
+            engine=self.engine.state(view=True) | units_state(self.units) | self._choice_state(),
             skips=self._skips_found(),
         )
 
+    def _choice_state(self) -> dict[str, NDArray[Any]]:
+        return self._saved_choice if self.choice is None else self.choice.state()
+
     def _restore(self, saved: Checkpoint) -> None:
+        self.units = saved_units(saved.engine, self.source) if self.settings.standardize else None
         self.engine = type(self.engine).from_state(self.settings, saved.engine)
         self.targets = Targets(self.targets.loss, saved.labels, multilabel=self.settings.multilabel)
         self._saved_choice = choice_state(saved.engine)
@@ -328,6 +366,16 @@ class OnlineRun(Run):
 
     def limited(self, source: Source) -> Source:
         return source.limited(self.plan.limits)
+
+
+def learn(engine: OnlineEngine | SuccessiveHalving, batch: Batch, where: Callable[[int], str]) -> None:
+    """Learn from a batch; an error of one row says where it is."""
+    try:
+        engine.step(batch)
+    except DataError as error:
+        if len(error.args) == 2:  # only the source knows the line of the row
+            raise DataError(f"{where(error.args[1])}: {error.args[0]}") from None
+        raise
 
 
 def make_engine(settings: OnlineSettings) -> OnlineEngine | SuccessiveHalving:

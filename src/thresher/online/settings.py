@@ -71,6 +71,11 @@ class OnlineSettings:
         Fit the selected features once more at the end, with an l2 penalty that held-out rows choose, see
         `thresher.refit`. ``auto``: use the refit if it is better on the held-out rows. False with a number of
         ``passes`` holds no rows out.
+    standardize : "auto" or bool
+        Learn numeric columns of arrays, data frames and tables in units of their own: each value minus the centre of
+        its column, divided by its scale, see `thresher.core.units`. Features are ranked by these weights; a selection
+        has them mapped back to the unit of the data. ``auto``: wherever there are such columns, except with products of
+        features, ``hashing``, ``partial_fit``, and data that can be read only once. False learns values as they are.
     shuffle : "auto" or bool
         Shuffle the rows of each pass: data in memory completely, files in blocks and through a bounded buffer. ``auto``
         is True.
@@ -101,6 +106,12 @@ class OnlineSettings:
         Every step multiplies the weights of the features that are not kept by this.
     lazy : float
         The share by which a candidate must exceed the weakest kept feature to replace it. 0 is exact.
+    workers : int
+        Workers that share the rows and learn side by side (``mission``, ``iht``, ``batch-iht``, ``hashing``); their
+        models are averaged in rounds. The answer depends on their number, but not on where they run.
+    sync : int, optional
+        The rows that each worker learns between two rounds. Default: from 512 on, a sixteenth of what it has
+        learned, up to 65,536.
     identity : bool
         Map every key below the width of the sketch to its own cell: an exact sketch, for simulations.
     eta : float, optional
@@ -140,6 +151,7 @@ class OnlineSettings:
     fit_intercept: bool = True
     passes: int | str = "auto"
     refit: bool | str = "auto"
+    standardize: bool | str = "auto"
     shuffle: str | bool = "auto"
     refit_intercept: bool | None = None
     name_cap: int = planned(256)
@@ -153,6 +165,8 @@ class OnlineSettings:
     l2: float = 0.0
     decay: float = 1.0
     lazy: float = 0.0
+    workers: int = 1
+    sync: int | None = None
     identity: bool = planned(False)
     eta: float | None = None
     lam: float | None = None
@@ -179,6 +193,10 @@ class OnlineSettings:
             raise SettingsError(f'passes must be "auto" or an integer of at least 1, got {self.passes!r}')
         if self.refit not in ("auto", True, False):
             raise SettingsError(f'refit must be "auto", True or False, got {self.refit!r}')
+        if self.standardize not in ("auto", True, False):
+            raise SettingsError(f'standardize must be "auto", True or False, got {self.standardize!r}')
+        if self.method == "hashing" and self.standardize is True:
+            raise SettingsError("the buckets of hashing have no unit of the data: leave out `standardize`")
         if self.method == "hashing" and self.refit is True:
             raise SettingsError("hashing selects no features that could be fitted again: leave out `refit`")
         if self.per_class and self.refit is True:
@@ -202,6 +220,7 @@ class OnlineSettings:
                 raise SettingsError(f"{name} must be at least {low:g} and below {high:g}, got {getattr(self, name)!r}")
         if not 0 < self.decay <= 1:
             raise SettingsError(f"decay must be above 0 and at most 1, got {self.decay!r}")
+        self._check_workers()
         self._check_outputs()
         self._check_budgeted()
         self._check_groups()
@@ -209,6 +228,26 @@ class OnlineSettings:
         if rule == "adaptive" and self.method == "mission" and self.active == "sketch":
             raise SettingsError(
                 '`active="sketch"` does not support adaptive steps: pass a number as `step`, or `active="exact"`'
+            )
+
+    def _check_workers(self) -> None:
+        if not _whole(self.workers) or self.workers < 1:
+            raise SettingsError(f"workers must be an integer of at least 1, got {self.workers!r}")
+        if self.sync is not None and (not _whole(self.sync) or self.sync < 1):
+            raise SettingsError(
+                f"sync, the rows between two rounds, must be an integer of at least 1, got {self.sync!r}"
+            )
+        if self.workers == 1:
+            return
+        if self.method in BUDGETED:
+            raise SettingsError(
+                f"{self.method} has no `workers`: the sums of every feature seen would have to be merged. Choose "
+                "mission, or leave out `workers`"
+            )
+        if self.shuffle is False:
+            raise SettingsError(
+                "workers share the rows of the shuffled order, so that none has a class of its own: leave out "
+                "`shuffle=False` or `workers`"
             )
 
     def _check_outputs(self) -> None:
