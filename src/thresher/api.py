@@ -162,7 +162,8 @@ def select(
         `thresher.fgm.settings.FGMSettings`; sparse-rf: `thresher.sparse_rf.settings.SparseRFSettings`; os and its
         baselines: `thresher.substitution.settings.SubstitutionSettings`. All but the online methods also have
         ``n_jobs``; fgm and sparse-rf have ``validation`` (like ``test``; the iteration, or ``lam``, with the best score
-        is the result); os has ``labels_file`` for a stream of features.
+        is the result); os has ``labels_file`` for a stream of features; online methods have
+        ``cluster``, where their workers run (`thresher.run.RunOptions`).
         The options for reading files: those of `thresher.scan_fasta` (``kmer``, ``canonical``, ``fragments``, …) for
         FASTA and FASTQ, of `thresher.scan_csv` (``numeric``, ``schema``, …) for tables, and of `thresher.scan_text`
         (``text``, ``words``, …) for text, also in memory.
@@ -208,6 +209,7 @@ def select(
     options = RunOptions(
         memory=memory,
         n_jobs=own.get("n_jobs", -1),
+        cluster=own.get("cluster"),
         interactions=interactions,
         multilabel=multilabel,
         class_weight=class_weight,

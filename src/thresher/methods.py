@@ -23,6 +23,7 @@ from thresher.sources.transforms.watched import Watched
 
 if TYPE_CHECKING:
     from thresher.core.labels import Label
+    from thresher.online.run import OnlineRun
     from thresher.substitution.arriving.feature_stream import FeatureStream
 
 
@@ -111,10 +112,19 @@ def _load(path: str) -> Any:
 
 
 def _online_run(data: Data, settings: Any, options: RunOptions) -> Run:
+    assert isinstance(data.rows, Source)
+    return online_run(data.rows, settings, options, data.classes)
+
+
+def online_run(source: Source, settings: Any, options: RunOptions, classes: list[Label] | None = None) -> OnlineRun:
+    """The run of an online method: by several workers, if the settings say so."""
+    if settings.workers > 1 or options.cluster is not None:
+        from thresher.distributed.run import workers_run
+
+        return workers_run(source, settings, options, classes)
     from thresher.online.run import OnlineRun
 
-    assert isinstance(data.rows, Source)
-    return OnlineRun(data.rows, settings, options, data.classes)
+    return OnlineRun(source, settings, options, classes)
 
 
 def _fgm_run(data: Data, settings: Any, options: RunOptions) -> Run:
@@ -148,6 +158,7 @@ METHODS = (
         plan="online.memory_plan:plan_of_fit",
         loss="logistic",
         several="softmax",
+        run_options=frozenset({"cluster"}),
         online=True,
     ),
     MethodSpec(
@@ -156,6 +167,7 @@ METHODS = (
         make_run=_online_run,
         plan="online.memory_plan:plan_of_fit",
         several="rest:squared_hinge",
+        run_options=frozenset({"cluster"}),
         online=True,
     ),
     MethodSpec(

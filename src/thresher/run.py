@@ -43,6 +43,9 @@ class RunOptions:
         The most memory the fit may use. None: 64 MB for an online method, no limit for the others.
     n_jobs : int
         Threads of a working-set method; -1: all cores. The result does not depend on it.
+    cluster : str, optional
+        Where the workers of an online method run: None, threads of this process; ``"ray"``, a Ray that is running or is
+        started here; or the address of a Ray cluster. The result does not depend on it.
     interactions : {1, 2, 3} or list of tuples
         Products of features to add, see `thresher.core.feature_space.Products`.
     multilabel : bool
@@ -74,6 +77,7 @@ class RunOptions:
 
     memory: str | int | None = None
     n_jobs: int = -1
+    cluster: str | None = None
     interactions: int | Sequence[Sequence[str | int]] = 1
     multilabel: bool = False
     class_weight: Mapping[Any, float] | str | None = None
@@ -109,7 +113,8 @@ class Result(NamedTuple):
     """The result of a method, strongest feature first.
 
     ``weights`` is (features,) or (outputs, features); ``errors`` the standard error or error bound of each weight, 0
-    if weights are exact.
+    if weights are exact. If numeric columns were standardised, ``centres`` and ``scales`` are those of the features,
+    and weights are in the unit of the data.
     """
 
     keys: NDArray[np.uint64]
@@ -117,6 +122,21 @@ class Result(NamedTuple):
     errors: NDArray[np.float64]
     counts: NDArray[np.uint64]
     intercept: NDArray[np.float64]
+    centres: NDArray[np.float64] | None = None
+    scales: NDArray[np.float64] | None = None
+
+    def in_data_units(self, centres: NDArray[np.float64], scales: NDArray[np.float64]) -> Result:
+        """The result for values as they are, from that for values minus ``centres``, divided by ``scales``."""
+        weights = self.weights / scales
+        return Result(
+            self.keys,
+            weights,
+            self.errors / scales,
+            self.counts,
+            self.intercept - (weights * centres).sum(axis=-1),
+            centres,
+            scales,
+        )
 
 
 class Origin(NamedTuple):
@@ -175,6 +195,8 @@ def build_selection(
             **facts,
             **({} if origin.reading is None else {"reading": origin.reading}),
         },
+        centres=result.centres,
+        scales=result.scales,
     )
     return calibrated(selection, calibration)
 

@@ -195,7 +195,7 @@ def test_a_full_disk_does_not_end_the_run(tmp_path, monkeypatch, caplog, method)
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 20))
     y = x[:, 3] > 0
-    how = {"k": 4, "method": method} | ({"passes": 1, "refit": False} if method == "mission" else {})
+    how = {"k": 4, "method": method} | ({"passes": 1, "refit": False, "memory": "4MB"} if method == "mission" else {})
     asked = {**how, "batch_rows": 50, "checkpoint": tmp_path / "c", "every": 0.0}
     straight = th.select(x, y, **how)
     disk = FullDisk(monkeypatch, 1)

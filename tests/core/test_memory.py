@@ -204,10 +204,10 @@ def test_groups_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
-@pytest.mark.parametrize("memory", [16, 48])
+@pytest.mark.parametrize("memory", [12, 32])
 def test_fgm_stays_within_the_plan(tmp_path: Path, memory: int) -> None:
     """Streamed in the one, with columns in memory in the other."""
-    small, large = _write_wide(tmp_path / "small.svm", 10), _write_wide(tmp_path / "large.svm", 20_000)
+    small, large = _write_wide(tmp_path / "small.svm", 10), _write_wide(tmp_path / "large.svm", 12_000)
     grown, planned, found = _growth(small, large, k=20, B=5, method="fgm", memory=memory * MB)
     assert found == 20
     assert planned <= memory * MB
@@ -215,7 +215,7 @@ def test_fgm_stays_within_the_plan(tmp_path: Path, memory: int) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
-@pytest.mark.parametrize(("form", "few", "many"), [("vw", 4_000, 16_000), ("svm", 10_000, 50_000)])
+@pytest.mark.parametrize(("form", "few", "many"), [("vw", 2_500, 10_000), ("svm", 6_000, 30_000)])
 def test_rows_from_the_cache_stay_within_the_plan(tmp_path: Path, form: str, few: int, many: int) -> None:
     """Mapped pages count as memory while they are held: growth is bounded by the plan, and flat in the rows."""
     small = _write_wide(tmp_path / f"small.{form}", 10)  # VW has names, the largest rows
@@ -224,7 +224,7 @@ def test_rows_from_the_cache_stay_within_the_plan(tmp_path: Path, form: str, few
         large, cache = _write_wide(tmp_path / f"{rows}.{form}", rows), str(tmp_path / "cache")
         for run in ("written", "read"):
             grown[run, rows], planned, found = _growth(
-                small, large, k=2000, memory="32MB", cache=cache, passes=2, refit=False
+                small, large, k=2000, memory="16MB", cache=cache, passes=2, refit=False
             )
             assert found == 2000
             assert grown[run, rows] <= 1.1 * planned
@@ -254,7 +254,7 @@ def _write_names(path: Path, rows: int, length: int) -> Path:
 @pytest.mark.parametrize("cached", [False, True])
 def test_long_names_stay_within_the_plan(tmp_path: Path, cached: bool) -> None:
     """Five names of 10 kB a row: the shuffle buffer and the blocks of the cache count their text."""
-    small, large = _write_names(tmp_path / "small.vw", 100, 9), _write_names(tmp_path / "large.vw", 600, 10_000)
+    small, large = _write_names(tmp_path / "small.vw", 100, 9), _write_names(tmp_path / "large.vw", 400, 10_000)
     more = {"cache": str(tmp_path / "cache")} if cached else {}
     grown, planned, found = _growth(small, large, k=20, memory="16MB", passes=1, **more)
     assert found == 20

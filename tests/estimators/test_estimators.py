@@ -81,9 +81,14 @@ def test_the_same_bits_as_select_of_numbers_classes_and_labels() -> None:
 def test_any_kind_of_matrix_gives_the_same_bits() -> None:
     wide = sp.csr_array(X)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    dense = (X.toarray(), X.toarray().astype(np.float32), X.toarray().tolist())
     first = th.MissionClassifier(**HOW).fit(X, Y)
-    for data in (wide, sp.csc_matrix(X), X.toarray(), X.toarray().astype(np.float32), X.toarray().tolist()):
+    for data in (wide, sp.csc_matrix(X)):
         same(first.selection_, th.MissionClassifier(**HOW).fit(data, Y).selection_)
+    for data in dense:  # by default, columns of dense matrices are standardised
+        same(first.selection_, th.MissionClassifier(**HOW, standardize=False).fit(data, Y).selection_)
+    first = th.MissionClassifier(**HOW).fit(dense[1], Y)
+    same(first.selection_, th.MissionClassifier(**HOW).fit(dense[1].tolist(), Y).selection_)
 
 
 def test_columns_cost_nothing() -> None:

@@ -25,13 +25,13 @@ from tests.estimators.checks import assert_it_passes
 ESTIMATORS = [
     th.MissionClassifier(),
     th.MissionRegressor(),
-    th.MissionClassifier(method="iht", memory="8MB"),
+    th.MissionClassifier(method="iht", memory="4MB", passes=2),
     th.MissionRegressor(loss="huber:1.35", minibatch=4, memory="8MB", passes=1, refit=False),
-    th.MissionClassifier(loss="squared_hinge", memory="8MB"),
+    th.MissionClassifier(loss="squared_hinge", memory="4MB", passes=2),
     th.BudgetedClassifier(),
     th.BudgetedRegressor(),
-    th.BudgetedClassifier(method="b-amd", lam=1e-3, memory="8MB"),
-    th.BudgetedClassifier(method="ofs", loss="logistic"),
+    th.BudgetedClassifier(method="b-amd", lam=1e-3, memory="4MB", passes=2),
+    th.BudgetedClassifier(method="ofs", loss="logistic", memory="4MB", passes=2),
 ]
 #: A step of twice the length is not two steps, and the steps come in the order of the rows. That a row of weight 0
 #: is as good as absent does hold: see test_estimators.py.

@@ -17,21 +17,31 @@ NO_INTERCEPT = {"fit_intercept": False}
 ROW_BY_ROW = SHARED | {
     "passes": 2,
     "refit": False,
+    "standardize": False,
     "minibatch": 1,
     "shuffle": True,
     "memory": "4MB",
     "keep_names": True,
 }
 MISSION = {"k": 8, "loss": "logistic", "step": "adaptive:1", "l2": 0.0, "decay": 1.0, "lazy": 0.0, "active": "exact"}
-MISSION |= ROW_BY_ROW
+MISSION |= ROW_BY_ROW | {"workers": 1, "sync": None}
 BUDGETED = ROW_BY_ROW | {"k": 8, "loss": "squared_hinge", "eta": 0.5, "lam": 0.001, "delta": 0.01}
 BUDGETED |= {"truncation": "adaptive", "tune": False, "refit_intercept": False}
 FGM = SHARED | {"k": 6, "B": 2, "C": 10.0, "loss": "squared_hinge", "scale": "norm", "tol": 0.0, "inner_tol": 1e-4}
 FGM |= {"max_iter": 10, "refit": False, "solver": "apg", "memory": None, "n_jobs": 2, "family": "linear"}
-SPARSE_RF = SHARED | {"k": 12, "kernel": "gaussian", "gamma": 0.25, "lam": 1.0, "draws": 20, "max_iter": 3, "tol": 1e-5}
+SPARSE_RF = SHARED | {
+    "k": 12,
+    "kernel": "gaussian",
+    "gamma": 0.25,
+    "scale": None,
+    "lam": 1.0,
+    "draws": 20,
+    "max_iter": 3,
+    "tol": 1e-5,
+}
 SPARSE_RF |= {"loss": "squared_hinge", "q": None, "memory": None, "n_jobs": 2}
 OS = SHARED | {"k": 8, "loss": "squared", "scans": 3, "rate": 0.95, "m": 2.0, "c": 0.0, "check": True, "workers": 1}
-OS |= {"refit": False, "order": "given", "memory": None, "n_jobs": 2}
+OS |= {"arrivals": 1, "shrink": 0.0, "ridge": 0.0, "refit": False, "order": "given", "memory": None, "n_jobs": 2}
 
 OWN: dict[str, dict[str, Any]] = {
     "mission": MISSION | {"sketch": (1, 256)},

@@ -32,12 +32,12 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         {"passes": 2, "shuffle": False, "minibatch": 10},
         {"passes": 2, "holdout": 0.3, "method": "iht"},
         {"passes": 2, "interactions": 2, "holdout": 0.5, "class_weight": "balanced"},
-        {"loss": "softmax", "memory": "32MB"},
+        {"loss": "softmax", "memory": "8MB"},
     ],
     ids=str,
 )
 def test_same_bits_with_and_without(packed: Path, tmp_path: Path, how: dict[str, Any]) -> None:
-    options: dict[str, Any] = {"k": 20, "random_state": 3, **how}
+    options: dict[str, Any] = {"k": 20, "random_state": 3, "memory": "4MB", **how}
     whole = saved_bytes(th.select(packed, **options), tmp_path / "s")
     for rows in (7, 1000, 10**6):  # the first writes the cache, the others read it
         kept = th.select(packed, **options, batch_rows=rows, cache=tmp_path / "cache")
@@ -60,6 +60,7 @@ def test_checkpoints_resume_with_and_without(tmp_path: Path, shuffle: bool, form
     write = {"vw": write_vw, "svm": write_libsvm}[form]
     data = [write(tmp_path / f"{i}.{form}", X[:1200], Y[:1200]) for i in range(2)]
     how: dict[str, Any] = {"k": 20, "passes": 2, "refit": False, "shuffle": shuffle, "holdout": 0.2, "batch_rows": 40}
+    how["memory"] = "4MB"
     checkpoint = tmp_path / "run.ckpt"
     whole = saved_bytes(th.select(data, **how), tmp_path / "whole")
     kept = {"cache": tmp_path / "cache"}
@@ -74,7 +75,8 @@ _PIPED = """
 import sys, thresher as th
 from tests.online.test_select import _StopAt
 folder, out, stop = sys.argv[1:]
-options = dict(k=20, passes=3, holdout=0.2, format="vw", cache=folder, checkpoint=out + ".ckpt", batch_rows=100)
+options = dict(k=20, passes=3, memory="4MB", holdout=0.2, format="vw", cache=folder, batch_rows=100)
+options["checkpoint"] = out + ".ckpt"
 if stop != "0":
     options["progress"] = _StopAt(int(stop))
 try:
@@ -97,7 +99,7 @@ def _pipe(data: Path, *arguments: object) -> str:
 
 def test_standard_input_several_times_and_resumed(packed: Path, tmp_path: Path) -> None:
     """Everything but its name and fingerprint is as from the file; and it goes on when piped in again."""
-    expected = th.select(packed, k=20, passes=3, holdout=0.2)
+    expected = th.select(packed, k=20, passes=3, memory="4MB", holdout=0.2)
     _pipe(packed, tmp_path / "cache", tmp_path / "whole", 0)
     whole = th.load(tmp_path / "whole")
     assert whole.names == expected.names
@@ -120,6 +122,6 @@ def test_other_standard_input_is_recognised(packed: Path, tmp_path: Path) -> Non
 
 def test_an_estimator_accepts_a_cached_source(packed: Path, tmp_path: Path) -> None:
     source = th.scan(packed, cache=tmp_path / "cache")
-    kept, plain = (th.MissionClassifier(k=20, passes=2).fit(data) for data in (source, packed))
+    kept, plain = (th.MissionClassifier(k=20, passes=2, memory="4MB").fit(data) for data in (source, packed))
     assert kept.coef_.tolist() == plain.coef_.tolist()
     assert kept.score(source) == plain.score(packed)

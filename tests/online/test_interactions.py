@@ -115,7 +115,7 @@ def test_data_with_other_products_is_rejected() -> None:
 @pytest.mark.parametrize("kind", ["dense", "vw"])
 def test_same_bits_for_any_batch_size_and_after_interruptions(kind: str, shuffle: bool, tmp_path: Path) -> None:
     data = data_of(kind, tmp_path, X[:250], Y[:250])
-    how: dict[str, Any] = {"k": 20, "passes": 2, "shuffle": shuffle, "interactions": 2, "random_state": 5}
+    how: dict[str, Any] = {"k": 20, "passes": 2, "memory": "8MB", "shuffle": shuffle, "interactions": 2}
     answers = {saved_bytes(th.select(*data, batch_rows=rows, **how), tmp_path / "s") for rows in (1, 7, 10**6)}
     assert len(answers) == 1
     checkpoint = tmp_path / "run.ckpt"
@@ -131,7 +131,7 @@ def test_same_bits_for_any_batch_size_and_after_interruptions(kind: str, shuffle
 def test_stretches_do_not_change_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An interrupt may leave a cursor in the middle of a batch that was cut into stretches."""
     (path,) = data_of("vw", tmp_path, X[:500], Y[:500])
-    how: dict[str, Any] = {"k": 20, "interactions": 2, "class_weight": {1.0: 2.0}}
+    how: dict[str, Any] = {"k": 20, "interactions": 2, "memory": "8MB", "class_weight": {1.0: 2.0}}
     whole = saved_bytes(th.select(path, **how), tmp_path / "whole")
     monkeypatch.setattr("thresher.sources.transforms.interactions.MAX_BATCH_FEATURES", 1000)
     assert saved_bytes(th.select(path, **how), tmp_path / "cut") == whole

@@ -42,7 +42,7 @@ def expected(folder: Path) -> dict[str, int]:
 @pytest.mark.parametrize("shuffle", [True, False])
 def test_bad_lines_are_counted_by_file(folder: Path, tmp_path: Path, shuffle: bool) -> None:
     """In the result, whatever the passes, the batches and the cache, and after any interruption."""
-    how: dict[str, Any] = {"k": 20, "passes": 2, "shuffle": shuffle, "on_error": "skip", "format": "vw"}
+    how: dict[str, Any] = {"k": 9, "passes": 2, "memory": "4MB", "shuffle": shuffle, "format": "vw", "on_error": "skip"}
     whole = th.select(folder, **how)
     assert whole.provenance["skipped"] == 7
     assert whole.provenance["skipped_files"] == expected(folder)

@@ -40,10 +40,22 @@ def test_defaults_choose_passes_and_say_so(method: str) -> None:
     assert chosen.provenance["rows"] == facts["best"] * len(y)  # all rows are learned once the passes are chosen
     assert facts["best"] == int(np.argmin(facts["losses"])) + 1
     assert len(facts["losses"]) in (20, facts["best"] + 2)  # it ends two passes after the best one
-    assert chosen.provenance["test"]["accuracy"] >= plain.provenance["test"]["accuracy"] - 0.01
     assert 0 < chosen.provenance["validation"]["rows"] < 0.3 * len(y)
     assert "passes" not in plain.provenance
     assert plain.provenance["rows"] == len(y)
+
+
+@pytest.mark.parametrize("method", ["mission", "b-arda"])
+def test_chosen_passes_predict_as_well_as_one(method: str) -> None:
+    """In the mean of some draws: one is a matter of chance."""
+    accuracies = []
+    for seed in range(0, 8, 2):
+        (x, y), rows = problem(seed=seed), problem(seed=seed + 1)
+        settings: list[dict[str, Any]] = [{"passes": 1, "refit": False}, {}]
+        found = [th.select(x, y, k=6, method=method, test=rows, **how).provenance["test"] for how in settings]
+        accuracies.append([test["accuracy"] for test in found])
+    one, chosen = np.mean(accuracies, axis=0)
+    assert chosen >= one - 0.01
 
 
 def test_a_set_number_of_passes_is_kept() -> None:

@@ -69,14 +69,15 @@ def test_the_planted_support_is_found_and_named(vw_file: Path, tmp_path: Path, m
 @pytest.mark.parametrize("method", METHODS, ids=str)
 @pytest.mark.parametrize("shuffle", [True, False])
 def test_same_bits_for_any_batch_size(few_rows: Path, tmp_path: Path, shuffle: bool, method: dict[str, Any]) -> None:
-    how: dict[str, Any] = {"k": 20, "passes": 2, "refit": False, "shuffle": shuffle, "random_state": 5, **method}
+    how: dict[str, Any] = {"k": 20, "passes": 2, "refit": False, "memory": "4MB", "shuffle": shuffle, **method}
     some = 1 if method is METHODS[0] else 7
     answers = {saved_bytes(th.select(few_rows, batch_rows=rows, **how), tmp_path / "s") for rows in (some, 300, 10**6)}
     assert len(answers) == 1
 
 
 def test_the_seed_decides(vw_file: Path, tmp_path: Path) -> None:
-    first, again, other = (saved_bytes(th.select(vw_file, k=20, random_state=s), tmp_path / "s") for s in (1, 1, 2))
+    answers = (th.select(vw_file, k=20, memory="4MB", random_state=seed) for seed in (1, 1, 2))
+    first, again, other = (saved_bytes(answer, tmp_path / "s") for answer in answers)
     assert first == again != other
 
 
@@ -118,7 +119,7 @@ def test_an_interrupted_run_resumes_to_the_same_bits(
     few_rows: Path, tmp_path: Path, shuffle: bool, data: str, method: dict[str, Any]
 ) -> None:
     given: Any = (few_rows,) if data == "vw" else (X[:900], Y[:900])
-    how: dict[str, Any] = {"k": 20, "passes": 2, "refit": False, "shuffle": shuffle, "batch_rows": 30}
+    how: dict[str, Any] = {"k": 20, "passes": 2, "refit": False, "memory": "4MB", "shuffle": shuffle, "batch_rows": 30}
     how |= {"memory": "8MB", **method}
     checkpoint = tmp_path / "run.ckpt"
     whole = saved_bytes(th.select(*given, **how), tmp_path / "whole")
@@ -168,7 +169,7 @@ def slow(progress):
     print(progress.rows, flush=True)
     import time
     time.sleep(0.01)
-th.select(data, k=20, passes=50, batch_rows=50, checkpoint=checkpoint, every=0.0, progress=slow)
+th.select(data, k=20, passes=50, memory="4MB", batch_rows=50, checkpoint=checkpoint, every=0.0, progress=slow)
 """
 
 
@@ -186,8 +187,9 @@ def test_a_killed_run_resumes_to_the_same_bits(vw_file: Path, tmp_path: Path) ->
         child.wait()
         child.stdout.close()
         assert checkpoint.exists()
-    whole = saved_bytes(th.select(vw_file, k=20, passes=50), tmp_path / "whole")
-    resumed = saved_bytes(th.select(vw_file, k=20, passes=50, checkpoint=checkpoint), tmp_path / "resumed")
+    how: dict[str, Any] = {"k": 20, "passes": 50, "memory": "4MB"}
+    whole = saved_bytes(th.select(vw_file, **how), tmp_path / "whole")
+    resumed = saved_bytes(th.select(vw_file, **how, checkpoint=checkpoint), tmp_path / "resumed")
     assert resumed == whole
 
 
@@ -339,7 +341,7 @@ def test_several_labels_per_row(tmp_path: Path, per_class: bool) -> None:
 
 @pytest.mark.parametrize("several", [{"loss": "softmax"}, {"loss": "softmax", "per_class": True, "minibatch": 4}])
 def test_several_classes_interrupted_resume_to_the_same_bits(tmp_path: Path, several: dict[str, Any]) -> None:
-    how: dict[str, Any] = {"k": 8, "batch_rows": 100, **several}
+    how: dict[str, Any] = {"k": 8, "memory": "4MB", "batch_rows": 100, **several}
     checkpoint = tmp_path / "run.ckpt"
     whole = saved_bytes(th.select(SEVERAL, NAMED, **how), tmp_path / "whole")
     with pytest.raises(th.Interrupted) as caught:

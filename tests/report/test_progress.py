@@ -49,12 +49,22 @@ def phases(data: Any, **settings: Any) -> list[str]:
         ({"class_weight": "balanced", **ONE_PASS}, ["counting labels", LOOP, LEAKS]),
         ({"cache": True, **ONE_PASS}, ["writing the cache", LOOP, LEAKS]),
         ({"method": "b-arda", "passes": 2, "refit": False}, [LOOP, "refitting the intercept", LEAKS]),
-        ({"method": "fgm"}, [LOOP, REFIT, "naming features", CALIBRATION, LEAKS]),
+        ({"method": "fgm"}, [LOOP, "choosing C, scale and refit", REFIT, "naming features", LEAKS]),
         (
             {"method": "sparse-rf", "gamma": 0.1, "lam": 1.0, "draws": 5, "max_iter": 2},
             [LOOP, REFIT, "naming features", CALIBRATION],
         ),
-        ({"method": "os"}, ["reading", LOOP, REFIT, "naming features", CALIBRATION, LEAKS]),
+        (
+            {"method": "os"},
+            [
+                "reading",
+                *(f"choosing the penalty, {number} of 4" for number in range(1, 5)),
+                LOOP,
+                REFIT,
+                "naming features",
+                LEAKS,
+            ],
+        ),
     ],
     ids=lambda value: " ".join(map(str, value.values())) if isinstance(value, dict) else "",
 )
@@ -65,7 +75,7 @@ def test_every_phase_is_reported(vw: Path, tmp_path: Path, settings: dict[str, A
 
 
 def test_validation_is_a_phase_within_the_loop(vw: Path) -> None:
-    assert phases(vw, method="fgm", validation=str(vw))[:2] == [LOOP, "validating"]
+    assert phases(vw, method="fgm", preset="fixed", validation=str(vw))[:2] == [LOOP, "validating"]
 
 
 def test_a_phase_knows_its_share(vw: Path) -> None:

@@ -156,3 +156,12 @@ def test_a_budgeted_method_without_memory_states_no_limit():
     assert th.select(*map(np.array, data), k=1, method="b-arda").provenance["plan"]["memory"] == 0
     assert th.select(*map(np.array, data), k=1, method="b-arda", memory="16MB").provenance["plan"]["memory"] == 16 * MB
     assert th.select(*map(np.array, data), k=1).provenance["plan"]["memory"] == 64 * MB
+
+
+def test_standardised_weights_are_as_short_as_weights(capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 3)) * [1.0, 1000.0, 0.001]
+    print_selection(th.select(x, x[:, 1] > 0, k=2, passes=1, refit=False))
+    header, *rows = capsys.readouterr().out.splitlines()[:3]
+    assert header.split() == ["rank", "name", "weight", "standardized", "bound", "count"]
+    assert all(len(row.split()[3]) <= 12 for row in rows)

@@ -268,8 +268,8 @@ def test_progressive_calibration_is_the_same_in_any_batches_and_parts(tmp_path: 
     assert one.calibration.fitted_on == "progressive margins"
     for batch_rows in (7, 400):
         assert th.select(X, y, batch_rows=batch_rows, **options).calibration == one.calibration
-    model = th.MissionClassifier(k=4, loss="hinge", shuffle=False, passes=1, refit=False).fit(X, y)
-    parts = th.MissionClassifier(k=4, loss="hinge", shuffle=False, passes=1, refit=False)
+    once: dict[str, Any] = {**options, "shuffle": False, "standardize": False}
+    model, parts = th.MissionClassifier(**once).fit(X, y), th.MissionClassifier(**once)
     for at in range(0, 1500, 370):
         parts = pickle.loads(pickle.dumps(parts.partial_fit(X[at : at + 370], y[at : at + 370], classes=[0, 1])))
     assert parts.selection_.calibration == model.selection_.calibration

@@ -32,6 +32,12 @@ class TopK {
 
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::size_t capacity() const { return k_; }
+  /// Forget all features.
+  void clear() {
+    index_ = SlotIndex(k_);
+    weakest_heap_ = WeakestHeap(k_);
+    size_ = 0;
+  }
 
   /// The slot of `key`, or `none`; `mixed` is mix_key(key), if the caller has it already.
   [[nodiscard]] std::uint32_t find(std::uint64_t key, std::uint64_t mixed) const {

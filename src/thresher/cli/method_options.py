@@ -35,6 +35,14 @@ def _online(
         bool | None,
         typer.Option("--shuffle/--no-shuffle", help="Shuffle the rows (default), or keep the order of the data."),
     ] = None,
+    sync: Annotated[
+        int | None,
+        typer.Option(help="Rows that each worker learns before the models are averaged.", metavar="ROWS"),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(help="Where workers run: ray, or the address of a Ray cluster; default: threads."),
+    ] = None,
 ) -> None:
     """The names are those of `thresher.online.settings.OnlineSettings`."""
 
@@ -128,8 +136,8 @@ def _several(
     lam: Annotated[
         str | None,
         typer.Option(
-            help="Penalty of budgeted methods, grafting, naive-l1 and sparse-rf (default 1; several, as 100,10,1, with "
-            "--validation).",
+            help="Penalty of budgeted methods, grafting, naive-l1 and sparse-rf (default auto: held-out rows choose; "
+            "several, as 100,10,1, with --validation).",
         ),
     ] = None,
     tol: Annotated[
@@ -143,8 +151,15 @@ def _several(
         bool | None,
         typer.Option(
             "--refit/--no-refit",
-            help="Refit the selected features (default: off for fgm, on for os; online methods: if it is better on "
-            "held-out rows).",
+            help="Refit the selected features (default: on for os; others: if it is better on held-out rows).",
+        ),
+    ] = None,
+    standardize: Annotated[
+        bool | None,
+        typer.Option(
+            "--standardize/--no-standardize",
+            help="Online methods: learn numeric columns of tables in units of their own (default: wherever there are "
+            "any).",
         ),
     ] = None,
     validation: Annotated[
@@ -163,7 +178,14 @@ def _several(
     max_iter: Annotated[
         int | None,
         typer.Option(
-            help="The most iterations of fgm (default: no limit), or of sparse-rf for each lam (default 20).",
+            help="The most iterations of fgm (default: no limit), or of sparse-rf for each lam (default 20; 1 with "
+            "lam auto).",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="Workers that share the rows (mission, iht, hashing), or threads that share the features (os)."
         ),
     ] = None,
 ) -> None:
@@ -176,7 +198,9 @@ def _fgm(
         int | None,
         typer.Option("--B", help="Features that an iteration proposes; default: a tenth of k."),
     ] = None,
-    C: Annotated[float | None, typer.Option("--C", help="Weight of the loss; default 10.")] = None,
+    C: Annotated[
+        str | None, typer.Option("--C", help="Weight of the loss: a number, or auto (default): held-out rows choose.")
+    ] = None,
     family: Annotated[
         str | None,
         typer.Option(
@@ -188,11 +212,25 @@ def _fgm(
     scale: Annotated[
         str | None,
         typer.Option(
-            help="Scaling of columns: norm (default, to the same norm), none, or root (in between).",
+            help="Scaling of columns: norm (to the same norm), none, root (in between), or auto (default): norm, "
+            "unless root is better on held-out rows; sparse-rf: std, none, or auto (default, with gamma auto).",
         ),
     ] = None,
     inner_tol: Annotated[float | None, typer.Option(help="Tolerance of each subproblem; default 0.001.")] = None,
-    refit_C: Annotated[float | None, typer.Option("--refit-C", help="Refit with this C.")] = None,
+    refit_C: Annotated[
+        str | None, typer.Option("--refit-C", help="Refit with this C, or as l2:0.001 with this penalty.")
+    ] = None,
+    repeat: Annotated[
+        bool | None,
+        typer.Option(
+            "--repeat/--no-repeat",
+            help="Propose features again, as the paper does (default: only if C, scale and refit are set).",
+        ),
+    ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(help="C, scale and refit by name: paper (10, none, none) or fixed (10, norm, none)."),
+    ] = None,
     solver: Annotated[
         str | None, typer.Option(help="apg (default), or mkl (in the dual, for a few hundred rows).")
     ] = None,
@@ -216,8 +254,21 @@ def _substitution(
         bool | None,
         typer.Option("--check/--no-check", help="Reject a new feature if the objective would rise."),
     ] = None,
+    arrivals: Annotated[
+        int | None,
+        typer.Option(help="New features that share a step of the kept ones; 1 is the paper's. Default: from k."),
+    ] = None,
+    shrink: Annotated[
+        float | None,
+        typer.Option(
+            help="Shrink the scale of columns with not many more values than this; default: by held-out rows."
+        ),
+    ] = None,
+    ridge: Annotated[
+        float | None,
+        typer.Option(help="l2 penalty while features are selected; default: by held-out rows."),
+    ] = None,
     order: Annotated[str | None, typer.Option(help="Order of the features: given (default) or random.")] = None,
-    workers: Annotated[int | None, typer.Option(help="Threads that share the features (Asy-OS).")] = None,
     staleness: Annotated[
         int | None,
         typer.Option(help="Simulate workers that do not see this number of the others' last updates."),
@@ -240,9 +291,12 @@ def _sparse_rf(
     ] = None,
     gamma: Annotated[
         str | None,
-        typer.Option(help="Width of the kernel: a number (default 1), or scale."),
+        typer.Option(help="Width of the kernel: a number, scale, or auto (default: held-out rows choose it)."),
     ] = None,
-    draws: Annotated[int | None, typer.Option(help="Random features that an iteration proposes; default 100.")] = None,
+    draws: Annotated[
+        int | None,
+        typer.Option(help="Random features that an iteration proposes; default 100, or 200 with lam auto."),
+    ] = None,
     q: Annotated[int | None, typer.Option(help="Inputs of each random feature; default: all.")] = None,
 ) -> None:
     """The names are those of `thresher.sparse_rf.settings.SparseRFSettings`."""
@@ -265,6 +319,8 @@ with_method_options = with_options(
         "passes": whole_or_word,
         "gamma": number_or_word,
         "lam": numbers,
+        "C": number_or_word,
+        "refit_C": number_or_word,
         "scale": lambda text: None if text == "none" else text,
     },
     rename={"refit_C": "refit", "jobs": "n_jobs"},

@@ -93,14 +93,16 @@ def whole_or_word(text: str) -> str | int:
     return int(text) if text.lstrip("-").isdigit() else text
 
 
-def numbers(text: str) -> float | list[float]:
-    """Parse ``10`` to a number, ``100,10,1`` to a list."""
+def numbers(text: str) -> float | str | list[float]:
+    """Parse ``10`` to a number, ``100,10,1`` to a list; ``auto`` stays a word."""
     from thresher.errors import SettingsError
 
+    if text == "auto":
+        return text
     try:
         found = [float(part) for part in text.split(",")]
     except ValueError:
-        raise SettingsError(f"--lam must be a number, or several as 100,10,1, got {text!r}") from None
+        raise SettingsError(f"--lam must be a number, several as 100,10,1, or auto, got {text!r}") from None
     return found[0] if len(found) == 1 else found
 
 

@@ -54,6 +54,10 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
     refit : "auto" or bool
         Fit the selected features once more at the end of `fit`, with an l2 penalty that held-out rows choose.
         ``auto``: use the refit if it is better on these rows.
+    standardize : "auto" or bool
+        Learn numeric columns of arrays, data frames and tables in units of their own, so that it does not matter what
+        they are measured in; ``coef_`` is in the unit of the data. ``auto``: in `fit`, not in `partial_fit`, which
+        takes the units from the rows of its first call if this is True.
     tune : bool
         Tune ``eta`` and ``lam`` by successive halving on the same rows.
     shuffle : "auto" or bool
@@ -125,6 +129,7 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         sketch: tuple[int, int] | None = None,
         passes: int | str = "auto",
         refit: bool | str = "auto",
+        standardize: bool | str = "auto",
         tune: bool = False,
         shuffle: str | bool = "auto",
         random_state: Any = None,
@@ -147,6 +152,7 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         self.sketch = sketch
         self.passes = passes
         self.refit = refit
+        self.standardize = standardize
         self.tune = tune
         self.shuffle = shuffle
         self.random_state = random_state
@@ -190,6 +196,10 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
     refit : "auto" or bool
         Fit the selected features once more at the end of `fit`, with an l2 penalty that held-out rows choose.
         ``auto``: use the refit if it is better on these rows.
+    standardize : "auto" or bool
+        Learn numeric columns of arrays, data frames and tables in units of their own, so that it does not matter what
+        they are measured in; ``coef_`` is in the unit of the data. ``auto``: in `fit`, not in `partial_fit`, which
+        takes the units from the rows of its first call if this is True.
     tune : bool
         Tune ``eta`` and ``lam`` by successive halving on the same rows.
     shuffle : "auto" or bool
@@ -244,6 +254,7 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         sketch: tuple[int, int] | None = None,
         passes: int | str = "auto",
         refit: bool | str = "auto",
+        standardize: bool | str = "auto",
         tune: bool = False,
         shuffle: str | bool = "auto",
         random_state: Any = None,
@@ -262,6 +273,7 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         self.sketch = sketch
         self.passes = passes
         self.refit = refit
+        self.standardize = standardize
         self.tune = tune
         self.shuffle = shuffle
         self.random_state = random_state

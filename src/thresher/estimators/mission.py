@@ -39,6 +39,10 @@ class MissionClassifier(OnlineClassifier):
     refit : "auto" or bool
         Fit the selected features once more at the end of `fit`, with an l2 penalty that held-out rows choose.
         ``auto``: use the refit if it is better on these rows.
+    standardize : "auto" or bool
+        Learn numeric columns of arrays, data frames and tables in units of their own, so that it does not matter what
+        they are measured in; ``coef_`` is in the unit of the data. ``auto``: in `fit`, not in `partial_fit`, which
+        takes the units from the rows of its first call if this is True.
     minibatch : int
         The number of rows whose gradients are averaged before a step.
     shuffle : "auto" or bool
@@ -56,6 +60,15 @@ class MissionClassifier(OnlineClassifier):
         Every step multiplies the weights of the features that are not kept by this.
     lazy : float
         The share by which a candidate must exceed the weakest kept feature to replace it. 0 is exact.
+    workers : int
+        Workers that share the rows and learn side by side; their models are averaged in rounds. The result depends on
+        their number. ``memory`` is for each of them. Data of few rows gets fewer workers, unless ``sync`` is set.
+    sync : int, optional
+        The rows that each worker learns between two rounds. Default: from 512 on, a sixteenth of what it has learned,
+        up to 65,536.
+    cluster : str, optional
+        Where workers run: None, threads of this process; ``"ray"``, a Ray that is running or is started here; or the
+        address of a Ray cluster. The result does not depend on it.
     per_class : bool
         With several classes, k features for each rather than k by the norm across all.
     class_weight : dict or "balanced", optional
@@ -107,6 +120,7 @@ class MissionClassifier(OnlineClassifier):
         step: str | float = "auto",
         passes: int | str = "auto",
         refit: bool | str = "auto",
+        standardize: bool | str = "auto",
         minibatch: int = 1,
         shuffle: str | bool = "auto",
         interactions: int | Sequence[Sequence[str | int]] = 1,
@@ -115,6 +129,9 @@ class MissionClassifier(OnlineClassifier):
         l2: float = 0.0,
         decay: float = 1.0,
         lazy: float = 0.0,
+        workers: int = 1,
+        sync: int | None = None,
+        cluster: str | None = None,
         per_class: bool = False,
         class_weight: Mapping[Any, float] | str | None = None,
         calibrate: bool = True,
@@ -128,6 +145,7 @@ class MissionClassifier(OnlineClassifier):
         self.step = step
         self.passes = passes
         self.refit = refit
+        self.standardize = standardize
         self.minibatch = minibatch
         self.shuffle = shuffle
         self.interactions = interactions
@@ -136,6 +154,9 @@ class MissionClassifier(OnlineClassifier):
         self.l2 = l2
         self.decay = decay
         self.lazy = lazy
+        self.workers = workers
+        self.sync = sync
+        self.cluster = cluster
         self.per_class = per_class
         self.class_weight = class_weight
         self.calibrate = calibrate
@@ -153,8 +174,8 @@ class MissionRegressor(OnlineRegressor):
         The number of features to keep; fewer if fewer are found.
     loss : str
         ``squared``, or ``huber:delta``, which is robust to outliers.
-    method, memory, sketch, active, step, passes, refit, minibatch, shuffle, interactions, random_state, \
-fit_intercept, l2, decay, lazy
+    method, memory, sketch, active, step, passes, refit, standardize, minibatch, shuffle, interactions, random_state, \
+fit_intercept, l2, decay, lazy, workers, sync, cluster
         As for `MissionClassifier`.
 
     Attributes
@@ -197,6 +218,7 @@ fit_intercept, l2, decay, lazy
         step: str | float = "auto",
         passes: int | str = "auto",
         refit: bool | str = "auto",
+        standardize: bool | str = "auto",
         minibatch: int = 1,
         shuffle: str | bool = "auto",
         interactions: int | Sequence[Sequence[str | int]] = 1,
@@ -205,6 +227,9 @@ fit_intercept, l2, decay, lazy
         l2: float = 0.0,
         decay: float = 1.0,
         lazy: float = 0.0,
+        workers: int = 1,
+        sync: int | None = None,
+        cluster: str | None = None,
     ) -> None:
         self.k = k
         self.method = method
@@ -215,6 +240,7 @@ fit_intercept, l2, decay, lazy
         self.step = step
         self.passes = passes
         self.refit = refit
+        self.standardize = standardize
         self.minibatch = minibatch
         self.shuffle = shuffle
         self.interactions = interactions
@@ -223,3 +249,6 @@ fit_intercept, l2, decay, lazy
         self.l2 = l2
         self.decay = decay
         self.lazy = lazy
+        self.workers = workers
+        self.sync = sync
+        self.cluster = cluster

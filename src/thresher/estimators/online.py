@@ -15,6 +15,7 @@ from thresher.estimators.base import SelectingEstimator, Task
 from thresher.estimators.inputs import check_labels, training_data
 from thresher.estimators.locking import locked
 from thresher.estimators.mixins import SelectionClassifierMixin, SelectionRegressorMixin
+from thresher.methods import online_run
 from thresher.online.result import Fitted
 from thresher.online.run import OnlineRun
 from thresher.sources.base import Source
@@ -27,7 +28,7 @@ class OnlineEstimator(SelectingEstimator):
     _fitted: Fitted
 
     def _fit(self, source: Source, task: Task, y: Any) -> None:
-        self._finish(OnlineRun(source, *self._prepared(task), task.classes), y)
+        self._finish(online_run(source, *self._prepared(task), task.classes), y)
 
     def _continue(self, source: Source, task: Task) -> None:
         """Learn from further rows of a stream."""
@@ -76,8 +77,9 @@ class OnlineClassifier(SelectionClassifierMixin, OnlineEstimator):
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from further rows, in order and once.
 
-        Several calls give the same result to the bit as one `fit` of all rows with ``shuffle=False`` and ``passes=1``,
-        even if the estimator is pickled in between. The first call starts a new model.
+        Several calls give the same result to the bit as one `fit` of all rows with ``shuffle=False``, ``passes=1``,
+        ``refit=False`` and ``standardize=False``, even if the estimator is pickled in between. The first call starts a
+        new model.
 
         Parameters
         ----------
@@ -178,8 +180,8 @@ class OnlineRegressor(SelectionRegressorMixin, OnlineEstimator):
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from further rows, in order and once.
 
-        Several calls give the same result to the bit as one `fit` of all rows with ``shuffle=False`` and ``passes=1``,
-        even if the estimator is pickled in between.
+        Several calls give the same result to the bit as one `fit` of all rows with ``shuffle=False``, ``passes=1``,
+        ``refit=False`` and ``standardize=False``, even if the estimator is pickled in between.
 
         Parameters
         ----------

@@ -77,7 +77,7 @@ def rates(progress: Progress) -> str:
     if progress.total_bytes:
         read = progress.read + progress.passes_done * progress.total_bytes
         shown += f", {read / MB / seconds:,.1f} MB/s"
-    return shown
+    return f"{shown}, {progress.detail}" if progress.detail else shown
 
 
 def in_file(progress: Progress) -> str:
@@ -170,7 +170,7 @@ def _cells(name: str, values: Any) -> list[str]:
     """A column as text: names without control characters, numbers with their decimal points below each other."""
     if name == "name":
         return [visible(text) for text in values]
-    if not name.startswith(("weight", "bound")):
+    if not name.startswith(("weight", "standardized", "bound")):
         return [str(value) for value in values]
     texts = [f"{value:.6g}" for value in values]
     behind = [len(text) - len(text.partition(".")[0]) for text in texts]
@@ -198,8 +198,14 @@ def summary(selection: Selection, run: Progress | None, saved: str | None) -> li
         )
     if "search" in provenance:
         lines.append(("searched", format_search_stats(provenance["search"])))
+    if selection.scales is not None:
+        lines.append(
+            ("units", "numeric columns are ranked by their standardized weights; weight is in the data's unit")
+        )
     if "passes" in provenance:
         lines.append(("passes", _passes(provenance)))
+    if "choice" in provenance:
+        lines.append(("chosen", _choice(provenance["choice"])))
     for name, key in (("progressive", "progressive"), ("validation", "validation"), ("held out", "test")):
         if provenance.get(key):
             lines.append((name, show_scores(provenance[key])))
@@ -229,11 +235,25 @@ def _passes(provenance: dict[str, Any]) -> str:
     return text
 
 
+def _choice(choice: dict[str, Any]) -> str:
+    """The settings that held-out rows chose."""
+    best = choice["chosen"]
+    refit = f"refit {best['refit']}" if best["refit"] else "no refit"
+    tried = len(choice["candidates"])
+    return (
+        f"C = {best['C']:g}, scale = {str(best['scale']).lower()}, {refit}; the best of {tried} on held-out rows, "
+        f"loss {best['loss']:.4g}"
+    )
+
+
 def memory_line(provenance: dict[str, Any], run: Progress) -> str:
     """The memory that was allowed, planned and used; where more was used than planned, what for."""
     plan = provenance["plan"]
-    allowed = f"{show_size(plan['memory'])} allowed" if plan["memory"] else "no limit set"
-    planned, shown = plan["total"], f"{show_size(plan['total'])} planned"
+    workers = provenance.get("workers", {}).get("count", 1)
+    each = f" for each of {workers} workers" if workers > 1 else ""
+    allowed = f"{show_size(plan['memory'])} allowed{each}" if plan["memory"] else "no limit set"
+    planned = plan["total"] * workers + (plan["table"] + plan["sketch"] + plan["scores"] if workers > 1 else 0)
+    shown = f"{show_size(planned)} planned{' in all' if workers > 1 else ''}"
     if "seen" in provenance and not plan["seen"]:
         seen = provenance["seen"]
         planned += seen["bytes"]

@@ -13,7 +13,7 @@ from thresher import _native
 from thresher.core.batch import Batch, Cursor
 from thresher.core.checkpoint import Checkpoint
 from thresher.core.feature_space import Products
-from thresher.core.losses import get_loss
+from thresher.core.losses import Loss, get_loss
 from thresher.run import Run, RunOptions, calibrated, check_readable_again
 from thresher.selection.calibration import Calibration
 from thresher.selection.selection import Selection
@@ -27,8 +27,9 @@ from thresher.working_set.validation import Validation
 class Engine(Protocol):
     """The loop of a method; each `step` is one round (an iteration)."""
 
-    #: The features, objective and bound after each round.
-    path: list[dict[str, float]]
+    @property
+    def path(self) -> list[dict[str, float]]:
+        """The features, objective and bound after each round."""
 
     @property
     def rounds(self) -> int:
@@ -74,6 +75,7 @@ class WorkingSetRun(Run, Generic[E]):
         self.validation = None
         if options.validation is not None:
             self.validation = Validation(self.watched(options.validation, "validating"), options.patience)
+        self._calibrated_before: Calibration | None = None  # by the fits that chose settings
         self._complete: dict[str, Any] | None = None  # the state after the last complete round
         self._expected_rounds = expected_rounds
         self._rows = self._features = self._read = 0
@@ -109,7 +111,7 @@ class WorkingSetRun(Run, Generic[E]):
             batch_rows=self.options.batch_rows,
             on_batch=self._batch_read,
             keep_rows=self._wants_rows,
-            want_parts=self.options.calibrate and self.validation is None and loss.task != "real",
+            want_parts=self._wants_parts(loss),
         )
         self.examples = examples = reader.read(self.options.class_weight)
         self.engine = self._make_engine(examples)
@@ -158,6 +160,10 @@ class WorkingSetRun(Run, Generic[E]):
     def _check_round(self) -> None:
         """Raise if the result of a round does not fit into memory."""
 
+    def _wants_parts(self, loss: Loss) -> bool:
+        """Whether the rows are assigned to tenths, some of which are held out."""
+        return self.options.calibrate and self.validation is None and loss.task != "real"
+
     def _scored(self) -> bool:
         """Whether the validation scores the last round."""
         return True
@@ -193,6 +199,8 @@ class WorkingSetRun(Run, Generic[E]):
             return None
         if self.validation is not None:
             return calibration_on(selection, self.validation.source)
+        if self._calibrated_before is not None:
+            return self._calibrated_before
         assert self.examples is not None
         assert self.engine is not None
         if self.examples.parts is None or not self._may_refit():
