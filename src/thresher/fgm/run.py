@@ -129,6 +129,9 @@ class FGMRun(WorkingSetRun[FGMEngine]):
 
     def _check_round(self) -> None:
         assert self.engine is not None
+        assert self.examples is not None
+        if self.examples.store is None:
+            self.release_buffers()  # the sums of this round's passes, before those of the next
         self.plan.check_selected(self.engine.targets.shape[1], self.engine.bytes)
         searched = self.engine.family.search_stats()
         if searched:

@@ -114,6 +114,7 @@ class WorkingSetRun(Run, Generic[E]):
             want_parts=self._wants_parts(loss),
         )
         self.examples = examples = reader.read(self.options.class_weight)
+        self.release_buffers()  # batches, and columns that did not fit, would add to the memory of the rounds
         self.engine = self._make_engine(examples)
         self.resume()
 
