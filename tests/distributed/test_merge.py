@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.reference.mean_of_models import mean_of_weights, merged_count
 from thresher.core.batch import Batch
 from thresher.online.engine import ENERGY, HEADER, OnlineEngine
@@ -52,6 +53,7 @@ def same(a: OnlineEngine, b: OnlineEngine) -> bool:
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=lambda s: f"{s.method}-{s.active}-{s.outputs}-{s.per_class}")
+@examples(30)
 @given(rows=st.lists(st.integers(0, 12), min_size=1, max_size=4), at=st.integers(0, 4))
 def test_shares_without_rows_do_not_count(settings: OnlineSettings, rows: list[int], at: int) -> None:
     first, second = started(settings), started(settings)
@@ -65,6 +67,7 @@ def test_shares_without_rows_do_not_count(settings: OnlineSettings, rows: list[i
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=lambda s: f"{s.method}-{s.active}-{s.outputs}-{s.per_class}")
+@examples(30)
 @given(rows=st.integers(1, 30))
 def test_the_mean_of_one_is_itself(settings: OnlineSettings, rows: int) -> None:
     base = started(settings)
@@ -82,6 +85,7 @@ def test_the_mean_of_one_is_itself(settings: OnlineSettings, rows: int) -> None:
         assert np.allclose(mine.state[ours, ENERGY:], theirs.state[others, ENERGY:], rtol=1e-12)
 
 
+@examples(50)
 @given(rows=st.lists(st.integers(1, 12), min_size=2, max_size=4))
 def test_sums_and_counts_are_those_of_the_reference(rows: list[int]) -> None:
     settings = OnlineSettings(k=30, method="iht", step=0.1)  # no sketch, and room for every key

@@ -103,8 +103,13 @@ def test_the_same_rows_as_the_twin(text, words, chars, counts, unit, lower, with
 
 def test_every_character():
     """Each of them between two others: part of a word or not, its lower case, and white space."""
-    # All of the planes that hold letters and the tags of plane 14; the rest is unassigned or private, and sampled.
-    codes = [*range(0xD800), *range(0xE000, 0x34000), *range(0x34000, 0x110000, 61), *range(0xE0000, 0xE0200)]
+    # All alphabets and the tags of plane 14. Ideographs and Hangul, which are alike for thousands of characters, and
+    # what is unassigned or private are sampled, with the first and the last of each block.
+    alike = [(0x3400, 0x4DC0), (0x4E00, 0xA000), (0xAC00, 0xD7A4), (0xE000, 0xF900), (0x17000, 0x18D00)]
+    alike += [(0x20000, 0x34000), (0x34000, 0xE0000), (0xE0200, 0x110000)]
+    sampled = [c for first, end in alike for c in [*range(first, end, 61), end - 1]]
+    apart = [*range(0xD800), *range(0xE000, 0x34000), *range(0xE0000, 0xE0200)]
+    codes = sorted({*sampled, *(c for c in apart if not any(first <= c < end for first, end in alike))})
     every = [chr(c) for c in codes]
     texts = [" ".join(f"a{c}b" for c in every[at : at + 5000]) for at in range(0, len(every), 5000)]
     for which in ("words", "within words"):
