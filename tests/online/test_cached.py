@@ -39,7 +39,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_same_bits_with_and_without(packed: Path, tmp_path: Path, how: dict[str, Any]) -> None:
     options: dict[str, Any] = {"k": 20, "random_state": 3, "memory": "4MB", **how}
     whole = saved_bytes(th.select(packed, **options), tmp_path / "s")
-    for rows in (7, 1000, 10**6):  # the first writes the cache, the others read it
+    for rows in (31, 10**6):  # the first writes the cache, the others read it
         kept = th.select(packed, **options, batch_rows=rows, cache=tmp_path / "cache")
         assert saved_bytes(kept, tmp_path / "s") == whole
 

@@ -129,7 +129,7 @@ def test_outsiders_that_share_cells_are_those_of_the_twin(width, lam, lanes):
     cells, signs = zip(*places, strict=True)
     twin = SketchedBARDA(d, k, lanes=lanes, eta=eta, lam=lam, cells=cells, signs=signs, width=width)
     loop = make_loop("b-arda-sketch", lanes=lanes, k=k, eta=eta, lam=lam, width=width, seed=5)
-    compare_steps("b-arda-sketch", loop, twin, stream(2, 300, d, lanes), d=d, k=k, lanes=lanes)
+    compare_steps("b-arda-sketch", loop, twin, stream(2, 150, d, lanes), d=d, k=k, lanes=lanes)
 
 
 # ── whole groups ─────────────────────────────────────────────────────────────────────────────────

@@ -59,8 +59,7 @@ def test_the_projection_against_a_convex_solver() -> None:
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("shift", [True, False])
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(("shift", "seed"), [(True, 0), (False, 1)])
 def test_the_optimum_against_plain_proximal_gradient(loss: str, shift: bool, seed: int) -> None:
     blocks, y, c = problem(seed, loss=loss)
     solver = _native.BlockSolver(loss, 1.0, y, c, shift)
