@@ -1,4 +1,4 @@
-"""The algebra of the mean of models: order, empty shares, one row, and next to a plain reference."""
+"""The algebra of merged models: order, empty shares, one row, and next to a plain reference."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.examples import examples
 from tests.reference.mean_of_models import mean_of_weights, merged_count
 from thresher.core.batch import Batch
 from thresher.online.engine import ENERGY, HEADER, OnlineEngine
-from thresher.online.merge import RoundEnd, merge_mean
+from thresher.online.merge import RoundEnd, merge_rounds
 from thresher.online.settings import OnlineSettings
 
 SETTINGS = [
@@ -58,9 +58,9 @@ def same(a: OnlineEngine, b: OnlineEngine) -> bool:
 def test_shares_without_rows_do_not_count(settings: OnlineSettings, rows: list[int], at: int) -> None:
     first, second = started(settings), started(settings)
     ends = [learned(settings, first, seed, n) for seed, n in enumerate(rows)]
-    merge_mean(first, ends)
+    merge_rounds(first, ends)
     ends.insert(min(at, len(ends)), learned(settings, second, 0, 0))
-    merge_mean(second, ends)
+    merge_rounds(second, ends)
     assert same(first, second)
     assert first.rows == 20 + sum(rows)
     assert first.scores.rows == 20  # scores are added apart
@@ -74,7 +74,7 @@ def test_the_mean_of_one_is_itself(settings: OnlineSettings, rows: int) -> None:
     end = learned(settings, base, 5, rows)
     worker = OnlineEngine(settings)
     worker.restore_model(end.state)
-    merge_mean(base, [end])
+    merge_rounds(base, [end])
     found = base.state(scores=False)
     for name in ("bias", "cells", "loop", "step"):
         assert name not in found or np.array_equal(found[name], end.state[name]), name
@@ -98,7 +98,7 @@ def test_sums_and_counts_are_those_of_the_reference(rows: list[int]) -> None:
         worker.step(batch(seed, n))
         ends.append(RoundEnd(worker.state(), n))
     tables: list[Any] = [worker.kept()[0] for worker in workers]
-    merge_mean(base, ends)
+    merge_rounds(base, ends)
     (found,) = base.kept()
     sums = [dict(zip(table.keys.tolist(), table.state[:, HEADER].tolist(), strict=True)) for table in tables]
     expected = mean_of_weights(sums, rows)

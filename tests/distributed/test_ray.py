@@ -43,6 +43,22 @@ def test_ray_gives_the_bits_of_threads(file: Path, on_threads: str) -> None:
     assert bits(th.select(file, cluster="ray", **HOW)) == on_threads
 
 
+def test_b_arda_has_the_bits_of_threads_after_a_kill(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from thresher.distributed.ray_team import RayTeam
+
+    how = {name: value for name, value in HOW.items() if name != "memory"} | {"method": "b-arda"}
+    expected = bits(th.select(file, **how))
+    rounds, usual = iter(range(100)), RayTeam.round
+
+    def kill_one(team: RayTeam, *given: Any) -> Any:
+        if next(rounds) == 2:
+            ray.kill(team._workers[1])  # the new worker needs the whole model, the other one only changes
+        return usual(team, *given)
+
+    monkeypatch.setattr(RayTeam, "round", kill_one)
+    assert bits(th.select(file, cluster="ray", **how)) == expected
+
+
 def test_data_in_memory_is_sent_to_the_workers() -> None:
     x, y = planted(1500, 80, classes=3)
     how = HOW | {"loss": "softmax", "sync": 300}
@@ -66,6 +82,45 @@ def test_a_killed_worker_is_replaced_and_the_bits_stay(
     with caplog.at_level(logging.WARNING):
         selection = th.select(file, cluster="ray", **HOW)
     assert caplog.text.count("is replaced; its round is done again") >= 2
+    assert bits(selection) == on_threads
+
+
+class Blocker:
+    """Takes a processor, as other users of a cluster do."""
+
+    def here(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("lost", [[1], [0, 1]], ids=["one", "all"])
+def test_without_room_for_a_replacement_the_share_moves_to_this_process(
+    lost: list[int],
+    file: Path,
+    on_threads: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    from thresher.distributed import ray_team
+
+    monkeypatch.setattr(ray_team, "_START", 1.0)
+    rounds, usual, blockers = iter(range(100)), ray_team.RayTeam.round, []
+
+    def kill_and_block(team: ray_team.RayTeam, *given: Any) -> Any:
+        if next(rounds) == 2:
+            for number in lost:
+                ray.kill(team._workers[number])
+                blockers.append(ray.remote(num_cpus=1)(Blocker).remote())
+                assert ray.get(blockers[-1].here.remote(), timeout=30)
+        return usual(team, *given)
+
+    monkeypatch.setattr(ray_team.RayTeam, "round", kill_and_block)
+    try:
+        with caplog.at_level(logging.WARNING):
+            selection = th.select(file, cluster="ray", **HOW)
+    finally:
+        for blocker in blockers:
+            ray.kill(blocker)
+    assert caplog.text.count("this process learns its share") == len(lost)
     assert bits(selection) == on_threads
 
 
@@ -96,6 +151,68 @@ def test_an_address_without_ray_is_refused(file: Path, monkeypatch: pytest.Monke
         th.select(file, cluster="127.0.0.1:1", **HOW)
     with pytest.raises(th.ThresherError, match=r'cluster must be "ray", or an address'):
         th.select(file, cluster="somewhere", **HOW)
+
+
+def test_a_ray_that_refuses_is_an_error(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray answers, and its own errors follow."""
+    address = ray.get_runtime_context().gcs_address  # of the Ray of the tests
+    with monkeypatch.context() as patched:
+        patched.setattr(ray, "is_initialized", lambda: False)
+        for raised, message in (
+            (ConnectionError("Failed to connect"), r"cannot be used: Failed to connect\. If .*RAY_AUTH_MODE=token"),
+            (ray.exceptions.AuthenticationError("no token"), r"cannot be used: no token.*RAY_AUTH_MODE=token"),
+            (RuntimeError("Version mismatch: Ray: 2.40"), r"another version of Ray or Python.*Ray: 2\.40"),
+        ):
+
+            def refuse(error: Exception = raised, **_: Any) -> None:
+                raise error
+
+            patched.setattr(ray, "init", refuse)
+            with pytest.raises(th.ThresherError, match=message):
+                th.select(file, cluster=address, **HOW)
+
+
+@pytest.mark.parametrize("answer", [b"", b"220 mail.example ready"], ids=["silent", "another"])
+def test_what_answers_and_is_no_ray_is_noticed_soon(answer: bytes, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import socket
+    import threading
+
+    from thresher.distributed import ray_connection
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray_connection, "_PATIENCE", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        done = threading.Event()
+
+        def serve() -> None:
+            with server.accept()[0] as connection:
+                connection.sendall(answer)
+                done.wait(20)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        with pytest.raises(th.ThresherError, match=r"no Ray cluster answers at .*(timed out|something else)"):
+            th.select(file, cluster=f"127.0.0.1:{server.getsockname()[1]}", **HOW)
+        done.set()
+        thread.join()
+
+
+def test_a_node_with_another_version_of_thresher_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from thresher.distributed import ray_connection
+
+    monkeypatch.setattr(ray_connection, "__version__", "0.0.1")  # of this process; workers have the installed one
+    with pytest.raises(
+        th.ThresherError, match=r"this is Thresher 0\.0\.1, and a node of the cluster has .*install the same one"
+    ):
+        th.select(file, cluster="ray", **HOW)
+
+
+def test_a_node_without_thresher_is_refused() -> None:
+    from thresher.distributed.ray_connection import check_importable
+
+    check_importable(RuntimeError("the worker was killed"))
+    with pytest.raises(th.ThresherError, match=r"cannot import thresher: .*pip install 'thresher\[ray\]'"):
+        check_importable(RuntimeError("The actor died: ModuleNotFoundError: No module named 'thresher'"))
 
 
 def test_without_ray_the_error_names_the_extra(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

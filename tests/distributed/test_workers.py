@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import thresher as th
 from tests.distributed.streams import TRUE, bits, planted, write_svm
@@ -27,7 +28,7 @@ def file(rows: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_svm(tmp_path_factory.mktemp("workers") / "rows.svm", *rows)
 
 
-@pytest.mark.parametrize("method", ["mission", "iht", "batch-iht", "hashing"])
+@pytest.mark.parametrize("method", ["mission", "iht", "batch-iht", "hashing", "b-arda"])
 def test_one_worker_is_no_workers(method: str, rows: Any) -> None:
     assert bits(th.select(*rows, method=method, **HOW)) == bits(th.select(*rows, method=method, workers=1, **HOW))
 
@@ -38,6 +39,48 @@ def test_the_bits_do_not_depend_on_batches(method: str, settings: dict[str, Any]
     first, second = (th.select(*rows, method=method, batch_rows=n, **TWO, **settings) for n in (8192, 37))
     assert bits(first) == bits(second)
     assert first.provenance["rows"] == len(rows[1])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"loss": "logistic", "minibatch": 7, "memory": "6MB"}, {"truncation": "naive", "passes": 2}],
+    ids=str,
+)
+def test_b_arda_has_the_same_bits_for_any_batches(settings: dict[str, Any], rows: Any) -> None:
+    how = {name: value for name, value in TWO.items() if name != "memory"} | {"method": "b-arda"} | settings
+    alone = th.select(*rows, **{name: value for name, value in how.items() if name not in ("workers", "sync")})
+    first, second = (th.select(*rows, batch_rows=n, **how) for n in (8192, 37))
+    assert bits(first) == bits(second)
+    assert set(first.names[:TRUE]) == set(alone.names[:TRUE]) == {f"x{i}" for i in range(TRUE)}
+    assert first.provenance["seen"]["features"] == alone.provenance["seen"]["features"]
+    assert first.provenance["progressive"]["accuracy"] > alone.provenance["progressive"]["accuracy"] - 0.03
+
+
+def test_b_arda_has_a_history_of_the_merged_model(rows: Any) -> None:
+    model = th.BudgetedClassifier(k=10, passes=1, refit=False, random_state=3, workers=2, sync=16).fit(*rows)
+    history = model.history_
+    assert 2 < len(history.rows) <= 64  # of 188 rounds, whose rows are all multiples of 32
+    assert set(history.kept[-1]) == set(model.selection_.keys)
+
+
+def test_b_arda_names_features_at_the_end(tmp_path: Path) -> None:
+    """Workers keep no names: those of the selected features are read from the data."""
+    x, y = planted(2000, 100)
+    text = tmp_path / "rows.vw"
+    with open(text, "w") as file:
+        for i in range(x.shape[0]):
+            names = " ".join(f"word{j}" for j in x.indices[x.indptr[i] : x.indptr[i + 1]])
+            file.write(f"{2 * y[i] - 1} | {names}\n")
+    how = {"k": 10, "passes": 1, "refit": False, "method": "b-arda", "workers": 2, "sync": 200}
+    assert set(th.select(text, **how).names) == {f"word{j}" for j in range(TRUE)}
+
+
+def test_b_arda_without_room_for_the_features_says_so() -> None:
+    rng = np.random.default_rng(0)
+    wide = sp.csr_matrix((np.ones(90_000), rng.integers(0, 10**6, 90_000), np.arange(0, 90_001, 30)), (3000, 10**6))
+    y = rng.integers(0, 2, 3000)
+    with pytest.raises(th.ThresherError, match=r"any worker has seen. Pass more `memory`.*or leave out `workers`"):
+        th.select(wide, y, k=5, method="b-arda", memory="3MB", passes=1, refit=False, workers=2, sync=500)
 
 
 def test_the_number_of_workers_is_a_setting_of_the_answer(rows: Any) -> None:
@@ -125,6 +168,16 @@ def test_small_data_gets_fewer_workers_and_a_line(rows: Any, caplog: pytest.LogC
     assert selection.provenance["workers"] == {"count": 1, "asked": 4}
 
 
+def test_more_workers_than_parts_are_not_started(caplog: pytest.LogCaptureFixture) -> None:
+    x, y = planted(300, 40)
+    with caplog.at_level(logging.WARNING):
+        selection = th.select(x, y, **(TWO | {"workers": 500}))
+    used = selection.provenance["workers"]["count"]
+    assert f"{used} of 500 workers are used: the data has {used} part" in caplog.text
+    assert "more data has more parts" in caplog.text
+    assert selection.provenance["rows"] == 300
+
+
 def test_how_many_workers_data_is_worth() -> None:
     assert useful_workers(4, 100, 4 * LEAST_ROWS, None, rounds_set=False) == (4, "")
     assert useful_workers(4, 100, 3 * LEAST_ROWS, None, rounds_set=False)[0] == 3
@@ -147,7 +200,15 @@ def test_rounds_grow_with_what_was_learned() -> None:
         ({"workers": 0}, "workers must be an integer of at least 1"),
         ({"workers": 2, "sync": 0}, "must be an integer of at least 1"),
         ({"workers": 2, "shuffle": False}, "leave out `shuffle=False` or `workers`"),
-        ({"workers": 2, "method": "b-arda"}, "b-arda has no `workers`"),
+        ({"workers": 2, "method": "b-amd"}, r"b-amd has no `workers`: it drops all but k weights.*Choose b-arda"),
+        ({"workers": 2, "method": "ofs"}, r"ofs has no `workers`: it drops all but k weights.*Choose b-arda"),
+        ({"workers": 2, "method": "sofs"}, r"sofs has no `workers`: it drops all but k weights.*Choose b-arda"),
+        ({"workers": 2, "method": "l1-arda"}, r"l1-arda has no `workers`: its threshold grows.*Choose b-arda"),
+        ({"workers": 2, "method": "ada-fobos"}, r"ada-fobos has no `workers`: its threshold grows.*Choose b-arda"),
+        ({"workers": 2, "method": "b-arda", "lam": 0.1}, "b-arda has no `workers` with `lam`, since the penalty"),
+        ({"workers": 2, "method": "b-arda", "tune": True}, "b-arda has no `workers` with `tune`, since candidates"),
+        ({"workers": 2, "method": "b-arda", "groups": [[0, 1], [2]]}, "no `workers` with `groups`, since the sums"),
+        ({"workers": 2, "method": "b-arda", "sketch": (1, 64)}, "no `workers` with `sketch`, since only the sums"),
         ({"cluster": "ray"}, "pass their number, `workers=N`"),
     ],
 )

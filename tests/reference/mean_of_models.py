@@ -41,3 +41,15 @@ def mean_of_weights(models: Sequence[Mapping[int, float]], rows: Sequence[int]) 
     keys = sorted(set().union(*models))
     means = weighted_mean([[model.get(key, 0.0) for key in keys] for model in models], rows)
     return dict(zip(keys, means, strict=True))
+
+
+def revised(base: Sequence[float], parts: Sequence[Sequence[float]], weights: Sequence[Fraction]) -> list[Fraction]:
+    """The energy and the sums of a cell after the weighted differences of the parts, with their cross terms."""
+    moves = [
+        [weight * (Fraction(after) - Fraction(before)) for before, after in zip(base, part, strict=True)]
+        for weight, part in zip(weights, parts, strict=True)
+    ]
+    moved = [sum(numbers, Fraction(0)) for numbers in zip(*moves, strict=True)]
+    cross = sum(a[i] * b[i] for a in moves for b in moves for i in range(1, len(base)) if a is not b)
+    energy = Fraction(base[0]) + moved[0] + max(Fraction(0), Fraction(cross))
+    return [energy, *(Fraction(before) + move for before, move in zip(base[1:], moved[1:], strict=True))]

@@ -95,6 +95,7 @@ class TopK {
     set(slot, weight);
     --at(slot).count;
   }
+  void set_count(std::uint32_t slot, std::uint64_t count) { at(slot).count = count; }
   /// The slot that would be evicted next; the table must be full.
   std::uint32_t weakest() {
     drop_stale_nodes();

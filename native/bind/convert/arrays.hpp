@@ -62,6 +62,7 @@ void bind_terms(nb::module_& m);
 void bind_solvers(nb::module_& m);
 void bind_solvers_l1(nb::module_& m);
 void bind_sparse_refit(nb::module_& m);
+void bind_information(nb::module_& m);
 void bind_substitution(nb::module_& m);
 void bind_async_substitution(nb::module_& m);
 void bind_random_features(nb::module_& m);

@@ -1,11 +1,13 @@
 // The dual state of every feature seen, and the history of the selection.
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 
 #include "bind/convert/arrays.hpp"
 #include "online/budgeted/dual_state.hpp"
+#include "online/budgeted/mean_of_duals.hpp"
 #include "online/loop.hpp"
 
 namespace thresher::bind {
@@ -14,6 +16,8 @@ namespace {
 
 using namespace thresher::online;
 using Cell = DualTable::Cell;
+/// Keys in ascending order, occurrences and numbers.
+using Touched = std::tuple<Array<const std::uint64_t>, Array<const std::uint32_t>, Array<const double>>;
 
 DualState& duals_of(Loop& loop) {
   DualState* const duals = loop.store->duals();
@@ -136,6 +140,58 @@ void restore_duals(Loop& loop, const Array<const std::uint64_t>& keys, const Arr
   duals.resume(singles);
 }
 
+/// The features touched since the last call, by key: (keys, occurrences, numbers).
+nb::tuple dual_touched(Loop& loop) {
+  DualState& duals = duals_of(loop);
+  std::vector<std::pair<std::uint64_t, Cell*>> cells;
+  {
+    const nb::gil_scoped_release nogil;
+    for (Cell* const cell : duals.take_touched()) cells.emplace_back(cell->key, cell);
+    std::sort(cells.begin(), cells.end());
+  }
+  Buffer<std::uint64_t> keys;
+  Buffer<std::uint32_t> counts;
+  Buffer<double> numbers;
+  for (const auto& [key, cell] : cells) {
+    keys.push(key);
+    counts.push(cell->count);
+    for (std::size_t i = 0; i < duals.saved(); ++i) numbers.push(cell->numbers()[i]);
+  }
+  return nb::make_tuple(to_numpy(std::move(keys)), to_numpy(std::move(counts)), to_numpy(std::move(numbers)));
+}
+
+FeatureNumbers features_of(const Touched& touched, std::size_t each) {
+  const auto& [keys, counts, numbers] = touched;
+  const std::size_t n = keys.shape(0);
+  if (counts.shape(0) != n || numbers.shape(0) != n * each) throw nb::value_error("the features do not fit");
+  return {keys.data(), counts.data(), numbers.data(), n};
+}
+
+/// The mean of what workers touched, in the form of `dual_touched`; changes nothing.
+nb::tuple mean_of_duals(Loop& loop, const std::vector<Touched>& workers, const std::vector<double>& shares) {
+  DualState& duals = duals_of(loop);
+  if (shares.size() != workers.size()) throw nb::value_error("one share a worker is needed");
+  std::vector<FeatureNumbers> features;
+  features.reserve(workers.size());
+  for (const Touched& worker : workers) features.push_back(features_of(worker, duals.saved()));
+  MeanOfDuals mean(duals.saved());
+  {
+    const nb::gil_scoped_release nogil;
+    mean.merge(features, shares.data(), [&](std::uint64_t key) { return duals.seen().find(key); });
+  }
+  return nb::make_tuple(to_numpy(std::move(mean.keys)), to_numpy(std::move(mean.counts)),
+                        to_numpy(std::move(mean.numbers)));
+}
+
+/// Set features to such a mean; OverflowError, and no change, if they do not fit into memory.
+void set_duals(Loop& loop, const Touched& touched, const std::vector<double>& singles) {
+  DualState& duals = duals_of(loop);
+  if (singles.size() != duals.singles().size()) throw nb::value_error("the scalars do not fit");
+  const FeatureNumbers features = features_of(touched, duals.saved());
+  const nb::gil_scoped_release nogil;
+  duals.set_features(features, singles);
+}
+
 /// All weights of a method without a table: (keys, occurrences, weights).
 nb::tuple dual_weights(Loop& loop) {
   DualState& duals = duals_of(loop);
@@ -197,6 +253,11 @@ void bind_duals(nb::module_& m) {
   m.def("dual_state", &dual_state, nb::arg("loop"));
   m.def("restore_duals", &restore_duals, nb::arg("loop"), nb::arg("keys"), nb::arg("counts"), nb::arg("numbers"),
         nb::arg("singles"), nb::arg("names"));
+  m.def("dual_state_singles", [](Loop& loop) { return duals_of(loop).singles(); }, nb::arg("loop"));
+  m.def("dual_record", [](Loop& loop) { duals_of(loop).record(); }, nb::arg("loop"));
+  m.def("dual_touched", &dual_touched, nb::arg("loop"));
+  m.def("mean_of_duals", &mean_of_duals, nb::arg("loop"), nb::arg("workers"), nb::arg("shares"));
+  m.def("set_duals", &set_duals, nb::arg("loop"), nb::arg("touched"), nb::arg("singles"));
   m.def("dual_names", &dual_names, nb::arg("loop"));
   m.def("names_of", &names_of, nb::arg("loop"), nb::arg("keys"));
   m.def("dual_groups", &dual_groups, nb::arg("loop"));

@@ -92,10 +92,9 @@ void set_cells(Sketch& sketch, const Array<const Cell>& values) {
   std::memcpy(sketch.cells().data(), values.data(), values.shape(0) * sizeof(Cell));
 }
 
-/// Set the cells to the weighted mean of those of other sketches.
 template <class Sketch, class Cell>
-void set_mean(Sketch& sketch, const std::vector<Array<const Cell>>& parts, const std::vector<double>& shares,
-              const std::vector<double>& units) {
+std::vector<const Cell*> cells_of(const Sketch& sketch, const std::vector<Array<const Cell>>& parts,
+                                  const std::vector<double>& shares, const std::vector<double>& units) {
   if (parts.empty() || shares.size() != parts.size() || units.size() != parts.size())
     throw nb::value_error("one share and one unit a part are needed");
   std::vector<const Cell*> cells;
@@ -103,8 +102,24 @@ void set_mean(Sketch& sketch, const std::vector<Array<const Cell>>& parts, const
     if (part.shape(0) != sketch.cells().size()) throw nb::value_error("the saved sketch has another size");
     cells.push_back(part.data());
   }
+  return cells;
+}
+
+/// Set the cells to the weighted mean of those of other sketches.
+template <class Sketch, class Cell>
+void set_mean(Sketch& sketch, const std::vector<Array<const Cell>>& parts, const std::vector<double>& shares,
+              const std::vector<double>& units) {
+  const std::vector<const Cell*> cells = cells_of(sketch, parts, shares, units);
   const nb::gil_scoped_release nogil;
   sketch.set_mean(cells, shares, units);
+}
+
+/// Set the cells to those of the first part, moved by the others.
+void set_revised(EvidenceSketch& sketch, const std::vector<Array<const std::uint16_t>>& parts,
+                 const std::vector<double>& weights, const std::vector<double>& units) {
+  const std::vector<const std::uint16_t*> cells = cells_of(sketch, parts, weights, units);
+  const nb::gil_scoped_release nogil;
+  sketch.set_revised(cells, weights, units);
 }
 
 /// The common methods of both sketches.
@@ -141,6 +156,7 @@ void bind_sketches(nb::module_& m) {
       .def("add", &change_evidence<&EvidenceSketch::add>, nb::arg("keys"), nb::arg("sums"), nb::arg("energies"))
       .def("put", &change_evidence<&EvidenceSketch::put>, nb::arg("keys"), nb::arg("sums"), nb::arg("energies"))
       .def("query", &query_evidence, nb::arg("keys"))
+      .def("set_revised", &set_revised, nb::arg("parts"), nb::arg("weights"), nb::arg("units"))
       .def_prop_rw("random", &EvidenceSketch::random, &EvidenceSketch::set_random);
 }
 

@@ -1,8 +1,11 @@
 // B-ARDA: budgeted adaptive dual averaging, at a cost per row that is independent of the number of features.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "online/budgeted/budget_table.hpp"
 #include "online/budgeted/lazy_topk.hpp"
@@ -67,6 +70,8 @@ class DualAveraging final : public BudgetTable, private LazyTopK<DualAveraging<o
       }
       Ranking::exchange(t, row);
     }
+    if (recording_) [[unlikely]]
+      record_row(row.n);
     tick();
   }
 
@@ -98,6 +103,26 @@ class DualAveraging final : public BudgetTable, private LazyTopK<DualAveraging<o
       candidates_[t].reset();
       for (std::uint32_t slot = 0; slot < tables_[t].size(); ++slot) settle(t, slot, known(tables_[t].key(slot)));
     }
+  }
+
+  void record() override { recording_ = true; }
+  std::vector<Cell*> take_touched() override {
+    for (Cell* const cell : touched_) DualTable::clear_touched(*cell);
+    return std::exchange(touched_, {});
+  }
+  void set_features(const FeatureNumbers& features, const std::vector<double>& singles) override {
+    std::size_t added = 0;
+    for (std::size_t i = 0; i < features.n; ++i) added += duals_.number(features.keys[i]) == 0;
+    duals_.reserve(added);  // before the first change: it throws if the memory is full
+    for (std::size_t i = 0; i < features.n; ++i) {
+      Cell& cell = *duals_.add(features.keys[i], mix_key(features.keys[i]));
+      cell.count = std::max<std::uint32_t>(1, features.counts[i]);
+      std::copy_n(features.numbers + i * saved(), saved(), cell.numbers());
+      for (std::size_t t = 0; t < tables_.size(); ++t) set_rank(t, cell);
+    }
+    time_ = static_cast<std::uint64_t>(singles.at(0));
+    for (std::size_t t = 0; t < tables_.size(); ++t) Ranking::exchange(t, {});
+    tick();
   }
 
  private:
@@ -183,6 +208,20 @@ class DualAveraging final : public BudgetTable, private LazyTopK<DualAveraging<o
     return at;
   }
 
+  /// List the features of the current row that are not listed yet.
+  void record_row(std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i)
+      if (Cell& cell = *prefetcher_.cells()[i]; DualTable::mark_touched(cell)) touched_.push_back(&cell);
+  }
+
+  /// The sums of a feature were set: it has another rank.
+  void set_rank(std::size_t t, Cell& cell) {
+    if (!is_kept(t, cell)) return consider_cell(t, cell);
+    const std::uint32_t slot = slot_of(t, cell);
+    tables_[t].change(slot, cache_sums(t, slot, sums(t, cell)) * growth());
+    tables_[t].set_count(slot, cell.count);
+  }
+
   /// The current v of a feature.
   double strength(const double* sums) const {
     double v = 0.0;
@@ -233,6 +272,8 @@ class DualAveraging final : public BudgetTable, private LazyTopK<DualAveraging<o
   Buffer<double> cached_;
   Buffer<Cell*> cells_;       // of kept features
   Buffer<double> gradients_;  // of the current row: gradients
+  bool recording_ = false;
+  std::vector<Cell*> touched_;
 };
 
 }  // namespace thresher::online

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -11,6 +12,14 @@
 #include "online/budgeted/selection_history.hpp"
 
 namespace thresher::online {
+
+/// Features by ascending key, with their occurrences and `each` numbers.
+struct FeatureNumbers {
+  const std::uint64_t* keys = nullptr;
+  const std::uint32_t* counts = nullptr;
+  const double* numbers = nullptr;
+  std::size_t n = 0;
+};
 
 class DualState {
  public:
@@ -41,6 +50,16 @@ class DualState {
   /// The step at which features were moved to a sketch, for methods that do that; 0 if not yet.
   [[nodiscard]] virtual std::uint64_t spilled_at() const { return 0; }
   virtual void spill() {}
+
+  // For workers that exchange the features they changed. Only some methods can do this.
+  /// List the features that are touched from now on.
+  virtual void record() { throw std::logic_error("this method cannot record changes"); }
+  /// The features touched since the last call.
+  virtual std::vector<DualTable::Cell*> take_touched() { return {}; }
+  /// Set the occurrences and saved numbers of some features, and the scalars; then choose the kept features again.
+  virtual void set_features(const FeatureNumbers& /*features*/, const std::vector<double>& /*singles*/) {
+    throw std::logic_error("this method cannot accept changes");
+  }
 };
 
 }  // namespace thresher::online

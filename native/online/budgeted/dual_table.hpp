@@ -111,6 +111,14 @@ class DualTable {
     cell.count += static_cast<std::uint32_t>(cell.count != ~std::uint32_t{0});
     return cell;
   }
+  /// Mark a feature as touched; returns whether it was not. The mark is the upper bit of the count, so a marked count
+  /// ends at 2^31 - 1.
+  static bool mark_touched(Cell& cell) {
+    if (cell.count > touched) return false;
+    cell.count = std::min(cell.count, touched - 1) | touched;
+    return true;
+  }
+  static void clear_touched(Cell& cell) { cell.count &= touched - 1; }
   /// The cell of features never seen.
   Cell& null_cell() { return *cell_at(FeatureIndex::none); }
 
@@ -121,6 +129,7 @@ class DualTable {
   }
 
  private:
+  static constexpr std::uint32_t touched = 0x80000000U;
   static constexpr std::size_t block = std::size_t{1} << 16;  // cells
   static constexpr std::size_t large = std::size_t{1} << 26;  // above this size one huge page more does not matter
 

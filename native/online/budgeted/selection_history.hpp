@@ -23,7 +23,7 @@ class SelectionHistory {
     std::sort(keys.begin(), keys.end());
     keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
     moments_.push_back({time, std::move(keys)});
-    if (moments_.size() == most) {
+    while (moments_.size() >= most) {  // once, unless all times are multiples of the new distance
       distance_ *= 2;
       std::erase_if(moments_, [this](const Moment& moment) { return moment.time % distance_ != 0; });
     }

@@ -1,5 +1,7 @@
 #include "online/sketches/evidence_sketch.hpp"
 
+#include <algorithm>
+#include <cstring>
 #include <stdexcept>
 
 #include "online/sketches/mean_of_cells.hpp"
@@ -58,6 +60,41 @@ void EvidenceSketch::set_mean(const std::vector<const std::uint16_t*>& parts, co
       sum += shares[p] * (is_energy ? 1.0 : units[p]) * static_cast<double>(HalfFloat::open(parts[p][i]));
     set(cells_[i], static_cast<float>(sum), draw().at(0));
   });
+}
+
+void EvidenceSketch::set_revised(const std::vector<const std::uint16_t*>& parts, const std::vector<double>& weights,
+                                 const std::vector<double>& units) {
+  const bool same_unit = std::all_of(units.begin(), units.end(), [](double unit) { return unit == 1.0; });
+  std::vector<double> moved(lanes_);
+  for (std::size_t begin = 0; begin < cells_.size(); begin += stride_) {
+    const std::uint16_t* const base = parts[0] + begin;
+    const bool differs = std::any_of(parts.begin() + 1, parts.end(), [&](const std::uint16_t* part) {
+      return std::memcmp(part + begin, base, stride_ * sizeof(std::uint16_t)) != 0;
+    });
+    if (same_unit && !differs) {
+      std::copy_n(base, stride_, cells_.data() + begin);
+      continue;
+    }
+    const auto number = [&](std::size_t p, std::size_t i) {
+      return (i == 0 ? 1.0 : units[p]) * static_cast<double>(HalfFloat::open(parts[p][begin + i]));
+    };
+    double energy = number(0, 0);
+    double squares = 0.0;
+    std::fill(moved.begin(), moved.end(), 0.0);
+    for (std::size_t p = 1; p < parts.size(); ++p) {
+      energy += weights[p] * (number(p, 0) - number(0, 0));
+      for (std::size_t c = 0; c < lanes_; ++c) {
+        const double move = weights[p] * (number(p, 1 + c) - number(0, 1 + c));
+        moved[c] += move;
+        squares += move * move;
+      }
+    }
+    double cross = -squares;
+    for (const double move : moved) cross += move * move;
+    set(cells_[begin], static_cast<float>(energy + std::max(0.0, cross)), draw().at(0));
+    for (std::size_t c = 0; c < lanes_; ++c)
+      set(cells_[begin + 1 + c], static_cast<float>(number(0, 1 + c) + moved[c]), draw().at(0));
+  }
 }
 
 }  // namespace thresher::online

@@ -172,6 +172,12 @@ class EvidenceSketch {
   void set_mean(const std::vector<const std::uint16_t*>& parts, const std::vector<double>& shares,
                 const std::vector<double>& units);
 
+  /// Set every cell to that of part 0, the base, moved by the differences of the other parts to it: part p counts
+  /// `weights[p]` times (that of the base is not used). An energy also grows by the cross terms of the differences, as
+  /// if the gradients of all parts had been added in one step. Units and rounding are those of `set_mean`.
+  void set_revised(const std::vector<const std::uint16_t*>& parts, const std::vector<double>& weights,
+                   const std::vector<double>& units);
+
   [[nodiscard]] Buffer<std::uint16_t>& cells() { return cells_; }
   [[nodiscard]] const Buffer<std::uint16_t>& cells() const { return cells_; }
   [[nodiscard]] double factor() const { return scale_; }

@@ -28,7 +28,8 @@ def useful_workers(asked: int, parts: int, rows: int | None, size: int | None, *
         The rows of a round are set: only the parts limit the number of workers.
     """
     if parts < asked:
-        return parts, f"the data has {parts} {'part' if parts == 1 else 'parts'} that can be read separately"
+        found = f"the data has {parts} {'part' if parts == 1 else 'parts'} that can be read separately"
+        return parts, f"{found}, and a part is a few hundred rows or a block of a file; more data has more parts"
     if rounds_set:
         return asked, ""
     if rows is not None and rows < asked * LEAST_ROWS:

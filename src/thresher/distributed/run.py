@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from thresher.core.batch import Cursor
 from thresher.core.checkpoint import Checkpoint
@@ -15,10 +15,11 @@ from thresher.core.memory import show_size
 from thresher.core.metrics import Scores
 from thresher.distributed.rounds import rows_of_round, useful_workers
 from thresher.distributed.threads import ThreadTeam, undisturbed
-from thresher.distributed.worker import Round, Share, State
+from thresher.distributed.worker import Base, Round, Share, State
 from thresher.errors import FileFormatError, SettingsError
+from thresher.online.dual_rounds import merge_duals
 from thresher.online.engine import OnlineEngine
-from thresher.online.merge import RoundEnd, merge_mean
+from thresher.online.merge import RoundEnd, merge_rounds
 from thresher.online.run import OnlineRun
 from thresher.online.settings import OnlineSettings
 from thresher.run import RunOptions, check_readable_again
@@ -33,7 +34,7 @@ class Team(Protocol):
     def begin(self, shares: list[Share]) -> None:
         """Begin a pass; each worker gets its share of the rows."""
 
-    def round(self, base: State, starts: list[Cursor], rows: int) -> list[Round]:
+    def round(self, base: Base, starts: list[Cursor], rows: int) -> list[Round]:
         """Let every worker learn ``rows`` rows; the results are in the order of the shares."""
 
     def close(self) -> None:
@@ -66,16 +67,20 @@ class WorkersRun(OnlineRun):
     ) -> None:
         check_readable_again(source, needed=True, why="workers that share its rows")
         self._places: list[Cursor] = []
+        self._asked = settings.workers
         super().__init__(source, settings, options, classes)
-        self.workers = self._count_workers()
+        self.workers = self.settings.workers
         if self._places and len(self._places) != self.workers:
             raise FileFormatError(f"{options.checkpoint}: invalid checkpoint (positions of other workers).")
         self._team: Team | None = None
         self._order = None  # the rows of a worker are as mixed as all rows
+        self._rounds = 0
+        self._changed: tuple[OnlineEngine, State] | None = None  # what the last round changed in this engine
         self.facts["workers"] = {"count": self.workers, "asked": settings.workers}
 
-    def _count_workers(self) -> int:
-        asked, source = self.settings.workers, self.source
+    def _settled(self, settings: OnlineSettings) -> OnlineSettings:
+        asked, source = settings.workers, self.source
+        source.prepare()
         given = self.settings.sync is not None
         parts = self._mixed(0).most_parts
         found, why = useful_workers(asked, parts, source.total_rows, source.total_bytes, rounds_set=given)
@@ -84,7 +89,8 @@ class WorkersRun(OnlineRun):
         elif found > 1:
             memory = self.plan.memory
             log.info("%d workers of %s each, %s in all", found, show_size(memory), show_size(found * memory))
-        return found
+        # A third of the features seen: what workers send and receive takes up to two thirds.
+        return replace(settings, workers=found, room=settings.room // 3 if found > 1 else settings.room)
 
     def _steps(self) -> Iterator[None]:
         try:
@@ -115,19 +121,23 @@ class WorkersRun(OnlineRun):
         places, ended = self._places or [Cursor()] * self.workers, False
         while not ended:
             rows = rows_of_round(self.settings.sync, self.engine.rows // self.workers)
-            assert isinstance(self.engine, OnlineEngine)
-            found = team.round(self.engine.state(view=True, scores=False), places, rows)
+            found = team.round(self._base(), places, rows)
             undisturbed(partial(self._merge, found))
             places, ended = self._places, all(one.ended for one in found)
             yield
 
+    def _base(self) -> Base:
+        assert isinstance(self.engine, OnlineEngine)
+        changes = self._changed[1] if self._changed is not None and self._changed[0] is self.engine else None
+        self._rounds += 1
+        return Base(self.engine, self._rounds, changes)
+
     def _make_team(self) -> Team:
-        settings = replace(self.settings, workers=1)
         if self.options.cluster is None:
-            return ThreadTeam(settings, self.workers)
+            return ThreadTeam(self.settings, self.workers)
         from thresher.distributed.ray_team import RayTeam
 
-        return RayTeam(settings, self.workers, self.options.cluster, self.plan)
+        return RayTeam(self.settings, self.workers, self.options.cluster, self.plan)
 
     def _settle_labels(self) -> None:
         """Read labels until both classes are known: the first one is encoded as +1, and must be the same for all."""
@@ -147,7 +157,11 @@ class WorkersRun(OnlineRun):
         """Take the mean of the models, and add rows and scores."""
         engine = self.engine
         assert isinstance(engine, OnlineEngine)
-        merge_mean(engine, [RoundEnd(one.state, one.rows) for one in found])
+        ends = [RoundEnd(one.state, one.rows) for one in found]
+        if self.settings.budgeted:
+            self._changed = engine, merge_duals(engine, ends)
+        else:
+            merge_rounds(engine, ends)
         for one in found:
             self._add_scores(engine, one)
             self._features += one.features
@@ -171,6 +185,9 @@ class WorkersRun(OnlineRun):
         super()._end_pass()
 
     # ── checkpoints ──────────────────────────────────────────────────────────────────────────────
+
+    def _identity(self) -> dict[str, Any]:
+        return {**super()._identity(), "workers": self._asked, "sync": self.settings.sync}
 
     def _snapshot(self) -> Checkpoint:
         saved = super()._snapshot()

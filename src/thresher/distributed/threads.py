@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 
 from thresher.core.batch import Cursor
-from thresher.distributed.worker import Round, Share, State, Worker
+from thresher.distributed.worker import Base, Round, Share, Worker
 from thresher.online.settings import OnlineSettings
 
 
@@ -24,7 +24,7 @@ class ThreadTeam:
         for worker, share in zip(self.workers, shares, strict=True):
             worker.begin(share)
 
-    def round(self, base: State, starts: list[Cursor], rows: int) -> list[Round]:
+    def round(self, base: Base, starts: list[Cursor], rows: int) -> list[Round]:
         """Let every worker learn ``rows`` rows; the results are in the order of the shares."""
         futures = [
             self._pool.submit(worker.learn, base, start, rows, self._stop)

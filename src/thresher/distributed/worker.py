@@ -39,6 +39,34 @@ class Share:
     batch_rows: int
 
 
+class Base:
+    """The model that a round starts from: whole, or as the changes since the base of the round before.
+
+    Parameters
+    ----------
+    engine : OnlineEngine
+        The engine with this model.
+    number : int
+        The number of the round.
+    changes : State, optional
+        What leads here from the base of round ``number - 1``; None if only the whole model does.
+    """
+
+    def __init__(self, engine: OnlineEngine, number: int, changes: State | None = None) -> None:
+        self.number = number
+        self.changes = changes
+        self._engine = engine
+        self._lock = threading.Lock()
+        self._whole: State | None = None
+
+    def whole(self) -> State:
+        """The whole model; valid until the round is merged."""
+        with self._lock:
+            if self._whole is None:
+                self._whole = self._engine.state(view=True, scores=False)
+            return self._whole
+
+
 class Round(NamedTuple):
     """The result of a round: the state, the rows and features learned, and the position behind them."""
 
@@ -67,6 +95,7 @@ class Worker:
         self._rows: Source | None = None
         self._reading: Iterator[tuple[Batch, Cursor]] = iter(())
         self._position: Cursor | None = None  # that of `_reading`; None: not known
+        self._learned: int | None = None  # the round from whose base the engine has learned; None: a part of one
         self._left: tuple[Batch, Cursor, Cursor] | None = None  # the rest of a batch, the cursors before and behind it
 
     def begin(self, share: Share) -> None:
@@ -75,12 +104,16 @@ class Worker:
         self._share, self._rows = share, share.source.nth_part(share.number, share.of)
         self._position = None
 
-    def learn(self, base: State, start: Cursor, rows: int, stop: threading.Event | None = None) -> Round:
+    def follows(self, number: int) -> bool:
+        """Whether changes lead to the base of this round."""
+        return self._learned == number - 1
+
+    def learn(self, base: Base, start: Cursor, rows: int, stop: threading.Event | None = None) -> Round:
         """Learn the next ``rows`` rows from ``start`` on, beginning with the model ``base``."""
         share, source = self._share, self._rows
         assert share is not None
         assert source is not None
-        self.engine.restore_model(base | _own_random(base, share.number))
+        self._start_from(base, share.number)
         targets = Targets(self._loss, share.labels, multilabel=self.engine.settings.multilabel)
         if start != self._position:
             names = not source.space.invertible
@@ -111,8 +144,27 @@ class Worker:
                 place = replace(before, skip=before.skip + taken)
                 self._left = batch.take(slice(taken, None)), place, after
         self.engine.flush()
-        self._position = place
-        return Round(self.engine.state(view=not self.copies), done, features, place, ended)
+        self._position, self._learned = place, base.number
+        return Round(self._state(), done, features, place, ended)
+
+    def _start_from(self, base: Base, number: int) -> None:
+        follows, self._learned = base.changes is not None and self.follows(base.number), None
+        if follows:
+            assert base.changes is not None
+            # They have every feature that a worker touched, so also those of this one.
+            self.engine.apply_changes(base.changes)
+            self.engine.forget_scores()
+            return
+        whole = base.whole()
+        self.engine.restore_model(whole | _own_random(whole, number))
+        if self.engine.settings.budgeted:
+            self.engine.record_changes()
+
+    def _state(self) -> State:
+        engine = self.engine
+        if engine.settings.budgeted:
+            return engine.changes() | engine.scores.state() | engine.recent.state()
+        return engine.state(view=not self.copies)
 
     @property
     def _loss(self) -> Any:

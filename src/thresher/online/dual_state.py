@@ -103,6 +103,8 @@ def memory_message(settings: OnlineSettings, rows: int) -> str:
     held, instead = "every feature seen", ", or choose mission or b-arda (which switches to a sketch)"
     if settings.groups is not None:
         held, instead = "every feature seen and its group", ""
+    elif settings.workers > 1:
+        held, instead = "every feature that any worker has seen", ", or leave out `workers`, or choose mission"
     return (
         f"after {rows} rows the state of {settings.method} no longer fits into the {settings.room} bytes that memory "
         f"leaves for it: it holds {held}. Pass more `memory`, or none{instead}."

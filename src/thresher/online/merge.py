@@ -1,7 +1,9 @@
-"""Merging of two engines that learned from different rows."""
+"""Merging of engines that learned from different rows."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -45,7 +47,7 @@ def merged_state(mine: OnlineEngine, theirs: OnlineEngine) -> dict[str, NDArray[
     lanes = settings.outputs // settings.tables
     ranked: list[tuple[slice, Kept]] = []
     for t, (a, b) in enumerate(zip(mine.kept(), theirs.kept(), strict=True)):
-        keys = np.unique(np.concatenate([a.keys, b.keys]))
+        keys = _all_keys([a, b])
         columns = slice(t * lanes, (t + 1) * lanes)
         sums = share * _sums(_Model.of(mine), a, keys, columns)
         sums += other * _sums(_Model.of(theirs), b, keys, columns)
@@ -71,12 +73,14 @@ class RoundEnd(NamedTuple):
     rows: int
 
 
-def merge_mean(engine: OnlineEngine, ends: list[RoundEnd]) -> None:
-    """Replace the model of ``engine``, from which all workers started, by the mean of theirs, weighted by rows.
+def merge_rounds(engine: OnlineEngine, ends: list[RoundEnd]) -> None:
+    """Replace the model of ``engine``, from which all workers started, by one that is merged from theirs.
 
-    The mean of the models is the base and the mean of the differences to it. So every sum and energy grows as from the
-    rows of one worker, with less noise: sums of the differences, each of which corrects the same errors, diverge. A
-    feature that a worker does not keep enters with the estimate of its sketch, or 0 without one. Rows and counts
+    The merged model is the base and the mean of the differences to it, weighted by rows. So every sum and energy grows
+    as from the rows of one worker, with less noise: sums of the differences, each of which corrects the same errors,
+    diverge. `revises` says when the differences are the square root of N times as long.
+
+    A feature that a worker does not keep enters with the estimate of its sketch, or 0 without one. Rows and counts
     are added. Workers without rows do not count. Every engine must be without an incomplete mini-batch.
     """
     ends = [end for end in ends if end.rows]
@@ -86,33 +90,82 @@ def merge_mean(engine: OnlineEngine, ends: list[RoundEnd]) -> None:
     settings, base, rows = engine.settings, engine.kept(), engine.rows
     scores, recent = engine.scores, engine.recent
     shares = [end.rows / total for end in ends]
+    # N is that of equal shares with the same sum of squares.
+    weights = [share / math.sqrt(sum(s * s for s in shares)) for share in shares] if revises(engine) else shares
     first = ends[0].state
     shrink = float(first["loop"][1])  # all sums are in the unit of the first worker
+    numbers = mean_numbers(ends, shares)
+    kept = [unpack_tables(end.state, len(base), _kept_size(engine)) for end in ends]
+    tables = [list(same) for same in zip(*kept, strict=True)]
+    keys = [_all_keys(same) for same in tables]
+    lanes = settings.outputs // settings.tables
+    columns = [slice(t * lanes, (t + 1) * lanes) for t in range(len(tables))]
+    sums = []
+    for t, found in enumerate(keys):
+        models = [(_Model.saved(engine, end.state), kept[w][t]) for w, end in enumerate(ends)]
+        parts = (_in_unit(_sums(*model, found, columns[t]), shrink) for model in models)
+        start = _in_unit(_sums(_Model.of(engine), base[t], found, columns[t]), shrink) if revises(engine) else None
+        sums.append(_merged_sums(start, parts, weights))
+    prior = engine.prior(numbers["step"]) if settings.step_rule.rule == "adaptive" else None
+    ranked = [(columns[t], _ranked(keys[t], sums[t], prior, tables[t], base[t])) for t in range(len(tables))]
+    numbers["loop"] = np.array([rows + total, shrink, 0.0])
+    sketch: Any = engine.sketch
+    cells = sketch.cells if revises(engine) else None
+    unit = 1.0 if sketch is None else sketch.factor * engine.shrink
+    engine.restore_model(first | pack_tables([table.first(settings.k) for _, table in ranked]) | numbers)
+    if sketch is not None:
+        units = [float(end.state["factor"][0] * end.state["loop"][1]) for end in ends]
+        all_cells, all_units = [end.state["cells"] for end in ends], [one / units[0] for one in units]
+        if cells is None:
+            sketch.set_mean(all_cells, weights, all_units)
+        else:
+            sketch.set_revised([cells, *all_cells], [0.0, *weights], [unit / units[0], *all_units])
+        _write_back(engine, sketch, ranked)
+    engine.scores, engine.recent = scores, recent
+
+
+def revises(engine: OnlineEngine) -> bool:
+    """Whether differences count the square root of N times as much as in the mean, and energies have cross terms.
+
+    The mean of N models shortens what most of them did not see, the rare features. Longer differences are safe where
+    every sum has an energy that shortens its steps: it grows by the cross terms of the differences, as if the
+    gradients of all workers had been added at once (as in AdaptiveRevision, McMahan and Streeter, 2014, which adds up
+    the differences themselves). Measured for ``mission``: docs/benchmarks.md.
+    """
+    settings = engine.settings
+    return settings.method == "mission" and settings.active == "exact" and settings.step_rule.rule == "adaptive"
+
+
+def _all_keys(tables: list[Kept]) -> NDArray[np.uint64]:
+    return np.unique(np.concatenate([table.keys for table in tables]))
+
+
+def _in_unit(sums: Floats, shrink: float) -> Floats:
+    sums[:, 1:] /= shrink
+    return sums
+
+
+def _merged_sums(base: Floats | None, parts: Iterable[Floats], weights: list[float]) -> Floats:
+    """(energy, sums) of features: the mean, or with a base as `EvidenceSketch.set_revised` merges cells."""
+    if base is None:
+        mean: Floats = np.sum([weight * part for weight, part in zip(weights, parts, strict=True)], axis=0)
+        return mean
+    moved, squares = np.zeros_like(base), np.zeros(len(base))
+    for weight, part in zip(weights, parts, strict=True):
+        one = weight * (part - base)
+        moved += one
+        squares += (one[:, 1:] ** 2).sum(axis=1)
+    found: Floats = base + moved
+    found[:, 0] += np.maximum(0.0, (moved[:, 1:] ** 2).sum(axis=1) - squares)
+    return found
+
+
+def mean_numbers(ends: list[RoundEnd], shares: list[float]) -> dict[str, NDArray[Any]]:
+    """The mean state of the step rules (but the longest row of all) and of the intercepts."""
     steps = np.array([end.state["step"] for end in ends])
     step = np.array(shares) @ steps
     step[_LONGEST] = steps[:, _LONGEST].max()
-    kept = [unpack_tables(end.state, len(base), _kept_size(engine)) for end in ends]
-    tables = [list(same) for same in zip(*kept, strict=True)]
-    keys = [np.unique(np.concatenate([table.keys for table in same])) for same in tables]
-    lanes = settings.outputs // settings.tables
-    columns = [slice(t * lanes, (t + 1) * lanes) for t in range(len(tables))]
-    sums = [np.zeros((len(found), 1 + lanes)) for found in keys]
-    for w, end in enumerate(ends):
-        for t, found in enumerate(keys):
-            part = _sums(_Model.saved(engine, end.state), kept[w][t], found, columns[t])
-            part[:, 1:] /= shrink
-            sums[t] += shares[w] * part
-    prior = engine.prior(step) if settings.step_rule.rule == "adaptive" else None
-    ranked = [(columns[t], _ranked(keys[t], sums[t], prior, tables[t], base[t])) for t in range(len(tables))]
-    bias = np.array(shares) @ np.array([end.state["bias"] for end in ends])
-    numbers = {"step": step, "bias": bias, "loop": np.array([rows + total, shrink, 0.0])}
-    engine.restore_model(first | pack_tables([table.first(settings.k) for _, table in ranked]) | numbers)
-    sketch: Any = engine.sketch
-    if sketch is not None:
-        units = [float(end.state["factor"][0] * end.state["loop"][1]) for end in ends]
-        sketch.set_mean([end.state["cells"] for end in ends], shares, [unit / units[0] for unit in units])
-        _write_back(engine, sketch, ranked)
-    engine.scores, engine.recent = scores, recent
+    return {"step": step, "bias": np.array(shares) @ np.array([end.state["bias"] for end in ends])}
 
 
 def _kept_size(engine: OnlineEngine) -> int:
@@ -175,9 +228,10 @@ def _sums(model: _Model, table: Kept, keys: NDArray[np.uint64], columns: slice) 
     if model.sketch is not None and len(keys):
         sums, found[:, 0] = model.query(keys)
         found[:, 1:] = model.shrink * sums[:, columns]
-    at = np.searchsorted(keys, table.keys)
-    found[at, 0] = table.state[:, ENERGY]
-    found[at, 1:] = model.shrink * table.state[:, HEADER:]
+    wanted = np.isin(table.keys, keys)
+    state, at = table.state[wanted], np.searchsorted(keys, table.keys[wanted])
+    found[at, 0] = state[:, ENERGY]
+    found[at, 1:] = model.shrink * state[:, HEADER:]
     return found
 
 

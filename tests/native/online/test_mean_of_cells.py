@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.reference.mean_of_models import halves_around, open_halves, weighted_mean
+from tests.reference.mean_of_models import halves_around, open_halves, revised, weighted_mean
 from thresher import _native
 
 WIDTH = 150  # more than two blocks, the last one incomplete
@@ -28,6 +30,33 @@ def test_cells_are_the_mean_or_unchanged(seed: int, rows: list[int]) -> None:
     for found, mean in zip(sketch.cells[~same].tolist(), np.array(means, object)[~same], strict=True):
         low, high = halves_around(mean)
         assert low - 1 <= found <= high + 1  # the mean itself is rounded to a single float first
+
+
+@given(st.integers(0, 10**6), st.lists(st.floats(0.1, 1.0), min_size=1, max_size=4), st.integers(1, 3))
+def test_cells_are_revised_or_unchanged(seed: int, weights: list[float], lanes: int) -> None:
+    rng = np.random.default_rng(seed)
+    stride, width = 1 + lanes, 40
+    base = (rng.normal(size=stride * width).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    base[::stride] &= 0x7FFF  # energies are positive
+    parts = [base.copy() for _ in weights]
+    for part in parts:
+        changed = rng.integers(0, stride * width, 12)
+        part[changed] = (rng.normal(size=12).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+        part[::stride] = np.maximum(part[::stride] & 0x7FFF, base[::stride])  # and only grow
+    sketch = _native.EvidenceSketch(1, width, seed, lanes)
+    sketch.set_revised([base, *parts], [0.0, *weights], [1.0] * (1 + len(weights)))
+    for c in range(width):
+        cell = slice(c * stride, (c + 1) * stride)
+        if all(np.array_equal(part[cell], base[cell]) for part in parts):
+            assert np.array_equal(sketch.cells[cell], base[cell])
+            continue
+        numbers = [open_halves(part[cell]).tolist() for part in (base, *parts)]
+        expected = revised(numbers[0], numbers[1:], [Fraction(weight) for weight in weights])
+        found = open_halves(sketch.cells[cell])
+        for number, exact in zip(found.tolist(), expected, strict=True):
+            # The 16-bit floats around it, and what rounding to a double may add where sums cancel.
+            low, high = (open_halves(np.array([bits], np.uint16))[0] for bits in halves_around(exact))
+            assert min(low, high) - 1e-6 <= number <= max(low, high) + 1e-6
 
 
 @given(st.integers(0, 10**6), st.lists(st.integers(1, 1000), min_size=1, max_size=4))
