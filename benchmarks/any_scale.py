@@ -1,6 +1,6 @@
 """Columns in any unit: raw columns beside standardised ones, and what a change of units or of the origin changes.
 
-THRESHER_DATASETS=FOLDER python -m benchmarks.any_scale [raw | units | table] [SEEDS]
+THRESHER_DATASETS=FOLDER python -m benchmarks.any_scale [raw | units | table | sparse] [SEEDS]
 """
 
 from __future__ import annotations
@@ -29,13 +29,15 @@ SMALL, WIDE, LONG = (
     ("cod_rna", "mnist38"),
 )
 SIZES = (20, 100)
-SEEDS, LONG_SEEDS = 3, 1
+SEEDS, LONG_SEEDS = 10, 2
 #: Passes and refit: the defaults, and one pass alone.
 WAYS: dict[str, dict[str, Any]] = {"auto": {}, "1": {"passes": 1, "refit": False}}
 #: The powers of two that columns are multiplied by, and their shifts in standard deviations.
-POWERS, SHIFTS, UNITS_K, UNITS_SEEDS = 20, 1000, 20, 1
+POWERS, SHIFTS, UNITS_K, UNITS_SEEDS = 20, 1000, 20, 3
 #: The rows of the table of counts.
 CLICKS, CLICK_SEEDS = 20_000, 3
+#: Rows of the sparse files, words in all and in a row, deciding words, and large numbers in all and in a row.
+SPARSE_ROWS, WORDS, WORDS_OF_ROW, DECIDING, NUMBERS, NUMBERS_OF_ROW = 20_000, 100_000, 30, 10, 50, 8
 
 
 class Task(NamedTuple):
@@ -49,10 +51,10 @@ class Task(NamedTuple):
 
 
 def run(seeds: int = SEEDS) -> str:
-    """All three tables; nothing without the data."""
+    """All tables; nothing without the data."""
     if VARIABLE not in os.environ:
         return f"## Columns in any unit\n\n*Not run: `{VARIABLE}` names no folder.*"
-    parts = [raw(seeds), units(range(UNITS_SEEDS)), clicks(range(CLICK_SEEDS))]
+    parts = [raw(seeds), units(range(UNITS_SEEDS)), clicks(range(CLICK_SEEDS)), sparse(range(CLICK_SEEDS))]
     return "\n\n".join(["## Columns in any unit", *parts])
 
 
@@ -134,6 +136,56 @@ def clicks(seeds: Sequence[int]) -> str:
     )
 
 
+def sparse(seeds: Sequence[int]) -> str:
+    """How many deciding words are among the first, in files with a namespace of large numbers."""
+    lines = []
+    with tempfile.TemporaryDirectory() as folder:
+        for kind in ("vw", "svm"):
+            for method in METHODS:
+                cells = []
+                for way in WAYS.values():
+                    found: dict[object, list[int]] = {False: [], "auto": []}
+                    for seed in seeds:
+                        path, deciding = _words_and_numbers(Path(folder) / f"rows.{kind}", seed)
+                        for standardize, hits in found.items():
+                            fits: dict[str, Any] = {"k": 100, "method": method, "standardize": standardize, **way}
+                            names = th.select(path, random_state=seed, **fits).names
+                            hits.append(len(deciding & set(names[:DECIDING])))
+                    cells += [f"{statistics.mean(hits):.1f}" for hits in found.values()]
+                lines.append([kind, method, *cells])
+                print(*lines[-1], file=sys.stderr, flush=True)
+    return (
+        f"### Words among large numbers\n\nVW and LIBSVM files of {SPARSE_ROWS:,} rows: {WORDS_OF_ROW} of {WORDS:,} "
+        f"words, {DECIDING} of which decide the label, and {NUMBERS_OF_ROW} of {NUMBERS} numbers of 10^3 to 10^6, "
+        f"which do not. How many of the deciding words are among the first {DECIDING} features of 100, {len(seeds)} "
+        "seeds; *as it is*: `standardize=False`.\n\n"
+        + table(["file", "method", *(f"{kind}, passes {way}" for way in WAYS for kind in ("as it is", "raw"))], lines)
+    )
+
+
+def _words_and_numbers(path: Path, seed: int) -> tuple[Path, set[str]]:
+    """A file with a namespace of large numbers, and the names of the words that decide its labels."""
+    random = np.random.default_rng(seed)
+    chosen = random.choice(np.arange(1, WORDS + 1), DECIDING, replace=False)
+    weights = dict(zip(chosen.tolist(), np.resize([3.0, -3.0], DECIDING), strict=True))
+    with path.open("w") as file:
+        for _ in range(SPARSE_ROWS):
+            words = set(random.integers(1, WORDS + 1, WORDS_OF_ROW).tolist())
+            words |= set(chosen[random.random(DECIDING) < 0.1].tolist())
+            margin = sum(weights.get(word, 0.0) for word in words)
+            label = 1 if random.random() < 1 / (1 + np.exp(-margin)) else -1
+            numbers = np.sort(random.choice(NUMBERS, NUMBERS_OF_ROW, replace=False)).tolist()
+            values = (10.0 ** random.uniform(3, 6, NUMBERS_OF_ROW)).astype(int).tolist()
+            if path.suffix == ".vw":
+                large = " ".join(f"n{j}:{value}" for j, value in zip(numbers, values, strict=True))
+                file.write(f"{label} |words {' '.join(f'w{word}' for word in sorted(words))} |numbers {large}\n")
+            else:
+                pairs = [(word, 1) for word in sorted(words)]
+                pairs += [(WORDS + 1 + j, value) for j, value in zip(numbers, values, strict=True)]
+                file.write(f"{label} {' '.join(f'{j}:{value}' for j, value in pairs)}\n")
+    return path, {f"words^w{word}" if path.suffix == ".vw" else str(word) for word in chosen.tolist()}
+
+
 def _click_log(path: Path, seed: int) -> Path:
     random = np.random.default_rng(seed)
     means = 10.0 ** np.linspace(0, 6, 12)
@@ -180,4 +232,5 @@ def _accuracy(task: Task, **options: Any) -> float:
 if __name__ == "__main__":
     wanted, number = (sys.argv[1:2] or ["all"])[0], int((sys.argv[2:3] or [SEEDS])[0])
     parts = {"raw": lambda: raw(number), "units": lambda: units(range(number)), "table": lambda: clicks(range(number))}
+    parts["sparse"] = lambda: sparse(range(number))
     print(parts[wanted]() if wanted in parts else run(number))
