@@ -18,6 +18,7 @@ NB_MODULE(_native, m) {
   thresher::bind::bind_solvers(m);
   thresher::bind::bind_solvers_l1(m);
   thresher::bind::bind_sparse_refit(m);
+  thresher::bind::bind_information(m);
   thresher::bind::bind_substitution(m);
   thresher::bind::bind_async_substitution(m);
   thresher::bind::bind_random_features(m);

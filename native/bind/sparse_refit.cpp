@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 
 #include "bind/convert/floats.hpp"
+#include "bind/convert/rows.hpp"
 #include "bind/convert/thread_pool.hpp"
 #include "solvers/sparse_refit.hpp"
 
@@ -48,18 +49,6 @@ class HeldRefit {
   SparseRefit solver_;
 };
 
-void check_rows(const Array<const std::int64_t>& indptr, const Array<const std::uint32_t>& columns,
-                const std::optional<Array<const float>>& values, std::size_t width) {
-  if (indptr.shape(0) < 1 || indptr.data()[0] != 0) throw nb::value_error("indptr must start with 0");
-  for (std::size_t i = 1; i < indptr.shape(0); ++i)
-    if (indptr.data()[i] < indptr.data()[i - 1]) throw nb::value_error("indptr must not decrease");
-  const auto entries = static_cast<std::size_t>(indptr.data()[indptr.shape(0) - 1]);
-  if (columns.shape(0) != entries || (values && values->shape(0) != entries))
-    throw nb::value_error("columns and values must have as many entries as indptr says");
-  for (std::size_t i = 0; i < entries; ++i)
-    if (columns.data()[i] >= width) throw nb::value_error("a column is out of range");
-}
-
 }  // namespace
 
 void bind_sparse_refit(nb::module_& m) {
@@ -70,7 +59,7 @@ void bind_sparse_refit(nb::module_& m) {
              const std::optional<Array<const float>>& values, const Floats& shift, const Floats& scale, const Floats& y,
              const Floats& weights, const std::string& loss, double delta, const std::string& outputs,
              std::size_t lanes, bool intercept) {
-            check_rows(indptr, columns, values, shift.shape(0));
+            check_sparse_rows(indptr, columns, values, shift.shape(0));
             const OutputKind kind = online::output_kind(outputs);
             const LossKind of = kind == OutputKind::softmax ? LossKind::logistic : loss_kind(loss);
             new (self) HeldRefit(indptr, columns, values, shift, scale, y, weights,
