@@ -42,6 +42,13 @@ def test_the_python_of_the_guide_runs(tmp_path: Path, monkeypatch: pytest.Monkey
     assert set(names["stream"].get_feature_names_out()) == {"x7", "x31"}
 
 
+def test_the_python_of_the_page_on_trust_runs() -> None:
+    names: dict[str, Any] = {}
+    for code in blocks(ROOT / "docs" / "trust.md", "python"):
+        exec(code, names)
+    assert len(names["selection"]) >= 18
+
+
 def test_the_readme_s_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (code,) = blocks(ROOT / "README.md", "python")

@@ -29,6 +29,8 @@ from .fgm.families.polynomial import Polynomial as Polynomial
 from .fgm.families.product import Product as Product
 from .fgm.families.tree import Tree as Tree
 from .fgm.families.union import Union as Union
+from .selection.compare import Comparison as Comparison
+from .selection.compare import compare as compare
 from .selection.file import load as load
 from .selection.selection import Selection as Selection
 from .sources.base import Source as Source

@@ -43,7 +43,7 @@ def select(
     data: Any,
     y: Any = None,
     *,
-    k: int | None = None,
+    k: int | str | None = None,
     method: str = "mission",
     loss: str | None = None,
     task: str = "auto",
@@ -71,6 +71,8 @@ def select(
     output: str | os.PathLike[str] | None = None,
     batch_rows: int = DEFAULT_ROWS,
     calibrate: bool = True,
+    fdr: float | None = None,
+    splits: int | None = None,
     progress: Report | None = None,
     **settings: Any,
 ) -> Selection:
@@ -84,13 +86,17 @@ def select(
         its baselines also accept a `thresher.FeatureStream`, or a ``.npy`` or Parquet file, read column by column.
     y : array-like, optional
         Labels of data in memory; files contain theirs.
-    k : int
-        The number of features to keep, at most. Optional for ``sparse-rf``.
+    k : int or "auto"
+        The number of features to keep, at most. Optional for ``sparse-rf``. ``auto`` (online methods and ``fgm``): the
+        fewest features, up to ``k_max=``, whose loss on held-out rows is within one standard error of the least; see
+        `thresher.choose_k`. ``selection.k_curve`` has the curve. The answer is that of the same call with the number.
     method : str
         ``mission`` and its baselines ``iht``, ``batch-iht`` and ``hashing``; the budgeted methods ``b-arda``,
         ``b-amd``, ``ofs``, ``sofs``, ``l1-arda`` and ``ada-fobos``; ``fgm``, the Feature Generating Machine;
         ``sparse-rf``, Sparse Random Features; for features that arrive one by one ``os``, Online Substitution, and its
-        baselines ``grafting``, ``grafting-light``, ``naive-l0``, ``naive-l1`` and ``alpha-investing``.
+        baselines ``grafting``, ``grafting-light``, ``naive-l0``, ``naive-l1`` and ``alpha-investing``. ``auto``:
+        ``mission``, ``b-arda``, ``os`` and ``fgm`` learn a sample with their default settings, and the best on
+        held-out rows of it learns all rows; ``provenance["race"]`` has the scores, see `thresher.race`.
     loss : str, optional
         ``logistic``, ``hinge``, ``squared_hinge`` for two classes; ``softmax`` for several (or ``rest:squared_hinge``,
         one vs. rest); ``squared``, ``huber:delta`` for regression. Default: by the labels. For two classes ``logistic``
@@ -155,6 +161,13 @@ def select(
     calibrate : bool
         Calibrate the probabilities of a classifier: on rows held out of a further fit of the selected features, or on
         the progressive margins of an online method, see `thresher.selection.calibration`.
+    fdr : float, optional
+        Keep only features of which at most this share is expected to be false, such as 0.1. One half of the rows gives
+        ``k`` candidates, and both halves must agree on them; ``k`` is at most a tenth of a half's rows. Each feature
+        has a q-value, and ``provenance["fdr"]`` has the candidates that were cut. Not for ``sparse-rf``, ``hashing``
+        and streams of features. ``docs/trust.md`` says what is guaranteed.
+    splits : int, optional
+        Divide the rows into halves this number of times, and keep what the splits agree on; default 1.
     progress : callable, optional
         Called with a `Progress` after every batch, in every phase of the fit.
     settings
@@ -183,9 +196,28 @@ def select(
     >>> sorted(th.select(X, y, k=2).names)
     ['x31', 'x7']
     """
+    arguments = locals()  # before any other name
+    if method == "auto":
+        return _raced(**arguments)
     if output is not None:
         check_writable(output)
     spec = get_method(method)
+    own, reading = split_settings(method, settings)
+    auto, k_max = k == "auto", own.pop("k_max", None)
+    if auto and "k_max" not in spec.own:
+        raise SettingsError(f'{method} has no `k="auto"`: pass a number as `k`, or choose mission, b-arda or fgm')
+    if k_max is not None or not isinstance(k, (int, type(None))):
+        from thresher.choose_k import check_k_max
+
+        k = check_k_max(k, k_max)
+    make_run = spec.make_run
+    if fdr is not None or splits is not None:
+        from thresher.trust.run import with_error_control
+        from thresher.trust.settings import ErrorControl
+
+        if auto:
+            raise SettingsError("`fdr` chooses among `k` candidates: pass their number as `k`")
+        make_run = with_error_control(spec, ErrorControl.of(fdr, splits, method))
     watch = Watch(progress)
     guesser, labels, loss_given = None, None, loss is not None
     loss = first_loss(spec, loss, task, None if multilabel else classes)
@@ -195,7 +227,6 @@ def select(
             loss, labels = guesser.from_checkpoint(checkpoint)
     seed = int(random_state)
     check_class_weight(class_weight, get_loss(loss), multilabel=multilabel)
-    own, reading = split_settings(method, settings)
     method_settings = spec.make_settings(
         method=method,
         k=k,
@@ -243,24 +274,15 @@ def select(
         given = Data(stream, y=stream_labels(y, own.get("labels_file")), sample_weight=sample_weight)
         options = replace(options, may_be_numbers=guesser is not None and task == "auto")
         done = partial(_finish, held=held, output=output, task=None if loss_given else task)
-        return _fit(spec, given, method_settings, options, done, guesser)
-    if reading and isinstance(data, Source):
-        raise SettingsError(f"a Source has its own reading options: leave out {', '.join(reading)}")
-    reading |= {"format": format, "on_error": on_error}
-    if is_paths(data):
-        reading["multilabel"] = multilabel
-    if reading.get("fragments") is not None:
-        reading.setdefault("seed", seed)
-    if sample_weight is not None:  # for a table in a file, the name of a column
-        reading["weight"] = sample_weight
+        return _fit(make_run, given, method_settings, options, done, guesser)
+    reading = _reading(data, reading, format, on_error, multilabel=multilabel, seed=seed, sample_weight=sample_weight)
     source = whole = as_source(data, y, target=target, **reading)
     files = FilesAtStart(source)
     if output is not None:
         check_not_read(output, files.paths)
     warnings = _logged(source.warnings())
     if chosen is not None:
-        named = [name for kind in ("numeric", "categorical", "times") for name in reading.get(kind) or ()]
-        source, held = chosen.before_cache(source, named, watch)
+        source, held = chosen.before_cache(source, _named_columns(reading), watch)
     if cache is not None and cache is not False:
         from thresher.sources.cache.cached import cached
 
@@ -294,28 +316,112 @@ def select(
             facts["holdout"] = chosen.to_dict(whole)
         return _finish(run, held, output, warnings, source, files, **facts)
 
-    return _fit(spec, Data(source, labels), method_settings, options, finish, guesser, every_row)
+    choose = partial(_chosen_k, spec, k_max=k_max) if auto else None
+    return _fit(make_run, Data(source, labels), method_settings, options, finish, guesser, every_row, choose)
+
+
+def _reading(
+    data: Any,
+    reading: dict[str, Any],
+    format: str | None,
+    on_error: str,
+    *,
+    multilabel: bool,
+    seed: int,
+    sample_weight: Any,
+) -> dict[str, Any]:
+    """All options for reading the data."""
+    if reading and isinstance(data, Source):
+        raise SettingsError(f"a Source has its own reading options: leave out {', '.join(reading)}")
+    reading = {**reading, "format": format, "on_error": on_error}
+    if is_paths(data):
+        reading["multilabel"] = multilabel
+    if reading.get("fragments") is not None:
+        reading.setdefault("seed", seed)
+    if sample_weight is not None:  # for a table in a file, the name of a column
+        reading["weight"] = sample_weight
+    return reading
+
+
+def _named_columns(reading: Mapping[str, Any]) -> list[str]:
+    """The columns of a table that are features because they are named as such."""
+    return [name for kind in ("numeric", "categorical", "times") for name in reading.get(kind) or ()]
+
+
+def _raced(data: Any, y: Any, *, settings: dict[str, Any], **arguments: Any) -> Selection:
+    """The selection of the method that is best on a sample of the training rows."""
+    from thresher.race import race
+    from thresher.sources.transforms.held_rows import HeldRows
+
+    own, reading = split_settings("mission", settings)
+    if own:
+        raise SettingsError(f"methods race with their default settings: leave out `{min(own)}`, or choose a method")
+    if arguments["output"] is not None:
+        check_writable(arguments["output"])
+    seed, of_source = int(arguments["random_state"]), ("format", "on_error", "multilabel", "sample_weight")
+    reading = _reading(data, reading, seed=seed, **{name: arguments[name] for name in of_source})
+    source = as_source(data, y, target=arguments["target"], **reading)
+    watch = Watch(arguments["progress"])
+    held = [arguments[name] for name in ("holdout", "holdout_by", "holdout_last")]
+    if any(rule is not None for rule in held):
+        rows = HeldRows.of(*held)
+        source, test = rows.before_cache(source, _named_columns(reading), watch)
+        source = source if test is not None else rows.split(source, seed)[0]
+    alike = ["k", "loss", "task", "memory", "interactions", "fit_intercept", "per_class", "multilabel", "classes"]
+    alike += ["class_weight", "progress"]
+    facts = race(source, select, seed=seed, **{name: arguments[name] for name in alike})
+    log.info("%s: the best of %d methods on a sample", facts["chosen"], len(facts["methods"]))
+    output = arguments.pop("output")
+    selection = select(data, y, **{**arguments, "method": facts["chosen"]}, **settings)
+    selection.provenance["race"] = facts
+    if output is not None:
+        selection.save(output)
+    return selection
 
 
 def _fit(
-    spec: MethodSpec,
+    make_run: Callable[[Data, Any, RunOptions], Run],
     data: Data,
     settings: Any,
     options: RunOptions,
     finish: Callable[[Run], Selection],
     guesser: Guesser | None,
     every_row: Source | None = None,
+    choose: Callable[[Data, Any, RunOptions], tuple[Any, RunOptions]] | None = None,
 ) -> Selection:
-    """Run a method to its end; again, if the ``guesser`` took labels for two classes and they are not."""
+    """Run a method to its end; again, if the ``guesser`` took labels for two classes and they are not.
+
+    ``choose`` chooses settings before: the number of features.
+    """
     try:
-        return finish(spec.make_run(data, settings, options))
+        chosen = (settings, options) if choose is None else choose(data, settings, options)
+        return finish(make_run(data, *chosen))
     except ThirdLabel as third:
         if guesser is None:
             raise
         loss, labels = guesser.after_third_label(third, every_row)
     # A checkpoint that exists now belongs to the fit of two classes.
     options = replace(options, restart=True, may_be_numbers=False)
-    return finish(spec.make_run(data._replace(classes=labels), replace(settings, loss=loss), options))
+    data, settings = data._replace(classes=labels), replace(settings, loss=loss)
+    settings, options = (settings, options) if choose is None else choose(data, settings, options)
+    return finish(make_run(data, settings, options))
+
+
+def _chosen_k(
+    spec: MethodSpec, data: Data, settings: Any, options: RunOptions, *, k_max: int | None
+) -> tuple[Any, RunOptions]:
+    """The settings with the number of features that held-out rows choose."""
+    from thresher.choose_k import choose_k
+
+    assert isinstance(data.rows, Source)
+
+    def make_run(rows: Source, settings: Any, options: RunOptions) -> Run:
+        return spec.make_run(data._replace(rows=rows), settings, options)
+
+    try:
+        return choose_k(data.rows, settings, options, make_run, k_max=k_max, outputs=len(data.classes or ()))
+    except KeyboardInterrupt:
+        raise Interrupted("stopped while `k` was chosen") from None
 
 
 def _finish(

@@ -55,7 +55,7 @@ class MethodSpec:
     several, numbers : str
         The default losses of several classes and of numbers.
     run_options : frozenset of str
-        The `RunOptions` that only some methods have.
+        The options of a run that only some methods have.
     online : bool
         Whether the method learns row by row; it must then know more than two classes before the first row.
     feature_streams : bool
@@ -158,7 +158,7 @@ METHODS = (
         plan="online.memory_plan:plan_of_fit",
         loss="logistic",
         several="softmax",
-        run_options=frozenset({"cluster"}),
+        run_options=frozenset({"cluster", "k_max"}),
         online=True,
     ),
     MethodSpec(
@@ -167,7 +167,7 @@ METHODS = (
         make_run=_online_run,
         plan="online.memory_plan:plan_of_fit",
         several="rest:squared_hinge",
-        run_options=frozenset({"cluster"}),
+        run_options=frozenset({"cluster", "k_max"}),
         online=True,
     ),
     MethodSpec(
@@ -175,7 +175,7 @@ METHODS = (
         settings="fgm.settings:FGMSettings",
         make_run=_fgm_run,
         plan="fgm.memory_plan:plan_of_fit",
-        run_options=frozenset({"validation", "n_jobs"}),
+        run_options=frozenset({"validation", "n_jobs", "k_max"}),
     ),
     MethodSpec(
         names=("sparse-rf",),
@@ -200,6 +200,8 @@ def get_method(name: str) -> MethodSpec:
     for spec in METHODS:
         if name in spec.names:
             return spec
+    if name == "auto":
+        raise SettingsError('method "auto" is for `thresher.select` and `thresher select` only: name a method')
     names = list(method_names())
     raise SettingsError(f"unknown method {quoted(name)}{did_you_mean(name, names, len(names))}")
 

@@ -91,6 +91,14 @@ class Columns(NamedTuple):
             self.width,
         )
 
+    def first(self, k: int) -> Columns:
+        """The first ``k`` columns."""
+        if k >= self.width:
+            return self
+        stays = self.columns < k
+        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(stays)])
+        return self._replace(indptr=ends[self.indptr], columns=self.columns[stays], values=self.values[stays], width=k)
+
     def margins(self, weights: Floats, intercept: Floats) -> Floats:
         """w'x + b of each row, as `Selection.margins` computes them."""
         index = _native.KeyIndex(np.arange(self.width, dtype=np.uint64))
@@ -98,6 +106,11 @@ class Columns(NamedTuple):
             self.indptr, self.columns.astype(np.uint64), self.values, np.ascontiguousarray(weights).ravel(), intercept
         )
         return flat if len(intercept) == 1 else flat.reshape(-1, len(intercept))
+
+
+def column_bytes(entries: int, rows: int, outputs: int) -> int:
+    """The bytes of columns, with the vectors of a fit."""
+    return _ENTRY_BYTES * entries + (_ROW_BYTES + _OUTPUT_BYTES * outputs) * rows
 
 
 class ColumnReader:
@@ -110,7 +123,7 @@ class ColumnReader:
     def __init__(self, keys: NDArray[np.uint64], outputs: int, room: int | None = None) -> None:
         self._index = _native.KeyIndex(np.ascontiguousarray(keys))
         self._width, self._room = len(keys), room
-        self._row_bytes = _ROW_BYTES + _OUTPUT_BYTES * outputs
+        self._outputs = outputs
         self._seen = self._used = self._halvings = 0
         self._parts: list[tuple[NDArray[np.int64], Columns]] = []  # the numbers of the rows, and the rows
 
@@ -136,7 +149,7 @@ class ColumnReader:
             numbers, rows = numbers[stays], rows.take(stays)
         if len(numbers):
             self._parts.append((numbers, rows))
-            self._used += _ENTRY_BYTES * len(rows.columns) + self._row_bytes * rows.rows
+            self._used += column_bytes(len(rows.columns), rows.rows, self._outputs)
 
     def read(self) -> Columns:
         """The columns; the reader is empty afterwards."""
@@ -153,9 +166,9 @@ class ColumnReader:
 
 
 def read_columns(
-    source: Source, keys: NDArray[np.uint64], encode: Callable[..., Floats], room: int, outputs: int
+    source: Source, keys: NDArray[np.uint64], encode: Callable[..., Floats], room: int | None, outputs: int
 ) -> Columns:
-    """Read the columns of some features: all rows, or a sample that ``room`` bytes hold."""
+    """Read the columns of some features: all rows, or a sample that ``room`` bytes hold; None: no limit."""
     reader = ColumnReader(keys, outputs, room)
     for batch, cursor in source.batches(keys=keys):
         if len(batch):
@@ -243,6 +256,33 @@ def mean_loss(loss: Loss, margins: Floats, y: Floats, weight: Floats | None) -> 
     scores.add(margins, y, weight)
     total, of_rows = scores.sums
     return of_rows / total if total > 0 else np.inf
+
+
+#: The least probability of a row's class that is scored.
+_LEAST = 1e-12
+
+
+def row_losses(
+    loss: Loss, margins: Floats, y: Floats, weight: Floats, multilabel: bool
+) -> tuple[Floats, Calibration | None]:
+    """The loss of each held-out row, and the calibration: the log loss of calibrated probabilities, or squared error.
+
+    Margins that are not finite have an infinite loss.
+    """
+    if not np.isfinite(margins).all():
+        return np.full(len(margins), np.inf), None
+    if loss.task == "real":
+        squares: Floats = (margins - y) ** 2
+        return squares, None
+    calibration = Calibration.fit(loss, margins, y, weight)
+    chances = calibration.probabilities(margins)
+    losses: Floats
+    if multilabel:
+        losses = -np.log(np.maximum(np.where(y > 0, chances, 1.0 - chances), _LEAST)).sum(axis=1)
+    else:
+        of_class = (y > 0).astype(np.intp) if margins.ndim == 1 else y.astype(np.intp)
+        losses = -np.log(np.maximum(chances[np.arange(len(margins)), of_class], _LEAST))
+    return losses, calibration
 
 
 class PathFit(NamedTuple):

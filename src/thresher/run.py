@@ -71,6 +71,8 @@ class RunOptions:
         fingerprinted.
     calibrate : bool
         Calibrate the probabilities of a classifier.
+    facts : mapping
+        Further facts for the provenance, such as the curve by which ``k`` was chosen.
     watch : Watch
         Receives the progress of the fit.
     """
@@ -92,6 +94,7 @@ class RunOptions:
     batch_rows: int = DEFAULT_ROWS
     from_estimator: bool = False
     calibrate: bool = True
+    facts: Mapping[str, Any] = field(default_factory=dict)
     watch: Watch = field(default_factory=Watch)
 
     def __post_init__(self) -> None:
@@ -330,6 +333,10 @@ class Run(ABC):
     @abstractmethod
     def selection(self) -> Selection:
         """Build the selection of the features found so far."""
+
+    def model(self) -> Selection:
+        """The selection for predictions only: names and fingerprint, which take a pass, may be missing."""
+        return self.selection()
 
     def watched(self, source: Source, phase: str) -> Source:
         """The source, whose further passes are reported as progress of a phase."""

@@ -243,6 +243,24 @@ def test_checkpoints_stay_within_the_plan(tmp_path: Path) -> None:
     assert grown <= 1.1 * planned
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
+@pytest.mark.parametrize("method", ["mission", "fgm"])
+def test_error_control_stays_within_the_memory(tmp_path: Path, method: str) -> None:
+    """Every row has 40 of 300 candidates: the columns of a half do not fit, and a sample of its rows is tested."""
+    rng = np.random.default_rng(0)
+    for name, rows in (("small", 200), ("large", 40_000)):
+        with open(tmp_path / name, "w") as file:
+            for i, keys in enumerate(rng.integers(0, 300, (rows, 40))):
+                file.write(f"{i % 2} {' '.join(f'{key}:1' for key in np.unique(keys))}\n")
+    limit = {"mission": 12, "fgm": 40}[method] * MB
+    more = {} if method == "mission" else {"C": 1.0, "scale": "norm", "refit": False}
+    grown, planned, _ = _growth(
+        tmp_path / "small", tmp_path / "large", k=8, method=method, fdr=0.5, memory=limit, **more
+    )
+    assert planned <= limit
+    assert grown <= 1.1 * limit
+
+
 def _write_names(path: Path, rows: int, length: int) -> Path:
     path.write_text(
         "".join(f"{i % 2} | {' '.join(f'{i}_{j}'.ljust(length, 'x') for j in range(5))}\n" for i in range(rows))

@@ -12,6 +12,7 @@ from tests.sources import file_makers  # noqa: F401 - what these are made from
 from tests.sources.rows import KINDS, Row
 from thresher.core.batch import Batch
 from thresher.core.memory import ReadLimits, Watch
+from thresher.core.sparse_scales import SparseScales
 from thresher.sources.base import Source
 from thresher.sources.cache import in_blocks
 from thresher.sources.cache.external_shuffle import ExternalShuffle, Mixing, ShuffleLimits
@@ -20,6 +21,8 @@ from thresher.sources.cache.in_blocks import InBlocks
 from thresher.sources.text.line_formats import LibsvmSource
 from thresher.sources.text.text_blocks import TextBlocks
 from thresher.sources.transforms.peeked import FirstLabels, Peeked
+from thresher.sources.transforms.sample import take_sample
+from thresher.sources.transforms.scale_features import ScaledFeatures
 from thresher.sources.transforms.watched import Watched
 
 _BLOCK = 40
@@ -87,6 +90,17 @@ def _register() -> None:
         plain,
         make=lambda folder, rows: Peeked(plain.make(folder, rows), FirstLabels(lambda labels: None)),
         unlabelled=None,
+    )
+    KINDS["scaled(libsvm-plain)"] = replace(
+        plain, make=lambda folder, rows: ScaledFeatures(plain.make(folder, rows), SparseScales()), unlabelled=None
+    )
+    KINDS["sample(libsvm-plain)"] = replace(
+        plain,
+        make=lambda folder, rows: take_sample(plain.make(folder, rows), 3, rows=10_000, values=1 << 30),
+        order="permuted",
+        unlabelled=None,
+        shards=1,
+        leads_back=lambda where, batch, row: where.endswith("of a sample"),
     )
     KINDS["external-shuffle(libsvm-gz)"] = replace(packed, make=_behind_a_shuffle, unlabelled=None)
     KINDS["mixed(libsvm-gz)"] = replace(

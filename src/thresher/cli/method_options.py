@@ -127,6 +127,13 @@ def _intercept(
 
 @panel(_SEVERAL)
 def _several(
+    k_max: Annotated[
+        int | None,
+        typer.Option(
+            help="The most features that -k auto may choose; default: 10,000 (fgm: 1000), or fewer in little memory.",
+            metavar="K",
+        ),
+    ] = None,
     eta: Annotated[
         float | None,
         typer.Option(
@@ -159,7 +166,7 @@ def _several(
         typer.Option(
             "--standardize/--no-standardize",
             help="Online methods: learn numeric columns of tables in units of their own (default: wherever there are "
-            "any).",
+            "any; sparse features if their scales differ by orders of magnitude).",
         ),
     ] = None,
     validation: Annotated[
@@ -185,7 +192,7 @@ def _several(
     workers: Annotated[
         int | None,
         typer.Option(
-            help="Workers that share the rows (mission, iht, hashing), or threads that share the features (os)."
+            help="Workers that share the rows (mission, iht, hashing, b-arda), or threads that share the features (os)."
         ),
     ] = None,
 ) -> None:

@@ -25,7 +25,7 @@ Memory = Annotated[
 ]
 Method = Annotated[
     str,
-    typer.Option(help="mission, b-arda, fgm, sparse-rf, os, …: see thresher select --help.", metavar="NAME"),
+    typer.Option(help="mission, b-arda, fgm, sparse-rf, os, …, or auto: see thresher select --help.", metavar="NAME"),
 ]
 Interactions = Annotated[
     list[str] | None,
@@ -37,8 +37,28 @@ Interactions = Annotated[
     ),
 ]
 Features = Annotated[
+    str | None,
+    typer.Option(
+        "-k",
+        "--features",
+        help="The number of features to keep; optional for sparse-rf. auto (online methods, fgm): the fewest that "
+        "predict held-out rows about as well as any number.",
+        metavar="K",
+    ),
+]
+Fdr = Annotated[
+    float | None,
+    typer.Option(
+        help="Keep only features of which at most this share is expected to be false, as 0.1.",
+        metavar="SHARE",
+        rich_help_panel=SCORES,
+    ),
+]
+Splits = Annotated[
     int | None,
-    typer.Option("-k", "--features", help="The number of features to keep; optional for sparse-rf.", metavar="K"),
+    typer.Option(
+        help="With --fdr: how many times the rows are divided into halves; default 1.", rich_help_panel=SCORES
+    ),
 ]
 Keys = Annotated[bool, typer.Option("--keys", help="Show the 64-bit keys of the features, too.")]
 Output = Annotated[str | None, typer.Option("-o", "--output", help="The output file.", metavar="PATH")]

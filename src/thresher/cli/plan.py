@@ -9,7 +9,18 @@ from typing import Any
 
 from thresher.cli.main import one_or_many
 from thresher.cli.method_options import with_method_options
-from thresher.cli.options import Data, Features, Format, Interactions, Memory, Method, which_interactions
+from thresher.cli.options import (
+    Data,
+    Fdr,
+    Features,
+    Format,
+    Interactions,
+    Memory,
+    Method,
+    Splits,
+    which_interactions,
+    whole_or_word,
+)
 from thresher.cli.reading_options import with_reading_options
 
 
@@ -22,22 +33,29 @@ def plan(
     memory: Memory = None,
     interactions: Interactions = None,
     format: Format = None,
+    fdr: Fdr = None,
+    splits: Splits = None,
     *,
     settings: dict[str, Any],
     reading: dict[str, Any],
 ) -> None:
+    from thresher.choose_k import check_k_max
     from thresher.methods import get_method, split_settings
     from thresher.report.plans import print_plan
     from thresher.run import RunOptions
     from thresher.sources.registry import as_source
+    from thresher.trust.memory_plan import with_tests
+    from thresher.trust.settings import ErrorControl
     from thresher.working_set.run import with_interactions
 
     spec = get_method(method)
     own, _ = split_settings(method, settings)
-    method_settings = spec.make_settings(method=method, k=k, loss=spec.loss, **own)
+    most = check_k_max(None if k is None else whole_or_word(k), own.pop("k_max", None))
+    method_settings = spec.make_settings(method=method, k=most, loss=spec.loss, **own)
     options = RunOptions(memory=memory, interactions=which_interactions(interactions) if interactions else 1)
     source = as_source(one_or_many(data), format=format, **reading)
     made = spec.make_plan(method_settings, options, source)
+    made = with_tests(made, ErrorControl.of(fdr, splits, method), spec, method_settings, options)
     source = with_interactions(source.limited(made.limits), options).limited(made.limits)
     for _ in source.batches(1, want_labels=False):
         break  # checks that the files can be opened and that a decompressor fits

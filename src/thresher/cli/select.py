@@ -8,6 +8,7 @@ Methods:
 - `sparse-rf`: random features of a kernel, instead of a kernel machine
 - `os`: features that arrive one by one; baselines: `grafting`, `grafting-light`, `naive-l0`, `naive-l1`, \
 `alpha-investing`
+- `auto`: mission, b-arda, os and fgm learn a sample; the best on held-out rows of it learns all rows
 
 Examples:
 
@@ -40,6 +41,7 @@ from thresher.cli.options import (
     MODEL,
     SCORES,
     Data,
+    Fdr,
     Features,
     Format,
     Interactions,
@@ -48,9 +50,11 @@ from thresher.cli.options import (
     Method,
     OnError,
     Output,
+    Splits,
     number_or_word,
     seconds,
     which_interactions,
+    whole_or_word,
 )
 from thresher.cli.reading_options import with_reading_options
 from thresher.methods import default_losses
@@ -107,6 +111,8 @@ def select(
             "--calibrate/--no-calibrate", help="Calibrate the probabilities of classes.", rich_help_panel=MODEL
         ),
     ] = True,
+    fdr: Fdr = None,
+    splits: Splits = None,
     test: Annotated[
         str | None,
         typer.Option(help="Labelled data to score at the end.", metavar="DATA", rich_help_panel=SCORES),
@@ -187,7 +193,7 @@ def select(
         with show_progress() as progress:
             selection = select_features(
                 one_or_many(data),
-                k=k,
+                k=None if k is None else whole_or_word(k),
                 method=method,
                 loss=loss,
                 task=task,
@@ -203,6 +209,8 @@ def select(
                 holdout_by=holdout_by,
                 holdout_last=holdout_last,
                 calibrate=calibrate,
+                fdr=fdr,
+                splits=splits,
                 format=format,
                 on_error=on_error,
                 cache=cache_dir or cache,

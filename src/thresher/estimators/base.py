@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -12,17 +13,21 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from thresher._native import KeyIndex
+from thresher.choose_k import check_k_max, choose_k
+from thresher.core.feature_space import FeatureSpace
 from thresher.core.labels import Label
 from thresher.errors import DataError, SettingsError
 from thresher.estimators.inputs import checked_rows, seed_of, training_data
 from thresher.estimators.locking import locked
-from thresher.methods import get_method
+from thresher.methods import Data, get_method
 from thresher.run import Run, RunOptions
 from thresher.selection.scoring import evaluate
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 from thresher.sources.dataframes import are_texts, frame_kind
 from thresher.sources.registry import as_source, is_stored
+from thresher.trust.run import with_error_control
+from thresher.trust.settings import ErrorControl
 
 #: The most columns for a boolean mask.
 _MAX_MASK = 10_000_000
@@ -36,6 +41,14 @@ class Task(NamedTuple):
     multilabel: bool = False
 
 
+@dataclass(frozen=True)
+class FittedRun:
+    """The result of a run, without its data."""
+
+    selection: Selection
+    space: FeatureSpace
+
+
 class SelectingEstimator(TransformerMixin, BaseEstimator):
     """An estimator that selects at most k features.
 
@@ -47,7 +60,7 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
     _method: ClassVar[str] = ""
     #: The fitted model, with a ``selection`` and a ``space``.
     _fitted: Any
-    k: int | None
+    k: int | str | None
 
     # ── fitting ──────────────────────────────────────────────────────────────────────────────────
 
@@ -80,6 +93,7 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
     def _prepared(self, task: Task, **changed: Any) -> tuple[Any, RunOptions]:
         """The settings of the method and the options of its run, from the parameters of the estimator."""
         given = self.get_params(deep=False) | changed
+        given["k"] = check_k_max(given.get("k"), given.pop("k_max", None))
         method = given.pop("method", self._method)
         seed = seed_of(given.pop("random_state", None))
         options = RunOptions(
@@ -95,6 +109,28 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
         )
         given |= {"method": method, "loss": task.loss, "multilabel": task.multilabel, "seed": seed}
         return get_method(method).make_settings(**given), options
+
+    def _run_of(self, source: Source, task: Task, **changed: Any) -> Run:
+        """The run of the method. Held-out rows choose the features' number if ``k="auto"``; ``fdr`` controls errors."""
+        settings, options = self._prepared(task, **changed)
+        method = getattr(self, "method", self._method)
+        control = ErrorControl.of(getattr(self, "fdr", None), getattr(self, "splits", None), method)
+        make = with_error_control(get_method(method), control)
+
+        def make_run(rows: Source, settings: Any, options: RunOptions) -> Run:
+            return make(Data(rows, task.classes), settings, options)
+
+        if self.k == "auto":
+            if control is not None:
+                raise SettingsError("`fdr` chooses among `k` candidates: pass their number as `k`")
+            k_max, outputs = self.get_params(deep=False).get("k_max"), len(task.classes or ())
+            settings, options = choose_k(source, settings, options, make_run, k_max=k_max, outputs=outputs)
+        return make_run(source, settings, options)
+
+    def _check_no_fdr(self, why: str) -> None:
+        """Raise if ``fdr`` is set, which a fit that does not see all rows cannot control."""
+        if getattr(self, "fdr", None) is not None:
+            raise SettingsError(f"`fdr` divides all rows into halves, and {why}: leave it out, or call fit with rows")
 
     def _finish(self, run: Run, y: Any) -> None:
         """Run to the end; after an interrupt, keep the result so far."""

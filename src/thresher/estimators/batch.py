@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from thresher.core.feature_space import FeatureSpace
 from thresher.core.labels import sort_labels
 from thresher.core.losses import get_loss
 from thresher.errors import DataError, SettingsError
-from thresher.estimators.base import SelectingEstimator, Task
+from thresher.estimators.base import FittedRun, SelectingEstimator, Task
 from thresher.estimators.locking import locked
 from thresher.estimators.mixins import SelectionClassifierMixin, SelectionRegressorMixin
-from thresher.methods import Data, get_method
-from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 from thresher.sources.registry import as_source
-
-
-@dataclass(frozen=True)
-class FittedRun:
-    """The result of a run, without its data."""
-
-    selection: Selection
-    space: FeatureSpace
 
 
 class WorkingSetEstimator(SelectingEstimator):
@@ -62,22 +50,26 @@ class WorkingSetEstimator(SelectingEstimator):
         return self
 
     def _fit(self, source: Source, task: Task, y: Any) -> None:
-        settings, options = self._prepared(task, validation=self._validation)
-        self._finish(get_method(self._method).make_run(Data(source), settings, options), y)
+        self._finish(self._run_of(source, task, validation=self._validation), y)
 
     def _keep(self, run: Any, y: Any) -> None:
         self._fitted = FittedRun(run.selection(), run.source.space)
 
     @property
     def n_iter_(self) -> int:
-        """The number of iterations."""
-        return int(self.selection_.provenance["iterations"])
+        """The number of iterations; with ``fdr``, which fits several times, there is none."""
+        return int(self._fact("iterations"))
 
     @property
     def path_(self) -> list[dict[str, float]]:
         """The features, objective, lower bound and validation score after each iteration."""
-        path: list[dict[str, float]] = self.selection_.provenance["path"]
+        path: list[dict[str, float]] = self._fact("path")
         return path
+
+    def _fact(self, name: str) -> Any:
+        if name not in self.selection_.provenance:
+            raise AttributeError(f"a fit with `fdr` consists of several: it has no {name} of its own")
+        return self.selection_.provenance[name]
 
 
 class BatchClassifier(SelectionClassifierMixin, SelectingEstimator):

@@ -16,7 +16,9 @@ class HistoryMixin:
 
     @property
     def history_(self) -> History:
-        """The features kept over time."""
+        """The features kept over time; with ``fdr``, which fits several times, there is none."""
+        if not hasattr(self._fitted, "engine"):
+            raise AttributeError("a fit with `fdr` consists of several: it has no history of its own")
         history: History = self._fitted.engine.history
         return history
 
@@ -29,8 +31,11 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
 
     Parameters
     ----------
-    k : int
-        The most features with a weight at any time.
+    k : int or "auto"
+        The most features with a weight at any time. ``auto``: the fewest, up to ``k_max``, whose
+        loss on held-out rows is within one standard error of the least, see `thresher.choose_k`.
+    k_max : int, optional
+        The most features that ``k="auto"`` may choose. Default: 10,000, or fewer in little memory or of few columns.
     method : {"b-arda", "b-amd", "ofs", "sofs", "l1-arda", "ada-fobos"}
         B-ARDA and B-AMD [1]_; the baselines OFS and SOFS; l1-ARDA and Ada-Fobos, which select the ``k`` largest weights
         only at the end, and hold as many as ``lam`` leaves before.
@@ -55,9 +60,10 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         Fit the selected features once more at the end of `fit`, with an l2 penalty that held-out rows choose.
         ``auto``: use the refit if it is better on these rows.
     standardize : "auto" or bool
-        Learn numeric columns of arrays, data frames and tables in units of their own, so that it does not matter what
-        they are measured in; ``coef_`` is in the unit of the data. ``auto``: in `fit`, not in `partial_fit`, which
-        takes the units from the rows of its first call if this is True.
+        Learn numeric columns of arrays and data frames in units of their own, so that it does not matter what they are
+        measured in; ``coef_`` is in the unit of the data. Sparse features are divided by a power of two, by default if
+        their scales differ by orders of magnitude. ``auto``: in `fit`, not in `partial_fit`, which takes the units from
+        the rows of its first call if this is True.
     tune : bool
         Tune ``eta`` and ``lam`` by successive halving on the same rows.
     shuffle : "auto" or bool
@@ -73,6 +79,15 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         `thresher.online.settings.OnlineSettings`.
     keep_names : bool
         Keep the names of all features seen. Otherwise missing names are read from the data at the end.
+    workers : int
+        For ``b-arda`` with ``lam=0``: workers that share the rows and learn side by side; their sums are averaged in
+        rounds. The result depends on their number. Data of few rows gets fewer workers, unless ``sync`` is set.
+    sync : int, optional
+        The rows that each worker learns between two rounds. Default: from 512 on, a sixteenth of what it has learned,
+        up to 65,536.
+    cluster : str, optional
+        Where workers run: None, threads of this process; ``"ray"``, a Ray that is running or is started here; or the
+        address of a Ray cluster. The result does not depend on it.
     refit_intercept : bool, optional
         For two classes: refit the intercept in one more pass in `fit`. Default: with several ``passes`` and
         ``refit=False``.
@@ -82,6 +97,11 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         The weight of each class. ``balanced`` requires all labels, so `partial_fit` does not accept it.
     calibrate : bool
         Calibrate the probabilities, see `thresher.selection.calibration`. It changes nothing else.
+    fdr : float, optional
+        Keep only features of which at most this share is expected to be false: one half of the rows gives ``k``
+        candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
+    splits : int, optional
+        With ``fdr``, the number of times that the rows are divided into halves.
 
     Attributes
     ----------
@@ -118,8 +138,9 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
 
     def __init__(
         self,
-        k: int = 100,
+        k: int | str = 100,
         *,
+        k_max: int | None = None,
         method: str = "b-arda",
         loss: str = "squared_hinge",
         eta: float | None = None,
@@ -137,12 +158,18 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         truncation: str = "adaptive",
         groups: Any = None,
         keep_names: bool = True,
+        workers: int = 1,
+        sync: int | None = None,
+        cluster: str | None = None,
         refit_intercept: bool | None = None,
         per_class: bool = False,
         class_weight: Mapping[Any, float] | str | None = None,
         calibrate: bool = True,
+        fdr: float | None = None,
+        splits: int | None = None,
     ) -> None:
         self.k = k
+        self.k_max = k_max
         self.method = method
         self.loss = loss
         self.eta = eta
@@ -160,10 +187,15 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         self.truncation = truncation
         self.groups = groups
         self.keep_names = keep_names
+        self.workers = workers
+        self.sync = sync
+        self.cluster = cluster
         self.refit_intercept = refit_intercept
         self.per_class = per_class
         self.class_weight = class_weight
         self.calibrate = calibrate
+        self.fdr = fdr
+        self.splits = splits
 
 
 class BudgetedRegressor(HistoryMixin, OnlineRegressor):
@@ -171,8 +203,11 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
 
     Parameters
     ----------
-    k : int
-        The most features with a weight at any time.
+    k : int or "auto"
+        The most features with a weight at any time. ``auto``: the fewest, up to ``k_max``, whose
+        loss on held-out rows is within one standard error of the least, see `thresher.choose_k`.
+    k_max : int, optional
+        The most features that ``k="auto"`` may choose. Default: 10,000, or fewer in little memory or of few columns.
     method : {"b-arda", "b-amd", "ofs", "sofs", "l1-arda", "ada-fobos"}
         B-ARDA and B-AMD [1]_; the baselines OFS and SOFS; l1-ARDA and Ada-Fobos, which select the ``k`` largest weights
         only at the end, and hold as many as ``lam`` leaves before.
@@ -197,9 +232,10 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         Fit the selected features once more at the end of `fit`, with an l2 penalty that held-out rows choose.
         ``auto``: use the refit if it is better on these rows.
     standardize : "auto" or bool
-        Learn numeric columns of arrays, data frames and tables in units of their own, so that it does not matter what
-        they are measured in; ``coef_`` is in the unit of the data. ``auto``: in `fit`, not in `partial_fit`, which
-        takes the units from the rows of its first call if this is True.
+        Learn numeric columns of arrays and data frames in units of their own, so that it does not matter what they are
+        measured in; ``coef_`` is in the unit of the data. Sparse features are divided by a power of two, by default if
+        their scales differ by orders of magnitude. ``auto``: in `fit`, not in `partial_fit`, which takes the units from
+        the rows of its first call if this is True.
     tune : bool
         Tune ``eta`` and ``lam`` by successive halving on the same rows.
     shuffle : "auto" or bool
@@ -215,6 +251,20 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         `thresher.online.settings.OnlineSettings`.
     keep_names : bool
         Keep the names of all features seen. Otherwise missing names are read from the data at the end.
+    workers : int
+        For ``b-arda`` with ``lam=0``: workers that share the rows and learn side by side; their sums are averaged in
+        rounds. The result depends on their number. Data of few rows gets fewer workers, unless ``sync`` is set.
+    sync : int, optional
+        The rows that each worker learns between two rounds. Default: from 512 on, a sixteenth of what it has learned,
+        up to 65,536.
+    cluster : str, optional
+        Where workers run: None, threads of this process; ``"ray"``, a Ray that is running or is started here; or the
+        address of a Ray cluster. The result does not depend on it.
+    fdr : float, optional
+        Keep only features of which at most this share is expected to be false: one half of the rows gives ``k``
+        candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
+    splits : int, optional
+        With ``fdr``, the number of times that the rows are divided into halves.
 
     Attributes
     ----------
@@ -243,8 +293,9 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
 
     def __init__(
         self,
-        k: int = 100,
+        k: int | str = 100,
         *,
+        k_max: int | None = None,
         method: str = "b-arda",
         loss: str = "squared",
         eta: float | None = None,
@@ -262,8 +313,14 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         truncation: str = "adaptive",
         groups: Any = None,
         keep_names: bool = True,
+        workers: int = 1,
+        sync: int | None = None,
+        cluster: str | None = None,
+        fdr: float | None = None,
+        splits: int | None = None,
     ) -> None:
         self.k = k
+        self.k_max = k_max
         self.method = method
         self.loss = loss
         self.eta = eta
@@ -281,3 +338,8 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         self.truncation = truncation
         self.groups = groups
         self.keep_names = keep_names
+        self.workers = workers
+        self.sync = sync
+        self.cluster = cluster
+        self.fdr = fdr
+        self.splits = splits

@@ -23,8 +23,12 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
 
     Parameters
     ----------
-    k : int
+    k : int or "auto"
         The number of features to select, or of groups if the family has groups; fewer if fewer are found.
+        ``auto``: the fewest, up to ``k_max``, whose loss on held-out rows is within one standard error of the least,
+        see `thresher.choose_k`; for columns only.
+    k_max : int, optional
+        The most features that ``k="auto"`` may choose. Default: 1000, or fewer in little memory or of few columns.
     B : int, optional
         The number of features that an iteration proposes. Default: a tenth of ``k``.
     C : "auto" or float
@@ -68,6 +72,11 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         Calibrate the probabilities, see `thresher.selection.calibration`. It changes nothing else.
     n_jobs : int
         The number of threads; -1: all cores. The result does not depend on it.
+    fdr : float, optional
+        Keep only features of which at most this share is expected to be false: one half of the rows gives ``k``
+        candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
+    splits : int, optional
+        With ``fdr``, the number of times that the rows are divided into halves.
 
     Attributes
     ----------
@@ -98,8 +107,9 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
 
     def __init__(
         self,
-        k: int = 100,
+        k: int | str = 100,
         *,
+        k_max: int | None = None,
         B: int | None = None,
         C: float | str = "auto",
         loss: str = "squared_hinge",
@@ -118,8 +128,11 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         class_weight: Mapping[Any, float] | str | None = None,
         calibrate: bool = True,
         n_jobs: int = -1,
+        fdr: float | None = None,
+        splits: int | None = None,
     ) -> None:
         self.k = k
+        self.k_max = k_max
         self.B = B
         self.C = C
         self.loss = loss
@@ -138,6 +151,8 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         self.class_weight = class_weight
         self.calibrate = calibrate
         self.n_jobs = n_jobs
+        self.fdr = fdr
+        self.splits = splits
 
 
 class FGMRegressor(BatchRegressor, FGMEstimator):
@@ -145,10 +160,16 @@ class FGMRegressor(BatchRegressor, FGMEstimator):
 
     Parameters
     ----------
-    k, B, C, family, scale, fit_intercept, memory, tol, inner_tol, max_iter, refit, solver, repeat, preset, n_jobs
+    k, k_max, B, C, family, scale, fit_intercept, memory, tol, inner_tol, max_iter, refit, solver, repeat, preset, \
+n_jobs
         As for `FGMClassifier`.
     loss : {"squared"}
         The squared loss.
+    fdr : float, optional
+        Keep only features of which at most this share is expected to be false: one half of the rows gives ``k``
+        candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
+    splits : int, optional
+        With ``fdr``, the number of times that the rows are divided into halves.
 
     Attributes
     ----------
@@ -174,8 +195,9 @@ class FGMRegressor(BatchRegressor, FGMEstimator):
 
     def __init__(
         self,
-        k: int = 100,
+        k: int | str = 100,
         *,
+        k_max: int | None = None,
         B: int | None = None,
         C: float | str = "auto",
         loss: str = "squared",
@@ -191,8 +213,11 @@ class FGMRegressor(BatchRegressor, FGMEstimator):
         repeat: bool | None = None,
         preset: str | None = None,
         n_jobs: int = -1,
+        fdr: float | None = None,
+        splits: int | None = None,
     ) -> None:
         self.k = k
+        self.k_max = k_max
         self.B = B
         self.C = C
         self.loss = loss
@@ -208,3 +233,5 @@ class FGMRegressor(BatchRegressor, FGMEstimator):
         self.repeat = repeat
         self.preset = preset
         self.n_jobs = n_jobs
+        self.fdr = fdr
+        self.splits = splits

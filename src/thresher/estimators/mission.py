@@ -18,8 +18,11 @@ class MissionClassifier(OnlineClassifier):
 
     Parameters
     ----------
-    k : int
-        The number of features to keep; fewer if fewer are found.
+    k : int or "auto"
+        The number of features to keep; fewer if fewer are found. ``auto``: the fewest, up to ``k_max``, whose
+        loss on held-out rows is within one standard error of the least, see `thresher.choose_k`.
+    k_max : int, optional
+        The most features that ``k="auto"`` may choose. Default: 10,000, or fewer in little memory or of few columns.
     method : {"mission", "iht", "batch-iht", "hashing"}
         MISSION or a baseline: ``iht`` has weights of the k kept features only, ``batch-iht`` the same on large
         mini-batches, and ``hashing`` learns a weight per cell and selects nothing.
@@ -40,9 +43,10 @@ class MissionClassifier(OnlineClassifier):
         Fit the selected features once more at the end of `fit`, with an l2 penalty that held-out rows choose.
         ``auto``: use the refit if it is better on these rows.
     standardize : "auto" or bool
-        Learn numeric columns of arrays, data frames and tables in units of their own, so that it does not matter what
-        they are measured in; ``coef_`` is in the unit of the data. ``auto``: in `fit`, not in `partial_fit`, which
-        takes the units from the rows of its first call if this is True.
+        Learn numeric columns of arrays and data frames in units of their own, so that it does not matter what they are
+        measured in; ``coef_`` is in the unit of the data. Sparse features are divided by a power of two, by default if
+        their scales differ by orders of magnitude. ``auto``: in `fit`, not in `partial_fit`, which takes the units from
+        the rows of its first call if this is True.
     minibatch : int
         The number of rows whose gradients are averaged before a step.
     shuffle : "auto" or bool
@@ -75,6 +79,11 @@ class MissionClassifier(OnlineClassifier):
         The weight of each class. ``balanced`` requires all labels, so `partial_fit` does not accept it.
     calibrate : bool
         Calibrate the probabilities, see `thresher.selection.calibration`. It changes nothing else.
+    fdr : float, optional
+        Keep only features of which at most this share is expected to be false: one half of the rows gives ``k``
+        candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
+    splits : int, optional
+        With ``fdr``, the number of times that the rows are divided into halves.
 
     Attributes
     ----------
@@ -110,8 +119,9 @@ class MissionClassifier(OnlineClassifier):
 
     def __init__(
         self,
-        k: int = 1000,
+        k: int | str = 1000,
         *,
+        k_max: int | None = None,
         method: str = "mission",
         loss: str = "logistic",
         memory: str | int = DEFAULT_MEMORY,
@@ -135,8 +145,11 @@ class MissionClassifier(OnlineClassifier):
         per_class: bool = False,
         class_weight: Mapping[Any, float] | str | None = None,
         calibrate: bool = True,
+        fdr: float | None = None,
+        splits: int | None = None,
     ) -> None:
         self.k = k
+        self.k_max = k_max
         self.method = method
         self.loss = loss
         self.memory = memory
@@ -160,6 +173,8 @@ class MissionClassifier(OnlineClassifier):
         self.per_class = per_class
         self.class_weight = class_weight
         self.calibrate = calibrate
+        self.fdr = fdr
+        self.splits = splits
 
 
 class MissionRegressor(OnlineRegressor):
@@ -170,13 +185,21 @@ class MissionRegressor(OnlineRegressor):
 
     Parameters
     ----------
-    k : int
-        The number of features to keep; fewer if fewer are found.
+    k : int or "auto"
+        The number of features to keep; fewer if fewer are found. ``auto``: the fewest, up to ``k_max``, whose
+        loss on held-out rows is within one standard error of the least, see `thresher.choose_k`.
+    k_max : int, optional
+        The most features that ``k="auto"`` may choose. Default: 10,000, or fewer in little memory or of few columns.
     loss : str
         ``squared``, or ``huber:delta``, which is robust to outliers.
     method, memory, sketch, active, step, passes, refit, standardize, minibatch, shuffle, interactions, random_state, \
 fit_intercept, l2, decay, lazy, workers, sync, cluster
         As for `MissionClassifier`.
+    fdr : float, optional
+        Keep only features of which at most this share is expected to be false: one half of the rows gives ``k``
+        candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
+    splits : int, optional
+        With ``fdr``, the number of times that the rows are divided into halves.
 
     Attributes
     ----------
@@ -208,8 +231,9 @@ fit_intercept, l2, decay, lazy, workers, sync, cluster
 
     def __init__(
         self,
-        k: int = 1000,
+        k: int | str = 1000,
         *,
+        k_max: int | None = None,
         method: str = "mission",
         loss: str = "squared",
         memory: str | int = DEFAULT_MEMORY,
@@ -230,8 +254,11 @@ fit_intercept, l2, decay, lazy, workers, sync, cluster
         workers: int = 1,
         sync: int | None = None,
         cluster: str | None = None,
+        fdr: float | None = None,
+        splits: int | None = None,
     ) -> None:
         self.k = k
+        self.k_max = k_max
         self.method = method
         self.loss = loss
         self.memory = memory
@@ -252,3 +279,5 @@ fit_intercept, l2, decay, lazy, workers, sync, cluster
         self.workers = workers
         self.sync = sync
         self.cluster = cluster
+        self.fdr = fdr
+        self.splits = splits

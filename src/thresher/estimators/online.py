@@ -11,11 +11,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from thresher.core.labels import ThirdLabel, sort_labels
 from thresher.core.losses import get_loss
 from thresher.errors import DataError, SettingsError
-from thresher.estimators.base import SelectingEstimator, Task
+from thresher.estimators.base import FittedRun, SelectingEstimator, Task
 from thresher.estimators.inputs import check_labels, training_data
 from thresher.estimators.locking import locked
 from thresher.estimators.mixins import SelectionClassifierMixin, SelectionRegressorMixin
-from thresher.methods import online_run
 from thresher.online.result import Fitted
 from thresher.online.run import OnlineRun
 from thresher.sources.base import Source
@@ -25,14 +24,19 @@ from thresher.sources.transforms.label_scan import label_classes
 class OnlineEstimator(SelectingEstimator):
     """The base class of the estimators that learn row by row."""
 
-    _fitted: Fitted
-
     def _fit(self, source: Source, task: Task, y: Any) -> None:
-        self._finish(online_run(source, *self._prepared(task), task.classes), y)
+        self._finish(self._run_of(source, task), y)
+
+    def _starts_stream(self) -> bool:
+        """Whether the next rows are the first of a stream: there is no fit yet, or one that cannot go on."""
+        self._check_no_fdr("partial_fit sees them in parts")
+        return not isinstance(getattr(self, "_fitted", None), Fitted)
 
     def _continue(self, source: Source, task: Task) -> None:
         """Learn from further rows of a stream."""
-        after = getattr(self, "_fitted", None)
+        if self.k == "auto":
+            raise SettingsError('a stream has no rows to choose `k="auto"` by: pass a number as `k`, or use fit')
+        after = None if self._starts_stream() else self._fitted
         run = OnlineRun(source, *self._prepared(task), task.classes, stream=True, after=after)
         try:
             run.feed()
@@ -44,12 +48,15 @@ class OnlineEstimator(SelectingEstimator):
             raise DataError(f"{source.describe()}: no rows to learn from.")
         self._fitted.find_missing_names(run.source)
 
-    def _keep(self, run: OnlineRun, y: Any) -> None:
-        self._fitted = Fitted.of(run)
-        self._fitted.find_missing_names(run.source)
+    def _keep(self, run: Any, y: Any) -> None:
+        if not isinstance(run, OnlineRun):  # with error control
+            self._fitted = FittedRun(run.selection(), run.source.space)
+            return
+        self._fitted = fitted = Fitted.of(run)
+        fitted.find_missing_names(run.source)
 
     def _limited(self, source: Source) -> Source:
-        return source.limited(self._fitted.plan.limits)
+        return source.limited(self._fitted.plan.limits) if isinstance(self._fitted, Fitted) else source
 
 
 class OnlineClassifier(SelectionClassifierMixin, OnlineEstimator):
@@ -97,7 +104,7 @@ class OnlineClassifier(SelectionClassifierMixin, OnlineEstimator):
                 f"class_weight={self.class_weight!r} requires all labels before the first row: pass a mapping to use "
                 "partial_fit"
             )
-        first = not hasattr(self, "_fitted")
+        first = self._starts_stream()
         source, y = training_data(self, X, y, sample_weight, reset=first, **self._targets(y))
         task = self._first_task(source, y, classes) if first else self._next_task(source, y, classes)
         self._continue(source, task)
@@ -192,7 +199,7 @@ class OnlineRegressor(SelectionRegressorMixin, OnlineEstimator):
         -------
         self
         """
-        first = not hasattr(self, "_fitted")
+        first = self._starts_stream()
         source, y = training_data(self, X, y, sample_weight, reset=first, **self._targets(y))
         self._continue(source, self._task(source, y))
         return self

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from thresher.errors import DataError
-from thresher.estimators.base import SelectingEstimator, Task
-from thresher.estimators.batch import BatchClassifier, BatchRegressor, FittedRun
+from thresher.estimators.base import FittedRun, SelectingEstimator, Task
+from thresher.estimators.batch import BatchClassifier, BatchRegressor
 from thresher.estimators.locking import locked
 from thresher.run import Run
 from thresher.sources.base import Source
@@ -81,6 +81,7 @@ class SubstitutionEstimator(SelectingEstimator):
     def _run_stream(
         self, stream: FeatureStream, y: Any, sample_weight: Any, scans: int, *, choose: bool = True
     ) -> None:
+        self._check_no_fdr("the data is a stream of features")
         y = stream.labels if y is None else y
         if y is None:
             raise DataError("the stream of features has no labels: pass y.")
@@ -99,7 +100,7 @@ class SubstitutionEstimator(SelectingEstimator):
     def _fit(self, source: Source, task: Task, y: Any) -> None:
         if hasattr(self, "_run"):
             del self._run
-        self._finish(SubstitutionRun(source, *self._prepared(task)), y)
+        self._finish(self._run_of(source, task), y)
 
     def _finish(self, run: Run, y: Any) -> None:
         try:
@@ -110,6 +111,9 @@ class SubstitutionEstimator(SelectingEstimator):
             raise
 
     def _keep(self, run: Any, y: Any) -> None:
+        if not isinstance(run, SubstitutionRun):  # with error control
+            self._fitted = FittedRun(run.selection(), run.source.space)
+            return
         self._fitted = FittedRun(run.selection(), run.space)
         if run.source is None and run.space.size is not None:
             self.n_features_in_ = run.space.size
@@ -184,6 +188,11 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         The number of threads; -1: all cores. The result does not depend on it.
     random_state : int, RandomState or None
         The seed of a random order; None is 0.
+    fdr : float, optional
+        Keep only features of which at most this share is expected to be false: one half of the rows gives ``k``
+        candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
+    splits : int, optional
+        With ``fdr``, the number of times that the rows are divided into halves.
 
     Attributes
     ----------
@@ -237,6 +246,8 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         calibrate: bool = True,
         n_jobs: int = -1,
         random_state: Any = None,
+        fdr: float | None = None,
+        splits: int | None = None,
     ) -> None:
         self.k = k
         self.method = method
@@ -262,6 +273,8 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         self.calibrate = calibrate
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.fdr = fdr
+        self.splits = splits
 
 
 class SubstitutionRegressor(BatchRegressor, SubstitutionEstimator):
@@ -281,6 +294,11 @@ class SubstitutionRegressor(BatchRegressor, SubstitutionEstimator):
     k, method, scans, eta, rate, c, check, arrivals, workers, staleness, refit, memory, order, lam, fit_intercept, \
 n_jobs, random_state
         As for `SubstitutionClassifier`; ``auto`` of ``refit`` is True.
+    fdr : float, optional
+        Keep only features of which at most this share is expected to be false: one half of the rows gives ``k``
+        candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
+    splits : int, optional
+        With ``fdr``, the number of times that the rows are divided into halves.
 
     Attributes
     ----------
@@ -327,6 +345,8 @@ n_jobs, random_state
         fit_intercept: bool = True,
         n_jobs: int = -1,
         random_state: Any = None,
+        fdr: float | None = None,
+        splits: int | None = None,
     ) -> None:
         self.k = k
         self.method = method
@@ -349,3 +369,5 @@ n_jobs, random_state
         self.fit_intercept = fit_intercept
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.fdr = fdr
+        self.splits = splits

@@ -19,7 +19,7 @@ from thresher.columns.types import Family, Floats
 from thresher.fgm.engine import FGMEngine
 from thresher.fgm.l2_refit import L2Refit
 from thresher.fgm.settings import FGMSettings
-from thresher.refit import penalty_path
+from thresher.refit import penalty_path, row_losses
 from thresher.selection.calibration import Calibration
 from thresher.working_set.calibration import numbered_parts
 from thresher.working_set.dataset import Examples
@@ -36,8 +36,6 @@ _FEW, _PARTS, _FOLDS = 5000, 3, 2
 #: The tolerance of a refit in the search, of classes and of numbers, whose loss takes one step to minimise.
 _TOLERANCE = (1e-2, 1e-6)
 _STANDARD_ERRORS = 2.0
-#: The least probability of a row's class that is scored.
-_LEAST = 1e-12
 
 
 #: The number of candidates that go on to the next fold.
@@ -181,19 +179,7 @@ def _score(
     """The loss of each held-out row: the log loss of calibrated probabilities, or the squared error."""
     model, y = refit.model, refit.y[rows]
     margins = margins[0] if model.outputs == 1 and not model.multilabel else margins.T
-    calibration = None
-    if not np.isfinite(margins).all():
-        losses = np.full(len(rows), np.inf)
-    elif model.loss.task == "real":
-        losses = (margins - y) ** 2
-    else:
-        calibration = Calibration.fit(model.loss, margins, y, weight)
-        chances = calibration.probabilities(margins)
-        if model.multilabel:
-            losses = -np.log(np.maximum(np.where(y > 0, chances, 1.0 - chances), _LEAST)).sum(axis=1)
-        else:
-            of_class = (y > 0).astype(np.intp) if model.outputs == 1 else y.astype(np.intp)
-            losses = -np.log(np.maximum(chances[np.arange(len(rows)), of_class], _LEAST))
+    losses, calibration = row_losses(model.loss, margins, y, weight, model.multilabel)
     return _Score(candidate, settings, losses, weight, calibration)
 
 

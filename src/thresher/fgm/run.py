@@ -173,6 +173,7 @@ class FGMRun(WorkingSetRun[FGMEngine]):
                 "plan": self.plan.to_dict(self.examples.rows, family.bytes, self.engine.bytes),
                 **({"search": searched} if searched else {}),
                 **({} if self.choice is None else {"choice": self.choice.facts}),
+                **self.options.facts,
             },
         )
 

@@ -85,15 +85,13 @@ class OnlineEngine:
 
     def _reset(self, *, again: bool = False) -> None:
         """Forget everything learned; with ``again``, only what restoring a state does not replace."""
-        settings = self.settings
-        self.scores = Scores(get_loss(settings.loss), settings.outputs)
-        self.recent = RecentMargins(get_loss(settings.loss), settings.outputs, labels=settings.multilabel)
+        self.forget_scores()
         if again:
             self._loop.clear_tables()
             return
         if hasattr(self, "_loop"):
             del self._loop  # the plan has no room for two
-        self._loop: _native.OnlineLoop = _native.OnlineLoop(**_loop_settings(settings))
+        self._loop: _native.OnlineLoop = _native.OnlineLoop(**_loop_settings(self.settings))
 
     @property
     def sketch(self) -> _native.CountSketch | _native.EvidenceSketch | None:
@@ -287,6 +285,38 @@ class OnlineEngine:
         with self._lock:
             self._reset(again=not self.settings.budgeted)
             restore_loop(self._loop, self.settings, state)
+
+    # ── the changes of a round, for the workers of b-arda (see `online.dual_rounds`) ─────────────
+
+    def record_changes(self) -> None:
+        """List the features that are touched from now on."""
+        with self._lock:
+            _native.dual_record(self._loop)
+
+    def changes(self) -> dict[str, NDArray[Any]]:
+        """The features touched since the last call, with the scalars of the model."""
+        from thresher.online import dual_rounds
+
+        with self._lock:
+            return dual_rounds.changes(self, self._loop)
+
+    def apply_changes(self, state: dict[str, NDArray[Any]]) -> None:
+        """Set the model to that of the engine with these changes, if all others are made already."""
+        from thresher.online import dual_rounds
+
+        with self._lock:
+            dual_rounds.apply_changes(self, self._loop, state)
+
+    def mean_of_duals(self, touched: list[Any], shares: list[float]) -> tuple[Any, ...]:
+        """The mean of the features that workers touched: keys, occurrences and sums."""
+        with self._lock:
+            return _native.mean_of_duals(self._loop, touched, shares)
+
+    def forget_scores(self) -> None:
+        """Begin new scores."""
+        self.scores = Scores(get_loss(self.settings.loss), self.settings.outputs)
+        labels = self.settings.multilabel
+        self.recent = RecentMargins(get_loss(self.settings.loss), self.settings.outputs, labels=labels)
 
 
 def unpickle_engine(settings: OnlineSettings, packed: dict[str, Any]) -> OnlineEngine:

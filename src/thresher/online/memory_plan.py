@@ -19,7 +19,7 @@ from thresher.core.memory import (
 )
 from thresher.core.recent_margins import BYTES as RECENT_BYTES
 from thresher.errors import SettingsError
-from thresher.online.column_units import standardizes, unit_bytes
+from thresher.online.column_units import scales_differ, standardizes, unit_room
 from thresher.online.settings import THRESHOLDED, OnlineSettings
 from thresher.run import RunOptions
 from thresher.sources.base import Source
@@ -165,6 +165,8 @@ class Needs:
         Bytes of the list of groups.
     columns : int
         Bytes of the columns of a table.
+    scales : int
+        Bytes of the scales of sparse features.
     outputs : int
         The number of weights of a feature in the answer.
     margins : int
@@ -189,6 +191,7 @@ class Needs:
     names: int = 0
     groups: int = 0
     columns: int = 0
+    scales: int = 0
     outputs: int = 1
     margins: int = 0
     held: bool = False
@@ -221,7 +224,8 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
     for_shuffle = allowed // 4 if shuffle else 0
     for_products = allowed // PRODUCT_SHARE if needs.products else 0
     wanted = 0 if sketch is None else needs.cell * sketch[0] * sketch[1]
-    room = allowed - buffers - for_shuffle - for_products - (64 << 10) - wanted - needs.scores - needs.groups
+    room = allowed - buffers - for_shuffle - for_products - (64 << 10)
+    room -= wanted + needs.scores + needs.groups + needs.scales
     # Names are shortened before the sketch gets fewer than four cells per kept feature.
     least = 0 if sketch is not None else 2 * 4 * k * needs.cell * needs.sketch_rows
     name_cap = 256
@@ -230,7 +234,7 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
     table = needs.table(name_cap)
     if table > room:
         # The table fits into this besides a quarter for shuffling and about an eighth for buffers.
-        advised = (table + wanted + needs.scores + needs.groups + MB) * (4 if needs.products else 2)
+        advised = (table + wanted + needs.scores + needs.groups + needs.scales + MB) * (4 if needs.products else 2)
         raise SettingsError(
             f"`k={k}` does not fit into `memory={show_size(allowed)}`: the table takes {show_size(table)}"
             f"{f', the sketch {show_size(wanted)}' if wanted else ''}"
@@ -270,7 +274,7 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
             f"memory{', or ignore some columns' if needs.columns else ', or a smaller k'}."
         )
     return Plan(
-        columns=needs.columns,
+        columns=needs.columns + needs.scales,
         answer=answer,
         margins=needs.margins,
         held=held,
@@ -312,8 +316,11 @@ def plan_for(
     shuffle: bool = True,
     products: bool = False,
     columns: int = 0,
+    scales: int = 0,
 ) -> Plan:
-    """The memory plan of a method; ``columns`` are the bytes of the columns of a table.
+    """The memory plan of a method.
+
+    ``columns`` are the bytes of the columns of a table, ``scales`` those of the scales of sparse features.
 
     By default the sketch of ``mission`` has one row if the table is exact (which found the most true features for a
     given number of cells in our experiments), otherwise three as in the paper. Without ``memory`` the plan is for
@@ -346,6 +353,7 @@ def plan_for(
         names=(4 if settings.groups is None else 8) if settings.names_seen else 0,
         groups=_listed_bytes(settings),
         columns=columns,
+        scales=scales,
         outputs=settings.outputs,
         margins=0 if get_loss(settings.loss).task == "real" else RECENT_BYTES,
         held=settings.holds_out,
@@ -375,15 +383,21 @@ def plan_of_fit(settings: OnlineSettings, options: RunOptions, source: Source) -
     settings = replace(settings, keep_names=settings.keep_names and named)
     memory = parse_size(DEFAULT_MEMORY if options.memory is None else options.memory)
     units = standardizes(settings, source, memory, products=products, stream=False)
-    columns = source.schema_bytes + (unit_bytes(source) if units else 0)
-    plan = plan_for(settings, options.memory, shuffle=settings.shuffles, products=products, columns=columns)
+    units = scales_differ(source.limited(ReadLimits.of(memory))) if units == "auto" else units
+    columns, scales = unit_room(source, units is True)
+    shuffle = settings.shuffles
+    plan = plan_for(settings, options.memory, shuffle=shuffle, products=products, columns=columns, scales=scales)
     parts = [
         ("table", plan.table, f"{settings.k} features, names of up to {plan.name_cap} bytes"),
         ("sketch", plan.sketch, f"{plan.sketch_rows} x {plan.sketch_width} cells for all other features"),
         ("seen", plan.seen, "the sums of every feature seen; b-arda switches to a sketch when they are full"),
         ("names", plan.names, "names of the features seen; missing ones are read from the data at the end"),
         ("groups", plan.groups, "the group of each feature"),
-        ("columns", plan.columns, "the columns of a table: names, kinds and, if they are standardised, units"),
+        (
+            "columns",
+            plan.columns,
+            "the columns of a table: names and kinds; units of features, if they are standardised",
+        ),
         ("scores", plan.scores, "the histogram for AUC and average precision"),
         ("margins", plan.margins, "the latest margins, to calibrate probabilities"),
         ("buffers", plan.buffers, f"blocks of {show_size(plan.block)} and their batches, on two threads"),

@@ -14,6 +14,7 @@ from thresher import _native
 from thresher.core.feature_space import FeatureSpace, Hashing
 from thresher.core.labels import Targets
 from thresher.core.losses import get_loss
+from thresher.core.sparse_scales import SparseScales
 from thresher.core.units import Units
 from thresher.errors import SettingsError
 from thresher.online.engine import Kept, OnlineEngine
@@ -57,8 +58,8 @@ class Fitted:
         The calibration on held-out rows, for the orientation of the engine.
     choice : dict
         The facts of that choice.
-    units : Units, optional
-        The units in which numeric columns are learned; those of the selection are those of the data.
+    units : Units or SparseScales, optional
+        The units in which features are learned; those of the selection are those of the data.
     facts : dict
         Further facts of the run, for the provenance.
     in_order : bool
@@ -79,7 +80,7 @@ class Fitted:
     choice: dict[str, Any] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     in_order: bool = False
-    units: Units | None = None
+    units: Units | SparseScales | None = None
     offset: float = 0.0
     calibrate: bool = True
     names: dict[int, bytes] = field(default_factory=dict)

@@ -16,11 +16,12 @@ from thresher.core.feature_space import Products
 from thresher.core.labels import Label, Targets, check_weighted_labels, class_weights
 from thresher.core.losses import get_loss
 from thresher.core.memory import DEFAULT_MEMORY, parse_size, show_size
+from thresher.core.sparse_scales import SparseScales
 from thresher.core.units import Units
 from thresher.errors import DataError, SettingsError
-from thresher.online.column_units import saved_units, standardizes, unit_bytes, units_state
+from thresher.online.column_units import read_scales, saved_units, scales_differ, standardizes, unit_room, units_state
 from thresher.online.engine import OnlineEngine, StateFullError
-from thresher.online.memory_plan import plan_for
+from thresher.online.memory_plan import Plan, plan_for
 from thresher.online.pass_choice import PassChoice, ValidationRows, choice_state
 from thresher.online.result import Fitted, Selected
 from thresher.online.settings import OnlineSettings
@@ -77,15 +78,21 @@ class OnlineRun(Run):
         settings = replace(settings, outputs=outputs, keep_names=keep_names)
         if after is not None and settings.standardize == "auto":
             settings = replace(settings, standardize=after.units is not None)
-        if settings.standardize == "auto" and source.dense_columns is None:
-            settings = replace(settings, standardize=False)
-        columns = source.schema_bytes
         if settings.standardize:
             memory = parse_size(DEFAULT_MEMORY if options.memory is None else options.memory)
             settings = replace(settings, standardize=standardizes(settings, source, memory, formed, stream=stream))
-            columns += unit_bytes(source) if settings.standardize else 0
-        self.plan = plan_for(settings, options.memory, shuffle=settings.shuffles, products=formed, columns=columns)
+
+        def plan(columns: int, scales: int) -> Plan:
+            shuffle = settings.shuffles
+            return plan_for(settings, options.memory, shuffle=shuffle, products=formed, columns=columns, scales=scales)
+
+        self.plan = plan(*unit_room(source, settings.standardize is True))
         self.source = _prepared(source.limited(self.plan.limits), products, options).limited(self.plan.limits)
+        if settings.standardize == "auto":  # the rows decide; mistakes in the settings were found before
+            differ = scales_differ(self.source)
+            settings = replace(settings, standardize=differ)
+            self.plan = plan(*unit_room(source, differ))
+            self.source = self.source.limited(self.plan.limits)
         self.mixing = Mixing()
         mixed = settings.shuffles and not stream and self.source.mixes
         if settings.shuffles and not stream and not mixed:
@@ -103,9 +110,10 @@ class OnlineRun(Run):
         self.settings.check_space(source.space, products=formed)
         if after is not None:
             after.check_same(self.settings, self.source.space)
-        #: The units of numeric columns, and the rows in these units: read before the first row is learned.
-        self.units: Units | None = None if after is None else after.units
+        #: The units of features, and the rows in these units: read before the first row is learned.
+        self.units: Units | SparseScales | None = None if after is None else after.units
         self.training = self.source
+        self.settings = self._settled(self.settings)
         self.engine = make_engine(self.settings) if after is None else after.engine
         self.targets = Targets(loss, classes, multilabel=settings.multilabel) if after is None else after.targets
         self.passes_done = 0
@@ -115,7 +123,7 @@ class OnlineRun(Run):
         self.chosen: Selected | None = None  # the features of the best pass, or their refit
         self.calibration: Calibration | None = None
         self.offset = 0.0  # added to all margins by the refit of the intercept
-        self.facts: dict[str, Any] = {}  # further facts for the provenance
+        self.facts: dict[str, Any] = dict(options.facts)  # further facts for the provenance
         self.cursor = Cursor()
         self.skipped = 0
         self._skips: dict[str, int] = {}
@@ -131,6 +139,10 @@ class OnlineRun(Run):
         if not stream:
             self.release_buffers()
         self.resume()
+
+    def _settled(self, settings: OnlineSettings) -> OnlineSettings:
+        """The settings once the source is known."""
+        return settings
 
     def _externally_shuffled(self, has_classes: bool) -> Source:
         """The source with an external shuffle, where that is needed."""
@@ -150,8 +162,16 @@ class OnlineRun(Run):
         return PassChoice(held, self.settings, self._saved_choice) if held.usable else None
 
     def _standardize(self) -> None:
-        """Find the units of numeric columns, in the rows that the first pass begins with, unless they are known."""
+        """Find the units of features, in the rows that the first pass begins with, unless they are known."""
         if not self.settings.standardize or self.training is not self.source:
+            return
+        if self.source.dense_columns is None:
+            from thresher.sources.transforms.scale_features import ScaledFeatures
+
+            self.source.prepare()
+            self.units = self.units or read_scales(self.watched(self._mixed(0), "reading scales"))
+            assert isinstance(self.units, SparseScales)
+            self.training = ScaledFeatures(self.source, self.units)
             return
         from thresher.sources.transforms.standardize import read_units, rows_alone, standardized
 
@@ -159,6 +179,7 @@ class OnlineRun(Run):
             self.source.prepare()
             self.training = rows_alone(self.source)
             self.units = read_units(self._mixed(0), centred=self.settings.fit_intercept, room=self.plan.memory // 8)
+        assert isinstance(self.units, Units)
         self.training = standardized(self.source, self.units)
 
     # ── the loop ─────────────────────────────────────────────────────────────────────────────────
@@ -363,6 +384,9 @@ class OnlineRun(Run):
         if fitted.names_may_be_missing:
             fitted.find_missing_names(self.watched(self.source, "naming features"))
         return fitted.selection
+
+    def model(self) -> Selection:
+        return Fitted.of(self, fingerprint=False).selection
 
     def limited(self, source: Source) -> Source:
         return source.limited(self.plan.limits)

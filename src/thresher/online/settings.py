@@ -74,8 +74,10 @@ class OnlineSettings:
     standardize : "auto" or bool
         Learn numeric columns of arrays, data frames and tables in units of their own: each value minus the centre of
         its column, divided by its scale, see `thresher.core.units`. Features are ranked by these weights; a selection
-        has them mapped back to the unit of the data. ``auto``: wherever there are such columns, except with products of
-        features, ``hashing``, ``partial_fit``, and data that can be read only once. False learns values as they are.
+        has them mapped back to the unit of the data. Sparse features are divided by a power of two, see
+        `thresher.core.sparse_scales`. ``auto``: numeric columns always, sparse features if their scales differ by
+        orders of magnitude, except with products of features, ``hashing``, ``partial_fit``, and data that can be read
+        only once. False learns values as they are.
     shuffle : "auto" or bool
         Shuffle the rows of each pass: data in memory completely, files in blocks and through a bounded buffer. ``auto``
         is True.
@@ -107,8 +109,9 @@ class OnlineSettings:
     lazy : float
         The share by which a candidate must exceed the weakest kept feature to replace it. 0 is exact.
     workers : int
-        Workers that share the rows and learn side by side (``mission``, ``iht``, ``batch-iht``, ``hashing``); their
-        models are averaged in rounds. The answer depends on their number, but not on where they run.
+        Workers that share the rows and learn side by side (``mission``, ``iht``, ``batch-iht``, ``hashing``,
+        ``b-arda``); their models are averaged in rounds. The answer depends on their number, but not on where they
+        run.
     sync : int, optional
         The rows that each worker learns between two rounds. Default: from 512 on, a sixteenth of what it has
         learned, up to 65,536.
@@ -141,7 +144,7 @@ class OnlineSettings:
         The most bytes for these names; 0: no limit.
     room : int
         The most bytes for the sums of every feature seen; 0: no limit. When they are full, ``b-arda`` switches to a
-        sketch, and other budgeted methods raise an error.
+        sketch; other budgeted methods, and workers of ``b-arda``, raise an error.
     """
 
     k: int
@@ -240,15 +243,31 @@ class OnlineSettings:
         if self.workers == 1:
             return
         if self.method in BUDGETED:
-            raise SettingsError(
-                f"{self.method} has no `workers`: the sums of every feature seen would have to be merged. Choose "
-                "mission, or leave out `workers`"
-            )
+            self._check_budgeted_workers()
         if self.shuffle is False:
             raise SettingsError(
                 "workers share the rows of the shuffled order, so that none has a class of its own: leave out "
                 "`shuffle=False` or `workers`"
             )
+
+    def _check_budgeted_workers(self) -> None:
+        if self.method != "b-arda":
+            why = (
+                "its threshold grows with the rows of one worker, so a mean of models has other features than one model"
+                if self.method in THRESHOLDED
+                else "it drops all but k weights after every row, so a mean of N models has up to N k weights"
+            )
+            raise SettingsError(f"{self.method} has no `workers`: {why}. Choose b-arda or mission, or leave it out")
+        for name, given, why in (
+            ("lam", self.lam, "the penalty depends on the steps of one worker"),
+            ("tune", self.tune, "candidates are compared on the same rows"),
+            ("groups", self.groups is not None, "the sums of groups are not merged"),
+            ("sketch", self.sketch is not None, "only the sums of features that workers touched are merged"),
+        ):
+            if given:
+                raise SettingsError(
+                    f"b-arda has no `workers` with `{name}`, since {why}: leave out one of them, or choose mission"
+                )
 
     def _check_outputs(self) -> None:
         task = get_loss(self.loss).task
@@ -375,12 +394,13 @@ class OnlineSettings:
     def names_seen(self) -> bool:
         """Whether the names of all features seen are kept."""
         late = self.method in ("b-arda", *THRESHOLDED) or self.groups is not None
-        return self.keep_names and late and not self.approximate
+        return self.keep_names and late and not self.approximate and self.workers == 1
 
     @property
     def spills(self) -> bool:
         """Whether the method switches to a sketch when the features seen no longer fit into memory."""
-        return self.method == "b-arda" and self.room > 0 and self.sketch is None and self.groups is None
+        alone = self.workers == 1  # the sums of workers are merged feature by feature
+        return self.method == "b-arda" and self.room > 0 and self.sketch is None and self.groups is None and alone
 
     @property
     def spill_width(self) -> int:

@@ -170,7 +170,7 @@ def _cells(name: str, values: Any) -> list[str]:
     """A column as text: names without control characters, numbers with their decimal points below each other."""
     if name == "name":
         return [visible(text) for text in values]
-    if not name.startswith(("weight", "standardized", "bound")):
+    if not name.startswith(("weight", "standardized", "bound", "q_value")):
         return [str(value) for value in values]
     texts = [f"{value:.6g}" for value in values]
     behind = [len(text) - len(text.partition(".")[0]) for text in texts]
@@ -190,6 +190,8 @@ def summary(selection: Selection, run: Progress | None, saved: str | None) -> li
         since = provenance.get("exact_steps")
         when = f" since step {since:,}, when the memory was full: with more memory the fit is exact" if since else ""
         lines.append(("approximate", f"features outside the table share cells of a sketch{when}"))
+    if "fdr" in provenance:
+        lines.append(("error control", _error_control(provenance["fdr"])))
     if selection.classes is not None:
         lines.append(("classes", _classes(selection)))
     if "rows" in provenance:
@@ -199,13 +201,15 @@ def summary(selection: Selection, run: Progress | None, saved: str | None) -> li
     if "search" in provenance:
         lines.append(("searched", format_search_stats(provenance["search"])))
     if selection.scales is not None:
-        lines.append(
-            ("units", "numeric columns are ranked by their standardized weights; weight is in the data's unit")
-        )
+        lines.append(("units", "features are ranked by their standardized weights; weight is in the data's unit"))
     if "passes" in provenance:
         lines.append(("passes", _passes(provenance)))
     if "choice" in provenance:
         lines.append(("chosen", _choice(provenance["choice"])))
+    if "race" in provenance:
+        lines += _race(provenance["race"])
+    if selection.k_curve is not None:
+        lines += _k_curve(selection.k_curve)
     for name, key in (("progressive", "progressive"), ("validation", "validation"), ("held out", "test")):
         if provenance.get(key):
             lines.append((name, show_scores(provenance[key])))
@@ -221,6 +225,21 @@ def summary(selection: Selection, run: Progress | None, saved: str | None) -> li
     if saved is not None:
         lines.append(("saved", _path(saved)))
     return lines
+
+
+def _error_control(fdr: dict[str, Any]) -> str:
+    """How many features are expected to be false, and of how many candidates."""
+    splits = f"{fdr['splits']} split{'s' if fdr['splits'] > 1 else ''}"
+    of = f"of {fdr['candidates']} candidates, q = {fdr['q']:g}, {splits} of the rows"
+    groups = " groups" if fdr["unit"] == "groups" else ""
+    found = f"expected false among {fdr['kept']}{groups}: at most {fdr['expected_false']} ({of})"
+    if not fdr["kept"]:
+        found = f"nothing stays {of}"
+    if most := max(fdr["ridge"]["features"]):
+        found += f"; {most} candidates, collinear or in one class only, were tested with a ridge"
+    if fdr["sampled"]:
+        found += "; `memory` holds only a sample of the rows for the tests"
+    return found
 
 
 def _passes(provenance: dict[str, Any]) -> str:
@@ -246,18 +265,54 @@ def _choice(choice: dict[str, Any]) -> str:
     )
 
 
+def _race(race: dict[str, Any]) -> list[tuple[str, str]]:
+    """The methods that learned a sample, a line each."""
+    lines = [f"{race['chosen']} was the best on {race['scored']:,} held-out rows of a sample of {race['rows']:,}"]
+    for entry in race["methods"]:
+        name = f"{entry['method']:<9}"
+        if "failed" in entry:
+            lines.append(f"{name} {cut(visible(entry['failed']))}")
+            continue
+        shown = ("log_loss", "micro_f1", "rmse", "accuracy", "r2")
+        scores = [
+            f"{score.replace('_', ' ')} {entry['scores'][score]:.3g}" for score in shown if score in entry["scores"]
+        ]
+        what = "functions" if entry["method"] == "sparse-rf" else "features"
+        lines.append(
+            f"{name} {', '.join(scores[:2])}, {entry['features']:,} {what}, {entry['seconds']:.1f} s, "
+            f"{show_size(entry['bytes'])}"
+        )
+    return [("raced" if number == 0 else "", line) for number, line in enumerate(lines)]
+
+
+def _k_curve(curve: dict[str, Any]) -> list[tuple[str, str]]:
+    """The curve by which the number of features was chosen, a line for each number."""
+    points, chosen = curve["points"], curve["chosen"]
+    best = min(points, key=lambda point: point["loss"])["k"]
+    marks = {chosen: "  chosen: the fewest within one standard error", best: "  the least"}
+    marks = marks if chosen != best else {chosen: "  chosen: the least"}
+    rows = f"{curve['rows']:,} held-out rows, in {curve['folds']} parts" if curve["folds"] > 1 else "held-out rows"
+    first = ("k", f"{chosen} of at most {curve['k_max']:,}, by the loss of {rows}")
+    width = len(str(points[-1]["k"]))
+    lines = [f"{at['k']:>{width}}  {at['loss']:.4f} ± {at['standard_error']:.4f}" for at in points]
+    return [first, *(("", line + marks.get(at["k"], "")) for line, at in zip(lines, points, strict=True))]
+
+
 def memory_line(provenance: dict[str, Any], run: Progress) -> str:
     """The memory that was allowed, planned and used; where more was used than planned, what for."""
     plan = provenance["plan"]
     workers = provenance.get("workers", {}).get("count", 1)
     each = f" for each of {workers} workers" if workers > 1 else ""
     allowed = f"{show_size(plan['memory'])} allowed{each}" if plan["memory"] else "no limit set"
-    planned = plan["total"] * workers + (plan["table"] + plan["sketch"] + plan["scores"] if workers > 1 else 0)
+    planned = plan["total"] * workers
+    if workers > 1:  # the merged model
+        planned += plan["table"] + plan["sketch"] + plan["scores"] + plan["seen"]
     shown = f"{show_size(planned)} planned{' in all' if workers > 1 else ''}"
     if "seen" in provenance and not plan["seen"]:
         seen = provenance["seen"]
-        planned += seen["bytes"]
-        shown += f" and {show_size(seen['bytes'])} for the {seen['features']:,} features seen"
+        models = workers + 1 if workers > 1 else 1
+        planned += models * seen["bytes"]
+        shown += f" and {show_size(models * seen['bytes'])} for the {seen['features']:,} features seen"
     line = f"{allowed}, {shown}, {show_size(run.grown)} used"
     over = run.grown - planned
     if over <= 0:

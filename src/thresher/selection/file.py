@@ -20,6 +20,8 @@ from thresher.selection.selection import Selection
 KIND = "selection"
 #: The centre and the scale of each feature, only in files of standardised columns.
 _UNITS = ("centres", "scales")
+#: Arrays with a number for each feature that not every file has.
+_OPTIONAL = (*_UNITS, "q_values")
 #: Settings that earlier versions wrote under another name.
 OLD_SETTINGS = {
     "intercept": "fit_intercept",
@@ -43,7 +45,7 @@ def save(selection: Selection, path: str | os.PathLike[str]) -> None:
         "name_offsets": offsets,
         "name_text": text,
     }
-    for name in _UNITS:
+    for name in _OPTIONAL:
         if (part := getattr(selection, name)) is not None:
             arrays[name] = part
     meta = {
@@ -76,7 +78,7 @@ def load(path: str | os.PathLike[str]) -> Selection:
             current_settings(meta["settings"]),
             _redacted(meta["provenance"]),
             None if meta.get("calibration") is None else Calibration.from_dict(meta["calibration"]),
-            **{name: arrays.get(name) for name in _UNITS},
+            **{name: arrays.get(name) for name in _OPTIONAL},
         )
         _check(selection)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -117,6 +119,9 @@ def _check(selection: Selection) -> None:
     if not (finite and (selection.bounds >= 0).all()):
         raise ValueError("weights or bounds are not finite numbers")
     _check_units(selection, k)
+    q_values = selection.q_values
+    if q_values is not None and not (q_values.dtype == np.float64 and q_values.shape == (k,) and (q_values >= 0).all()):
+        raise ValueError("q-values that do not fit the features")
     if len(selection.names) != k or len(np.unique(selection.keys)) != k:
         raise ValueError("features without a name, or twice")
     _check_space(selection)

@@ -62,6 +62,9 @@ class Selection:
     centres, scales : array of shape (k,), optional
         The centre and the scale of each feature, if numeric columns were standardised; 0 and 1 for other features. The
         order of the features is then that of `standardized_weights`.
+    q_values : array of shape (k,), optional
+        With error control (``fdr``), the least share of false features at which each feature stays, see
+        `thresher.trust.mirror`.
     """
 
     names: list[str]
@@ -78,6 +81,7 @@ class Selection:
     calibration: Calibration | None = None
     centres: NDArray[np.float64] | None = None
     scales: NDArray[np.float64] | None = None
+    q_values: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -86,6 +90,11 @@ class Selection:
     def named(self) -> int:
         """The number of features whose name is known."""
         return sum(name != f"#{key}" for name, key in zip(self.names, self.keys.tolist(), strict=True))
+
+    @property
+    def k_curve(self) -> dict[str, Any] | None:
+        """How ``k="auto"`` chose: the held-out loss by the number of features (``points``), and the ``chosen`` one."""
+        return self.provenance.get("k_curve")
 
     @property
     def standardized_weights(self) -> NDArray[np.float64]:
@@ -289,7 +298,7 @@ class Selection:
         """The table of features, column by column: rank, name, key, weight, bound, count.
 
         If numeric columns were standardised, ``standardized`` is the weight that a feature ranks by: that in its own
-        unit, or with several classes the norm across them.
+        unit, or with several classes the norm across them. With error control, ``q_value`` is there, too.
 
         Names are valid Unicode here: a byte that is not UTF-8 is escaped as ``\\xff``.
         """
@@ -303,6 +312,8 @@ class Selection:
         if self.scales is not None:
             own = self.standardized_weights
             table["standardized"] = own if own.ndim == 1 else np.linalg.norm(own, axis=0)
+        if self.q_values is not None:
+            table["q_value"] = self.q_values
         return table | {"bound": self.bounds, "count": self.counts}
 
     def to_arrow(self) -> Any:

@@ -96,6 +96,17 @@ class Source(ABC):
             yield (batch.take(slice(skip, None)) if skip else batch), cursor
             skip = 0
 
+    def first_rows(self, values: int, rows: int | None = None, **wanted: Any) -> Iterator[Batch]:
+        """The first rows, until they have so many values or are so many, whatever the batches are."""
+        for batch, _ in self.batches(**wanted):
+            within = int(np.searchsorted(batch.indptr[:-1] - batch.indptr[0], values))
+            batch = batch.take(slice(0, within if rows is None else min(within, rows)))
+            yield batch
+            values -= batch.nnz
+            rows = None if rows is None else rows - len(batch)
+            if values <= 0 or rows == 0:
+                return
+
     @abstractmethod
     def _read(
         self, rows: int, start: Cursor, only: _native.KeyIndex | None, want_names: bool, want_labels: bool

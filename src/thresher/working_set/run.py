@@ -194,6 +194,10 @@ class WorkingSetRun(Run, Generic[E]):
         found.provenance["path"] = self.path
         return calibrated(found, self._calibration(found))
 
+    def model(self) -> Selection:
+        assert self.engine is not None
+        return self._selection(self.engine.found(), final=False)
+
     def _calibration(self, selection: Selection) -> Calibration | None:
         """The calibration of a selection: on the validation data, or by a further fit without some rows."""
         if selection.classes is None or not self.options.calibrate or not len(selection):

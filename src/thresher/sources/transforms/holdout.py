@@ -21,13 +21,17 @@ _WORD = (1 << 64) - 1
 class Split(Enum):
     """What rows are held out for. Each use has a salt of its own, so that no split says anything about another.
 
-    Splits are nested in this order: the test rows are taken first, then halves of the rows that are left, then the
+    Splits are nested in this order: the test rows are taken first, then a sample to compare methods on and the rows of
+    it that score, then halves of the rows that are left, then the folds that choose the number of features, then the
     rows that a fit holds out for its own decisions (passes, refit, calibration). These are a random share of what it
     learns from.
     """
 
     TEST = 0  # no salt: the same rows as in the versions that had only this split
+    SAMPLE = 0xE7037ED1A0B428DB
+    RACE = 0xA0761D6478BD642F
     HALVES = 0x9E3779B97F4A7C15
+    FOLDS = 0xBF58476D1CE4E5B9
     VALIDATION = 0xD1B54A32D192ED03
 
     def salted(self, seed: int) -> int:
@@ -36,7 +40,7 @@ class Split(Enum):
 
 
 class HeldOut(Wrapped):
-    """The rows with a hash below ``fraction`` (the held-out rows), or all others.
+    """The rows with a hash in a range (the held-out rows), or all others.
 
     The hash depends only on the features of a row. The same row is therefore on the same side in every file, order
     and run, and copies of a row are never on both sides. Fragments of sequences are held out by regions instead
@@ -44,6 +48,8 @@ class HeldOut(Wrapped):
 
     Parameters
     ----------
+    fraction, start : float
+        The range, of [0, 1): ``fraction`` of it from ``start`` on.
     by : str, optional
         The column whose groups stay together (`Source.grouped`): the hash is that of the group. A row without a group
         is one of its own.
@@ -58,6 +64,7 @@ class HeldOut(Wrapped):
         seed: int = 0,
         split: Split = Split.TEST,
         by: str | None = None,
+        start: float = 0.0,
     ) -> None:
         if not 0 < fraction < 1:
             raise SettingsError(f"the held-out fraction must be between 0 and 1, got {fraction}")
@@ -67,15 +74,19 @@ class HeldOut(Wrapped):
         self.seed = seed
         self.split = split
         self.by = by
+        self.start = start
         self.total_rows = None
 
     def _with(self, source: Source) -> Source:
-        return HeldOut(source, self.fraction, held=self.held, seed=self.seed, split=self.split, by=self.by)
+        return HeldOut(
+            source, self.fraction, held=self.held, seed=self.seed, split=self.split, by=self.by, start=self.start
+        )
 
     def _settings(self) -> str:
         split = "" if self.split is Split.TEST else f":{self.split.name.lower()}"
         by = "" if self.by is None else f":by:{self.by}"
         by = ":regions" if self.overlapping else by
+        by += f":from:{self.start}" if self.start else ""
         return f":held-out:{self.fraction}:{self.held}:{self.seed}{split}{by}"
 
     def _read(
@@ -104,7 +115,8 @@ class HeldOut(Wrapped):
             one_key = np.arange(len(batch) + 1, dtype=np.int64)
             of_groups = _native.row_hashes(one_key, batch.qid.astype(np.uint64), None, seed)
             hashes = np.where(batch.qid < 0, hashes, of_groups)
-        held: NDArray[np.bool_] = hashes < np.uint64(int(self.fraction * 2**64))
+        # From an offset on, the difference wraps around below it.
+        held: NDArray[np.bool_] = hashes - np.uint64(int(self.start * 2**64)) < np.uint64(int(self.fraction * 2**64))
         return held
 
     def where(self, cursor: Cursor, batch: Batch, row: int) -> str:
