@@ -213,3 +213,22 @@ def test_fewer_than_fifty_rows_say_nothing(frame, tmp_path) -> None:
     for rows, count in ((50, 2), (49, 0)):
         frame.iloc[:rows].to_csv(tmp_path / "t.csv", index=False)
         assert len(scan(tmp_path / "t.csv", target="y").warnings()) == count
+
+
+def test_a_first_row_of_data_says_so(tmp_path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text("".join(f"{'ham' if i % 5 else 'spam'}\tword{i} and more\n" for i in range(100)))
+    (found,) = (one for one in scan(path).warnings() if "first row" in one)
+    assert found == (
+        f"{path}: the first row looks like data: its value 'spam' is also that of 19 of the first 99 rows. "
+        "If it is data, pass `header=False`."
+    )
+    assert not [one for one in scan(path, header=False).warnings() if "first row" in one]
+
+
+def test_a_name_among_the_values_is_no_row_of_data(frame, tmp_path) -> None:
+    frame["label"] = ["label", *frame["label"][1:]]
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_json(tmp_path / "t.jsonl", orient="records", lines=True)
+    for name in ("t.csv", "t.jsonl"):
+        assert not [one for one in scan(tmp_path / name, target="y").warnings() if "first row" in one]

@@ -96,6 +96,50 @@ class _Bzip2:
         return self._object.decompress(data, max_length)
 
 
+class _Xz:
+    """One xz stream, with a limit of memory.
+
+    A decoder reserves the dictionary that the header states, 64 MB for ``xz -9`` whatever the size of the file, and uses
+    as much of it as it has decompressed. So a larger dictionary is accepted until the output reaches the limit.
+    """
+
+    def __init__(self, window_limit: int) -> None:
+        self._limit = window_limit
+        self._object = lzma.LZMADecompressor(memlimit=window_limit)
+        self._seen: bytes | None = b""  # the input up to the first output: the decoder may refuse the header
+        self._wide = False
+        self._size = 0
+
+    @property
+    def eof(self) -> bool:
+        return self._object.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return self._object.needs_input
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._object.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        if self._seen is not None:
+            self._seen += data
+        try:
+            out = self._object.decompress(data, max_length)
+        except lzma.LZMAError as error:
+            if self._seen is None or "memory" not in str(error).lower():
+                raise
+            self._wide, self._object = True, lzma.LZMADecompressor()
+            out = self._object.decompress(self._seen, max_length)
+        self._size += len(out)
+        if self._size:
+            self._seen = None
+        if self._wide and self._size > self._limit:
+            raise OSError(f"memory of more than {self._limit} bytes")
+        return out
+
+
 class _Zstd:
     """One Zstandard frame, with the interface of the standard library's decompressors.
 
@@ -169,7 +213,7 @@ class Decompressed(io.RawIOBase):
         makers: dict[str, Callable[[], _Decompressor]] = {
             "gzip": _Gzip,
             "bzip2": lambda: _Bzip2(window_limit),
-            "xz": lambda: lzma.LZMADecompressor(memlimit=window_limit),
+            "xz": lambda: _Xz(window_limit),
             "zstd": lambda: _Zstd(window_limit),
         }
         self._make = makers[kind]

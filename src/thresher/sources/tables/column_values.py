@@ -45,6 +45,12 @@ class Texts:
 
     values: Any
 
+    def count(self, text: bytes) -> int:
+        """The number of rows with this value."""
+        import pyarrow.compute as compute
+
+        return int(compute.sum(compute.equal(self.values, text)).as_py() or 0)
+
     @property
     def missing(self) -> int:
         """The number of rows without a value."""

@@ -5,9 +5,10 @@ The rules are in ``docs/sources.md``. They see the rows from which the kinds of 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from thresher.display import quoted
 from thresher.sources.tables.column_rules import MIN_ROWS, TargetColumn, is_identifier
 from thresher.sources.tables.column_values import Numbers, Texts, column_values
 
@@ -24,6 +25,8 @@ _RULES = {
         "look like identifiers: no two rows have the same value",
     ),
 }
+#: A name that at least this share of its column's rows, and at least two of them, have as their value is data.
+_NAME_IS_VALUE = 0.02
 _HOLDS_TARGET = ("copy", "names", "unit", "order")
 
 
@@ -39,7 +42,7 @@ class Where(NamedTuple):
 
     def sentence(self, rule: str, columns: list[str], rows: int) -> str:
         """The warning of a rule that some columns meet."""
-        listed = ", ".join(map(repr, columns[:_LISTED]))
+        listed = ", ".join(map(quoted, columns[:_LISTED]))
         more = f" and {len(columns) - _LISTED} more" if len(columns) > _LISTED else ""
         one, several = _RULES[rule]
         what = f"the column {listed} {one}" if len(columns) == 1 else f"the columns {listed}{more} {several}"
@@ -80,3 +83,21 @@ def column_warnings(
     for rule, names in found.items():
         if names:
             yield where.sentence(rule, names, rows)
+
+
+def header_warnings(table: str, names: Collection[str], column: Callable[[str], Any]) -> Iterator[str]:
+    """Warn if the first row of delimited text holds data and not names: a name is a frequent value of its own column.
+
+    ``column`` returns the first rows of a column.
+    """
+    for name in names:
+        values = column_values(column(name))
+        if not isinstance(values, Texts):
+            continue
+        same = values.count(name.encode())
+        if same >= max(2, _NAME_IS_VALUE * len(values.values)):
+            yield (
+                f"{table}: the first row looks like data: its value {quoted(name)} is also that of {same:,} of the "
+                f"first {len(values.values):,} rows. If it is data, pass `header=False`."
+            )
+            return

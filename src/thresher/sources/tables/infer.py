@@ -14,7 +14,7 @@ from thresher.display import cut, quoted, visible
 from thresher.errors import DataError, SettingsError
 from thresher.sources.tables.arrow_columns import is_list, is_text, is_time
 from thresher.sources.tables.column_values import column_values
-from thresher.sources.tables.column_warnings import Where, column_warnings
+from thresher.sources.tables.column_warnings import Where, column_warnings, header_warnings
 from thresher.sources.tables.csv_fields import TextSample
 from thresher.sources.tables.ngram_encoder import NgramEncoder
 from thresher.sources.tables.schema import ColumnRef, Schema, find_column, quantiles
@@ -81,11 +81,18 @@ def infer_table(schema: Schema, names: Sequence[str], sample: Any | None, table:
         log.info(guess_message(labels, {"text": texts} if lone else guessed, sample.num_rows, table))
         if texts and not lone:
             name = _shown(texts[0])
-            log.info(f"  {name} looks like a text; `text={texts[0]!r}` makes its words the features")
+            option = f"`text={texts[0]!r}`" if name == texts[0] else "the option `text`"
+            log.info(f"  {name} looks like a text; {option} makes its words the features")
     if lone:
         return NgramEncoder(text=texts[0], labels=labels)
     encoder = TableEncoder(tuple(columns), labels, schema.missing)
-    return replace(encoder, warnings=() if sample is None else _warnings(encoder, guessed, sample, table))
+    header = header_warnings(table, names, sample.column) if _has_header(schema, names, sample) else ()
+    return replace(encoder, warnings=(*header, *(() if sample is None else _warnings(encoder, guessed, sample, table))))
+
+
+def _has_header(schema: Schema, names: Sequence[str], sample: Any | None) -> bool:
+    """Whether the names are the first row of delimited text, and few enough to compare with the rows."""
+    return schema.header and isinstance(sample, TextSample) and len(names) <= _WARNED_COLUMNS
 
 
 def holds_texts(sample: Any, name: str) -> bool:
