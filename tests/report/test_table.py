@@ -12,7 +12,6 @@ import thresher as th
 from tests.selection.makers import make
 from thresher.core.feature_space import FeatureSpace, Hashing
 from thresher.core.memory import MB, Progress
-from thresher.report.terminal import fit
 from thresher.report.text import aligned, memory_line, print_selection, show_scores, summary
 
 
@@ -94,12 +93,27 @@ def test_weights_have_their_points_below_each_other():
     assert aligned(table)[1:] == ["a     -1.5", "b      0.125", "c     12"]
 
 
-def test_classes_that_do_not_fit_are_left_out():
-    columns = [("rank", ["1"]), ("name", ["n" * 50]), *((f"weight_{c}" + "x" * 30, ["0.125"]) for c in range(20))]
-    fitted, left_out = fit(columns, 80)
-    assert max(map(len, aligned(fitted))) <= 80
-    assert left_out == 20 - sum(name.startswith("weight_") for name, _ in fitted) > 0
-    assert fit(columns, 20)[1] == 19  # one class at least
+def test_classes_that_do_not_fit_give_way_to_the_strongest(monkeypatch):
+    classes = [f"class-{c}" for c in range(20)]
+    weights = np.zeros((20, 2))
+    weights[3, 0], weights[7, 0], weights[12, 1] = 0.5, -2.25, 1.5
+    selection = make(weights, loss="softmax", classes=classes, intercept=np.zeros(20), names=["n" * 90, "word"])
+    shown = re.sub(r"\x1b\[[01]m", "", on_terminal(monkeypatch, selection, 80)).split("\n")
+    assert max(map(cell_len, shown)) <= 80
+    assert shown[0].split() == ["rank", "name", "class", "weight", "bound", "count"]
+    assert shown[1].split()[2:4] == ["class-7", "-2.25"]
+    assert shown[2].split()[1:4] == ["word", "class-12", "1.5"]
+    assert "weight_class-19" in on_terminal(monkeypatch, selection, 1000)
+
+
+def test_the_summary_is_folded_between_words(monkeypatch):
+    selection = make([1.0], classes=["of all the others", "for the longest of all the labels in this table here"])
+    lines = re.sub(r"\x1b\[[01]m", "", on_terminal(monkeypatch, selection, 60)).split("\n")
+    at = next(i for i, line in enumerate(lines) if line.startswith("classes"))
+    assert max(map(len, lines)) <= 60
+    assert lines[at + 1].startswith(" " * 13)
+    whole = f"{lines[at][13:]} {lines[at + 1].strip()}"
+    assert whole.startswith("a positive weight is evidence for for the longest of all the labels")
 
 
 def test_two_classes_have_signs_and_several_have_columns():

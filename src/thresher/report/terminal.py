@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -12,11 +13,10 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainin
 from rich.progress import Progress as Bar
 
 from thresher.core.memory import Progress
-from thresher.display import cut
 from thresher.report.text import GAP, Columns, aligned, in_file, rates, step_name
 
-#: The least width of the names, and the most of the name of a class.
-_MIN_NAME, _MAX_LABEL = 16, 16
+#: The least width of the names, and the width of the titles of the summary.
+_MIN_NAME, _TITLE = 16, 13
 
 
 @contextmanager
@@ -54,38 +54,47 @@ def progress_bar() -> Iterator[Callable[[Progress], None]]:
         yield show
 
 
-def print_styled(table: Columns, more: list[str], lines: list[tuple[str, str]]) -> None:
-    """Print the table of a selection and its summary, cut to the width of the terminal."""
+def print_styled(table: Columns, more: list[str], lines: list[tuple[str, str]], narrow: Columns) -> None:
+    """Print the table of a selection and its summary, cut to the width of the terminal.
+
+    ``narrow`` is the table if not all of its columns fit.
+    """
     console = Console(emoji=False)
-    fitted, left_out = fit(table, console.width, cell_len)
-    if left_out:
-        more = [*more, f"{left_out} columns do not fit: inspect --format tsv has them all"]
-    header, *rows = aligned(fitted, cell_len, set_cell_size)
+    if not fits(table, console.width, cell_len) and len(narrow) < len(table):
+        table, more = narrow, [*more, "class: that of the largest weight; inspect --format tsv has the weights of all"]
+    header, *rows = aligned(fit(table, console.width, cell_len), cell_len, set_cell_size)
     console.print(f"[bold]{escape(header)}[/bold]", soft_wrap=True, highlight=False)
     for line in (*rows, *more, ""):
         console.print(line, soft_wrap=True, highlight=False, markup=False)
     for name, value in lines:
-        console.print(f"[bold]{name:<12}[/bold] {escape(value)}", soft_wrap=True, highlight=False)
+        first, *others = folded(value, console.width - _TITLE)
+        console.print(f"[bold]{name:<{_TITLE}}[/bold]{escape(first)}", soft_wrap=True, highlight=False)
+        for line in others:
+            console.print(" " * _TITLE + line, soft_wrap=True, highlight=False, markup=False)
 
 
-def fit(table: Columns, width: int, length: Callable[[str], int] = len) -> tuple[Columns, int]:
-    """The table cut to a width, and the number of columns left out: those of the last classes."""
-    fitted = [(cut(name, len("weight_") + _MAX_LABEL), cells) for name, cells in table]
+def folded(text: str, width: int) -> list[str]:
+    """A sentence in lines of at most ``width`` characters; words that are longer, such as paths, stay whole."""
+    return textwrap.wrap(text, max(20, width), break_long_words=False, break_on_hyphens=False) or [text]
 
-    def room() -> int:
-        """The width that the other columns leave for the names."""
-        others = [max(map(length, [name, *cells])) for name, cells in fitted if name != "name"]
-        return width - sum(others) - GAP * len(others)
 
-    classes = [at for at, (name, _) in enumerate(fitted) if name.startswith("weight_")]
-    while room() < _MIN_NAME and len(classes) > 1:
-        del fitted[classes.pop()]
-    left = max(_MIN_NAME, room())
-    cut_names = [
-        (name, [_cut_cells(cell, left, length) for cell in cells] if name == "name" else cells)
-        for name, cells in fitted
+def _room(table: Columns, width: int, length: Callable[[str], int]) -> int:
+    """The width that the other columns leave for the names."""
+    others = [max(map(length, [name, *cells])) for name, cells in table if name != "name"]
+    return width - sum(others) - GAP * len(others)
+
+
+def fits(table: Columns, width: int, length: Callable[[str], int] = len) -> bool:
+    """Whether all columns fit, with names of a readable length."""
+    return _room(table, width, length) >= _MIN_NAME
+
+
+def fit(table: Columns, width: int, length: Callable[[str], int] = len) -> Columns:
+    """The table with names cut to a width."""
+    left = max(_MIN_NAME, _room(table, width, length))
+    return [
+        (name, [_cut_cells(cell, left, length) for cell in cells] if name == "name" else cells) for name, cells in table
     ]
-    return cut_names, len(table) - len(fitted)
 
 
 def _cut_cells(name: str, width: int, length: Callable[[str], int]) -> str:

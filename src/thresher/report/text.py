@@ -7,10 +7,12 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from thresher.columns.types import format_search_stats
 from thresher.core.memory import MB, Progress, show_size
@@ -24,6 +26,8 @@ log = logging.getLogger("thresher.progress")
 
 #: A table: the header and the cells of each column.
 Columns = Sequence[tuple[str, list[str]]]
+#: The columns of text.
+_TEXTS = ("name", "class")
 #: Characters between two columns.
 GAP = 2
 #: Seconds between log lines.
@@ -138,37 +142,56 @@ def print_selection(
 ) -> None:
     """Print the strongest features and a summary; ``run`` is the last progress of the fit.
 
-    On a terminal the table fits its width: long names are cut, and classes that do not fit are left out. Elsewhere
-    names are complete. ``keys`` adds the 64-bit keys.
+    On a terminal the table fits its width: long names are cut. If not all classes fit, each feature has the class of
+    its largest weight. Elsewhere names are complete. ``keys`` adds the 64-bit keys.
     """
     shown = len(selection) if top is None else min(top, len(selection))
-    columns = [(name, values) for name, values in selection.columns().items() if keys or name != "key"]
-    table = [(cut(visible(name)), _cells(name, values[:shown])) for name, values in columns]
+    columns = {name: values[:shown] for name, values in selection.columns().items() if keys or name != "key"}
+    table = _table(columns)
     more = [f"… and {len(selection) - shown} more"] if shown < len(selection) else []
     lines = summary(selection, run, saved)
     if sys.stdout.isatty():
         from thresher.report.terminal import print_styled
 
-        print_styled(table, more, lines)
+        print_styled(table, more, lines, _table(_of_strongest_class(selection, columns)))
     else:  # into a file or a pipe: lines are not folded, and rich is not imported
         print("\n".join([*aligned(table), *more, "", *(f"{name:<12} {value}" for name, value in lines)]))
+
+
+def _table(columns: Mapping[str, Any]) -> Columns:
+    return [(cut(visible(name)), _cells(name, values)) for name, values in columns.items()]
+
+
+def _of_strongest_class(selection: Selection, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """The table with the class of the largest weight in place of a column for each class."""
+    if selection.weights.ndim == 1:
+        return dict(columns)
+    weights = selection.weights[:, : len(columns["rank"])]
+    strongest = np.abs(weights).argmax(axis=0)
+    labels = [_short(label) for label in selection.labels or range(len(weights))]
+    found: dict[str, Any] = {name: columns[name] for name in ("rank", "name")}
+    found["class"] = [labels[at] for at in strongest.tolist()]
+    found["weight"] = weights[strongest, np.arange(len(strongest))]
+    return found | {
+        name: values for name, values in columns.items() if not name.startswith(("rank", "name", "weight_"))
+    }
 
 
 def aligned(
     table: Columns, length: Callable[[str], int] = len, pad: Callable[[str, int], str] = str.ljust
 ) -> list[str]:
-    """The table as lines, the header first: names are aligned left, other columns right."""
+    """The table as lines, the header first: names and classes are aligned left, others right."""
     columns = []
     for name, cells in table:
         width = max(map(length, [name, *cells]))
         texts = [name, *cells]
-        columns.append([pad(s, width) if name == "name" else " " * (width - length(s)) + s for s in texts])
+        columns.append([pad(s, width) if name in _TEXTS else " " * (width - length(s)) + s for s in texts])
     return [(" " * GAP).join(row).rstrip() for row in zip(*columns, strict=True)]
 
 
 def _cells(name: str, values: Any) -> list[str]:
     """A column as text: names without control characters, numbers with their decimal points below each other."""
-    if name == "name":
+    if name in _TEXTS:
         return [visible(text) for text in values]
     if not name.startswith(("weight", "standardized", "bound", "q_value")):
         return [str(value) for value in values]

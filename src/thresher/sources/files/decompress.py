@@ -99,7 +99,7 @@ class _Bzip2:
 class _Xz:
     """One xz stream, with a limit of memory.
 
-    A decoder reserves the dictionary that the header states, 64 MB for ``xz -9`` whatever the size of the file, and uses
+    A decoder reserves the dictionary that the header states, 64 MB for ``xz -9`` whatever the size of the file. It uses
     as much of it as it has decompressed. So a larger dictionary is accepted until the output reaches the limit.
     """
 
