@@ -47,9 +47,7 @@ class Texts:
 
     def count(self, text: bytes) -> int:
         """The number of rows with this value."""
-        import pyarrow.compute as compute
-
-        return int(compute.sum(compute.equal(self.values, text)).as_py() or 0)
+        return int(self.values.to_pylist().count(text))  # pyarrow would load pandas to compare with a Python value
 
     @property
     def missing(self) -> int:
