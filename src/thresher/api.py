@@ -136,8 +136,8 @@ def select(
         sequences, regions are held out that no training fragment overlaps. ``provenance["holdout"]`` says which.
     holdout_by : str, optional
         Keep all rows with the same value of this column on one side (default: a fifth of the values is held out). For
-        tables and data frames, where the column is no feature unless ``numeric``, ``categorical`` or ``times`` name
-        it; for LIBSVM files, ``qid``.
+        tables and data frames, where the column is no feature unless ``numeric``, ``categorical``, ``times`` or
+        ``texts`` name it; for LIBSVM files, ``qid``.
     holdout_last : float, optional
         Hold out this fraction of the rows at the end of the data, in the order of the files, which takes a pass to
         count them unless their number is known.
@@ -345,7 +345,7 @@ def _reading(
 
 def _named_columns(reading: Mapping[str, Any]) -> list[str]:
     """The columns of a table that are features because they are named as such."""
-    return [name for kind in ("numeric", "categorical", "times") for name in reading.get(kind) or ()]
+    return [name for kind in ("numeric", "categorical", "times", "texts") for name in reading.get(kind) or ()]
 
 
 def _raced(data: Any, y: Any, *, settings: dict[str, Any], **arguments: Any) -> Selection:

@@ -104,12 +104,12 @@ def test_a_lone_text_column_is_guessed(tmp_path: Path, caplog: pytest.LogCapture
 
 
 def test_a_text_beside_other_columns(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """It stays a category, and the log says what to do; with an option of texts it is the text."""
+    """Its words are features beside the others, with its name; with an option of texts it is the only column."""
     caplog.set_level(logging.INFO, "thresher")
     texts, labels = reviews(100, 3)
     path = write(tmp_path / "r.csv", ["id", "review", "label"], [str(i) for i in range(100)], texts, labels)
-    th.select(path, target="label", k=5)
-    assert "review looks like a text" in caplog.text
+    assert "review=grand" in th.select(path, target="label", k=5).names
+    assert "  texts        review (their words)" in caplog.text
     pairs = th.select(path, target="label", k=5, words=2)
     assert all(" " in name for name in pairs.names)
     frame = pa.table({"id": list(range(100)), "review": texts, "label": labels})

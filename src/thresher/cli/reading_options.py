@@ -71,6 +71,9 @@ def _table_options(
         str | None,
         typer.Option(help="Columns of dates or times; features are year, month, weekday, hour.", metavar="A,B"),
     ] = None,
+    texts: Annotated[
+        str | None, typer.Option(help="Columns of texts; features are column=word.", metavar="A,B")
+    ] = None,
     ignored: Annotated[str | None, typer.Option(help="Columns to ignore.", metavar="A,B")] = None,
     others: Annotated[str | None, typer.Option(help="Columns not listed: guess (default) or ignore.")] = None,
     bins: Annotated[
@@ -133,6 +136,7 @@ with_reading_options = with_options(
         "numeric": words,
         "categorical": words,
         "times": words,
+        "texts": words,
         "ignored": words,
         "names": words,
         "delimiter": _separator,

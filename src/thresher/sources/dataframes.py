@@ -21,7 +21,7 @@ from thresher.sources.tables.arrow_columns import is_list, is_text, is_time
 from thresher.sources.tables.column_values import label_values
 from thresher.sources.tables.column_warnings import Where, column_warnings
 from thresher.sources.tables.infer import SAMPLE_ROWS, guess_message, guess_text, holds_texts
-from thresher.sources.tables.ngram_encoder import NgramEncoder, ngram_settings
+from thresher.sources.tables.ngram_encoder import LETTERS, NgramEncoder, ngram_settings
 from thresher.sources.tables.row_encoder import column_positions, grouped_encoder, to_batch
 from thresher.sources.tables.schema import find_column
 from thresher.sources.tables.table_encoder import (
@@ -37,6 +37,8 @@ log = logging.getLogger("thresher.sources")
 
 #: A data frame in messages.
 _FRAME = "the data frame"
+#: What overrides a guess that a column holds texts.
+_CATEGORY = "a column of type category, or drop it"
 #: Rows of a column that the fingerprint hashes at a time.
 _SLICE = 1 << 16
 
@@ -44,8 +46,8 @@ _SLICE = 1 << 16
 class TableSource(InMemory):
     """An Arrow table: by default numeric columns are features with a value, others make features ``column=value``.
 
-    Missing entries (null or NaN) and zeros are dropped. The encoder defines the names and the keys, as for tables in
-    files.
+    Strings that are texts make features ``column=word``. Missing entries (null or NaN) and zeros are dropped. The
+    encoder defines the names and the keys, as for tables in files.
 
     Parameters
     ----------
@@ -72,13 +74,18 @@ class TableSource(InMemory):
         super().__init__(table.num_rows, y, weight, order)
         self.table = _without_views(table)
         self._names = [str(name) for name in table.column_names]
-        self.encoder = encoder or TableEncoder(
-            tuple(ColumnEncoder(n, _kind(n, f.type)) for n, f in zip(self._names, table.schema, strict=True))
-        )
+        self.encoder = encoder or TableEncoder(tuple(ColumnEncoder(n, self._kind(n)) for n in self._names))
         # The labels are in memory; the encoder's columns of labels are for files that are read in the same way.
         labels = self.encoder.labels
         self._features = replace(self.encoder, labels=Labels(id=labels.id, group=labels.group))
         column_positions(self._features, self._names, _FRAME, labels_optional=True)
+
+    def _kind(self, name: str) -> Kind:
+        """The kind of a column: by its type, and of strings by the first ones."""
+        found = _kind(name, self.table.column(self._names.index(name)).type)
+        if found == "category" and holds_texts(self.table.slice(0, SAMPLE_ROWS), name):
+            return "text"
+        return found
 
     def _with_order(self, order: NDArray[np.int64]) -> Source:
         return self._with(order=order, encoder=self.encoder)
@@ -100,17 +107,23 @@ class TableSource(InMemory):
         return self.encoder.dense_columns
 
     def reading(self) -> dict[str, Any] | None:
-        """The n-grams, and that texts are in memory; columns are encoded by their types."""
-        if not isinstance(self.encoder, NgramEncoder):
-            return None
-        return {"form": self.encoder.to_dict(), "texts": True}
+        """The n-grams, and that texts are in memory; or which columns are texts. Others are encoded by their types."""
+        if isinstance(self.encoder, NgramEncoder):
+            return {"form": self.encoder.to_dict(), "texts": True}
+        texts = any(column.kind == "text" for column in self.encoder.columns)
+        return {"form": self.encoder.to_dict()} if texts else None
 
     def _max_batch_rows(self) -> int:
         width = self.encoder.width
         if isinstance(self.encoder, NgramEncoder):
-            texts = self.table.column(self._names.index(self.encoder.text))
-            width = self.encoder.width_of(texts.nbytes // max(1, self.n))
+            width = self.encoder.width_of(self._bytes_of_row(self.encoder.text))
+        else:
+            texts = [column.name for column in self.encoder.columns if column.kind == "text"]
+            width += sum(self._bytes_of_row(text) // LETTERS for text in texts)
         return MAX_BATCH_FEATURES // max(1, width)
+
+    def _bytes_of_row(self, name: str) -> int:
+        return int(self.table.column(self._names.index(name)).nbytes) // max(1, self.n)
 
     def _rows(self, rows: slice | NDArray[np.int64], want_names: bool) -> Batch:
         part = self.table[rows.start : rows.stop] if isinstance(rows, slice) else self.table.take(rows)
@@ -269,7 +282,11 @@ def _table_source(
     ngrams = dict(options)
     text = ngrams.pop("text", None) or _find_text(features, labels, required=bool(options))
     if text is None:
-        return TableSource(features, y, weight)
+        found = TableSource(features, y, weight)
+        texts = [column.name for column in found.encoder.columns if column.kind == "text"]
+        if texts:
+            log.info(guess_message(labels, {"texts": texts}, min(found.n, SAMPLE_ROWS), _FRAME, _CATEGORY))
+        return found
     if text == target:
         raise DataError(f"the column {text!r} is named twice, for different uses. Name it once.")
     return TableSource(table, y, weight, encoder=NgramEncoder(text=text, labels=labels, **ngram_settings(**ngrams)))
@@ -282,8 +299,7 @@ def _find_text(table: Any, labels: Labels, *, required: bool) -> str | None:
         return guess_text(names, sample, _FRAME)
     if len(names) != 1 or not holds_texts(sample, names[0]):
         return None
-    override = "a column of type category, or drop it"
-    log.info(guess_message(labels, {"text": names}, sample.num_rows, _FRAME, override))
+    log.info(guess_message(labels, {"text": names}, sample.num_rows, _FRAME, _CATEGORY))
     return names[0]
 
 

@@ -58,7 +58,8 @@ def _is_libsvm(head: bytes) -> bool:
 
 _KMERS = ("kmer", "alphabet", "canonical", "wildcards", "positional", "counts", "unit")
 _SEQUENCES = (*_KMERS, "fragments", "coverage", "seed", "labels")
-_COLUMNS = ("target", "weight", "numeric", "categorical", "times", "ignored", "others", "bins", "missing", "schema")
+_KINDS = ("numeric", "categorical", "times", "texts", "ignored", "others")
+_COLUMNS = ("target", "weight", *_KINDS, "bins", "missing", "schema")
 _DIALECT = ("names", "header", "delimiter", "quote", "nulls")
 #: Any of these makes a table one of texts.
 _NGRAMS = ("text", "words", "chars", "within_words", "pattern", "lower", "stop")

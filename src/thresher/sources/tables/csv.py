@@ -138,6 +138,7 @@ def scan_csv(
     numeric: Iterable[ColumnRef] | None = None,
     categorical: Iterable[ColumnRef] | None = None,
     times: Iterable[ColumnRef] | None = None,
+    texts: Iterable[ColumnRef] | None = None,
     ignored: Iterable[ColumnRef] | None = None,
     others: str | None = None,
     bins: str | None = None,
@@ -160,11 +161,11 @@ def scan_csv(
     target, weight : column, optional
         The column of the targets, and the column of the sample weights. Columns are given by name, or by position
         from 0.
-    numeric, categorical, times, ignored : columns, optional
+    numeric, categorical, times, texts, ignored : columns, optional
         The kinds of the columns. The kinds of all other columns are inferred from the first rows and logged. The
-        features of dates and times (ISO 8601) are their year, month, weekday and hour, as ``when.weekday=Fri``. If the
-        only column of features is not named here and holds texts, its words are the features; `thresher.scan_text` says
-        what a text is.
+        features of dates and times (ISO 8601) are their year, month, weekday and hour, as ``when.weekday=Fri``; those
+        of texts are their words, as ``body=refund``. `thresher.scan_text` says what a text is. If the only column of
+        features is not named here and holds texts, its words are the features, without the name of the column.
     others : {"guess", "ignore"}
         Whether to infer or to ignore the columns that no option names.
     bins : {"log", "quantile", "quantile:N"}, optional
@@ -193,6 +194,7 @@ def scan_csv(
             "numeric": numeric,
             "categorical": categorical,
             "times": times,
+            "texts": texts,
             "ignored": ignored,
             "others": others,
             "bins": bins,

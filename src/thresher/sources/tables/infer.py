@@ -37,18 +37,24 @@ _TEXT_LENGTH, _TEXT_WORDS, _TEXT_DISTINCT = 30, 3, 0.9
 #: A table with more columns is not searched for identifiers and copies of the target, which takes longer than reading.
 _WARNED_COLUMNS = 1000
 #: The options that override what is inferred.
-OVERRIDE = "`numeric`, `categorical`, `times`, `ignored`"
+OVERRIDE = "`numeric`, `categorical`, `times`, `texts`, `ignored`"
 #: The start of a date as ISO 8601 writes it.
 _DATE = re.compile(rb"\d{4}-[01]\d-[0-3]\d([T ][0-2]\d|$)")
 #: The kinds of columns as options call them.
-_OPTION_OF: dict[Kind, str] = {"number": "numeric", "category": "categorical", "time": "times"}
+_OPTION_OF: dict[Kind, str] = {
+    "number": "numeric",
+    "category": "categorical",
+    "time": "times",
+    "text": "texts",
+}
 
 
 def infer_table(schema: Schema, names: Sequence[str], sample: Any | None, table: str) -> TableEncoder | NgramEncoder:
     """Make the encoder of a table with these columns.
 
     ``sample`` holds the first rows as an Arrow table with inferred types. Without it the schema must be complete. If
-    the only column of features is a column of texts that no option names, its words are the features.
+    the only column of features is a column of texts that no option names, its words are the features. Texts among
+    other columns make features ``column=word``.
     """
     known: set[str] = set()
     if repeated := [name for name in names if name in known or known.add(name)]:  # type: ignore[func-returns-value]
@@ -59,7 +65,7 @@ def infer_table(schema: Schema, names: Sequence[str], sample: Any | None, table:
     named = _NamedColumns(schema, names, table)
     guesser = TypeGuesser(sample, table)
     columns: list[ColumnEncoder] = []
-    guessed: dict[str, list[str]] = {"numeric": [], "categorical": [], "times": []}
+    guessed: dict[str, list[str]] = {option: [] for option in _OPTION_OF.values()}
     for name in names:
         if name in named.taken:
             continue
@@ -75,14 +81,10 @@ def infer_table(schema: Schema, names: Sequence[str], sample: Any | None, table:
         raise DataError(f"{table}: no column is left for features. Name some (`numeric`, `categorical`).")
     text = named.target is not None and guesser.target_is_text(named.target)
     labels = Labels(named.target, text, named.weight)
-    texts = [] if sample is None else [name for name in guessed["categorical"] if holds_texts(sample, name)]
+    texts = guessed["texts"]
     lone = len(columns) == len(texts) == 1
     if any(guessed.values()) and sample is not None:
         log.info(guess_message(labels, {"text": texts} if lone else guessed, sample.num_rows, table))
-        if texts and not lone:
-            name = _shown(texts[0])
-            option = f"`text={texts[0]!r}`" if name == texts[0] else "the option `text`"
-            log.info(f"  {name} looks like a text; {option} makes its words the features")
     if lone:
         return NgramEncoder(text=texts[0], labels=labels)
     encoder = TableEncoder(tuple(columns), labels, schema.missing)
@@ -132,6 +134,7 @@ class _NamedColumns:
             "numeric columns": ("number", schema.numeric),
             "categorical columns": ("category", schema.categorical),
             "columns of times": ("time", schema.times),
+            "columns of texts": ("text", schema.texts),
         }
         for what, (kind, columns) in kinds.items():
             for where in columns:
@@ -175,6 +178,8 @@ class TypeGuesser:
                 f"{self._table}: the column {quoted(name)} has type {kind}, which cannot be a feature. "
                 "Ignore it (`ignored`)."
             )
+        if found == "category" and holds_texts(self._sample, name):
+            return "text"
         return found or "category"  # times of day and durations, by their text
 
     def _only_dates(self, name: str) -> bool:
@@ -243,7 +248,9 @@ def guess_message(
     for what, names in guessed.items():
         if names:
             more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-            made = {"text": " (its words)", "times": " (year, month, weekday, hour)"}.get(what, "")
+            made = {"text": " (its words)", "texts": " (their words)", "times": " (year, month, weekday, hour)"}.get(
+                what, ""
+            )
             lines.append(f"  {what:<12} {', '.join(map(_shown, names[:12]))}{more}{made}")
     return "\n".join(lines)
 

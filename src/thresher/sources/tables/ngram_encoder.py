@@ -22,6 +22,8 @@ Counts = Literal["binary", "count", "log"]
 Range = int | str | tuple[int, int] | None
 #: The default pattern of words, which the native encoder finds without a regular expression.
 WORDS = r"(?u)\b\w\w+\b"
+#: About the bytes of a word and the blank after it.
+LETTERS = 5
 #: The prefix of character n-grams if there are word n-grams too.
 CHARS = "chars="
 #: The labels of files whose folder is their class.
@@ -69,6 +71,8 @@ class NgramEncoder:
     stop: tuple[str, ...] = ()
     counts: Counts = "binary"
     unit: bool = False
+    #: What names of words begin with, for a text among other columns; it is part of their hashes.
+    prefix: str = ""
 
     def __post_init__(self) -> None:
         if self.counts not in ("binary", "count", "log"):
@@ -103,7 +107,7 @@ class NgramEncoder:
     def width_of(self, size: int) -> int:
         """About the number of n-grams of a text of ``size`` bytes."""
         words, chars = (high - low + 1 if high else 0 for low, high in (self.words, self.chars))
-        return max(1, size * words // 5 + size * chars)
+        return max(1, size * words // LETTERS + size * chars)
 
     @property
     def schema_bytes(self) -> int:
@@ -165,6 +169,8 @@ class NgramEncoder:
             lower=self.lower,
             counts=self.counts,
             unit=self.unit,
+            words_seed=_native.hash_bytes(self.prefix.encode(), 0) if self.prefix else 0,
+            words_prefix=2 * bool(self.prefix),
             chars_seed=_native.hash_bytes(CHARS.encode(), 0) if both else 0,
             chars_prefix=int(both),
             stop=stop,
@@ -192,7 +198,7 @@ class NgramEncoder:
         )
         out["y"], out["id"] = self.labels.targets(arrays, out), self.labels.ids(arrays, out)
         out["qid"] = self.labels.groups(arrays, out)
-        out["prefixes"] = [b"", CHARS.encode()]
+        out["prefixes"] = [b"", CHARS.encode(), self.prefix.encode()]
         columns = [self.labels.target, self.labels.weight, self.text]
         out["faults"] = [(columns[column], row, what) for column, row, what in out["faults"]]
         return out

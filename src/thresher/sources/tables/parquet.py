@@ -195,6 +195,7 @@ def scan_parquet(
     numeric: Iterable[ColumnRef] | None = None,
     categorical: Iterable[ColumnRef] | None = None,
     times: Iterable[ColumnRef] | None = None,
+    texts: Iterable[ColumnRef] | None = None,
     ignored: Iterable[ColumnRef] | None = None,
     others: str | None = None,
     bins: str | None = None,
@@ -211,7 +212,7 @@ def scan_parquet(
     Parameters
     ----------
     paths : path, glob, folder, or several of these
-    target, weight, numeric, categorical, times, ignored, others, bins, missing, schema
+    target, weight, numeric, categorical, times, texts, ignored, others, bins, missing, schema
         The columns, see `thresher.scan_csv`. The kinds of all other columns follow from their types.
     on_error : {"stop", "skip"}
         Whether a malformed row or a damaged file raises `DataError` or is counted and skipped.
@@ -223,6 +224,7 @@ def scan_parquet(
         "numeric": numeric,
         "categorical": categorical,
         "times": times,
+        "texts": texts,
         "ignored": ignored,
         "others": others,
         "bins": bins,

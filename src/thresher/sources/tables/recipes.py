@@ -150,8 +150,8 @@ def _other_ngrams(encoder: Any, name: str, value: Any) -> bool:
 
 def _other_columns(encoder: Any, name: str, value: Any) -> bool:
     kinds = {column.name: column.kind for column in encoder.columns}
-    if name in ("numeric", "categorical", "times", "ignored"):
-        expected = {"numeric": "number", "categorical": "category", "times": "time"}.get(name)
+    if name in ("numeric", "categorical", "times", "texts", "ignored"):
+        expected = {"numeric": "number", "categorical": "category", "times": "time", "texts": "text"}.get(name)
         return any(kinds.get(str(column), expected) != expected for column in value)
     if name == "bins":
         return any(column.kind == "number" and column.edges is None for column in encoder.columns)

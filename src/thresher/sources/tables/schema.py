@@ -26,9 +26,10 @@ class Schema:
     ----------
     target, weight : column, optional
         The column of the targets, and the column of the sample weights.
-    numeric, categorical, times, ignored : columns
+    numeric, categorical, times, texts, ignored : columns
         Columns of features with a value; columns of features ``column=value``; columns of dates and times, whose
-        features are year, month, weekday and hour; columns to ignore.
+        features are year, month, weekday and hour; columns of texts, whose features are ``column=word``; columns to
+        ignore.
     others : {"guess", "ignore"}
         Whether to infer or to ignore the columns that no option names.
     bins : {"log", "quantile", "quantile:N"}, optional
@@ -53,6 +54,7 @@ class Schema:
     numeric: tuple[ColumnRef, ...] = ()
     categorical: tuple[ColumnRef, ...] = ()
     times: tuple[ColumnRef, ...] = ()
+    texts: tuple[ColumnRef, ...] = ()
     ignored: tuple[ColumnRef, ...] = ()
     others: Literal["guess", "ignore"] = "guess"
     bins: str | None = None
@@ -64,7 +66,7 @@ class Schema:
     nulls: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("numeric", "categorical", "times", "ignored", "names", "nulls"):
+        for name in ("numeric", "categorical", "times", "texts", "ignored", "names", "nulls"):
             value = getattr(self, name)
             if isinstance(value, str):
                 raise SettingsError(f"{name} must be a list, for example [{value!r}], not a string")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -17,9 +17,11 @@ from thresher.core.units import DenseColumns
 from thresher.sources.tables.arrow_columns import as_column, is_list, is_number, is_text
 from thresher.sources.tables.csv_fields import FieldColumns
 
-Kind = Literal["number", "category", "time"]
+Kind = Literal["number", "category", "time", "text"]
 #: Bytes of a column: its name in Python, in the header and in batches, its rule, and entries of dictionaries; of a bin.
 _COLUMN_BYTES, _BIN_BYTES = 400, 48
+#: About the number of words of a text.
+TEXT_WIDTH = 32
 #: The value of a missing entry, if missing entries are features.
 MISSING = "<missing>"
 #: The parts of a date or time that are features, and the days of the week.
@@ -32,7 +34,8 @@ class ColumnEncoder:
     """A column: ``number`` is a feature with a value (or in bins), ``category`` makes features ``column=value``.
 
     ``time`` makes features ``column.year=2024``, ``column.month=05``, ``column.weekday=Fri`` and, unless it holds only
-    dates, ``column.hour=08``. They are those of the text: a zone does not change them.
+    dates, ``column.hour=08``. They are those of the text: a zone does not change them. ``text`` makes a feature
+    ``column=word`` of each word.
     """
 
     name: str
@@ -150,13 +153,14 @@ class TableEncoder:
 
     @property
     def needed(self) -> list[str]:
-        """The columns to read."""
-        return [*(column.name for column in self.columns), *self.labels.needed]
+        """The columns to read. The native encoder takes those with rules first."""
+        return [*(column.name for column in self._ruled), *self.labels.needed, *self._texts]
 
     @property
     def width(self) -> int:
         """About the number of features per row."""
-        return sum(len(TIME_FIELDS) if column.kind == "time" else 1 for column in self.columns)
+        widths = {"time": len(TIME_FIELDS), "text": TEXT_WIDTH}
+        return sum(widths.get(column.kind, 1) for column in self.columns)
 
     @property
     def schema_bytes(self) -> int:
@@ -189,11 +193,20 @@ class TableEncoder:
         return cls(tuple(columns), labels, fields["missing"])
 
     @cached_property
+    def _ruled(self) -> tuple[ColumnEncoder, ...]:
+        """The columns that are no texts."""
+        return tuple(column for column in self.columns if column.kind != "text")
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        return [column.name for column in self.columns if column.kind == "text"]
+
+    @cached_property
     def _rules(self) -> tuple[list[_native.ColumnRule], NDArray[np.uint8], list[bytes]]:
         """The rules of the native encoder, the text of the names that are not cell values, and the prefixes."""
         rules, names = [], _NameText()
         prefixes = [b""]
-        for column in self.columns:
+        for column in self._ruled:
             prefix = f"{column.name}=".encode()
             rule = _native.ColumnRule()
             rule.category = column.kind == "category"
@@ -227,6 +240,15 @@ class TableEncoder:
         ``line`` holds the row number of each encoded row, ``consumed`` the number of rows processed, and ``faults``
         tuples (column name, row number, message). Without rows no column is needed.
         """
+        if self._texts and n:
+            from thresher.sources.tables.text_columns import rows_with_words
+
+            others = partial(self._ruled_rows, arrays, want_names=want_names, **options)
+            return rows_with_words(self._texts, arrays, n, others, want_names=want_names, **options)
+        return self._ruled_rows(arrays, n, want_names=want_names, **options)
+
+    def _ruled_rows(self, arrays: Mapping[str, Any], n: int, *, want_names: bool, **options: Any) -> dict[str, Any]:
+        """The rows of the columns that are no texts."""
         rules, text, prefixes = self._rules
         options = {**options, **self.labels.cells(arrays), "want_names": want_names}
         if isinstance(arrays, FieldColumns):
@@ -249,7 +271,7 @@ class TableEncoder:
         """The text of the names of Arrow columns after the ``text`` of the rules, their rules, and their cells."""
         texts, start = [text], len(text)
         used, cells = [], []
-        for column, rule in zip(self.columns, self._rules[0], strict=True):
+        for column, rule in zip(self._ruled, self._rules[0], strict=True):
             column_cells = as_column(arrays[column.name], text=column.kind != "number", name_start=start)
             cells.append(column_cells.cells)
             if len(column_cells.text):
@@ -269,7 +291,7 @@ class TableEncoder:
     def _column_name(self, number: int) -> str | None:
         """The column of a fault: the native encoder numbers the target 0 and the weight 1."""
         labels = (self.labels.target, self.labels.weight)
-        return labels[number] if number < len(labels) else self.columns[number - len(labels)].name
+        return labels[number] if number < len(labels) else self._ruled[number - len(labels)].name
 
 
 class _NameText:
