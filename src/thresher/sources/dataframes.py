@@ -110,17 +110,22 @@ class TableSource(InMemory):
         """The n-grams, and that texts are in memory; or which columns are texts. Others are encoded by their types."""
         if isinstance(self.encoder, NgramEncoder):
             return {"form": self.encoder.to_dict(), "texts": True}
-        texts = any(column.kind == "text" for column in self.encoder.columns)
-        return {"form": self.encoder.to_dict()} if texts else None
+        return {"form": self.encoder.to_dict()} if self.text_columns else None
 
     def _max_batch_rows(self) -> int:
         width = self.encoder.width
         if isinstance(self.encoder, NgramEncoder):
             width = self.encoder.width_of(self._bytes_of_row(self.encoder.text))
         else:
-            texts = [column.name for column in self.encoder.columns if column.kind == "text"]
-            width += sum(self._bytes_of_row(text) // LETTERS for text in texts)
+            width += sum(self._bytes_of_row(text) // LETTERS for text in self.text_columns)
         return MAX_BATCH_FEATURES // max(1, width)
+
+    @property
+    def text_columns(self) -> list[str]:
+        """The columns of texts whose words are features beside the other columns."""
+        if isinstance(self.encoder, NgramEncoder):
+            return []
+        return [column.name for column in self.encoder.columns if column.kind == "text"]
 
     def _bytes_of_row(self, name: str) -> int:
         return int(self.table.column(self._names.index(name)).nbytes) // max(1, self.n)
@@ -283,8 +288,7 @@ def _table_source(
     text = ngrams.pop("text", None) or _find_text(features, labels, required=bool(options))
     if text is None:
         found = TableSource(features, y, weight)
-        texts = [column.name for column in found.encoder.columns if column.kind == "text"]
-        if texts:
+        if texts := found.text_columns:
             log.info(guess_message(labels, {"texts": texts}, min(found.n, SAMPLE_ROWS), _FRAME, _CATEGORY))
         return found
     if text == target:

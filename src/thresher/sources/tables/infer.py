@@ -88,13 +88,7 @@ def infer_table(schema: Schema, names: Sequence[str], sample: Any | None, table:
     if lone:
         return NgramEncoder(text=texts[0], labels=labels)
     encoder = TableEncoder(tuple(columns), labels, schema.missing)
-    header = header_warnings(table, names, sample.column) if _has_header(schema, names, sample) else ()
-    return replace(encoder, warnings=(*header, *(() if sample is None else _warnings(encoder, guessed, sample, table))))
-
-
-def _has_header(schema: Schema, names: Sequence[str], sample: Any | None) -> bool:
-    """Whether the names are the first row of delimited text, and few enough to compare with the rows."""
-    return schema.header and isinstance(sample, TextSample) and len(names) <= _WARNED_COLUMNS
+    return encoder if sample is None else replace(encoder, warnings=_warnings(encoder, schema, guessed, sample, table))
 
 
 def holds_texts(sample: Any, name: str) -> bool:
@@ -259,11 +253,17 @@ def _shown(name: str) -> str:
     return cut(visible(name))
 
 
-def _warnings(encoder: TableEncoder, guessed: Mapping[str, list[str]], sample: Any, table: str) -> tuple[str, ...]:
+def _warnings(
+    encoder: TableEncoder, schema: Schema, guessed: Mapping[str, list[str]], sample: Any, table: str
+) -> tuple[str, ...]:
     """What looks wrong in the first rows."""
     if len(encoder.columns) > _WARNED_COLUMNS:
         return ()
     name = encoder.labels.target
     target = None if name is None else column_values(sample.column(name))
     features = {column.name: sample.column(column.name) for column in encoder.columns}
-    return tuple(column_warnings(Where(table), features, {one for names in guessed.values() for one in names}, target))
+    has_header = schema.header and isinstance(sample, TextSample)
+    return (
+        *(header_warnings(table, [*features, *filter(None, [name])], sample.column) if has_header else ()),
+        *column_warnings(Where(table), features, {one for names in guessed.values() for one in names}, target),
+    )
