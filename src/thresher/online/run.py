@@ -311,6 +311,7 @@ class OnlineRun(Run):
             self.skipped = self.cursor.skipped
             if self.skipped:
                 log.warning("%s: %d malformed lines were skipped", self.source.describe(), self.skipped)
+        self.engine.end_pass()
         self.passes_done += 1
         self.cursor = Cursor()
 
