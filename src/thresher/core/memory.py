@@ -198,10 +198,15 @@ class Watch:
         self._started = time.monotonic()
         self._resident_at_start = self._most_resident = resident_parts()
 
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._started
+
     def show(self, **counts: Any) -> None:
         """Measure the memory and report; ``counts`` are the other fields of `Progress`."""
         self._most_resident = max(self._most_resident, resident_parts())
         if self._report is not None:
             most, before = self._most_resident, self._resident_at_start
             grown, mapped = most.total - before.total, max(0, most.mapped - before.mapped)
-            self._report(Progress(**counts, seconds=time.monotonic() - self._started, grown=grown, mapped=mapped))
+            self._report(Progress(**counts, seconds=self.seconds, grown=grown, mapped=mapped))
