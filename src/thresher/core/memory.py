@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from html import escape
 from typing import Any, NamedTuple
 
 from thresher.errors import SettingsError
@@ -68,6 +69,14 @@ class PlanReport(NamedTuple):
     limits: ReadLimits
     parts: list[tuple[str, int, str]]
     notes: list[tuple[str, str]]
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks: the memory of each part, and what it is."""
+        sizes = [(name, show_size(size), what) for name, size, what in self.parts if size]
+        rows = [f"<tr><th>{escape(a)}</th><td>{escape(b)}</td><td>{escape(c)}</td></tr>" for a, b, c in sizes]
+        rows += [f"<tr><th>{escape(name)}</th><td></td><td>{escape(note)}</td></tr>" for name, note in self.notes]
+        head = "<tr><th>part</th><th>memory</th><th>what it is</th></tr>"
+        return f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
 
 
 _UNITS = {"": 1, "B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
