@@ -141,12 +141,11 @@ class OnlineEngine:
             y = np.ascontiguousarray(batch.y, dtype=np.float64)
             begin = 0
             while begin < len(batch):
-                end = len(batch)
-                if self.moments is not None:
-                    end = min(end, begin + self.moments.next - self.rows)
+                moments = self.moments
+                end = len(batch) if moments is None else moments.end(self.rows, batch.indptr, begin)
                 self._learn(batch, y, begin, end)
+                self.note_moment(int(batch.indptr[end] - batch.indptr[begin]))
                 begin = end
-                self.note_moment()
 
     def _learn(self, batch: Batch, y: NDArray[np.float64], begin: int, end: int) -> None:
         """Learn from the rows of a batch from ``begin`` to ``end``."""
@@ -185,9 +184,12 @@ class OnlineEngine:
 
     # ── what the fit looked like ─────────────────────────────────────────────────────────────────
 
-    def note_moment(self) -> None:
-        """Note the loss and the features kept, if the next moment has come."""
-        if self.moments is not None and self.rows >= self.moments.next:
+    def note_moment(self, features: int, *, round_end: bool = False) -> None:
+        """Note the loss and the features kept, if these features learned lead to the next moment."""
+        if self.moments is None:
+            return
+        self.moments.learned(features)
+        if self.moments.due(self.rows, round_end=round_end):
             self.moments.note(self.rows, self.scores.sums, self._kept_now() if self.gathers_kept else None)
 
     def end_pass(self) -> None:

@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 #: At this number of moments every second one is dropped, and the distance doubles. Fixed numbers of rows, so that the
 #: moments do not depend on the batches.
 MOST = 64
-#: The rows up to the first moment; for many features more, since listing them takes time.
-_FIRST, _FEATURES_PER_ROW = 64, 8
+#: The first distance of moments, in rows.
+_FIRST = 64
+#: A moment takes time. The first ones are free; each further one must wait until features have been learned whose time
+#: is some thirty times as long: this number, and more for each feature kept.
+_FREE, _PRICE, _PRICE_OF_KEPT = 16, 20_000, 160
 #: The most features of a moment: the strongest ones.
 MOST_KEPT = 1024
 #: The most features in a timeline.
@@ -30,8 +33,8 @@ def moment_bytes(k: int, tables: int) -> int:
 
 def fold(keys: NDArray[np.uint64]) -> Folded:
     """Halves of keys, sorted: two features of a selection are mistaken for one with a chance of 1 in 2³²."""
-    folded: Folded = np.unique((keys ^ (keys >> np.uint64(32))).astype(np.uint32))
-    return folded
+    folded: Folded = np.sort((keys ^ (keys >> np.uint64(32))).astype(np.uint32))
+    return folded[np.diff(folded, prepend=~folded[:1]) != 0]  # as np.unique, which takes ten times as long
 
 
 class Moments:
@@ -54,19 +57,42 @@ class Moments:
         The `fold` of their keys; of the strongest 1,024 if there are more.
     passes : list of int
         The rows learned at the ends of passes.
-    next : int
-        The rows at the next moment.
     """
 
     def __init__(self, k: int) -> None:
-        first = max(_FIRST, 1 << max(0, (k // _FEATURES_PER_ROW).bit_length() - 1))
-        self._distance = self.next = first
+        self._price = _PRICE + _PRICE_OF_KEPT * min(k, MOST_KEPT)
+        self._distance = _FIRST
         self._pass_distance, self._passes_seen = 1, 0
+        self._last = self._noted = self._features = 0  # the last moment, their number, and the features since the last
         self.rows: list[int] = []
         self.sums: list[tuple[float, float]] = []
         self.sizes: list[int] = []
         self.kept: list[Folded] = []
         self.passes: list[int] = []
+
+    def end(self, rows: int, indptr: NDArray[np.int64], begin: int) -> int:
+        """Where to pause in a batch that is learned from ``begin`` on: at the next moment, or at its end.
+
+        ``rows`` are learned before. The moments do not depend on the batches: they are multiples of the distance.
+        """
+        paid = begin
+        if self._noted >= _FREE:
+            paid = int(np.searchsorted(indptr, indptr[begin] + self._price - self._features))
+        first = begin + self._distance - rows % self._distance
+        wait = max(0, -((first - paid) // self._distance))
+        return min(len(indptr) - 1, first + wait * self._distance)
+
+    def learned(self, features: int) -> None:
+        """Count features learned."""
+        self._features += features
+
+    def due(self, rows: int, *, round_end: bool = False) -> bool:
+        """Whether there is a moment after this number of rows; at the end of a round, or there was one since the last.
+
+        Rounds of several workers end where they end: the first end behind a multiple of the distance counts.
+        """
+        here = rows // self._distance > self._last // self._distance if round_end else rows % self._distance == 0
+        return here and (self._noted < _FREE or self._features >= self._price)
 
     def note(self, rows: int, sums: tuple[float, float], kept: tuple[int, NDArray[np.uint64]] | None) -> None:
         """Add a moment: the sums of the scores, and the number and the keys of the features kept."""
@@ -75,6 +101,7 @@ class Moments:
         self.sums.append(sums)
         self.sizes.append(size)
         self.kept.append(fold(keys))
+        self._last, self._noted, self._features = rows, self._noted + 1, 0
         while len(self.rows) >= MOST:
             self._distance *= 2
             # Rounds of several workers end at other numbers of rows: the first moment behind each multiple stays.
@@ -83,7 +110,6 @@ class Moments:
             self.rows, self.sums, self.sizes, self.kept = (
                 [every[i] for i in stays] for every in (self.rows, self.sums, self.sizes, self.kept)
             )
-        self.next = (rows // self._distance + 1) * self._distance
 
     def end_pass(self, rows: int) -> None:
         """Add the end of a pass; of many passes, that of every second, fourth, … one."""
@@ -103,24 +129,31 @@ class Moments:
             "moment_sizes": np.array([self.sizes, list(map(len, self.kept))], np.int64).reshape(2, -1),
             "moment_keys": np.concatenate([np.empty(0, np.uint32), *self.kept]),
             "moment_passes": np.array(self.passes, np.int64),
-            "moment_clock": np.array([self._distance, self.next, self._pass_distance, self._passes_seen], np.int64),
+            "moment_clock": np.array(self._clock, np.int64),
         }
+
+    @property
+    def _clock(self) -> list[int]:
+        return [self._distance, self._last, self._noted, self._features, self._pass_distance, self._passes_seen]
 
     def restore(self, state: dict[str, NDArray[Any]], rows: int) -> None:
         """Continue from a `state`; one of an earlier version has none, and moments begin after its ``rows``."""
         if "moment_clock" not in state:
-            self.next = (rows // self._distance + 1) * self._distance
+            self._last = rows
             return
         moments, sums, sizes, keys = (state[f"moment_{name}"] for name in ("rows", "sums", "sizes", "keys"))
         ends = np.cumsum(sizes[1]) if sizes.shape == (2, len(moments)) else np.array([-1])
         clock = [int(number) for number in state["moment_clock"]]
-        if len(clock) != 4 or clock[0] < 1 or clock[2] < 1 or sums.shape != (len(moments), 2):
+        if (
+            len(clock) != len(self._clock)
+            or min(clock) < 0
+            or 0 in (clock[0], clock[4])
+            or sums.shape != (len(moments), 2)
+        ):
             raise ValueError("the moments are invalid")
         if (sizes[1] < 0).any() or (ends[-1] if len(ends) else 0) != len(keys) or keys.dtype != np.uint32:
             raise ValueError("the features of the moments do not fit")
-        self._distance, following, self._pass_distance, self._passes_seen = clock
-        # Merging adds the rows of another engine.
-        self.next = following if following > rows else (rows // self._distance + 1) * self._distance
+        self._distance, self._last, self._noted, self._features, self._pass_distance, self._passes_seen = clock
         self.rows, self.sizes = moments.tolist(), sizes[0].tolist()
         self.sums = [(float(weight), float(loss)) for weight, loss in sums]
         self.kept = np.split(keys, ends[:-1]) if len(ends) else []
