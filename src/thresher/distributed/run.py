@@ -119,7 +119,7 @@ class WorkersRun(OnlineRun):
         ]
         team.begin(shares)
         places, ended = self._places or [Cursor()] * self.workers, False
-        while not ended:
+        while not (ended or self.stopped):
             rows = rows_of_round(self.settings.sync, self.engine.rows // self.workers)
             found = team.round(self._base(), places, rows)
             undisturbed(partial(self._merge, found))
@@ -165,6 +165,7 @@ class WorkersRun(OnlineRun):
         for one in found:
             self._add_scores(engine, one)
             self._features += one.features
+        engine.note_moment(sum(one.features for one in found), round_end=True)
         self._places = [one.cursor for one in found]
         self._rows_at_cursor = engine.rows
         self.cursor = Cursor(

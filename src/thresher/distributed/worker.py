@@ -90,6 +90,7 @@ class Worker:
 
     def __init__(self, settings: OnlineSettings, *, copies: bool = False) -> None:
         self.engine = OnlineEngine(settings)
+        self.engine.moments = None  # the merged model notes them
         self.copies = copies
         self._share: Share | None = None
         self._rows: Source | None = None

@@ -16,6 +16,7 @@ from thresher.core.metrics import Scores
 from thresher.core.recent_margins import RecentMargins
 from thresher.errors import DataError, SettingsError
 from thresher.online.dual_state import History, memory_message, warn_of_spill
+from thresher.online.moments import MOST_KEPT, Moments
 from thresher.online.settings import THRESHOLDED
 from thresher.online.settings import OnlineSettings as OnlineSettings
 
@@ -81,6 +82,9 @@ class OnlineEngine:
     def __init__(self, settings: OnlineSettings) -> None:
         self.settings = settings
         self._lock = threading.RLock()
+        #: What the fit looked like while it learned; None: this is not gathered.
+        self.moments: Moments | None = Moments(settings.k)
+        self.gathers_kept = True
         self._reset()
 
     def _reset(self, *, again: bool = False) -> None:
@@ -132,39 +136,90 @@ class OnlineEngine:
         argument. A KeyboardInterrupt leaves the engine between two rows.
         """
         with self._lock:
-            names = batch.names
             if batch.y is None:
                 raise DataError("the batch has no targets: pass y.")
             y = np.ascontiguousarray(batch.y, dtype=np.float64)
-            spilled = self.spilled_at
-            try:
-                done, margins, interrupted = self._loop.learn(
-                    batch.indptr,
-                    batch.keys,
-                    batch.values,
-                    y.ravel(),
-                    batch.weight,
-                    None if names is None else names.words,
-                    None if names is None else names.text,
-                    [] if names is None else names.prefixes,
-                    None if names is None else names.parents,
-                )
-            except OverflowError:
-                raise StateFullError(memory_message(self.settings, self.rows)) from None
-            if spilled != self.spilled_at:
-                warn_of_spill(self.settings, self.spilled_at)
-            shaped = self._shaped(margins)
-            weight = None if batch.weight is None else batch.weight[:done]
-            self.scores.add(shaped[:done], y[:done], weight)
-            self.recent.add(shaped[:done], y[:done], weight)
-            if interrupted:
-                raise KeyboardInterrupt
-            if done < len(batch):
-                raise DataError(
-                    f"the prediction became {np.ravel(shaped[-1])[0]:g} after {self.rows} rows: the steps are too "
-                    "long for this data. Scale the features, or pass a smaller `step`.",
-                    done,
-                )
+            begin = 0
+            while begin < len(batch):
+                moments = self.moments
+                end = len(batch) if moments is None else moments.end(self.rows, batch.indptr, begin)
+                self._learn(batch, y, begin, end)
+                self.note_moment(int(batch.indptr[end] - batch.indptr[begin]))
+                begin = end
+
+    def _learn(self, batch: Batch, y: NDArray[np.float64], begin: int, end: int) -> None:
+        """Learn from the rows of a batch from ``begin`` to ``end``."""
+        names, first, last = batch.names, batch.indptr[begin], batch.indptr[end]
+        whole = begin == 0 and end == len(batch)
+        y, weight = y[begin:end], None if batch.weight is None else batch.weight[begin:end]
+        spilled = self.spilled_at
+        try:
+            done, margins, interrupted = self._loop.learn(
+                batch.indptr if whole else batch.indptr[begin : end + 1] - first,
+                batch.keys if whole else batch.keys[first:last],
+                batch.values if whole or batch.values is None else batch.values[first:last],
+                y.ravel(),
+                weight,
+                None if names is None else names.words if whole else names.words[first:last],
+                None if names is None else names.text,
+                [] if names is None else names.prefixes,
+                None if names is None else names.parents,
+            )
+        except OverflowError:
+            raise StateFullError(memory_message(self.settings, self.rows)) from None
+        if spilled != self.spilled_at:
+            warn_of_spill(self.settings, self.spilled_at)
+        shaped = self._shaped(margins)
+        weight = None if weight is None else weight[:done]
+        self.scores.add(shaped[:done], y[:done], weight)
+        self.recent.add(shaped[:done], y[:done], weight)
+        if interrupted:
+            raise KeyboardInterrupt
+        if done < end - begin:
+            raise DataError(
+                f"the prediction became {np.ravel(shaped[-1])[0]:g} after {self.rows} rows: the steps are too "
+                "long for this data. Scale the features, or pass a smaller `step`.",
+                begin + done,
+            )
+
+    # ── what the fit looked like ─────────────────────────────────────────────────────────────────
+
+    def note_moment(self, features: int, *, round_end: bool = False) -> None:
+        """Note the loss and the features kept, if these features learned lead to the next moment."""
+        if self.moments is None:
+            return
+        self.moments.learned(features)
+        if self.moments.due(self.rows, round_end=round_end):
+            self.moments.note(self.rows, self.scores.sums, self._kept_now() if self.gathers_kept else None)
+
+    def end_pass(self) -> None:
+        """Note the end of a pass."""
+        if self.moments is not None:
+            self.moments.end_pass(self.rows)
+
+    def all_moments(self) -> Moments:
+        """The moments noted, and as the last one this."""
+        moments = Moments(self.settings.k)
+        if self.moments is not None:
+            moments.restore(self.moments.state(), self.rows)
+        if moments.rows[-1:] != [self.rows]:
+            moments.note(self.rows, self.scores.sums, self._kept_now())
+        return moments
+
+    def _kept_now(self) -> tuple[int, NDArray[np.uint64]] | None:
+        """The number of features (or groups) kept now, and the keys of the strongest; None without kept features."""
+        if self.settings.method == "hashing":
+            return None
+        if self.settings.method in THRESHOLDED:
+            keys = self.selected(MOST_KEPT).keys if self.count() > MOST_KEPT else _native.dual_weights(self._loop)[0]
+            return self.count(), keys
+        tables = self._loop.tables
+        most, full = max(1, MOST_KEPT // tables), self.settings.k * tables
+        if not (known := self.moments is not None and self.moments.sizes[-1:] == [full]):
+            most = self.settings.k  # a table that is full stays so, and its size is known
+        found = [self._loop.table(t, most)[0] for t in range(tables)]
+        size = full if known else sum(map(len, found))
+        return size, np.concatenate([keys[: max(1, MOST_KEPT // tables)] for keys in found])
 
     @property
     def waiting(self) -> bool:
@@ -259,7 +314,10 @@ class OnlineEngine:
 
         with self._lock:
             state = loop_state(self._loop, self.settings, self.sketch, self.kept(), view=view)
-            return state | self.scores.state() | self.recent.state() if scores else state
+            if not scores:
+                return state
+            moments = {} if self.moments is None else self.moments.state()
+            return state | self.scores.state() | self.recent.state() | moments
 
     @classmethod
     def from_state(cls, settings: OnlineSettings, state: dict[str, NDArray[Any]]) -> Self:
@@ -277,6 +335,8 @@ class OnlineEngine:
         self.restore_model(state)
         self.scores.restore(state)
         self.recent.restore(state)
+        if self.moments is not None:
+            self.moments.restore(state, self.rows)
 
     def restore_model(self, state: dict[str, NDArray[Any]]) -> None:
         """Continue from the model of a state, with no scores."""

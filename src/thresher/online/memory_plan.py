@@ -20,6 +20,7 @@ from thresher.core.memory import (
 from thresher.core.recent_margins import BYTES as RECENT_BYTES
 from thresher.errors import SettingsError
 from thresher.online.column_units import scales_differ, standardizes, unit_room
+from thresher.online.moments import moment_bytes
 from thresher.online.settings import THRESHOLDED, OnlineSettings
 from thresher.run import RunOptions
 from thresher.sources.base import Source
@@ -63,6 +64,8 @@ class Plan:
         The weights of several outputs in the selection, while it is made.
     margins : int
         The latest margins, on which probabilities are calibrated.
+    moments : int
+        The learning curve, and the features kept at up to 64 moments.
     held : int
         Held-out rows, by which the number of passes and the refit are chosen.
     limited : bool
@@ -89,13 +92,14 @@ class Plan:
     columns: int = 0
     answer: int = 0
     margins: int = 0
+    moments: int = 0
     held: int = 0
     limited: bool = True
 
     @property
     def refit(self) -> int:
         """The bytes for the columns of the selected features: nothing is shuffled any more when they are fitted."""
-        return max(self.shuffle, self.window // 2)
+        return max(self.shuffle, (self.window + self.moments) // 2)
 
     @property
     def limits(self) -> ReadLimits:
@@ -118,7 +122,7 @@ class Plan:
     def total(self) -> int:
         """The sum of all parts, without a decompressor."""
         online = self.table + self.sketch + self.scores + self.seen + self.names + self.groups + self.margins
-        online += self.held
+        online += self.moments + self.held
         # The answer is made when nothing is read any more.
         return online + max(self.buffers + self.shuffle + self.products, self.answer) + self.columns
 
@@ -171,6 +175,8 @@ class Needs:
         The number of weights of a feature in the answer.
     margins : int
         Bytes of the latest margins.
+    moments : int
+        Bytes of the learning curve and of the features kept over time.
     held : bool
         Whether rows are held out; they get at most an eighth of the memory.
     bucket : int
@@ -194,6 +200,7 @@ class Needs:
     scales: int = 0
     outputs: int = 1
     margins: int = 0
+    moments: int = 0
     held: bool = False
     bucket: int = 0
     limited: bool = True
@@ -262,12 +269,20 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
     for_answer = max(0, answer - buffers - for_shuffle - for_products)
     left = room - table + (64 << 10) - needs.columns - for_answer - needs.margins
     held = min(allowed // 8, max(0, left) // 2) if needs.held else 0
-    left -= held
+    left -= held + needs.moments
     if left <= 0:
         what = [f"the columns of the data, which take {show_size(needs.columns)}"] if needs.columns else []
         what += [f"the answer, which takes up to {show_size(answer)}"] if for_answer else []
-        what += [] if what else [f"the latest margins, which take {show_size(needs.margins)}"]
-        advised = 2 * (2 * (needs.columns + for_answer + needs.margins) + needs.scores + table + wanted + MB)
+        what += (
+            []
+            if what
+            else [
+                f"the latest margins and the history of the fit, which take {show_size(needs.margins + needs.moments)}"
+            ]
+        )
+        advised = 2 * (
+            2 * (needs.columns + for_answer + needs.margins + needs.moments) + needs.scores + table + wanted + MB
+        )
         raise SettingsError(
             f"memory = {show_size(allowed)} does not hold {' and '.join(what)}, besides the "
             f"{show_size(allowed - left - needs.columns - for_answer)} of a fit. Pass about {show_size(advised)} of "
@@ -277,6 +292,7 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
         columns=needs.columns + needs.scales,
         answer=answer,
         margins=needs.margins,
+        moments=needs.moments,
         held=held,
         limited=needs.limited,
         seen=seen - names,
@@ -356,6 +372,7 @@ def plan_for(
         scales=scales,
         outputs=settings.outputs,
         margins=0 if get_loss(settings.loss).task == "real" else RECENT_BYTES,
+        moments=moment_bytes(settings.k, 0 if settings.method == "hashing" else settings.tables),
         held=settings.holds_out,
         bucket=_BUCKET + _BUCKET_OUTPUT * settings.outputs if settings.method == "hashing" else 0,
         limited=memory is not None or not settings.budgeted or settings.approximate,
@@ -400,6 +417,7 @@ def plan_of_fit(settings: OnlineSettings, options: RunOptions, source: Source) -
         ),
         ("scores", plan.scores, "the histogram for AUC and average precision"),
         ("margins", plan.margins, "the latest margins, to calibrate probabilities"),
+        ("moments", plan.moments, "the learning curve, and the features kept at up to 64 moments"),
         ("buffers", plan.buffers, f"blocks of {show_size(plan.block)} and their batches, on two threads"),
         (
             "shuffle",

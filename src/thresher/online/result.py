@@ -159,7 +159,7 @@ class Fitted:
             space=space,
             settings=engine.settings.to_dict() | {name: getattr(self.settings, name) for name in _MAY_CHANGE},
             origin=self.origin,
-            facts=self._facts(engine),
+            facts=self._facts(engine) | self._history(engine, names, selected.keys),
             calibration=self._calibration(engine) if self.calibrate else None,
         )
 
@@ -212,6 +212,19 @@ class Fitted:
         if engine.settings.groups is not None:
             facts["groups"] = _group_names(engine)
         return facts
+
+    def _history(self, engine: OnlineEngine, names: list[str], keys: NDArray[np.uint64]) -> dict[str, Any]:
+        """The learning curve, and how the kept features (or groups) changed."""
+        moments = engine.all_moments()
+        if engine.settings.groups is not None:
+            names, keys = (
+                [str(name) for name in _group_names(engine)],
+                np.array([k for k, _ in engine.groups], np.uint64),
+            )
+        held_out = self.choice["passes"]["losses"] if self.choice else ()
+        history = moments.kept_history(names, keys)
+        facts = {"learning_curve": moments.learning_curve(held_out)}
+        return facts if history is None else {**facts, "kept_history": history}
 
 
 def _group_names(engine: OnlineEngine) -> list[int | str]:

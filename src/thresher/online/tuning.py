@@ -18,6 +18,8 @@ from thresher.online.engine_state import densify, sparsify
 from thresher.online.result import Selected
 from thresher.online.settings import THRESHOLDED, OnlineSettings
 
+#: The most candidates that note which features they keep.
+_GATHERING = 3
 #: The first round ends after this number of rows; every further round doubles the rows seen.
 FIRST_ROUND = 200
 _ETAS = tuple(10.0 ** (p / 2) for p in range(-10, 2))
@@ -56,6 +58,7 @@ class SuccessiveHalving:
         self._round_start = [(0.0, 0.0)] * len(self.candidates)  # sums of (weight, loss)
         self._round_end = FIRST_ROUND
         self._rows = 0
+        self._gather()
 
     @property
     def ranks_by_count(self) -> bool:
@@ -116,6 +119,12 @@ class SuccessiveHalving:
     def _keep(self, which: list[int]) -> None:
         self.candidates = [self.candidates[i] for i in which]
         self._round_start = [self._round_start[i] for i in which]
+        self._gather()
+
+    def _gather(self) -> None:
+        """Few candidates note which features they keep, for the history of the best; many would take much memory."""
+        for candidate in self.candidates:
+            candidate.gathers_kept = len(self.candidates) <= _GATHERING
 
     def _order(self) -> list[int]:
         """Indices of the candidates, best first; ties go to the earlier one."""
@@ -161,6 +170,11 @@ class SuccessiveHalving:
         with self._lock:
             for candidate in self.candidates:
                 candidate.flush()
+
+    def end_pass(self) -> None:
+        """Note the end of a pass."""
+        for candidate in self.candidates:
+            candidate.end_pass()
 
     def margins(self, batch: Batch) -> NDArray[np.float64]:
         """The margins of the best candidate."""
@@ -219,6 +233,7 @@ class SuccessiveHalving:
             prefix = f"runner{i}_"
             part = {name.removeprefix(prefix): array for name, array in state.items() if name.startswith(prefix)}
             tuner.candidates.append(OnlineEngine.from_state(chosen, part))
+        tuner._gather()
         return tuner
 
     def merge(self, other: Any) -> None:

@@ -13,7 +13,8 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainin
 from rich.progress import Progress as Bar
 
 from thresher.core.memory import Progress
-from thresher.report.text import GAP, Columns, aligned, in_file, rates, step_name
+from thresher.core.progress_text import in_file, rates, step_name
+from thresher.report.text import GAP, Columns, aligned
 
 #: The least width of the names, and the width of the titles of the summary.
 _MIN_NAME, _TITLE = 16, 13

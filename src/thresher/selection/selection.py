@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,10 @@ from thresher.sources.transforms.expand import Expanded
 from thresher.sources.transforms.hash_features import Hashed
 from thresher.sources.transforms.interactions import Interactions
 from thresher.sources.transforms.watched import Watched
+
+if TYPE_CHECKING:
+    from thresher.selection.contributions import Contributions
+    from thresher.selection.pictures.plotter import Plotter
 
 #: The kinds of predictions: the class (or number), its probability, and the margin w'x + b.
 Output = Literal["prediction", "probability", "margin"]
@@ -117,6 +121,21 @@ class Selection:
     def __repr__(self) -> str:
         shown = ", ".join(cut(visible(name)) for name in self.names[:3]) + (", …" if len(self) > 3 else "")
         return f"<Selection of {len(self)} features ({self.named} named): {shown}>"
+
+    def _repr_html_(self) -> str:
+        from thresher.selection.html import selection_html
+
+        return selection_html(self)
+
+    @property
+    def plot(self) -> Plotter:
+        """Pictures: ``plot.weights()``, ``learning_curve()``, ``history()``, ``scores()``, ``path()``, ``stability()``.
+
+        Each returns matplotlib axes, see `thresher.selection.pictures.plotter.Plotter`.
+        """
+        from thresher.selection.pictures.plotter import Plotter
+
+        return Plotter(self)
 
     # ── prediction ───────────────────────────────────────────────────────────────────────────────
 
@@ -272,25 +291,49 @@ class Selection:
 
     def transform(self, data: Any, **reading: Any) -> Any:
         """The selected columns of the data as a SciPy CSR matrix, in the order of the selection."""
+        return self.selected_columns(data, reading, np.float32)
+
+    def selected_columns(self, data: Any, reading: Mapping[str, Any], dtype: type[np.floating[Any]]) -> Any:
+        """`transform` with numbers of a type; values that a row has twice are added in it."""
         import scipy.sparse as sp
 
         rows, columns, values = [np.zeros(1, np.int64)], [], []
         if self.space.random_features is not None:
-            blocks = [self._random_features.values(batch).T for batch in self.batches(data, reading)]
-            return sp.csr_matrix(np.concatenate(blocks) if blocks else np.empty((0, len(self)), np.float32))
-        for batch in self.batches(data, reading):
+            blocks = [self._random_features.values(batch).T for batch in self.batches(data, dict(reading))]
+            return sp.csr_matrix(np.concatenate(blocks).astype(dtype) if blocks else np.empty((0, len(self)), dtype))
+        for batch in self.batches(data, dict(reading)):
             indptr, positions, where = self._index.keep(batch.indptr, batch.keys)
             rows.append(indptr[1:] + rows[-1][-1])
             columns.append(positions)
-            values.append(np.ones(len(where), np.float32) if batch.values is None else batch.values[where])
+            values.append(np.ones(len(where), dtype) if batch.values is None else batch.values[where].astype(dtype))
         indptr = np.concatenate(rows)
         if not columns:
-            return sp.csr_matrix((0, len(self)), dtype=np.float32)
+            return sp.csr_matrix((0, len(self)), dtype=dtype)
         matrix = sp.csr_matrix(
             (np.concatenate(values), np.concatenate(columns), indptr), shape=(len(indptr) - 1, len(self))
         )
         matrix.sum_duplicates()
         return matrix
+
+    def contributions(self, data: Any, **reading: Any) -> Contributions:
+        """What each selected feature adds to the margin of each row: why a prediction is what it is.
+
+        Parameters
+        ----------
+        data : path, Source, matrix, DataFrame or list of texts
+            The rows, as for `predict`. The answer holds a number for every selected feature of every row: for large
+            data, pass some rows.
+
+        Returns
+        -------
+        Contributions
+            ``values``, a CSR matrix (rows x k) of weight times value in the order of the selection, and ``intercept``;
+            their sum is `decision_function`. With several classes ``values`` is a list with one matrix for each, in
+            the order of `labels`. For random features, each contribution is that of a function of the inputs.
+        """
+        from thresher.selection.contributions import contributions
+
+        return contributions(self, data, reading)
 
     # ── tables and files ─────────────────────────────────────────────────────────────────────────
 
