@@ -101,6 +101,9 @@ class ParquetSource(EncodedSource):
             for batch, cursor in reading:
                 yield batch, cursor
 
+    def _pieces(self, part: Part, want_labels: bool) -> Any:
+        return _Pieces(part, self.encoder, want_labels)
+
     def _read_part(
         self, part: Part, start: Cursor, rows: int, want_labels: bool, options: dict[str, Any]
     ) -> Iterator[tuple[Batch, Cursor]]:
@@ -110,7 +113,7 @@ class ParquetSource(EncodedSource):
         read_before, stored = stored_size(self.parts[: start.part]) or 0, stored_size([part]) or 0
         features = self.limits.batch_features
         skipped = start.skipped
-        pieces = _Pieces(part, self.encoder, want_labels)
+        pieces = self._pieces(part, want_labels)
         for table, first, group, share in pieces.read(start.offset, position):
             at = 0
             while at < table.num_rows:
