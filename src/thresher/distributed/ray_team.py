@@ -123,7 +123,8 @@ class RayTeam:
         except (TypeError, pickle.PicklingError, AttributeError):
             raise SettingsError(
                 f"{whole.describe()}: the rows cannot be sent to the workers of Ray, since they are read through a "
-                "temporary file or a cache of this process: save them to uncompressed files that every node can read"
+                "temporary file or a cache of this process: save them to uncompressed files that every node can read, "
+                "or convert them once, `thresher convert DATA rows.thc`, and pass that file"
             ) from None
         self._whole, self._reads = whole, -1
         self._shares = [(replace(share, source=None), source) for share in shares]
