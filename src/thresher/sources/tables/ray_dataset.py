@@ -131,9 +131,10 @@ def scan_ray_dataset(
     given = dict(options)
     encoder: RowEncoder
     if like is not None:
-        named = {
-            what: find_column(given.pop(what), names, _NAME, what) for what in ("target", "weight") if what in given
-        }
+        named: dict[str, str] = {}
+        for what in ("target", "weight"):
+            if what in given:
+                named[what] = find_column(given.pop(what), names, _NAME, what)
         recipe = encoder_of(like)
         check_features(recipe, given)
         encoder = rename_columns(recipe, named)
