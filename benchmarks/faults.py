@@ -175,8 +175,9 @@ def run(faults: tuple[int, int, int] | None = None) -> str:
     return (
         f"## Faults\n\n{WORKERS} workers on a Ray of {WORKERS + 1} nodes with a processor each, on one machine; "
         f"{ROWS:,} rows, rounds of {METHODS['mission']['sync']} rows. Each fault comes at a random moment of the fit. "
-        "A removed node leaves room for a lost worker on another one. A fit counts if it has the bits of the undisturbed fit on threads; "
-        f"the whole drill is {', '.join(map(str, FAULTS))} faults of these kinds.\n\n"
+        "A removed node leaves room for a lost worker on another one. A fit counts if it has the bits of the undisturbed "
+        f"fit on threads. By default the drill has {FAULTS[0]} kills of workers, {FAULTS[1]} removals of nodes and "
+        f"{FAULTS[2]} kills of the process; `{VARIABLE}=6,2,1` makes a shorter one.\n\n"
         "| method | fault | the same bits |\n| --- | --- | --- |\n" + "\n".join(lines)
     )
 
