@@ -152,7 +152,7 @@ def run(faults: tuple[int, int, int] | None = None) -> str:
     else:
         kills, removals, drivers = faults
     lines = []
-    with tempfile.TemporaryDirectory(prefix="thresher-faults-") as folder:
+    with tempfile.TemporaryDirectory(prefix="faults-") as folder:
         drill = Drill(Path(folder))
         try:
             for method in METHODS:
@@ -175,9 +175,9 @@ def run(faults: tuple[int, int, int] | None = None) -> str:
     return (
         f"## Faults\n\n{WORKERS} workers on a Ray of {WORKERS + 1} nodes with a processor each, on one machine; "
         f"{ROWS:,} rows, rounds of {METHODS['mission']['sync']} rows. Each fault comes at a random moment of the fit. "
-        "A removed node leaves room for a lost worker on another one. A fit counts if it has the bits of the undisturbed "
-        f"fit on threads. By default the drill has {FAULTS[0]} kills of workers, {FAULTS[1]} removals of nodes and "
-        f"{FAULTS[2]} kills of the process; `{VARIABLE}=6,2,1` makes a shorter one.\n\n"
+        "A removed node leaves room for a lost worker on another one. A fit counts if it has the bits of the "
+        f"undisturbed fit on threads. By default the drill has {FAULTS[0]} kills of workers, {FAULTS[1]} removals of "
+        f"nodes and {FAULTS[2]} kills of the process; `{VARIABLE}=6,2,1` makes a shorter one.\n\n"
         "| method | fault | the same bits |\n| --- | --- | --- |\n" + "\n".join(lines)
     )
 
