@@ -56,6 +56,18 @@ def digest(selection: th.Selection) -> str:
     return found.hexdigest()
 
 
+def _patiently(start: Callable[[], Any]) -> Any:
+    """Start a node. On a busy machine that may take longer than Ray waits."""
+    for attempt in range(_TRIES):
+        try:
+            return start()
+        except Exception as error:
+            if "timed out" not in str(error) or attempt == _TRIES - 1:
+                raise
+            print(f"a node did not start: {error}", file=sys.stderr, flush=True)
+    raise AssertionError
+
+
 class Drill:
     """A cluster of nodes with a processor each, and a file."""
 
@@ -66,12 +78,13 @@ class Drill:
 
         self.ray, self.random, self.folder = ray, random.Random(seed), folder
         self.file = write_rows(folder / "rows.svm")
-        self.cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "object_store_memory": 100 << 20})
+        head = {"num_cpus": 0, "object_store_memory": 100 << 20}
+        self.cluster = _patiently(lambda: Cluster(initialize_head=True, head_node_args=head))
         self.nodes = [self._add() for _ in range(WORKERS + 1)]
         ray.init(address=self.cluster.address, log_to_driver=False, logging_level="ERROR")
 
     def _add(self) -> Any:
-        return self.cluster.add_node(num_cpus=1, object_store_memory=100 << 20)
+        return _patiently(lambda: self.cluster.add_node(num_cpus=1, object_store_memory=100 << 20))
 
     def select(self, method: str, **more: Any) -> th.Selection:
         """The fit of a method by two workers."""

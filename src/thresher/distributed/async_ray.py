@@ -83,16 +83,12 @@ class RayHost:
         """Let an actor be the worker."""
         self._ray, self._actor = ray, actor
         self._call("begin", self._spec, self._state)
-        self._state = None
 
     def stop(self) -> None:
-        """Take the state back, if the actor still has it."""
-        if self._actor is None:
-            return
-        with suppress(WorkerLost):
-            self._state = self.state()
-        self._ray.kill(self._actor)
-        self._actor = None
+        """End the actor. What `state` returned before is the worker from now on."""
+        if self._actor is not None:
+            self._ray.kill(self._actor)
+            self._actor = None
 
     def _call(self, name: str, *given: Any) -> Any:
         try:
@@ -102,6 +98,7 @@ class RayHost:
 
     def exchange(self, given: Exchange) -> Answer:
         """Process features, and keep a copy of the columns that the worker keeps."""
+        self._state = None
         answer: Answer = self._call("exchange", given)
         new = dict(zip(given.ids.tolist(), given.columns, strict=True))
         self._columns = {id: self._columns[id] if id in self._columns else new[id].copy() for id in answer.ids.tolist()}
@@ -109,15 +106,18 @@ class RayHost:
 
     def grow(self, capacity: int) -> None:
         """Raise the number of features that the worker may keep."""
+        self._state = None
         self._call("grow", capacity)
         self._spec = self._spec._replace(capacity=capacity)
 
     def state(self) -> State:
         """The state of the worker."""
-        if self._actor is None:
-            return WorkerHost(self._spec).state() if self._state is None else self._state
-        state: State = self._call("state")
-        return {**state, "columns": self.columns(state["ids"]).ravel()}
+        if self._state is None:
+            if self._actor is None:
+                return WorkerHost(self._spec).state()
+            state: State = self._call("state")
+            self._state = {**state, "columns": self.columns(state["ids"]).ravel()}
+        return self._state
 
     def columns(self, ids: Ids) -> NDArray[np.float32]:
         """The columns of features that the worker keeps."""
@@ -140,11 +140,26 @@ class RayProblem(AsynchronousProblem):
         worker = self.workers[t]
         return worker.ids, worker.host.columns(worker.ids)
 
+    def collect(self) -> None:
+        """Wait for all work, and get the states. The others take over what a worker had that is lost by now."""
+        self.wait()
+        for t in list(self.alive):
+            try:
+                self.workers[t].state()
+            except WorkerLost as error:
+                self._remove_worker(t, np.empty(0, np.uint64), np.empty((0, self.rows), np.float32), error)
+                self.collect()
+                return
+
+    def state(self) -> State:
+        self.collect()
+        return super().state()
+
     def stop(self) -> None:
-        """Take the states of all workers back."""
+        """Get the states of all workers, and end them."""
         try:
             with suppress(ThresherError):  # no worker is left: the fit has raised this already
-                self.wait()
+                self.collect()
         finally:
             for worker in self.workers:
                 worker.host.stop()
@@ -173,7 +188,7 @@ class RaySubstitutionRun(SubstitutionRun):
 
     def _steps(self) -> Iterator[None]:
         yield from super()._steps()
-        self._problem().wait()
+        self._problem().collect()
 
     def run(self) -> None:
         """Fit to the end with actors, which end with it."""
