@@ -123,6 +123,7 @@ class Drill:
                 thread.join()
             self.nodes += [self._add() for _ in range(WORKERS + 1 - len(self.nodes))]  # by the main thread, as Ray asks
             if done:
+                print(f"{method}: {fault.__name__} after {moment:.1f} s", file=sys.stderr, flush=True)
                 return found
         return "no fault: the fits ended too early"
 
@@ -181,7 +182,6 @@ def run(faults: tuple[int, int, int] | None = None) -> str:
                     "the process killed, resumed": [killed() for _ in range(drivers)],
                 }
                 for name, digests in found.items():
-                    print(method, name, [one == expected or one for one in digests], file=sys.stderr, flush=True)
                     lines.append(f"| {method} | {name} | {sum(one == expected for one in digests)} of {len(digests)} |")
         finally:
             drill.close()
