@@ -23,6 +23,8 @@ COMPARISONS = (
     "budgeted_l1",
     "recall",
     "workers",
+    "asy_os",
+    "faults",
     "cluster_model",
     "first_file",
     "first_file_defaults",

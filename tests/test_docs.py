@@ -8,9 +8,11 @@ from glob import glob
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import thresher as th
 from thresher.cli.main import make_app
 
 ROOT = Path(__file__).parent.parent
@@ -47,6 +49,13 @@ def test_the_python_of_the_page_on_trust_runs() -> None:
     for code in blocks(ROOT / "docs" / "trust.md", "python"):
         exec(code, names)
     assert len(names["selection"]) >= 18
+
+
+def test_the_python_of_the_page_on_clusters_runs() -> None:
+    """That of workers that share the features; the rows of the other example are many."""
+    names: dict[str, Any] = {"np": np, "th": th, "rng": np.random.default_rng(0)}
+    exec(blocks(ROOT / "docs" / "cluster.md", "python")[-1], names)
+    assert names["found"].provenance["found_by"][0]["dead"] == []
 
 
 def test_the_readme_s_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

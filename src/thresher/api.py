@@ -82,7 +82,7 @@ def select(
 
     Parameters
     ----------
-    data : path, Source, ndarray, SciPy matrix, DataFrame, list of texts or FeatureStream
+    data : path, Source, ndarray, SciPy matrix, DataFrame, ray.data.Dataset, list of texts or FeatureStream
         The examples. Paths may be globs, folders, compressed files, a list, or ``"-"`` for standard input. A list of
         strings holds texts if ``y`` comes with it; a 1d array or a series of strings always does. ``os`` and
         its baselines also accept a `thresher.FeatureStream`, or a ``.npy`` or Parquet file, read column by column.
@@ -183,8 +183,8 @@ def select(
         `thresher.fgm.settings.FGMSettings`; sparse-rf: `thresher.sparse_rf.settings.SparseRFSettings`; os and its
         baselines: `thresher.substitution.settings.SubstitutionSettings`. All but the online methods also have
         ``n_jobs``; fgm and sparse-rf have ``validation`` (like ``test``; the iteration, or ``lam``, with the best score
-        is the result); os has ``labels_file`` for a stream of features; online methods have
-        ``cluster``, where their workers run (`thresher.run.RunOptions`).
+        is the result); os has ``labels_file`` for a stream of features; online methods and os
+        have ``cluster``, where their workers run (`thresher.run.RunOptions`).
         The options for reading files: those of `thresher.scan_fasta` (``kmer``, ``canonical``, ``fragments``, …) for
         FASTA and FASTQ, of `thresher.scan_csv` (``numeric``, ``schema``, …) for tables, and of `thresher.scan_text`
         (``text``, ``words``, …) for text, also in memory.

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from thresher.core.labels import Label
     from thresher.online.run import OnlineRun
     from thresher.substitution.arriving.feature_stream import FeatureStream
+    from thresher.substitution.run import SubstitutionRun
 
 
 class Data(NamedTuple):
@@ -142,9 +143,25 @@ def _sparse_rf_run(data: Data, settings: Any, options: RunOptions) -> Run:
 
 
 def _substitution_run(data: Data, settings: Any, options: RunOptions) -> Run:
+    return substitution_run(data.rows, settings, options, data.y, data.sample_weight)
+
+
+def substitution_run(
+    data: Source | FeatureStream,
+    settings: Any,
+    options: RunOptions,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    choose: bool = True,
+) -> SubstitutionRun:
+    """The run of a method for arriving features: with workers on Ray, if the options say so."""
     from thresher.substitution.run import SubstitutionRun
 
-    return SubstitutionRun(data.rows, settings, options, data.y, data.sample_weight)
+    kind = SubstitutionRun
+    if options.cluster is not None:
+        from thresher.distributed.async_ray import RaySubstitutionRun as kind
+    return kind(data, settings, options, y, sample_weight, choose=choose)
 
 
 #: Settings that every method has, under one name.
@@ -189,7 +206,7 @@ METHODS = (
         settings="substitution.settings:SubstitutionSettings",
         make_run=_substitution_run,
         plan="substitution.memory_plan:plan_of_fit",
-        run_options=frozenset({"labels_file", "n_jobs"}),
+        run_options=frozenset({"labels_file", "n_jobs", "cluster"}),
         feature_streams=True,
     ),
 )

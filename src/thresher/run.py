@@ -45,8 +45,9 @@ class RunOptions:
     n_jobs : int
         Threads of a working-set method; -1: all cores. The result does not depend on it.
     cluster : str, optional
-        Where the workers of an online method run: None, threads of this process; ``"ray"``, a Ray that is running or is
-        started here; or the address of a Ray cluster. The result does not depend on it.
+        Where the workers of an online method or of Online Substitution run: None, threads of this process; ``"ray"``, a
+        Ray that is running or is started here; or the address of a Ray cluster. The result of an online method does not
+        depend on it.
     interactions : {1, 2, 3} or list of tuples
         Products of features to add, see `thresher.core.feature_space.Products`.
     multilabel : bool

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import thresher as th
@@ -138,6 +139,64 @@ def test_what_is_read_through_a_temporary_file_is_refused(file: Path, tmp_path: 
     packed.write_bytes(gzip.compress(file.read_bytes()))
     with pytest.raises(th.ThresherError, match="cannot be sent to the workers of Ray"):
         th.select(packed, cluster="ray", cache=tmp_path / "cache", **HOW)
+
+
+def columns() -> tuple[Any, Any, dict[str, Any]]:
+    """Columns that arrive, some of them true, and how they are selected."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(300, 150)).astype(np.float32)
+    y = x[:, :6] @ np.array([3.0, -3, 2, -2, 2, 2]) + 0.1 * rng.normal(size=300)
+    how: dict[str, Any] = {"k": 12, "method": "os", "loss": "squared", "workers": 2, "cluster": "ray", "exchange": 16}
+    how["fit_intercept"] = False
+    return th.FeatureStream(x, block=40), y, how
+
+
+def test_asy_os_goes_on_without_a_lost_worker_and_from_a_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from thresher.distributed.async_ray import RayHost, RaySubstitutionRun
+
+    stream, y, how = columns()
+    problems: list[Any] = []
+    calls, usual, make = iter(range(1000)), RayHost.exchange, RaySubstitutionRun._make_problem
+
+    def kill_one(host: RayHost, given: Any) -> Any:
+        if next(calls) == 6:
+            ray.kill(host._actor)
+        return usual(host, given)
+
+    def interrupt(progress: Any) -> None:
+        if progress.features > 380:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(RayHost, "exchange", kill_one)
+    monkeypatch.setattr(
+        RaySubstitutionRun, "_make_problem", lambda run, *given: problems.append(make(run, *given)) or problems[-1]
+    )
+    with caplog.at_level(logging.WARNING), pytest.raises(th.Interrupted):
+        th.select(stream, y, **how, checkpoint=tmp_path / "c", progress=interrupt)
+    assert "lost: ActorDiedError" in caplog.text
+    assert "the other workers take over its features" in caplog.text
+    # The rest of the fit, on the worker that is left, and its margins are those of what it keeps.
+    found = th.select(stream, y, **how, checkpoint=tmp_path / "c")
+    assert set(found.names) >= {f"x{j}" for j in range(6)}
+    made = problems[-1]
+    assert len(made.summary()["dead"]) == 1
+    kept = made.kept()
+    assert len(kept.ids) == 12
+    margins = (kept.weights[:, 0] * kept.scales) @ kept.columns.astype(float)
+    assert np.allclose(made.central.read()[0], margins, rtol=1e-6, atol=1e-6)
+
+
+def test_asy_os_refuses_what_has_no_workers_elsewhere() -> None:
+    stream, y, how = columns()
+    for given, message in (
+        ({"workers": 1, "exchange": None}, "`cluster` is where workers run: pass their number, `workers=N`"),
+        ({"staleness": 2, "exchange": None}, "`staleness` simulates workers in this process: leave out `cluster`"),
+        ({"workers": 5}, r"`workers=5` need a processor each, and the cluster 'ray' has 2"),
+    ):
+        with pytest.raises(th.ThresherError, match=message):
+            th.select(stream, y, **(how | given))
 
 
 def test_more_workers_than_processors_are_refused(file: Path) -> None:

@@ -18,6 +18,7 @@ from thresher.errors import ThresherError
 from thresher.substitution.arriving.feature_stream import Block
 from thresher.substitution.async_base import SimulatedProblem
 from thresher.substitution.async_threads import AsynchronousProblem
+from thresher.substitution.async_worker import ExchangingWorker, WorkerHost, WorkerSpec
 from thresher.substitution.problem import Targets
 from thresher.substitution.settings import SubstitutionSettings
 
@@ -101,6 +102,68 @@ def test_threads_keep_u_and_find_what_is_there(workers: int) -> None:
     assert made.summary()["shares"] == {2: [5, 4], 4: [3, 2, 2, 2]}[workers]
 
 
+@pytest.mark.parametrize("exchange", [1, 20, 200])
+@pytest.mark.parametrize("check", [None, True])
+def test_exchanges_keep_u_and_find_what_is_there(exchange: int, check: bool | None) -> None:
+    x, y, true = data(n=400, p=300)
+    made = problem(AsynchronousProblem, y, workers=2, exchange=exchange, check=check)
+    for _ in range(3):
+        for at in range(0, 300, 50):
+            ids = np.arange(at, at + 50, dtype=np.uint64)
+            made.add(ids, Block(ids, np.ascontiguousarray(x[:, at : at + 50].T), None, at + 50))
+            made.solve()
+    made.wait()
+    assert np.allclose(made.central.read()[0], margins(made), rtol=1e-6, atol=1e-9)
+    assert [worker.ids.tolist() for worker in made.workers] == [w.state()["ids"].tolist() for w in made.workers]
+    for worker in made.workers:
+        assert np.allclose(worker.pushed, worker.state()["more"][1:], atol=1e-12)
+    assert len(true & set(made.kept().ids.tolist())) >= 5
+    # An update is an exchange, which has at most that many features.
+    updates = made.summary()["updates"]
+    assert 900 - 9 * 3 - 100 < updates <= 900 if exchange == 1 else 900 / exchange - 2 <= updates < 200
+
+
+def test_an_exchange_is_the_algorithm_at_the_margins_it_got() -> None:
+    """One worker that exchanges every 7 features does what one does that exchanges after each: nobody else pushes."""
+    x, y, _ = data(n=80, p=60)
+    spec = WorkerSpec(SubstitutionSettings(k=5, loss="squared", workers=2, eta=0.2), Targets(y[None], None), 5, 0)
+    states = []
+    for size in (1, 7, 60):
+        central, worker = _native.CentralState(80), ExchangingWorker(WorkerHost(spec), spec)
+        for at in range(0, 60, size):
+            ids = np.arange(at, min(at + size, 60), dtype=np.uint64)
+            worker.work(central, np.ascontiguousarray(x[:, at : at + size].T), ids, 1.0, False)
+        assert central.updates == -(-60 // size)
+        states.append((central.read()[0], worker.state()))
+    for u, state in states[1:]:
+        assert np.allclose(u, states[0][0], atol=1e-12)
+        assert state["ids"].tolist() == states[0][1]["ids"].tolist()
+        assert np.allclose(state["weights"], states[0][1]["weights"], atol=1e-12)
+
+
+def test_exchanging_workers_go_on_from_a_state() -> None:
+    x, y, _ = data(n=80, p=60)
+    made = problem(AsynchronousProblem, y, workers=2, exchange=8)
+    ids = np.arange(60, dtype=np.uint64)
+    made.add(ids, Block(ids, np.ascontiguousarray(x.T), None, 60))
+    state = made.state()
+    other = problem(AsynchronousProblem, y, workers=2, exchange=8)
+    other.restore(state)
+    assert set(other.kept_ids().tolist()) == set(made.kept_ids().tolist())
+    assert np.allclose(other.central.read()[0], margins(other), rtol=1e-6, atol=1e-9)
+    other.add(ids, Block(ids, np.ascontiguousarray(x.T), None, 60))
+    other.wait()
+    assert np.allclose(other.central.read()[0], margins(other), rtol=1e-6, atol=1e-9)
+
+
+def test_exchanges_are_for_workers() -> None:
+    for more in ({}, {"workers": 2, "staleness": 1}):
+        with pytest.raises(ThresherError, match="`exchange` is for workers that run at the same time"):
+            SubstitutionSettings(k=5, exchange=4, **more)
+    with pytest.raises(ThresherError, match="exchange must be at least 1, got 0"):
+        SubstitutionSettings(k=5, workers=2, exchange=0)
+
+
 class Mortal:
     """A worker that dies after some pieces."""
 
@@ -119,9 +182,10 @@ class Mortal:
         return getattr(self.worker, name)
 
 
-def test_a_dead_worker_leaves_everything_to_the_others(caplog: Any) -> None:
+@pytest.mark.parametrize("exchange", [None, 4])
+def test_a_dead_worker_leaves_everything_to_the_others(exchange: int | None, caplog: Any) -> None:
     x, y, _ = data(n=200, p=80)
-    made = problem(AsynchronousProblem, y, workers=3)
+    made = problem(AsynchronousProblem, y, workers=3, exchange=exchange)
     made.workers[1] = Mortal(made.workers[1], 1)  # the first block has more pieces for it, however fast the others are
     seen: set[int] = set()
     put = made._put

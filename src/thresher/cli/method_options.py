@@ -191,9 +191,7 @@ def _several(
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(
-            help="Workers that share the rows (mission, iht, hashing, b-arda), or threads that share the features (os)."
-        ),
+        typer.Option(help="Workers that share the rows (mission, iht, hashing, b-arda), or share the features (os)."),
     ] = None,
 ) -> None:
     """Settings of several methods, under one name."""
@@ -276,6 +274,10 @@ def _substitution(
         typer.Option(help="l2 penalty while features are selected; default: by held-out rows."),
     ] = None,
     order: Annotated[str | None, typer.Option(help="Order of the features: given (default) or random.")] = None,
+    exchange: Annotated[
+        int | None,
+        typer.Option(help="New features that a worker processes between exchanges; default 1 on threads, 8 on Ray."),
+    ] = None,
     staleness: Annotated[
         int | None,
         typer.Option(help="Simulate workers that do not see this number of the others' last updates."),

@@ -55,6 +55,16 @@ def _refused(address: str, error: Exception) -> str:
     )
 
 
+def check_processors(ray: Any, cluster: str, workers: int) -> None:
+    """Raise unless the cluster has a processor for each worker."""
+    processors = int(ray.cluster_resources().get("CPU", 0))
+    if processors < workers:
+        raise SettingsError(
+            f"`workers={workers}` need a processor each, and the cluster {quoted(cluster)} has {processors}: pass "
+            f"`workers={max(1, processors)}`, or add nodes"
+        )
+
+
 def check_version(there: str) -> None:
     """Raise unless a node has this version of Thresher."""
     if there != __version__:

@@ -9,8 +9,7 @@ from typing import Any
 
 from thresher.core.batch import Cursor
 from thresher.core.optional import need
-from thresher.display import quoted
-from thresher.distributed.ray_connection import check_importable, check_version, connect
+from thresher.distributed.ray_connection import check_importable, check_processors, check_version, connect
 from thresher.distributed.worker import Base, Round, Share, State, Worker
 from thresher.errors import SettingsError, ThresherError
 from thresher.online.engine_state import densify, sparsify
@@ -98,13 +97,11 @@ class RayTeam:
         self._here: Worker | None = None  # learns the shares that no node has room for
         model = plan.table + plan.sketch + plan.scores + plan.margins + plan.seen
         self._started = connect(self._ray, cluster, count, 2 * (count + 1) * model)
-        processors = int(self._ray.cluster_resources().get("CPU", 0))
-        if processors < count:
+        try:
+            check_processors(self._ray, cluster, count)
+        except SettingsError:
             self.close()
-            raise SettingsError(
-                f"`workers={count}` need a processor each, and the cluster {quoted(cluster)} has {processors}: pass "
-                f"`workers={max(1, processors)}`, or add nodes"
-            )
+            raise
         # `memory` is what Ray schedules by: a node gets no more workers than it has room for.
         self._actor = self._ray.remote(num_cpus=1, memory=plan.memory)(RemoteWorker)
         self._workers = [self._actor.remote() for _ in range(count)]
@@ -126,7 +123,8 @@ class RayTeam:
         except (TypeError, pickle.PicklingError, AttributeError):
             raise SettingsError(
                 f"{whole.describe()}: the rows cannot be sent to the workers of Ray, since they are read through a "
-                "temporary file or a cache of this process: save them to uncompressed files that every node can read"
+                "temporary file or a cache of this process: save them to uncompressed files that every node can read, "
+                "or convert them once, `thresher convert DATA rows.thc`, and pass that file"
             ) from None
         self._whole, self._reads = whole, -1
         self._shares = [(replace(share, source=None), source) for share in shares]

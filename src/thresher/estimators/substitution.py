@@ -13,6 +13,7 @@ from thresher.errors import DataError
 from thresher.estimators.base import FittedRun, SelectingEstimator, Task
 from thresher.estimators.batch import BatchClassifier, BatchRegressor
 from thresher.estimators.locking import locked
+from thresher.methods import substitution_run
 from thresher.run import Run
 from thresher.sources.base import Source
 from thresher.sources.registry import as_source
@@ -93,7 +94,7 @@ class SubstitutionEstimator(SelectingEstimator):
         y = y if hasattr(y, "tocsr") else np.asarray(y)
         rows = as_source(np.zeros((y.shape[0], 1), np.float32), y, weight=sample_weight)
         task = self._task(rows, y)
-        self._run = SubstitutionRun(stream, *self._prepared(task, scans=scans), y, sample_weight, choose=choose)
+        self._run = substitution_run(stream, *self._prepared(task, scans=scans), y, sample_weight, choose=choose)
         self._digest = _digest(y)
         self._finish(self._run, y)
 
@@ -168,8 +169,14 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
     ridge : float or "auto"
         The l2 penalty while features are selected. ``auto``: chosen on held-out rows in `fit`; 0.5 in `partial_fit`.
     workers : int
-        Asy-OS: the number of threads that share the features without waiting for each other. With more than one, the
+        Asy-OS: the number of workers that share the features without waiting for each other. With more than one, the
         result is not deterministic.
+    cluster : str, optional
+        Where workers run: None, threads of this process; ``"ray"``, a Ray that is running or is started here; or the
+        address of a Ray cluster.
+    exchange : int, optional
+        Asy-OS: the most new features that a worker processes between two exchanges with the central state. Default: 1
+        on threads, 8 on Ray.
     staleness : int, optional
         Simulate Asy-OS on one thread: a worker does not see the last ``staleness`` updates of the others.
     refit : "auto", bool or float
@@ -242,6 +249,8 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         shrink: float | str = "auto",
         ridge: float | str = "auto",
         workers: int = 1,
+        cluster: str | None = None,
+        exchange: int | None = None,
         staleness: int | None = None,
         refit: bool | float | str = "auto",
         memory: str | int | None = None,
@@ -270,6 +279,8 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         self.shrink = shrink
         self.ridge = ridge
         self.workers = workers
+        self.cluster = cluster
+        self.exchange = exchange
         self.staleness = staleness
         self.refit = refit
         self.memory = memory
@@ -300,8 +311,8 @@ class SubstitutionRegressor(BatchRegressor, SubstitutionEstimator):
         Kept features move by ``eta / m``. Default: the square root of k.
     shrink, ridge : float or "auto"
         As for `SubstitutionClassifier`; ``auto`` is 0.
-    k, method, scans, eta, rate, c, check, arrivals, workers, staleness, refit, memory, order, lam, fit_intercept, \
-n_jobs, random_state
+    k, method, scans, eta, rate, c, check, arrivals, workers, cluster, exchange, staleness, refit, memory, order, lam, \
+fit_intercept, n_jobs, random_state
         As for `SubstitutionClassifier`; ``auto`` of ``refit`` is True.
     fdr : float, optional
         Keep only features of which at most this share is expected to be false: one half of the rows gives ``k``
@@ -348,6 +359,8 @@ n_jobs, random_state
         shrink: float | str = "auto",
         ridge: float | str = "auto",
         workers: int = 1,
+        cluster: str | None = None,
+        exchange: int | None = None,
         staleness: int | None = None,
         refit: bool | float | str = "auto",
         memory: str | int | None = None,
@@ -373,6 +386,8 @@ n_jobs, random_state
         self.shrink = shrink
         self.ridge = ridge
         self.workers = workers
+        self.cluster = cluster
+        self.exchange = exchange
         self.staleness = staleness
         self.refit = refit
         self.memory = memory

@@ -132,7 +132,7 @@ def scan(
 
     Parameters
     ----------
-    paths : path, glob, folder, "-" for standard input, or several of these
+    paths : path, glob, folder, "-" for standard input, or several of these; or a ray.data.Dataset
     format : {"libsvm", "vw", "fasta", "csv", "jsonl", "parquet", "cache"}, optional
         The format; required for standard input. ``fasta`` includes FASTQ, ``csv`` any delimited text, ``parquet``
         Arrow IPC; ``cache`` is a file of parsed rows.
@@ -169,8 +169,14 @@ def _scan(
     """`scan`, with the k-mers or the recipe (`Source.reading`) of a model as default options."""
     if unknown := [name for name in options if name not in OPTIONS]:
         raise TypeError(f"unexpected keyword argument {unknown[0]!r}{did_you_mean(unknown[0], sorted(OPTIONS))}")
-    paths = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     given = _set_options(options)
+    if is_ray_dataset(paths):
+        from thresher.sources.tables.ray_dataset import scan_ray_dataset
+
+        if format is not None:
+            raise SettingsError("a Ray dataset is a table: leave out `format`")
+        return scan_ray_dataset(paths, like if isinstance(like, Mapping) else None, on_error or "stop", given)
+    paths = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if isinstance(like, Mapping):
         from thresher.sources.tables.recipes import scan_like
 
@@ -265,7 +271,8 @@ def as_source(
 
     Parameters
     ----------
-    data : Source, path, paths, ndarray, SciPy matrix, DataFrame, Arrow table, or array, series or list of texts
+    data : Source, path, paths, ray.data.Dataset, ndarray, SciPy matrix, DataFrame, Arrow table, or array, series or \
+list of texts
         A list of strings holds texts if ``y`` comes with it or ``like`` is of texts in memory, otherwise paths.
     y, weight : array-like, optional
         Targets and sample weights, only for data in memory: files bring their own. For a table in a file, ``weight``
@@ -299,8 +306,14 @@ def as_source(
 
 
 def is_stored(data: Any) -> bool:
-    """Whether this brings its own labels: a path, several paths, or a `Source`."""
-    return isinstance(data, Source) or is_paths(data)
+    """Whether this brings its own labels: a path, several paths, a `Source`, or a dataset of Ray Data."""
+    return isinstance(data, Source) or is_paths(data) or is_ray_dataset(data)
+
+
+def is_ray_dataset(data: Any) -> bool:
+    """Whether this is a dataset of Ray Data: by its type, since Ray is not imported here."""
+    kind = type(data)
+    return kind.__module__.startswith("ray.data.") and hasattr(kind, "iter_batches") and hasattr(kind, "take_batch")
 
 
 def is_paths(data: Any) -> bool:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.columns.types import Floats, Ids
 from thresher.core.losses import get_loss
+from thresher.substitution.async_worker import WorkerSpec
 from thresher.substitution.problem import BlockwiseProblem, Kept, Targets, kept_from_state
 from thresher.substitution.settings import SubstitutionSettings
 
@@ -20,7 +21,7 @@ class AsyncProblem(BlockwiseProblem):
 
     As in Algorithm 3, features that no worker keeps form a pool. Each arriving feature goes to a random worker, so a
     feature that one worker refused may enter the set of another in the next scan. Workers reach the central state only
-    through `read` and `push`, so another transport could replace shared memory.
+    through `read` and `push`; `thresher.substitution.async_worker` puts a transport in between.
 
     Parameters
     ----------
@@ -36,27 +37,17 @@ class AsyncProblem(BlockwiseProblem):
         self.curvature = loss.curvature
         self.central = _native.CentralState(targets.y.size)
         self.workers: list[Any] = [
-            _native.Worker(
-                loss.name,
-                loss.delta,
-                np.ascontiguousarray(targets.y),
-                targets.shares,
-                settings.fit_intercept,
-                capacity,
-                settings.eta or 0.0,
-                settings.rate,
-                settings.slowness,
-                settings.c,
-                settings.workers,
-                others,
-            )
-            for capacity in settings.shares
+            self._make_worker(WorkerSpec(settings, targets, capacity, others)) for capacity in settings.shares
         ]
         self.alive = list(range(settings.workers))
         #: The features that each worker keeps, processes or has in its queue: they are not in the pool.
         self.held: list[set[int]] = [set() for _ in self.workers]
         #: Features assigned so far, in all scans.
         self.assigned = 0
+
+    def _make_worker(self, spec: WorkerSpec) -> Any:
+        """A worker: of the native core, or with its interface."""
+        return spec.make()
 
     def assign(self, count: int) -> list[int]:
         """The workers of the next ``count`` features: a hash of the number of features assigned before each."""

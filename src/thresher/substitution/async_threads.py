@@ -1,4 +1,4 @@
-"""Asy-OS on threads: the workers never wait for each other."""
+"""Asy-OS on threads, which never wait for each other: each works itself, or for a worker that is elsewhere."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from thresher.columns.types import Ids
 from thresher.errors import ThresherError
 from thresher.substitution.arriving.feature_stream import Block
 from thresher.substitution.async_base import AsyncProblem
+from thresher.substitution.async_worker import ExchangingWorker, WorkerHost, WorkerSpec
 from thresher.substitution.problem import Kept, Targets, kept_from_state
 from thresher.substitution.settings import SubstitutionSettings
 
@@ -24,7 +25,7 @@ PIECE, MAX_QUEUED = 8, 64
 
 
 class AsynchronousProblem(AsyncProblem):
-    """Runs each worker on a thread, over shared memory.
+    """Runs each worker on a thread, over shared memory; or with exchanges, which a worker may make from elsewhere.
 
     The features of an arriving block go to the queues of their workers. Only the stream waits, when a queue is long.
     If a worker fails, the others get its features, its queue and its capacity, and its share of the central state is
@@ -33,12 +34,19 @@ class AsynchronousProblem(AsyncProblem):
 
     def __init__(self, settings: SubstitutionSettings, targets: Targets, others: int) -> None:
         super().__init__(settings, targets, others)
+        self._piece = settings.exchange or PIECE
+        self._most_queued = max(MAX_QUEUED, 2 * self._piece)
         self._changed = threading.Condition()
         self._queues: list[deque[tuple[Ids, NDArray[np.float32]]]] = [deque() for _ in self.workers]
         self._inherited = [0] * len(self.workers)  # capacity of failed workers, not yet added to each
         self._threads: list[threading.Thread] = []
         self._stopping = False
         self._error: BaseException | None = None
+
+    def _make_worker(self, spec: WorkerSpec) -> Any:
+        if self.settings.exchange is None:
+            return super()._make_worker(spec)
+        return ExchangingWorker(WorkerHost(spec), spec)
 
     def add(self, ids: Ids, columns: Block) -> None:
         with self._changed:
@@ -49,7 +57,7 @@ class AsynchronousProblem(AsyncProblem):
     def solve(self) -> None:
         """Let the stream wait while a queue is long."""
         with self._changed:
-            self._changed.wait_for(lambda: self._error is not None or max(self._queued()) <= MAX_QUEUED)
+            self._changed.wait_for(lambda: self._error is not None or max(self._queued()) <= self._most_queued)
         self._raise_error()
 
     def wait(self) -> None:
@@ -105,11 +113,23 @@ class AsynchronousProblem(AsyncProblem):
         workers[[id in taken for id in ids.tolist()]] = -1
         for t in self.alive:
             mine = np.flatnonzero(workers == t)
-            for at in range(0, len(mine), PIECE):
-                piece = mine[at : at + PIECE]
+            for at in range(0, len(mine), self._piece):
+                piece = mine[at : at + self._piece]
                 self._queues[t].append((ids[piece], columns[piece]))
                 self.held[t] |= set(ids[piece].tolist())
         self._changed.notify_all()
+
+    def _take(self, t: int) -> tuple[Ids, NDArray[np.float32]]:
+        """The next features of a worker: a piece, or as many as share an exchange."""
+        queue, exchange = self._queues[t], self.settings.exchange or 0
+        pieces = [queue.popleft()]
+        left = exchange - len(pieces[0][0])
+        while queue and len(queue[0][0]) <= left:
+            pieces.append(queue.popleft())
+            left -= len(pieces[-1][0])
+        if len(pieces) == 1:
+            return pieces[0]
+        return np.concatenate([ids for ids, _ in pieces]), np.concatenate([columns for _, columns in pieces])
 
     def _work(self, t: int) -> None:
         """The loop of a worker's thread."""
@@ -118,7 +138,7 @@ class AsynchronousProblem(AsyncProblem):
                 self._changed.wait_for(lambda: self._queues[t] or self._stopping or t not in self.alive)
                 if not self._queues[t]:
                     return
-                ids, columns = self._queues[t].popleft()
+                ids, columns = self._take(t)
                 self.held[t] = self.held[t] | set(ids.tolist())  # in work, and no longer in the queue
                 inherited, self._inherited[t] = self._inherited[t], 0
             try:
@@ -133,14 +153,19 @@ class AsynchronousProblem(AsyncProblem):
                 self.held[t] = held
                 self._changed.notify_all()
 
+    def _columns_of(self, t: int) -> tuple[Ids, NDArray[np.float32]]:
+        """The features that a failed worker keeps, and their columns."""
+        kept = kept_from_state(self.workers[t].state(), self.rows, self.outputs)
+        return kept.ids, kept.columns
+
     def _remove_worker(self, t: int, ids: Ids, columns: NDArray[np.float32], error: BaseException) -> None:
         """Hand the features and the capacity of a failed worker to the others, and subtract its share of u_C."""
         log.warning("worker %d failed (%r): the other workers take over its features", t, error)
         worker = self.workers[t]
-        kept = kept_from_state(worker.state(), self.rows, self.outputs)
+        kept = self._columns_of(t)
         with self._changed:
             self.alive = [other for other in self.alive if other != t]
-            orphaned = [(kept.ids, kept.columns), (ids, columns), *self._queues[t]]
+            orphaned = [kept, (ids, columns), *self._queues[t]]
             self._queues[t].clear()
             self.held[t] = set()
             if not self.alive:

@@ -24,6 +24,11 @@ BASELINES: dict[str, type[Baseline]] = {
 }
 
 
+def features_not_kept(settings: SubstitutionSettings, stream: FeatureStream) -> int:
+    """The number of features that cannot be kept, for Theorem 2; 0 if unknown."""
+    return max(0, (stream.size or 0) - settings.k)
+
+
 def make_problem(
     settings: SubstitutionSettings, targets: Targets, stream: FeatureStream, pool: _native.ThreadPool
 ) -> StreamProblem:
@@ -31,7 +36,6 @@ def make_problem(
     if settings.method != "os":
         return BASELINES[settings.method](settings, targets, pool)
     if settings.asynchronous:
-        others = max(0, (stream.size or 0) - settings.k)
         kind = AsynchronousProblem if settings.staleness is None else SimulatedProblem
-        return kind(settings, targets, others)
+        return kind(settings, targets, features_not_kept(settings, stream))
     return SubstitutionProblem(settings, targets, pool)

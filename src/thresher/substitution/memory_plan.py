@@ -87,6 +87,15 @@ class StreamPlan:
         each = 12 if self.sparse else 8  # a sparse value has its row beside it
         return each * self.rows + 16 * self.k
 
+    def of_worker(self, capacity: int, exchange: int) -> int:
+        """Bytes of a worker of Asy-OS in another process: its columns, vectors over the rows, and an exchange."""
+        held = 5 * self.rows * capacity + 8 * capacity**2
+        return held + 8 * self.rows * (2 + 8 * self.outputs) + self.exchanged(exchange)
+
+    def exchanged(self, exchange: int) -> int:
+        """Bytes that an exchange of a worker sends and receives."""
+        return self.rows * (4 * exchange + 16 * self.outputs)
+
     def parts(self, block: int) -> dict[str, int]:
         """All parts in bytes."""
         parts = {"kept": self.kept, "block": block * self.column}

@@ -14,7 +14,7 @@ from thresher.core.batch import Cursor
 from thresher.core.checkpoint import Checkpoint
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.memory import parse_size
-from thresher.errors import DataError, SettingsError
+from thresher.errors import DataError, SettingsError, ThresherError
 from thresher.refit import Model
 from thresher.run import Origin, Run, RunOptions, calibrated, one_vs_rest_loss
 from thresher.selection.calibration import Calibration
@@ -28,7 +28,7 @@ from thresher.substitution.dataset import read_features
 from thresher.substitution.engine import StreamEngine
 from thresher.substitution.factory import make_problem
 from thresher.substitution.memory_plan import StreamPlan, reading_plan
-from thresher.substitution.problem import Targets
+from thresher.substitution.problem import StreamProblem, Targets
 from thresher.substitution.proposer import StreamProposer
 from thresher.substitution.settings import SubstitutionSettings
 from thresher.working_set.calibration import calibration_by_refit
@@ -114,8 +114,11 @@ class SubstitutionRun(Run):
             settings,
             targets,
             self.pool,
-            lambda part: make_problem(settings, part, self.stream, self.pool),
+            lambda part: self._make_problem(settings, part),
         )
+
+    def _make_problem(self, settings: SubstitutionSettings, targets: Targets) -> StreamProblem:
+        return make_problem(settings, targets, self.stream, self.pool)
 
     def _choose(self) -> None:
         """Let held-out rows choose, and begin with the choice.
@@ -169,7 +172,7 @@ class SubstitutionRun(Run):
         except Exception as error:
             if error is self.callback_error:
                 raise
-            broken = BrokenStream(str(error) if isinstance(error, DataError) else f"the stream failed: {error!r}")
+            broken = BrokenStream(str(error) if isinstance(error, ThresherError) else f"the stream failed: {error!r}")
             broken.selection = self.selection() if self.usable else None
             self.save()
             raise broken from error

@@ -63,9 +63,12 @@ class SubstitutionSettings:
         The l2 penalty of the objective. Without one, the first features that separate the classes leave nothing for
         better ones to explain. ``auto``: chosen on held-out rows for classification, else 0.
     workers : int
-        Asy-OS: the number of threads. Each holds its share of ``k``; the first ``k % workers`` hold one more.
+        Asy-OS: the number of workers. Each holds its share of ``k``; the first ``k % workers`` hold one more.
     staleness : int, optional
         Simulate Asy-OS deterministically: a worker does not see the last ``staleness`` updates of the others.
+    exchange : int, optional
+        Asy-OS: the most new features that a worker processes between two exchanges with the central state. Default: 1
+        on threads, 8 on Ray.
     fit_intercept : bool
         Learn an intercept; columns are then centred implicitly.
     refit : "auto", bool or float
@@ -97,6 +100,7 @@ class SubstitutionSettings:
     ridge: float | str = "auto"
     workers: int = 1
     staleness: int | None = None
+    exchange: int | None = None
     fit_intercept: bool = True
     refit: bool | float | str = "auto"
     lam: float | None = None
@@ -133,6 +137,10 @@ class SubstitutionSettings:
             raise SettingsError(f"staleness must be at least 0, got {self.staleness}")
         if self.asynchronous and (self.method != "os" or self.per_class):
             raise SettingsError("`workers` and `staleness` require method os without `per_class`")
+        if self.exchange is not None and self.exchange < 1:
+            raise SettingsError(f"exchange must be at least 1, got {self.exchange}")
+        if self.exchange is not None and (self.workers == 1 or self.staleness is not None):
+            raise SettingsError("`exchange` is for workers that run at the same time: pass `workers`, no `staleness`")
         self._check_automatic()
         if self.lam is not None and self.method not in PENALISED:
             raise SettingsError(f"{self.method} has no `lam`: it is for {', '.join(PENALISED)}")

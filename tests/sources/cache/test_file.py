@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from thresher.errors import DataError, FileFormatError, UnreadableError
 from thresher.sources.cache.codec import Digest, decode, encode
 from thresher.sources.cache.file import StoredFile, split_block
 from thresher.sources.cache.source import scan_cache
+from thresher.sources.registry import as_source
 from thresher.sources.text.line_formats import scan_vw
 from thresher.writers.registry import write_source
 
@@ -199,3 +201,15 @@ def test_a_file_that_changes_while_it_is_open(tmp_path: Path) -> None:
     os.truncate(path, 1000)
     with pytest.raises(FileFormatError, match=r"rows\.thc: block 0 is damaged \(the file was cut short after"):
         _in_pieces(file)
+
+
+def test_who_gets_a_source_opens_its_files_again(tmp_path: Path) -> None:
+    """As workers on other machines do: open files cannot be sent to them."""
+    rows = np.arange(60_000, dtype=np.float32).reshape(6000, 10) + 1
+    write_source(as_source(rows, np.arange(6000) % 2), tmp_path / "rows.thc")
+    source = scan_cache(tmp_path / "rows.thc")
+    assert len(read(source)) == 6000  # the files are open now
+    shuffled = source.shuffled(1, rows=50, features=500)
+    sent = pickle.loads(pickle.dumps(shuffled))
+    assert exactly(read(sent.nth_part(1, 2))) == exactly(read(shuffled.nth_part(1, 2)))
+    assert shuffled.mixes

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import thresher as th
 from tests.examples import examples
 from tests.reference import tables as twin
-from tests.sources.reading import exactly, read
+from tests.sources.reading import exactly, read, rows_of
 from thresher import _native
 from thresher.core.memory import ReadLimits
 from thresher.errors import DataError
@@ -437,3 +437,23 @@ def test_a_model_of_cached_rows_knows_how_to_read_files(tmp_path):
     plain, cached = th.select(source, k=5), th.select(source, k=5, cache=tmp_path / "cache")
     assert cached.provenance["reading"] == plain.provenance["reading"]
     assert cached.predict(path).tolist() == plain.predict(path).tolist()
+
+
+@pytest.mark.parametrize("groups", [1, 7, 40])
+def test_parquet_is_divided_between_row_groups(tmp_path: Path, groups: int) -> None:
+    n = 200
+    for first, name in ((1, "x.parquet"), (500, "y.parquet")):
+        table = pa.table({"a": np.arange(n, dtype=np.float32) + first, "y": np.arange(n) % 2})
+        pq.write_table(table, tmp_path / name, row_group_size=-(-n // groups))
+    one, two = (th.scan_parquet(tmp_path / name, target="y") for name in ("x.parquet", "*.parquet"))
+    for source, files in ((one, 1), (two, 2)):
+        for number in (1, 3, 8, 100):
+            shards = source.shards(number)
+            assert min(number, files * groups, number if groups < 40 else 8) <= len(shards) <= number
+            assert exactly(row for shard in shards for row in read(shard)) == exactly(read(source))
+            assert len({shard.fingerprint() for shard in shards}) == len(shards)
+    part = one.shards(3)[-1]
+    (whole, start), *_ = part.batches(5)
+    assert start.offset > 100 or groups == 1
+    rest = read(part)[len(whole) :]
+    assert exactly(row for batch, _ in part.batches(7, start=start) for row in rows_of(batch)) == exactly(rest)

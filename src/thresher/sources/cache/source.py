@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +40,10 @@ class StoredSource(Source):
                     "Read only files of one kind together."
                 )
         return files
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Files that are open stay here: who gets the source opens them again.
+        return {name: value for name, value in self.__dict__.items() if name != "_files"}
 
     @property
     def space(self) -> FeatureSpace:  # type: ignore[override]
@@ -85,7 +90,10 @@ class StoredSource(Source):
 
         if sum(file.size for file in self._files) < 2 * BLOCK_BYTES:
             return None
-        return StoredBlocks(self, lambda _: nullcontext(self._files), self.limits.batch_features, self._check_labels)
+        return StoredBlocks(self, self._open_files, self.limits.batch_features, self._check_labels)
+
+    def _open_files(self, _want_labels: bool) -> AbstractContextManager[list[StoredFile]]:
+        return nullcontext(self._files)
 
     def grouped(self, column: str, *, feature: bool = False) -> Source:
         return by_query_id(self, column)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from thresher.core.memory import ReadLimits
 from thresher.errors import DataError, ThresherError
-from thresher.sources.files.paths import Part, Stream, is_remote
+from thresher.sources.files.paths import Part, Stream, is_remote, stored_size
 from thresher.sources.tables.arrow_columns import is_text
 from thresher.sources.tables.infer import SAMPLE_ROWS
 
@@ -65,12 +66,25 @@ def _remote_file(path: str) -> Any:
 
 
 class _ParquetFile:
-    def __init__(self, path: str) -> None:
+    def __init__(self, part: Part) -> None:
         import pyarrow.parquet as pq
 
-        source = _remote_file(path) if is_remote(path) else path
+        source = _remote_file(part.path) if is_remote(part.path) else part.path
         self._file = pq.ParquetFile(source, buffer_size=_BUFFER, pre_buffer=False)
         self.names = flat_names(self._file.schema_arrow)
+        self._groups: Container[int] = range(self._file.num_row_groups)
+        if part.begin or part.end is not None:
+            end = math.inf if part.end is None else part.end
+            starts = self.group_starts(stored_size([Part(part.path)]) or 0)
+            self._groups = {number for number, start in enumerate(starts) if part.begin <= start < end}
+
+    def group_starts(self, size: int) -> list[int]:
+        """About the first byte of each row group of a file of this size, by its rows: see `_rows_of`."""
+        starts, first, metadata = [], 0, self._file.metadata
+        for number in range(self._file.num_row_groups):
+            starts.append(size * first // max(1, metadata.num_rows))
+            first += metadata.row_group(number).num_rows
+        return starts
 
     def __enter__(self) -> _ParquetFile:
         return self
@@ -98,7 +112,7 @@ class _ParquetFile:
         first, total = 0, max(1, self._file.metadata.num_rows)
         for number in range(self._file.num_row_groups):
             end = first + self._file.metadata.row_group(number).num_rows
-            if end > offset:
+            if end > offset and number in self._groups:
                 group = f"row group {number}, "
                 batches = self._batches(number, columns)
                 at = first
@@ -186,6 +200,20 @@ def validate(table: Any) -> None:
             column.validate(full=True)
 
 
+def split_arrow(part: Part, n: int) -> list[Part]:
+    """Split a Parquet file into up to ``n`` ranges of whole row groups; an Arrow file stays whole."""
+    size = stored_size([part])
+    if n == 1 or part.begin or part.end is not None or size is None:
+        return [part]
+    with open_arrow(part) as file, arrow_errors(part.name):
+        if not isinstance(file, _ParquetFile):
+            return [part]
+        starts = sorted(set(file.group_starts(size)))
+    n = min(n, len(starts))
+    bounds = [starts[len(starts) * i // n] for i in range(n)]
+    return [Part(part.path, a, b) for a, b in zip(bounds, [*bounds[1:], size], strict=True)] or [part]
+
+
 def open_arrow(part: Part) -> Any:
     """Open a Parquet or IPC file; its first bytes show which."""
     if part.once:
@@ -201,7 +229,7 @@ def open_arrow(part: Part) -> Any:
     if not head:
         raise DataError(f"{part.name}: the file is empty. Check how it was made.")
     with arrow_errors(part.name):
-        return _ParquetFile(part.path) if head.startswith(_PARQUET) else _IpcFile(part.path, head != _IPC_FILE)
+        return _ParquetFile(part) if head.startswith(_PARQUET) else _IpcFile(part.path, head != _IPC_FILE)
 
 
 def arrow_layout(parts: list[Part]) -> tuple[list[str], Any]:

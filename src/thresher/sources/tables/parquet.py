@@ -15,19 +15,19 @@ from thresher.errors import DataError, UnreadableError
 from thresher.sources.base import OnError, Source, check_on_error
 from thresher.sources.files.paths import Part, PathLike, find_parts, fingerprint, stored_size
 from thresher.sources.files.reader import ReadPosition, SkipCounts
-from thresher.sources.tables.arrow_readers import arrow_errors, arrow_layout, damaged, flatten, open_arrow
+from thresher.sources.tables.arrow_readers import arrow_errors, arrow_layout, damaged, flatten, open_arrow, split_arrow
 from thresher.sources.tables.infer import infer_table
 from thresher.sources.tables.row_encoder import (
     EncodedSource,
     RowEncoder,
     column_positions,
     identity_of,
-    shards_of_files,
     to_batch,
     with_group_column,
     with_id_column,
 )
 from thresher.sources.tables.schema import ColumnRef, Schema
+from thresher.sources.text.line_formats import group_parts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,8 +76,11 @@ class ParquetSource(EncodedSource):
         return name if batch.line is None else f"{name}, row {batch.line[row] - 1} (counted from 0)"
 
     def shards(self, n: int) -> list[Source]:
-        """Whole files."""
-        return shards_of_files(self, n)
+        """Whole files if there are enough, else ranges of the row groups of Parquet files."""
+        super().shards(n)
+        per_file = -(-n // len(self.parts))
+        pieces = [piece for part in self.parts for piece in split_arrow(part, per_file)]
+        return [replace(self, parts=some) for some in group_parts(pieces, n)]
 
     def reading(self) -> dict[str, Any]:
         """The columns."""
@@ -101,6 +104,9 @@ class ParquetSource(EncodedSource):
             for batch, cursor in reading:
                 yield batch, cursor
 
+    def _pieces(self, part: Part, want_labels: bool) -> Any:
+        return _Pieces(part, self.encoder, want_labels)
+
     def _read_part(
         self, part: Part, start: Cursor, rows: int, want_labels: bool, options: dict[str, Any]
     ) -> Iterator[tuple[Batch, Cursor]]:
@@ -110,7 +116,7 @@ class ParquetSource(EncodedSource):
         read_before, stored = stored_size(self.parts[: start.part]) or 0, stored_size([part]) or 0
         features = self.limits.batch_features
         skipped = start.skipped
-        pieces = _Pieces(part, self.encoder, want_labels)
+        pieces = self._pieces(part, want_labels)
         for table, first, group, share in pieces.read(start.offset, position):
             at = 0
             while at < table.num_rows:
