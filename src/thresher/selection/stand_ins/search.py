@@ -1,0 +1,252 @@
+"""Features that are nearly the same column as a selected one, in three readings of the data.
+
+Two columns are alike if the absolute cosine of their values over the rows is at least a threshold. Of two columns that
+most rows have it is their correlation.
+
+1. The first reading sums and projects the columns of the selected features, and finds the *common* columns, those of
+   more than about a quarter of the rows: there are few.
+2. The second finds what may be alike. A column g alike to f has, of the squares of f's values, at least a share
+   threshold² in its rows: ‖f in the rows of g‖² ≥ cosine² ‖f‖². So a summary of the heavy hitters in the rows of f,
+   with the squares of f as weights, has it. Common columns are found by projections instead, by which the selected features
+   are compared with each other, too.
+3. The third reads these columns alone, and computes the cosines.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher import _native
+from thresher.core.memory import Watch
+from thresher.selection.stand_ins.blocks import Block, blocks, products
+from thresher.selection.stand_ins.columns import ColumnSums, Projections, cosines
+from thresher.selection.stand_ins.heavy_hitters import HeavyHitters
+from thresher.selection.stand_ins.memory_plan import Room
+from thresher.sources.base import Source
+from thresher.sources.transforms.watched import Watched
+
+Keys = NDArray[np.uint64]
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+#: A column in more than this share of the rows is common.
+COMMON = 0.25
+#: Cosines are equal to the threshold up to rounding errors.
+_ROUNDING = 1e-9
+
+
+class Pairs(NamedTuple):
+    """Pairs of a selected feature and a column that is alike.
+
+    Attributes
+    ----------
+    feature : array of int
+        The number of the selected feature.
+    keys : array of uint64
+        The key of the other column.
+    cosine : array of float
+    rows : int
+        All rows.
+    incomplete : array of int
+        The selected features whose summary had too little room: it may have missed columns that are alike.
+    asked : array of float
+        The cosines of the pairs that the caller named, whatever they are.
+    """
+
+    feature: Indices
+    keys: Keys
+    cosine: Floats
+    rows: int
+    incomplete: Indices
+    asked: Floats
+
+
+def search(
+    source: Source, keys: Keys, threshold: float, room: Room, asked: tuple[Indices, Indices], watch: Watch
+) -> Pairs:
+    """Find the columns that are alike the columns of ``keys``.
+
+    Parameters
+    ----------
+    source : Source
+        The rows.
+    keys : array of uint64
+        The selected features.
+    threshold : float
+        The least absolute cosine.
+    room : Room
+        What the search may hold.
+    asked : pair of arrays of int
+        Numbers of selected features whose cosines are wanted, too.
+    """
+    if not len(keys):
+        none = np.empty(0, np.int64)
+        return Pairs(none, keys, np.empty(0), 0, none, np.empty(0))
+    found = _Search(Watched(source, watch, "looking for stand-ins"), keys, threshold, room)
+    found.read_selected()
+    found.read_others()
+    return found.read_pairs(*asked)
+
+
+class _Search:
+    """The state between the readings."""
+
+    def __init__(self, source: Source, keys: Keys, threshold: float, room: Room) -> None:
+        self._source, self._keys, self._threshold, self._room = source, keys, threshold, room
+        self._index = _native.KeyIndex(np.ascontiguousarray(keys))
+        self._sums = ColumnSums(len(keys))
+        self._pairs: list[tuple[Indices, Keys, Floats]] = []  # features, keys and estimates
+        self._incomplete = np.empty(0, np.int64)
+        self._common = self._excluded = np.empty(0, np.uint64)
+
+    def read_selected(self) -> None:
+        """The first reading: the selected features, and the common columns."""
+        counts = HeavyHitters(1, self._room.keys, self._room.keys)
+        projections = Projections(len(self._keys), self._room.bits(len(self._keys)))
+        for block in blocks(self._source):
+            rows, numbers = block.columns(self._index)
+            self._sums.add(rows, numbers)
+            projections.add(block, rows, numbers)
+            present = np.bincount(block.rows.indices, minlength=len(block.keys)).astype(np.float64)
+            counts.add(np.zeros(len(block.keys), np.int64), block.keys, present)
+        _, keys, least = counts.entries()
+        least_common = self._threshold**2 * COMMON * self._sums.rows
+        self._common = keys[least + counts.error[0] > least_common]
+        self._excluded = keys[least > COMMON / self._threshold**2 * self._sums.rows]
+        every = np.arange(len(self._keys))
+        self._compare(every, every, projections, self._sums, self._keys)
+
+    def read_others(self) -> None:
+        """The second reading: what stands in the rows of the selected features, and the common columns."""
+        common = self._sums.counts > COMMON * self._sums.rows
+        rare = np.flatnonzero(~common & (self._sums.counts > 0))
+        wide = self._common if common.any() else self._common[:0]
+        if not len(rare) and not len(wide):
+            return
+        summaries = _RowSummaries(self._index, rare, self._sums, self._excluded, self._threshold, self._room)
+        index = _native.KeyIndex(wide)
+        sums, projections = ColumnSums(len(wide)), Projections(len(wide), self._room.bits(len(wide)))
+        for block in blocks(self._source, None if len(rare) else wide):
+            if len(wide):
+                rows, numbers = block.columns(index)
+                sums.add(rows, numbers)
+                projections.add(block, rows, numbers)
+            if len(rare):
+                summaries.add(block)
+        if len(rare):
+            self._pairs.append(summaries.candidates())
+            self._incomplete = summaries.incomplete
+        if len(wide):
+            places = index.find(self._keys)
+            which = np.flatnonzero(common & (places >= 0))
+            self._compare(which, places[which], projections, sums, wide)
+
+    def _compare(
+        self, features: Indices, places: Indices, projections: Projections, sums: ColumnSums, keys: Keys
+    ) -> None:
+        """Collect the columns whose projections are alike those of some selected features.
+
+        ``places`` are the numbers of the features among the columns, which have the keys ``keys``.
+        """
+        least = projections.alike(self._threshold)
+        plain, about_mean = (projections.directions(sums, centred=centred) for centred in (False, True))
+        dense = np.flatnonzero(sums.dense)
+        step = max(1, self._room.projections // len(keys))
+        for start in range(0, len(features), step):
+            mine = places[start : start + step]
+            estimates = np.abs(plain[mine] @ plain.T)
+            both = np.flatnonzero(sums.dense[mine])
+            estimates[np.ix_(both, dense)] = np.abs(about_mean[mine[both]] @ about_mean[dense].T)
+            one, other = np.nonzero(estimates >= least)
+            self._pairs.append((features[start : start + step][one], keys[other], estimates[one, other]))
+
+    def read_pairs(self, a: Indices, b: Indices) -> Pairs:
+        """The third reading: the cosines of the pairs."""
+        feature, key = self._likeliest()
+        keys = np.unique(np.concatenate([self._keys, key]))
+        index = _native.KeyIndex(keys)
+        of_selected = index.find(self._keys)
+        one = np.concatenate([of_selected[feature], of_selected[a]])
+        other = np.concatenate([index.find(key), of_selected[b]])
+        sums, dots = ColumnSums(len(keys)), np.zeros(len(one))
+        for block in blocks(self._source, keys):
+            rows, numbers = block.columns(index)
+            sums.add(rows, numbers)
+            place = np.full(len(keys), -1)
+            place[numbers] = np.arange(len(numbers))
+            here = np.flatnonzero((place[one] >= 0) & (place[other] >= 0))
+            begins, row = np.unique(place[one[here]], return_inverse=True)
+            for first, product in products(rows[:, begins], rows, self._room.waiting):
+                inside = (row >= first) & (row < first + product.shape[0])
+                product.sort_indices()
+                added = product[row[inside] - first, place[other[here[inside]]]]
+                dots[here[inside]] += np.asarray(added).reshape(-1)
+        found = cosines(dots, sums, one, other)
+        computed, asked = found[: len(feature)], found[len(feature) :]
+        alike = np.abs(computed) >= self._threshold - _ROUNDING
+        return Pairs(feature[alike], key[alike], computed[alike], sums.rows, self._incomplete, asked)
+
+    def _likeliest(self) -> tuple[Indices, Keys]:
+        """The pairs to compute: all, or those of each feature with the largest estimates, if they are too many."""
+        feature, keys, estimate = (np.concatenate(arrays) for arrays in zip(*self._pairs, strict=True))
+        order = np.lexsort((-estimate, keys, feature))
+        feature, keys, estimate = feature[order], keys[order], estimate[order]
+        first = keys != self._keys[feature]
+        first[1:] &= (feature[1:] != feature[:-1]) | (keys[1:] != keys[:-1])
+        feature, keys, estimate = feature[first], keys[first], estimate[first]
+        if len(feature) <= self._room.pairs:
+            return feature, keys
+        order = np.lexsort((keys, -estimate, feature))
+        feature, keys = feature[order], keys[order]
+        sizes = np.bincount(feature, minlength=len(self._keys))
+        rank = np.arange(len(feature)) - (np.cumsum(sizes) - sizes)[feature]
+        most = max(1, self._room.pairs // len(self._keys))
+        self._incomplete = np.union1d(self._incomplete, np.flatnonzero(sizes > most))
+        return feature[rank < most], keys[rank < most]
+
+
+class _RowSummaries:
+    """What stands in the rows of selected features that are not common, with the squares of their values as weights."""
+
+    def __init__(
+        self, index: _native.KeyIndex, features: Indices, sums: ColumnSums, excluded: Keys, threshold: float, room: Room
+    ) -> None:
+        self._index, self._features, self._excluded = index, features, _native.KeyIndex(excluded)
+        self._stream = np.full(len(sums.squares), -1)
+        self._stream[features] = np.arange(len(features))
+        self._total, self._seen = sums.squares[features], np.zeros(len(features))
+        self._share, self._waiting = threshold**2, room.waiting
+        self._hitters = HeavyHitters(len(features), max(16, room.of_rows // len(features)), room.waiting)
+
+    def add(self, block: Block) -> None:
+        """Add rows."""
+        rows, numbers = block.columns(self._index)
+        streams = self._stream[numbers]
+        chosen, others = np.flatnonzero(streams >= 0), np.flatnonzero(self._excluded.find(block.keys) < 0)
+        streams, keys = streams[chosen], block.keys[others]
+        squares, present = rows[:, chosen], block.rows[:, others]
+        squares.data **= 2
+        present.data[:] = 1.0
+        added = np.bincount(squares.indices, squares.data, minlength=len(streams))
+        for first, product in products(squares, present, self._waiting):
+            sizes = np.diff(product.indptr)
+            these = streams[first : first + len(sizes)]
+            self._seen[these] += added[first : first + len(sizes)]
+            if self._hitters.add(np.repeat(these, sizes), keys[product.indices], product.data):
+                # What can no longer reach the share goes.
+                self._hitters.drop((self._share - _ROUNDING) * self._total - (self._total - self._seen))
+
+    def candidates(self) -> tuple[Indices, Keys, Floats]:
+        """The features, keys and estimates of what may be alike."""
+        self._hitters.entries()
+        self._hitters.drop((self._share - _ROUNDING) * self._total)
+        streams, keys, weights = self._hitters.entries()
+        return self._features[streams], keys, np.sqrt(weights / self._total[streams])
+
+    @property
+    def incomplete(self) -> Indices:
+        """The features whose summaries may lack a column that is alike."""
+        return self._features[self._hitters.error >= self._share * self._total]
