@@ -102,6 +102,10 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    stand_ins : bool or float
+        After the fit, find the columns that are nearly the same as a selected feature, see `thresher.select`.
+    collapse : bool
+        With ``stand_ins``, keep only the strongest of features that are stand-ins of each other.
 
     Attributes
     ----------
@@ -167,6 +171,8 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         calibrate: bool = True,
         fdr: float | None = None,
         splits: int | None = None,
+        stand_ins: bool | float = False,
+        collapse: bool = False,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -196,6 +202,8 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         self.calibrate = calibrate
         self.fdr = fdr
         self.splits = splits
+        self.stand_ins = stand_ins
+        self.collapse = collapse
 
 
 class BudgetedRegressor(HistoryMixin, OnlineRegressor):
@@ -265,6 +273,10 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    stand_ins : bool or float
+        After the fit, find the columns that are nearly the same as a selected feature, see `thresher.select`.
+    collapse : bool
+        With ``stand_ins``, keep only the strongest of features that are stand-ins of each other.
 
     Attributes
     ----------
@@ -318,6 +330,8 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         cluster: str | None = None,
         fdr: float | None = None,
         splits: int | None = None,
+        stand_ins: bool | float = False,
+        collapse: bool = False,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -343,3 +357,5 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         self.cluster = cluster
         self.fdr = fdr
         self.splits = splits
+        self.stand_ins = stand_ins
+        self.collapse = collapse

@@ -77,6 +77,10 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    stand_ins : bool or float
+        After the fit, find the columns that are nearly the same as a selected feature, see `thresher.select`.
+    collapse : bool
+        With ``stand_ins``, keep only the strongest of features that are stand-ins of each other.
 
     Attributes
     ----------
@@ -130,6 +134,8 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         n_jobs: int = -1,
         fdr: float | None = None,
         splits: int | None = None,
+        stand_ins: bool | float = False,
+        collapse: bool = False,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -153,6 +159,8 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         self.n_jobs = n_jobs
         self.fdr = fdr
         self.splits = splits
+        self.stand_ins = stand_ins
+        self.collapse = collapse
 
 
 class FGMRegressor(BatchRegressor, FGMEstimator):
@@ -170,6 +178,10 @@ n_jobs
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    stand_ins : bool or float
+        After the fit, find the columns that are nearly the same as a selected feature, see `thresher.select`.
+    collapse : bool
+        With ``stand_ins``, keep only the strongest of features that are stand-ins of each other.
 
     Attributes
     ----------
@@ -215,6 +227,8 @@ n_jobs
         n_jobs: int = -1,
         fdr: float | None = None,
         splits: int | None = None,
+        stand_ins: bool | float = False,
+        collapse: bool = False,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -235,3 +249,5 @@ n_jobs
         self.n_jobs = n_jobs
         self.fdr = fdr
         self.splits = splits
+        self.stand_ins = stand_ins
+        self.collapse = collapse

@@ -193,6 +193,10 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    stand_ins : bool or float
+        After the fit, find the columns that are nearly the same as a selected feature, see `thresher.select`.
+    collapse : bool
+        With ``stand_ins``, keep only the strongest of features that are stand-ins of each other.
 
     Attributes
     ----------
@@ -248,6 +252,8 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         random_state: Any = None,
         fdr: float | None = None,
         splits: int | None = None,
+        stand_ins: bool | float = False,
+        collapse: bool = False,
     ) -> None:
         self.k = k
         self.method = method
@@ -275,6 +281,8 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         self.random_state = random_state
         self.fdr = fdr
         self.splits = splits
+        self.stand_ins = stand_ins
+        self.collapse = collapse
 
 
 class SubstitutionRegressor(BatchRegressor, SubstitutionEstimator):
@@ -299,6 +307,10 @@ n_jobs, random_state
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    stand_ins : bool or float
+        After the fit, find the columns that are nearly the same as a selected feature, see `thresher.select`.
+    collapse : bool
+        With ``stand_ins``, keep only the strongest of features that are stand-ins of each other.
 
     Attributes
     ----------
@@ -347,6 +359,8 @@ n_jobs, random_state
         random_state: Any = None,
         fdr: float | None = None,
         splits: int | None = None,
+        stand_ins: bool | float = False,
+        collapse: bool = False,
     ) -> None:
         self.k = k
         self.method = method
@@ -371,3 +385,5 @@ n_jobs, random_state
         self.random_state = random_state
         self.fdr = fdr
         self.splits = splits
+        self.stand_ins = stand_ins
+        self.collapse = collapse

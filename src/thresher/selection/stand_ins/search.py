@@ -7,8 +7,8 @@ most rows have it is their correlation.
    more than about a quarter of the rows: there are few.
 2. The second finds what may be alike. A column g alike to f has, of the squares of f's values, at least a share
    threshold² in its rows: ‖f in the rows of g‖² ≥ cosine² ‖f‖². So a summary of the heavy hitters in the rows of f,
-   with the squares of f as weights, has it. Common columns are found by projections instead, by which the selected features
-   are compared with each other, too.
+   with the squares of f as weights, has it. Common columns are found by projections instead. By projections the
+   selected features are compared with each other, too.
 3. The third reads these columns alone, and computes the cosines.
 """
 
@@ -126,7 +126,9 @@ class _Search:
         wide = self._common if common.any() else self._common[:0]
         if not len(rare) and not len(wide):
             return
-        summaries = _RowSummaries(self._index, rare, self._sums, self._excluded, self._threshold, self._room)
+        summaries = None
+        if len(rare):
+            summaries = _RowSummaries(self._index, rare, self._sums, self._excluded, self._threshold, self._room)
         index = _native.KeyIndex(wide)
         sums, projections = ColumnSums(len(wide)), Projections(len(wide), self._room.bits(len(wide)))
         for block in blocks(self._source, None if len(rare) else wide):
@@ -134,9 +136,9 @@ class _Search:
                 rows, numbers = block.columns(index)
                 sums.add(rows, numbers)
                 projections.add(block, rows, numbers)
-            if len(rare):
+            if summaries is not None:
                 summaries.add(block)
-        if len(rare):
+        if summaries is not None:
             self._pairs.append(summaries.candidates())
             self._incomplete = summaries.incomplete
         if len(wide):

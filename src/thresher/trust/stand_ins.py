@@ -1,0 +1,213 @@
+"""A fit whose features are given their stand-ins, and with ``collapse`` one feature for each group of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.core.checkpoint import Checkpoint
+from thresher.core.memory import DEFAULT_MEMORY, PlanReport, parse_size, show_size
+from thresher.errors import SettingsError
+from thresher.methods import Data, MethodSpec
+from thresher.run import Run, RunOptions, check_readable_again
+from thresher.selection.selection import Selection
+from thresher.selection.stand_ins.find import find, threshold_of
+from thresher.selection.stand_ins.search import Pairs
+from thresher.sources.base import Source
+from thresher.trust.final_fit import final_fit, some_features
+from thresher.trust.memory_plan import Room
+from thresher.trust.split import Halves, columns_of
+
+MakeRun = Callable[[Data, Any, RunOptions], Run]
+
+#: Methods whose features are no columns, and why.
+_REFUSED = {
+    "sparse-rf": "random features are drawn, and no column of the data is one",
+    "hashing": "it learns buckets, which have no names",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class StandInSearch:
+    """What to do about features that are nearly the same column.
+
+    Parameters
+    ----------
+    threshold : float
+        The least absolute cosine of stand-ins.
+    collapse : bool
+        Keep one of each group of selected features that are stand-ins of each other.
+    """
+
+    threshold: float
+    collapse: bool = False
+
+    @classmethod
+    def of(cls, stand_ins: bool | float | None, collapse: bool, method: str) -> StandInSearch | None:
+        """The search that settings ask for; None if there is none."""
+        threshold = threshold_of(stand_ins)
+        if threshold is None:
+            if collapse:
+                raise SettingsError("`collapse` keeps one of each group of stand-ins: pass `stand_ins`, too")
+            return None
+        if method in _REFUSED:
+            raise SettingsError(f"{method} has no `stand_ins`: {_REFUSED[method]}. Choose another method")
+        return cls(threshold=threshold, collapse=bool(collapse))
+
+
+def with_stand_ins(spec: MethodSpec, make_run: MakeRun, search: StandInSearch | None) -> MakeRun:
+    """What makes the run of a method, with a search for stand-ins after it."""
+    if search is None:
+        return make_run
+
+    def make(data: Data, settings: Any, options: RunOptions) -> Run:
+        if not isinstance(data.rows, Source):
+            raise SettingsError(
+                "`stand_ins` are found in rows, and the data is a stream of features: leave out `stand_ins`"
+            )
+        check_readable_again(data.rows, needed=True, why="`stand_ins`")
+        return StandInRun(spec, make_run(data, settings, options), data.rows, settings, search)
+
+    return make
+
+
+def with_search(report: PlanReport, search: StandInSearch | None, memory: str | int | None) -> PlanReport:
+    """The plan of a fit with what its search for stand-ins needs."""
+    if search is None:
+        return report
+    size = show_size(parse_size(DEFAULT_MEMORY if memory is None else memory))
+    note = f"after the fit, up to {size} for what stands in the rows of the features, in three readings"
+    return report._replace(notes=[*report.notes, ("stand-ins", note)])
+
+
+class StandInRun(Run):
+    """A fit by another run, after which the stand-ins of its features are found.
+
+    The other run has the checkpoints: the search takes three readings, and starts anew after an interrupt.
+
+    Parameters
+    ----------
+    spec, settings
+        The method, and its settings.
+    run : Run
+        The fit.
+    source : Source
+        The rows it learns from.
+    search : StandInSearch
+        What to look for.
+    """
+
+    def __init__(self, spec: MethodSpec, run: Run, source: Source, settings: Any, search: StandInSearch) -> None:
+        self._spec, self._run, self._settings, self._search = spec, run, settings, search
+        self.source, self.options, self.watch = source, run.options, run.watch
+        self._final: Selection | None = None
+
+    def run(self) -> None:
+        self._run.run()
+        try:
+            self._final = self._with_stand_ins(self._run.selection())
+        except KeyboardInterrupt:
+            self._run.save()
+            raise
+
+    def _with_stand_ins(self, selection: Selection) -> Selection:
+        self._run.release_buffers()
+        rows = self._run.limited(self.source)
+        threshold, memory = self._search.threshold, self.options.memory
+        found = find(selection, rows, threshold, memory, self.watch)
+        into = groups(len(selection), selection.keys, found.pairs)
+        collapses = self._search.collapse and bool((into >= 0).any())
+        facts = {**found.facts, "collapse": self._search.collapse}
+        if collapses:
+            selection = self._refitted(some_features(selection, into < 0), rows, collapsed=(selection, into))
+            facts |= {"collapsed": selection.provenance.pop("collapsed")}
+            kept = set(selection.names)
+            for name in ("found", "more"):
+                facts[name] = {feature: these for feature, these in facts[name].items() if feature in kept}
+            facts["incomplete"] = [feature for feature in facts["incomplete"] if feature in kept]
+        return replace(selection, provenance={**selection.provenance, "stand_ins": facts})
+
+    def _refitted(self, chosen: Selection, rows: Source, collapsed: tuple[Selection, NDArray[np.int64]]) -> Selection:
+        """The features that stay, fitted to all rows."""
+        whole, into = collapsed
+        gone = np.flatnonzero(into >= 0)
+        room = Room.of(self._spec, self.options).both
+        halves = Halves.of(rows, int(getattr(self._settings, "seed", 0)), 0)
+        watched = (self.watched(half, "fitting the features that stay") for half in halves)
+        first, second = (columns_of(chosen, half, room)[0] for half in watched)
+        fit_intercept = bool(getattr(self._settings, "fit_intercept", True))
+        found = final_fit(chosen, (first, second), fit_intercept=fit_intercept, calibrate=self.options.calibrate)
+        found.provenance["collapsed"] = {
+            "names": [whole.names[at] for at in gone],
+            "keys": whole.keys[gone].tolist(),
+            "into": [whole.names[at] for at in into[gone]],
+        }
+        return found
+
+    # ── the other run ────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def unsaved(self) -> str | None:  # type: ignore[override]
+        return self._run.unsaved
+
+    def save(self) -> None:
+        self._run.save()
+
+    def release_buffers(self) -> None:
+        self._run.release_buffers()
+
+    def limited(self, source: Source) -> Source:
+        return self._run.limited(source)
+
+    @property
+    def amount(self) -> str:
+        return self._run.amount
+
+    @property
+    def usable(self) -> bool:
+        return self._run.usable
+
+    def selection(self) -> Selection:
+        return self._run.selection() if self._final is None else self._final
+
+    def _steps(self) -> Iterator[None]:
+        return self._run._steps()
+
+    def _counts(self) -> dict[str, Any]:
+        return self._run._counts()
+
+    def _identity(self) -> dict[str, Any]:
+        return self._run._identity()
+
+    def _snapshot(self) -> Checkpoint | None:
+        return self._run._snapshot()
+
+    def _restore(self, saved: Checkpoint) -> None:
+        self._run._restore(saved)
+
+
+def groups(features: int, keys: NDArray[np.uint64], pairs: Pairs) -> NDArray[np.int64]:
+    """For each selected feature the stronger one that stands for it, or -1 if it stays.
+
+    The strongest feature stays, and stands for those that are alike; then the strongest of the others, and so on. A
+    feature that goes is alike to the one that stands for it.
+    """
+    order = np.argsort(keys)
+    places = np.minimum(np.searchsorted(keys, pairs.keys, sorter=order), max(0, features - 1))
+    number = order[places] if features else places
+    selected = keys[number] == pairs.keys if features else np.zeros(0, np.bool_)
+    alike: dict[int, list[tuple[float, int]]] = {}
+    for a, b, cosine in zip(pairs.feature[selected], number[selected], pairs.cosine[selected], strict=True):
+        if a < b:
+            alike.setdefault(int(a), []).append((float(cosine), int(b)))
+    into = np.full(features, -1, np.int64)
+    for stronger in sorted(alike):
+        if into[stronger] < 0:
+            for _, weaker in alike[stronger]:
+                if into[weaker] < 0:
+                    into[weaker] = stronger
+    return into
