@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from thresher.columns.types import format_search_stats
 from thresher.core.memory import MB, Progress, show_size
 from thresher.display import cut, redact, visible
+from thresher.report.stand_ins import stand_in_lines
 from thresher.selection.coverage import rows_of_test
 
 if TYPE_CHECKING:
@@ -142,7 +143,8 @@ def print_selection(
     names are complete. ``keys`` adds the 64-bit keys.
     """
     shown = len(selection) if top is None else min(top, len(selection))
-    columns = [(name, values) for name, values in selection.columns().items() if keys or name != "key"]
+    hidden = {"stand_ins"} if keys else {"stand_ins", "key"}  # stand-ins are listed below the table
+    columns = [(name, values) for name, values in selection.columns().items() if name not in hidden]
     table = [(cut(visible(name)), _cells(name, values[:shown])) for name, values in columns]
     more = [f"… and {len(selection) - shown} more"] if shown < len(selection) else []
     lines = summary(selection, run, saved)
@@ -192,6 +194,7 @@ def summary(selection: Selection, run: Progress | None, saved: str | None) -> li
         lines.append(("approximate", f"features outside the table share cells of a sketch{when}"))
     if "fdr" in provenance:
         lines.append(("error control", _error_control(provenance["fdr"])))
+    lines += stand_in_lines(selection)
     if selection.classes is not None:
         lines.append(("classes", _classes(selection)))
     if "rows" in provenance:

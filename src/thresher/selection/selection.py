@@ -362,7 +362,7 @@ class Selection:
 
         If numeric columns were standardised, ``standardized`` is the weight that a feature ranks by: that in its own
         unit, or with several classes the norm across them. With error control, ``q_value`` is there, too.
-        If stand-ins were looked for, ``stand_ins`` is their number.
+        If stand-ins were looked for, ``stand_ins`` lists them with their cosines.
 
         Names are valid Unicode here: a byte that is not UTF-8 is escaped as ``\\xff``.
         """
@@ -379,9 +379,15 @@ class Selection:
         if self.q_values is not None:
             table["q_value"] = self.q_values
         if self.stand_ins is not None:
-            more = self.provenance["stand_ins"]["more"]
-            table["stand_ins"] = [len(self.stand_ins.get(name, ())) + more.get(name, 0) for name in self.names]
+            table["stand_ins"] = [escaped(self._listed_stand_ins(name)) for name in self.names]
         return table | {"bound": self.bounds, "count": self.counts}
+
+    def _listed_stand_ins(self, name: str) -> str:
+        """The stand-ins of a feature as text: ``x9 1, x10 -0.994913, … and 3 more``."""
+        facts = self.provenance["stand_ins"]
+        listed = [f"{other} {cosine:g}" for other, cosine in facts["found"].get(name, ())]
+        more = facts["more"].get(name, 0)
+        return ", ".join([*listed, f"… and {more} more"] if more else listed)
 
     def to_arrow(self) -> Any:
         """The table of features as an Arrow table."""
