@@ -74,11 +74,11 @@ class Projections:
         self._ones += signs.sum(axis=0)
         self._sums[numbers] += rows.T.tocsr() @ signs
 
-    def directions(self, sums: ColumnSums, *, centred: bool) -> Floats:
-        """The projections of each column, scaled to unit length; about the means if ``centred``."""
-        found = self._sums
+    def directions(self, sums: ColumnSums, bits: int, *, centred: bool) -> Floats:
+        """The first ``bits`` projections of each column, scaled to unit length; about the means if ``centred``."""
+        found = self._sums[:, :bits]
         if centred:
-            found = found - np.outer(sums.sums / max(1, sums.rows), self._ones)
+            found = found - np.outer(sums.sums / max(1, sums.rows), self._ones[:bits])
         lengths = np.sqrt((found**2).sum(axis=1, keepdims=True))
         return np.divide(found, lengths, out=np.zeros_like(found), where=lengths > 0)
 

@@ -3,12 +3,13 @@
 Two columns are alike if the absolute cosine of their values over the rows is at least a threshold. Of two columns that
 most rows have it is their correlation.
 
-1. The first reading sums and projects the columns of the selected features, and finds the *common* columns, those of
-   more than about a quarter of the rows: there are few.
-2. The second finds what may be alike. A column g alike to f has, of the squares of f's values, at least a share
-   threshold² in its rows: ‖f in the rows of g‖² ≥ cosine² ‖f‖². So a summary of the heavy hitters in the rows of f,
-   with the squares of f as weights, has it. Common columns are found by projections instead. By projections the
-   selected features are compared with each other, too.
+1. The first reading sums and projects the columns of the selected features, and finds the *common* columns: all, if
+   they are few, or those of about a quarter of the rows or more.
+2. The second projects the common columns: columns that are alike have projections that are alike. Other columns are
+   found by what stands in the rows of a feature. A column g alike to f has, of the squares of f's values, at least a
+   share threshold² in its rows: ‖f in the rows of g‖² ≥ cosine² ‖f‖². So a summary of the heavy hitters in the rows of
+   f, with the squares of f as weights, has it. The squares of some features are spread over so many rows that only
+   common columns can have that share; they need no summary.
 3. The third reads these columns alone, and computes the cosines.
 """
 
@@ -24,7 +25,7 @@ from thresher.core.memory import Watch
 from thresher.selection.stand_ins.blocks import Block, blocks, products
 from thresher.selection.stand_ins.columns import ColumnSums, Projections, cosines
 from thresher.selection.stand_ins.heavy_hitters import HeavyHitters
-from thresher.selection.stand_ins.memory_plan import Room
+from thresher.selection.stand_ins.memory_plan import MOST_BITS, Room
 from thresher.sources.base import Source
 from thresher.sources.transforms.watched import Watched
 
@@ -32,8 +33,8 @@ Keys = NDArray[np.uint64]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-#: A column in more than this share of the rows is common.
-COMMON = 0.25
+#: A feature whose squares are spread over more than this share of the rows has common columns as stand-ins only.
+_SPREAD = 0.25
 #: Cosines are equal to the threshold up to rounding errors.
 _ROUNDING = 1e-9
 
@@ -98,72 +99,68 @@ class _Search:
         self._source, self._keys, self._threshold, self._room = source, keys, threshold, room
         self._index = _native.KeyIndex(np.ascontiguousarray(keys))
         self._sums = ColumnSums(len(keys))
+        self._projections = Projections(len(keys), room.bits(len(keys)))
+        self._fourths = np.zeros(len(keys))
         self._pairs: list[tuple[Indices, Keys, Floats]] = []  # features, keys and estimates
         self._incomplete = np.empty(0, np.int64)
-        self._common = self._excluded = np.empty(0, np.uint64)
+        self._common, self._others = np.empty(0, np.uint64), False
 
     def read_selected(self) -> None:
         """The first reading: the selected features, and the common columns."""
         counts = HeavyHitters(1, self._room.keys, self._room.keys)
-        projections = Projections(len(self._keys), self._room.bits(len(self._keys)))
         for block in blocks(self._source):
             rows, numbers = block.columns(self._index)
             self._sums.add(rows, numbers)
-            projections.add(block, rows, numbers)
+            self._projections.add(block, rows, numbers)
+            self._fourths += np.bincount(numbers[rows.indices], rows.data**4, minlength=len(self._keys))
             present = np.bincount(block.rows.indices, minlength=len(block.keys)).astype(np.float64)
             counts.add(np.zeros(len(block.keys), np.int64), block.keys, present)
         _, keys, least = counts.entries()
-        least_common = self._threshold**2 * COMMON * self._sums.rows
-        self._common = keys[least + counts.error[0] > least_common]
-        self._excluded = keys[least > COMMON / self._threshold**2 * self._sums.rows]
-        every = np.arange(len(self._keys))
-        self._compare(every, every, projections, self._sums, self._keys)
+        self._others = bool(counts.error[0] > 0 or len(keys) * MOST_BITS > self._room.projections)
+        # Columns with a share s of the squares of f are in at least s² of the rows that f is spread over.
+        fewest = self._threshold**4 * _SPREAD * self._sums.rows if self._others else 0.0
+        self._common = keys[least + counts.error[0] >= fewest]
+        self._compare(self._projections, self._sums, self._keys)
 
     def read_others(self) -> None:
         """The second reading: what stands in the rows of the selected features, and the common columns."""
-        common = self._sums.counts > COMMON * self._sums.rows
-        rare = np.flatnonzero(~common & (self._sums.counts > 0))
-        wide = self._common if common.any() else self._common[:0]
-        if not len(rare) and not len(wide):
-            return
+        spread = self._sums.squares**2 > _SPREAD * self._sums.rows * self._fourths
+        listed = np.flatnonzero(~spread & (self._sums.counts > 0) & self._others)
         summaries = None
-        if len(rare):
-            summaries = _RowSummaries(self._index, rare, self._sums, self._excluded, self._threshold, self._room)
-        index = _native.KeyIndex(wide)
-        sums, projections = ColumnSums(len(wide)), Projections(len(wide), self._room.bits(len(wide)))
-        for block in blocks(self._source, None if len(rare) else wide):
-            if len(wide):
-                rows, numbers = block.columns(index)
-                sums.add(rows, numbers)
-                projections.add(block, rows, numbers)
+        if len(listed):
+            summaries = _RowSummaries(self._index, listed, self._sums, self._common, self._threshold, self._room)
+        if summaries is None and not len(self._common):
+            return
+        index = _native.KeyIndex(self._common)
+        bits = min(self._projections.bits, self._room.bits(len(self._common)))
+        sums, projections = ColumnSums(len(self._common)), Projections(len(self._common), bits)
+        for block in blocks(self._source, self._common if summaries is None else None):
+            rows, numbers = block.columns(index)
+            sums.add(rows, numbers)
+            projections.add(block, rows, numbers)
             if summaries is not None:
                 summaries.add(block)
         if summaries is not None:
             self._pairs.append(summaries.candidates())
             self._incomplete = summaries.incomplete
-        if len(wide):
-            places = index.find(self._keys)
-            which = np.flatnonzero(common & (places >= 0))
-            self._compare(which, places[which], projections, sums, wide)
+        self._compare(projections, sums, self._common)
 
-    def _compare(
-        self, features: Indices, places: Indices, projections: Projections, sums: ColumnSums, keys: Keys
-    ) -> None:
-        """Collect the columns whose projections are alike those of some selected features.
-
-        ``places`` are the numbers of the features among the columns, which have the keys ``keys``.
-        """
-        least = projections.alike(self._threshold)
-        plain, about_mean = (projections.directions(sums, centred=centred) for centred in (False, True))
+    def _compare(self, projections: Projections, sums: ColumnSums, keys: Keys) -> None:
+        """Collect the columns, of these keys, whose projections are alike those of selected features."""
+        if not len(keys):
+            return
+        least, bits = projections.alike(self._threshold), projections.bits
+        mine, mine_about_mean = (self._projections.directions(self._sums, bits, centred=on) for on in (False, True))
+        theirs, theirs_about_mean = (projections.directions(sums, bits, centred=on) for on in (False, True))
         dense = np.flatnonzero(sums.dense)
         step = max(1, self._room.projections // len(keys))
-        for start in range(0, len(features), step):
-            mine = places[start : start + step]
-            estimates = np.abs(plain[mine] @ plain.T)
-            both = np.flatnonzero(sums.dense[mine])
-            estimates[np.ix_(both, dense)] = np.abs(about_mean[mine[both]] @ about_mean[dense].T)
+        for start in range(0, len(self._keys), step):
+            features = np.arange(start, min(start + step, len(self._keys)))
+            estimates = np.abs(mine[features] @ theirs.T)
+            both = np.flatnonzero(self._sums.dense[features])
+            estimates[np.ix_(both, dense)] = np.abs(mine_about_mean[features[both]] @ theirs_about_mean[dense].T)
             one, other = np.nonzero(estimates >= least)
-            self._pairs.append((features[start : start + step][one], keys[other], estimates[one, other]))
+            self._pairs.append((features[one], keys[other], estimates[one, other]))
 
     def read_pairs(self, a: Indices, b: Indices) -> Pairs:
         """The third reading: the cosines of the pairs."""
@@ -211,7 +208,7 @@ class _Search:
 
 
 class _RowSummaries:
-    """What stands in the rows of selected features that are not common, with the squares of their values as weights."""
+    """What stands in the rows of some selected features, with the squares of their values as weights."""
 
     def __init__(
         self, index: _native.KeyIndex, features: Indices, sums: ColumnSums, excluded: Keys, threshold: float, room: Room
