@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.core.checkpoint import Checkpoint
-from thresher.core.memory import DEFAULT_MEMORY, PlanReport, parse_size, show_size
+from thresher.core.memory import PlanReport, show_size
 from thresher.errors import SettingsError
 from thresher.methods import Data, MethodSpec
 from thresher.run import Run, RunOptions, check_readable_again
 from thresher.selection.selection import Selection
 from thresher.selection.stand_ins.find import find, threshold_of
+from thresher.selection.stand_ins.memory_plan import search_bytes
 from thresher.selection.stand_ins.search import Pairs
 from thresher.sources.base import Source
 from thresher.trust.final_fit import final_fit, some_features
@@ -79,7 +80,7 @@ def with_search(report: PlanReport, search: StandInSearch | None, memory: str | 
     """The plan of a fit with what its search for stand-ins needs."""
     if search is None:
         return report
-    size = show_size(parse_size(DEFAULT_MEMORY if memory is None else memory))
+    size = show_size(search_bytes(memory))
     note = f"after the fit, up to {size} for what stands in the rows of the features, in three readings"
     return report._replace(notes=[*report.notes, ("stand-ins", note)])
 
@@ -129,7 +130,11 @@ class StandInRun(Run):
             for name in ("found", "more"):
                 facts[name] = {feature: these for feature, these in facts[name].items() if feature in kept}
             facts["incomplete"] = [feature for feature in facts["incomplete"] if feature in kept]
-        return replace(selection, provenance={**selection.provenance, "stand_ins": facts})
+        plan = selection.provenance.get("plan")
+        if plan is not None:  # the search begins when the fit has ended
+            taken = search_bytes(memory)
+            plan = {"plan": {**plan, "stand_ins": taken, "total": max(plan["total"], taken)}}
+        return replace(selection, provenance={**selection.provenance, **(plan or {}), "stand_ins": facts})
 
     def _refitted(self, chosen: Selection, rows: Source, collapsed: tuple[Selection, NDArray[np.int64]]) -> Selection:
         """The features that stay, fitted to all rows."""

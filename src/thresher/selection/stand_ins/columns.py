@@ -80,8 +80,9 @@ class Projections:
         if centred:
             found = found - np.outer(sums.sums / max(1, sums.rows), self._ones[:bits])
         lengths = np.sqrt((found**2).sum(axis=1, keepdims=True))
-        return np.divide(found, lengths, out=np.zeros_like(found), where=lengths > 0)
+        directions: Floats = np.divide(found, lengths, out=np.zeros_like(found), where=lengths > 0)
+        return directions
 
     def alike(self, threshold: float) -> float:
         """The least cosine of projections at which columns may have a cosine of at least ``threshold``."""
-        return threshold - 4.0 * (1.0 - threshold**2) / np.sqrt(self.bits)
+        return threshold - 4.0 * (1.0 - threshold**2) / float(np.sqrt(self.bits))

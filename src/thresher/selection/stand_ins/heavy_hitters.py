@@ -11,15 +11,47 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 Keys = NDArray[np.uint64]
 Floats = NDArray[np.float64]
-Numbers = NDArray[np.int64]
+Numbers = NDArray[np.int32]
 
-#: Bytes of a key in a summary: its stream, itself and its weight.
-ENTRY_BYTES = 24
+
+#: Summaries are merged in parts of about this number of keys, so that only a part exists twice.
+_PART = 1 << 16
+
+
+class Entries(NamedTuple):
+    """Weighted keys of streams."""
+
+    streams: Numbers
+    keys: Keys
+    weights: Floats
+
+    @classmethod
+    def joined(cls, parts: Sequence[Entries]) -> Entries:
+        """Concatenate some entries."""
+        if not parts:
+            return cls(np.empty(0, np.int32), np.empty(0, np.uint64), np.empty(0))
+        return cls(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+    def take(self, which: NDArray[Any] | slice) -> Entries:
+        """Some of the entries."""
+        return Entries(self.streams[which], self.keys[which], self.weights[which])
+
+    def summed(self) -> Entries:
+        """One entry for each stream and key, in this order."""
+        order = np.lexsort((self.keys, self.streams))
+        streams, keys, weights = self.take(order)
+        first = np.ones(len(keys), np.bool_)
+        first[1:] = (streams[1:] != streams[:-1]) | (keys[1:] != keys[:-1])
+        starts = np.flatnonzero(first)
+        return Entries(streams[starts], keys[starts], np.add.reduceat(weights, starts) if len(starts) else weights)
 
 
 class HeavyHitters:
@@ -36,57 +68,54 @@ class HeavyHitters:
     def __init__(self, streams: int, room: int, waiting: int) -> None:
         self.error = np.zeros(streams)
         self._room, self._most_waiting = room, waiting
-        self._streams, self._keys, self._weights = np.empty(0, np.int64), np.empty(0, np.uint64), np.empty(0)
-        self._waiting: list[tuple[Numbers, Keys, Floats]] = []
+        self._streams_of_part = max(1, _PART // room)
+        self._parts = [Entries.joined([])] * -(-streams // self._streams_of_part)
+        self._waiting: list[Entries] = []
         self._count = 0
 
-    def add(self, streams: Numbers, keys: Keys, weights: Floats) -> bool:
+    def add(self, streams: NDArray[Any], keys: Keys, weights: Floats) -> bool:
         """Add weighted keys of streams; whether this merged them."""
-        self._waiting.append((streams, keys, weights))
+        self._waiting.append(Entries(streams.astype(np.int32), keys, weights))
         self._count += len(keys)
         if self._count < self._most_waiting:
             return False
         self._merge()
         return True
 
-    def entries(self) -> tuple[Numbers, Keys, Floats]:
+    def entries(self) -> Entries:
         """The streams, keys and least weights of all entries, by stream and key."""
         self._merge()
-        return self._streams, self._keys, self._weights
+        return Entries.joined(self._parts)
 
     def drop(self, least: Floats) -> None:
         """Drop the keys that weigh less than ``least`` of their stream, whatever the error is."""
-        stays = self._weights + self.error[self._streams] >= least[self._streams]
-        self._keep(stays)
-
-    def _keep(self, stays: NDArray[np.bool_]) -> None:
-        self._streams, self._keys, self._weights = self._streams[stays], self._keys[stays], self._weights[stays]
+        for at, part in enumerate(self._parts):
+            self._parts[at] = part.take(part.weights + self.error[part.streams] >= least[part.streams])
 
     def _merge(self) -> None:
-        if not self._waiting:
+        added, self._waiting, self._count = Entries.joined(self._waiting), [], 0
+        if not len(added.keys):
             return
-        parts = [(self._streams, self._keys, self._weights), *self._waiting]
-        self._waiting, self._count = [], 0
-        streams, keys, weights = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        order = np.lexsort((keys, streams))
-        streams, keys, weights = streams[order], keys[order], weights[order]
-        first = np.ones(len(keys), np.bool_)
-        first[1:] = (streams[1:] != streams[:-1]) | (keys[1:] != keys[:-1])
-        starts = np.flatnonzero(first)
-        self._streams, self._keys = streams[starts], keys[starts]
-        self._weights = np.add.reduceat(weights, starts) if len(starts) else weights
-        self._shorten()
+        added = added.summed()
+        ends = np.searchsorted(added.streams, np.arange(1, len(self._parts) + 1) * self._streams_of_part)
+        start = 0
+        for at, end in enumerate(ends.tolist()):
+            if end > start:
+                both = Entries.joined([self._parts[at], added.take(slice(start, end))])
+                self._parts[at] = self._shortened(both.summed())
+            start = end
 
-    def _shorten(self) -> None:
+    def _shortened(self, part: Entries) -> Entries:
         """Subtract from each stream with too many keys the weight of the heaviest that has no room."""
-        sizes = np.bincount(self._streams, minlength=len(self.error))
+        first = int(part.streams[0])
+        sizes = np.bincount(part.streams - first)
         full = np.flatnonzero(sizes > self._room)
         if not len(full):
-            return
-        heaviest_first = np.lexsort((-self._weights, self._streams))
+            return part
+        heaviest_first = np.lexsort((-part.weights, part.streams))
         places = (np.cumsum(sizes) - sizes)[full] + self._room
-        cut = np.zeros(len(self.error))
-        cut[full] = self._weights[heaviest_first[places]]
-        self.error += cut
-        self._weights = self._weights - cut[self._streams]
-        self._keep(self._weights > 0)
+        cut = np.zeros(len(sizes))
+        cut[full] = part.weights[heaviest_first[places]]
+        self.error[first : first + len(cut)] += cut
+        weights = part.weights - cut[part.streams - first]
+        return part._replace(weights=weights).take(weights > 0)

@@ -5,12 +5,23 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from thresher.core.memory import DEFAULT_MEMORY, parse_size
-from thresher.selection.stand_ins.heavy_hitters import ENTRY_BYTES
 
 #: The most projections of a column, and the fewest; bytes of one.
 MOST_BITS, _LEAST_BITS, _PROJECTION_BYTES = 64, 8, 8
+#: Bytes of a key of a summary, with its stream and weight, and some to spare; and while it is merged: before sorting
+#: and after.
+_ENTRY_BYTES, _MERGED_BYTES = 24, 96
 #: Bytes of a pair of columns with its sum, while pairs are collected.
 _PAIR_BYTES = 64
+
+
+#: Bytes of program code that the search loads.
+_PROGRAM_BYTES = 20 << 20
+
+
+def search_bytes(memory: str | int | None) -> int:
+    """The most bytes of a search; None: the default of online methods."""
+    return parse_size(DEFAULT_MEMORY if memory is None else memory)
 
 
 class Room(NamedTuple):
@@ -39,12 +50,13 @@ class Room(NamedTuple):
     @classmethod
     def of(cls, memory: str | int | None) -> Room:
         """The room in this memory; None: the default of online methods."""
-        allowed = parse_size(DEFAULT_MEMORY if memory is None else memory)
+        allowed = search_bytes(memory)
+        allowed = max(allowed // 2, allowed - _PROGRAM_BYTES)
         return cls(
-            keys=max(1024, allowed // (8 * ENTRY_BYTES)),
-            waiting=max(4096, allowed // (16 * ENTRY_BYTES)),
-            of_rows=max(1024, allowed // (8 * ENTRY_BYTES)),
-            projections=max(1024, allowed // (10 * _PROJECTION_BYTES)),
+            keys=max(1024, allowed // (8 * _MERGED_BYTES)),
+            waiting=max(4096, allowed // (8 * _MERGED_BYTES)),
+            of_rows=max(1024, allowed // (3 * _ENTRY_BYTES)),
+            projections=max(1024, allowed // (16 * _PROJECTION_BYTES)),
             pairs=max(1024, allowed // (4 * _PAIR_BYTES)),
         )
 

@@ -25,7 +25,7 @@ from thresher.core.memory import Watch
 from thresher.selection.stand_ins.blocks import Block, blocks, products
 from thresher.selection.stand_ins.columns import ColumnSums, Projections, cosines
 from thresher.selection.stand_ins.heavy_hitters import HeavyHitters
-from thresher.selection.stand_ins.memory_plan import MOST_BITS, Room
+from thresher.selection.stand_ins.memory_plan import Room
 from thresher.sources.base import Source
 from thresher.sources.transforms.watched import Watched
 
@@ -35,6 +35,8 @@ Indices = NDArray[np.int64]
 
 #: A feature whose squares are spread over more than this share of the rows has common columns as stand-ins only.
 _SPREAD = 0.25
+#: All columns are common if there is room for this number of projections of each.
+_ENOUGH_BITS = 32
 #: Cosines are equal to the threshold up to rounding errors.
 _ROUNDING = 1e-9
 
@@ -116,7 +118,7 @@ class _Search:
             present = np.bincount(block.rows.indices, minlength=len(block.keys)).astype(np.float64)
             counts.add(np.zeros(len(block.keys), np.int64), block.keys, present)
         _, keys, least = counts.entries()
-        self._others = bool(counts.error[0] > 0 or len(keys) * MOST_BITS > self._room.projections)
+        self._others = bool(counts.error[0] > 0 or len(keys) * _ENOUGH_BITS > self._room.projections)
         # Columns with a share s of the squares of f are in at least s² of the rows that f is spread over.
         fewest = self._threshold**4 * _SPREAD * self._sums.rows if self._others else 0.0
         self._common = keys[least + counts.error[0] >= fewest]
