@@ -54,6 +54,26 @@ def test_collapse_keeps_the_strongest_and_fits_again(tmp_path: Path) -> None:
     assert th.load(tmp_path / "a.thr").stand_ins == small.stand_ins
 
 
+def test_an_interrupted_search_starts_from_the_complete_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = twins()
+    given = {"k": 6, "passes": 1, "stand_ins": True, "checkpoint": tmp_path / "c"}
+    with monkeypatch.context() as patched:
+        patched.setattr("thresher.trust.stand_ins.find", _interrupt)
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            th.select(X, y, **given)
+    assert len(stopped.value.selection) == 6
+    assert stopped.value.selection.stand_ins is None
+    assert (tmp_path / "c").exists()
+    again = th.select(X, y, **given)
+    assert again.stand_ins == th.select(X, y, **{**given, "checkpoint": None}).stand_ins
+    assert again.names == stopped.value.selection.names
+    assert not (tmp_path / "c").exists()
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 def test_a_feature_goes_only_into_one_that_it_is_alike() -> None:
     keys = np.array([50, 40, 30, 20, 10], np.uint64)
     # 0 is alike to 1, 1 to 2, 2 to 3: 2 is not alike to 0, so it stays and stands for 3.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.core.checkpoint import Checkpoint
-from thresher.core.memory import PlanReport, show_size
+from thresher.core.memory import PlanReport, ReadLimits, show_size
 from thresher.errors import SettingsError
 from thresher.methods import Data, MethodSpec
 from thresher.run import Run, RunOptions, check_readable_again
@@ -88,7 +88,8 @@ def with_search(report: PlanReport, search: StandInSearch | None, memory: str | 
 class StandInRun(Run):
     """A fit by another run, after which the stand-ins of its features are found.
 
-    The other run has the checkpoints: the search takes three readings, and starts anew after an interrupt.
+    The other run has the checkpoints. It is saved before the search, which takes three readings, and starts anew after
+    an interrupt.
 
     Parameters
     ----------
@@ -103,29 +104,39 @@ class StandInRun(Run):
     """
 
     def __init__(self, spec: MethodSpec, run: Run, source: Source, settings: Any, search: StandInSearch) -> None:
-        self._spec, self._run, self._settings, self._search = spec, run, settings, search
-        self.source, self.options, self.watch = source, run.options, run.watch
-        self._final: Selection | None = None
+        self._spec, self._settings, self._search = spec, settings, search
+        self._run: Run | None = run  # None when it has ended: its state makes room for the search
+        self._selection: Selection | None = None
+        self._amount = ""
+        self.source, self.options, self.watch, self.unsaved = source, run.options, run.watch, run.unsaved
 
     def run(self) -> None:
-        self._run.run()
+        fit = self._fit
         try:
-            self._final = self._with_stand_ins(self._run.selection())
-        except KeyboardInterrupt:
-            self._run.save()
-            raise
+            fit.run()
+            fit.save()
+        finally:
+            self.unsaved = fit.unsaved
+        self._selection, self._amount = fit.selection(), fit.amount
+        rows = fit.limited(self.source)
+        self._run = None
+        del fit
+        self.release_buffers()
+        self._selection = self._with_stand_ins(self._selection, rows)
 
-    def _with_stand_ins(self, selection: Selection) -> Selection:
-        self._run.release_buffers()
-        rows = self._run.limited(self.source)
+    @property
+    def _fit(self) -> Run:
+        assert self._run is not None
+        return self._run
+
+    def _with_stand_ins(self, selection: Selection, rows: Source) -> Selection:
         threshold, memory = self._search.threshold, self.options.memory
         found = find(selection, rows, threshold, memory, self.watch)
         into = groups(len(selection), selection.keys, found.pairs)
-        collapses = self._search.collapse and bool((into >= 0).any())
         facts = {**found.facts, "collapse": self._search.collapse}
-        if collapses:
-            selection = self._refitted(some_features(selection, into < 0), rows, collapsed=(selection, into))
-            facts |= {"collapsed": selection.provenance.pop("collapsed")}
+        if self._search.collapse and (into >= 0).any():
+            facts["collapsed"] = _collapsed(selection, into)
+            selection = self._refitted(some_features(selection, into < 0), rows)
             kept = set(selection.names)
             for name in ("found", "more"):
                 facts[name] = {feature: these for feature, these in facts[name].items() if feature in kept}
@@ -136,63 +147,63 @@ class StandInRun(Run):
             plan = {"plan": {**plan, "stand_ins": taken, "total": max(plan["total"], taken)}}
         return replace(selection, provenance={**selection.provenance, **(plan or {}), "stand_ins": facts})
 
-    def _refitted(self, chosen: Selection, rows: Source, collapsed: tuple[Selection, NDArray[np.int64]]) -> Selection:
+    def _refitted(self, chosen: Selection, rows: Source) -> Selection:
         """The features that stay, fitted to all rows."""
-        whole, into = collapsed
-        gone = np.flatnonzero(into >= 0)
         room = Room.of(self._spec, self.options).both
         halves = Halves.of(rows, int(getattr(self._settings, "seed", 0)), 0)
         watched = (self.watched(half, "fitting the features that stay") for half in halves)
         first, second = (columns_of(chosen, half, room)[0] for half in watched)
         fit_intercept = bool(getattr(self._settings, "fit_intercept", True))
-        found = final_fit(chosen, (first, second), fit_intercept=fit_intercept, calibrate=self.options.calibrate)
-        found.provenance["collapsed"] = {
-            "names": [whole.names[at] for at in gone],
-            "keys": whole.keys[gone].tolist(),
-            "into": [whole.names[at] for at in into[gone]],
-        }
-        return found
+        return final_fit(chosen, (first, second), fit_intercept=fit_intercept, calibrate=self.options.calibrate)
 
-    # ── the other run ────────────────────────────────────────────────────────────────────────────
-
-    @property
-    def unsaved(self) -> str | None:  # type: ignore[override]
-        return self._run.unsaved
+    # ── the fit ──────────────────────────────────────────────────────────────────────────────────
 
     def save(self) -> None:
-        self._run.save()
-
-    def release_buffers(self) -> None:
-        self._run.release_buffers()
+        if self._run is not None:  # later, its checkpoint is complete
+            self._run.save()
 
     def limited(self, source: Source) -> Source:
-        return self._run.limited(source)
+        if self._run is not None:
+            return self._run.limited(source)
+        if self.options.memory is None and not self._spec.online:
+            return source
+        return source.limited(ReadLimits.of(search_bytes(self.options.memory)))
 
     @property
     def amount(self) -> str:
-        return self._run.amount
+        return self._amount if self._run is None else self._run.amount
 
     @property
     def usable(self) -> bool:
-        return self._run.usable
+        return self._selection is not None or self._fit.usable
 
     def selection(self) -> Selection:
-        return self._run.selection() if self._final is None else self._final
+        return self._fit.selection() if self._selection is None else self._selection
 
     def _steps(self) -> Iterator[None]:
-        return self._run._steps()
+        return self._fit._steps()
 
     def _counts(self) -> dict[str, Any]:
-        return self._run._counts()
+        return self._fit._counts()
 
     def _identity(self) -> dict[str, Any]:
-        return self._run._identity()
+        return self._fit._identity()
 
     def _snapshot(self) -> Checkpoint | None:
-        return self._run._snapshot()
+        return self._fit._snapshot()
 
     def _restore(self, saved: Checkpoint) -> None:
-        self._run._restore(saved)
+        self._fit._restore(saved)
+
+
+def _collapsed(selection: Selection, into: NDArray[np.int64]) -> dict[str, list[Any]]:
+    """The features that go, and those that stand for them."""
+    gone = np.flatnonzero(into >= 0)
+    return {
+        "names": [selection.names[at] for at in gone],
+        "keys": selection.keys[gone].tolist(),
+        "into": [selection.names[at] for at in into[gone]],
+    }
 
 
 def groups(features: int, keys: NDArray[np.uint64], pairs: Pairs) -> NDArray[np.int64]:
