@@ -74,6 +74,8 @@ def select(
     calibrate: bool = True,
     fdr: float | None = None,
     splits: int | None = None,
+    stand_ins: bool | float = False,
+    collapse: bool = False,
     progress: Report | None = None,
     callback: Callback | None = None,
     **settings: Any,
@@ -170,6 +172,13 @@ def select(
         and streams of features. ``docs/trust.md`` says what is guaranteed.
     splits : int, optional
         Divide the rows into halves this number of times, and keep what the splits agree on; default 1.
+    stand_ins : bool or float
+        After the fit, find the columns of the data that are nearly the same as a selected feature: with an absolute
+        cosine of at least this number, 0.5 to 1 (True: 0.9). ``selection.stand_ins`` has their names and cosines. It
+        takes three more readings. Not for ``sparse-rf``, ``hashing`` and streams of features.
+    collapse : bool
+        With ``stand_ins``, keep only the strongest of selected features that are stand-ins of each other, and fit the
+        features that stay once more.
     progress : callable, optional
         Called with a `Progress` after every batch, in every phase of the fit.
     callback : callable, optional
@@ -226,6 +235,10 @@ def select(
         if auto:
             raise SettingsError("`fdr` chooses among `k` candidates: pass their number as `k`")
         make_run = with_error_control(spec, ErrorControl.of(fdr, splits, method))
+    if stand_ins is not False or collapse:
+        from thresher.trust.stand_ins import StandInSearch, with_stand_ins
+
+        make_run = with_stand_ins(spec, make_run, StandInSearch.of(stand_ins, collapse, method))
     watch = Watch(progress)
     guesser, labels, loss_given = None, None, loss is not None
     loss = first_loss(spec, loss, task, None if multilabel else classes)

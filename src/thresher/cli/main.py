@@ -18,8 +18,8 @@ import typer
 P = ParamSpec("P")
 
 BAD_DATA, BAD_USAGE, INTERRUPTED = 1, 2, 130
-#: Each command is a function in a module of the same name.
-COMMANDS = ("select", "predict", "inspect", "compare", "plan", "convert", "locate", "demo")
+#: Each command is a function in a module of the same name, with _ for -.
+COMMANDS = ("select", "predict", "inspect", "compare", "stand-ins", "plan", "convert", "locate", "demo")
 
 
 def make_app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
@@ -34,8 +34,9 @@ def make_app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for name in commands:
-        module = importlib.import_module(f"thresher.cli.{name}")
-        app.command(name, help=module.__doc__)(guarded(getattr(module, name)))
+        function = name.replace("-", "_")
+        module = importlib.import_module(f"thresher.cli.{function}")
+        app.command(name, help=module.__doc__)(guarded(getattr(module, function)))
     app.callback(invoke_without_command=True)(_options)
     return app
 

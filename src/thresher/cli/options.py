@@ -60,6 +60,24 @@ Splits = Annotated[
         help="With --fdr: how many times the rows are divided into halves; default 1.", rich_help_panel=SCORES
     ),
 ]
+StandIns = Annotated[
+    float | None,
+    typer.Option(
+        "--stand-ins",
+        help="After the fit, find the columns that are nearly the same as a selected feature: with at least this "
+        "absolute cosine, as 0.9.",
+        metavar="COSINE",
+        rich_help_panel=SCORES,
+    ),
+]
+Collapse = Annotated[
+    bool,
+    typer.Option(
+        "--collapse",
+        help="With --stand-ins: keep only the strongest of features that stand in for each other.",
+        rich_help_panel=SCORES,
+    ),
+]
 Keys = Annotated[bool, typer.Option("--keys", help="Show the 64-bit keys of the features, too.")]
 Output = Annotated[str | None, typer.Option("-o", "--output", help="The output file.", metavar="PATH")]
 

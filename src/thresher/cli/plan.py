@@ -18,6 +18,7 @@ from thresher.cli.options import (
     Memory,
     Method,
     Splits,
+    StandIns,
     which_interactions,
     whole_or_word,
 )
@@ -35,6 +36,7 @@ def plan(
     format: Format = None,
     fdr: Fdr = None,
     splits: Splits = None,
+    stand_ins: StandIns = None,
     *,
     settings: dict[str, Any],
     reading: dict[str, Any],
@@ -46,6 +48,7 @@ def plan(
     from thresher.sources.registry import as_source
     from thresher.trust.memory_plan import with_tests
     from thresher.trust.settings import ErrorControl
+    from thresher.trust.stand_ins import StandInSearch, with_search
     from thresher.working_set.run import with_interactions
 
     spec = get_method(method)
@@ -56,6 +59,7 @@ def plan(
     source = as_source(one_or_many(data), format=format, **reading)
     made = spec.make_plan(method_settings, options, source)
     made = with_tests(made, ErrorControl.of(fdr, splits, method), spec, method_settings, options)
+    made = with_search(made, StandInSearch.of(stand_ins, False, method), memory)
     source = with_interactions(source.limited(made.limits), options).limited(made.limits)
     for _ in source.batches(1, want_labels=False):
         break  # checks that the files can be opened and that a decompressor fits

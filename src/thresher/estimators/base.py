@@ -33,6 +33,7 @@ from thresher.sources.dataframes import are_texts, frame_kind
 from thresher.sources.registry import as_source, is_stored
 from thresher.trust.run import with_error_control
 from thresher.trust.settings import ErrorControl
+from thresher.trust.stand_ins import StandInSearch, with_stand_ins
 
 #: The most columns for a boolean mask.
 _MAX_MASK = 10_000_000
@@ -152,12 +153,16 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
                 raise SettingsError("`fdr` chooses among `k` candidates: pass their number as `k`")
             k_max, outputs = self.get_params(deep=False).get("k_max"), len(task.classes or ())
             settings, options = choose_k(source, settings, options, make_run, k_max=k_max, outputs=outputs)
+        search = StandInSearch.of(getattr(self, "stand_ins", False), getattr(self, "collapse", False), method)
+        make = with_stand_ins(get_method(method), make, search)
         return make_run(source, settings, options)
 
     def _check_no_fdr(self, why: str) -> None:
-        """Raise if ``fdr`` is set, which a fit that does not see all rows cannot control."""
+        """Raise if ``fdr`` or ``stand_ins`` is set, which need a fit that sees all rows."""
         if getattr(self, "fdr", None) is not None:
             raise SettingsError(f"`fdr` divides all rows into halves, and {why}: leave it out, or call fit with rows")
+        if getattr(self, "stand_ins", False) not in (False, None):
+            raise SettingsError(f"`stand_ins` are found in all rows, and {why}: leave it out, or call fit with rows")
 
     def _finish(self, run: Run, y: Any) -> None:
         """Run to the end; after an interrupt, keep the result so far."""

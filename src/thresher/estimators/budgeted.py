@@ -104,6 +104,10 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         With ``fdr``, the number of times that the rows are divided into halves.
     verbose : int
         1: show the progress of `fit`, as a line in a notebook or on standard error. 0: nothing.
+    stand_ins : bool or float
+        After the fit, find the columns that are nearly the same as a selected feature, see `thresher.select`.
+    collapse : bool
+        With ``stand_ins``, keep only the strongest of features that are stand-ins of each other.
 
     Attributes
     ----------
@@ -170,6 +174,8 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         fdr: float | None = None,
         splits: int | None = None,
         verbose: int = 0,
+        stand_ins: bool | float = False,
+        collapse: bool = False,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -200,6 +206,8 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         self.fdr = fdr
         self.splits = splits
         self.verbose = verbose
+        self.stand_ins = stand_ins
+        self.collapse = collapse
 
 
 class BudgetedRegressor(HistoryMixin, OnlineRegressor):
@@ -271,6 +279,10 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         With ``fdr``, the number of times that the rows are divided into halves.
     verbose : int
         1: show the progress of `fit`, as a line in a notebook or on standard error. 0: nothing.
+    stand_ins : bool or float
+        After the fit, find the columns that are nearly the same as a selected feature, see `thresher.select`.
+    collapse : bool
+        With ``stand_ins``, keep only the strongest of features that are stand-ins of each other.
 
     Attributes
     ----------
@@ -325,6 +337,8 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         fdr: float | None = None,
         splits: int | None = None,
         verbose: int = 0,
+        stand_ins: bool | float = False,
+        collapse: bool = False,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -351,3 +365,5 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         self.fdr = fdr
         self.splits = splits
         self.verbose = verbose
+        self.stand_ins = stand_ins
+        self.collapse = collapse

@@ -79,6 +79,10 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         With ``fdr``, the number of times that the rows are divided into halves.
     verbose : int
         1: show the progress of `fit`, as a line in a notebook or on standard error. 0: nothing.
+    stand_ins : bool or float
+        After the fit, find the columns that are nearly the same as a selected feature, see `thresher.select`.
+    collapse : bool
+        With ``stand_ins``, keep only the strongest of features that are stand-ins of each other.
 
     Attributes
     ----------
@@ -133,6 +137,8 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         fdr: float | None = None,
         splits: int | None = None,
         verbose: int = 0,
+        stand_ins: bool | float = False,
+        collapse: bool = False,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -157,6 +163,8 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         self.fdr = fdr
         self.splits = splits
         self.verbose = verbose
+        self.stand_ins = stand_ins
+        self.collapse = collapse
 
 
 class FGMRegressor(BatchRegressor, FGMEstimator):
@@ -176,6 +184,10 @@ n_jobs
         With ``fdr``, the number of times that the rows are divided into halves.
     verbose : int
         1: show the progress of `fit`, as a line in a notebook or on standard error. 0: nothing.
+    stand_ins : bool or float
+        After the fit, find the columns that are nearly the same as a selected feature, see `thresher.select`.
+    collapse : bool
+        With ``stand_ins``, keep only the strongest of features that are stand-ins of each other.
 
     Attributes
     ----------
@@ -222,6 +234,8 @@ n_jobs
         fdr: float | None = None,
         splits: int | None = None,
         verbose: int = 0,
+        stand_ins: bool | float = False,
+        collapse: bool = False,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -243,3 +257,5 @@ n_jobs
         self.fdr = fdr
         self.splits = splits
         self.verbose = verbose
+        self.stand_ins = stand_ins
+        self.collapse = collapse

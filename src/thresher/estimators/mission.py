@@ -86,6 +86,10 @@ class MissionClassifier(OnlineClassifier):
         With ``fdr``, the number of times that the rows are divided into halves.
     verbose : int
         1: show the progress of `fit`, as a line in a notebook or on standard error. 0: nothing.
+    stand_ins : bool or float
+        After the fit, find the columns that are nearly the same as a selected feature, see `thresher.select`.
+    collapse : bool
+        With ``stand_ins``, keep only the strongest of features that are stand-ins of each other.
 
     Attributes
     ----------
@@ -150,6 +154,8 @@ class MissionClassifier(OnlineClassifier):
         fdr: float | None = None,
         splits: int | None = None,
         verbose: int = 0,
+        stand_ins: bool | float = False,
+        collapse: bool = False,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -179,6 +185,8 @@ class MissionClassifier(OnlineClassifier):
         self.fdr = fdr
         self.splits = splits
         self.verbose = verbose
+        self.stand_ins = stand_ins
+        self.collapse = collapse
 
 
 class MissionRegressor(OnlineRegressor):
@@ -206,6 +214,10 @@ fit_intercept, l2, decay, lazy, workers, sync, cluster
         With ``fdr``, the number of times that the rows are divided into halves.
     verbose : int
         1: show the progress of `fit`, as a line in a notebook or on standard error. 0: nothing.
+    stand_ins : bool or float
+        After the fit, find the columns that are nearly the same as a selected feature, see `thresher.select`.
+    collapse : bool
+        With ``stand_ins``, keep only the strongest of features that are stand-ins of each other.
 
     Attributes
     ----------
@@ -263,6 +275,8 @@ fit_intercept, l2, decay, lazy, workers, sync, cluster
         fdr: float | None = None,
         splits: int | None = None,
         verbose: int = 0,
+        stand_ins: bool | float = False,
+        collapse: bool = False,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -289,3 +303,5 @@ fit_intercept, l2, decay, lazy, workers, sync, cluster
         self.fdr = fdr
         self.splits = splits
         self.verbose = verbose
+        self.stand_ins = stand_ins
+        self.collapse = collapse

@@ -207,6 +207,10 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         With ``fdr``, the number of times that the rows are divided into halves.
     verbose : int
         1: show the progress of `fit`, as a line in a notebook or on standard error. 0: nothing.
+    stand_ins : bool or float
+        After the fit, find the columns that are nearly the same as a selected feature, see `thresher.select`.
+    collapse : bool
+        With ``stand_ins``, keep only the strongest of features that are stand-ins of each other.
 
     Attributes
     ----------
@@ -265,6 +269,8 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         fdr: float | None = None,
         splits: int | None = None,
         verbose: int = 0,
+        stand_ins: bool | float = False,
+        collapse: bool = False,
     ) -> None:
         self.k = k
         self.method = method
@@ -295,6 +301,8 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         self.fdr = fdr
         self.splits = splits
         self.verbose = verbose
+        self.stand_ins = stand_ins
+        self.collapse = collapse
 
 
 class SubstitutionRegressor(BatchRegressor, SubstitutionEstimator):
@@ -321,6 +329,10 @@ fit_intercept, n_jobs, random_state
         With ``fdr``, the number of times that the rows are divided into halves.
     verbose : int
         1: show the progress of `fit`, as a line in a notebook or on standard error. 0: nothing.
+    stand_ins : bool or float
+        After the fit, find the columns that are nearly the same as a selected feature, see `thresher.select`.
+    collapse : bool
+        With ``stand_ins``, keep only the strongest of features that are stand-ins of each other.
 
     Attributes
     ----------
@@ -372,6 +384,8 @@ fit_intercept, n_jobs, random_state
         fdr: float | None = None,
         splits: int | None = None,
         verbose: int = 0,
+        stand_ins: bool | float = False,
+        collapse: bool = False,
     ) -> None:
         self.k = k
         self.method = method
@@ -399,3 +413,5 @@ fit_intercept, n_jobs, random_state
         self.fdr = fdr
         self.splits = splits
         self.verbose = verbose
+        self.stand_ins = stand_ins
+        self.collapse = collapse

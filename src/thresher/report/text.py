@@ -17,6 +17,7 @@ from thresher.columns.types import format_search_stats
 from thresher.core.memory import Progress, show_size
 from thresher.core.progress_text import log_line
 from thresher.display import cut, redact, visible
+from thresher.report.stand_ins import stand_in_lines
 from thresher.selection.coverage import rows_of_test
 
 if TYPE_CHECKING:
@@ -109,7 +110,8 @@ def print_selection(
     its largest weight. Elsewhere names are complete. ``keys`` adds the 64-bit keys.
     """
     shown = len(selection) if top is None else min(top, len(selection))
-    columns = {name: values[:shown] for name, values in selection.columns().items() if keys or name != "key"}
+    hidden = {"stand_ins"} if keys else {"stand_ins", "key"}  # stand-ins are listed below the table
+    columns = {name: values[:shown] for name, values in selection.columns().items() if name not in hidden}
     table = _table(columns)
     more = [f"… and {len(selection) - shown} more"] if shown < len(selection) else []
     lines = summary(selection, run, saved)
@@ -178,6 +180,7 @@ def summary(selection: Selection, run: Progress | None, saved: str | None) -> li
         lines.append(("approximate", f"features outside the table share cells of a sketch{when}"))
     if "fdr" in provenance:
         lines.append(("error control", _error_control(provenance["fdr"])))
+    lines += stand_in_lines(selection)
     if selection.classes is not None:
         lines.append(("classes", _classes(selection)))
     if "rows" in provenance:

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from thresher.selection.contributions import Contributions
     from thresher.selection.pictures.plotter import Plotter
 
+if TYPE_CHECKING:
+    from thresher.selection.words import Word
+
 #: The kinds of predictions: the class (or number), its probability, and the margin w'x + b.
 Output = Literal["prediction", "probability", "margin"]
 
@@ -101,6 +104,35 @@ class Selection:
         return self.provenance.get("k_curve")
 
     @property
+    def stand_ins(self) -> dict[str, list[list[Any]]] | None:
+        """The stand-ins of each feature that has any, as pairs of a name and a cosine; None if none were looked for."""
+        facts = self.provenance.get("stand_ins")
+        return None if facts is None else facts["found"]
+
+    @property
+    def words(self) -> list[Word]:
+        """Longer words that selected k-mers are parts of, the heaviest first; empty if the features are no k-mers.
+
+        k-mers are joined if they overlap by all letters but one and occur together: their cosine is at least the
+        threshold of the stand-ins or, if these were not looked for, their weights have the same sign.
+        """
+        from thresher.selection.words import words_of
+
+        kmers = self.space.kmers
+        if kmers is None or not self.space.invertible or self.space.hashing is not None:
+            return []
+        facts = self.provenance.get("stand_ins", {})
+        collapsed = facts.get("collapsed", {"names": [], "keys": []})
+        names = [*self.names, *collapsed["names"]]
+        keys = np.concatenate([self.keys, np.array(collapsed["keys"], np.uint64)])
+        none = np.zeros((*self.weights.shape[:-1], len(collapsed["names"])))
+        weights = np.concatenate([self.weights, none], axis=-1)
+        if "together" in facts:
+            pairs = {frozenset(pair[:2]) for pair in facts["together"]}
+            return words_of(kmers, names, keys, weights, lambda a, b: frozenset((names[a], names[b])) in pairs)
+        return words_of(kmers, names, keys, weights, lambda a, b: bool((weights[..., a] * weights[..., b]).sum() > 0))
+
+    @property
     def standardized_weights(self) -> NDArray[np.float64]:
         """The weights of the features in units of their own, by which they rank: weights times scales."""
         return self.weights if self.scales is None else self.weights * self.scales
@@ -164,10 +196,14 @@ class Selection:
 
     def source(self, data: Any, reading: Mapping[str, Any], watch: Watch | None = None) -> Source:
         """Any data as a source with the features of the model; ``watch`` receives the progress of reading it."""
+        source = self._plain_source(data, reading)
+        return self.adapt(source if watch is None else Watched(source, watch, "predicting"))
+
+    def _plain_source(self, data: Any, reading: Mapping[str, Any]) -> Source:
+        """Any data as a source, read as that of the fit."""
         if self.multilabel and self.space.kind == "index" and is_paths(data):  # LIBSVM rows may have several labels
             reading = {"multilabel": True, **reading}
-        source = as_source(data, like=self.like, **reading)
-        return self.adapt(source if watch is None else Watched(source, watch, "predicting"))
+        return as_source(data, like=self.like, **reading)
 
     @property
     def like(self) -> Kmers | dict[str, Any] | None:
@@ -335,6 +371,33 @@ class Selection:
 
         return contributions(self, data, reading)
 
+    def find_stand_ins(
+        self, data: Any, threshold: float = 0.9, *, memory: str | int | None = None, **reading: Any
+    ) -> Selection:
+        """The same selection with the stand-ins of its features: columns of the data that are nearly the same.
+
+        Parameters
+        ----------
+        data : like that of `predict`
+            The rows to compare columns on; they are read three times, and need no labels.
+        threshold : float
+            The least absolute cosine of two columns, 0.5 to 1; of columns that most rows have it is their correlation.
+        memory : str or int, optional
+            The most memory of the search. Default: 64 MB.
+
+        Returns
+        -------
+        Selection
+            Its `stand_ins` has the names and cosines, and ``provenance["stand_ins"]`` all facts.
+        """
+        from thresher.selection.stand_ins.find import find, threshold_of
+
+        least = threshold_of(threshold)
+        if least is None:
+            return self
+        facts = find(self, self._plain_source(data, reading), least, memory).facts
+        return replace(self, provenance={**self.provenance, "stand_ins": facts})
+
     # ── tables and files ─────────────────────────────────────────────────────────────────────────
 
     def columns(self) -> dict[str, Any]:
@@ -342,6 +405,7 @@ class Selection:
 
         If numeric columns were standardised, ``standardized`` is the weight that a feature ranks by: that in its own
         unit, or with several classes the norm across them. With error control, ``q_value`` is there, too.
+        If stand-ins were looked for, ``stand_ins`` lists them with their cosines.
 
         Names are valid Unicode here: a byte that is not UTF-8 is escaped as ``\\xff``.
         """
@@ -357,7 +421,16 @@ class Selection:
             table["standardized"] = own if own.ndim == 1 else np.linalg.norm(own, axis=0)
         if self.q_values is not None:
             table["q_value"] = self.q_values
+        if self.stand_ins is not None:
+            table["stand_ins"] = [escaped(self._listed_stand_ins(name)) for name in self.names]
         return table | {"bound": self.bounds, "count": self.counts}
+
+    def _listed_stand_ins(self, name: str) -> str:
+        """The stand-ins of a feature as text: ``x9 1, x10 -0.994913, … and 3 more``."""
+        facts = self.provenance["stand_ins"]
+        listed = [f"{other} {cosine:g}" for other, cosine in facts["found"].get(name, ())]
+        more = facts["more"].get(name, 0)
+        return ", ".join([*listed, f"… and {more} more"] if more else listed)
 
     def to_arrow(self) -> Any:
         """The table of features as an Arrow table."""

@@ -1,1 +1,1 @@
-"""Which of the selected features are real: a bound on the share of false ones, and the comparison of two selections."""
+"""Which of the selected features are real: a bound on the share of false ones, and what could stand in their place."""

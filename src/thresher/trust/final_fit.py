@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -54,6 +55,21 @@ def final_fit(chosen: Selection, halves: tuple[Columns, Columns], *, fit_interce
         **arrays,
     )
     return calibrated(found, calibration)
+
+
+def arrays_of(selection: Selection) -> Iterator[tuple[str, NDArray[Any]]]:
+    """The arrays with a number for each feature, but the keys and q-values."""
+    for name in ("weights", "bounds", "counts", "centres", "scales"):
+        if (array := getattr(selection, name)) is not None:
+            yield name, array
+
+
+def some_features(selection: Selection, which: NDArray[np.bool_]) -> Selection:
+    """Some features of a selection."""
+    names = [name for name, stays in zip(selection.names, which, strict=True) if stays]
+    arrays: dict[str, Any] = {name: array[..., which] for name, array in arrays_of(selection)}
+    q_values = None if selection.q_values is None else selection.q_values[which]
+    return replace(selection, names=names, keys=selection.keys[which], q_values=q_values, **arrays)
 
 
 def joined(first: Columns, second: Columns) -> Columns:

@@ -20,7 +20,7 @@ from thresher.refit import Columns
 from thresher.run import Origin, Run, RunOptions, check_readable_again
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
-from thresher.trust.final_fit import final_fit, some_columns
+from thresher.trust.final_fit import arrays_of, final_fit, some_columns, some_features
 from thresher.trust.memory_plan import Room
 from thresher.trust.mirror import combined_q_values, most_false, split_q_values
 from thresher.trust.saved import restored_splits, saved_splits
@@ -173,12 +173,12 @@ class ControlledRun(Run):
         keys = np.unique(np.concatenate([split.candidates.keys for split in self.splits]))
         first = self.splits[0].candidates
         whole: dict[str, Any] = {
-            name: np.empty(first_of.shape[:-1] + keys.shape, first_of.dtype) for name, first_of in _arrays(first)
+            name: np.empty(first_of.shape[:-1] + keys.shape, first_of.dtype) for name, first_of in arrays_of(first)
         }
         names = [""] * len(keys)
         for split in reversed(self.splits):
             where = np.searchsorted(keys, split.candidates.keys)
-            for name, array in _arrays(split.candidates):
+            for name, array in arrays_of(split.candidates):
                 whole[name][..., where] = array
             for place, name in zip(where.tolist(), split.candidates.names, strict=True):
                 names[place] = name
@@ -262,18 +262,9 @@ class ControlledRun(Run):
         return self._final
 
 
-def _arrays(selection: Selection) -> Iterator[tuple[str, NDArray[Any]]]:
-    """The arrays with a number for each feature, but the keys."""
-    for name in ("weights", "bounds", "counts", "centres", "scales"):
-        if (array := getattr(selection, name)) is not None:
-            yield name, array
-
-
 def _some(selection: Selection, which: NDArray[np.bool_], q_values: NDArray[np.float64]) -> Selection:
     """Some features of a selection, with their q-values."""
-    names = [name for name, stays in zip(selection.names, which, strict=True) if stays]
-    arrays: dict[str, Any] = {name: array[..., which] for name, array in _arrays(selection)}
-    return replace(selection, names=names, keys=selection.keys[which], q_values=q_values[which], **arrays)
+    return some_features(replace(selection, q_values=q_values), which)
 
 
 def _cut(candidates: Selection, stays: NDArray[np.bool_], q_values: NDArray[np.float64]) -> dict[str, list[Any]]:

@@ -20,7 +20,7 @@ def tsv_line(cells: Iterable[Any]) -> str:
 def tsv_lines(selection: Selection) -> Iterator[str]:
     r"""The features as tab-separated lines with their newlines, a header first.
 
-    The columns are rank, name, key, weight (``weight_`` and the class, for several outputs), bound and count. Numbers
+    The columns are those of `Selection.columns`. Numbers
     have enough digits to be read back exactly. Names and classes are escaped, see `thresher.display.tsv_cell`.
     """
     columns = selection.columns()
@@ -34,9 +34,13 @@ def as_json(selection: Selection) -> str:
     """The whole selection as one JSON object and a newline.
 
     ``features`` is a list of objects with rank, name, key (an unsigned 64-bit integer), weight, bound and count. The
-    other members are intercept, loss, classes, space, settings, provenance and calibration (null without one).
+    other members are intercept, loss, classes, space, settings, provenance and calibration (null without one). If
+    stand-ins were looked for, each feature has ``stand_ins``, a list of names and cosines. For k-mers there are
+    ``words``, if any, with their k-mers and the sum of their weights.
     """
     columns = selection.columns()
+    if selection.stand_ins is not None:
+        columns["stand_ins"] = [selection.stand_ins.get(name, []) for name in selection.names]
     rows = zip(*(_as_list(column) for column in columns.values()), strict=True)
     whole = {
         "features": [dict(zip(columns, row, strict=True)) for row in rows],
@@ -48,6 +52,8 @@ def as_json(selection: Selection) -> str:
         "provenance": selection.provenance,
         "calibration": None if selection.calibration is None else selection.calibration.to_dict(),
     }
+    if words := selection.words:
+        whole["words"] = [{"word": str(word), "kmers": word.kmers, "weight": word.weight} for word in words]
     text = json.dumps(plain(whole), indent=1, ensure_ascii=False, allow_nan=False)
     # Paths in the settings may have bytes that are not UTF-8, as names may.
     text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
