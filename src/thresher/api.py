@@ -73,6 +73,9 @@ def select(
     calibrate: bool = True,
     fdr: float | None = None,
     splits: int | None = None,
+    stability: int | None = None,
+    expected_false: float | None = None,
+    permutations: int | None = None,
     progress: Report | None = None,
     **settings: Any,
 ) -> Selection:
@@ -168,6 +171,17 @@ def select(
         and streams of features. ``docs/trust.md`` says what is guaranteed.
     splits : int, optional
         Divide the rows into halves this number of times, and keep what the splits agree on; default 1.
+    stability : int, optional
+        Divide the rows into two halves this number of times (complementary pairs, such as 50), and fit each half.
+        ``selection.frequencies`` has the share of these fits that select each feature, and ``provenance["stability"]``
+        the threshold. The answer is the ordinary fit. Not for ``sparse-rf``, ``hashing``, groups, streams of features,
+        workers, and families of ``fgm`` but columns.
+    expected_false : float, optional
+        With ``stability``: the largest expected number of false features among those that reach the threshold, under
+        the assumptions that ``docs/trust.md`` states; default 1.
+    permutations : int, optional
+        Repeat the fit this number of times with labels that are drawn by chance. ``provenance["chance"]`` has the
+        scores on the held-out rows (or the progressive ones), the largest weights, and a p-value.
     progress : callable, optional
         Called with a `Progress` after every batch, in every phase of the fit.
     settings
@@ -218,6 +232,11 @@ def select(
         if auto:
             raise SettingsError("`fdr` chooses among `k` candidates: pass their number as `k`")
         make_run = with_error_control(spec, ErrorControl.of(fdr, splits, method))
+    if stability is not None or expected_false is not None:
+        from thresher.trust.stability.run import with_stability
+        from thresher.trust.stability.settings import Stability
+
+        make_run = with_stability(make_run, spec, Stability.of(stability, expected_false, method, fdr))
     watch = Watch(progress)
     guesser, labels, loss_given = None, None, loss is not None
     loss = first_loss(spec, loss, task, None if multilabel else classes)

@@ -17,6 +17,7 @@ from thresher.cli.options import (
     Interactions,
     Memory,
     Method,
+    Pairs,
     Splits,
     which_interactions,
     whole_or_word,
@@ -35,6 +36,7 @@ def plan(
     format: Format = None,
     fdr: Fdr = None,
     splits: Splits = None,
+    stability: Pairs = None,
     *,
     settings: dict[str, Any],
     reading: dict[str, Any],
@@ -46,6 +48,8 @@ def plan(
     from thresher.sources.registry import as_source
     from thresher.trust.memory_plan import with_tests
     from thresher.trust.settings import ErrorControl
+    from thresher.trust.stability.memory_plan import with_halves
+    from thresher.trust.stability.settings import Stability
     from thresher.working_set.run import with_interactions
 
     spec = get_method(method)
@@ -56,6 +60,7 @@ def plan(
     source = as_source(one_or_many(data), format=format, **reading)
     made = spec.make_plan(method_settings, options, source)
     made = with_tests(made, ErrorControl.of(fdr, splits, method), spec, method_settings, options)
+    made = with_halves(made, Stability.of(stability, None, method, fdr), spec, method_settings, options)
     source = with_interactions(source.limited(made.limits), options).limited(made.limits)
     for _ in source.batches(1, want_labels=False):
         break  # checks that the files can be opened and that a decompressor fits

@@ -28,6 +28,8 @@ from thresher.sources.dataframes import are_texts, frame_kind
 from thresher.sources.registry import as_source, is_stored
 from thresher.trust.run import with_error_control
 from thresher.trust.settings import ErrorControl
+from thresher.trust.stability.run import with_stability
+from thresher.trust.stability.settings import Stability
 
 #: The most columns for a boolean mask.
 _MAX_MASK = 10_000_000
@@ -114,23 +116,30 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
         """The run of the method. Held-out rows choose the features' number if ``k="auto"``; ``fdr`` controls errors."""
         settings, options = self._prepared(task, **changed)
         method = getattr(self, "method", self._method)
-        control = ErrorControl.of(getattr(self, "fdr", None), getattr(self, "splits", None), method)
-        make = with_error_control(get_method(method), control)
+        spec, fdr = get_method(method), getattr(self, "fdr", None)
+        control = ErrorControl.of(fdr, getattr(self, "splits", None), method)
+        stability = Stability.of(getattr(self, "stability", None), getattr(self, "expected_false", None), method, fdr)
+        make = with_stability(with_error_control(spec, control), spec, stability)
 
-        def make_run(rows: Source, settings: Any, options: RunOptions) -> Run:
-            return make(Data(rows, task.classes), settings, options)
+        def plain(rows: Source, settings: Any, options: RunOptions) -> Run:
+            return spec.make_run(Data(rows, task.classes), settings, options)
 
         if self.k == "auto":
             if control is not None:
                 raise SettingsError("`fdr` chooses among `k` candidates: pass their number as `k`")
             k_max, outputs = self.get_params(deep=False).get("k_max"), len(task.classes or ())
-            settings, options = choose_k(source, settings, options, make_run, k_max=k_max, outputs=outputs)
-        return make_run(source, settings, options)
+            settings, options = choose_k(source, settings, options, plain, k_max=k_max, outputs=outputs)
+        return make(Data(source, task.classes), settings, options)
 
     def _check_no_fdr(self, why: str) -> None:
-        """Raise if ``fdr`` is set, which a fit that does not see all rows cannot control."""
-        if getattr(self, "fdr", None) is not None:
-            raise SettingsError(f"`fdr` divides all rows into halves, and {why}: leave it out, or call fit with rows")
+        """Raise if ``fdr`` or the like is set, which needs all rows."""
+        for name, what in (
+            ("fdr", "divides all rows into halves"),
+            ("stability", "divides all rows into halves"),
+            ("permutations", "repeats the fit of all rows"),
+        ):
+            if getattr(self, name, None) is not None:
+                raise SettingsError(f"`{name}` {what}, and {why}: leave it out, or call fit with rows")
 
     def _finish(self, run: Run, y: Any) -> None:
         """Run to the end; after an interrupt, keep the result so far."""

@@ -16,9 +16,9 @@ class HistoryMixin:
 
     @property
     def history_(self) -> History:
-        """The features kept over time; with ``fdr``, which fits several times, there is none."""
+        """The features kept over time; with ``fdr`` or ``stability``, which fit several times, there is none."""
         if not hasattr(self._fitted, "engine"):
-            raise AttributeError("a fit with `fdr` consists of several: it has no history of its own")
+            raise AttributeError("a fit with `fdr` or `stability` consists of several: it has no history of its own")
         history: History = self._fitted.engine.history
         return history
 
@@ -102,6 +102,13 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    stability : int, optional
+        Measure how often each feature is selected: two fits for each of so many divisions of the rows into halves, see
+        `thresher.select`. ``selection_.frequencies`` has the shares.
+    expected_false : float, optional
+        With ``stability``, the expected number of false features that sets the threshold; default 1.
+    permutations : int, optional
+        Repeat the fit so many times with labels drawn by chance; ``selection_.provenance["chance"]`` has what that gives.
 
     Attributes
     ----------
@@ -167,6 +174,9 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         calibrate: bool = True,
         fdr: float | None = None,
         splits: int | None = None,
+        stability: int | None = None,
+        expected_false: float | None = None,
+        permutations: int | None = None,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -196,6 +206,9 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         self.calibrate = calibrate
         self.fdr = fdr
         self.splits = splits
+        self.stability = stability
+        self.expected_false = expected_false
+        self.permutations = permutations
 
 
 class BudgetedRegressor(HistoryMixin, OnlineRegressor):
@@ -265,6 +278,13 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    stability : int, optional
+        Measure how often each feature is selected: two fits for each of so many divisions of the rows into halves, see
+        `thresher.select`. ``selection_.frequencies`` has the shares.
+    expected_false : float, optional
+        With ``stability``, the expected number of false features that sets the threshold; default 1.
+    permutations : int, optional
+        Repeat the fit so many times with labels drawn by chance; ``selection_.provenance["chance"]`` has what that gives.
 
     Attributes
     ----------
@@ -318,6 +338,9 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         cluster: str | None = None,
         fdr: float | None = None,
         splits: int | None = None,
+        stability: int | None = None,
+        expected_false: float | None = None,
+        permutations: int | None = None,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -343,3 +366,6 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         self.cluster = cluster
         self.fdr = fdr
         self.splits = splits
+        self.stability = stability
+        self.expected_false = expected_false
+        self.permutations = permutations

@@ -77,6 +77,13 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    stability : int, optional
+        Measure how often each feature is selected: two fits for each of so many divisions of the rows into halves, see
+        `thresher.select`. ``selection_.frequencies`` has the shares.
+    expected_false : float, optional
+        With ``stability``, the expected number of false features that sets the threshold; default 1.
+    permutations : int, optional
+        Repeat the fit so many times with labels drawn by chance; ``selection_.provenance["chance"]`` has what that gives.
 
     Attributes
     ----------
@@ -130,6 +137,9 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         n_jobs: int = -1,
         fdr: float | None = None,
         splits: int | None = None,
+        stability: int | None = None,
+        expected_false: float | None = None,
+        permutations: int | None = None,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -153,6 +163,9 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         self.n_jobs = n_jobs
         self.fdr = fdr
         self.splits = splits
+        self.stability = stability
+        self.expected_false = expected_false
+        self.permutations = permutations
 
 
 class FGMRegressor(BatchRegressor, FGMEstimator):
@@ -170,6 +183,13 @@ n_jobs
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    stability : int, optional
+        Measure how often each feature is selected: two fits for each of so many divisions of the rows into halves, see
+        `thresher.select`. ``selection_.frequencies`` has the shares.
+    expected_false : float, optional
+        With ``stability``, the expected number of false features that sets the threshold; default 1.
+    permutations : int, optional
+        Repeat the fit so many times with labels drawn by chance; ``selection_.provenance["chance"]`` has what that gives.
 
     Attributes
     ----------
@@ -215,6 +235,9 @@ n_jobs
         n_jobs: int = -1,
         fdr: float | None = None,
         splits: int | None = None,
+        stability: int | None = None,
+        expected_false: float | None = None,
+        permutations: int | None = None,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -235,3 +258,6 @@ n_jobs
         self.n_jobs = n_jobs
         self.fdr = fdr
         self.splits = splits
+        self.stability = stability
+        self.expected_false = expected_false
+        self.permutations = permutations

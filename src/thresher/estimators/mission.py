@@ -84,6 +84,13 @@ class MissionClassifier(OnlineClassifier):
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    stability : int, optional
+        Measure how often each feature is selected: two fits for each of so many divisions of the rows into halves, see
+        `thresher.select`. ``selection_.frequencies`` has the shares.
+    expected_false : float, optional
+        With ``stability``, the expected number of false features that sets the threshold; default 1.
+    permutations : int, optional
+        Repeat the fit so many times with labels drawn by chance; ``selection_.provenance["chance"]`` has what that gives.
 
     Attributes
     ----------
@@ -147,6 +154,9 @@ class MissionClassifier(OnlineClassifier):
         calibrate: bool = True,
         fdr: float | None = None,
         splits: int | None = None,
+        stability: int | None = None,
+        expected_false: float | None = None,
+        permutations: int | None = None,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -175,6 +185,9 @@ class MissionClassifier(OnlineClassifier):
         self.calibrate = calibrate
         self.fdr = fdr
         self.splits = splits
+        self.stability = stability
+        self.expected_false = expected_false
+        self.permutations = permutations
 
 
 class MissionRegressor(OnlineRegressor):
@@ -200,6 +213,13 @@ fit_intercept, l2, decay, lazy, workers, sync, cluster
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    stability : int, optional
+        Measure how often each feature is selected: two fits for each of so many divisions of the rows into halves, see
+        `thresher.select`. ``selection_.frequencies`` has the shares.
+    expected_false : float, optional
+        With ``stability``, the expected number of false features that sets the threshold; default 1.
+    permutations : int, optional
+        Repeat the fit so many times with labels drawn by chance; ``selection_.provenance["chance"]`` has what that gives.
 
     Attributes
     ----------
@@ -256,6 +276,9 @@ fit_intercept, l2, decay, lazy, workers, sync, cluster
         cluster: str | None = None,
         fdr: float | None = None,
         splits: int | None = None,
+        stability: int | None = None,
+        expected_false: float | None = None,
+        permutations: int | None = None,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -281,3 +304,6 @@ fit_intercept, l2, decay, lazy, workers, sync, cluster
         self.cluster = cluster
         self.fdr = fdr
         self.splits = splits
+        self.stability = stability
+        self.expected_false = expected_false
+        self.permutations = permutations

@@ -193,6 +193,13 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    stability : int, optional
+        Measure how often each feature is selected: two fits for each of so many divisions of the rows into halves, see
+        `thresher.select`. ``selection_.frequencies`` has the shares.
+    expected_false : float, optional
+        With ``stability``, the expected number of false features that sets the threshold; default 1.
+    permutations : int, optional
+        Repeat the fit so many times with labels drawn by chance; ``selection_.provenance["chance"]`` has what that gives.
 
     Attributes
     ----------
@@ -248,6 +255,9 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         random_state: Any = None,
         fdr: float | None = None,
         splits: int | None = None,
+        stability: int | None = None,
+        expected_false: float | None = None,
+        permutations: int | None = None,
     ) -> None:
         self.k = k
         self.method = method
@@ -275,6 +285,9 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         self.random_state = random_state
         self.fdr = fdr
         self.splits = splits
+        self.stability = stability
+        self.expected_false = expected_false
+        self.permutations = permutations
 
 
 class SubstitutionRegressor(BatchRegressor, SubstitutionEstimator):
@@ -299,6 +312,13 @@ n_jobs, random_state
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    stability : int, optional
+        Measure how often each feature is selected: two fits for each of so many divisions of the rows into halves, see
+        `thresher.select`. ``selection_.frequencies`` has the shares.
+    expected_false : float, optional
+        With ``stability``, the expected number of false features that sets the threshold; default 1.
+    permutations : int, optional
+        Repeat the fit so many times with labels drawn by chance; ``selection_.provenance["chance"]`` has what that gives.
 
     Attributes
     ----------
@@ -347,6 +367,9 @@ n_jobs, random_state
         random_state: Any = None,
         fdr: float | None = None,
         splits: int | None = None,
+        stability: int | None = None,
+        expected_false: float | None = None,
+        permutations: int | None = None,
     ) -> None:
         self.k = k
         self.method = method
@@ -371,3 +394,6 @@ n_jobs, random_state
         self.random_state = random_state
         self.fdr = fdr
         self.splits = splits
+        self.stability = stability
+        self.expected_false = expected_false
+        self.permutations = permutations

@@ -170,7 +170,9 @@ def _cells(name: str, values: Any) -> list[str]:
     """A column as text: names without control characters, numbers with their decimal points below each other."""
     if name == "name":
         return [visible(text) for text in values]
-    if not name.startswith(("weight", "standardized", "bound", "q_value")):
+    if name == "stable":
+        return ["yes" if value else "" for value in values]
+    if not name.startswith(("weight", "standardized", "bound", "q_value", "frequency")):
         return [str(value) for value in values]
     texts = [f"{value:.6g}" for value in values]
     behind = [len(text) - len(text.partition(".")[0]) for text in texts]
@@ -192,6 +194,8 @@ def summary(selection: Selection, run: Progress | None, saved: str | None) -> li
         lines.append(("approximate", f"features outside the table share cells of a sketch{when}"))
     if "fdr" in provenance:
         lines.append(("error control", _error_control(provenance["fdr"])))
+    if "stability" in provenance:
+        lines += _stability(selection, provenance["stability"])
     if selection.classes is not None:
         lines.append(("classes", _classes(selection)))
     if "rows" in provenance:
@@ -240,6 +244,30 @@ def _error_control(fdr: dict[str, Any]) -> str:
     if fdr["sampled"]:
         found += "; `memory` holds only a sample of the rows for the tests"
     return found
+
+
+def _stability(selection: Selection, found: dict[str, Any]) -> list[tuple[str, str]]:
+    """What the selection frequencies say, what that claims, and the same for fewer features."""
+    fits, p, q = 2 * found["B"], found["features_seen"], found["selected_per_fit"]
+    threshold, most = found["threshold"], found["expected_false"]
+    if threshold is None:
+        claim = (
+            f"no frequency bounds the expected false features by {most:g}: each of {fits} fits of halves selects {q:.4g} "
+            f"of {p:,}"
+        )
+    else:
+        mine = 0 if selection.stable is None else int(selection.stable.sum())
+        others = f", and {found['stable'] - mine} that it lacks," if found["stable"] > mine else ""
+        claim = (
+            f"{mine} of these features{others} are in at least {threshold:.0%} of {fits} fits of halves; expected false "
+            f"among them: at most {found['bound']:.2g}, if those without effect are exchangeable ({q:.4g} selected of "
+            f"{p:,})"
+        )
+    lines = [("stability", claim)]
+    for at in found["by_k"][:-1]:
+        needed = "no threshold" if at["threshold"] is None else f"{at['stable']} in at least {at['threshold']:.0%}"
+        lines.append(("", f"the {at['k']} strongest of each fit: {needed}"))
+    return lines
 
 
 def _passes(provenance: dict[str, Any]) -> str:

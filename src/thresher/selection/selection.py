@@ -65,6 +65,9 @@ class Selection:
     q_values : array of shape (k,), optional
         With error control (``fdr``), the least share of false features at which each feature stays, see
         `thresher.trust.mirror`.
+    frequencies : array of shape (k,), optional
+        With ``stability``, the share of fits of halves of the rows that select each feature, see
+        `thresher.trust.stability.frequencies`.
     """
 
     names: list[str]
@@ -82,6 +85,7 @@ class Selection:
     centres: NDArray[np.float64] | None = None
     scales: NDArray[np.float64] | None = None
     q_values: NDArray[np.float64] | None = None
+    frequencies: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -95,6 +99,14 @@ class Selection:
     def k_curve(self) -> dict[str, Any] | None:
         """How ``k="auto"`` chose: the held-out loss by the number of features (``points``), and the ``chosen`` one."""
         return self.provenance.get("k_curve")
+
+    @property
+    def stable(self) -> NDArray[np.bool_] | None:
+        """Whether the frequency of each feature reaches the threshold; None without ``stability``."""
+        if self.frequencies is None:
+            return None
+        threshold = self.provenance["stability"]["threshold"]
+        return self.frequencies >= (np.inf if threshold is None else threshold)
 
     @property
     def standardized_weights(self) -> NDArray[np.float64]:
@@ -298,7 +310,8 @@ class Selection:
         """The table of features, column by column: rank, name, key, weight, bound, count.
 
         If numeric columns were standardised, ``standardized`` is the weight that a feature ranks by: that in its own
-        unit, or with several classes the norm across them. With error control, ``q_value`` is there, too.
+        unit, or with several classes the norm across them. With error control, ``q_value`` is there, too; with
+        ``stability``, ``frequency`` and ``stable``: whether it reaches the threshold.
 
         Names are valid Unicode here: a byte that is not UTF-8 is escaped as ``\\xff``.
         """
@@ -314,6 +327,8 @@ class Selection:
             table["standardized"] = own if own.ndim == 1 else np.linalg.norm(own, axis=0)
         if self.q_values is not None:
             table["q_value"] = self.q_values
+        if self.frequencies is not None:
+            table |= {"frequency": self.frequencies, "stable": self.stable}
         return table | {"bound": self.bounds, "count": self.counts}
 
     def to_arrow(self) -> Any:
