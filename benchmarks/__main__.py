@@ -31,6 +31,7 @@ COMPARISONS = (
     "calibration",
     "right_k",
     "trust",
+    "stability",
     "memory_growth",
     "memory_promise",
     "fgm",

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thresher.core.atomic import check_not_read, check_writable
 from thresher.core.labels import ThirdLabel, check_class_weight
@@ -24,6 +24,9 @@ from thresher.selection.selection import Selection
 from thresher.sources.base import DEFAULT_ROWS, Source
 from thresher.sources.files.changes import FilesAtStart
 from thresher.sources.registry import as_source, is_paths
+
+if TYPE_CHECKING:
+    from thresher.trust.chance import Chance
 
 log = logging.getLogger(__name__)
 log_data = logging.getLogger("thresher.sources")
@@ -237,6 +240,12 @@ def select(
         from thresher.trust.stability.settings import Stability
 
         make_run = with_stability(make_run, spec, Stability.of(stability, expected_false, method, fdr))
+    chance: Chance | None = None
+    if permutations is not None:
+        from thresher.trust.chance import Chance
+
+        chance = Chance(spec, make_run, permutations, fdr)
+        make_run = chance.make_run
     watch = Watch(progress)
     guesser, labels, loss_given = None, None, loss is not None
     loss = first_loss(spec, loss, task, None if multilabel else classes)
@@ -333,7 +342,7 @@ def select(
         facts: dict[str, Any] = {} if loss_given else {"task": task}
         if chosen is not None:
             facts["holdout"] = chosen.to_dict(whole)
-        return _finish(run, held, output, warnings, source, files, **facts)
+        return _finish(run, held, output, warnings, source, files, chance=chance, **facts)
 
     choose = partial(_chosen_k, spec, k_max=k_max) if auto else None
     return _fit(make_run, Data(source, labels), method_settings, options, finish, guesser, every_row, choose)
@@ -452,6 +461,7 @@ def _finish(
     files: FilesAtStart | None = None,
     holdout: dict[str, Any] | None = None,
     task: str | None = None,
+    chance: Chance | None = None,
 ) -> Selection:
     """Run to the end, score on the held-out rows, look for leaks in ``rows``, save, and remove the checkpoint.
 
@@ -484,9 +494,11 @@ def _finish(
             warnings += _logged(files.warnings() if files is not None else ())
             if warnings:
                 selection.provenance["warnings"] = warnings
+        if chance is not None:
+            selection.provenance["chance"] = chance.facts(selection, run, held)
     except KeyboardInterrupt:  # in a refit, or in a pass over the data for names, scores or leaks
         run.save()
-        raise _interrupted(run, None) from None
+        raise _interrupted(run, None if run.released is None else selection) from None
     if output is not None:
         try:
             selection.save(output)
@@ -502,7 +514,7 @@ def _finish(
 
 
 def _interrupted(run: Run, selection: Selection | None) -> Interrupted:
-    interrupted = Interrupted(f"stopped after {run.amount}")
+    interrupted = Interrupted(f"stopped after {run.released or run.amount}")
     interrupted.selection = selection
     checkpoint = run.options.checkpoint
     if checkpoint is not None and run.unsaved is None and os.path.exists(checkpoint):

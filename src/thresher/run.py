@@ -242,6 +242,8 @@ class Run(ABC):
         self._last_save = time.monotonic()
         #: Why the last attempt to write the checkpoint failed.
         self.unsaved: str | None = None
+        #: The amount learned, once the run was released.
+        self.released: str | None = None
         if options.checkpoint is not None:
             check_writable(options.checkpoint)
 
@@ -276,7 +278,7 @@ class Run(ABC):
         A fit of hours must not end because a disk is full for a minute: if the file cannot be written, warn, and try
         again after the same interval.
         """
-        if self.options.checkpoint is None or (snapshot := self._snapshot()) is None:
+        if self.released is not None or self.options.checkpoint is None or (snapshot := self._snapshot()) is None:
             return
         try:
             snapshot.save(self.options.checkpoint)
@@ -333,6 +335,10 @@ class Run(ABC):
     @abstractmethod
     def selection(self) -> Selection:
         """Build the selection of the features found so far."""
+
+    def release(self) -> None:
+        """Give up what was learned, to make room for further fits. The selection is built; nothing is saved any more."""
+        self.released = self.released or self.amount
 
     def model(self) -> Selection:
         """The selection for predictions only: names and fingerprint, which take a pass, may be missing."""

@@ -26,6 +26,7 @@ from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 from thresher.sources.dataframes import are_texts, frame_kind
 from thresher.sources.registry import as_source, is_stored
+from thresher.trust.chance import Chance
 from thresher.trust.run import with_error_control
 from thresher.trust.settings import ErrorControl
 from thresher.trust.stability.run import with_stability
@@ -129,6 +130,10 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
                 raise SettingsError("`fdr` chooses among `k` candidates: pass their number as `k`")
             k_max, outputs = self.get_params(deep=False).get("k_max"), len(task.classes or ())
             settings, options = choose_k(source, settings, options, plain, k_max=k_max, outputs=outputs)
+        permutations = getattr(self, "permutations", None)
+        if permutations is not None:
+            self._chance = Chance(spec, make, permutations, fdr)
+            make = self._chance.make_run
         return make(Data(source, task.classes), settings, options)
 
     def _check_no_fdr(self, why: str) -> None:
@@ -143,6 +148,7 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
 
     def _finish(self, run: Run, y: Any) -> None:
         """Run to the end; after an interrupt, keep the result so far."""
+        chance: Chance | None = self.__dict__.pop("_chance", None)
         try:
             run.run()
         except KeyboardInterrupt:
@@ -150,6 +156,8 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
                 self._keep(run, y)
             raise
         self._keep(run, y)
+        if chance is not None:
+            self.selection_.provenance["chance"] = chance.facts(self.selection_, run)
 
     def _keep(self, run: Any, y: Any) -> None:
         """Keep the result of a run, without its data."""

@@ -108,7 +108,7 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
     expected_false : float, optional
         With ``stability``, the expected number of false features that sets the threshold; default 1.
     permutations : int, optional
-        Repeat the fit so many times with labels drawn by chance; ``selection_.provenance["chance"]`` has what that gives.
+        Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
 
     Attributes
     ----------
@@ -284,7 +284,7 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
     expected_false : float, optional
         With ``stability``, the expected number of false features that sets the threshold; default 1.
     permutations : int, optional
-        Repeat the fit so many times with labels drawn by chance; ``selection_.provenance["chance"]`` has what that gives.
+        Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
 
     Attributes
     ----------

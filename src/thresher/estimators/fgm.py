@@ -83,7 +83,7 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
     expected_false : float, optional
         With ``stability``, the expected number of false features that sets the threshold; default 1.
     permutations : int, optional
-        Repeat the fit so many times with labels drawn by chance; ``selection_.provenance["chance"]`` has what that gives.
+        Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ n_jobs
     expected_false : float, optional
         With ``stability``, the expected number of false features that sets the threshold; default 1.
     permutations : int, optional
-        Repeat the fit so many times with labels drawn by chance; ``selection_.provenance["chance"]`` has what that gives.
+        Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
 
     Attributes
     ----------

@@ -90,7 +90,7 @@ class MissionClassifier(OnlineClassifier):
     expected_false : float, optional
         With ``stability``, the expected number of false features that sets the threshold; default 1.
     permutations : int, optional
-        Repeat the fit so many times with labels drawn by chance; ``selection_.provenance["chance"]`` has what that gives.
+        Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
 
     Attributes
     ----------
@@ -219,7 +219,7 @@ fit_intercept, l2, decay, lazy, workers, sync, cluster
     expected_false : float, optional
         With ``stability``, the expected number of false features that sets the threshold; default 1.
     permutations : int, optional
-        Repeat the fit so many times with labels drawn by chance; ``selection_.provenance["chance"]`` has what that gives.
+        Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
 
     Attributes
     ----------

@@ -389,6 +389,11 @@ class OnlineRun(Run):
             fitted.find_missing_names(self.watched(self.source, "naming features"))
         return fitted.selection
 
+    def release(self) -> None:
+        super().release()
+        if hasattr(self, "engine"):
+            del self.engine
+
     def model(self) -> Selection:
         return Fitted.of(self, fingerprint=False).selection
 

@@ -168,6 +168,11 @@ class SubstitutionRun(Run):
             wide=self.settings.by_numbers,
         )
 
+    def release(self) -> None:
+        super().release()
+        if hasattr(self, "engine"):
+            del self.engine, self.proposer, self.stream, self.examples, self.targets, self._data
+
     @property
     def space(self) -> FeatureSpace:
         """The feature space of the keys."""

@@ -48,7 +48,7 @@ class OnlineFits:
         run = self._run
         tuned = run.engine.best.settings  # with the eta and lam that were found
         passes = run.passes_done
-        del run.engine  # the plan has no room for it beside the others
+        run.release()  # the plan has no room for its engine beside the others
         run.release_buffers()
         self.settings = self._engine_settings(tuned)
         engines: list[OnlineEngine | None] = [BareEngine(self.settings) for _ in range(2 * self._pairs)]

@@ -70,7 +70,8 @@ class StableRun(Run):
         super().__init__(options)
         check_readable_again(data.rows, needed=True, why="`stability`")
         self.source: Source = data.rows
-        self._spec, self._settings, self._stability = spec, settings, stability
+        self._settings, self._stability = settings, stability
+        self._classes = list(data.classes or [])
         self._inner_checkpoint = None if options.checkpoint is None else f"{os.fspath(options.checkpoint)}.fit"
         self._inner = spec.make_run(data, settings, replace(options, checkpoint=self._inner_checkpoint))
         seed = int(getattr(settings, "seed", 0))
@@ -87,6 +88,7 @@ class StableRun(Run):
     # ── the loop ─────────────────────────────────────────────────────────────────────────────────
 
     def _steps(self) -> Iterator[None]:
+        self.save()  # says which loss the labels asked for, before the ordinary fit saves anything
         self._inner.run()
         self._selection, self._learned = self._inner.selection(), self._inner._counts()
         yield
@@ -125,8 +127,8 @@ class StableRun(Run):
             selection.provenance["plan"] = {**plan, "halves": halves, "total": max(plan["total"], halves)}
         if threshold is None:
             log.warning(
-                "No frequency bounds the expected number of false features by %g: a fit selects %g of %d features. Pass "
-                "`k=%d`, or a larger `expected_false`.",
+                "No frequency bounds the expected number of false features by %g: a fit selects %g of %d features. "
+                "Pass `k=%d`, or a larger `expected_false`.",
                 most,
                 q,
                 p,
@@ -180,7 +182,7 @@ class StableRun(Run):
             identity=self._identity(),
             passes_done=len(self._fits),
             cursor=Cursor(),
-            labels=[],
+            labels=self._classes,
             engine={
                 "keys": np.concatenate([np.empty(0, np.uint64), *self._fits]),
                 "lengths": lengths,
@@ -209,6 +211,10 @@ class StableRun(Run):
     def selection(self) -> Selection:
         """The selection; after an interrupt, the ordinary one, without frequencies if not all fits are complete."""
         return self._inner.selection() if self._selection is None else self._selection
+
+    def release(self) -> None:
+        super().release()
+        self._inner.release()
 
     def limited(self, source: Source) -> Source:
         return self._inner.limited(source)
