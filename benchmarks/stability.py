@@ -17,6 +17,10 @@ import thresher as th
 from benchmarks.budgeted_l1 import VARIABLE
 from benchmarks.first_file_defaults import unpacked
 from benchmarks.harness import table
+from thresher.methods import Data, get_method
+from thresher.run import RunOptions
+from thresher.trust.stability.run import StableRun
+from thresher.trust.stability.settings import Stability
 
 SETS = ("colon", "allaml", "arcene")
 METHODS = ("mission", "fgm")
@@ -49,20 +53,30 @@ def run() -> str:
 
 def _compared(train: Path, method: str) -> list[object]:
     start = time.perf_counter()
-    found = [th.select(train, k=K, method=method, stability=PAIRS, random_state=seed) for seed in SEEDS]
+    runs = [_run(train, method, seed) for seed in SEEDS]
     seconds = (time.perf_counter() - start) / len(SEEDS)
-    facts = [one.provenance["stability"] for one in found]
-    first, second = (dict(zip(one["keys"], one["frequency"], strict=True)) for one in facts)
-    keys = sorted({*first, *second})
-    both = np.array([[one.get(key, 0.0) for key in keys] for one in (first, second)])
+    facts = [run.selection().provenance["stability"] for run in runs]
+    keys = np.unique(np.concatenate([run.frequencies.keys for run in runs]))
+    both = np.stack([run.frequencies.of_keys(keys) for run in runs])
     chosen = both[:, np.argsort(-both.mean(axis=0), kind="stable")[:STRONGEST]]
+    with open(train) as rows:
+        count = sum(1 for _ in rows)
     return [
-        found[0].provenance["rows"] if method == "fgm" else sum(1 for _ in open(train)),
+        count,
         facts[0]["features_seen"],
         " and ".join(str(one["stable"]) for one in facts),
         f"{spearman(*chosen):.3f}",
         f"{seconds:.1f} s",
     ]
+
+
+def _run(train: Path, method: str, seed: int) -> StableRun:
+    """The fit with all frequencies, of which a selection lists the largest."""
+    spec = get_method(method)
+    settings = spec.make_settings(method=method, k=K, loss=spec.loss, seed=seed)
+    run = StableRun(spec, Data(th.scan(train)), settings, RunOptions(), Stability(pairs=PAIRS, seed=seed))
+    run.run()
+    return run
 
 
 def spearman(first: np.ndarray, second: np.ndarray) -> float:
@@ -71,5 +85,5 @@ def spearman(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
-    distinct, at, counts = np.unique(values, return_inverse=True, return_counts=True)
+    _, at, counts = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(counts) - (counts - 1) / 2)[at]

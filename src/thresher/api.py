@@ -227,7 +227,7 @@ def select(
         from thresher.choose_k import check_k_max
 
         k = check_k_max(k, k_max)
-    make_run = spec.make_run
+    seed, make_run = int(random_state), spec.make_run
     if fdr is not None or splits is not None:
         from thresher.trust.run import with_error_control
         from thresher.trust.settings import ErrorControl
@@ -239,12 +239,12 @@ def select(
         from thresher.trust.stability.run import with_stability
         from thresher.trust.stability.settings import Stability
 
-        make_run = with_stability(make_run, spec, Stability.of(stability, expected_false, method, fdr))
+        make_run = with_stability(make_run, spec, Stability.of(stability, expected_false, method, fdr=fdr, seed=seed))
     chance: Chance | None = None
     if permutations is not None:
         from thresher.trust.chance import Chance
 
-        chance = Chance(spec, make_run, permutations, fdr)
+        chance = Chance(spec, make_run, permutations, fdr=fdr, seed=seed)
         make_run = chance.make_run
     watch = Watch(progress)
     guesser, labels, loss_given = None, None, loss is not None
@@ -253,7 +253,6 @@ def select(
         guesser = Guesser(spec, task, class_weight is not None, memory, watch)
         if checkpoint is not None and not restart and os.path.exists(checkpoint):
             loss, labels = guesser.from_checkpoint(checkpoint)
-    seed = int(random_state)
     check_class_weight(class_weight, get_loss(loss), multilabel=multilabel)
     method_settings = spec.make_settings(
         method=method,

@@ -337,7 +337,7 @@ class Run(ABC):
         """Build the selection of the features found so far."""
 
     def release(self) -> None:
-        """Give up what was learned, to make room for further fits. The selection is built; nothing is saved any more."""
+        """Give up what was learned, to make room for further fits. The selection is built; nothing more is saved."""
         self.released = self.released or self.amount
 
     def model(self) -> Selection:

@@ -60,7 +60,7 @@ def plan(
     source = as_source(one_or_many(data), format=format, **reading)
     made = spec.make_plan(method_settings, options, source)
     made = with_tests(made, ErrorControl.of(fdr, splits, method), spec, method_settings, options)
-    made = with_halves(made, Stability.of(stability, None, method, fdr), spec, method_settings, options)
+    made = with_halves(made, Stability.of(stability, None, method, fdr=fdr), spec, method_settings, options)
     source = with_interactions(source.limited(made.limits), options).limited(made.limits)
     for _ in source.batches(1, want_labels=False):
         break  # checks that the files can be opened and that a decompressor fits

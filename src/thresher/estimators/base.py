@@ -119,7 +119,13 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
         method = getattr(self, "method", self._method)
         spec, fdr = get_method(method), getattr(self, "fdr", None)
         control = ErrorControl.of(fdr, getattr(self, "splits", None), method)
-        stability = Stability.of(getattr(self, "stability", None), getattr(self, "expected_false", None), method, fdr)
+        stability = Stability.of(
+            getattr(self, "stability", None),
+            getattr(self, "expected_false", None),
+            method,
+            fdr=fdr,
+            seed=getattr(settings, "seed", 0),
+        )
         make = with_stability(with_error_control(spec, control), spec, stability)
 
         def plain(rows: Source, settings: Any, options: RunOptions) -> Run:
@@ -132,7 +138,7 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
             settings, options = choose_k(source, settings, options, plain, k_max=k_max, outputs=outputs)
         permutations = getattr(self, "permutations", None)
         if permutations is not None:
-            self._chance = Chance(spec, make, permutations, fdr)
+            self._chance = Chance(spec, make, permutations, fdr=fdr, seed=getattr(settings, "seed", 0))
             make = self._chance.make_run
         return make(Data(source, task.classes), settings, options)
 

@@ -35,10 +35,20 @@ class Chance:
         What makes the run of the fit itself.
     permutations : int
         The number of repetitions.
+    fdr : float, optional
+        The error control of the fit, which has no chance level.
+    seed : int
+        The seed of the draws.
     """
 
     def __init__(
-        self, spec: MethodSpec, make_run: Callable[[Data, Any, RunOptions], Run], permutations: int, fdr: float | None
+        self,
+        spec: MethodSpec,
+        make_run: Callable[[Data, Any, RunOptions], Run],
+        permutations: int,
+        *,
+        fdr: float | None = None,
+        seed: int = 0,
     ) -> None:
         if permutations != int(permutations) or permutations < 1:
             raise SettingsError(f"permutations must be at least 1, got {permutations}")
@@ -48,6 +58,7 @@ class Chance:
                 "out `fdr` or `permutations`"
             )
         self.permutations = permutations
+        self._seed = seed
         self._spec, self._make_run = spec, make_run
 
     def make_run(self, data: Data, settings: Any, options: RunOptions) -> Run:
@@ -68,8 +79,7 @@ class Chance:
         run.release_buffers()
         rows = self._data.rows
         assert isinstance(rows, Source)
-        seed = int(getattr(self._settings, "seed", 0))
-        sample = LabelSample(run.watched(run.limited(rows), "reading labels"), seed)
+        sample = LabelSample(run.watched(run.limited(rows), "reading labels"), self._seed)
         where, name, own = _own_score(selection, held)
         scores, weights = [], []
         for number in range(self.permutations):
@@ -83,7 +93,7 @@ class Chance:
                 facts={},
                 may_be_numbers=False,
             )
-            drawn = self._data._replace(rows=DrawnLabels(rows, sample, seed, number))
+            drawn = self._data._replace(rows=DrawnLabels(rows, sample, self._seed, number))
             with quiet():
                 found = self._fitted(drawn, options)
             weights.append(largest_weight(found))

@@ -15,6 +15,7 @@ from thresher.trust.stability.classes import one_class_in_a_half
 from thresher.trust.stability.distinct import DistinctKeys
 from thresher.trust.stability.frequencies import Keys
 from thresher.trust.stability.pairs import Pairs, Sides
+from thresher.trust.stability.settings import Stability
 from thresher.working_set.dataset import Examples
 
 
@@ -38,11 +39,11 @@ class ColumnFits:
     Parameters
     ----------
     run : ColumnRun
-    seed, pairs : int
+    stability : Stability
     """
 
-    def __init__(self, run: ColumnRun, seed: int, pairs: int) -> None:
-        self._run, self._seed, self._pairs = run, seed, pairs
+    def __init__(self, run: ColumnRun, stability: Stability) -> None:
+        self._run, self._seed, self._pairs = run, stability.seed, stability.pairs
         self.distinct = DistinctKeys()
 
     def fits(self, done: int) -> Iterator[Keys]:
@@ -60,11 +61,11 @@ class ColumnFits:
         """Read the rows once: a word for each says which half of every pair it belongs to."""
         assert self._run.source is not None
         source = self._run.watched(self._run.source, "dividing the rows")
-        pairs = Pairs(source, self._seed, self._pairs)
+        pairs = Pairs(source, self._seed)
         found = []
         for batch, _ in source.batches():
             self.distinct.add(batch.keys)
-            found.append(pairs.words(batch) if pairs.by_words else pairs.sides(batch))
+            found.append(pairs.words(batch) if pairs.by_words else pairs.sides(batch, range(self._pairs)))
         if not pairs.by_words:
             sides = np.concatenate(found, axis=1).astype(np.int8)
             return lambda pair: sides[pair]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from thresher.core.batch import Batch, Cursor
 from thresher.core.losses import get_loss
 from thresher.errors import DataError
-from thresher.online.engine import OnlineEngine
+from thresher.online.pass_choice import LARGE_BYTES
 from thresher.online.run import OnlineRun, learn
 from thresher.online.several_engines import BareEngine, engine_bytes, engine_settings
 from thresher.sources.registry import is_file_source
@@ -20,76 +20,101 @@ from thresher.trust.stability.classes import one_class_in_a_half
 from thresher.trust.stability.distinct import BYTES, DistinctKeys
 from thresher.trust.stability.frequencies import Keys
 from thresher.trust.stability.pairs import Pairs
+from thresher.trust.stability.settings import Stability
+
+#: Up to so many rows, each pair has readings of its own, whatever their bytes.
+_FEW_ROWS = 2000
 
 
 class OnlineFits:
-    """2 x ``pairs`` engines that learn halves of the rows of a run, as often as its own engine did.
+    """Two engines for each pair, that learn halves of the rows of a run, as often as its own engine did.
+
+    Small data is read for each pair, in an order of its own: the order of few rows matters, and frequencies are to be
+    those of any order. Of larger data all engines learn from one reading.
 
     Created before the run, which has then planned its memory; the engines have the memory of its own engine.
 
     Parameters
     ----------
     run : OnlineRun
-    pairs : int
+    stability : Stability
     """
 
-    def __init__(self, run: OnlineRun, pairs: int) -> None:
-        self._run, self._pairs = run, pairs
+    def __init__(self, run: OnlineRun, stability: Stability) -> None:
+        pairs = stability.pairs
+        self._run, self._seed, self._pairs = run, stability.seed, pairs
         self.distinct = DistinctKeys()
         plan = run.plan
-        self._plan = plan.to_dict()
         self._engine_settings = partial(
-            engine_settings, parts=self._plan, engines=2 * pairs, memory=plan.memory, limited=plan.limited
+            engine_settings, parts=plan.to_dict(), engines=2 * pairs, memory=plan.memory, limited=plan.limited
         )
         self.settings = self._engine_settings(run.settings)  # refused before the first row
 
     def fits(self, done: int) -> Iterator[Keys]:
-        """The features of each fit, strongest first; nothing while the rows are read. ``done`` fits are skipped."""
+        """The features of each fit, strongest first. ``done`` fits are skipped."""
         run = self._run
-        tuned = run.engine.best.settings  # with the eta and lam that were found
-        passes = run.passes_done
+        self.settings = self._engine_settings(run.engine.best.settings)  # with the eta and lam that were found
+        self._passes = run.passes_done
         run.release()  # the plan has no room for its engine beside the others
         run.release_buffers()
-        self.settings = self._engine_settings(tuned)
-        engines: list[OnlineEngine | None] = [BareEngine(self.settings) for _ in range(2 * self._pairs)]
+        together = range(self._pairs)
+        groups = [together] if self.at_once else [together[pair : pair + 1] for pair in together[done // 2 :]]
+        for pairs in groups:
+            for number, keys in enumerate(self._learned(pairs), 2 * pairs[0]):
+                if number >= done:
+                    yield keys
+
+    @property
+    def at_once(self) -> bool:
+        """Whether all pairs learn from the same reading."""
+        source = self._run.source
+        size, rows = source.total_bytes, source.total_rows
+        few = rows is not None and rows <= _FEW_ROWS
+        return not few and (size is None or size > LARGE_BYTES)
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of the engines that are there together, and of the sketch that counts features."""
+        return (2 * self._pairs if self.at_once else 2) * engine_bytes(self.settings) + BYTES
+
+    def _learned(self, pairs: range) -> Iterator[Keys]:
+        """Learn some pairs from the same readings; the features of both halves of each."""
+        engines: list[BareEngine | None] = [BareEngine(self.settings) for _ in range(2 * len(pairs))]
         seen = np.zeros((len(engines), self._classes), bool)
-        for number in range(passes):
-            name = f"learning {len(engines)} halves of the rows" + (f", pass {number + 1} of {passes}" * (passes > 1))
-            for batch, cursor in self._batches(number, name):
-                self._learn(engines, seen, batch, cursor, first=number == 0)
+        for number in range(self._passes):
+            for batch, cursor in self._batches(pairs, number):
+                self._learn(engines, pairs, seen, batch, cursor, first=number == 0)
             for engine in engines:
                 assert engine is not None
                 engine.flush()
             if number == 0:
-                self._check_classes(seen)
-        for number, engine in enumerate(engines):
+                self._check_classes(pairs, seen)
+        for place, engine in enumerate(engines):
             assert engine is not None
             keys = engine.selected().keys
-            engines[number] = engine = None  # frees it
-            if number >= done:
-                yield keys
-
-    @property
-    def bytes(self) -> int:
-        """The bytes of all engines, and of the sketch that counts features."""
-        return 2 * self._pairs * engine_bytes(self.settings) + BYTES
+            engines[place] = engine = None  # frees it
+            yield keys
 
     @property
     def _classes(self) -> int:
         settings = self._run.settings
         return settings.outputs if get_loss(settings.loss).task == "classes" else 2
 
-    def _batches(self, number: int, name: str) -> Iterator[tuple[Batch, Cursor]]:
+    def _batches(self, pairs: range, number: int) -> Iterator[tuple[Batch, Cursor]]:
         run = self._run
-        self._reading = source = run.watched(run.rows_of_pass(number), name)
-        self._halves = Pairs(source, run.settings.seed, self._pairs)
+        name = f"learning halves of the rows, {pairs[-1] + 1} of {self._pairs} pairs"
+        if self._passes > 1 and self.at_once:
+            name += f", pass {number + 1} of {self._passes}"
+        self._reading = source = run.watched(run.rows_of_pass(pairs[0] * self._passes + number), name)
+        self._halves = Pairs(source, self._seed)
         if is_file_source(source) and source.rewindable:
             source = source.prefetched(1, heavy=run.plan.heavy_batch)
         return source.batches(run.options.batch_rows)
 
     def _learn(
         self,
-        engines: list[OnlineEngine | None],
+        engines: Sequence[BareEngine | None],
+        pairs: range,
         seen: NDArray[np.bool_],
         batch: Batch,
         cursor: Cursor,
@@ -101,8 +126,8 @@ class OnlineFits:
             return
         encoded = run.targets.encode(batch, where)
         batch = replace(batch, y=encoded, y_indptr=None)
-        sides = self._halves.sides(batch)
-        if first:
+        sides = self._halves.sides(batch, pairs)
+        if first and pairs[0] == 0:
             self.distinct.add(batch.keys)
         task = get_loss(run.settings.loss).task
         counted = first and task != "real" and not run.settings.multilabel
@@ -116,7 +141,7 @@ class OnlineFits:
                 seen[number, classes[rows]] = True
             learn(engine, batch.take(rows), lambda row, rows=rows: where(int(rows[row])))  # type: ignore[misc]
 
-    def _check_classes(self, seen: NDArray[np.bool_]) -> None:
+    def _check_classes(self, pairs: range, seen: NDArray[np.bool_]) -> None:
         run = self._run
         if get_loss(run.settings.loss).task == "real" or run.settings.multilabel or seen.all():
             return
@@ -124,4 +149,4 @@ class OnlineFits:
         classes = run.targets.classes or []
         if run.targets.orientation < 0:
             classes = classes[::-1]
-        raise DataError(one_class_in_a_half(run.source.describe(), number // 2, [classes[label]]))
+        raise DataError(one_class_in_a_half(run.source.describe(), pairs[number // 2], [classes[label]]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,12 +28,11 @@ class Pairs:
     ----------
     source : Source
         Where the batches come from.
-    seed, pairs : int
+    seed : int
     """
 
-    def __init__(self, source: Source, seed: int, pairs: int) -> None:
-        self.source, self.pairs = source, pairs
-        self._seed = seed
+    def __init__(self, source: Source, seed: int) -> None:
+        self.source, self._seed = source, seed
         self._by = groups_of(source) is not None
 
     @property
@@ -49,15 +50,11 @@ class Pairs:
         """The half of a pair, 0 or 1, that each row belongs to."""
         return (_native.hash_keys(words, pair) >> np.uint64(63)).astype(np.int8)
 
-    def sides(self, batch: Batch) -> Sides:
-        """The half of every pair that each row belongs to (pairs x rows): 0, 1, or -1 for neither."""
+    def sides(self, batch: Batch, pairs: Iterable[int]) -> Sides:
+        """The half of each of these pairs that each row belongs to (pairs x rows): 0, 1, or -1 for neither."""
         if self.by_words:
             words = self.words(batch)
-            each = [self.bits(words, pair) for pair in range(self.pairs)]
-        else:
-            seed = Split.PAIRS.salted(self._seed)
-            each = [
-                self.source.sides(0.5, seed + pair * _SEEDS_APART & (1 << 64) - 1, batch, True)
-                for pair in range(self.pairs)
-            ]
+            return np.stack([self.bits(words, pair) for pair in pairs])
+        seed = Split.PAIRS.salted(self._seed)
+        each = [self.source.sides(0.5, seed + pair * _SEEDS_APART & (1 << 64) - 1, batch, True) for pair in pairs]
         return np.stack(each)

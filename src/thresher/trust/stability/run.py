@@ -74,12 +74,11 @@ class StableRun(Run):
         self._classes = list(data.classes or [])
         self._inner_checkpoint = None if options.checkpoint is None else f"{os.fspath(options.checkpoint)}.fit"
         self._inner = spec.make_run(data, settings, replace(options, checkpoint=self._inner_checkpoint))
-        seed = int(getattr(settings, "seed", 0))
         self._halves: OnlineFits | ColumnFits
         if isinstance(self._inner, OnlineRun):
-            self._halves = OnlineFits(self._inner, stability.pairs)
+            self._halves = OnlineFits(self._inner, stability)
         else:
-            self._halves = ColumnFits(cast(ColumnRun, self._inner), seed, stability.pairs)
+            self._halves = ColumnFits(cast(ColumnRun, self._inner), stability)
         self._fits: list[Keys] = []
         self._selection: Selection | None = None
         self._learned: dict[str, Any] = {}  # the progress of the ordinary fit at its end
@@ -100,10 +99,15 @@ class StableRun(Run):
         if self._inner_checkpoint is not None and os.path.exists(self._inner_checkpoint):
             os.unlink(self._inner_checkpoint)
 
+    @property
+    def frequencies(self) -> Frequencies:
+        """The frequencies of all features that any fit of a half selected so far."""
+        return Frequencies.of(self._fits)
+
     def _judged(self, selection: Selection) -> Selection:
         """The selection with the frequencies of its features, and the facts about those of all."""
         most, fits = self._stability.expected_false, self._fits
-        found = Frequencies.of(fits)
+        found = self.frequencies
         p = max(1, self._halves.distinct.count())
         q = mean_size(fits)
         threshold = threshold_for(q, p, most, len(fits))
@@ -173,7 +177,7 @@ class StableRun(Run):
             **self._settings.to_dict(),
             "class_weight": self.options.class_weight_identity(),
             "memory": self.options.memory,
-            "stability": self._stability.pairs,
+            "stability": [self._stability.pairs, self._stability.seed],
         }
 
     def _snapshot(self) -> Checkpoint | None:

@@ -26,10 +26,13 @@ class Stability:
         The number of times that the rows are divided into two halves, each of which is fitted.
     expected_false : float
         The largest expected number of false features among the stable ones.
+    seed : int
+        The seed of the halves.
     """
 
     pairs: int
     expected_false: float = DEFAULT_EXPECTED_FALSE
+    seed: int = 0
 
     def __post_init__(self) -> None:
         if self.pairs != int(self.pairs) or self.pairs < 1:
@@ -44,7 +47,13 @@ class Stability:
 
     @classmethod
     def of(
-        cls, stability: int | None, expected_false: float | None, method: str, fdr: float | None = None
+        cls,
+        stability: int | None,
+        expected_false: float | None,
+        method: str,
+        *,
+        fdr: float | None = None,
+        seed: int = 0,
     ) -> Stability | None:
         """The stability that settings ask for; None if there is none."""
         if stability is None:
@@ -58,7 +67,7 @@ class Stability:
         if method in _REFUSED:
             raise SettingsError(f"{method} has no `stability`: {_REFUSED[method]}. Choose another method")
         expected = DEFAULT_EXPECTED_FALSE if expected_false is None else expected_false
-        return cls(pairs=stability, expected_false=expected)
+        return cls(pairs=stability, expected_false=expected, seed=seed)
 
 
 def check_settings(settings: Any) -> None:
