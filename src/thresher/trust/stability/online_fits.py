@@ -72,6 +72,10 @@ class OnlineFits:
             if number >= done:
                 yield keys
 
+    def _engine(self, number: int) -> BareEngine:
+        """The engine of a fit, with hash functions of its own: features that collide in all would share their fate."""
+        return BareEngine(replace(self.settings, seed=self.settings.seed + number))
+
     # ── rows that are held ───────────────────────────────────────────────────────────────────────
 
     def _held_rows(self) -> Batch | None:
@@ -100,7 +104,7 @@ class OnlineFits:
             seen = np.zeros(self._classes, bool)
             self._see(seen, rows, mine)
             self._check_classes([pair], seen[None])
-            engine = BareEngine(self.settings)
+            engine = self._engine(2 * pair + side)
             for number in range(self._passes):
                 self._run.watch.show(phase=name)
                 seed = (self._seed * _SEEDS_APART + pair) * _SEEDS_APART + number
@@ -113,7 +117,7 @@ class OnlineFits:
 
     def _learned_together(self) -> Iterator[Keys]:
         """Learn all pairs from the same readings; the features of both halves of each."""
-        engines: list[BareEngine | None] = [BareEngine(self.settings) for _ in range(2 * self._pairs)]
+        engines: list[BareEngine | None] = [self._engine(number) for number in range(2 * self._pairs)]
         seen = np.zeros((len(engines), self._classes), bool)
         for number in range(self._passes):
             name = f"learning {len(engines)} halves of the rows"
