@@ -33,6 +33,7 @@ COMPARISONS = (
     "calibration",
     "right_k",
     "trust",
+    "stability",
     "memory_growth",
     "memory_promise",
     "fgm",

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thresher.core.atomic import check_not_read, check_writable
 from thresher.core.interim import Callback
@@ -25,6 +25,9 @@ from thresher.selection.selection import Selection
 from thresher.sources.base import DEFAULT_ROWS, Source
 from thresher.sources.files.changes import FilesAtStart
 from thresher.sources.registry import as_source, is_paths
+
+if TYPE_CHECKING:
+    from thresher.trust.chance import Chance
 
 log = logging.getLogger(__name__)
 log_data = logging.getLogger("thresher.sources")
@@ -76,6 +79,9 @@ def select(
     splits: int | None = None,
     stand_ins: bool | float = False,
     collapse: bool = False,
+    stability: int | None = None,
+    expected_false: float | None = None,
+    permutations: int | None = None,
     progress: Report | None = None,
     callback: Callback | None = None,
     **settings: Any,
@@ -179,6 +185,17 @@ def select(
     collapse : bool
         With ``stand_ins``, keep only the strongest of selected features that are stand-ins of each other, and fit the
         features that stay once more.
+    stability : int, optional
+        Divide the rows into two halves this number of times (complementary pairs, such as 50), and fit each half.
+        ``selection.frequencies`` has the share of these fits that select each feature, and ``provenance["stability"]``
+        the threshold. The answer is the ordinary fit. Not for ``sparse-rf``, ``hashing``, groups, streams of features,
+        workers, and families of ``fgm`` but columns.
+    expected_false : float, optional
+        With ``stability``: the largest expected number of false features among those that reach the threshold, under
+        the assumptions that ``docs/trust.md`` states; default 1.
+    permutations : int, optional
+        Repeat the fit this number of times with labels that are drawn by chance. ``provenance["chance"]`` has the
+        scores on the held-out rows (or the progressive ones), the largest weights, and a p-value.
     progress : callable, optional
         Called with a `Progress` after every batch, in every phase of the fit.
     callback : callable, optional
@@ -227,18 +244,23 @@ def select(
         from thresher.choose_k import check_k_max
 
         k = check_k_max(k, k_max)
-    make_run = spec.make_run
-    if fdr is not None or splits is not None:
-        from thresher.trust.run import with_error_control
-        from thresher.trust.settings import ErrorControl
+    seed, make_run = int(random_state), spec.make_run
+    if auto and (fdr is not None or splits is not None):
+        raise SettingsError("`fdr` chooses among `k` candidates: pass their number as `k`")
+    checks = {
+        "fdr": fdr,
+        "splits": splits,
+        "stability": stability,
+        "expected_false": expected_false,
+        "stand_ins": stand_ins,
+        "collapse": collapse,
+        "permutations": permutations,
+    }
+    chance: Chance | None = None
+    if any(value is not None and value is not False for value in checks.values()):
+        from thresher.trust.checks import with_checks
 
-        if auto:
-            raise SettingsError("`fdr` chooses among `k` candidates: pass their number as `k`")
-        make_run = with_error_control(spec, ErrorControl.of(fdr, splits, method))
-    if stand_ins is not False or collapse:
-        from thresher.trust.stand_ins import StandInSearch, with_stand_ins
-
-        make_run = with_stand_ins(spec, make_run, StandInSearch.of(stand_ins, collapse, method))
+        make_run, chance = with_checks(spec, method, seed, checks)
     watch = Watch(progress)
     guesser, labels, loss_given = None, None, loss is not None
     loss = first_loss(spec, loss, task, None if multilabel else classes)
@@ -246,7 +268,6 @@ def select(
         guesser = Guesser(spec, task, class_weight is not None, memory, watch)
         if checkpoint is not None and not restart and os.path.exists(checkpoint):
             loss, labels = guesser.from_checkpoint(checkpoint)
-    seed = int(random_state)
     check_class_weight(class_weight, get_loss(loss), multilabel=multilabel)
     method_settings = spec.make_settings(
         method=method,
@@ -336,7 +357,7 @@ def select(
         facts: dict[str, Any] = {} if loss_given else {"task": task}
         if chosen is not None:
             facts["holdout"] = chosen.to_dict(whole)
-        return _finish(run, held, output, warnings, source, files, **facts)
+        return _finish(run, held, output, warnings, source, files, chance=chance, **facts)
 
     choose = partial(_chosen_k, spec, k_max=k_max) if auto else None
     return _fit(make_run, Data(source, labels), method_settings, options, finish, guesser, every_row, choose)
@@ -455,6 +476,7 @@ def _finish(
     files: FilesAtStart | None = None,
     holdout: dict[str, Any] | None = None,
     task: str | None = None,
+    chance: Chance | None = None,
 ) -> Selection:
     """Run to the end, score on the held-out rows, look for leaks in ``rows``, save, and remove the checkpoint.
 
@@ -487,9 +509,11 @@ def _finish(
             warnings += _logged(files.warnings() if files is not None else ())
             if warnings:
                 selection.provenance["warnings"] = warnings
+        if chance is not None:
+            selection.provenance["chance"] = chance.facts(selection, run, held)
     except KeyboardInterrupt:  # in a refit, or in a pass over the data for names, scores or leaks
         run.save()
-        raise _interrupted(run, None) from None
+        raise _interrupted(run, None if run.released is None else selection) from None
     if output is not None:
         try:
             selection.save(output)
@@ -505,7 +529,7 @@ def _finish(
 
 
 def _interrupted(run: Run, selection: Selection | None) -> Interrupted:
-    interrupted = Interrupted(f"stopped after {run.amount}")
+    interrupted = Interrupted(f"stopped after {run.released or run.amount}")
     interrupted.selection = selection
     checkpoint = run.options.checkpoint
     if checkpoint is not None and run.unsaved is None and os.path.exists(checkpoint):

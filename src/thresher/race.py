@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from thresher.core.logs import quiet
 from thresher.core.memory import Progress, Report, parse_size
 from thresher.errors import DataError, SettingsError, ThresherError
 from thresher.selection.selection import Selection
@@ -68,7 +68,7 @@ def race(
         begin = time.perf_counter()
         entry: dict[str, Any] = {"method": method}
         try:
-            with _quiet():
+            with quiet():
                 found = fit(
                     training,
                     method=method,
@@ -117,14 +117,3 @@ def _named(progress: Report | None, method: str) -> Report | None:
         progress(replace(now, phase=f"trying {method}"))
 
     return report
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Messages about the data come from the fit of all rows, once."""
-    before = log.level
-    log.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        log.setLevel(before)

@@ -250,6 +250,8 @@ class Run(ABC):
         self.callback_error: Exception | None = None
         #: Why the last attempt to write the checkpoint failed.
         self.unsaved: str | None = None
+        #: The amount learned, once the run was released.
+        self.released: str | None = None
         if options.checkpoint is not None:
             check_writable(options.checkpoint)
 
@@ -305,7 +307,7 @@ class Run(ABC):
         A fit of hours must not end because a disk is full for a minute: if the file cannot be written, warn, and try
         again after the same interval.
         """
-        if self.options.checkpoint is None or (snapshot := self._snapshot()) is None:
+        if self.released is not None or self.options.checkpoint is None or (snapshot := self._snapshot()) is None:
             return
         try:
             snapshot.save(self.options.checkpoint)
@@ -362,6 +364,10 @@ class Run(ABC):
     @abstractmethod
     def selection(self) -> Selection:
         """Build the selection of the features found so far."""
+
+    def release(self) -> None:
+        """Give up what was learned, to make room for further fits. The selection is built; nothing more is saved."""
+        self.released = self.released or self.amount
 
     def model(self) -> Selection:
         """The selection for predictions only: names and fingerprint, which take a pass, may be missing."""

@@ -78,6 +78,31 @@ Collapse = Annotated[
         rich_help_panel=SCORES,
     ),
 ]
+Pairs = Annotated[
+    int | None,
+    typer.Option(
+        "--stability",
+        help="Fit both halves of so many divisions of the rows, as 50, and show how often each feature is selected.",
+        metavar="B",
+        rich_help_panel=SCORES,
+    ),
+]
+ExpectedFalse = Annotated[
+    float | None,
+    typer.Option(
+        help="With --stability: the expected number of false features that sets the threshold; default 1.",
+        metavar="NUMBER",
+        rich_help_panel=SCORES,
+    ),
+]
+Permutations = Annotated[
+    int | None,
+    typer.Option(
+        help="Repeat the fit so many times with labels drawn by chance, and show what score that gives.",
+        metavar="N",
+        rich_help_panel=SCORES,
+    ),
+]
 Keys = Annotated[bool, typer.Option("--keys", help="Show the 64-bit keys of the features, too.")]
 Output = Annotated[str | None, typer.Option("-o", "--output", help="The output file.", metavar="PATH")]
 

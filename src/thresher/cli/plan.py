@@ -17,6 +17,7 @@ from thresher.cli.options import (
     Interactions,
     Memory,
     Method,
+    Pairs,
     Splits,
     StandIns,
     which_interactions,
@@ -37,6 +38,7 @@ def plan(
     fdr: Fdr = None,
     splits: Splits = None,
     stand_ins: StandIns = None,
+    stability: Pairs = None,
     *,
     settings: dict[str, Any],
     reading: dict[str, Any],
@@ -48,6 +50,8 @@ def plan(
     from thresher.sources.registry import as_source
     from thresher.trust.memory_plan import with_tests
     from thresher.trust.settings import ErrorControl
+    from thresher.trust.stability.memory_plan import with_halves
+    from thresher.trust.stability.settings import Stability
     from thresher.trust.stand_ins import StandInSearch, with_search
     from thresher.working_set.run import with_interactions
 
@@ -60,6 +64,7 @@ def plan(
     made = spec.make_plan(method_settings, options, source)
     made = with_tests(made, ErrorControl.of(fdr, splits, method), spec, method_settings, options)
     made = with_search(made, StandInSearch.of(stand_ins, False, method), memory)
+    made = with_halves(made, Stability.of(stability, None, method, fdr=fdr), spec, method_settings, options)
     source = with_interactions(source.limited(made.limits), options).limited(made.limits)
     for _ in source.batches(1, want_labels=False):
         break  # checks that the files can be opened and that a decompressor fits

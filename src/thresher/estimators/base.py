@@ -31,9 +31,8 @@ from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 from thresher.sources.dataframes import are_texts, frame_kind
 from thresher.sources.registry import as_source, is_stored
-from thresher.trust.run import with_error_control
-from thresher.trust.settings import ErrorControl
-from thresher.trust.stand_ins import StandInSearch, with_stand_ins
+from thresher.trust.chance import Chance
+from thresher.trust.checks import CHECKS, with_checks
 
 #: The most columns for a boolean mask.
 _MAX_MASK = 10_000_000
@@ -142,30 +141,34 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
         """The run of the method. Held-out rows choose the features' number if ``k="auto"``; ``fdr`` controls errors."""
         settings, options = self._prepared(task, **changed)
         method = getattr(self, "method", self._method)
-        control = ErrorControl.of(getattr(self, "fdr", None), getattr(self, "splits", None), method)
-        make = with_error_control(get_method(method), control)
+        spec = get_method(method)
+        checks = {name: getattr(self, name, default) for name, default in CHECKS.items()}
+        make, self._chance = with_checks(spec, method, getattr(settings, "seed", 0), checks)
 
-        def make_run(rows: Source, settings: Any, options: RunOptions) -> Run:
-            return make(Data(rows, task.classes), settings, options)
+        def plain(rows: Source, settings: Any, options: RunOptions) -> Run:
+            return spec.make_run(Data(rows, task.classes), settings, options)
 
         if self.k == "auto":
-            if control is not None:
+            if checks["fdr"] is not None:
                 raise SettingsError("`fdr` chooses among `k` candidates: pass their number as `k`")
             k_max, outputs = self.get_params(deep=False).get("k_max"), len(task.classes or ())
-            settings, options = choose_k(source, settings, options, make_run, k_max=k_max, outputs=outputs)
-        search = StandInSearch.of(getattr(self, "stand_ins", False), getattr(self, "collapse", False), method)
-        make = with_stand_ins(get_method(method), make, search)
-        return make_run(source, settings, options)
+            settings, options = choose_k(source, settings, options, plain, k_max=k_max, outputs=outputs)
+        return make(Data(source, task.classes), settings, options)
 
     def _check_no_fdr(self, why: str) -> None:
-        """Raise if ``fdr`` or ``stand_ins`` is set, which need a fit that sees all rows."""
-        if getattr(self, "fdr", None) is not None:
-            raise SettingsError(f"`fdr` divides all rows into halves, and {why}: leave it out, or call fit with rows")
-        if getattr(self, "stand_ins", False) not in (False, None):
-            raise SettingsError(f"`stand_ins` are found in all rows, and {why}: leave it out, or call fit with rows")
+        """Raise if ``fdr`` or the like is set, which needs all rows."""
+        for name, what in (
+            ("fdr", "divides all rows into halves"),
+            ("stability", "divides all rows into halves"),
+            ("stand_ins", "looks for other columns in all rows"),
+            ("permutations", "repeats the fit of all rows"),
+        ):
+            if (value := getattr(self, name, None)) is not None and value is not False:
+                raise SettingsError(f"`{name}` {what}, and {why}: leave it out, or call fit with rows")
 
     def _finish(self, run: Run, y: Any) -> None:
         """Run to the end; after an interrupt, keep the result so far."""
+        chance: Chance | None = self.__dict__.pop("_chance", None)
         try:
             run.run()
         except KeyboardInterrupt:
@@ -173,6 +176,8 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
                 self._keep(run, y)
             raise
         self._keep(run, y)
+        if chance is not None:
+            self.selection_.provenance["chance"] = chance.facts(self.selection_, run)
 
     def _keep(self, run: Any, y: Any) -> None:
         """Keep the result of a run, without its data."""

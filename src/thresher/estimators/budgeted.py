@@ -16,9 +16,9 @@ class HistoryMixin:
 
     @property
     def history_(self) -> History:
-        """The features kept over time; with ``fdr``, which fits several times, there is none."""
+        """The features kept over time; with ``fdr`` or ``stability``, which fit several times, there is none."""
         if not hasattr(self._fitted, "engine"):
-            raise AttributeError("a fit with `fdr` consists of several: it has no history of its own")
+            raise AttributeError("a fit with `fdr` or `stability` consists of several: it has no history of its own")
         history: History = self._fitted.engine.history
         return history
 
@@ -108,6 +108,13 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         After the fit, find the columns that are nearly the same as a selected feature, see `thresher.select`.
     collapse : bool
         With ``stand_ins``, keep only the strongest of features that are stand-ins of each other.
+    stability : int, optional
+        Measure how often each feature is selected: two fits for each of so many divisions of the rows into halves, see
+        `thresher.select`. ``selection_.frequencies`` has the shares.
+    expected_false : float, optional
+        With ``stability``, the expected number of false features that sets the threshold; default 1.
+    permutations : int, optional
+        Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
 
     Attributes
     ----------
@@ -176,6 +183,9 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         verbose: int = 0,
         stand_ins: bool | float = False,
         collapse: bool = False,
+        stability: int | None = None,
+        expected_false: float | None = None,
+        permutations: int | None = None,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -208,6 +218,9 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         self.verbose = verbose
         self.stand_ins = stand_ins
         self.collapse = collapse
+        self.stability = stability
+        self.expected_false = expected_false
+        self.permutations = permutations
 
 
 class BudgetedRegressor(HistoryMixin, OnlineRegressor):
@@ -283,6 +296,13 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         After the fit, find the columns that are nearly the same as a selected feature, see `thresher.select`.
     collapse : bool
         With ``stand_ins``, keep only the strongest of features that are stand-ins of each other.
+    stability : int, optional
+        Measure how often each feature is selected: two fits for each of so many divisions of the rows into halves, see
+        `thresher.select`. ``selection_.frequencies`` has the shares.
+    expected_false : float, optional
+        With ``stability``, the expected number of false features that sets the threshold; default 1.
+    permutations : int, optional
+        Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
 
     Attributes
     ----------
@@ -339,6 +359,9 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         verbose: int = 0,
         stand_ins: bool | float = False,
         collapse: bool = False,
+        stability: int | None = None,
+        expected_false: float | None = None,
+        permutations: int | None = None,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -367,3 +390,6 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         self.verbose = verbose
         self.stand_ins = stand_ins
         self.collapse = collapse
+        self.stability = stability
+        self.expected_false = expected_false
+        self.permutations = permutations

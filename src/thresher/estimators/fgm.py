@@ -83,6 +83,13 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         After the fit, find the columns that are nearly the same as a selected feature, see `thresher.select`.
     collapse : bool
         With ``stand_ins``, keep only the strongest of features that are stand-ins of each other.
+    stability : int, optional
+        Measure how often each feature is selected: two fits for each of so many divisions of the rows into halves, see
+        `thresher.select`. ``selection_.frequencies`` has the shares.
+    expected_false : float, optional
+        With ``stability``, the expected number of false features that sets the threshold; default 1.
+    permutations : int, optional
+        Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
 
     Attributes
     ----------
@@ -139,6 +146,9 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         verbose: int = 0,
         stand_ins: bool | float = False,
         collapse: bool = False,
+        stability: int | None = None,
+        expected_false: float | None = None,
+        permutations: int | None = None,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -165,6 +175,9 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         self.verbose = verbose
         self.stand_ins = stand_ins
         self.collapse = collapse
+        self.stability = stability
+        self.expected_false = expected_false
+        self.permutations = permutations
 
 
 class FGMRegressor(BatchRegressor, FGMEstimator):
@@ -188,6 +201,13 @@ n_jobs
         After the fit, find the columns that are nearly the same as a selected feature, see `thresher.select`.
     collapse : bool
         With ``stand_ins``, keep only the strongest of features that are stand-ins of each other.
+    stability : int, optional
+        Measure how often each feature is selected: two fits for each of so many divisions of the rows into halves, see
+        `thresher.select`. ``selection_.frequencies`` has the shares.
+    expected_false : float, optional
+        With ``stability``, the expected number of false features that sets the threshold; default 1.
+    permutations : int, optional
+        Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
 
     Attributes
     ----------
@@ -236,6 +256,9 @@ n_jobs
         verbose: int = 0,
         stand_ins: bool | float = False,
         collapse: bool = False,
+        stability: int | None = None,
+        expected_false: float | None = None,
+        permutations: int | None = None,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -259,3 +282,6 @@ n_jobs
         self.verbose = verbose
         self.stand_ins = stand_ins
         self.collapse = collapse
+        self.stability = stability
+        self.expected_false = expected_false
+        self.permutations = permutations

@@ -90,6 +90,13 @@ class MissionClassifier(OnlineClassifier):
         After the fit, find the columns that are nearly the same as a selected feature, see `thresher.select`.
     collapse : bool
         With ``stand_ins``, keep only the strongest of features that are stand-ins of each other.
+    stability : int, optional
+        Measure how often each feature is selected: two fits for each of so many divisions of the rows into halves, see
+        `thresher.select`. ``selection_.frequencies`` has the shares.
+    expected_false : float, optional
+        With ``stability``, the expected number of false features that sets the threshold; default 1.
+    permutations : int, optional
+        Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
 
     Attributes
     ----------
@@ -156,6 +163,9 @@ class MissionClassifier(OnlineClassifier):
         verbose: int = 0,
         stand_ins: bool | float = False,
         collapse: bool = False,
+        stability: int | None = None,
+        expected_false: float | None = None,
+        permutations: int | None = None,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -187,6 +197,9 @@ class MissionClassifier(OnlineClassifier):
         self.verbose = verbose
         self.stand_ins = stand_ins
         self.collapse = collapse
+        self.stability = stability
+        self.expected_false = expected_false
+        self.permutations = permutations
 
 
 class MissionRegressor(OnlineRegressor):
@@ -218,6 +231,13 @@ fit_intercept, l2, decay, lazy, workers, sync, cluster
         After the fit, find the columns that are nearly the same as a selected feature, see `thresher.select`.
     collapse : bool
         With ``stand_ins``, keep only the strongest of features that are stand-ins of each other.
+    stability : int, optional
+        Measure how often each feature is selected: two fits for each of so many divisions of the rows into halves, see
+        `thresher.select`. ``selection_.frequencies`` has the shares.
+    expected_false : float, optional
+        With ``stability``, the expected number of false features that sets the threshold; default 1.
+    permutations : int, optional
+        Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
 
     Attributes
     ----------
@@ -277,6 +297,9 @@ fit_intercept, l2, decay, lazy, workers, sync, cluster
         verbose: int = 0,
         stand_ins: bool | float = False,
         collapse: bool = False,
+        stability: int | None = None,
+        expected_false: float | None = None,
+        permutations: int | None = None,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -305,3 +328,6 @@ fit_intercept, l2, decay, lazy, workers, sync, cluster
         self.verbose = verbose
         self.stand_ins = stand_ins
         self.collapse = collapse
+        self.stability = stability
+        self.expected_false = expected_false
+        self.permutations = permutations

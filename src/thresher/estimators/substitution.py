@@ -211,6 +211,13 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         After the fit, find the columns that are nearly the same as a selected feature, see `thresher.select`.
     collapse : bool
         With ``stand_ins``, keep only the strongest of features that are stand-ins of each other.
+    stability : int, optional
+        Measure how often each feature is selected: two fits for each of so many divisions of the rows into halves, see
+        `thresher.select`. ``selection_.frequencies`` has the shares.
+    expected_false : float, optional
+        With ``stability``, the expected number of false features that sets the threshold; default 1.
+    permutations : int, optional
+        Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
 
     Attributes
     ----------
@@ -271,6 +278,9 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         verbose: int = 0,
         stand_ins: bool | float = False,
         collapse: bool = False,
+        stability: int | None = None,
+        expected_false: float | None = None,
+        permutations: int | None = None,
     ) -> None:
         self.k = k
         self.method = method
@@ -303,6 +313,9 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         self.verbose = verbose
         self.stand_ins = stand_ins
         self.collapse = collapse
+        self.stability = stability
+        self.expected_false = expected_false
+        self.permutations = permutations
 
 
 class SubstitutionRegressor(BatchRegressor, SubstitutionEstimator):
@@ -333,6 +346,13 @@ fit_intercept, n_jobs, random_state
         After the fit, find the columns that are nearly the same as a selected feature, see `thresher.select`.
     collapse : bool
         With ``stand_ins``, keep only the strongest of features that are stand-ins of each other.
+    stability : int, optional
+        Measure how often each feature is selected: two fits for each of so many divisions of the rows into halves, see
+        `thresher.select`. ``selection_.frequencies`` has the shares.
+    expected_false : float, optional
+        With ``stability``, the expected number of false features that sets the threshold; default 1.
+    permutations : int, optional
+        Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
 
     Attributes
     ----------
@@ -386,6 +406,9 @@ fit_intercept, n_jobs, random_state
         verbose: int = 0,
         stand_ins: bool | float = False,
         collapse: bool = False,
+        stability: int | None = None,
+        expected_false: float | None = None,
+        permutations: int | None = None,
     ) -> None:
         self.k = k
         self.method = method
@@ -415,3 +438,6 @@ fit_intercept, n_jobs, random_state
         self.verbose = verbose
         self.stand_ins = stand_ins
         self.collapse = collapse
+        self.stability = stability
+        self.expected_false = expected_false
+        self.permutations = permutations

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from thresher.columns.column_blocks import ColumnBlocks
 from thresher.columns.in_memory import InMemoryColumns
@@ -120,6 +124,33 @@ class FGMRun(WorkingSetRun[FGMEngine]):
             batch_rows=self.options.batch_rows,
             on_batch=lambda batch: self._show_progress(),
         )
+
+    def part_fits(self, show: Callable[[], None]) -> Callable[[NDArray[np.bool_]], NDArray[np.uint64]]:
+        """What selects features from some rows alone: over the same columns, with the settings of the fit of all rows.
+
+        Other rows weigh nothing. C is divided by the share of the rows, so that each weighs the same as before. The
+        engine of this run is given up, since the memory need not hold two. ``show`` is called after each iteration.
+        """
+        assert self.engine is not None
+        assert self.examples is not None
+        family, weight, self.engine = self.engine.family, self.examples.weight, None
+        filled = self.settings.penalty is not None  # a refit has a use for features without a weight
+
+        def fit(rows: NDArray[np.bool_]) -> NDArray[np.uint64]:
+            of_part = np.where(rows, weight, 0.0)
+            loss_weight = self.settings.loss_weight * float(weight.sum() / of_part.sum())
+            # The dual solver of `mkl` divides by the weights, and has the same solutions.
+            settings = replace(self.settings, C=loss_weight, refit=False, solver="apg", repeat=self.settings.repeat)
+            engine = self._engine(family, settings, of_part)
+            while engine.step():
+                show()
+            keys = engine.found().keys
+            if not filled:
+                return keys
+            more = family.features(engine.filled())[1]
+            return np.concatenate([keys, np.sort(more[~np.isin(more, keys)])])[: max(self.settings.k, len(keys))]
+
+        return fit
 
     def _room(self) -> Callable[[int], int] | None:
         return self.plan.columns if self.plan.memory else None

@@ -349,19 +349,13 @@ def plan_for(
             f"the sketch of hashing must have one row, got {settings.sketch[0]}: pass `sketch=(1, "
             f"{settings.sketch[0] * settings.sketch[1]})`"
         )
-    cell, rows = settings.cell_bytes, 1
-    if settings.method == "iht" or settings.budgeted:
-        rows = 0
-    elif settings.method == "batch-iht":
-        cell = _GATHERED + 8 * settings.outputs
-    elif settings.method == "mission" and settings.active == "sketch":
-        rows = 3
+    cell = gathered_bytes(settings) if settings.method == "batch-iht" else settings.cell_bytes
     needs = Needs(
         k=settings.k,
         tables=0 if settings.method in ("hashing", *THRESHOLDED) else settings.tables,
-        numbers=_numbers(settings),
+        numbers=table_numbers(settings),
         sketch=settings.sketch,
-        sketch_rows=rows,
+        sketch_rows=sketch_rows(settings),
         cell=cell,
         scores=MB if get_loss(settings.loss).task == "binary" else 0,
         products=products,
@@ -380,6 +374,20 @@ def plan_for(
     return make_plan(needs, DEFAULT_MEMORY if memory is None else memory, shuffle=shuffle)
 
 
+def sketch_rows(settings: OnlineSettings) -> int:
+    """The rows of the sketch; 0: there is none by default."""
+    if settings.sketch is not None:
+        return settings.sketch[0]
+    if settings.method == "iht" or settings.budgeted:
+        return 0
+    return 3 if settings.method == "mission" and settings.active == "sketch" else 1
+
+
+def gathered_bytes(settings: OnlineSettings) -> int:
+    """The bytes of a feature in the mini-batch of batch-iht."""
+    return _GATHERED + 8 * settings.outputs
+
+
 def _listed_bytes(settings: OnlineSettings) -> int:
     """The bytes of a list of groups: the index from keys to groups, and the list itself while it is checked."""
     if settings.groups is None or isinstance(settings.groups, str):
@@ -387,7 +395,7 @@ def _listed_bytes(settings: OnlineSettings) -> int:
     return _LISTED * len(settings.groups.keys)
 
 
-def _numbers(settings: OnlineSettings) -> int:
+def table_numbers(settings: OnlineSettings) -> int:
     """Numbers per kept feature besides its rank: weights, a copy of its sums, candidates and history."""
     lanes = settings.outputs // settings.tables
     return 2 + lanes + (2 * lanes + _CANDIDATES + _HISTORY if settings.budgeted else 0)

@@ -254,6 +254,10 @@ class OnlineRun(Run):
         features = self.plan.shuffle_features(not self.source.space.invertible)
         return self.training.shuffled(seed, rows=self.plan.shuffle_rows, features=features)
 
+    def rows_of_pass(self, number: int) -> Source:
+        """The rows in the order and the units of a pass, once the units are known."""
+        return self._mixed(number)
+
     def _source_of_pass(self) -> Source:
         source = self._mixed(self.passes_done)
         if self.choice is not None and not self.choice.final:
@@ -390,6 +394,11 @@ class OnlineRun(Run):
         if fitted.names_may_be_missing:
             fitted.find_missing_names(self.watched(self.source, "naming features"))
         return fitted.selection
+
+    def release(self) -> None:
+        super().release()
+        if hasattr(self, "engine"):
+            del self.engine
 
     def model(self) -> Selection:
         return Fitted.of(self, fingerprint=False).selection

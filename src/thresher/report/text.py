@@ -158,7 +158,9 @@ def _cells(name: str, values: Any) -> list[str]:
     """A column as text: names without control characters, numbers with their decimal points below each other."""
     if name in _TEXTS:
         return [visible(text) for text in values]
-    if not name.startswith(("weight", "standardized", "bound", "q_value")):
+    if name == "stable":
+        return ["yes" if value else "" for value in values]
+    if not name.startswith(("weight", "standardized", "bound", "q_value", "frequency")):
         return [str(value) for value in values]
     texts = [f"{value:.6g}" for value in values]
     behind = [len(text) - len(text.partition(".")[0]) for text in texts]
@@ -181,6 +183,8 @@ def summary(selection: Selection, run: Progress | None, saved: str | None) -> li
     if "fdr" in provenance:
         lines.append(("error control", _error_control(provenance["fdr"])))
     lines += stand_in_lines(selection)
+    if "stability" in provenance:
+        lines += _stability(selection, provenance["stability"])
     if selection.classes is not None:
         lines.append(("classes", _classes(selection)))
     if "rows" in provenance:
@@ -202,6 +206,8 @@ def summary(selection: Selection, run: Progress | None, saved: str | None) -> li
     for name, key in (("progressive", "progressive"), ("validation", "validation"), ("held out", "test")):
         if provenance.get(key):
             lines.append((name, show_scores(provenance[key])))
+    if "chance" in provenance:
+        lines.append(("by chance", _chance(provenance["chance"])))
     if provenance.get("test") and (tested := rows_of_test(provenance)):
         lines.append(("tested on", tested))
     if provenance.get("progressive") == {}:
@@ -229,6 +235,44 @@ def _error_control(fdr: dict[str, Any]) -> str:
     if fdr["sampled"]:
         found += "; `memory` holds only a sample of the rows for the tests"
     return found
+
+
+def _stability(selection: Selection, found: dict[str, Any]) -> list[tuple[str, str]]:
+    """What the selection frequencies say, what that claims, and the same for fewer features."""
+    fits, p, q = 2 * found["B"], found["features_seen"], found["selected_per_fit"]
+    threshold, most = found["threshold"], found["expected_false"]
+    if threshold is None:
+        claim = (
+            f"no frequency bounds the expected false features by {most:g}: each of {fits} fits of halves selects "
+            f"{q:.4g} of {p:,}"
+        )
+    else:
+        mine = 0 if selection.stable is None else int(selection.stable.sum())
+        others = f", and {found['stable'] - mine} that it lacks," if found["stable"] > mine else ""
+        claim = (
+            f"{mine} of these features{others} are in at least {threshold:.0%} of {fits} fits of halves; expected "
+            f"false among them: at most {found['bound']:.2g}, if those without effect are exchangeable ({q:.4g} "
+            f"selected of {p:,})"
+        )
+    lines = [("stability", claim)]
+    for at in found["by_k"][:-1]:
+        of = f"the {at['k']} strongest" if at["k"] > 1 else "the strongest"
+        needed = "no threshold" if at["threshold"] is None else f"{at['stable']} in at least {at['threshold']:.0%}"
+        lines.append(("", f"{of} of each fit: {needed}"))
+    return lines
+
+
+def _chance(found: dict[str, Any]) -> str:
+    """What fits of labels drawn by chance reach."""
+    n, largest, mine = found["n"], max(found["largest_weight"]), found["own_largest_weight"]
+    text = ""
+    if found["score"] is not None:
+        name = {"auc": "AUC", "r2": "R²"}.get(found["score"], found["score"])
+        text = f"{name} up to {max(found['scores']):.4g} on {found['on']}, here {found['own_score']:.4g}; "
+    of = "largest weight" if found["score"] is None else found["score"].replace("r2", "R²").replace("auc", "AUC")
+    p_value = f"p = {found['p_value']:.2g} by the {of}"
+    fits = f"{n} fit{'s' if n > 1 else ''} of labels drawn by chance reach{'es' if n == 1 else ''}"
+    return f"{fits} {text}|weight| up to {largest:.4g}, here {mine:.4g}; {p_value}"
 
 
 def _passes(provenance: dict[str, Any]) -> str:

@@ -21,7 +21,7 @@ KIND = "selection"
 #: The centre and the scale of each feature, only in files of standardised columns.
 _UNITS = ("centres", "scales")
 #: Arrays with a number for each feature that not every file has.
-_OPTIONAL = (*_UNITS, "q_values")
+_OPTIONAL = (*_UNITS, "q_values", "frequencies")
 #: Settings that earlier versions wrote under another name.
 OLD_SETTINGS = {
     "intercept": "fit_intercept",
@@ -122,6 +122,7 @@ def _check(selection: Selection) -> None:
     q_values = selection.q_values
     if q_values is not None and not (q_values.dtype == np.float64 and q_values.shape == (k,) and (q_values >= 0).all()):
         raise ValueError("q-values that do not fit the features")
+    _check_frequencies(selection, k)
     if len(selection.names) != k or len(np.unique(selection.keys)) != k:
         raise ValueError("features without a name, or twice")
     _check_space(selection)
@@ -139,6 +140,17 @@ def _check_units(selection: Selection, k: int) -> None:
         raise ValueError("centres and scales that do not fit the features")
     if not (np.isfinite(parts).all() and (parts[1] > 0).all()):
         raise ValueError("centres or scales are no units")
+
+
+def _check_frequencies(selection: Selection, k: int) -> None:
+    found = selection.frequencies
+    if found is None:
+        return
+    if not (found.dtype == np.float64 and found.shape == (k,) and ((found >= 0) & (found <= 1)).all()):
+        raise ValueError("frequencies that do not fit the features")
+    threshold = selection.provenance["stability"]["threshold"]
+    if not (threshold is None or (type(threshold) in (int, float) and 0 <= threshold <= 1)):
+        raise ValueError("the threshold of frequencies is none")
 
 
 def _check_calibration(selection: Selection, outputs: int) -> None:

@@ -72,6 +72,9 @@ class Selection:
     q_values : array of shape (k,), optional
         With error control (``fdr``), the least share of false features at which each feature stays, see
         `thresher.trust.mirror`.
+    frequencies : array of shape (k,), optional
+        With ``stability``, the share of fits of halves of the rows that select each feature, see
+        `thresher.trust.stability.frequencies`.
     """
 
     names: list[str]
@@ -89,6 +92,7 @@ class Selection:
     centres: NDArray[np.float64] | None = None
     scales: NDArray[np.float64] | None = None
     q_values: NDArray[np.float64] | None = None
+    frequencies: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -131,6 +135,14 @@ class Selection:
             pairs = {frozenset(pair[:2]) for pair in facts["together"]}
             return words_of(kmers, names, keys, weights, lambda a, b: frozenset((names[a], names[b])) in pairs)
         return words_of(kmers, names, keys, weights, lambda a, b: bool((weights[..., a] * weights[..., b]).sum() > 0))
+
+    @property
+    def stable(self) -> NDArray[np.bool_] | None:
+        """Whether the frequency of each feature reaches the threshold; None without ``stability``."""
+        if self.frequencies is None:
+            return None
+        threshold = self.provenance["stability"]["threshold"]
+        return self.frequencies >= (np.inf if threshold is None else threshold)
 
     @property
     def standardized_weights(self) -> NDArray[np.float64]:
@@ -404,8 +416,9 @@ class Selection:
         """The table of features, column by column: rank, name, key, weight, bound, count.
 
         If numeric columns were standardised, ``standardized`` is the weight that a feature ranks by: that in its own
-        unit, or with several classes the norm across them. With error control, ``q_value`` is there, too.
-        If stand-ins were looked for, ``stand_ins`` lists them with their cosines.
+        unit, or with several classes the norm across them. With error control, ``q_value`` is there, too; with
+        ``stability``, ``frequency`` and ``stable``: whether it reaches the threshold. If stand-ins were looked for,
+        ``stand_ins`` lists them with their cosines.
 
         Names are valid Unicode here: a byte that is not UTF-8 is escaped as ``\\xff``.
         """
@@ -423,6 +436,8 @@ class Selection:
             table["q_value"] = self.q_values
         if self.stand_ins is not None:
             table["stand_ins"] = [escaped(self._listed_stand_ins(name)) for name in self.names]
+        if self.frequencies is not None:
+            table |= {"frequency": self.frequencies, "stable": self.stable}
         return table | {"bound": self.bounds, "count": self.counts}
 
     def _listed_stand_ins(self, name: str) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.core.batch import Cursor
@@ -143,6 +144,21 @@ class SubstitutionRun(Run):
             penalty = self.choice.penalty
             self.engine.final_fit = lambda kept: fit_kept(kept, self.targets, model, penalty)
 
+    def part_fits(self, show: Callable[[], None]) -> Callable[[NDArray[np.bool_]], NDArray[np.uint64]]:
+        """What selects features from some rows alone: the same columns arrive, and other rows weigh nothing.
+
+        ``show`` is called after each block.
+        """
+        settings, weight = replace(self.engine.settings, scans=self.settings.scans), self.examples.weight
+
+        def fit(rows: NDArray[np.bool_]) -> NDArray[np.uint64]:
+            engine = self._engine(settings, Targets(self.targets.y, np.where(rows, weight, 0.0)))
+            while engine.step():
+                show()
+            return engine.found().keys
+
+        return fit
+
     def _proposer(self, stream: FeatureStream, scans: int, order: str) -> StreamProposer:
         return StreamProposer(
             stream,
@@ -154,6 +170,11 @@ class SubstitutionRun(Run):
             block=self._block,
             wide=self.settings.by_numbers,
         )
+
+    def release(self) -> None:
+        super().release()
+        if hasattr(self, "engine"):
+            del self.engine, self.proposer, self.stream, self.examples, self.targets, self._data
 
     @property
     def space(self) -> FeatureSpace:

@@ -41,7 +41,7 @@ def final_fit(chosen: Selection, halves: tuple[Columns, Columns], *, fit_interce
     order = _by_strength(weights if chosen.scales is None else weights * chosen.scales, chosen.keys)
     arrays: dict[str, Any] = {
         name: array[..., order]
-        for name in ("keys", "q_values", "centres", "scales")
+        for name in ("keys", "q_values", "frequencies", "centres", "scales")
         if (array := getattr(chosen, name)) is not None
     }
     counts = np.bincount(rows.columns, minlength=rows.width).astype(np.uint64)
@@ -58,7 +58,7 @@ def final_fit(chosen: Selection, halves: tuple[Columns, Columns], *, fit_interce
 
 
 def arrays_of(selection: Selection) -> Iterator[tuple[str, NDArray[Any]]]:
-    """The arrays with a number for each feature, but the keys and q-values."""
+    """The arrays with a number for each feature, but the keys, q-values and frequencies."""
     for name in ("weights", "bounds", "counts", "centres", "scales"):
         if (array := getattr(selection, name)) is not None:
             yield name, array
@@ -68,8 +68,10 @@ def some_features(selection: Selection, which: NDArray[np.bool_]) -> Selection:
     """Some features of a selection."""
     names = [name for name, stays in zip(selection.names, which, strict=True) if stays]
     arrays: dict[str, Any] = {name: array[..., which] for name, array in arrays_of(selection)}
-    q_values = None if selection.q_values is None else selection.q_values[which]
-    return replace(selection, names=names, keys=selection.keys[which], q_values=q_values, **arrays)
+    for name in ("keys", "q_values", "frequencies"):
+        if (array := getattr(selection, name)) is not None:
+            arrays[name] = array[which]
+    return replace(selection, names=names, **arrays)
 
 
 def joined(first: Columns, second: Columns) -> Columns:

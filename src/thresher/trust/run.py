@@ -43,8 +43,8 @@ def with_error_control(spec: MethodSpec, control: ErrorControl | None) -> Callab
     return make_run
 
 
-class _InnerWatch(Watch):
-    """The watch of a split's fit: its progress is a phase of the whole, whose time goes on."""
+class InnerWatch(Watch):
+    """The watch of a fit within another: its progress is a phase of the whole, whose time goes on."""
 
     def __init__(self, whole: Watch, name: str) -> None:
         self._whole, self._name = whole, name
@@ -101,7 +101,7 @@ class ControlledRun(Run):
         halves = Halves.of(self.source, self._seed, len(self.splits))
         options = replace(
             self.options,
-            watch=_InnerWatch(self.watch, name),
+            watch=InnerWatch(self.watch, name),
             calibrate=False,
             checkpoint=self._inner_checkpoint,
             restart=False,

@@ -199,6 +199,10 @@ class WorkingSetRun(Run, Generic[E]):
         found.provenance.update(path=self.path, **self.stop_facts)
         return calibrated(found, self._calibration(found))
 
+    def release(self) -> None:
+        super().release()
+        self.engine = self.examples = self._complete = None
+
     def model(self) -> Selection:
         assert self.engine is not None
         return self._selection(self.engine.found(), final=False)

@@ -22,17 +22,19 @@ class Split(Enum):
     """What rows are held out for. Each use has a salt of its own, so that no split says anything about another.
 
     Splits are nested in this order: the test rows are taken first, then a sample to compare methods on and the rows of
-    it that score, then halves of the rows that are left, then the folds that choose the number of features, then the
-    rows that a fit holds out for its own decisions (passes, refit, calibration). These are a random share of what it
-    learns from.
+    it that score, then halves of the rows that are left (one split, or complementary pairs), then the folds that choose
+    the number of features, then the rows that a fit holds out for its own decisions (passes, refit, calibration). These
+    are a random share of what it learns from. Labels drawn by chance have a salt of their own, too.
     """
 
     TEST = 0  # no salt: the same rows as in the versions that had only this split
     SAMPLE = 0xE7037ED1A0B428DB
     RACE = 0xA0761D6478BD642F
     HALVES = 0x9E3779B97F4A7C15
+    PAIRS = 0x8EBC6AF09C88C6E3
     FOLDS = 0xBF58476D1CE4E5B9
     VALIDATION = 0xD1B54A32D192ED03
+    CHANCE = 0x589965CC75374CC3
 
     def salted(self, seed: int) -> int:
         """The seed of the hash."""
@@ -110,11 +112,7 @@ class HeldOut(Wrapped):
         seed = self.split.salted(self.seed)
         if self.overlapping:
             return self.source.sides(self.fraction, seed, batch, want_labels)
-        hashes = _native.row_hashes(*_on_grid(batch, self.hash_grid), seed)
-        if self.by is not None and batch.qid is not None:
-            one_key = np.arange(len(batch) + 1, dtype=np.int64)
-            of_groups = _native.row_hashes(one_key, batch.qid.astype(np.uint64), None, seed)
-            hashes = np.where(batch.qid < 0, hashes, of_groups)
+        hashes = row_words(batch, seed, grid=self.hash_grid, by=self.by is not None)
         # From an offset on, the difference wraps around below it.
         held: NDArray[np.bool_] = hashes - np.uint64(int(self.start * 2**64)) < np.uint64(int(self.fraction * 2**64))
         return held
@@ -133,6 +131,16 @@ def _on_grid(batch: Batch, grid: float) -> tuple[NDArray[np.int64], NDArray[np.u
     return indptr, batch.keys[stays], values[stays]
 
 
+def row_words(batch: Batch, seed: int, *, grid: float, by: bool) -> NDArray[np.uint64]:
+    """The hash of each row's features, with values in multiples of ``grid``; ``by`` group, that of its group."""
+    hashes = _native.row_hashes(*_on_grid(batch, grid), seed)
+    if by and batch.qid is not None:
+        one_key = np.arange(len(batch) + 1, dtype=np.int64)
+        of_groups = _native.row_hashes(one_key, batch.qid.astype(np.uint64), None, seed)
+        hashes = np.where(batch.qid < 0, hashes, of_groups)
+    return hashes
+
+
 def row_shares(batch: Batch, seed: int, split: Split = Split.VALIDATION) -> NDArray[np.float64]:
     """A number of [0, 1) for each row: the hash of its features."""
     hashes = _native.row_hashes(batch.indptr, batch.keys, batch.values, split.salted(seed))
@@ -146,12 +154,12 @@ def hold_out(
 
     Groups that an earlier split kept together stay together.
     """
-    by = by or _groups_of(source)
+    by = by or groups_of(source)
     training, held = (HeldOut(source, fraction, held=held, seed=seed, split=split, by=by) for held in (False, True))
     return training, held
 
 
-def _groups_of(source: Source) -> str | None:
+def groups_of(source: Source) -> str | None:
     """The column of the groups that the splits below keep together."""
     while isinstance(source, Wrapped):
         if isinstance(source, HeldOut) and source.by is not None:

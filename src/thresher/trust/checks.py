@@ -1,0 +1,47 @@
+"""What checks an answer: error control, selection frequencies, stand-ins and the chance level, around any method.
+
+`thresher.select` and the estimators make the run of a fit here if any of these is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from thresher.methods import Data, MethodSpec
+from thresher.run import Run, RunOptions
+from thresher.trust.chance import Chance
+from thresher.trust.run import with_error_control
+from thresher.trust.settings import ErrorControl
+from thresher.trust.stability.run import with_stability
+from thresher.trust.stability.settings import Stability
+from thresher.trust.stand_ins import StandInSearch, with_stand_ins
+
+MakeRun = Callable[[Data, Any, RunOptions], Run]
+#: The settings, and their values where nothing is checked.
+CHECKS: dict[str, Any] = {
+    "fdr": None,
+    "splits": None,
+    "stability": None,
+    "expected_false": None,
+    "stand_ins": False,
+    "collapse": False,
+    "permutations": None,
+}
+
+
+def with_checks(spec: MethodSpec, method: str, seed: int, checks: dict[str, Any]) -> tuple[MakeRun, Chance | None]:
+    """What makes the run of a method with some `CHECKS` around it; and the chance level, if it is asked for.
+
+    Stand-ins are found for the answer of the other checks. The chance level repeats all of it.
+    """
+    chosen = {**CHECKS, **checks}
+    fdr = chosen["fdr"]
+    stability = Stability.of(chosen["stability"], chosen["expected_false"], method, fdr=fdr, seed=seed)
+    make_run = with_error_control(spec, ErrorControl.of(fdr, chosen["splits"], method))
+    make_run = with_stability(make_run, spec, stability)
+    make_run = with_stand_ins(spec, make_run, StandInSearch.of(chosen["stand_ins"], chosen["collapse"], method))
+    if chosen["permutations"] is None:
+        return make_run, None
+    chance = Chance(spec, make_run, chosen["permutations"], fdr=fdr, seed=seed)
+    return chance.make_run, chance

@@ -1,0 +1,1 @@
+"""Stability selection: how often each feature is selected from halves of the rows."""
