@@ -52,7 +52,7 @@ def test_b_arda_has_the_bits_of_threads_after_a_kill(file: Path, monkeypatch: py
 
     def kill_one(team: RayTeam, *given: Any) -> Any:
         if next(rounds) == 2:
-            ray.kill(team._workers[1])  # the new worker needs the whole model, the other one only changes
+            ray.kill(team._actors.workers[1])  # the new worker needs the whole model, the other one only changes
         return usual(team, *given)
 
     monkeypatch.setattr(RayTeam, "round", kill_one)
@@ -75,7 +75,7 @@ def test_a_killed_worker_is_replaced_and_the_bits_stay(
 
     def kill_some(team: RayTeam, *given: Any) -> Any:
         if (number := next(rounds)) in (0, 3):
-            ray.kill(team._workers[number % 2])
+            ray.kill(team._actors.workers[number % 2])
         return usual(team, *given)
 
     monkeypatch.setattr(RayTeam, "round", kill_some)
@@ -100,15 +100,15 @@ def test_without_room_for_a_replacement_the_share_moves_to_this_process(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    from thresher.distributed import ray_team
+    from thresher.distributed import ray_actors, ray_team
 
-    monkeypatch.setattr(ray_team, "_START", 1.0)
+    monkeypatch.setattr(ray_actors, "START", 1.0)
     rounds, usual, blockers = iter(range(100)), ray_team.RayTeam.round, []
 
     def kill_and_block(team: ray_team.RayTeam, *given: Any) -> Any:
         if next(rounds) == 2:
             for number in lost:
-                ray.kill(team._workers[number])
+                ray.kill(team._actors.workers[number])
                 blockers.append(ray.remote(num_cpus=1)(Blocker).remote())
                 assert ray.get(blockers[-1].here.remote(), timeout=30)
         return usual(team, *given)

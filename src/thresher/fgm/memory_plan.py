@@ -12,6 +12,9 @@ from thresher.run import RunOptions
 from thresher.sources.base import Source
 from thresher.working_set.memory_plan import WorkingSetPlan, rows_in_plan
 
+#: The most features that a worker parses at a time; bytes of each, in all copies on their way to other workers.
+MOST_STEP, STEP_BYTES = 1 << 19, 60
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FGMPlan(WorkingSetPlan):
@@ -60,6 +63,15 @@ class FGMPlan(WorkingSetPlan):
     def selected(self, rows: int) -> int:
         """Bytes for the solvers' copies of proposed columns: the last quarter."""
         return self.columns(rows) // 3
+
+    @property
+    def step_entries(self) -> int:
+        """The features that a worker parses at a time, before it sends them to the others."""
+        return min(MOST_STEP, max(1, self.memory // 512)) if self.memory else MOST_STEP
+
+    def share(self, rows: int) -> int:
+        """Bytes for the columns of a worker, which has the residuals and weights of this many rows besides."""
+        return max(0, self.available - 8 * rows * (1 + self.outputs) - STEP_BYTES * self.step_entries)
 
     def check_selected(self, rows: int, taken: int) -> None:
         """Raise if the proposed columns exceed `selected`."""

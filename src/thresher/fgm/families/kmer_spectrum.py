@@ -44,6 +44,11 @@ class Spectrum(FamilySpec):
     by_size: bool = False
     kmers: Kmers | None = None
 
+    no_workers = (
+        "the k-mers of a group are in the shares of all workers, and a score is their sum in one order: each would have "
+        "to send every score"
+    )
+
     def __post_init__(self) -> None:
         if self.by not in BY:
             raise SettingsError(f"k-mers can be grouped by {', '.join(BY)}, not {self.by!r}")
