@@ -47,8 +47,8 @@ class RunOptions:
         Workers of ``fgm``, which share the columns; the result does not depend on their number. The workers of other
         methods are one of their settings.
     cluster : str, optional
-        Where the workers of an online method or of ``fgm`` run: None, threads of this process; ``"ray"``, a Ray that is running or is
-        started here; or the address of a Ray cluster. The result does not depend on it.
+        Where the workers of an online method or of ``fgm`` run: None, threads of this process; ``"ray"``, a Ray that is
+        running or is started here; or the address of a Ray cluster. The result does not depend on it.
     interactions : {1, 2, 3} or list of tuples
         Products of features to add, see `thresher.core.feature_space.Products`.
     multilabel : bool

@@ -192,7 +192,8 @@ def _several(
     workers: Annotated[
         int | None,
         typer.Option(
-            help="Workers that share the rows (mission, iht, hashing, b-arda), or threads that share the features (os)."
+            help="Workers that share the rows (mission, iht, hashing, b-arda) or the columns (fgm), or threads that "
+            "share the features (os)."
         ),
     ] = None,
 ) -> None:

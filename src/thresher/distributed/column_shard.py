@@ -1,4 +1,4 @@
-"""A worker that holds the columns of a range of hashed keys. The same code runs on threads, on Ray and in this process."""
+"""A worker that holds the columns of a range of hashed keys. The same code runs on threads and on Ray."""
 
 from __future__ import annotations
 
@@ -144,8 +144,8 @@ class ColumnShard:
         self._weights = weights = weights.copy() if self.share.copies else weights
         if store.rows != len(weights):
             raise ThresherError(
-                f"{self._source.describe()}: a worker read {store.rows} rows of {len(weights)}: the data changed, or is "
-                "not the same on all machines"
+                f"{self._source.describe()}: a worker read {store.rows} rows of {len(weights)}: the data changed, or "
+                "is not the same on all machines"
             )
         store.finish(self._pool, weights)
         self._store, self._built = store, {}

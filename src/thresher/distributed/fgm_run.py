@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 from thresher.columns.sharded import Shards
@@ -144,7 +143,11 @@ class FGMWorkersRun(FGMRun):
 
     def _selection(self, found: Found, *, final: bool = True) -> Selection:
         selection = super()._selection(found, final=final)
-        selection.provenance["workers"] = {"count": self.options.workers, "asked": self.options.workers}
+        count, plan = self.options.workers, selection.provenance["plan"]
+        selection.provenance["workers"] = {"count": count, "asked": count}
+        # The columns are those of all workers already.
+        plan["workers"] = count * (self.plan.worker_bytes(self._rows) + self.plan.buffers) if self.plan.memory else 0
+        plan["total"] += plan["workers"]
         return selection
 
 

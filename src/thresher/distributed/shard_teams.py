@@ -24,7 +24,7 @@ class WorkerLost(Exception):
 
 
 class Step(NamedTuple):
-    """A step of reading: the rows of each worker's part, whether each part has ended, and the most bytes of a worker."""
+    """A step of reading: the rows of each worker's part, whether it ends here, and the most bytes of a worker."""
 
     rows: list[list[ReadRows]]
     ended: list[bool]

@@ -45,8 +45,8 @@ class Spectrum(FamilySpec):
     kmers: Kmers | None = None
 
     no_workers = (
-        "the k-mers of a group are in the shares of all workers, and a score is their sum in one order: each would have "
-        "to send every score"
+        "the k-mers of a group are in the shares of all workers, and its score is their sum in one order, so that each "
+        "worker would have to send the score of every k-mer"
     )
 
     def __post_init__(self) -> None:
