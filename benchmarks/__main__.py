@@ -23,6 +23,7 @@ COMPARISONS = (
     "budgeted_l1",
     "recall",
     "workers",
+    "workers_fgm",
     "cluster_model",
     "first_file",
     "first_file_defaults",

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import thresher as th
 from tests.distributed.streams import TRUE, bits, planted, write_svm
 from thresher import _native
-from thresher.columns.sharded import ShardedColumns, divide, first_hash, merged_tops, shard_of
+from thresher.columns.sharded import PLAIN, ShardedColumns, divide, first_hash, merged_tops, shard_of
 from thresher.columns.types import Proposal, ScaledColumns
 from thresher.core.batch import Batch
 from thresher.distributed.column_shard import ColumnShare, hash_range
@@ -60,7 +60,9 @@ def test_the_bits_are_those_of_one_process(how: dict[str, Any], rows: Any, tmp_p
             assert bits(shared) == bits(alone)
             assert shared.names == alone.names
             assert shared.calibration == alone.calibration
-    assert shared.provenance["workers"] == {"count": 4, "asked": 4}
+    of_workers, plan = shared.provenance["workers"], shared.provenance["plan"]
+    assert (of_workers["count"], of_workers["asked"]) == (4, 4)
+    assert of_workers["largest"] < 0.4 * plan["columns"] < 0.4 * plan["total"]
 
 
 @pytest.mark.parametrize(
@@ -131,9 +133,10 @@ def test_one_row_of_each_class_and_workers_without_columns_or_rows() -> None:
 
 
 def test_estimators_and_k_auto_have_workers(rows: Any) -> None:
-    fits = [th.FGMClassifier(k=8, workers=workers).fit(*rows) for workers in (1, 2)]
+    fits = [th.FGMClassifier(k=8, preset="fixed", workers=workers).fit(*rows) for workers in (1, 2)]
     assert np.array_equal(fits[0].coef_, fits[1].coef_)
-    chosen = [th.select(*rows, **(HOW | {"k": "auto", "k_max": 20}), workers=workers) for workers in (1, 2)]
+    x, y = planted(200, 30)
+    chosen = [th.select(x, y, **(HOW | {"k": "auto", "k_max": 3}), workers=workers) for workers in (1, 2)]
     assert bits(chosen[0]) == bits(chosen[1])
 
 
@@ -222,6 +225,22 @@ def test_errors_of_a_worker_say_where(rows: Any, tmp_path: Path) -> None:
         with pytest.raises(th.ThresherError) as alone:
             th.select(bad, **HOW)
         assert str(shared.value) == str(alone.value)
+
+
+def test_errors_of_a_remote_worker_are_values(tmp_path: Path) -> None:
+    """Ray would wrap them."""
+    from thresher.distributed.ray_shards import RemoteShard
+
+    bad = tmp_path / "bad.svm"
+    bad.write_text("1 3:1\n0 3:x\n")
+    share = ColumnShare(number=0, of=1, batch_rows=10, entries=100, want_parts=False, threads=1, copies=True)
+    remote = RemoteShard()
+    assert remote.begin(share, as_source(bad), None) is True
+    error, entries = remote.parse()
+    assert isinstance(error, th.ThresherError)
+    assert entries == []
+    assert remote.begin(share, as_source(sp.eye(3, format="csr"), np.arange(3)), np.ones(2)) is True
+    assert isinstance(remote.answer(PLAIN, 1.0, "value_range"), th.ThresherError)  # it finds three rows, not two
 
 
 def test_changed_data_is_noticed_when_it_is_read_again(rows: Any) -> None:

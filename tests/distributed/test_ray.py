@@ -85,6 +85,47 @@ def test_a_killed_worker_is_replaced_and_the_bits_stay(
     assert bits(selection) == on_threads
 
 
+FGM: dict[str, Any] = {"k": 12, "method": "fgm", "C": 10.0, "scale": "norm", "refit": False}
+
+
+def test_fgm_has_the_bits_of_one_process_whichever_workers_are_lost(
+    file: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One worker is lost while rows are read, one between iterations, and then one that no node has room for."""
+    from thresher.distributed import ray_actors
+    from thresher.distributed.ray_shards import RayShards
+
+    steps, asked, blockers = iter(range(1000)), iter(range(1000)), []
+    step, ask = RayShards.step, RayShards.ask
+
+    def lose_in_step(team: RayShards) -> Any:
+        if next(steps) == 1:
+            ray.kill(team._made().workers[1])
+        return step(team)
+
+    def lose_in_ask(team: RayShards, *given: Any, **own: Any) -> Any:
+        if (number := next(asked)) in (2, 5):
+            ray.kill(team._made().workers[0])
+        if number == 5:
+            monkeypatch.setattr(ray_actors, "START", 1.0)
+            blockers.append(ray.remote(num_cpus=1)(Blocker).remote())
+            assert ray.get(blockers[-1].here.remote(), timeout=30)
+        return ask(team, *given, **own)
+
+    monkeypatch.setattr(RayShards, "step", lose_in_step)
+    monkeypatch.setattr(RayShards, "ask", lose_in_ask)
+    try:
+        with caplog.at_level(logging.WARNING):
+            shared = th.select(file, workers=2, cluster="ray", batch_rows=500, memory="8MB", **FGM)
+    finally:
+        for blocker in blockers:
+            ray.kill(blocker)
+    assert "the rows are read from the beginning" in caplog.text
+    assert caplog.text.count("is replaced; it reads its share of the columns again") == 3
+    assert "this process reads and holds its share of the columns" in caplog.text
+    assert bits(shared) == bits(th.select(file, **FGM))
+
+
 class Blocker:
     """Takes a processor, as other users of a cluster do."""
 

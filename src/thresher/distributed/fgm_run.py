@@ -144,7 +144,8 @@ class FGMWorkersRun(FGMRun):
     def _selection(self, found: Found, *, final: bool = True) -> Selection:
         selection = super()._selection(found, final=final)
         count, plan = self.options.workers, selection.provenance["plan"]
-        selection.provenance["workers"] = {"count": count, "asked": count}
+        assert self._team is not None
+        selection.provenance["workers"] = {"count": count, "asked": count, "largest": self._team.largest}
         # The columns are those of all workers already.
         plan["workers"] = count * (self.plan.worker_bytes(self._rows) + self.plan.buffers) if self.plan.memory else 0
         plan["total"] += plan["workers"]

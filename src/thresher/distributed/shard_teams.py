@@ -47,6 +47,8 @@ class ShardTeam(Shards):
         self.count = share.of
         self.pool = pool
         self.rows = self.bytes = 0
+        #: Bytes of the columns of the worker that has most.
+        self.largest = 0
         self.memory = 2**62
         self.weights: Floats = np.empty(0)
         self.share = share
@@ -63,7 +65,8 @@ class ShardTeam(Shards):
     def finish(self, weights: Floats) -> None:
         """Build the columns, after the last step."""
         self.weights, self.rows = weights, len(weights)
-        self.bytes = sum(held.bytes for held in self._finish(weights))
+        held = [one.bytes for one in self._finish(weights)]
+        self.bytes, self.largest = sum(held), max(held)
 
     @abstractmethod
     def _finish(self, weights: Floats) -> list[Summary]:
