@@ -65,10 +65,10 @@ def run() -> str:
     lines = [
         "### Workers of FGM",
         "",
-        f"FGM (`preset=fixed`, k = {_HOW['k']}, {_HOW['k'] // 10} features an iteration) on the first {_ROWS:,} rows of a "
-        "hard",
-        f"stream of seed {_STREAM}. Reading includes the first iteration, and the start of the workers of a running Ray. "
-        "Iterations",
+        f"FGM (`preset=fixed`, k = {_HOW['k']}, {_HOW['k'] // 10} features an iteration) on the first {_ROWS:,} rows "
+        "of a hard",
+        f"stream of seed {_STREAM}. Reading includes the first iteration, and the start of the workers of a running "
+        "Ray. Iterations",
         f"are medians over {_ROUNDS} fits in turn. All ran on one machine, so that more workers share the same "
         "processors; to reach",
         "were the same bits as in one process, and at most 30 ms an iteration on top.",

@@ -79,6 +79,13 @@ class FGMWorkersRun(FGMRun):
         if self._team is not None:
             self._team.close()
 
+    def _counts(self) -> dict[str, Any]:
+        working, count = 0 if self._team is None else self._team.working, self.options.workers
+        return {
+            **super()._counts(),
+            "detail": f"{working} of {count} workers" if working < count else f"{count} workers",
+        }
+
     def selection(self) -> Selection:
         try:
             return super().selection()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,10 @@ class RayShards(ShardTeam):
             self._here[number] = ColumnShard(replace(self.share, number=number), self.source, weights)
         return self._here[number]
 
+    @property
+    def working(self) -> int:
+        return self.count - (0 if self._actors is None else len(self._actors.moved))
+
     # ── reading ──────────────────────────────────────────────────────────────────────────────────
 
     def start(self) -> None:
@@ -193,7 +198,7 @@ class RayShards(ShardTeam):
         waiting = {n: None if n in actors.moved else ask_one(actors.workers[n], n) for n in own}
         found = {}
         for number, one in waiting.items():
-            answer = actors.result(number, one, lambda worker, number=number: ask_one(worker, number))
+            answer = actors.result(number, one, partial(ask_one, number=number))
             if answer is None:
                 answer = self._held_here(number).answer(part, power, name, *shared, *own[number])
             if isinstance(answer, ThresherError):

@@ -54,6 +54,11 @@ class ShardTeam(Shards):
         self.share = share
         self.source = source
 
+    @property
+    def working(self) -> int:
+        """The number of workers that are alive."""
+        return self.count
+
     @abstractmethod
     def start(self) -> None:
         """Begin to read."""
