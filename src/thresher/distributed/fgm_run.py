@@ -18,7 +18,7 @@ from thresher.errors import SettingsError, ThresherError
 from thresher.fgm.families.parse import as_family_spec
 from thresher.fgm.run import FGMRun
 from thresher.fgm.settings import FGMSettings
-from thresher.run import RunOptions, check_readable_again
+from thresher.run import RunOptions
 from thresher.selection.selection import Selection
 from thresher.sources.arrays import DenseSource
 from thresher.sources.base import Source
@@ -62,8 +62,11 @@ class FGMWorkersRun(FGMRun):
     """
 
     def __init__(self, source: Source, settings: FGMSettings, options: RunOptions) -> None:
-        needed = options.cluster is not None
-        check_readable_again(source, needed=needed, why="workers that take the place of lost ones")
+        if options.cluster is not None and not source.rewindable:
+            raise SettingsError(
+                f"{source.describe()} can be read only once, but workers on Ray read it themselves: save it to a file "
+                "that every node can read"
+            )
         super().__init__(source, settings, options)
         self._team: ShardTeam | None = None
 
@@ -116,7 +119,8 @@ class FGMWorkersRun(FGMRun):
             self._team = RayShards(share, self.source, self.pool, options.cluster, self.plan.memory)
         if self.plan.memory:
             each, count = self.plan.memory, options.workers
-            log.info("%d workers of %s each, %s in all", count, show_size(each), show_size(count * each))
+            total = show_size((count + 1) * each)
+            log.info("%d workers and this process, of %s each, %s in all", count, show_size(each), total)
         return ShardedReader(
             self.source,
             loss,
