@@ -240,7 +240,9 @@ def test_errors_of_a_remote_worker_are_values(tmp_path: Path) -> None:
     assert isinstance(error, th.ThresherError)
     assert entries == []
     assert remote.begin(share, as_source(sp.eye(3, format="csr"), np.arange(3)), np.ones(2)) is True
-    assert isinstance(remote.answer(PLAIN, 1.0, "value_range"), th.ThresherError)  # it finds three rows, not two
+    assert isinstance(
+        remote.call("answer", PLAIN, 1.0, "value_range"), th.ThresherError
+    )  # it finds three rows, not two
 
 
 def test_changed_data_is_noticed_when_it_is_read_again(rows: Any) -> None:

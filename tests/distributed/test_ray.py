@@ -23,7 +23,12 @@ HOW |= {"workers": 2, "sync": 700}
 def one_ray() -> Iterator[None]:
     os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # otherwise Ray may replace the loopback address and wait
     ray.init(
-        num_cpus=2, object_store_memory=100 << 20, include_dashboard=False, log_to_driver=False, logging_level="ERROR"
+        address="local",
+        num_cpus=2,
+        object_store_memory=100 << 20,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level="ERROR",
     )
     yield
     ray.shutdown()
@@ -91,17 +96,21 @@ FGM: dict[str, Any] = {"k": 12, "method": "fgm", "C": 10.0, "scale": "norm", "re
 def test_fgm_has_the_bits_of_one_process_whichever_workers_are_lost(
     file: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """One worker is lost while rows are read, one between iterations, and then one that no node has room for."""
+    """Workers are lost in reading, in building columns, and in iterations; no node has room for the last one."""
     from thresher.distributed import ray_actors
     from thresher.distributed.ray_shards import RayShards
 
     steps, asked, blockers = iter(range(1000)), iter(range(1000)), []
-    step, ask = RayShards.step, RayShards.ask
+    step, finish, ask = RayShards.step, RayShards._finish, RayShards.ask
 
     def lose_in_step(team: RayShards) -> Any:
         if next(steps) == 1:
             ray.kill(team._made().workers[1])
         return step(team)
+
+    def lose_in_finish(team: RayShards, *given: Any) -> Any:
+        ray.kill(team._made().workers[1])
+        return finish(team, *given)
 
     def lose_in_ask(team: RayShards, *given: Any, **own: Any) -> Any:
         if (number := next(asked)) in (2, 5):
@@ -113,6 +122,7 @@ def test_fgm_has_the_bits_of_one_process_whichever_workers_are_lost(
         return ask(team, *given, **own)
 
     monkeypatch.setattr(RayShards, "step", lose_in_step)
+    monkeypatch.setattr(RayShards, "_finish", lose_in_finish)
     monkeypatch.setattr(RayShards, "ask", lose_in_ask)
     try:
         with caplog.at_level(logging.WARNING):
@@ -121,7 +131,7 @@ def test_fgm_has_the_bits_of_one_process_whichever_workers_are_lost(
         for blocker in blockers:
             ray.kill(blocker)
     assert "the rows are read from the beginning" in caplog.text
-    assert caplog.text.count("is replaced; it reads its share of the columns again") == 3
+    assert caplog.text.count("is replaced; it reads its share of the columns again") == 4
     assert "this process reads and holds its share of the columns" in caplog.text
     assert bits(shared) == bits(th.select(file, **FGM))
 

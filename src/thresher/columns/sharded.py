@@ -65,7 +65,7 @@ def divide(batch: Batch, of: int) -> list[Entries]:
             np.bincount(rows[begin:end], minlength=len(batch)).astype(np.uint32),
             keys[begin:end],
             None if values is None else values[begin:end],
-        )
+        ).copy()  # parts are freed one by one
         for begin, end in zip([0, *ends[:-1]], ends, strict=True)
     ]
 

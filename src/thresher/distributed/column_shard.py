@@ -132,13 +132,16 @@ class ColumnShard:
                 received.pop().add_to(store)
         return self._finish(store, weights)
 
-    def _read(self, weights: NDArray[np.float64]) -> Summary:
-        """Build the columns from all rows, without the other workers."""
+    def held(self) -> Summary:
+        """What the worker holds; it reads the columns from all rows, without the other workers, if it lost them."""
+        if self._store is not None:
+            return Summary(self._store.columns, self._store.entries, self._store.most_bytes)
+        assert self._weights is not None
         store = _native.ColumnStore(*hash_range(self.share.number, self.share.of))
         source = self._source.prefetched() if is_file_source(self._source) else self._source
         for batch, _ in source.batches(self.share.batch_rows):
             store.add(batch.indptr, batch.keys, batch.values)
-        return self._finish(store, weights)
+        return self._finish(store, self._weights)
 
     def _finish(self, store: _native.ColumnStore, weights: NDArray[np.float64]) -> Summary:
         self._weights = weights = weights.copy() if self.share.copies else weights
@@ -149,15 +152,13 @@ class ColumnShard:
             )
         store.finish(self._pool, weights)
         self._store, self._built = store, {}
-        return Summary(store.columns, store.entries, store.most_bytes)
+        return self.held()
 
     # ── answers ──────────────────────────────────────────────────────────────────────────────────
 
     def answer(self, part: ShardPart, power: float, name: str, *given: Any) -> Any:
         """Call a method of what ``part`` builds over the columns."""
-        if self._store is None:
-            assert self._weights is not None
-            self._read(self._weights)
+        self.held()
         key = part.identity, power
         if key not in self._built:
             self._built[key] = part.build(self._columns(power))

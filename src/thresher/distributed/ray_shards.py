@@ -53,17 +53,10 @@ class RemoteShard:
         """`ColumnShard.take`."""
         return self.shard.take(list(entries))
 
-    def finish(self, weights: Floats) -> Summary | ThresherError:
-        """`ColumnShard.finish`."""
+    def call(self, name: str, *given: Any) -> Any:
+        """Call another method of the `ColumnShard`."""
         try:
-            return self.shard.finish(weights)
-        except ThresherError as error:
-            return error
-
-    def answer(self, *asked: Any) -> Any:
-        """`ColumnShard.answer`."""
-        try:
-            return self.shard.answer(*asked)
+            return getattr(self.shard, name)(*given)
         except ThresherError as error:
             return error
 
@@ -159,19 +152,18 @@ class RayShards(ShardTeam):
         except actors.lost as error:
             actors.replace(number, error)
             raise WorkerLost from None
-        if isinstance(found, ThresherError):
-            raise found
-        return found
+        return _checked(found)
 
     def _finish(self, weights: Floats) -> list[Summary]:
         actors = self._made()
         sent = actors.ray.put(weights)
-        waiting = [None if n in actors.moved else actors.workers[n].finish.remote(sent) for n in range(self.count)]
-        found = []
-        for number, one in enumerate(waiting):
-            found.append(self._held_here(number).finish(weights) if one is None else self._got(number, one))
-        self._weights = sent
-        return found
+        waiting = {n: actors.workers[n].call.remote("finish", sent) for n in range(self.count) if n not in actors.moved}
+        self._weights = sent  # a worker that is replaced from now on reads its share
+        built = {number: shard.finish(weights) for number, shard in self._here.items()}
+        for number, one in waiting.items():
+            found = actors.result(number, one, lambda worker: worker.call.remote("held"))
+            built[number] = self._held_here(number).held() if found is None else _checked(found)
+        return list(built.values())
 
     # ── answers ──────────────────────────────────────────────────────────────────────────────────
 
@@ -193,7 +185,7 @@ class RayShards(ShardTeam):
         sent = [actors.ray.put(one) if put else one for one, put in zip(shared, large, strict=True)]
 
         def ask_one(worker: Any, number: int) -> Any:
-            return worker.answer.remote(part, power, name, *sent, *own[number])
+            return worker.call.remote("answer", part, power, name, *sent, *own[number])
 
         waiting = {n: None if n in actors.moved else ask_one(actors.workers[n], n) for n in own}
         found = {}
@@ -201,9 +193,7 @@ class RayShards(ShardTeam):
             answer = actors.result(number, one, partial(ask_one, number=number))
             if answer is None:
                 answer = self._held_here(number).answer(part, power, name, *shared, *own[number])
-            if isinstance(answer, ThresherError):
-                raise answer
-            found[number] = answer
+            found[number] = _checked(answer)
         return found
 
     def close(self) -> None:
@@ -211,3 +201,10 @@ class RayShards(ShardTeam):
         self._here, self._source, self._weights = {}, None, None
         if actors is not None:
             actors.close()
+
+
+def _checked(found: Any) -> Any:
+    """What a worker returned, unless it is an error of the data."""
+    if isinstance(found, ThresherError):
+        raise found
+    return found
