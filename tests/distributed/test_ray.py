@@ -223,6 +223,32 @@ def test_a_ray_that_refuses_is_an_error(file: Path, monkeypatch: pytest.MonkeyPa
                 th.select(file, cluster=address, **HOW)
 
 
+def test_a_ray_of_this_machine_is_used_and_one_that_does_not_start_is_an_error(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    given: list[Any] = []
+
+    def init(address: str | None = None, **_: Any) -> None:
+        given.append(address)
+        if address is None:
+            raise ValueError("When connecting to an existing cluster, num_cpus must not be provided.")
+        raise ConnectionError("it is going down")
+
+    monkeypatch.setattr(ray, "init", init)
+    with pytest.raises(th.ThresherError, match="'auto' cannot be used: it is going down"):
+        th.select(file, cluster="ray", **HOW)
+    assert given == [None, "auto"]
+
+    def slow(**_: Any) -> None:
+        raise Exception("The current node timed out during startup.")
+
+    monkeypatch.setattr(ray, "init", slow)
+    with pytest.raises(th.ThresherError, match=r"Ray does not start on this machine: .* timed out during startup\."):
+        th.select(file, cluster="ray", **HOW)
+
+
 @pytest.mark.parametrize("answer", [b"", b"220 mail.example ready"], ids=["silent", "another"])
 def test_what_answers_and_is_no_ray_is_noticed_soon(answer: bytes, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import socket

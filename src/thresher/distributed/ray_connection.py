@@ -37,9 +37,9 @@ def connect(ray: Any, cluster: str, workers: int, models: int) -> bool:
         except ValueError:  # `ray start` was run on this machine
             address = "auto"
         except Exception as error:  # Ray raises nothing more precise if it does not start in time
+            why = " ".join(str(error).split())
             raise SettingsError(
-                f"Ray does not start on this machine: {' '.join(str(error).split())} Try again when the machine is less "
-                "busy, or leave out `cluster`"
+                f"Ray does not start on this machine: {why} Try again when it is less busy, or leave out `cluster`"
             ) from error
     _check_reachable(address)
     try:

@@ -15,10 +15,10 @@ from thresher.fgm.families.spec import FamilySpec
 class GroupSpec(FamilySpec):
     """The family whose elements are the given groups."""
 
+    no_workers = ""
+
     def __init__(self, groups: Groups) -> None:
         self.groups = groups
-
-    no_workers = ""
 
     def check(self, size: int | None, k: int) -> None:
         self.groups.check(size, k)
