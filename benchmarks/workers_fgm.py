@@ -16,6 +16,8 @@ import thresher as th
 from benchmarks.hard import HardStream, write_hard
 
 _STREAM, _ROWS, _ROUNDS = 7, 50_000, 5
+#: A memory into which the columns of so many rows do not fit.
+_LITTLE, _FEW_ROWS = "48MB", 20_000
 _HOW: dict[str, Any] = {"k": 200, "method": "fgm", "preset": "fixed", "calibrate": False, "repeat": False}
 #: The number of workers, and where they run.
 _CASES = ((1, None), (2, None), (4, None), (2, "ray"), (4, "ray"))
@@ -86,13 +88,15 @@ def run() -> str:
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     with tempfile.TemporaryDirectory(prefix="thresher-workers-") as folder:
-        stream = write_hard(Path(folder) / "hard", seed=_STREAM).head(_ROWS, folder)
+        whole = write_hard(Path(folder) / "hard", seed=_STREAM)
+        stream, short = whole.head(_ROWS, folder), whole.head(_FEW_ROWS, folder)
         found: dict[tuple[int, str | None], list[Fit]] = {case: [] for case in _CASES}
         with _one_ray() as there:
             for _ in range(_ROUNDS):
                 for workers, cluster in _CASES:
                     if cluster is None or there:
                         found[workers, cluster].append(fit(stream, workers, cluster))
+        little = little_memory(short)
     alone = found[_CASES[0]]
     usual = _least(alone)
     for (workers, cluster), fits in found.items():
@@ -110,4 +114,19 @@ def run() -> str:
             f"| {workers} | {where} | {'the same' if same else 'OTHER'} | {reading:.1f} | {np.median(each):.0f} | "
             f"{more:+.0f} | {largest / 1e6:.0f} |"
         )
-    return "\n".join(lines)
+    return "\n".join([*lines, "", little])
+
+
+def little_memory(stream: HardStream) -> str:
+    """What workers are for: columns that do not fit into the memory of one process."""
+    seconds, fits = [], []
+    for workers in (1, 2):
+        started = time.perf_counter()
+        path = stream.path("train", "svm")
+        fits.append(th.select(path, workers=workers, memory=_LITTLE, **_HOW))
+        seconds.append(time.perf_counter() - started)
+    return (
+        f"Columns that do not fit: the first {_FEW_ROWS:,} rows with `memory={_LITTLE}` took one process, which reads "
+        f"the data in every iteration, {seconds[0]:.1f} s, and\ntwo workers on threads {seconds[1]:.1f} s, with "
+        f"{'the same' if _same(*fits) else 'OTHER'} bits."
+    )
