@@ -25,6 +25,7 @@ COMPARISONS = (
     "workers",
     "asy_os",
     "faults",
+    "workers_fgm",
     "cluster_model",
     "first_file",
     "first_file_defaults",

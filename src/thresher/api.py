@@ -282,6 +282,7 @@ def select(
     options = RunOptions(
         memory=memory,
         n_jobs=own.get("n_jobs", -1),
+        workers=own.get("workers", 1),
         cluster=own.get("cluster"),
         interactions=interactions,
         multilabel=multilabel,

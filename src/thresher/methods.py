@@ -129,9 +129,13 @@ def online_run(source: Source, settings: Any, options: RunOptions, classes: list
 
 
 def _fgm_run(data: Data, settings: Any, options: RunOptions) -> Run:
+    assert isinstance(data.rows, Source)
+    if options.workers != 1 or options.cluster is not None:
+        from thresher.distributed.fgm_run import fgm_run
+
+        return fgm_run(data.rows, settings, options)
     from thresher.fgm.run import FGMRun
 
-    assert isinstance(data.rows, Source)
     return FGMRun(data.rows, settings, options)
 
 
@@ -192,7 +196,7 @@ METHODS = (
         settings="fgm.settings:FGMSettings",
         make_run=_fgm_run,
         plan="fgm.memory_plan:plan_of_fit",
-        run_options=frozenset({"validation", "n_jobs", "k_max"}),
+        run_options=frozenset({"validation", "n_jobs", "k_max", "workers", "cluster"}),
     ),
     MethodSpec(
         names=("sparse-rf",),

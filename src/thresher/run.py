@@ -44,10 +44,13 @@ class RunOptions:
         The most memory the fit may use. None: 64 MB for an online method, no limit for the others.
     n_jobs : int
         Threads of a working-set method; -1: all cores. The result does not depend on it.
+    workers : int
+        Workers of ``fgm``, which share the columns; the result does not depend on their number. The workers of other
+        methods are one of their settings.
     cluster : str, optional
-        Where the workers of an online method or of Online Substitution run: None, threads of this process; ``"ray"``, a
-        Ray that is running or is started here; or the address of a Ray cluster. The result of an online method does not
-        depend on it.
+        Where the workers of an online method, of ``fgm`` or of Online Substitution run: None, threads of this process;
+        ``"ray"``, a Ray that is running or is started here; or the address of a Ray cluster. The result does not depend
+        on it, but for Online Substitution.
     interactions : {1, 2, 3} or list of tuples
         Products of features to add, see `thresher.core.feature_space.Products`.
     multilabel : bool
@@ -83,6 +86,7 @@ class RunOptions:
 
     memory: str | int | None = None
     n_jobs: int = -1
+    workers: int = 1
     cluster: str | None = None
     interactions: int | Sequence[Sequence[str | int]] = 1
     multilabel: bool = False

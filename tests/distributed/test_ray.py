@@ -24,7 +24,12 @@ HOW |= {"workers": 2, "sync": 700}
 def one_ray() -> Iterator[None]:
     os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # otherwise Ray may replace the loopback address and wait
     ray.init(
-        num_cpus=2, object_store_memory=100 << 20, include_dashboard=False, log_to_driver=False, logging_level="ERROR"
+        address="local",
+        num_cpus=2,
+        object_store_memory=100 << 20,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level="ERROR",
     )
     yield
     ray.shutdown()
@@ -53,7 +58,7 @@ def test_b_arda_has_the_bits_of_threads_after_a_kill(file: Path, monkeypatch: py
 
     def kill_one(team: RayTeam, *given: Any) -> Any:
         if next(rounds) == 2:
-            ray.kill(team._workers[1])  # the new worker needs the whole model, the other one only changes
+            ray.kill(team._actors.workers[1])  # the new worker needs the whole model, the other one only changes
         return usual(team, *given)
 
     monkeypatch.setattr(RayTeam, "round", kill_one)
@@ -76,7 +81,7 @@ def test_a_killed_worker_is_replaced_and_the_bits_stay(
 
     def kill_some(team: RayTeam, *given: Any) -> Any:
         if (number := next(rounds)) in (0, 3):
-            ray.kill(team._workers[number % 2])
+            ray.kill(team._actors.workers[number % 2])
         return usual(team, *given)
 
     monkeypatch.setattr(RayTeam, "round", kill_some)
@@ -84,6 +89,52 @@ def test_a_killed_worker_is_replaced_and_the_bits_stay(
         selection = th.select(file, cluster="ray", **HOW)
     assert caplog.text.count("is replaced; its round is done again") >= 2
     assert bits(selection) == on_threads
+
+
+FGM: dict[str, Any] = {"k": 12, "method": "fgm", "C": 10.0, "scale": "norm", "refit": False}
+
+
+def test_fgm_has_the_bits_of_one_process_whichever_workers_are_lost(
+    file: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Workers are lost in reading, in building columns, and in iterations; no node has room for the last one."""
+    from thresher.distributed import ray_actors
+    from thresher.distributed.ray_shards import RayShards
+
+    steps, asked, blockers = iter(range(1000)), iter(range(1000)), []
+    step, finish, ask = RayShards.step, RayShards._finish, RayShards.ask
+
+    def lose_in_step(team: RayShards) -> Any:
+        if next(steps) == 1:
+            ray.kill(team._made().workers[1])
+        return step(team)
+
+    def lose_in_finish(team: RayShards, *given: Any) -> Any:
+        ray.kill(team._made().workers[1])
+        return finish(team, *given)
+
+    def lose_in_ask(team: RayShards, *given: Any, **own: Any) -> Any:
+        if (number := next(asked)) in (2, 5):
+            ray.kill(team._made().workers[0])
+        if number == 5:
+            monkeypatch.setattr(ray_actors, "START", 1.0)
+            blockers.append(ray.remote(num_cpus=1)(Blocker).remote())
+            assert ray.get(blockers[-1].here.remote(), timeout=30)
+        return ask(team, *given, **own)
+
+    monkeypatch.setattr(RayShards, "step", lose_in_step)
+    monkeypatch.setattr(RayShards, "_finish", lose_in_finish)
+    monkeypatch.setattr(RayShards, "ask", lose_in_ask)
+    try:
+        with caplog.at_level(logging.WARNING):
+            shared = th.select(file, workers=2, cluster="ray", batch_rows=500, memory="8MB", **FGM)
+    finally:
+        for blocker in blockers:
+            ray.kill(blocker)
+    assert "the rows are read from the beginning" in caplog.text
+    assert caplog.text.count("is replaced; it reads its share of the columns again") == 4
+    assert "this process reads and holds its share of the columns" in caplog.text
+    assert bits(shared) == bits(th.select(file, **FGM))
 
 
 class Blocker:
@@ -101,15 +152,15 @@ def test_without_room_for_a_replacement_the_share_moves_to_this_process(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    from thresher.distributed import ray_team
+    from thresher.distributed import ray_actors, ray_team
 
-    monkeypatch.setattr(ray_team, "_START", 1.0)
+    monkeypatch.setattr(ray_actors, "START", 1.0)
     rounds, usual, blockers = iter(range(100)), ray_team.RayTeam.round, []
 
     def kill_and_block(team: ray_team.RayTeam, *given: Any) -> Any:
         if next(rounds) == 2:
             for number in lost:
-                ray.kill(team._workers[number])
+                ray.kill(team._actors.workers[number])
                 blockers.append(ray.remote(num_cpus=1)(Blocker).remote())
                 assert ray.get(blockers[-1].here.remote(), timeout=30)
         return usual(team, *given)
@@ -229,6 +280,32 @@ def test_a_ray_that_refuses_is_an_error(file: Path, monkeypatch: pytest.MonkeyPa
             patched.setattr(ray, "init", refuse)
             with pytest.raises(th.ThresherError, match=message):
                 th.select(file, cluster=address, **HOW)
+
+
+def test_a_ray_of_this_machine_is_used_and_one_that_does_not_start_is_an_error(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    given: list[Any] = []
+
+    def init(address: str | None = None, **_: Any) -> None:
+        given.append(address)
+        if address is None:
+            raise ValueError("When connecting to an existing cluster, num_cpus must not be provided.")
+        raise ConnectionError("it is going down")
+
+    monkeypatch.setattr(ray, "init", init)
+    with pytest.raises(th.ThresherError, match="'auto' cannot be used: it is going down"):
+        th.select(file, cluster="ray", **HOW)
+    assert given == [None, "auto"]
+
+    def slow(**_: Any) -> None:
+        raise Exception("The current node timed out during startup.")
+
+    monkeypatch.setattr(ray, "init", slow)
+    with pytest.raises(th.ThresherError, match=r"Ray does not start on this machine: .* timed out during startup\."):
+        th.select(file, cluster="ray", **HOW)
 
 
 @pytest.mark.parametrize("answer", [b"", b"220 mail.example ready"], ids=["silent", "another"])

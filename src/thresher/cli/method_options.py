@@ -191,7 +191,9 @@ def _several(
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(help="Workers that share the rows (mission, iht, hashing, b-arda), or share the features (os)."),
+        typer.Option(
+            help="Workers that share the rows (mission, iht, hashing, b-arda), the columns (fgm) or the features (os)."
+        ),
     ] = None,
 ) -> None:
     """Settings of several methods, under one name."""

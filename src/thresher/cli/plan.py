@@ -59,7 +59,11 @@ def plan(
     own, _ = split_settings(method, settings)
     most = check_k_max(None if k is None else whole_or_word(k), own.pop("k_max", None))
     method_settings = spec.make_settings(method=method, k=most, loss=spec.loss, **own)
-    options = RunOptions(memory=memory, interactions=which_interactions(interactions) if interactions else 1)
+    options = RunOptions(
+        memory=memory,
+        workers=own.get("workers", 1),
+        interactions=which_interactions(interactions) if interactions else 1,
+    )
     source = as_source(one_or_many(data), format=format, **reading)
     made = spec.make_plan(method_settings, options, source)
     made = with_tests(made, ErrorControl.of(fdr, splits, method), spec, method_settings, options)

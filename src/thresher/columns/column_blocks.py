@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.columns.in_memory import InMemoryColumns
-from thresher.columns.types import Family, Floats, Ids, Proposal, ScaledColumns, merge_proposals
+from thresher.columns.types import Floats, Ids, Proposal, ScaledColumns, SingleColumns, merge_proposals
 from thresher.core.batch import Batch
 from thresher.sources.base import DEFAULT_ROWS, Source
 from thresher.sources.registry import is_file_source
@@ -95,7 +95,7 @@ class ColumnBlocks:
         return low, high
 
 
-class BlockedColumns(Family):
+class BlockedColumns(SingleColumns):
     """The family of all columns, loaded in blocks. Scores and columns are bitwise those of `InMemoryColumns`."""
 
     def __init__(self, blocks: ColumnBlocks) -> None:
@@ -111,7 +111,7 @@ class BlockedColumns(Family):
         return self.blocks.load(np.unique(ids)).columns(ids)
 
     def squared_sums(self, residuals: Floats, keys: Ids) -> Floats:
-        """The scores of these columns (outputs x keys). A key has a nonzero score in one block only."""
+        # A key has a nonzero score in one block only.
         sums = np.zeros((len(residuals), len(keys)))
         for block in self.blocks:
             sums += block.squared_sums(residuals, keys)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from thresher import _native
-from thresher.columns.types import Family, Floats, Ids, Proposal, ScaledColumns
+from thresher.columns.types import Floats, Ids, Proposal, ScaledColumns, SingleColumns
 from thresher.sources.base import Source
 
 Store = _native.ColumnStore | _native.DenseColumns32 | _native.DenseColumns64
@@ -22,7 +22,7 @@ def column_scales(squares: Floats, total: float, power: float) -> Floats:
     return scales
 
 
-class InMemoryColumns(Family):
+class InMemoryColumns(SingleColumns):
     """The family of all columns, held in memory.
 
     Parameters
@@ -71,7 +71,6 @@ class InMemoryColumns(Family):
         return ScaledColumns(indptr, rows, values, column_scales(squares, self.total, self.power))
 
     def squared_sums(self, residuals: Floats, keys: Ids) -> Floats:
-        """The scores of these columns (outputs x keys), for families of groups."""
         keys = np.ascontiguousarray(keys)
         scores = np.empty((len(residuals), len(keys)))
         for i, residual in enumerate(residuals):
@@ -79,6 +78,10 @@ class InMemoryColumns(Family):
             scores[i] = (sums * column_scales(squares, self.total, self.power)) ** 2
         self.check()
         return scores
+
+    def value_range(self) -> tuple[float, float]:
+        """The smallest and the largest value, including zero."""
+        return _native.value_range(self.store, self.pool)
 
     def check(self) -> None:
         """Raise if a dense matrix has values that are not finite. Checks once, after the first analysis."""

@@ -84,6 +84,14 @@ class Family(ABC):
         return
 
 
+class SingleColumns(Family):
+    """The family of all columns, over which groups are families, too."""
+
+    @abstractmethod
+    def squared_sums(self, residuals: Floats, keys: Ids) -> Floats:
+        """The scores of these columns (outputs x keys), for families of groups."""
+
+
 def format_search_stats(stats: Mapping[str, int]) -> str:
     """Describe how much of a family the analyses searched.
 

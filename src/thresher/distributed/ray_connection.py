@@ -24,20 +24,28 @@ def connect(ray: Any, cluster: str, workers: int, models: int) -> bool:
     if ray.is_initialized():
         return False
     quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
-    if cluster != "ray" or os.environ.get("RAY_ADDRESS"):
-        address = os.environ["RAY_ADDRESS"] if cluster == "ray" else cluster
-        _check_reachable(address)
+    address = os.environ.get("RAY_ADDRESS", "") if cluster == "ray" else cluster
+    if not address:
         try:
-            ray.init(address=address, **quiet)
-        except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-            raise SettingsError(_refused(address, error)) from None
-        return True
-    ray.init(
-        num_cpus=max(workers, os.cpu_count() or 1),
-        object_store_memory=_STORE + models,
-        include_dashboard=False,
-        **quiet,
-    )
+            ray.init(
+                num_cpus=max(workers, os.cpu_count() or 1),
+                object_store_memory=_STORE + models,
+                include_dashboard=False,
+                **quiet,
+            )
+            return True
+        except ValueError:  # `ray start` was run on this machine
+            address = "auto"
+        except Exception as error:  # Ray raises nothing more precise if it does not start in time
+            why = " ".join(str(error).split())
+            raise SettingsError(
+                f"Ray does not start on this machine: {why} Try again when it is less busy, or leave out `cluster`"
+            ) from error
+    _check_reachable(address)
+    try:
+        ray.init(address=address, **quiet)
+    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        raise SettingsError(_refused(address, error)) from None
     return True
 
 

@@ -124,6 +124,7 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
         options = RunOptions(
             memory=given.get("memory"),
             n_jobs=given.get("n_jobs", -1),
+            workers=given.get("workers") or 1,
             cluster=given.get("cluster"),
             interactions=given.get("interactions", 1),
             multilabel=task.multilabel,

@@ -72,6 +72,12 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         Calibrate the probabilities, see `thresher.selection.calibration`. It changes nothing else.
     n_jobs : int
         The number of threads; -1: all cores. The result does not depend on it.
+    workers : int
+        Workers that share the columns, each those of a range of hashed keys. ``memory`` is for each of them. The result
+        does not depend on their number. A dense matrix gets one, since it is in memory already.
+    cluster : str, optional
+        Where workers run: None, threads of this process; ``"ray"``, a Ray that is running or is started here; or the
+        address of a Ray cluster.
     fdr : float, optional
         Keep only features of which at most this share is expected to be false: one half of the rows gives ``k``
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
@@ -141,6 +147,8 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         class_weight: Mapping[Any, float] | str | None = None,
         calibrate: bool = True,
         n_jobs: int = -1,
+        workers: int = 1,
+        cluster: str | None = None,
         fdr: float | None = None,
         splits: int | None = None,
         verbose: int = 0,
@@ -170,6 +178,8 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         self.class_weight = class_weight
         self.calibrate = calibrate
         self.n_jobs = n_jobs
+        self.workers = workers
+        self.cluster = cluster
         self.fdr = fdr
         self.splits = splits
         self.verbose = verbose
@@ -186,7 +196,7 @@ class FGMRegressor(BatchRegressor, FGMEstimator):
     Parameters
     ----------
     k, k_max, B, C, family, scale, fit_intercept, memory, tol, inner_tol, max_iter, refit, solver, repeat, preset, \
-n_jobs
+n_jobs, workers, cluster
         As for `FGMClassifier`.
     loss : {"squared"}
         The squared loss.
@@ -251,6 +261,8 @@ n_jobs
         repeat: bool | None = None,
         preset: str | None = None,
         n_jobs: int = -1,
+        workers: int = 1,
+        cluster: str | None = None,
         fdr: float | None = None,
         splits: int | None = None,
         verbose: int = 0,
@@ -277,6 +289,8 @@ n_jobs
         self.repeat = repeat
         self.preset = preset
         self.n_jobs = n_jobs
+        self.workers = workers
+        self.cluster = cluster
         self.fdr = fdr
         self.splits = splits
         self.verbose = verbose

@@ -12,6 +12,9 @@ from thresher.run import RunOptions
 from thresher.sources.base import Source
 from thresher.working_set.memory_plan import WorkingSetPlan, rows_in_plan
 
+#: The most features that a worker parses at a time; bytes of each, in all copies on their way to other workers.
+MOST_STEP, STEP_BYTES = 1 << 19, 60
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FGMPlan(WorkingSetPlan):
@@ -61,6 +64,19 @@ class FGMPlan(WorkingSetPlan):
         """Bytes for the solvers' copies of proposed columns: the last quarter."""
         return self.columns(rows) // 3
 
+    @property
+    def step_entries(self) -> int:
+        """The features that a worker parses at a time, before it sends them to the others."""
+        return min(MOST_STEP, max(1, self.memory // 512)) if self.memory else MOST_STEP
+
+    def worker_bytes(self, rows: int) -> int:
+        """Bytes of a worker besides its columns: the residuals and weights of the rows, and entries on their way."""
+        return 8 * rows * (1 + self.outputs) + STEP_BYTES * self.step_entries
+
+    def share(self, rows: int) -> int:
+        """Bytes for the columns of a worker."""
+        return max(0, self.available - self.worker_bytes(rows))
+
     def check_selected(self, rows: int, taken: int) -> None:
         """Raise if the proposed columns exceed `selected`."""
         if self.memory and taken > self.selected(rows):
@@ -94,8 +110,11 @@ def plan_of_fit(settings: FGMSettings, options: RunOptions, source: Source) -> P
     if not plan.memory:
         return PlanReport(plan.limits, parts, [("columns", "what they take, since there is no memory limit")])
     plan.check(rows)
+    if options.workers > 1:
+        parts += [("columns", plan.share(rows), f"at most, in each of {options.workers} workers of as much memory")]
+    else:
+        parts += [("columns", plan.columns(rows), "at most; if they take more, every iteration reads the data again")]
     parts += [
-        ("columns", plan.columns(rows), "at most; if they take more, every iteration reads the data again"),
         ("selected", plan.selected(rows), f"at most, for the {settings.k} selected features"),
         ("slack", plan.slack, "overhead of the allocator"),
         ("total", plan.memory, "allowed"),

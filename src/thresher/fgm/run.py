@@ -14,6 +14,7 @@ from thresher.columns.column_blocks import ColumnBlocks
 from thresher.columns.in_memory import InMemoryColumns
 from thresher.columns.out_of_core import OutOfCoreColumns
 from thresher.columns.row_store import RowStore
+from thresher.columns.sharded import ShardedColumns, Shards
 from thresher.columns.types import Family, Floats, Ids, format_search_stats
 from thresher.errors import SettingsError
 from thresher.fgm.choice import LEAST_ROWS, MOST_ROWS, Choice, choose
@@ -89,6 +90,9 @@ class FGMRun(WorkingSetRun[FGMEngine]):
 
     def _family(self, examples: Examples, settings: FGMSettings | None = None) -> Family:
         power = (settings or self.settings).power
+        if isinstance(examples.store, Shards):
+            shards = examples.store
+            return ShardedColumns(shards, power) if self._spec is None else self._spec.build_sharded(shards, power)
         if examples.store is not None:
             assert not isinstance(examples.store, RowStore)
             total = float(examples.weight.sum())

@@ -337,9 +337,9 @@ def memory_line(provenance: dict[str, Any], run: Progress) -> str:
     workers = provenance.get("workers", {}).get("count", 1)
     each = f" for each of {workers} workers" if workers > 1 else ""
     allowed = f"{show_size(plan['memory'])} allowed{each}" if plan["memory"] else "no limit set"
-    planned = plan["total"] * workers
-    if workers > 1:  # the merged model
-        planned += plan["table"] + plan["sketch"] + plan["scores"] + plan["seen"]
+    planned = plan["total"]
+    if workers > 1 and "table" in plan:  # a model for each worker, and the merged one
+        planned = planned * workers + plan["table"] + plan["sketch"] + plan["scores"] + plan["seen"]
     shown = f"{show_size(planned)} planned{' in all' if workers > 1 else ''}"
     if "seen" in provenance and not plan["seen"]:
         seen = provenance["seen"]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.columns.in_memory import Store
 from thresher.columns.row_store import RowStore
+from thresher.columns.sharded import Shards
 from thresher.core.batch import Batch, Cursor
 from thresher.core.labels import Label
 from thresher.core.losses import Loss
@@ -33,14 +34,15 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class Examples:
-    """The examples of a dataset: columns (None if they do not fit in memory) or rows, targets and weights.
+    """The examples of a dataset: columns (held by workers, or None if they do not fit in memory) or rows, targets and
+    weights.
 
     ``y`` (outputs x rows) holds the targets, encoded for the loss. Regression and two classes have one output. More
     classes have one output each (one-vs-rest), and multilabel data has one per label. ``parts`` are the tenths of the
     rows by hash, see `thresher.working_set.calibration`, if they were asked for.
     """
 
-    store: Store | RowStore | None
+    store: Store | RowStore | Shards | None
     y: NDArray[np.float64]
     weight: NDArray[np.float64]
     classes: list[Label] | None
@@ -112,7 +114,7 @@ class Reader:
 
     def _finish(
         self, store: _native.ColumnStore | RowStore | NDArray[Any] | None, weight: NDArray[np.float64]
-    ) -> Store | RowStore | None:
+    ) -> Store | RowStore | Shards | None:
         if isinstance(store, _native.ColumnStore):
             store.finish(self.pool, weight)
         if store is None or isinstance(store, (_native.ColumnStore, RowStore)):

@@ -100,8 +100,14 @@ class WorkingSetRun(Run, Generic[E]):
         """Read the data and create the engine."""
         if self.engine is not None:
             return
-        loss = get_loss(self.settings.loss)
-        reader = Reader(
+        reader = self._make_reader(get_loss(self.settings.loss))
+        self.examples = examples = reader.read(self.options.class_weight)
+        self.release_buffers()  # batches, and columns that did not fit, would add to the memory of the rounds
+        self.engine = self._make_engine(examples)
+        self.resume()
+
+    def _make_reader(self, loss: Loss) -> Reader:
+        return Reader(
             self.source,
             loss,
             self.pool,
@@ -114,10 +120,6 @@ class WorkingSetRun(Run, Generic[E]):
             keep_rows=self._wants_rows,
             want_parts=self._wants_parts(loss),
         )
-        self.examples = examples = reader.read(self.options.class_weight)
-        self.release_buffers()  # batches, and columns that did not fit, would add to the memory of the rounds
-        self.engine = self._make_engine(examples)
-        self.resume()
 
     def _batch_read(self, batch: Batch, cursor: Cursor) -> None:
         self._rows += len(batch)

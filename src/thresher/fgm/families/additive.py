@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from thresher import _native
 from thresher.columns.column_blocks import ColumnBlocks
 from thresher.columns.in_memory import InMemoryColumns
+from thresher.columns.sharded import Shards
 from thresher.columns.types import Family, Floats
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.terms import Coordinate
 from thresher.errors import SettingsError
 from thresher.fgm.families.column_selector import Column, check_positions, column_keys, names_in, normalize_columns
-from thresher.fgm.families.kernel_groups import BlockedKernelGroups, InMemoryKernelGroups
+from thresher.fgm.families.kernel_groups import BlockedKernelGroups, InMemoryKernelGroups, ShardedKernelGroups
 from thresher.fgm.families.spec import FamilySpec
 from thresher.fgm.families.spectral_sampling import KERNELS, sample_spectrum
 
@@ -27,6 +27,7 @@ class AdditiveKernel(FamilySpec):
     """Base class of additive kernels. Each column is a group, selected or rejected as a whole."""
 
     columns: Sequence[Column] | None
+    no_workers = ""
 
     def column_names(self) -> tuple[str, ...]:
         return names_in(self.columns)
@@ -36,10 +37,13 @@ class AdditiveKernel(FamilySpec):
 
     def build(self, columns: InMemoryColumns) -> InMemoryKernelGroups:
         columns.check()
-        return InMemoryKernelGroups(self, columns, _native.value_range(columns.store, columns.pool))
+        return InMemoryKernelGroups(self, columns, columns.value_range())
 
     def build_blocked(self, blocks: ColumnBlocks) -> Family:
         return BlockedKernelGroups(self, blocks)
+
+    def build_sharded(self, shards: Shards, power: float) -> Family:
+        return ShardedKernelGroups(self, shards, power)
 
     @abstractmethod
     def map_options(self, value_range: tuple[float, float]) -> dict[str, Any]:

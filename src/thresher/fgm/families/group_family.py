@@ -7,13 +7,15 @@ from numpy.typing import NDArray
 
 from thresher.columns.column_blocks import BlockedColumns, ColumnBlocks
 from thresher.columns.groups import Groups
-from thresher.columns.in_memory import InMemoryColumns
-from thresher.columns.types import Family, Floats, Ids, Proposal, ScaledColumns
+from thresher.columns.sharded import ShardedColumns, Shards
+from thresher.columns.types import Family, Floats, Ids, Proposal, ScaledColumns, SingleColumns
 from thresher.fgm.families.spec import FamilySpec
 
 
 class GroupSpec(FamilySpec):
     """The family whose elements are the given groups."""
+
+    no_workers = ""
 
     def __init__(self, groups: Groups) -> None:
         self.groups = groups
@@ -21,11 +23,14 @@ class GroupSpec(FamilySpec):
     def check(self, size: int | None, k: int) -> None:
         self.groups.check(size, k)
 
-    def build(self, columns: InMemoryColumns | BlockedColumns) -> Family:
+    def build(self, columns: SingleColumns) -> Family:
         return GroupFamily(self.groups, columns)
 
     def build_blocked(self, blocks: ColumnBlocks) -> Family:
         return self.build(BlockedColumns(blocks))
+
+    def build_sharded(self, shards: Shards, power: float) -> Family:
+        return self.build(ShardedColumns(shards, power))
 
     def fingerprint(self) -> str:
         return self.groups.fingerprint()
@@ -34,7 +39,7 @@ class GroupSpec(FamilySpec):
 class GroupFamily(Family):
     """Groups over the columns of a dataset. The score of a group is the sum of its columns' scores."""
 
-    def __init__(self, groups: Groups, columns: InMemoryColumns | BlockedColumns) -> None:
+    def __init__(self, groups: Groups, columns: SingleColumns) -> None:
         self.groups = groups
         self.single = columns
         self.rows = columns.rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.columns.column_blocks import ColumnBlocks
 from thresher.columns.in_memory import InMemoryColumns, column_scales
+from thresher.columns.sharded import ShardedColumns, Shards, gathered, merged_tops
 from thresher.columns.types import Family, Floats, Ids, Proposal, ScaledColumns, merge_proposals
 from thresher.core.terms import Expansion, Term
 from thresher.errors import FileFormatError
@@ -116,3 +118,64 @@ class BlockedKernelGroups(KernelGroups):
         family = InMemoryKernelGroups(self.kernel, self.blocks.load(keys), self.value_range)
         family.known = self.known
         return family.columns(ids)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What a worker builds over its columns."""
+
+    kernel: AdditiveKernel
+    value_range: tuple[float, float]
+
+    @property
+    def identity(self) -> str:
+        return f"{self.kernel.fingerprint()} {self.value_range}"
+
+    def build(self, columns: InMemoryColumns) -> _AnswersForGroups:
+        return _AnswersForGroups(InMemoryKernelGroups(self.kernel, columns, self.value_range))
+
+
+class _AnswersForGroups:
+    """The answers of a worker for the groups of its columns."""
+
+    def __init__(self, family: InMemoryKernelGroups) -> None:
+        self.family = family
+
+    def top(self, residuals: Floats, limit: int) -> tuple[list[Proposal], dict[int, tuple[int, float]]]:
+        """The best groups, and the column and largest value of each."""
+        self.family.known = {}
+        return self.family.top(residuals, limit), self.family.known
+
+    def columns(self, ids: Ids, known: dict[int, tuple[int, float]]) -> ScaledColumns:
+        """The coordinates of these groups."""
+        self.family.known = known
+        return self.family.columns(ids)
+
+
+class ShardedKernelGroups(KernelGroups):
+    """Kernel groups of columns that workers hold: a group belongs to the worker that has its column."""
+
+    def __init__(self, kernel: AdditiveKernel, shards: Shards, power: float) -> None:
+        super().__init__(kernel, ShardedColumns(shards, power).value_range())
+        self.shards = shards
+        self.power = power
+        self.rows = shards.rows
+        self.bytes = shards.bytes
+        self._part = _Part(kernel, self.value_range)
+
+    def top(self, residuals: Floats, limit: int) -> list[Proposal]:
+        found = self.shards.ask(self._part, self.power, "top", np.ascontiguousarray(residuals), limit)
+        best = merged_tops([tops for tops, _ in found.values()], limit)
+        proposed = {key for proposal in best for key in proposal.ids.tolist()}
+        for _, known in found.values():
+            self.known |= {key: column for key, column in known.items() if key in proposed}
+        return best
+
+    def columns(self, ids: Ids) -> ScaledColumns:
+        known = [self.known[key] for key in ids.tolist()]
+        places = self.shards.by_shard(np.array([column for column, _ in known], np.uint64))
+        own = {shard: (ids[at], {int(ids[i]): known[i] for i in at.tolist()}) for shard, at in places.items()}
+        found = self.shards.ask(self._part, self.power, "columns", own=own)
+        within = np.arange(self.width)
+        parts = [((at[:, None] * self.width + within).ravel(), found[shard]) for shard, at in places.items()]
+        return gathered(parts, len(ids) * self.width)

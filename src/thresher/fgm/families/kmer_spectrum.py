@@ -44,6 +44,11 @@ class Spectrum(FamilySpec):
     by_size: bool = False
     kmers: Kmers | None = None
 
+    no_workers = (
+        "the k-mers of a group are in the shares of all workers, and its score is their sum in one order, so that each "
+        "worker would have to send the score of every k-mer"
+    )
+
     def __post_init__(self) -> None:
         if self.by not in BY:
             raise SettingsError(f"k-mers can be grouped by {', '.join(BY)}, not {self.by!r}")

@@ -7,11 +7,13 @@ from typing import NamedTuple
 
 from thresher.columns.column_blocks import ColumnBlocks
 from thresher.columns.in_memory import InMemoryColumns
+from thresher.columns.sharded import Shards
 from thresher.columns.types import Family
 from thresher.core.feature_space import FeatureSpace
 from thresher.errors import SettingsError
 from thresher.fgm.families.column_selector import Column, check_positions, names_in
 from thresher.fgm.families.product_search import BlockedProducts, ProductFamily
+from thresher.fgm.families.sharded_products import ShardedProducts
 from thresher.fgm.families.spec import FamilyLike, FamilySpec
 
 #: The largest number of columns in a product.
@@ -36,6 +38,7 @@ class ProductSpec(FamilySpec):
     """A family of products of columns, with one part from each of its factors."""
 
     prune: bool = True
+    no_workers = ""
 
     @property
     def factors(self) -> tuple[Factor, ...]:
@@ -59,6 +62,9 @@ class ProductSpec(FamilySpec):
 
     def build_blocked(self, blocks: ColumnBlocks) -> Family:
         return BlockedProducts(self, blocks)
+
+    def build_sharded(self, shards: Shards, power: float) -> Family:
+        return ShardedProducts(self, shards, power)
 
 
 class Product(ProductSpec):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,20 +106,73 @@ class ProductFamily(ProposedProducts):
         return {"columns": columns, "entered": entered, "scored": scored}
 
 
-class BlockedProducts(ProposedProducts):
+class ColumnLoader(Protocol):
+    """Loads columns into ``memory`` bytes of this process."""
+
+    rows: int
+    memory: int
+
+    def load(self, keys: Ids) -> InMemoryColumns:
+        """Load the columns of these keys."""
+
+
+class LoadedProducts(ProposedProducts):
+    """Products of columns that are not in the memory of this process: those in question are loaded for the search.
+
+    They usually fit in memory. If they do not, the search loads every pair of their parts (every triple, for products
+    of three), so that any two columns are in memory together once (Algorithm 5 of the paper).
+    """
+
+    def __init__(self, spec: ProductSpec, loader: ColumnLoader) -> None:
+        super().__init__(spec)
+        self.loader = loader
+        self.rows = loader.rows
+        self._stats = dict.fromkeys(("columns", "entered", "scored"), 0)
+
+    def _floor(self, best: Proposal, limit: int) -> float:
+        """The bound that the products of a column must reach."""
+        floor = float(best.scores[-1]) if self.spec.prune and len(best.ids) == limit else 0.0
+        return floor * (1 - 1e-12)
+
+    def _search(self, residual: Floats, limit: int, best: Proposal, keys: Ids, sizes: NDArray[np.int64]) -> Proposal:
+        """The best of what is known and of all products of these columns, which have so many nonzero rows."""
+        for wanted in self._column_sets(keys, sizes):
+            family = ProductFamily(self.spec, self.loader.load(wanted))
+            best = merge_proposals([best, *family.top(residual[None, :], limit)], limit)
+            self.parts |= family.parts
+            for name in ("entered", "scored"):
+                self._stats[name] += family.search_stats()[name]
+        return best
+
+    def _column_sets(self, keys: Ids, sizes: NDArray[np.int64]) -> list[Ids]:
+        """Sets of columns that fit in memory; every product has all of its columns in one of them."""
+        if BYTES_PER_ENTRY * int(sizes.sum()) <= self.loader.memory:
+            return [keys] if len(keys) else []
+        degree = self.spec.max_degree
+        pieces = np.cumsum(sizes) // max(1, self.loader.memory // (degree * BYTES_PER_ENTRY))
+        cut = np.split(keys, np.flatnonzero(np.diff(pieces)) + 1)
+        return [np.concatenate(some) for some in combinations(cut, min(degree, len(cut)))]
+
+    def columns(self, ids: Ids) -> ScaledColumns:
+        wanted = np.unique(np.array([key for one in ids.tolist() for key in self.parts[one]], np.uint64))
+        family = ProductFamily(self.spec, self.loader.load(wanted))
+        family.parts = self.parts
+        return family.columns(ids)
+
+    def search_stats(self) -> dict[str, int]:
+        return dict(self._stats)
+
+
+class BlockedProducts(LoadedProducts):
     """Products of columns that do not fit in memory.
 
-    A first pass for each block of columns finds those whose products may be among the best. They usually fit in memory.
-    If they do not, the search loads every pair of blocks (every triple, for products of three), so that any two columns
-    are in memory together once (Algorithm 5 of the paper).
+    A first pass for each block of columns finds those whose products may be among the best.
     """
 
     def __init__(self, spec: ProductSpec, blocks: ColumnBlocks) -> None:
-        super().__init__(spec)
+        super().__init__(spec, blocks)
         self.blocks = blocks
-        self.rows = blocks.rows
         self.bytes = blocks.memory
-        self._stats = dict.fromkeys(("columns", "entered", "scored"), 0)
 
     def top(self, residuals: Floats, limit: int) -> list[Proposal]:
         bounded = self._bound_products(residuals, limit)
@@ -131,15 +184,8 @@ class BlockedProducts(ProposedProducts):
         self._stats["columns"] += len(keys)
         if self.spec.max_degree == 1:
             return best
-        floor = best.scores[-1] if self.spec.prune and len(best.ids) == limit else 0.0
-        left = bounds >= floor * (1 - 1e-12)
-        for wanted in self._column_sets(keys[left], sizes[left]):
-            family = ProductFamily(self.spec, self.blocks.load(wanted))
-            best = merge_proposals([best, *family.top(residual[None, :], limit)], limit)
-            self.parts |= family.parts
-            for name in ("entered", "scored"):
-                self._stats[name] += family.search_stats()[name]
-        return best
+        left = bounds >= self._floor(best, limit)
+        return self._search(residual, limit, best, keys[left], sizes[left])
 
     def _bound_products(self, residuals: Floats, limit: int) -> list[tuple[Proposal, Ids, Floats, NDArray[np.int64]]]:
         """`ProductFamily.bound_products` over all blocks, for each output."""
@@ -154,21 +200,3 @@ class BlockedProducts(ProposedProducts):
             self.parts |= family.parts
         joined = [[np.concatenate(arrays) for arrays in zip(*part, strict=True)] for part in parts]
         return [(one, keys, bounds, sizes) for one, (keys, bounds, sizes) in zip(best, joined, strict=True)]
-
-    def _column_sets(self, keys: Ids, sizes: NDArray[np.int64]) -> list[Ids]:
-        """Sets of columns that fit in memory; every product has all of its columns in one of them."""
-        if BYTES_PER_ENTRY * int(sizes.sum()) <= self.blocks.memory:
-            return [keys] if len(keys) else []
-        degree = self.spec.max_degree
-        pieces = np.cumsum(sizes) // max(1, self.blocks.memory // (degree * BYTES_PER_ENTRY))
-        cut = np.split(keys, np.flatnonzero(np.diff(pieces)) + 1)
-        return [np.concatenate(some) for some in combinations(cut, min(degree, len(cut)))]
-
-    def columns(self, ids: Ids) -> ScaledColumns:
-        wanted = np.unique(np.array([key for one in ids.tolist() for key in self.parts[one]], np.uint64))
-        family = ProductFamily(self.spec, self.blocks.load(wanted))
-        family.parts = self.parts
-        return family.columns(ids)
-
-    def search_stats(self) -> dict[str, int]:
-        return dict(self._stats)

@@ -8,12 +8,16 @@ from typing import TypeAlias
 from thresher.columns.column_blocks import ColumnBlocks
 from thresher.columns.groups import Groups
 from thresher.columns.in_memory import InMemoryColumns
+from thresher.columns.sharded import Shards
 from thresher.columns.types import Family
 from thresher.core.feature_space import FeatureSpace
 
 
 class FamilySpec(ABC):
     """Describes a family of features. `build` and `build_blocked` make the family from the columns of a dataset."""
+
+    #: Why workers that share the columns cannot search the family; empty if they can, by `build_sharded`.
+    no_workers: str = "it does not divide its elements among workers"
 
     def resolve(self, space: FeatureSpace) -> FamilySpec:
         """Translate column names into keys of ``space``; raise if the family does not apply to these features."""
@@ -35,6 +39,10 @@ class FamilySpec(ABC):
     @abstractmethod
     def build_blocked(self, blocks: ColumnBlocks) -> Family:
         """Build the family from columns that do not fit in memory."""
+
+    def build_sharded(self, shards: Shards, power: float) -> Family:
+        """Build the family from columns that workers hold; only if `no_workers` is empty."""
+        raise NotImplementedError
 
     @abstractmethod
     def fingerprint(self) -> str:

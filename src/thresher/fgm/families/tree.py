@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.columns.column_blocks import BlockedColumns
 from thresher.columns.groups import Groups
-from thresher.columns.in_memory import InMemoryColumns
-from thresher.columns.types import Floats, Proposal
+from thresher.columns.types import Floats, Proposal, SingleColumns
 from thresher.errors import SettingsError
 from thresher.fgm.families.group_family import GroupFamily, GroupSpec
 
@@ -67,14 +65,14 @@ class TreeSpec(GroupSpec):
 
     groups: Tree
 
-    def build(self, columns: InMemoryColumns | BlockedColumns) -> TreeFamily:
+    def build(self, columns: SingleColumns) -> TreeFamily:
         return TreeFamily(self.groups, columns)
 
 
 class TreeFamily(GroupFamily):
     """The groups of a tree over the columns of a dataset. ``visited`` counts the scores computed so far."""
 
-    def __init__(self, tree: Tree, columns: InMemoryColumns | BlockedColumns) -> None:
+    def __init__(self, tree: Tree, columns: SingleColumns) -> None:
         super().__init__(tree, columns)
         children: list[list[int]] = [[] for _ in range(len(tree))]
         self.roots: list[int] = []

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from thresher.columns.column_blocks import BlockedColumns, ColumnBlocks
 from thresher.columns.in_memory import InMemoryColumns
+from thresher.columns.sharded import ShardedColumns, Shards
 from thresher.columns.types import Family, Floats, Ids, Proposal, ScaledColumns, merge_proposals
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.terms import Expansion, Term
@@ -69,6 +70,19 @@ class Union(FamilySpec):
     def build_blocked(self, blocks: ColumnBlocks) -> Family:
         members = [
             BlockedColumns(blocks) if family is None else family.build_blocked(blocks) for family in self.families
+        ]
+        return UnionFamily(members, by_size=self.by_size)
+
+    @property
+    def no_workers(self) -> str:  # type: ignore[override]
+        """The first reason of its members."""
+        reasons = (family.no_workers for family in self.families if family is not None)
+        return next(filter(None, reasons), "")
+
+    def build_sharded(self, shards: Shards, power: float) -> Family:
+        members = [
+            ShardedColumns(shards, power) if family is None else family.build_sharded(shards, power)
+            for family in self.families
         ]
         return UnionFamily(members, by_size=self.by_size)
 
