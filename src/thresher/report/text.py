@@ -192,6 +192,8 @@ def summary(selection: Selection, run: Progress | None, saved: str | None) -> li
         lines.append(("approximate", f"features outside the table share cells of a sketch{when}"))
     if "fdr" in provenance:
         lines.append(("error control", _error_control(provenance["fdr"])))
+    if "kept" in provenance or "dropped" in provenance:
+        lines.append(("by name", _by_name(provenance)))
     if selection.classes is not None:
         lines.append(("classes", _classes(selection)))
     if "rows" in provenance:
@@ -240,6 +242,18 @@ def _error_control(fdr: dict[str, Any]) -> str:
     if fdr["sampled"]:
         found += "; `memory` holds only a sample of the rows for the tests"
     return found
+
+
+def _by_name(provenance: dict[str, Any]) -> str:
+    """How many features were kept whatever their weights, and which were dropped."""
+    parts = []
+    if kept := provenance.get("kept"):
+        parts.append(f"{kept['count']} feature{'s' if kept['count'] != 1 else ''} kept always")
+    if dropped := provenance.get("dropped"):
+        given = dropped["given"]
+        more = f" and {len(given) - _GROUPS_SHOWN} more" if len(given) > _GROUPS_SHOWN else ""
+        parts.append(f"dropped: {', '.join(map(_short, given[:_GROUPS_SHOWN]))}{more}")
+    return "; ".join(parts)
 
 
 def _passes(provenance: dict[str, Any]) -> str:
