@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import threading
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -19,15 +22,18 @@ from thresher.core.labels import Label
 from thresher.errors import DataError, SettingsError
 from thresher.estimators.inputs import checked_rows, seed_of, training_data
 from thresher.estimators.locking import locked
-from thresher.methods import Data, get_method
+from thresher.methods import Data, check_keep, get_method
 from thresher.run import Run, RunOptions
 from thresher.selection.scoring import evaluate
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 from thresher.sources.dataframes import are_texts, frame_kind
+from thresher.sources.named_features import NamedFeatures
 from thresher.sources.registry import as_source, is_stored
 from thresher.trust.run import with_error_control
 from thresher.trust.settings import ErrorControl
+
+log = logging.getLogger(__name__)
 
 #: The most columns for a boolean mask.
 _MAX_MASK = 10_000_000
@@ -83,8 +89,26 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
         self
         """
         source, y = training_data(self, X, y, sample_weight, reset=True, **self._targets(y))
-        self._fit(source, self._task(source, y), y)
+        with self._by_name(source) as (source, named):
+            self._fit(source, self._task(source, y), y)
+            if named is not None:
+                self.selection_.provenance.update(named.facts())
+                for warning in named.warnings(self.selection_):
+                    log.warning("%s", warning)
         return self
+
+    @contextmanager
+    def _by_name(self, source: Source) -> Iterator[tuple[Source, NamedFeatures | None]]:
+        """The rows without the features to drop; within, runs keep those to keep."""
+        named = NamedFeatures.of(getattr(self, "keep", None), getattr(self, "drop", None))
+        if named is None:
+            yield source, None
+            return
+        self._named = named
+        try:
+            yield named.of_source(source, self.k), named
+        finally:
+            del self._named
 
     def _fit(self, source: Source, task: Task, y: Any) -> None:
         """Fit, and set ``_fitted``."""
@@ -108,7 +132,14 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
             from_estimator=True,
         )
         given |= {"method": method, "loss": task.loss, "multilabel": task.multilabel, "seed": seed}
-        return get_method(method).make_settings(**given), options
+        settings = get_method(method).make_settings(**given)
+        named: NamedFeatures | None = getattr(self, "_named", None)
+        if named is None:
+            return settings, options
+        if named.keep is not None:
+            fdr, auto = getattr(self, "fdr", None) is not None, self.k == "auto"
+            check_keep(get_method(method), settings, auto=auto, fdr=fdr, cluster=options.cluster)
+        return settings, replace(options, keep=named.kept, facts=named.facts())
 
     def _run_of(self, source: Source, task: Task, **changed: Any) -> Run:
         """The run of the method. Held-out rows choose the features' number if ``k="auto"``; ``fdr`` controls errors."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from thresher.estimators.online import OnlineClassifier, OnlineRegressor
@@ -102,6 +102,10 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    keep : list of str, optional
+        Features that are in the answer whatever their weights are; ``k`` counts them, see `thresher.select`.
+    drop : list of str, optional
+        Features that the fit never sees: names, columns, patterns such as ``"user_*"``, see `thresher.select`.
 
     Attributes
     ----------
@@ -167,6 +171,8 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         calibrate: bool = True,
         fdr: float | None = None,
         splits: int | None = None,
+        keep: Sequence[str | int] | str | None = None,
+        drop: Sequence[str | int] | str | None = None,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -196,6 +202,8 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         self.calibrate = calibrate
         self.fdr = fdr
         self.splits = splits
+        self.keep = keep
+        self.drop = drop
 
 
 class BudgetedRegressor(HistoryMixin, OnlineRegressor):
@@ -265,6 +273,10 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    keep : list of str, optional
+        Features that are in the answer whatever their weights are; ``k`` counts them, see `thresher.select`.
+    drop : list of str, optional
+        Features that the fit never sees: names, columns, patterns such as ``"user_*"``, see `thresher.select`.
 
     Attributes
     ----------
@@ -318,6 +330,8 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         cluster: str | None = None,
         fdr: float | None = None,
         splits: int | None = None,
+        keep: Sequence[str | int] | str | None = None,
+        drop: Sequence[str | int] | str | None = None,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -343,3 +357,5 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         self.cluster = cluster
         self.fdr = fdr
         self.splits = splits
+        self.keep = keep
+        self.drop = drop

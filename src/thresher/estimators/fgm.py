@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from thresher.estimators.batch import BatchClassifier, BatchRegressor, WorkingSetEstimator
@@ -77,6 +77,10 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    keep : list of str, optional
+        Features that are in the answer whatever their weights are; ``k`` counts them, see `thresher.select`.
+    drop : list of str, optional
+        Features that the fit never sees: names, columns, patterns such as ``"user_*"``, see `thresher.select`.
 
     Attributes
     ----------
@@ -130,6 +134,8 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         n_jobs: int = -1,
         fdr: float | None = None,
         splits: int | None = None,
+        keep: Sequence[str | int] | str | None = None,
+        drop: Sequence[str | int] | str | None = None,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -153,6 +159,8 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         self.n_jobs = n_jobs
         self.fdr = fdr
         self.splits = splits
+        self.keep = keep
+        self.drop = drop
 
 
 class FGMRegressor(BatchRegressor, FGMEstimator):
@@ -170,6 +178,10 @@ n_jobs
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    keep : list of str, optional
+        Features that are in the answer whatever their weights are; ``k`` counts them, see `thresher.select`.
+    drop : list of str, optional
+        Features that the fit never sees: names, columns, patterns such as ``"user_*"``, see `thresher.select`.
 
     Attributes
     ----------
@@ -215,6 +227,8 @@ n_jobs
         n_jobs: int = -1,
         fdr: float | None = None,
         splits: int | None = None,
+        keep: Sequence[str | int] | str | None = None,
+        drop: Sequence[str | int] | str | None = None,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -235,3 +249,5 @@ n_jobs
         self.n_jobs = n_jobs
         self.fdr = fdr
         self.splits = splits
+        self.keep = keep
+        self.drop = drop

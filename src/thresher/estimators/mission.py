@@ -84,6 +84,10 @@ class MissionClassifier(OnlineClassifier):
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    keep : list of str, optional
+        Features that are in the answer whatever their weights are; ``k`` counts them, see `thresher.select`.
+    drop : list of str, optional
+        Features that the fit never sees: names, columns, patterns such as ``"user_*"``, see `thresher.select`.
 
     Attributes
     ----------
@@ -147,6 +151,8 @@ class MissionClassifier(OnlineClassifier):
         calibrate: bool = True,
         fdr: float | None = None,
         splits: int | None = None,
+        keep: Sequence[str | int] | str | None = None,
+        drop: Sequence[str | int] | str | None = None,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -175,6 +181,8 @@ class MissionClassifier(OnlineClassifier):
         self.calibrate = calibrate
         self.fdr = fdr
         self.splits = splits
+        self.keep = keep
+        self.drop = drop
 
 
 class MissionRegressor(OnlineRegressor):
@@ -200,6 +208,10 @@ fit_intercept, l2, decay, lazy, workers, sync, cluster
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    keep : list of str, optional
+        Features that are in the answer whatever their weights are; ``k`` counts them, see `thresher.select`.
+    drop : list of str, optional
+        Features that the fit never sees: names, columns, patterns such as ``"user_*"``, see `thresher.select`.
 
     Attributes
     ----------
@@ -256,6 +268,8 @@ fit_intercept, l2, decay, lazy, workers, sync, cluster
         cluster: str | None = None,
         fdr: float | None = None,
         splits: int | None = None,
+        keep: Sequence[str | int] | str | None = None,
+        drop: Sequence[str | int] | str | None = None,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -281,3 +295,5 @@ fit_intercept, l2, decay, lazy, workers, sync, cluster
         self.cluster = cluster
         self.fdr = fdr
         self.splits = splits
+        self.keep = keep
+        self.drop = drop

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +15,7 @@ from thresher.estimators.locking import locked
 from thresher.run import Run
 from thresher.sources.base import Source
 from thresher.sources.registry import as_source
+from thresher.sources.transforms.drop import FeatureDrop
 from thresher.substitution.arriving.feature_stream import FeatureStream, stream_of
 from thresher.substitution.run import BrokenStream, SubstitutionRun
 
@@ -41,7 +42,7 @@ class SubstitutionEstimator(SelectingEstimator):
         -------
         self
         """
-        stream = stream_of(X)
+        stream = self._wanted(stream_of(X))
         if stream is None:
             super().fit(X, y, sample_weight)
             return self
@@ -64,9 +65,8 @@ class SubstitutionEstimator(SelectingEstimator):
         -------
         self
         """
-        stream = stream_of(X)
-        if stream is None:
-            stream = FeatureStream(check_array(X, accept_sparse="csc"), on_error="skip")
+        stream = self._wanted(stream_of(X) or FeatureStream(check_array(X, accept_sparse="csc"), on_error="skip"))
+        assert stream is not None
         run = getattr(self, "_run", None)
         if run is None:
             self._reset()
@@ -77,6 +77,11 @@ class SubstitutionEstimator(SelectingEstimator):
         run.continue_with(stream)
         self._finish(run, y)
         return self
+
+    def _wanted(self, stream: FeatureStream | None) -> FeatureStream | None:
+        """The stream without the features to drop."""
+        drop = None if stream is None else FeatureDrop.of(self.get_params(deep=False)["drop"])
+        return stream if stream is None or drop is None else stream.without(drop)
 
     def _run_stream(
         self, stream: FeatureStream, y: Any, sample_weight: Any, scans: int, *, choose: bool = True
@@ -193,6 +198,8 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    drop : list of str, optional
+        Features that the fit never sees: names, columns, patterns such as ``"user_*"``, see `thresher.select`.
 
     Attributes
     ----------
@@ -248,6 +255,7 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         random_state: Any = None,
         fdr: float | None = None,
         splits: int | None = None,
+        drop: Sequence[str | int] | str | None = None,
     ) -> None:
         self.k = k
         self.method = method
@@ -275,6 +283,7 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         self.random_state = random_state
         self.fdr = fdr
         self.splits = splits
+        self.drop = drop
 
 
 class SubstitutionRegressor(BatchRegressor, SubstitutionEstimator):
@@ -299,6 +308,8 @@ n_jobs, random_state
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    drop : list of str, optional
+        Features that the fit never sees: names, columns, patterns such as ``"user_*"``, see `thresher.select`.
 
     Attributes
     ----------
@@ -347,6 +358,7 @@ n_jobs, random_state
         random_state: Any = None,
         fdr: float | None = None,
         splits: int | None = None,
+        drop: Sequence[str | int] | str | None = None,
     ) -> None:
         self.k = k
         self.method = method
@@ -371,3 +383,4 @@ n_jobs, random_state
         self.random_state = random_state
         self.fdr = fdr
         self.splits = splits
+        self.drop = drop

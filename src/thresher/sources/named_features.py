@@ -25,6 +25,13 @@ class Model(Protocol):
     provenance: dict[str, Any]
 
 
+class Stream(Protocol):
+    """A stream of features, each of which arrives as a column."""
+
+    def without(self, dropped: FeatureDrop) -> Any:
+        """The stream without these features."""
+
+
 @dataclass
 class NamedFeatures:
     """What ``keep`` and ``drop`` name.
@@ -65,6 +72,10 @@ class NamedFeatures:
             self.kept = _keys_of(self.keep, source)
             self.check_number(k)
         return source
+
+    def of_stream(self, stream: Stream) -> Any:
+        """A stream of features without those to drop."""
+        return stream if self.drop is None else stream.without(self.drop)
 
     def _check_columns(self, columns: Sequence[str]) -> None:
         """Raise if a value to keep is one of a column to drop."""

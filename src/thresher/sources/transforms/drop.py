@@ -16,6 +16,7 @@ from thresher.core.feature_space import FeatureSpace
 from thresher.core.units import DenseColumns
 from thresher.display import listed, quoted, similar
 from thresher.errors import DataError, SettingsError
+from thresher.sources.arrays import DenseSource, MaskedSource
 from thresher.sources.base import Source, Wrapped
 from thresher.sources.feature_keys import keys_of
 from thresher.sources.files.name_list import NameList, Pattern
@@ -79,6 +80,11 @@ class FeatureDrop:
                 owners |= {key: pattern.text for name in positions for key in keys_of(space, name)}
         if space.kind == "column" and space.size is not None:
             self.found.update(owners.values())  # also of a column of zeros
+        if type(source) is DenseSource:
+            if len(owners) == source.x.shape[1]:
+                raise DataError("`drop` names every column: no feature is left.")
+            masked = np.array(sorted(owners), np.uint64)
+            return MaskedSource(source.x, source.targets, source.weight, source.order, masked=masked)
         return Dropped(source, self, owners, patterns) if owners or patterns else source
 
     def has(self, name: str) -> bool:
