@@ -205,6 +205,8 @@ void bind_base(nb::module_& m) {
           },
           nb::arg("key"), nb::arg("weight"), nb::arg("name") = "")
       .def("rows", &table_rows, nb::arg("limit"))
+      .def("pin", &TopK::pin, nb::arg("key"), nb::arg("name") = "")
+      .def("clear", &TopK::clear)
       .def_static("planned_bytes", &TopK::planned_bytes, nb::arg("k"), nb::arg("name_cap"), nb::arg("numbers") = 0);
 }
 

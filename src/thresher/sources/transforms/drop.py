@@ -152,6 +152,9 @@ class Dropped(Wrapped):
     def _with(self, source: Source) -> Source:
         return Dropped(source, self.drop, self.owners, self.patterns)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Dropped, (self.source, self.drop, self.owners, self.patterns)
+
     def _settings(self) -> str:
         return f":dropped:{self.drop.identity()}"
 
@@ -174,11 +177,11 @@ class Dropped(Wrapped):
     ) -> Iterator[tuple[Batch, Cursor]]:
         names = want_names or (bool(self.patterns) and not self.space.invertible)
         for batch, cursor in self.source._read(rows, start, only, names, want_labels):
+            self.drop.rows_read |= only is None
             yield self._without(batch, want_names), cursor
 
     def _without(self, batch: Batch, want_names: bool) -> Batch:
         indptr, where, hits = self._index.drop(batch.indptr, batch.keys, self._flags(batch))
-        self.drop.rows_read = True
         self.drop.found.update(self._entries[i] for i in np.flatnonzero(hits).tolist())
         names = batch.names if want_names else None
         if len(where) == batch.nnz:
