@@ -296,7 +296,7 @@ def select(
     source = as_source(data, y, target=target, **reading)
     if named is not None:
         source = named.of_source(source, k)
-        options = replace(options, keep=named.kept)
+        options = replace(options, keep=named.kept, dropped=named.drop is not None)
     whole = source
     files = FilesAtStart(source)
     if output is not None:

@@ -71,6 +71,8 @@ class RunOptions:
         fingerprinted.
     keep : mapping
         Features that are in the answer whatever their weights are: the key of each name.
+    dropped : bool
+        Features were dropped from the rows, and data to predict may still have them.
     calibrate : bool
         Calibrate the probabilities of a classifier.
     facts : mapping
@@ -96,6 +98,7 @@ class RunOptions:
     batch_rows: int = DEFAULT_ROWS
     from_estimator: bool = False
     keep: Mapping[str, int] = field(default_factory=dict)
+    dropped: bool = False
     calibrate: bool = True
     facts: Mapping[str, Any] = field(default_factory=dict)
     watch: Watch = field(default_factory=Watch)

@@ -139,7 +139,8 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
         if named.keep is not None:
             fdr, auto = getattr(self, "fdr", None) is not None, self.k == "auto"
             check_keep(get_method(method), settings, auto=auto, fdr=fdr, cluster=options.cluster)
-        return settings, replace(options, keep=named.kept, facts=named.facts())
+        options = replace(options, keep=named.kept, dropped=named.drop is not None, facts=named.facts())
+        return settings, options
 
     def _run_of(self, source: Source, task: Task, **changed: Any) -> Run:
         """The run of the method. Held-out rows choose the features' number if ``k="auto"``; ``fdr`` controls errors."""

@@ -190,8 +190,18 @@ def test_estimators_drop_too() -> None:
     assert "x7" not in part.get_feature_names_out()
     stream = th.SubstitutionClassifier(k=3, drop=["x7"]).fit(th.FeatureStream(X), Y)
     assert "x7" not in stream.selection_.names
-    forest = th.SparseRFClassifier(k=5, drop=["x7"], gamma=0.1, lam=1.0).fit(X, Y)
-    assert not any("x7" in name for name in forest.selection_.names)
+
+
+def test_random_features_of_predictions_ignore_what_was_dropped() -> None:
+    plain = {"k": 5, "gamma": 0.1, "lam": 1.0}
+    model = th.SparseRFClassifier(**plain, drop=["x7"]).fit(X, Y)
+    zeros = X.copy()
+    zeros[:, 7] = 0.0
+    without = th.SparseRFClassifier(**plain).fit(zeros, Y)
+    assert not any("x7" in name for name in model.selection_.names)
+    assert (model.decision_function(X) == without.decision_function(zeros)).all()
+    with pytest.raises(th.ThresherError, match=r"`drop` cannot keep features out of predictions with 5,000 inputs"):
+        th.SparseRFClassifier(**plain, drop=["x7"]).fit(RNG.normal(size=(30, 5001)), Y[:30])
 
 
 def test_text_loses_words() -> None:
