@@ -260,7 +260,8 @@ def check_keep(spec: MethodSpec, settings: Any, *, auto: bool, fdr: bool, cluste
         "`fdr`": fdr and "decides by its tests alone which features stay",
         "`per_class`": settings.per_class and "has features of its own for each class",
         "`groups`": getattr(settings, "groups", None) is not None and "keeps or drops whole groups",
-        "`workers`": (getattr(settings, "workers", 1) > 1 or cluster is not None) and "averages models of other features",
+        "`workers`": (getattr(settings, "workers", 1) > 1 or cluster is not None)
+        and "averages models of other features",
         "`family`": getattr(settings, "family", "linear") != "linear" and "selects elements of the family",
     }
     for setting, why in reasons.items():

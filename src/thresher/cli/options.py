@@ -63,7 +63,7 @@ Splits = Annotated[
 Keep = Annotated[
     list[str] | None,
     typer.Option(
-        help="Keep this feature whatever its weight is; -k counts it. A name, or @FILE with one a line; may be repeated.",
+        help="Keep this feature whatever its weight is; -k counts it. A name, or @FILE; may be repeated.",
         metavar="NAME",
         rich_help_panel=MODEL,
     ),

@@ -137,11 +137,17 @@ class Kmers:
         return spelled
 
     def keys_of(self, name: str) -> list[int]:
-        """The keys that a k-mer of this name may have: with ``canonical`` those of both strands; none if it has none."""
+        """The keys that a k-mer of this name may have, with ``canonical`` those of both strands."""
         position, _, word = name.rpartition(":")
-        if len(word) not in self.lengths or (bool(position) != self.positional) or set(word.encode()) - set(self.letters):
+        if (
+            len(word) not in self.lengths
+            or (bool(position) != self.positional)
+            or set(word.encode()) - set(self.letters)
+        ):
             return []
-        if position and not (position.isascii() and position.isdecimal() and int(position) < 1 << 64 - self.letter_bits):
+        if position and not (
+            position.isascii() and position.isdecimal() and int(position) < 1 << 64 - self.letter_bits
+        ):
             return []
         words = [word, word[::-1].translate(_COMPLEMENT)] if self.canonical else [word]
         return list(dict.fromkeys(self._key(one) | int(position or 0) << self.letter_bits for one in words))

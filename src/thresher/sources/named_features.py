@@ -60,7 +60,9 @@ class NamedFeatures:
     def check_number(self, k: Any) -> None:
         """Raise unless ``k`` is enough for the features to keep."""
         if self.keep is not None and isinstance(k, int) and k < (wanted := max(len(self.keep.names), len(self.kept))):
-            raise SettingsError(f"`keep` names {wanted} features, and `k` counts them: k must be at least {wanted}, got {k}")
+            raise SettingsError(
+                f"`keep` names {wanted} features, and `k` counts them: k must be at least {wanted}, got {k}"
+            )
 
     def of_source(self, source: Source, k: Any) -> Source:
         """The rows without the features to drop; finds the keys of those to keep."""
@@ -91,7 +93,9 @@ class NamedFeatures:
         if never := [name for name in self.kept if not counts.get(name, 0)]:
             close = similar(never[0], [name for name, count in counts.items() if count])
             advice = f" Did you mean {' or '.join(map(quoted, close))} instead of {quoted(never[0])}?" if close else ""
-            found.append(f"`keep` names features that no row has: {listed(never, 5)}. They have no weight.{advice}")
+            found.append(
+                f"`keep` names features that no row to learn from has: {listed(never, 5)}. They have no weight.{advice}"
+            )
         return found
 
     def facts(self) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def test_any_operations(k, name_cap, operations, limit):
     same(table, twin, k)
 
 
-@examples(200)
+@examples(80)
 @given(
     st.integers(1, 6),
     st.lists(KEYS, unique=True, max_size=6),

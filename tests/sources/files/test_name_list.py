@@ -25,7 +25,7 @@ def read(entries: Any) -> NameList:
     return found
 
 
-@examples(300)
+@examples(80)
 @given(TEXT, st.lists(TEXT, max_size=8))
 def test_patterns_match_as_their_twin_does_in_python_and_natively(pattern: str, names: list[str]) -> None:
     if pattern.startswith("@"):

@@ -57,7 +57,7 @@ def vw_lines(rows: list[list[str]]) -> str:
     return "".join(lines)
 
 
-@examples(60)
+@examples(30)
 @given(st.lists(FEATURES, min_size=1, max_size=9), ENTRIES)
 def test_rows_are_those_of_a_file_without_the_features(tmp_path_factory, rows, entries) -> None:
     folder = tmp_path_factory.mktemp("rows")
@@ -74,9 +74,7 @@ def test_rows_are_those_of_a_file_without_the_features(tmp_path_factory, rows, e
     seen = {name for row in rows for name in row}
     unknown = [entry for entry in dict.fromkeys(entries) if not any(patterns.matches(entry, name) for name in seen)]
     plain = [entry.replace("\\", "") if entry == r"m^\*" else entry for entry in unknown]
-    assert sorted(set(plain)) == sorted(
-        {*drop.wanted.names, *(one.text for one in drop.wanted.patterns)} - drop.found
-    )
+    assert sorted(set(plain)) == sorted({*drop.wanted.names, *(one.text for one in drop.wanted.patterns)} - drop.found)
 
 
 def same(one: th.Selection, other: th.Selection) -> None:
@@ -111,7 +109,10 @@ def test_columns_of_a_matrix_are_dropped_by_position(options: dict[str, Any]) ->
     zeros = X.copy()
     zeros[:, [3, 10, 11]] = 0.0  # without them, the others would have other keys
     same(th.select(X, Y, k=4, drop=["x3", "x1?"], **options), th.select(zeros, Y, k=4, **options))
-    same(th.select(sp.csr_array(X), Y, k=4, drop=[3, "10", "x11"]), th.select(sp.csr_array(X), Y, k=4, drop=["x3", "x1?"]))
+    same(
+        th.select(sp.csr_array(X), Y, k=4, drop=[3, "10", "x11"]),
+        th.select(sp.csr_array(X), Y, k=4, drop=["x3", "x1?"]),
+    )
 
 
 def test_one_value_of_a_column_is_dropped_and_products_lose_those_with_it() -> None:
@@ -132,7 +133,9 @@ def test_a_stream_of_features_does_without_them_even_where_they_are_faulty() -> 
     assert "x3" not in sparse.names
 
 
-@pytest.mark.parametrize("form", [{"lengths": (2, 3)}, {"lengths": (3,), "canonical": True}, {"lengths": (2,), "positional": True}])
+@pytest.mark.parametrize(
+    "form", [{"lengths": (2, 3)}, {"lengths": (3,), "canonical": True}, {"lengths": (2,), "positional": True}]
+)
 def test_the_keys_of_kmers_follow_from_their_names(form: dict[str, Any]) -> None:
     kmers = Kmers(**form)
     keys = np.arange(16, 32, dtype=np.uint64) if not kmers.positional else np.array([5, 5 + (7 << 4)], np.uint64)
@@ -183,10 +186,13 @@ def test_no_feature_is_left(data: Any) -> None:
 
 
 def test_estimators_drop_too() -> None:
-    model = th.MissionClassifier(k=3, drop=["c7", "city", "user_id", "day"]).fit(FRAME, Y)
-    same(model.selection_, th.select(FRAME, Y, k=3, drop=["c7", "city", "user_id", "day"]))
+    plain = {"k": 3, "memory": "8MB", "passes": 1, "refit": False}
+    model = th.MissionClassifier(**plain, drop=["c7", "city", "user_id", "day"]).fit(FRAME, Y)
+    same(model.selection_, th.select(FRAME, Y, drop=["c7", "city", "user_id", "day"], **plain))
     assert model.selection_.provenance["dropped"]["columns"] == ["c7", "city", "user_id", "day"]
-    part = th.MissionClassifier(k=3, drop=["x7"]).partial_fit(X[:300], Y[:300]).partial_fit(X[300:], Y[300:])
+    part = (
+        th.MissionClassifier(k=3, drop=["x7"], memory="8MB").partial_fit(X[:300], Y[:300]).partial_fit(X[300:], Y[300:])
+    )
     assert "x7" not in part.get_feature_names_out()
     stream = th.SubstitutionClassifier(k=3, drop=["x7"]).fit(th.FeatureStream(X), Y)
     assert "x7" not in stream.selection_.names

@@ -65,7 +65,9 @@ class FeatureDrop:
             return source._with(self.from_source(source.source))
         space = source.space
         if any((space.products, space.hashing, space.random_features, space.expansion)):
-            raise SettingsError(f"`drop` needs features with names of their own, but the data's are {space}: drop before")
+            raise SettingsError(
+                f"`drop` needs features with names of their own, but the data's are {space}: drop before"
+            )
         self.known = list(source.feature_columns)
         self.columns = [column for column in self.known if self._wants(column)]
         if self.columns and len(self.columns) == len(self.known):
@@ -110,9 +112,11 @@ class FeatureDrop:
 
     def facts(self) -> dict[str, Any]:
         """What was dropped, for the provenance of a selection."""
-        return {"given": list(self.wanted.given[:_LISTED]), "entries": len(self.wanted.names), "columns": self.columns} | {
-            "patterns": [one.text for one in self.wanted.patterns[:_LISTED]]
-        }
+        return {
+            "given": list(self.wanted.given[:_LISTED]),
+            "entries": len(self.wanted.names),
+            "columns": self.columns,
+        } | {"patterns": [one.text for one in self.wanted.patterns[:_LISTED]]}
 
     def identity(self) -> str:
         """A hash of the names and patterns."""
