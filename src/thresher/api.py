@@ -479,7 +479,7 @@ def _finish(
             selection.provenance["task"] = {**found, "guessed": task == "auto"}
         if named is not None:
             selection.provenance.update(named.facts())
-            unknown = _logged(named.warnings(selection))
+            unknown = _logged(named.warnings(dict(zip(selection.names, selection.counts.tolist(), strict=True))))
             if warnings is not None:
                 warnings += unknown
             elif unknown:

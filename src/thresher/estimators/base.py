@@ -93,7 +93,8 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
             self._fit(source, self._task(source, y), y)
             if named is not None:
                 self.selection_.provenance.update(named.facts())
-                for warning in named.warnings(self.selection_):
+                counts = dict(zip(self.selection_.names, self.selection_.counts.tolist(), strict=True))
+                for warning in named.warnings(counts):
                     log.warning("%s", warning)
         return self
 

@@ -17,14 +17,6 @@ from thresher.sources.transforms.drop import FeatureDrop, match_positions
 _LISTED = 100
 
 
-class Model(Protocol):
-    """What a selection tells about its features."""
-
-    names: list[str]
-    counts: Any
-    provenance: dict[str, Any]
-
-
 class Stream(Protocol):
     """A stream of features, each of which arrives as a column."""
 
@@ -86,10 +78,9 @@ class NamedFeatures:
             if any(name.startswith((f"{column}=", f"{column}.", f"{column}[")) for column in dropped if column != name):
                 raise SettingsError(f"`keep` names {quoted(name)}, and `drop` its column: decide for one of them")
 
-    def warnings(self, selection: Model) -> list[str]:
-        """A sentence each about names to keep or to drop that no feature had."""
-        found = [] if self.drop is None else self.drop.warnings(selection.names)
-        counts = dict(zip(selection.names, selection.counts.tolist(), strict=True))
+    def warnings(self, counts: dict[str, int]) -> list[str]:
+        """A sentence each about names to keep or to drop that no feature had; ``counts`` are those of the answer."""
+        found = [] if self.drop is None else self.drop.warnings(list(counts))
         if never := [name for name in self.kept if not counts.get(name, 0)]:
             close = similar(never[0], [name for name, count in counts.items() if count])
             advice = f" Did you mean {' or '.join(map(quoted, close))} instead of {quoted(never[0])}?" if close else ""

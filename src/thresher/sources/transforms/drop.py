@@ -26,6 +26,8 @@ from thresher.sources.transforms.interactions import Interactions
 _BEHIND_COLUMNS = (b"=", b".", b"[")
 #: The most columns by position whose names are compared with patterns before the first row, and how many at a time.
 _MOST_POSITIONS, _POSITIONS = 1 << 24, 1 << 20
+#: Bytes of a name: its text, its entries in lists and sets, its key. Fewer names are not part of the plan.
+_NAME_BYTES, _FEW_NAMES = 256, 1024
 #: The most names that the provenance lists.
 _LISTED = 100
 
@@ -152,6 +154,8 @@ class Dropped(Wrapped):
         self._keys = np.fromiter(owners, np.uint64, len(owners))
         self._entries = list(owners.values())
         self._index = _native.KeyIndex(self._keys)
+        if len(owners) > _FEW_NAMES:  # a few change no plan, so that answers are those of data without the features
+            self.schema_bytes = source.schema_bytes + _NAME_BYTES * len(owners)
 
     def _with(self, source: Source) -> Source:
         return Dropped(source, self.drop, self.owners, self.patterns)
