@@ -268,6 +268,8 @@ def select(
     if named is not None and named.keep is not None:
         check_keep(spec, method_settings, auto=auto, fdr=fdr is not None or splits is not None, cluster=options.cluster)
         named.check_number(k)
+    if named is not None:
+        named.check_products(interactions)
     chosen = None
     if holdout is not None or holdout_by is not None or holdout_last is not None:
         from thresher.sources.transforms.held_rows import HeldRows

@@ -105,6 +105,7 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
         if named is None:
             yield source, None
             return
+        named.check_products(getattr(self, "interactions", 1))
         self._named = named
         try:
             yield named.of_source(source, self.k), named

@@ -13,6 +13,8 @@ from thresher.sources.feature_keys import key_of
 from thresher.sources.files.name_list import NameList, check_apart
 from thresher.sources.transforms.drop import FeatureDrop, match_positions
 
+#: What is between the parts of the name of a product.
+PRODUCT_SIGN = " × "
 #: The most names that the provenance lists.
 _LISTED = 100
 
@@ -55,6 +57,18 @@ class NamedFeatures:
             raise SettingsError(
                 f"`keep` names {wanted} features, and `k` counts them: k must be at least {wanted}, got {k}"
             )
+
+    def check_products(self, interactions: Any) -> None:
+        """Raise if a product is named where products are formed: they come and go with their parts."""
+        if isinstance(interactions, int) and interactions == 1:
+            return
+        lists = {"keep": self.keep, "drop": None if self.drop is None else self.drop.wanted}
+        for setting, names in lists.items():
+            if products := [name for name in ([] if names is None else names.given) if PRODUCT_SIGN in name]:
+                raise SettingsError(
+                    f"`{setting}` names the product {quoted(products[0])}: name features that are no products. A "
+                    "product with a dropped part is dropped, and none is kept whatever its weight is"
+                )
 
     def of_source(self, source: Source, k: Any) -> Source:
         """The rows without the features to drop; finds the keys of those to keep."""

@@ -120,6 +120,14 @@ def test_one_value_of_a_column_is_dropped_and_products_lose_those_with_it() -> N
     assert set(found.names) == {"c3", "city=Rome", "city=Oslo", "c3 × city=Rome", "c3 × city=Oslo"}
 
 
+def test_a_product_cannot_be_named() -> None:
+    for setting in ("keep", "drop"):
+        with pytest.raises(
+            th.ThresherError, match=f"`{setting}` names the product 'c3 × c7': name features that are no"
+        ):
+            th.select("no such file", k=2, interactions=2, **{setting: ["c3 × c7"]})
+
+
 def test_a_stream_of_features_does_without_them_even_where_they_are_faulty() -> None:
     def columns() -> Any:
         yield "constant", np.ones(600)
