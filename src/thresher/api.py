@@ -173,8 +173,8 @@ def select(
         Divide the rows into halves this number of times, and keep what the splits agree on; default 1.
     keep : list of str, optional
         Features that are in the answer whatever their weights are; ``k`` counts them. For ``mission``, ``iht``,
-        ``batch-iht``, ``b-arda``, ``b-amd``, ``ofs``, ``sofs`` and ``fgm``. Names, files of names (``"@features.txt"``,
-        one a line), and of tables and matrices patterns of columns, such as ``"user_*"``.
+        ``batch-iht``, ``b-arda``, ``b-amd``, ``ofs``, ``sofs``, ``fgm`` and ``os``. Names, files of names
+        (``"@features.txt"``, one a line), and of tables and matrices patterns of columns, such as ``"user_*"``.
     drop : list of str, optional
         Features that the fit never sees: names (of a table also columns, with all features made from them), patterns,
         or files of either. In patterns ``*`` is any number of characters and ``?`` any one. A backslash makes ``*``,
@@ -284,7 +284,8 @@ def select(
 
         stream = stream_of(data, target=target, on_error=on_error)
         if stream is not None and named is not None:
-            stream = named.of_stream(stream)
+            stream = named.of_stream(stream, k)
+            options = replace(options, keep=named.kept)
     if stream is not None:
         if chosen is not None:
             raise SettingsError("`holdout` requires rows, and the data is a stream of features: pass `test`")

@@ -222,7 +222,7 @@ def default_losses() -> str:
 
 
 #: The methods that can keep features by name.
-KEEPING = ("mission", "iht", "batch-iht", "b-arda", "b-amd", "ofs", "sofs", "fgm")
+KEEPING = ("mission", "iht", "batch-iht", "b-arda", "b-amd", "ofs", "sofs", "fgm", "os")
 
 #: The alternative to a setting that a method does not have.
 _INSTEAD = {("fgm", "groups"): 'pass its groups as a family, `family="groups:FILE"`'}
@@ -260,8 +260,8 @@ def check_keep(spec: MethodSpec, settings: Any, *, auto: bool, fdr: bool, cluste
         "`fdr`": fdr and "decides by its tests alone which features stay",
         "`per_class`": settings.per_class and "has features of its own for each class",
         "`groups`": getattr(settings, "groups", None) is not None and "keeps or drops whole groups",
-        "`workers`": (getattr(settings, "workers", 1) > 1 or cluster is not None)
-        and "averages models of other features",
+        "`workers`": (getattr(settings, "workers", 1) > 1 or cluster is not None) and "has models of other features",
+        "`staleness`": getattr(settings, "staleness", None) is not None and "has models of other features",
         "`family`": getattr(settings, "family", "linear") != "linear" and "selects elements of the family",
     }
     for setting, why in reasons.items():

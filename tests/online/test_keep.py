@@ -20,7 +20,7 @@ Y = np.where(X[:, 3] - X[:, 7] + 0.5 * X[:, 1] > 0, 1, -1)
 #: Nothing that an online method would keep by itself.
 WEAK = ["x13", "x14"]
 ONE_PASS = {"passes": 1, "refit": False, "memory": "8MB"}
-ONLINE = [method for method in KEEPING if method != "fgm"]
+ONLINE = [method for method in KEEPING if method not in ("fgm", "os")]
 FORMS: list[dict[str, Any]] = [
     *({"method": method, **ONE_PASS} for method in ONLINE),
     {"method": "mission", "active": "sketch", **ONE_PASS},
@@ -28,6 +28,8 @@ FORMS: list[dict[str, Any]] = [
     {"method": "b-arda", "passes": 1, "refit": True, "memory": "8MB"},
     {"method": "fgm", "C": 1.0},
     {"method": "fgm", "C": 0.001, "refit": False},
+    {"method": "os"},
+    {"method": "os", "arrivals": 1, "shrink": 0, "ridge": 0, "refit": False, "loss": "squared", "scans": 2},
 ]
 
 
@@ -58,7 +60,7 @@ def test_they_are_in_the_answer_and_count_towards_k(options: dict[str, Any]) -> 
     assert all(only.weights)
 
 
-@pytest.mark.parametrize("options", FORMS[:-3], ids=str)
+@pytest.mark.parametrize("options", FORMS[:-5], ids=str)
 def test_the_others_are_those_of_a_smaller_fit(options: dict[str, Any]) -> None:
     """A pinned feature has a slot of its own: with features that no row has, the others are what they would be."""
     frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(15)])
@@ -82,7 +84,7 @@ def test_the_same_bits_for_any_batches_with_names(options: dict[str, Any], tmp_p
     assert th.load(tmp_path / "found.thr").names == found.names
 
 
-@pytest.mark.parametrize("method", ["mission", "b-arda", "sofs"])
+@pytest.mark.parametrize("method", ["mission", "sofs"])
 def test_a_fit_goes_on_after_a_pickle(method: str) -> None:
     kind = th.MissionClassifier if method == "mission" else th.BudgetedClassifier
     model = kind(k=4, method=method, keep=WEAK, memory="8MB")
@@ -119,9 +121,27 @@ def test_patterns_of_columns_and_of_a_matrix() -> None:
     assert {"x13", "x14", "x10", "x11", "x12"} < set(th.select(X, Y, k=6, keep="x1?", **ONE_PASS).names)
 
 
+def test_a_stream_of_features_keeps_those_that_arrive_and_those_that_do_not() -> None:
+    named = th.FeatureStream(X, names=[f"c{j}" for j in range(15)])
+    found = th.select(named, Y, k=5, method="os", keep=["c13", "c0", "c99"])
+    assert len(found) == 5
+    assert {"c13", "c0", "c99"} < set(found.names)
+    assert found.names[-1] == "c99"
+    for data in (X, th.FeatureStream(X)):
+        model = th.SubstitutionClassifier(k=4, keep=WEAK).fit(data, Y)
+        assert set(WEAK) < set(model.selection_.names)
+    model.partial_fit(X[:, :2])
+    assert set(WEAK) < set(model.selection_.names)
+
+
 def test_several_classes_and_numbers() -> None:
     classes = np.argmax(X[:, :3], axis=1)
-    for options in ({"method": "mission", **ONE_PASS}, {"method": "b-arda", **ONE_PASS}, {"method": "fgm", "C": 1.0}):
+    for options in (
+        {"method": "mission", **ONE_PASS},
+        {"method": "b-arda", **ONE_PASS},
+        {"method": "fgm", "C": 1.0},
+        {"method": "os"},
+    ):
         found = th.select(X, classes, k=4, keep=WEAK, task="classes", **options)
         assert set(WEAK) < set(found.names)
     assert set(WEAK) < set(th.select(X, X[:, 3] + X[:, 7], k=4, keep=WEAK, task="numbers", **ONE_PASS).names)
@@ -140,7 +160,8 @@ def test_a_name_that_no_row_has_is_a_warning(caplog: pytest.LogCaptureFixture, t
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"method": "hashing"}, "hashing cannot keep features by name"),
     ({"method": "l1-arda"}, "l1-arda cannot keep features by name"),
-    ({"method": "os"}, "os cannot keep features by name"),
+    ({"method": "grafting"}, "grafting cannot keep features by name"),
+    ({"method": "os", "workers": 2}, "`keep` and `workers` exclude each other"),
     ({"method": "sparse-rf"}, "sparse-rf cannot keep features by name"),
     ({"per_class": True}, "`keep` and `per_class` exclude each other"),
     ({"k": "auto"}, '`keep` and `k="auto"` exclude each other'),

@@ -102,6 +102,7 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
     def _by_name(self, source: Source) -> Iterator[tuple[Source, NamedFeatures | None]]:
         """The rows without the features to drop; within, runs keep those to keep."""
         named = NamedFeatures.of(getattr(self, "keep", None), getattr(self, "drop", None))
+        self._named: NamedFeatures | None = None
         if named is None:
             yield source, None
             return
@@ -110,7 +111,7 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
         try:
             yield named.of_source(source, self.k), named
         finally:
-            del self._named
+            self._named = None
 
     def _fit(self, source: Source, task: Task, y: Any) -> None:
         """Fit, and set ``_fitted``."""

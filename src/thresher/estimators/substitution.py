@@ -14,8 +14,8 @@ from thresher.estimators.batch import BatchClassifier, BatchRegressor
 from thresher.estimators.locking import locked
 from thresher.run import Run
 from thresher.sources.base import Source
+from thresher.sources.named_features import NamedFeatures
 from thresher.sources.registry import as_source
-from thresher.sources.transforms.drop import FeatureDrop
 from thresher.substitution.arriving.feature_stream import FeatureStream, stream_of
 from thresher.substitution.run import BrokenStream, SubstitutionRun
 
@@ -79,9 +79,10 @@ class SubstitutionEstimator(SelectingEstimator):
         return self
 
     def _wanted(self, stream: FeatureStream | None) -> FeatureStream | None:
-        """The stream without the features to drop."""
-        drop = None if stream is None else FeatureDrop.of(self.get_params(deep=False)["drop"])
-        return stream if stream is None or drop is None else stream.without(drop)
+        """The stream without the features to drop; its run keeps those to keep."""
+        params = self.get_params(deep=False)
+        self._named = None if stream is None else NamedFeatures.of(params["keep"], params["drop"])
+        return stream if stream is None or self._named is None else self._named.of_stream(stream, self.k)
 
     def _run_stream(
         self, stream: FeatureStream, y: Any, sample_weight: Any, scans: int, *, choose: bool = True
@@ -198,6 +199,8 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    keep : list of str, optional
+        Features that are in the answer whatever their weights are; ``k`` counts them, see `thresher.select`.
     drop : list of str, optional
         Features that the fit never sees: names, columns, patterns such as ``"user_*"``, see `thresher.select`.
 
@@ -255,6 +258,7 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         random_state: Any = None,
         fdr: float | None = None,
         splits: int | None = None,
+        keep: Sequence[str | int] | str | None = None,
         drop: Sequence[str | int] | str | None = None,
     ) -> None:
         self.k = k
@@ -283,6 +287,7 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         self.random_state = random_state
         self.fdr = fdr
         self.splits = splits
+        self.keep = keep
         self.drop = drop
 
 
@@ -308,6 +313,8 @@ n_jobs, random_state
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    keep : list of str, optional
+        Features that are in the answer whatever their weights are; ``k`` counts them, see `thresher.select`.
     drop : list of str, optional
         Features that the fit never sees: names, columns, patterns such as ``"user_*"``, see `thresher.select`.
 
@@ -358,6 +365,7 @@ n_jobs, random_state
         random_state: Any = None,
         fdr: float | None = None,
         splits: int | None = None,
+        keep: Sequence[str | int] | str | None = None,
         drop: Sequence[str | int] | str | None = None,
     ) -> None:
         self.k = k
@@ -383,4 +391,5 @@ n_jobs, random_state
         self.random_state = random_state
         self.fdr = fdr
         self.splits = splits
+        self.keep = keep
         self.drop = drop

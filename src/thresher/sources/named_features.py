@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from thresher.core.feature_space import FeatureSpace
 from thresher.display import listed, quoted, similar
 from thresher.errors import SettingsError
 from thresher.sources.base import Source
-from thresher.sources.feature_keys import key_of
+from thresher.sources.feature_keys import key_of, keys_of
 from thresher.sources.files.name_list import NameList, check_apart
 from thresher.sources.transforms.drop import FeatureDrop, match_positions
 
@@ -21,6 +22,10 @@ _LISTED = 100
 
 class Stream(Protocol):
     """A stream of features, each of which arrives as a column."""
+
+    @property
+    def space(self) -> FeatureSpace:
+        """What the keys mean."""
 
     def without(self, dropped: FeatureDrop) -> Any:
         """The stream without these features."""
@@ -81,8 +86,13 @@ class NamedFeatures:
             self.check_number(k)
         return source
 
-    def of_stream(self, stream: Stream) -> Any:
-        """A stream of features without those to drop."""
+    def of_stream(self, stream: Stream, k: Any) -> Any:
+        """A stream of features without those to drop; finds the keys of those to keep."""
+        if self.keep is not None:
+            self.kept = _named_keys(
+                self.keep, stream.space, (), lambda name: next(iter(keys_of(stream.space, name)), None)
+            )
+            self.check_number(k)
         return stream if self.drop is None else stream.without(self.drop)
 
     def _check_columns(self, columns: Sequence[str]) -> None:
@@ -110,13 +120,26 @@ class NamedFeatures:
 
 
 def _keys_of(keep: NameList, source: Source) -> dict[str, int]:
-    """The features to keep and their keys."""
+    """The features of a source to keep and their keys."""
     dense = source.dense_columns
     numbers = [] if dense is None or dense.names is None else [name.decode() for name in dense.names]
+    for name in keep.names:
+        if name in source.feature_columns and name not in numbers:
+            raise SettingsError(
+                f"`keep` names {quoted(name)}, a column of which each value is a feature: name the values to keep, as "
+                f"{quoted(name + '=…')}"
+            )
+    return _named_keys(keep, source.space, numbers, lambda name: key_of(source, name))
+
+
+def _named_keys(
+    keep: NameList, space: FeatureSpace, numbers: Sequence[str], find: Callable[[str], int | None]
+) -> dict[str, int]:
+    """The features to keep and their keys; ``numbers`` are the columns that patterns may match."""
     names = dict.fromkeys(keep.names)
     for pattern in keep.patterns:
-        found = match_positions(source.space, pattern)
-        if found is None and source.feature_columns:
+        found = match_positions(space, pattern)
+        if found is None and numbers:
             found = [column for column in numbers if pattern.matches(column)]
         if found is None:
             raise SettingsError(
@@ -124,13 +147,7 @@ def _keys_of(keep: NameList, source: Source) -> dict[str, int]:
                 "the first row: name each feature to keep, or pass a file of names, `@features.txt`"
             )
         names |= dict.fromkeys(found)
-    others = [name for name in names if name in source.feature_columns and name not in numbers]
-    if others:
-        raise SettingsError(
-            f"`keep` names {quoted(others[0])}, a column of which each value is a feature: name the values to keep, as "
-            f"{quoted(others[0] + '=…')}"
-        )
-    keys = {name: key_of(source, name) for name in names}
+    keys = {name: find(name) for name in names}
     if unknown := [name for name, key in keys.items() if key is None]:
-        raise SettingsError(f"`keep` names {quoted(unknown[0])}, but the data's features are {source.space}")
+        raise SettingsError(f"`keep` names {quoted(unknown[0])}, but the data's features are {space}")
     return {name: key for name, key in keys.items() if key is not None}

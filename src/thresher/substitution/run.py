@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from thresher import _native
+from thresher.columns.types import Ids
 from thresher.core.batch import Cursor
 from thresher.core.checkpoint import Checkpoint
 from thresher.core.feature_space import FeatureSpace
@@ -114,8 +115,14 @@ class SubstitutionRun(Run):
             settings,
             targets,
             self.pool,
-            lambda part: make_problem(settings, part, self.stream, self.pool),
+            lambda part: make_problem(settings, part, self.stream, self.pool, self._keep),
+            self._keep,
         )
+
+    @property
+    def _keep(self) -> Ids | None:
+        """The ids of the features to keep."""
+        return np.array(sorted(self.options.keep.values()), np.uint64) if self.options.keep else None
 
     def _choose(self) -> None:
         """Let held-out rows choose, and begin with the choice.
@@ -240,12 +247,14 @@ class SubstitutionRun(Run):
             names = self.space.decode(found.keys)
         else:
             names = [engine.names.get(key) or f"#{key}" for key in found.keys.tolist()]
+        unseen = {f"#{key}": name for name, key in self.options.keep.items()}  # no column gave their names
+        names = [unseen.get(name, name) for name in names]
         selection = found.selection(
             names,
             classes=self.examples.classes,
             multilabel=self.options.multilabel,
             space=self.space,
-            settings=replace(self.engine.settings, scans=self.settings.scans).to_dict(),
+            settings=replace(self.engine.settings, scans=self.settings.scans).to_dict() | self._kept_names(),
             origin=Origin.of(self._origin, fingerprint=not self.options.from_estimator),
             facts={
                 "rows": self.examples.rows,
@@ -258,6 +267,10 @@ class SubstitutionRun(Run):
             },
         )
         return calibrated(selection, self._calibration(selection))
+
+    def _kept_names(self) -> dict[str, Any]:
+        """The features to keep, where there are any: for settings and checkpoints."""
+        return {"keep": sorted(self.options.keep)} if self.options.keep else {}
 
     def _chosen(self) -> dict[str, Any]:
         """The choice, for the provenance."""
@@ -294,6 +307,7 @@ class SubstitutionRun(Run):
             "data": self._origin.fingerprint(),
             "labels": _native.hash_bytes(self.examples.y.tobytes() + self.examples.weight.tobytes()),
             **self.settings.to_dict(),
+            **self._kept_names(),
             "class_weight": self.options.class_weight_identity(),
         }
 
