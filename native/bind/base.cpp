@@ -61,6 +61,20 @@ nb::tuple keep(const KeyIndex& index, const Array<const std::int64_t>& indptr, c
   return nb::make_tuple(to_numpy(std::move(kept)), to_numpy(std::move(positions)), to_numpy(std::move(where)));
 }
 
+nb::tuple drop(const KeyIndex& index, const Array<const std::int64_t>& indptr, const Array<const std::uint64_t>& keys,
+               const std::optional<Array<const std::uint8_t>>& also) {
+  const Rows rows = rows_of(indptr, keys, std::nullopt);
+  if (also && also->shape(0) != keys.shape(0)) throw nb::value_error("one flag a key is needed");
+  Buffer<std::int64_t> kept;
+  Buffer<std::int64_t> where;
+  Buffer<std::uint8_t> dropped;
+  {
+    const nb::gil_scoped_release nogil;
+    sources::drop_keys(rows, index, also ? also->data() : nullptr, kept, where, dropped);
+  }
+  return nb::make_tuple(to_numpy(std::move(kept)), to_numpy(std::move(where)), to_numpy(std::move(dropped)));
+}
+
 nb::object row_margins(const KeyIndex& index, const Array<const std::int64_t>& indptr,
                        const Array<const std::uint64_t>& keys, const std::optional<Array<const float>>& values,
                        const Array<const double>& weights, const Array<const double>& intercept) {
@@ -159,6 +173,7 @@ void bind_base(nb::module_& m) {
       .def("__len__", &KeyIndex::size)
       .def("find", &find_keys)
       .def("keep", &keep, nb::arg("indptr"), nb::arg("keys"))
+      .def("drop", &drop, nb::arg("indptr"), nb::arg("keys"), nb::arg("also").none() = nb::none())
       .def("margins", &row_margins, nb::arg("indptr"), nb::arg("keys"), nb::arg("values").none(), nb::arg("weights"),
            nb::arg("intercept"));
 
@@ -190,6 +205,8 @@ void bind_base(nb::module_& m) {
           },
           nb::arg("key"), nb::arg("weight"), nb::arg("name") = "")
       .def("rows", &table_rows, nb::arg("limit"))
+      .def("pin", &TopK::pin, nb::arg("key"), nb::arg("name") = "")
+      .def("clear", &TopK::clear)
       .def_static("planned_bytes", &TopK::planned_bytes, nb::arg("k"), nb::arg("name_cap"), nb::arg("numbers") = 0);
 }
 

@@ -90,6 +90,13 @@ void bind_substitution(nb::module_& m) {
       .def("arrive", &arrive_whole, nb::arg("columns"), nb::arg("ids"), nb::arg("pool"))
       .def("arrive_sparse", &arrive_sparse, nb::arg("indptr"), nb::arg("at"), nb::arg("values"), nb::arg("ids"),
            nb::arg("pool"))
+      .def(
+          "pin",
+          [](Substitution& self, const Keys& ids) {
+            if (ids.shape(0) > self.kept().room()) throw nb::value_error("more features are pinned than are kept");
+            for (std::size_t i = 0; i < ids.shape(0); ++i) self.kept().pin(ids.data()[i]);
+          },
+          nb::arg("ids"))
       .def("state",
            [](Substitution& self) {
              nb::dict out = state(self);

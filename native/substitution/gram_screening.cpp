@@ -97,11 +97,13 @@ void GramSubstitution::process_screened(Block& block, std::vector<Change>& chang
   for (std::size_t k = 0; k < size; ++k) least = std::min(least, norm(kept_.weights_.data() + k * outputs, outputs));
   std::vector<std::size_t> place(left.size(), nowhere);  // among those multiplied
   std::vector<const float*> likely;
-  for (std::size_t i = 0; i < left.size(); ++i)
-    if (step_.eta() * slopes[i] > 0.7 * least && !kept_.has(block.ids[first + i])) {
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    const std::uint64_t id = block.ids[first + i];
+    if ((step_.eta() * slopes[i] > 0.7 * least || kept_.pinned(id)) && !kept_.has(id)) {
       place[i] = likely.size();
       likely.push_back(left[i]);
     }
+  }
   std::vector<double> products(size * likely.size());
   column_products(kept_.pointers(), likely, kept_.rows(), row_weights(), products.data(), pool);
   std::vector<double> mine(size);

@@ -87,7 +87,7 @@ void GramSubstitution::process_one_by_one(Block& block, std::vector<Change>& cha
   for (std::size_t j = 0; j < block.n; ++j, ++done_) {
     const BlockColumn& column = block.columns[j];
     if (kept_.has(block.ids[j])) continue;
-    if (kept_.full() && few_taken_) {
+    if (kept_.full() && few_taken_ && !kept_.pinned(block.ids[j])) {
       if (start.along.empty()) start = start_here(pool);
       for (std::size_t o = 0; o < sums.size(); ++o) sums[o] = column.dot(start.along.data() + o * kept_.rows());
       if (can_skip(start, slope_at(block, j, sums.data(), 1))) continue;
@@ -118,6 +118,7 @@ void GramSubstitution::make_gradient() {
 std::size_t GramSubstitution::receive(const Block& block, std::size_t j, const std::vector<double>& products,
                                       std::vector<Change>& changes) {
   if (kept_.has(block.ids[j])) return nowhere;
+  kept_.begin_arrival(block.ids[j]);
   ++counts_.received;
   const std::size_t size = kept_.size();
   const std::size_t outputs = kept_.outputs();
@@ -163,7 +164,7 @@ std::size_t GramSubstitution::receive(const Block& block, std::size_t j, const s
       square += move[i] * move[i];
     }
     for (const double w : newcomer) square += w * w;
-    if (step_.rule().check && !(decrease(move, newcomer.data(), own.data(), q) <= step_.allowed(square))) {
+    if (step_.rule().check && !kept_.must_enter() && !(decrease(move, newcomer.data(), own.data(), q) <= step_.allowed(square))) {
       ++counts_.rejected;
       kept_.weights_ = moved;
       return nowhere;

@@ -124,8 +124,9 @@ Weakest KeptColumns::weakest(const std::vector<double>& weights, const double* n
     for (std::size_t o = 0; o < outputs_; ++o) square += w[o] * w[o];
     return std::sqrt(square);
   };
-  Weakest found{size(), norm(newcomer)};
+  Weakest found{size(), must_enter_ ? std::numeric_limits<double>::infinity() : norm(newcomer)};
   for (std::size_t slot = 0; slot < size(); ++slot) {
+    if (!pinned_.empty() && pinned(ids_[slot])) continue;
     const double mine = norm(weights.data() + slot * outputs_);
     const bool tie_lost = mine == found.norm && found.slot < size() && ids_[slot] > ids_[found.slot];
     if (mine < found.norm || tie_lost) found = {slot, mine};

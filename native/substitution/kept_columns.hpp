@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <unordered_set>
 #include <vector>
 
 #include "base/threads/thread_pool.hpp"
@@ -61,6 +62,13 @@ class KeptColumns {
   [[nodiscard]] std::size_t stride() const { return stride_; }
   [[nodiscard]] const std::vector<double>& gram() const { return gram_; }
 
+  /// Keep a feature from its arrival on, whatever its weights are.
+  void pin(std::uint64_t id) { pinned_.insert(id); }
+  /// Announce the newcomer; returns whether it must enter.
+  bool begin_arrival(std::uint64_t id) { return must_enter_ = pinned_.contains(id); }
+  [[nodiscard]] bool pinned(std::uint64_t id) const { return pinned_.contains(id); }
+  [[nodiscard]] bool must_enter() const { return must_enter_; }
+
   /// The next slot, whose column must be set.
   std::size_t append();
   void set(std::size_t slot, std::uint64_t id, Scaling scaling, const double* weights);
@@ -73,7 +81,7 @@ class KeptColumns {
   void grow(std::size_t room) { room_ = std::max(room_, room); }
 
   /// Of all weight vectors and the newcomer's, the one with the smallest norm. The newcomer loses ties, then the larger
-  /// id.
+  /// id. A pinned feature is never the weakest.
   [[nodiscard]] Weakest weakest(const std::vector<double>& weights, const double* newcomer) const;
 
   /// out[slot * outputs + o] = scale · Σ_r slopes[o * rows + r] · x[r].
@@ -104,6 +112,8 @@ class KeptColumns {
   std::vector<Nonzeros> nonzeros_;           // of sparse columns; sums over them have the same bits
   std::vector<double> gram_;
   std::size_t stride_ = 0;
+  std::unordered_set<std::uint64_t> pinned_;
+  bool must_enter_ = false;  // whether the newcomer is pinned
 };
 
 /// The same sums for columns outside: out[j * outputs + o].

@@ -94,12 +94,13 @@ double RowSubstitution::curvature_share() const { return std::clamp(here_.curvat
 
 void RowSubstitution::receive(const BlockColumn& column, Scaling scaling, std::uint64_t id, ThreadPool& pool,
                               std::vector<Change>& changes) {
+  kept_.begin_arrival(id);
   Newcomer now{column, scaling, std::vector<double>(kept_.outputs()), {}};
   dots_of({column}, {scaling}, kept_.rows(), here_.slopes.data(), kept_.outputs(), now.own.data(), pool);
   const double share = step_.rule().eta > 0.0 ? 1.0 : curvature_share();
   if (!anchored_) anchor(share, pool);
   const std::size_t steps = waiting_ + 1;
-  if (kept_.full() && steps < step_.rule().arrivals && !enters(now, share, steps)) {
+  if (kept_.full() && steps < step_.rule().arrivals && !kept_.must_enter() && !enters(now, share, steps)) {
     ++counts_.received;
     waiting_ = steps;
     return;
@@ -215,7 +216,7 @@ RowSubstitution::Outcome RowSubstitution::moved_by(Newcomer& now, double share, 
     settle(trial_, here_.intercepts, pool);
     const double change = trial_.value - here_.value + penalty(next) + penalty(out.newcomer) - penalty(kept_.weights_);
     out.down = change <= 0.0;
-    if (!kept_.full() || !step_.rule().check) return out;
+    if (!kept_.full() || !step_.rule().check || kept_.must_enter()) return out;
     double square = 0.0;
     for (std::size_t i = 0; i < next.size(); ++i)
       square += (next[i] - kept_.weights_[i]) * (next[i] - kept_.weights_[i]);

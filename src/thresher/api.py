@@ -16,7 +16,7 @@ from thresher.core.losses import get_loss
 from thresher.core.memory import DEFAULT_CACHE_SIZE, Report, Watch
 from thresher.errors import SettingsError, UnwritableError
 from thresher.guess import Guesser
-from thresher.methods import Data, MethodSpec, classes_before_fit, first_loss, get_method, split_settings
+from thresher.methods import Data, MethodSpec, check_keep, classes_before_fit, first_loss, get_method, split_settings
 from thresher.run import Run, RunOptions, check_readable_again
 from thresher.selection.coverage import Coverage
 from thresher.selection.leaks import leak_warnings
@@ -24,6 +24,7 @@ from thresher.selection.scoring import evaluate, test_source
 from thresher.selection.selection import Selection
 from thresher.sources.base import DEFAULT_ROWS, Source
 from thresher.sources.files.changes import FilesAtStart
+from thresher.sources.named_features import NamedFeatures
 from thresher.sources.registry import as_source, is_paths
 
 if TYPE_CHECKING:
@@ -82,6 +83,8 @@ def select(
     stability: int | None = None,
     expected_false: float | None = None,
     permutations: int | None = None,
+    keep: Sequence[str | int] | str | None = None,
+    drop: Sequence[str | int] | str | None = None,
     progress: Report | None = None,
     callback: Callback | None = None,
     **settings: Any,
@@ -196,6 +199,14 @@ def select(
     permutations : int, optional
         Repeat the fit this number of times with labels that are drawn by chance. ``provenance["chance"]`` has the
         scores on the held-out rows (or the progressive ones), the largest weights, and a p-value.
+    keep : list of str, optional
+        Features that are in the answer whatever their weights are; ``k`` counts them. For ``mission``, ``iht``,
+        ``batch-iht``, ``b-arda``, ``b-amd``, ``ofs``, ``sofs``, ``fgm`` and ``os``. Names, files of names
+        (``"@features.txt"``, one a line), and of tables and matrices patterns of columns, such as ``"user_*"``.
+    drop : list of str, optional
+        Features that the fit never sees: names (of a table also columns, with all features made from them), patterns,
+        or files of either. In patterns ``*`` is any number of characters and ``?`` any one. A backslash makes ``*``,
+        ``?``, a first ``@`` or a backslash an ordinary character. A product with a dropped part is dropped.
     progress : callable, optional
         Called with a `Progress` after every batch, in every phase of the fit.
     callback : callable, optional
@@ -236,6 +247,7 @@ def select(
     if output is not None:
         check_writable(output)
     spec = get_method(method)
+    named = NamedFeatures.of(keep, drop)
     own, reading = split_settings(method, settings)
     auto, k_max = k == "auto", own.pop("k_max", None)
     if auto and "k_max" not in spec.own:
@@ -297,6 +309,11 @@ def select(
         watch=watch,
         callback=callback,
     )
+    if named is not None and named.keep is not None:
+        check_keep(spec, method_settings, auto=auto, fdr=fdr is not None or splits is not None, cluster=options.cluster)
+        named.check_number(k)
+    if named is not None:
+        named.check_products(interactions)
     chosen = None
     if holdout is not None or holdout_by is not None or holdout_last is not None:
         from thresher.sources.transforms.held_rows import HeldRows
@@ -310,6 +327,9 @@ def select(
         from thresher.substitution.arriving.feature_stream import stream_labels, stream_of
 
         stream = stream_of(data, target=target, on_error=on_error)
+        if stream is not None and named is not None:
+            stream = named.of_stream(stream, k)
+            options = replace(options, keep=named.kept)
     if stream is not None:
         if chosen is not None:
             raise SettingsError("`holdout` requires rows, and the data is a stream of features: pass `test`")
@@ -317,10 +337,14 @@ def select(
             held = as_source(*(test if isinstance(test, tuple) else (test,)), target=target)
         given = Data(stream, y=stream_labels(y, own.get("labels_file")), sample_weight=sample_weight)
         options = replace(options, may_be_numbers=guesser is not None and task == "auto")
-        done = partial(_finish, held=held, output=output, task=None if loss_given else task)
+        done = partial(_finish, held=held, output=output, task=None if loss_given else task, named=named)
         return _fit(make_run, given, method_settings, options, done, guesser)
     reading = _reading(data, reading, format, on_error, multilabel=multilabel, seed=seed, sample_weight=sample_weight)
-    source = whole = as_source(data, y, target=target, **reading)
+    source = as_source(data, y, target=target, **reading)
+    if named is not None:
+        source = named.of_source(source, k)
+        options = replace(options, keep=named.kept, dropped=named.drop is not None)
+    whole = source
     files = FilesAtStart(source)
     if output is not None:
         check_not_read(output, files.paths)
@@ -355,7 +379,7 @@ def select(
             from thresher.selection.label_warnings import label_warnings
 
             warnings.extend(_logged(label_warnings(run.limited(source), get_loss(loss), online=spec.online)))
-        facts: dict[str, Any] = {} if loss_given else {"task": task}
+        facts: dict[str, Any] = {"named": named} if loss_given else {"named": named, "task": task}
         if chosen is not None:
             facts["holdout"] = chosen.to_dict(whole)
         return _finish(run, held, output, warnings, source, files, chance=chance, **facts)
@@ -405,6 +429,8 @@ def _raced(data: Any, y: Any, *, settings: dict[str, Any], **arguments: Any) -> 
     seed, of_source = int(arguments["random_state"]), ("format", "on_error", "multilabel", "sample_weight")
     reading = _reading(data, reading, seed=seed, **{name: arguments[name] for name in of_source})
     source = as_source(data, y, target=arguments["target"], **reading)
+    if (named := NamedFeatures.of(arguments["keep"], arguments["drop"])) is not None:
+        source = named.of_source(source, arguments["k"])
     watch = Watch(arguments["progress"])
     held = [arguments[name] for name in ("holdout", "holdout_by", "holdout_last")]
     if any(rule is not None for rule in held):
@@ -412,7 +438,7 @@ def _raced(data: Any, y: Any, *, settings: dict[str, Any], **arguments: Any) -> 
         source, test = rows.before_cache(source, _named_columns(reading), watch)
         source = source if test is not None else rows.split(source, seed)[0]
     alike = ["k", "loss", "task", "memory", "interactions", "fit_intercept", "per_class", "multilabel", "classes"]
-    alike += ["class_weight", "progress"]
+    alike += ["class_weight", "keep", "progress"]
     facts = race(source, select, seed=seed, **{name: arguments[name] for name in alike})
     log.info("%s: the best of %d methods on a sample", facts["chosen"], len(facts["methods"]))
     output = arguments.pop("output")
@@ -478,11 +504,12 @@ def _finish(
     holdout: dict[str, Any] | None = None,
     task: str | None = None,
     chance: Chance | None = None,
+    named: NamedFeatures | None = None,
 ) -> Selection:
     """Run to the end, score on the held-out rows, look for leaks in ``rows``, save, and remove the checkpoint.
 
     Files that have changed since the start are a warning: they do not undo a fit of hours. ``holdout`` tells which rows
-    were held out; ``task`` is set if the loss follows from it.
+    were held out; ``task`` is set if the loss follows from it; ``named`` are the features to keep and to drop.
     """
     checkpoint = run.options.checkpoint
     try:
@@ -498,6 +525,13 @@ def _finish(
                 else {"task": "classes", "classes": len(selection.classes)}
             )
             selection.provenance["task"] = {**found, "guessed": task == "auto"}
+        if named is not None:
+            selection.provenance.update(named.facts())
+            unknown = _logged(named.warnings(dict(zip(selection.names, selection.counts.tolist(), strict=True))))
+            if warnings is not None:
+                warnings += unknown
+            elif unknown:
+                selection.provenance["warnings"] = unknown
         if held is not None:
             scored = run.watched(run.limited(held), "scoring held-out rows")
             coverage = Coverage(selection, scored)

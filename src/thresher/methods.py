@@ -242,6 +242,9 @@ def default_losses() -> str:
     return ", ".join([*named, f"{common} for the other methods"])
 
 
+#: The methods that can keep features by name.
+KEEPING = ("mission", "iht", "batch-iht", "b-arda", "b-amd", "ofs", "sofs", "fgm", "os")
+
 #: The alternative to a setting that a method does not have.
 _INSTEAD = {("fgm", "groups"): 'pass its groups as a family, `family="groups:FILE"`'}
 #: Settings of which None is a value.
@@ -264,6 +267,27 @@ def split_settings(method: str, given: Mapping[str, Any]) -> tuple[dict[str, Any
                 raise SettingsError(f"{method} has no setting `{name}`: {advice}")
     given_settings = {n: value for n, value in method_settings.items() if value is not None or n in _NONE_IS_A_VALUE}
     return given_settings, rest
+
+
+def check_keep(spec: MethodSpec, settings: Any, *, auto: bool, fdr: bool, cluster: str | None) -> None:
+    """Raise, before any row is read, if a fit with these settings cannot keep features by name."""
+    method = getattr(settings, "method", spec.names[0])
+    if method not in KEEPING:
+        raise SettingsError(
+            f"{method} cannot keep features by name: leave out `keep`, or choose one of {', '.join(KEEPING)}"
+        )
+    reasons = {
+        '`k="auto"`': auto and "ranks features by weight alone",
+        "`fdr`": fdr and "decides by its tests alone which features stay",
+        "`per_class`": settings.per_class and "has features of its own for each class",
+        "`groups`": getattr(settings, "groups", None) is not None and "keeps or drops whole groups",
+        "`workers`": (getattr(settings, "workers", 1) > 1 or cluster is not None) and "has models of other features",
+        "`staleness`": getattr(settings, "staleness", None) is not None and "has models of other features",
+        "`family`": getattr(settings, "family", "linear") != "linear" and "selects elements of the family",
+    }
+    for setting, why in reasons.items():
+        if why:
+            raise SettingsError(f"`keep` and {setting} exclude each other: the latter {why}. Leave out one of them")
 
 
 def first_loss(spec: MethodSpec, loss: str | None, task: str, classes: Sequence[Any] | None) -> str:

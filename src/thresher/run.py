@@ -74,6 +74,10 @@ class RunOptions:
     from_estimator : bool
         The caller is a scikit-learn estimator: ``k`` may exceed the number of columns, and the data is not
         fingerprinted.
+    keep : mapping
+        Features that are in the answer whatever their weights are: the key of each name.
+    dropped : bool
+        Features were dropped from the rows, and data to predict may still have them.
     calibrate : bool
         Calibrate the probabilities of a classifier.
     facts : mapping
@@ -101,6 +105,8 @@ class RunOptions:
     restart: bool = False
     batch_rows: int = DEFAULT_ROWS
     from_estimator: bool = False
+    keep: Mapping[str, int] = field(default_factory=dict)
+    dropped: bool = False
     calibrate: bool = True
     facts: Mapping[str, Any] = field(default_factory=dict)
     watch: Watch = field(default_factory=Watch)

@@ -29,6 +29,12 @@ class TopK:
         self.lazy = lazy
         self.entries: dict[int, Entry] = {}
         self.left: int | None = None
+        self.pinned: set[int] = set()
+
+    def pin(self, key: int, name: bytes = b"") -> None:
+        """A feature that never leaves, of weight 0 before it is put."""
+        self.pinned.add(key)
+        self.entries[key] = Entry(0.0, 0, cut(name, self.name_cap))
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -51,6 +57,8 @@ class TopK:
             entry.weight = weight
             entry.count += 1
             return True
+        if len(self.pinned) == self.k:
+            return False
         if len(self.entries) == self.k:
             smallest, to_beat = self.smallest(), self.to_beat()
             if abs(weight) < to_beat or (abs(weight) == to_beat and key > smallest):
@@ -62,7 +70,7 @@ class TopK:
 
     def smallest(self) -> int:
         """Who would have to leave: of equal ones the largest key."""
-        return min(self.entries, key=lambda key: (abs(self.entries[key].weight), -key))
+        return min(self.entries.keys() - self.pinned, key=lambda key: (abs(self.entries[key].weight), -key))
 
     def to_beat(self) -> float:
         """What a newcomer needs; less than nothing while there is room."""

@@ -46,6 +46,7 @@ std::uint32_t TopK::offer(std::uint64_t key, double weight, NameView name, std::
     if (too_weak(weight)) return none;
     find_weakest();
     slot = weakest_heap_.top().slot;
+    if (slot < pinned_) return none;  // all are
     const double smallest = weakest_heap_.top().bound * slack_;
     if (magnitude < smallest || (magnitude == smallest && key > at(slot).key)) return none;
     if (evicted != nullptr) *evicted = {at(slot).key, at(slot).weight, true};
@@ -60,6 +61,33 @@ std::uint32_t TopK::offer(std::uint64_t key, double weight, NameView name, std::
   index_.add(mix_key(key), slot);
   if (size_ == k_ && weakest_heap_.empty()) refill();
   return slot;
+}
+
+std::uint32_t TopK::pin(std::uint64_t key, std::string_view name) {
+  if (size_ != pinned_ || size_ == k_) throw std::length_error("a table pins at most k features, before all others");
+  if (find(key) != none) throw std::invalid_argument("a feature is pinned twice");
+  const auto slot = static_cast<std::uint32_t>(size_++);
+  ++pinned_;
+  index_.add(mix_key(key), slot);
+  at(slot).key = key;
+  restore_pinned(slot, 0.0, 0, name);
+  if (size_ == k_) refill();
+  return slot;
+}
+
+void TopK::restore_pinned(std::uint32_t slot, double weight, std::uint64_t count, std::string_view name) {
+  at(slot) = {at(slot).key, weight, count};
+  if (!named_ && name.empty()) return;
+  named_ = true;
+  name_[slot] = format_name({{}, name}, name_cap_);
+}
+
+void TopK::clear() {
+  index_ = SlotIndex(k_);
+  weakest_heap_ = WeakestHeap(k_);
+  size_ = pinned_;
+  for (std::uint32_t slot = 0; slot < size_; ++slot) index_.add(mix_key(at(slot).key), slot);
+  if (size_ == k_) refill();
 }
 
 void TopK::scale(double power_of_two) {
@@ -93,7 +121,7 @@ void TopK::drop_stale_nodes() {
 void TopK::find_weakest() {
   for (;;) {
     const WeakestHeap::Node top = weakest_heap_.top();
-    const double magnitude = magnitude_of(at(top.slot).weight);
+    const double magnitude = strength(top.slot);
     if (top.bound == magnitude) return;
     weakest_heap_.replace_top(top.slot, top.key, magnitude);
     if (weakest_heap_.empty()) refill();
@@ -103,7 +131,7 @@ void TopK::find_weakest() {
 
 void TopK::refill() {
   weakest_heap_.refill(
-      size_, [this](std::uint32_t slot) { return magnitude_of(at(slot).weight); },
+      size_, [this](std::uint32_t slot) { return strength(slot); },
       [this](std::uint32_t slot) { return at(slot).key; });
 }
 

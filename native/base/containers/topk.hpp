@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/containers/slot_index.hpp"
@@ -32,12 +33,15 @@ class TopK {
 
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::size_t capacity() const { return k_; }
-  /// Forget all features.
-  void clear() {
-    index_ = SlotIndex(k_);
-    weakest_heap_ = WeakestHeap(k_);
-    size_ = 0;
-  }
+  /// Forget all features but the pinned ones.
+  void clear();
+
+  /// Give a feature a slot of weight 0 that it keeps whatever its weight is; before any other feature.
+  std::uint32_t pin(std::uint64_t key, std::string_view name);
+  /// The number of pinned features; they have the first slots.
+  [[nodiscard]] std::size_t pinned() const { return pinned_; }
+  /// Set everything of a pinned feature.
+  void restore_pinned(std::uint32_t slot, double weight, std::uint64_t count, std::string_view name);
 
   /// The slot of `key`, or `none`; `mixed` is mix_key(key), if the caller has it already.
   [[nodiscard]] std::uint32_t find(std::uint64_t key, std::uint64_t mixed) const {
@@ -81,7 +85,7 @@ class TopK {
   /// Negative while the table has room.
   [[nodiscard]] double threshold() const { return size_ == k_ ? weakest_heap_.top().bound * slack_ : -1.0; }
   /// The same from the exact minimum |weight|, which depends on the contents of the table alone.
-  [[nodiscard]] double exact_threshold() { return full() ? magnitude_of(at(weakest()).weight) * slack_ : -1.0; }
+  [[nodiscard]] double exact_threshold() { return full() ? strength(weakest()) * slack_ : -1.0; }
   [[nodiscard]] bool too_weak(double weight) const { return std::fabs(weight) < threshold(); }
 
   /// Offer a feature that is not in the table. It enters if there is room or if it beats the minimum, which is evicted
@@ -143,7 +147,12 @@ class TopK {
     const double magnitude = std::fabs(weight);
     return magnitude == magnitude ? magnitude : HUGE_VAL;
   }
+  /// What eviction goes by: pinned features are never the weakest.
+  [[nodiscard]] double strength(std::uint32_t slot) const {
+    return slot < pinned_ ? HUGE_VAL : magnitude_of(at(slot).weight);
+  }
   void note_decrease(std::uint32_t slot, double magnitude) {
+    if (slot < pinned_) return;
     const double bound = weakest_heap_.bound(slot);
     if (bound < 0.0 || magnitude < bound) weakest_heap_.put(slot, at(slot).key, magnitude);
   }
@@ -155,6 +164,7 @@ class TopK {
   std::size_t name_cap_;
   double slack_;
   std::size_t size_ = 0;
+  std::size_t pinned_ = 0;
   SlotIndex index_;
   std::size_t slot_bytes_;
   Buffer<char> slots_;

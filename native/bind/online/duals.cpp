@@ -125,15 +125,16 @@ void restore_duals(Loop& loop, const Array<const std::uint64_t>& keys, const Arr
   const std::size_t n = keys.shape(0);
   const std::size_t each = duals.saved();
   const bool named = names.first.shape(0) > 1;
-  if (counts.shape(0) != n || numbers.shape(0) != n * each || table.size() != 0 ||
+  if (counts.shape(0) != n || numbers.shape(0) != n * each || table.size() > n ||
       singles.size() != duals.singles().size() || (named && names.first.shape(0) != n + 1))
     throw nb::value_error("the saved features do not fit");
   for (std::size_t i = 0; i < n; ++i) {
     table.reserve(1);
+    const std::size_t before = table.size();  // a pinned feature has its cell, and its name
     Cell* const cell = table.add(keys.data()[i], mix_key(keys.data()[i]));
     cell->count = std::max<std::uint32_t>(1, counts.data()[i]);
     std::copy_n(numbers.data() + i * each, each, cell->numbers());
-    if (named && duals.names() != nullptr)
+    if (named && duals.names() != nullptr && table.size() > before)
       duals.names()->append_name(table.size(), {{}, unpacked(names.first, names.second, i)});
   }
   if (table.size() != n) throw nb::value_error("the saved features hold a key twice");

@@ -105,14 +105,32 @@ void restore_table(Loop& loop, std::size_t t, const Array<const std::uint64_t>& 
   const std::size_t n = keys.shape(0);
   const std::size_t size = loop.store->kept_size();
   if (ranks.shape(0) != n || counts.shape(0) != n || names.size() != n || kept.shape(0) != n * size ||
-      n > table.capacity() || table.size() != 0)
+      n > table.capacity() || table.size() != table.pinned())
     throw nb::value_error("the saved table does not fit");
+  std::vector<bool> restored(table.pinned());
+  std::size_t pinned = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    if (const std::uint32_t slot = table.find(keys.data()[i]); slot != TopK::none && !restored[slot])
+      restored[slot] = true, ++pinned;
+  if (pinned != table.pinned()) throw nb::value_error("the saved table lacks a pinned feature");
   for (std::size_t i = 0; i < n; ++i) {
-    if (table.find(keys.data()[i]) != TopK::none) throw nb::value_error("the saved table holds a key twice");
-    const std::uint32_t slot =
-        table.offer(keys.data()[i], ranks.data()[i], {{}, {names[i].c_str(), names[i].size()}}, counts.data()[i]);
+    const std::string_view name(names[i].c_str(), names[i].size());
+    std::uint32_t slot = table.find(keys.data()[i]);
+    if (slot == TopK::none)
+      slot = table.offer(keys.data()[i], ranks.data()[i], {{}, name}, counts.data()[i]);
+    else if (slot < table.pinned() && restored[slot])
+      table.restore_pinned(slot, ranks.data()[i], counts.data()[i], name), restored[slot] = false;
+    else
+      throw nb::value_error("the saved table holds a key twice");
     std::copy_n(kept.data() + i * size, size, loop.store->kept(t, slot));
   }
+}
+
+/// Pin features: they have weights in every table from now on.
+void pin(Loop& loop, const Array<const std::uint64_t>& keys, const std::vector<nb::bytes>& names) {
+  if (names.size() != keys.shape(0)) throw nb::value_error("one name a key is needed");
+  for (std::size_t i = 0; i < names.size(); ++i)
+    loop.store->pin(keys.data()[i], {names[i].c_str(), names[i].size()});
 }
 
 /// Empty all tables, before others are restored in their place.
@@ -196,6 +214,7 @@ void bind_online(nb::module_& m) {
       .def("table", &table_rows, nb::arg("table"), nb::arg("limit"))
       .def("restore_table", &restore_table, nb::arg("table"), nb::arg("keys"), nb::arg("ranks"), nb::arg("counts"),
            nb::arg("names"), nb::arg("kept"))
+      .def("pin", &pin, nb::arg("keys"), nb::arg("names"))
       .def("clear_tables", &clear_tables)
       .def_prop_ro("kept_size", [](Loop& loop) { return loop.store->kept_size(); })
       .def_prop_ro("unit", &Loop::unit)

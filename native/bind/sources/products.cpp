@@ -10,6 +10,7 @@
 #include "bind/convert/names.hpp"
 #include "sources/rows/feature_products.hpp"
 #include "sources/rows/name_groups.hpp"
+#include "sources/rows/name_patterns.hpp"
 
 namespace thresher::bind {
 
@@ -95,6 +96,23 @@ nb::object name_groups(const Array<const std::uint64_t>& words, const Array<cons
   return to_numpy(std::move(groups));
 }
 
+/// (which names match a pattern, which patterns matched); a pattern is a list of `NamePattern` tokens.
+nb::tuple match_names(const Array<const std::uint64_t>& words, const Array<const std::uint8_t>& text,
+                      const std::vector<nb::bytes>& prefixes, std::vector<std::vector<std::uint16_t>> patterns) {
+  const NameTable table = name_table(words.shape(0), words, text, prefixes, {});
+  std::vector<sources::NamePattern> compiled;
+  for (std::vector<std::uint16_t>& tokens : patterns) compiled.emplace_back(std::move(tokens));
+  Buffer<std::uint8_t> flags;
+  Buffer<std::uint8_t> found;
+  flags.resize(words.shape(0));
+  found.assign(compiled.size(), 0);
+  {
+    const nb::gil_scoped_release nogil;
+    sources::match_names(table, words.shape(0), compiled, flags.data(), found.data());
+  }
+  return nb::make_tuple(to_numpy(std::move(flags)), to_numpy(std::move(found)));
+}
+
 /// Keys as decimal names: (words, text), with prefix number `prefix`.
 nb::tuple spelled_keys(const Array<const std::uint64_t>& keys, std::uint64_t prefix) {
   if (keys.shape(0) > (1U << 24) || prefix >= PackedName::most_prefixes) throw nb::value_error("too many names");
@@ -136,6 +154,7 @@ void bind_products(nb::module_& m) {
            nb::arg("groups").none() = nb::none(), nb::arg("only").none() = nb::none(), nb::arg("want_names") = false,
            nb::arg("features") = 0);
   m.def("name_groups", &name_groups, nb::arg("words"), nb::arg("text"), nb::arg("prefixes"), nb::arg("wanted"));
+  m.def("match_names", &match_names, nb::arg("words"), nb::arg("text"), nb::arg("prefixes"), nb::arg("patterns"));
   m.def("spelled_keys", &spelled_keys, nb::arg("keys"), nb::arg("prefix") = 0);
   m.def("spelled_names", &spelled_names, nb::arg("words"), nb::arg("text"), nb::arg("prefixes"),
         nb::arg("parents").none() = nb::none(), nb::arg("longest") = std::string::npos);

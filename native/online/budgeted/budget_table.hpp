@@ -71,6 +71,16 @@ class BudgetTable : public Store, public DualState {
     for (std::size_t t = 0; t < tables_.size(); ++t) splits_[t].split(tables_[t], row, prefetcher_.mixed());
   }
 
+  /// Pin a feature, and add it to the features seen: its cell and its tables always agree. A cell of no occurrences
+  /// would count as unseen.
+  Cell& pin_seen(std::uint64_t key, std::string_view name) {
+    Store::pin(key, name);
+    duals_.reserve(1);
+    Cell& cell = DualTable::touch(*duals_.add(key, mix_key(key)));
+    if (names_.kept()) names_.append_name(duals_.size(), {{}, name});
+    return cell;
+  }
+
   /// The cell of a feature in a restored table; every such feature must have one.
   Cell& known(std::uint64_t key) {
     Cell* const cell = duals_.find(key);

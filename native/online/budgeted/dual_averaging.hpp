@@ -82,6 +82,11 @@ class DualAveraging final : public BudgetTable, private LazyTopK<DualAveraging<o
     tick();
   }
 
+  void pin(std::uint64_t key, std::string_view name) override {
+    Cell& cell = pin_seen(key, name);
+    for (std::size_t t = 0; t < tables_.size(); ++t) settle(t, tables_[t].find(key), cell);
+  }
+
   std::vector<TopK>& tables() override {
     Ranking::refresh();
     return tables_;

@@ -35,6 +35,7 @@ class SpillToSketch final : public Store, public DualState {
     }
     now_->update(row, gradient, move, fresh);
   }
+  void pin(std::uint64_t key, std::string_view name) override { now_->pin(key, name); }
   void skip_row() override { now_->skip_row(); }
   void fade(double factor) override { now_->fade(factor); }
   void rescale(double power_of_two) override { now_->rescale(power_of_two); }

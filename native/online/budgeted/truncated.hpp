@@ -1,6 +1,7 @@
 // B-AMD, OFS and SOFS: truncated weights are forgotten.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "online/budgeted/budget_table.hpp"
@@ -35,6 +36,14 @@ class Truncated final : public BudgetTable {
   void predict(const Row& row, double* sums, double prior) override;
   void update(const Row& row, const Gradient& gradient, const Move& move, bool fresh) override;
   void skip_row() override;
+
+  void pin(std::uint64_t key, std::string_view name) override {
+    if (method_ == Truncation::descent) return Store::pin(key, name);
+    Cell& cell = pin_seen(key, name);
+    if (method_ != Truncation::confidence) return;
+    std::fill_n(cell.numbers(), lanes(), 1.0);
+    for (std::size_t t = 0; t < tables_.size(); ++t) std::fill_n(own_.data() + at(t, tables_[t].find(key)), group_, 1.0);
+  }
 
   double* kept(std::size_t table, std::uint32_t slot) override {
     double* const at = BudgetTable::kept(table, slot);

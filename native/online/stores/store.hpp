@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
+#include <string_view>
 #include <vector>
 
 #include "base/containers/topk.hpp"
@@ -63,6 +65,11 @@ class Store {
 
   /// The tables of kept features: one, or one per lane, or none.
   [[nodiscard]] virtual std::vector<TopK>& tables() = 0;
+  /// Give a feature a weight that truncation never takes, before the first row.
+  virtual void pin(std::uint64_t key, std::string_view name) {
+    if (tables().empty()) throw std::logic_error("this store has no table to pin features in");
+    for (TopK& table : tables()) table.pin(key, name);
+  }
   /// The numbers of a kept feature besides its rank: (inverse noise, energy, sums per lane).
   [[nodiscard]] virtual double* kept(std::size_t table, std::uint32_t slot) = 0;
   /// The size of `kept`.

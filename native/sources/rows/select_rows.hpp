@@ -22,6 +22,30 @@ inline std::uint64_t row_hash(const Row& row, std::uint64_t seed) {
   return hash_key(sum, seed);
 }
 
+/// The features of `rows` whose key is not in `index` and that are not flagged, as (indptr, original positions).
+/// `dropped` tells which keys of the index occurred.
+inline void drop_keys(const Rows& rows, const KeyIndex& index, const std::uint8_t* flagged,
+                      Buffer<std::int64_t>& indptr, Buffer<std::int64_t>& where, Buffer<std::uint8_t>& dropped) {
+  indptr.resize(rows.n + 1);
+  indptr[0] = 0;
+  where.resize(static_cast<std::size_t>(rows.indptr[rows.n] - rows.indptr[0]));
+  dropped.assign(index.size(), 0);
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < rows.n; ++i) {
+    for (std::int64_t j = rows.indptr[i]; j < rows.indptr[i + 1]; ++j) {
+      const std::uint32_t at = index.find(rows.keys[j]);
+      if (at != KeyIndex::none) {
+        dropped[at] = 1;
+        continue;
+      }
+      where[n] = j;
+      n += static_cast<std::size_t>(flagged == nullptr || flagged[j] == 0);
+    }
+    indptr[i + 1] = static_cast<std::int64_t>(n);
+  }
+  where.resize(n);
+}
+
 /// The features of `rows` whose key is in `index`, as (indptr, positions in the index, values, original positions).
 inline void keep_keys(const Rows& rows, const KeyIndex& index, Buffer<std::int64_t>& indptr,
                       Buffer<std::int64_t>& positions, Buffer<std::int64_t>& where) {

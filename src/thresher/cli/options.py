@@ -103,6 +103,23 @@ Permutations = Annotated[
         rich_help_panel=SCORES,
     ),
 ]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Keep this feature whatever its weight is; -k counts it. A name, or @FILE; may be repeated.",
+        metavar="NAME",
+        rich_help_panel=MODEL,
+    ),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Never use these features: a name, a column of a table, a pattern as 'user_*', or @FILE with one a line; "
+        "may be repeated.",
+        metavar="NAME",
+        rich_help_panel=MODEL,
+    ),
+]
 Keys = Annotated[bool, typer.Option("--keys", help="Show the 64-bit keys of the features, too.")]
 Output = Annotated[str | None, typer.Option("-o", "--output", help="The output file.", metavar="PATH")]
 

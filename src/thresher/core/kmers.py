@@ -17,6 +17,7 @@ Counts = Literal["binary", "count", "log"]
 BASES = b"ACGT"
 #: Letter i has a bit for each base it includes (A, C, G, T from the lowest bit); the gap includes none.
 WILDCARDS = b"-ACMGRSVTWYHKDBN"
+_COMPLEMENT = str.maketrans("ACGTMRWSYKVHDBN-", "TGCAKYWSRMBDHVN-")
 AMINO_ACIDS = b"ACDEFGHIKLMNPQRSTVWY"
 #: The letters of sequences: nucleotides, or amino acids.
 Alphabet = Literal["dna", "protein"]
@@ -134,6 +135,29 @@ class Kmers:
             return [f"{position}:{name}" for position, name in zip(positions, names.tolist(), strict=True)]
         spelled: list[str] = names.tolist()
         return spelled
+
+    def keys_of(self, name: str) -> list[int]:
+        """The keys that a k-mer of this name may have, with ``canonical`` those of both strands."""
+        position, _, word = name.rpartition(":")
+        if (
+            len(word) not in self.lengths
+            or (bool(position) != self.positional)
+            or set(word.encode()) - set(self.letters)
+        ):
+            return []
+        if position and not (
+            position.isascii() and position.isdecimal() and int(position) < 1 << 64 - self.letter_bits
+        ):
+            return []
+        words = [word, word[::-1].translate(_COMPLEMENT)] if self.canonical else [word]
+        return list(dict.fromkeys(self._key(one) | int(position or 0) << self.letter_bits for one in words))
+
+    def _key(self, word: str) -> int:
+        """The inverse of `_letters`, with the bit of the length."""
+        key = int(len(self.lengths) > 1)
+        for letter in word.encode():
+            key = key << self.bits | self.letters.index(letter)
+        return key
 
     def _letters(self, codes: NDArray[np.uint64], k: int) -> list[str]:
         # Padded, since five bits may hold a number above 19 in a key that no sequence has.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -24,15 +25,18 @@ from thresher.errors import DataError, SettingsError
 from thresher.estimators.inputs import checked_rows, seed_of, training_data
 from thresher.estimators.locking import locked
 from thresher.estimators.verbose import VerboseProgress
-from thresher.methods import Data, get_method
+from thresher.methods import Data, check_keep, get_method
 from thresher.run import Run, RunOptions
 from thresher.selection.scoring import evaluate
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 from thresher.sources.dataframes import are_texts, frame_kind
+from thresher.sources.named_features import NamedFeatures
 from thresher.sources.registry import as_source, is_stored
 from thresher.trust.chance import Chance
 from thresher.trust.checks import CHECKS, with_checks
+
+log = logging.getLogger(__name__)
 
 #: The most columns for a boolean mask.
 _MAX_MASK = 10_000_000
@@ -91,8 +95,13 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
         self
         """
         source, y = training_data(self, X, y, sample_weight, reset=True, **self._targets(y))
-        with self._calling(callback):
-            self._fit(source, self._task(source, y), y)
+        with self._calling(callback), self._by_name(source) as (rows, named):
+            self._fit(rows, self._task(rows, y), y)
+            if named is not None:
+                self.selection_.provenance.update(named.facts())
+                counts = dict(zip(self.selection_.names, self.selection_.counts.tolist(), strict=True))
+                for warning in named.warnings(counts):
+                    log.warning("%s", warning)
         return self
 
     @contextmanager
@@ -110,6 +119,21 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
             self.__dict__.pop("_callback", None)
             if outermost:
                 del self._shown
+
+    @contextmanager
+    def _by_name(self, source: Source) -> Iterator[tuple[Source, NamedFeatures | None]]:
+        """The rows without the features to drop; within, runs keep those to keep."""
+        named = NamedFeatures.of(getattr(self, "keep", None), getattr(self, "drop", None))
+        self._named: NamedFeatures | None = None
+        if named is None:
+            yield source, None
+            return
+        named.check_products(getattr(self, "interactions", 1))
+        self._named = named
+        try:
+            yield named.of_source(source, self.k), named
+        finally:
+            self._named = None
 
     def _fit(self, source: Source, task: Task, y: Any) -> None:
         """Fit, and set ``_fitted``."""
@@ -136,7 +160,15 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
             callback=getattr(self, "_callback", None),
         )
         given |= {"method": method, "loss": task.loss, "multilabel": task.multilabel, "seed": seed}
-        return get_method(method).make_settings(**given), options
+        settings = get_method(method).make_settings(**given)
+        named: NamedFeatures | None = getattr(self, "_named", None)
+        if named is None:
+            return settings, options
+        if named.keep is not None:
+            fdr, auto = getattr(self, "fdr", None) is not None, self.k == "auto"
+            check_keep(get_method(method), settings, auto=auto, fdr=fdr, cluster=options.cluster)
+        options = replace(options, keep=named.kept, dropped=named.drop is not None, facts=named.facts())
+        return settings, options
 
     def _run_of(self, source: Source, task: Task, **changed: Any) -> Run:
         """The run of the method. Held-out rows choose the features' number if ``k="auto"``; ``fdr`` controls errors."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from thresher.estimators.online import OnlineClassifier, OnlineRegressor
@@ -115,6 +115,10 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         With ``stability``, the expected number of false features that sets the threshold; default 1.
     permutations : int, optional
         Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
+    keep : list of str, optional
+        Features that are in the answer whatever their weights are; ``k`` counts them, see `thresher.select`.
+    drop : list of str, optional
+        Features that the fit never sees: names, columns, patterns such as ``"user_*"``, see `thresher.select`.
 
     Attributes
     ----------
@@ -186,6 +190,8 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         stability: int | None = None,
         expected_false: float | None = None,
         permutations: int | None = None,
+        keep: Sequence[str | int] | str | None = None,
+        drop: Sequence[str | int] | str | None = None,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -221,6 +227,8 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         self.stability = stability
         self.expected_false = expected_false
         self.permutations = permutations
+        self.keep = keep
+        self.drop = drop
 
 
 class BudgetedRegressor(HistoryMixin, OnlineRegressor):
@@ -303,6 +311,10 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         With ``stability``, the expected number of false features that sets the threshold; default 1.
     permutations : int, optional
         Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
+    keep : list of str, optional
+        Features that are in the answer whatever their weights are; ``k`` counts them, see `thresher.select`.
+    drop : list of str, optional
+        Features that the fit never sees: names, columns, patterns such as ``"user_*"``, see `thresher.select`.
 
     Attributes
     ----------
@@ -362,6 +374,8 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         stability: int | None = None,
         expected_false: float | None = None,
         permutations: int | None = None,
+        keep: Sequence[str | int] | str | None = None,
+        drop: Sequence[str | int] | str | None = None,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -393,3 +407,5 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         self.stability = stability
         self.expected_false = expected_false
         self.permutations = permutations
+        self.keep = keep
+        self.drop = drop

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from thresher.estimators.batch import BatchClassifier, BatchRegressor, WorkingSetEstimator
@@ -96,6 +96,10 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         With ``stability``, the expected number of false features that sets the threshold; default 1.
     permutations : int, optional
         Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
+    keep : list of str, optional
+        Features that are in the answer whatever their weights are; ``k`` counts them, see `thresher.select`.
+    drop : list of str, optional
+        Features that the fit never sees: names, columns, patterns such as ``"user_*"``, see `thresher.select`.
 
     Attributes
     ----------
@@ -157,6 +161,8 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         stability: int | None = None,
         expected_false: float | None = None,
         permutations: int | None = None,
+        keep: Sequence[str | int] | str | None = None,
+        drop: Sequence[str | int] | str | None = None,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -188,6 +194,8 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         self.stability = stability
         self.expected_false = expected_false
         self.permutations = permutations
+        self.keep = keep
+        self.drop = drop
 
 
 class FGMRegressor(BatchRegressor, FGMEstimator):
@@ -218,6 +226,10 @@ n_jobs, workers, cluster
         With ``stability``, the expected number of false features that sets the threshold; default 1.
     permutations : int, optional
         Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
+    keep : list of str, optional
+        Features that are in the answer whatever their weights are; ``k`` counts them, see `thresher.select`.
+    drop : list of str, optional
+        Features that the fit never sees: names, columns, patterns such as ``"user_*"``, see `thresher.select`.
 
     Attributes
     ----------
@@ -271,6 +283,8 @@ n_jobs, workers, cluster
         stability: int | None = None,
         expected_false: float | None = None,
         permutations: int | None = None,
+        keep: Sequence[str | int] | str | None = None,
+        drop: Sequence[str | int] | str | None = None,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -299,3 +313,5 @@ n_jobs, workers, cluster
         self.stability = stability
         self.expected_false = expected_false
         self.permutations = permutations
+        self.keep = keep
+        self.drop = drop

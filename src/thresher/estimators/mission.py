@@ -97,6 +97,10 @@ class MissionClassifier(OnlineClassifier):
         With ``stability``, the expected number of false features that sets the threshold; default 1.
     permutations : int, optional
         Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
+    keep : list of str, optional
+        Features that are in the answer whatever their weights are; ``k`` counts them, see `thresher.select`.
+    drop : list of str, optional
+        Features that the fit never sees: names, columns, patterns such as ``"user_*"``, see `thresher.select`.
 
     Attributes
     ----------
@@ -166,6 +170,8 @@ class MissionClassifier(OnlineClassifier):
         stability: int | None = None,
         expected_false: float | None = None,
         permutations: int | None = None,
+        keep: Sequence[str | int] | str | None = None,
+        drop: Sequence[str | int] | str | None = None,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -200,6 +206,8 @@ class MissionClassifier(OnlineClassifier):
         self.stability = stability
         self.expected_false = expected_false
         self.permutations = permutations
+        self.keep = keep
+        self.drop = drop
 
 
 class MissionRegressor(OnlineRegressor):
@@ -238,6 +246,10 @@ fit_intercept, l2, decay, lazy, workers, sync, cluster
         With ``stability``, the expected number of false features that sets the threshold; default 1.
     permutations : int, optional
         Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
+    keep : list of str, optional
+        Features that are in the answer whatever their weights are; ``k`` counts them, see `thresher.select`.
+    drop : list of str, optional
+        Features that the fit never sees: names, columns, patterns such as ``"user_*"``, see `thresher.select`.
 
     Attributes
     ----------
@@ -300,6 +312,8 @@ fit_intercept, l2, decay, lazy, workers, sync, cluster
         stability: int | None = None,
         expected_false: float | None = None,
         permutations: int | None = None,
+        keep: Sequence[str | int] | str | None = None,
+        drop: Sequence[str | int] | str | None = None,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -331,3 +345,5 @@ fit_intercept, l2, decay, lazy, workers, sync, cluster
         self.stability = stability
         self.expected_false = expected_false
         self.permutations = permutations
+        self.keep = keep
+        self.drop = drop

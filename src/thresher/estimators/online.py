@@ -36,6 +36,10 @@ class OnlineEstimator(SelectingEstimator):
         """Learn from further rows of a stream."""
         if self.k == "auto":
             raise SettingsError('a stream has no rows to choose `k="auto"` by: pass a number as `k`, or use fit')
+        with self._by_name(source) as (source, _):
+            self._learn_part(source, task)
+
+    def _learn_part(self, source: Source, task: Task) -> None:
         after = None if self._starts_stream() else self._fitted
         run = OnlineRun(source, *self._prepared(task), task.classes, stream=True, after=after)
         try:

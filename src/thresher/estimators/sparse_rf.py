@@ -100,6 +100,8 @@ class SparseRFClassifier(BatchClassifier, SparseRFEstimator):
         The seed of the random features; None is 0.
     verbose : int
         1: show the progress of `fit`, as a line in a notebook or on standard error. 0: nothing.
+    drop : list of str, optional
+        Features that the fit never sees: names, columns, patterns such as ``"user_*"``, see `thresher.select`.
 
     Attributes
     ----------
@@ -149,6 +151,7 @@ class SparseRFClassifier(BatchClassifier, SparseRFEstimator):
         n_jobs: int = -1,
         random_state: Any = None,
         verbose: int = 0,
+        drop: Sequence[str | int] | str | None = None,
     ) -> None:
         self.k = k
         self.kernel = kernel
@@ -168,6 +171,7 @@ class SparseRFClassifier(BatchClassifier, SparseRFEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.drop = drop
 
 
 class SparseRFRegressor(BatchRegressor, SparseRFEstimator):
@@ -175,7 +179,7 @@ class SparseRFRegressor(BatchRegressor, SparseRFEstimator):
 
     Parameters
     ----------
-    k, kernel, gamma, scale, lam, draws, max_iter, fit_intercept, q, tol, memory, n_jobs, random_state, verbose
+    k, kernel, gamma, scale, lam, draws, max_iter, fit_intercept, q, tol, memory, n_jobs, random_state, verbose, drop
         As for `SparseRFClassifier`.
     loss : {"squared"}
         The squared loss ½(m - y)².
@@ -221,6 +225,7 @@ class SparseRFRegressor(BatchRegressor, SparseRFEstimator):
         n_jobs: int = -1,
         random_state: Any = None,
         verbose: int = 0,
+        drop: Sequence[str | int] | str | None = None,
     ) -> None:
         self.k = k
         self.kernel = kernel
@@ -237,3 +242,4 @@ class SparseRFRegressor(BatchRegressor, SparseRFEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.drop = drop

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from thresher.estimators.locking import locked
 from thresher.methods import substitution_run
 from thresher.run import Run
 from thresher.sources.base import Source
+from thresher.sources.named_features import NamedFeatures
 from thresher.sources.registry import as_source
 from thresher.substitution.arriving.feature_stream import FeatureStream, stream_of
 from thresher.substitution.run import BrokenStream, SubstitutionRun
@@ -46,7 +47,7 @@ class SubstitutionEstimator(SelectingEstimator):
         -------
         self
         """
-        stream = stream_of(X)
+        stream = self._wanted(stream_of(X))
         if stream is None:
             super().fit(X, y, sample_weight, callback=callback)
             return self
@@ -70,9 +71,8 @@ class SubstitutionEstimator(SelectingEstimator):
         -------
         self
         """
-        stream = stream_of(X)
-        if stream is None:
-            stream = FeatureStream(check_array(X, accept_sparse="csc"), on_error="skip")
+        stream = self._wanted(stream_of(X) or FeatureStream(check_array(X, accept_sparse="csc"), on_error="skip"))
+        assert stream is not None
         run = getattr(self, "_run", None)
         if run is None:
             self._reset()
@@ -83,6 +83,12 @@ class SubstitutionEstimator(SelectingEstimator):
         run.continue_with(stream)
         self._finish(run, y)
         return self
+
+    def _wanted(self, stream: FeatureStream | None) -> FeatureStream | None:
+        """The stream without the features to drop; its run keeps those to keep."""
+        params = self.get_params(deep=False)
+        self._named = None if stream is None else NamedFeatures.of(params["keep"], params["drop"])
+        return stream if stream is None or self._named is None else self._named.of_stream(stream, self.k)
 
     def _run_stream(
         self, stream: FeatureStream, y: Any, sample_weight: Any, scans: int, *, choose: bool = True
@@ -218,6 +224,10 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         With ``stability``, the expected number of false features that sets the threshold; default 1.
     permutations : int, optional
         Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
+    keep : list of str, optional
+        Features that are in the answer whatever their weights are; ``k`` counts them, see `thresher.select`.
+    drop : list of str, optional
+        Features that the fit never sees: names, columns, patterns such as ``"user_*"``, see `thresher.select`.
 
     Attributes
     ----------
@@ -281,6 +291,8 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         stability: int | None = None,
         expected_false: float | None = None,
         permutations: int | None = None,
+        keep: Sequence[str | int] | str | None = None,
+        drop: Sequence[str | int] | str | None = None,
     ) -> None:
         self.k = k
         self.method = method
@@ -316,6 +328,8 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         self.stability = stability
         self.expected_false = expected_false
         self.permutations = permutations
+        self.keep = keep
+        self.drop = drop
 
 
 class SubstitutionRegressor(BatchRegressor, SubstitutionEstimator):
@@ -353,6 +367,10 @@ fit_intercept, n_jobs, random_state
         With ``stability``, the expected number of false features that sets the threshold; default 1.
     permutations : int, optional
         Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
+    keep : list of str, optional
+        Features that are in the answer whatever their weights are; ``k`` counts them, see `thresher.select`.
+    drop : list of str, optional
+        Features that the fit never sees: names, columns, patterns such as ``"user_*"``, see `thresher.select`.
 
     Attributes
     ----------
@@ -409,6 +427,8 @@ fit_intercept, n_jobs, random_state
         stability: int | None = None,
         expected_false: float | None = None,
         permutations: int | None = None,
+        keep: Sequence[str | int] | str | None = None,
+        drop: Sequence[str | int] | str | None = None,
     ) -> None:
         self.k = k
         self.method = method
@@ -441,3 +461,5 @@ fit_intercept, n_jobs, random_state
         self.stability = stability
         self.expected_false = expected_false
         self.permutations = permutations
+        self.keep = keep
+        self.drop = drop

@@ -30,6 +30,8 @@ class FGMEngine:
         The weight of each row.
     multilabel : bool
         Outputs are labels rather than classes, of which a row has one.
+    keep : array, optional
+        Elements that are in the answer whatever their weights are.
     """
 
     def __init__(
@@ -41,7 +43,10 @@ class FGMEngine:
         pool: _native.ThreadPool,
         *,
         multilabel: bool = False,
+        keep: Ids | None = None,
     ) -> None:
+        #: Elements that are never dropped, ascending.
+        self.keep = np.empty(0, np.uint64) if keep is None else keep
         self.family = family
         self.settings = settings
         self.targets = np.atleast_2d(targets)
@@ -59,6 +64,7 @@ class FGMEngine:
             tol=settings.tol,
             inner_tol=settings.inner_tol,
             repeat=bool(settings.repeat),
+            keep=self.keep,
         )
         self.loop = WorkingSetLoop(self.problems, self.proposer)
         #: One entry per iteration: number of elements, objective, lower bound, solver steps.
@@ -108,7 +114,7 @@ class FGMEngine:
     def found(self) -> Found:
         """The features so far, at most ``k``. Fits them again if features were dropped or a refit is requested."""
         if self.settings.penalty is not None:
-            return self.l2.found(self.filled(), self.settings.penalty)
+            return self._with_kept(self.l2.found(self.filled(), self.settings.penalty, self.keep))
         problems, self._final_C = self.problems, self.settings.loss_weight
         elements = self._elements()
         if len(elements) > self.settings.k and not self.settings.per_class:
@@ -119,7 +125,19 @@ class FGMEngine:
             self._final_C = self.settings.refit_C
             problems = [self._refit(i, ids, refit_C=self.settings.refit_C) for i, ids in enumerate(selected)]
         self._final = problems
-        return self._merge(problems)
+        return self._with_kept(self._merge(problems))
+
+    def _with_kept(self, found: Found) -> Found:
+        """The features found, and those to keep that no row has."""
+        absent = self.keep[~np.isin(self.keep, found.keys)]
+        if not len(absent):
+            return found
+        return Found(
+            np.concatenate([found.keys, absent]),
+            np.concatenate([found.weights, np.zeros((len(found.weights), len(absent)))], axis=1),
+            np.concatenate([found.counts, np.zeros(len(absent), np.uint64)]),
+            found.intercepts,
+        )
 
     def held_out_margins(self, held: NDArray[np.bool_]) -> Floats:
         """Solve the problems of the last `found` without the rows of a mask; the margins of these, outputs x rows."""
@@ -161,6 +179,7 @@ class FGMEngine:
         for problem in self.problems:
             for ids, weights in self._squared_norms(problem):
                 np.add.at(squares, np.searchsorted(elements, ids), weights)
+        squares[np.isin(elements, self.keep)] = np.inf
         return elements[np.lexsort((elements, -squares))[: self.settings.k]]
 
     def _squared_norms(self, problem: BlockProblem) -> list[tuple[Ids, Floats]]:
@@ -199,7 +218,7 @@ class FGMEngine:
                 counts[at] = np.concatenate(problem.counts)
         norms = np.sqrt((weights**2).sum(axis=0))
         order = np.lexsort((distinct, -norms))
-        order = order[norms[order] > 0]
+        order = order[(norms[order] > 0) | np.isin(distinct[order], self.keep)]
         intercepts = np.array([problem.intercept for problem in problems])
         return Found(distinct[order], weights[:, order], counts[order], intercepts)
 

@@ -48,8 +48,8 @@ class L2Refit:
         values = np.asarray(found.values, np.float32)[by_row]
         return Columns(indptr, of_entry[by_row], values, self.y, self._weights, width)
 
-    def found(self, ids: Ids, penalty: float) -> Found:
-        """The features of these elements with their weights, strongest first."""
+    def found(self, ids: Ids, penalty: float, keep: Ids) -> Found:
+        """The features of these elements with their weights, strongest first; those of weight 0 only if to ``keep``."""
         self._last = ids
         rows = self.columns(ids)
         keys = self.family.features(ids)[1]
@@ -57,7 +57,7 @@ class L2Refit:
         weights = np.atleast_2d(weights)
         norms = np.sqrt((weights**2).sum(axis=0))
         order = np.lexsort((keys, -norms))
-        order = order[norms[order] > 0]
+        order = order[(norms[order] > 0) | np.isin(keys[order], keep)]
         counts = np.bincount(rows.columns, minlength=rows.width).astype(np.uint64)
         return Found(keys[order], weights[:, order], counts[order], intercepts)
 

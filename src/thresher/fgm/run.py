@@ -68,7 +68,8 @@ class FGMRun(WorkingSetRun[FGMEngine]):
     def _engine(self, family: Family, settings: FGMSettings, weights: Floats) -> FGMEngine:
         assert self.examples is not None
         multilabel = self.source.multilabel
-        return FGMEngine(family, settings, self.examples.y, weights, self.pool, multilabel=multilabel)
+        keep = np.array(sorted(self.options.keep.values()), np.uint64)
+        return FGMEngine(family, settings, self.examples.y, weights, self.pool, multilabel=multilabel, keep=keep)
 
     def _choose(self, examples: Examples) -> None:
         """Choose the settings that are ``auto``: on held-out rows, if the columns are in memory and not too many."""
@@ -199,7 +200,11 @@ class FGMRun(WorkingSetRun[FGMEngine]):
             classes=self.examples.classes,
             multilabel=self.source.multilabel,
             space=self.source.space if expansion is None else self.source.space.expanded(expansion),
-            settings={"method": "fgm", **self.settings.to_dict()},
+            settings={
+                "method": "fgm",
+                **self.settings.to_dict(),
+                **({"keep": list(self.options.keep)} if self.options.keep else {}),
+            },
             origin=Origin.of(self.source, fingerprint=final and not self.options.from_estimator),
             facts={
                 "rows": self.examples.rows,
@@ -215,10 +220,13 @@ class FGMRun(WorkingSetRun[FGMEngine]):
     def _names_of(self, keys: Ids) -> list[str]:
         assert self.engine is not None
         expansion = self.engine.family.expansion(keys)
-        return names_of_terms(self.watched(self.source, "naming features"), keys, expansion)
+        names = names_of_terms(self.watched(self.source, "naming features"), keys, expansion)
+        unseen = {f"#{key}": name for name, key in self.options.keep.items()}  # no row gave their names
+        return [unseen.get(name, name) for name in names]
 
     def _method_identity(self) -> dict[str, Any]:
-        return {"method": "fgm", "family": "linear" if self._spec is None else self._spec.fingerprint()}
+        keep = {"keep": sorted(self.options.keep)} if self.options.keep else {}
+        return {**keep, "method": "fgm", "family": "linear" if self._spec is None else self._spec.fingerprint()}
 
 
 def _parsed_again(source: Source) -> bool:

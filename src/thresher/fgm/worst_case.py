@@ -27,6 +27,8 @@ class WorstCase:
         See `FGMSettings`.
     repeat : bool
         Propose elements again that a problem has.
+    keep : array
+        Elements that the first block of every problem has, whatever their scores are.
     """
 
     def __init__(
@@ -40,7 +42,9 @@ class WorstCase:
         tol: float,
         inner_tol: float,
         repeat: bool = True,
+        keep: Ids | None = None,
     ) -> None:
+        self.keep = np.empty(0, np.uint64) if keep is None else keep
         self.family = family
         self.B = B
         self.k = k
@@ -67,6 +71,8 @@ class WorstCase:
                 self.bounds[i] = max(self.bounds[i], problem.solved.dual - 0.5 * float(proposal.scores[: self.B].sum()))
                 if not self.repeat:
                     proposal = _only_new(problem, proposal, self.B)
+                if len(self.keep) and not problem.blocks:
+                    proposal = _with_kept(proposal, self.keep)
                 ids = _block(problem, proposal, room[i])
                 if self.repeat and not _is_new(problem, ids).any() and problem.tighten():
                     again.append(i)  # only an exact solution shows that no new element helps
@@ -112,6 +118,13 @@ def _block(problem: BlockProblem, proposal: Proposal, room: int) -> Ids:
     """The proposed elements, without new ones beyond ``room``."""
     new = _is_new(problem, proposal.ids)
     return proposal.ids[~new | (np.cumsum(new) <= room)]
+
+
+def _with_kept(proposal: Proposal, keep: Ids) -> Proposal:
+    """The elements to keep, then the proposed ones."""
+    others = ~np.isin(proposal.ids, keep)
+    scores = np.concatenate([np.full(len(keep), np.inf), proposal.scores[others]])
+    return Proposal(np.concatenate([keep, proposal.ids[others]]), scores)
 
 
 def _only_new(problem: BlockProblem, proposal: Proposal, limit: int) -> Proposal:

@@ -96,6 +96,9 @@ class OnlineEngine:
         if hasattr(self, "_loop"):
             del self._loop  # the plan has no room for two
         self._loop: _native.OnlineLoop = _native.OnlineLoop(**_loop_settings(self.settings))
+        if pinned := self.settings.pinned:
+            names = [name.encode("utf-8", "surrogateescape") for name, _ in pinned]
+            self._loop.pin(np.array(self.settings.pinned_keys, np.uint64), names)
 
     @property
     def sketch(self) -> _native.CountSketch | _native.EvidenceSketch | None:

@@ -198,7 +198,9 @@ class PassChoice:
                     )
                     weights, intercept = fit_all(rows, self.refitted.penalty, model)
                 exact = np.zeros(len(found.keys))
-                found = found._replace(weights=weights, intercept=intercept, errors=exact).by_weight(None)
+                found = found._replace(weights=weights, intercept=intercept, errors=exact).by_weight(
+                    None, self.settings.pinned_keys
+                )
         selected = selected if found is None else found
         self.scores = Scores(model.loss, model.outputs)
         self.scores.add(margins, held.y, held.weight)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -249,11 +249,14 @@ class Selected(NamedTuple):
     errors: NDArray[np.float64]
     intercept: NDArray[np.float64]
 
-    def by_weight(self, limit: int | None) -> Selected:
-        """The ``limit`` (None: all) largest nonzero weights, for methods whose tables are ranked otherwise."""
+    def by_weight(self, limit: int | None, pinned: Sequence[int] = ()) -> Selected:
+        """The ``limit`` (None: all) largest nonzero weights, for methods whose tables are ranked otherwise.
+
+        Those of ``pinned`` stay, even if they are zero.
+        """
         strength = np.abs(self.weights) if self.weights.ndim == 1 else np.sqrt((self.weights**2).sum(axis=0))
         order = np.lexsort((self.keys, -strength))
-        order = order[strength[order] > 0][:limit]
+        order = order[(strength[order] > 0) | np.isin(self.keys[order], np.array(pinned, np.uint64))][:limit]
         return Selected(
             self.keys[order],
             np.ascontiguousarray(self.weights[..., order]),
@@ -281,7 +284,7 @@ def strongest(engine: OnlineEngine, loop: _native.OnlineLoop, limit: int) -> Sel
         weights = (unit * table.weights).T
         weights = weights[0] if lanes == 1 else np.ascontiguousarray(weights)
         found = Selected(table.keys, weights, table.counts, table.names, _errors(engine, loop, table), intercept)
-        return found.by_weight(limit) if engine.settings.budgeted else found
+        return found.by_weight(limit, engine.settings.pinned_keys) if engine.settings.budgeted else found
     return join_tables(tables, [_errors(engine, loop, table) for table in tables], unit, intercept)
 
 

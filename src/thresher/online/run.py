@@ -106,6 +106,7 @@ class OnlineRun(Run):
             passes=1 if stream else settings.passes,
             shuffle=settings.shuffles and not stream,
             refit_intercept=not stream and _refits_intercept(settings, self.source),
+            pinned=tuple(options.keep.items()),
         )
         self.settings.check_space(source.space, products=formed)
         if after is not None:

@@ -180,6 +180,7 @@ class OnlineSettings:
     keep_names: bool = True
     name_room: int = planned(0)
     room: int = planned(0)
+    pinned: tuple[tuple[str, int], ...] = planned(())
 
     def __post_init__(self) -> None:
         if not _whole(self.k) or self.k < 1:
@@ -449,6 +450,11 @@ class OnlineSettings:
         """Tables of k features: one, or one for each output."""
         return self.outputs if self.per_class else 1
 
+    @property
+    def pinned_keys(self) -> list[int]:
+        """The keys of the features that are never truncated."""
+        return [key for _, key in self.pinned]
+
     def by_name(self) -> dict[str, Any]:
         """Every setting under its name, as the native loop reads them."""
         return {setting.name: getattr(self, setting.name) for setting in fields(self)}
@@ -456,7 +462,10 @@ class OnlineSettings:
     def to_dict(self) -> dict[str, Any]:
         """The settings as JSON values."""
         groups = self.groups if self.groups is None or isinstance(self.groups, str) else self.groups.fingerprint()
-        plain = asdict(replace(self, groups=None))
+        plain = asdict(replace(self, groups=None, pinned=()))
+        del plain["pinned"]
+        if self.pinned:  # files of fits without them are those of versions without them
+            plain["keep"] = [name for name, _ in self.pinned]
         return {**plain, "sketch": None if self.sketch is None else list(self.sketch), "groups": groups}
 
 

@@ -185,6 +185,8 @@ def summary(selection: Selection, run: Progress | None, saved: str | None) -> li
     lines += stand_in_lines(selection)
     if "stability" in provenance:
         lines += _stability(selection, provenance["stability"])
+    if "kept" in provenance or "dropped" in provenance:
+        lines.append(("by name", _by_name(provenance)))
     if selection.classes is not None:
         lines.append(("classes", _classes(selection)))
     if "rows" in provenance:
@@ -273,6 +275,18 @@ def _chance(found: dict[str, Any]) -> str:
     p_value = f"p = {found['p_value']:.2g} by the {of}"
     fits = f"{n} fit{'s' if n > 1 else ''} of labels drawn by chance reach{'es' if n == 1 else ''}"
     return f"{fits} {text}|weight| up to {largest:.4g}, here {mine:.4g}; {p_value}"
+
+
+def _by_name(provenance: dict[str, Any]) -> str:
+    """How many features were kept whatever their weights, and which were dropped."""
+    parts = []
+    if kept := provenance.get("kept"):
+        parts.append(f"{kept['count']} feature{'s' if kept['count'] != 1 else ''} kept always")
+    if dropped := provenance.get("dropped"):
+        given = dropped["given"]
+        more = f" and {len(given) - _GROUPS_SHOWN} more" if len(given) > _GROUPS_SHOWN else ""
+        parts.append(f"dropped: {', '.join(map(_short, given[:_GROUPS_SHOWN]))}{more}")
+    return "; ".join(parts)
 
 
 def _passes(provenance: dict[str, Any]) -> str:

@@ -237,14 +237,51 @@ class DenseSource(InMemory):
             dense = self.units.apply(np.array(dense, np.float64))
         indptr, keys, values, bad_row, bad_column = _native.dense_rows(dense)
         if bad_row >= 0:
-            raise _not_finite(dense[bad_row, bad_column], rows, bad_row, bad_column)
+            raise _not_finite(dense[bad_row, bad_column], rows, bad_row, self._column(bad_column))
         return Batch(indptr, keys, values)
+
+    def _column(self, at: int) -> int:
+        """The position in the array of a column of `_matrix`."""
+        return at
 
     def _content(self) -> Iterator[Any]:
         yield self.x
 
     def describe(self) -> str:
         return f"array of {self.x.shape[0]} x {self.x.shape[1]}"
+
+
+class MaskedSource(DenseSource):
+    """A dense matrix without some of its columns; the others keep their positions."""
+
+    def __init__(self, x: NDArray[Any], *rest: Any, masked: NDArray[np.uint64]) -> None:
+        super().__init__(x, *rest)
+        self.masked = masked
+        self._left = np.setdiff1d(np.arange(x.shape[1], dtype=np.uint64), masked)
+
+    @property
+    def dense_columns(self) -> DenseColumns | None:
+        return DenseColumns(self._left) if len(self._left) else None
+
+    def in_units(self, units: Units) -> Source:
+        return MaskedSource(self.x, self.targets, self.weight, self.order, units, masked=self.masked)
+
+    def _with_order(self, order: NDArray[np.int64]) -> Source:
+        return MaskedSource(self.x, self.targets, self.weight, order, self.units, masked=self.masked)
+
+    def _matrix(self, rows: slice | NDArray[np.int64]) -> NDArray[Any]:
+        return np.take(super()._matrix(rows), self._left, axis=1)
+
+    def _rows(self, rows: slice | NDArray[np.int64], want_names: bool) -> Batch:
+        batch = super()._rows(rows, want_names)
+        return replace(batch, keys=self._left[batch.keys])
+
+    def _column(self, at: int) -> int:
+        return int(self._left[at])
+
+    def _content(self) -> Iterator[Any]:
+        yield from super()._content()
+        yield self.masked
 
 
 class SparseSource(InMemory):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator
+from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -227,6 +227,15 @@ class Source(ABC):
             "LIBSVM files have qid"
         )
 
+    @property
+    def feature_columns(self) -> Sequence[str]:
+        """The columns of a table that features are made from; none of other data."""
+        return ()
+
+    def without_columns(self, columns: Collection[str]) -> Source:
+        """The same rows without the features made from some of `feature_columns`."""
+        return self
+
     def sides(self, fraction: float, seed: int, batch: Batch, want_labels: bool) -> NDArray[np.int8]:
         """The side of each row, if rows overlap: 1 held out, 0 not, -1 neither, since it overlaps both sides."""
         raise NotImplementedError
@@ -315,6 +324,13 @@ class Wrapped(Source):
 
     def grouped(self, column: str, *, feature: bool = False) -> Source:
         return self._with(self.source.grouped(column, feature=feature))
+
+    @property
+    def feature_columns(self) -> Sequence[str]:
+        return self.source.feature_columns
+
+    def without_columns(self, columns: Collection[str]) -> Source:
+        return self._with(self.source.without_columns(columns))
 
     def sides(self, fraction: float, seed: int, batch: Batch, want_labels: bool) -> NDArray[np.int8]:
         return self.source.sides(fraction, seed, batch, want_labels)

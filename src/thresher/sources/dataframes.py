@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,13 @@ from thresher.sources.tables.column_values import label_values
 from thresher.sources.tables.column_warnings import Where, column_warnings
 from thresher.sources.tables.infer import SAMPLE_ROWS, guess_message, guess_text, holds_texts
 from thresher.sources.tables.ngram_encoder import LETTERS, NgramEncoder, ngram_settings
-from thresher.sources.tables.row_encoder import column_positions, grouped_encoder, to_batch
+from thresher.sources.tables.row_encoder import (
+    column_positions,
+    feature_columns,
+    grouped_encoder,
+    narrowed_encoder,
+    to_batch,
+)
 from thresher.sources.tables.schema import find_column
 from thresher.sources.tables.table_encoder import (
     NO_LABELS,
@@ -61,6 +67,8 @@ class TableSource(InMemory):
     space = FeatureSpace("token")
 
     encoder: TableEncoder | NgramEncoder
+    #: Columns that are no features and need no warnings.
+    _left_out: frozenset[str] = frozenset()
 
     def __init__(
         self,
@@ -112,6 +120,17 @@ class TableSource(InMemory):
             return {"form": self.encoder.to_dict(), "texts": True}
         return {"form": self.encoder.to_dict()} if self.text_columns else None
 
+    @property
+    def feature_columns(self) -> list[str]:
+        return feature_columns(self.encoder)
+
+    def without_columns(self, columns: Collection[str]) -> Source:
+        narrower = TableSource(
+            self.table, self.targets, self.weight, self.order, encoder=narrowed_encoder(self.encoder, columns)
+        )
+        narrower._left_out = frozenset(columns)
+        return narrower
+
     def _max_batch_rows(self) -> int:
         width = self.encoder.width
         if isinstance(self.encoder, NgramEncoder):
@@ -158,7 +177,8 @@ class TableSource(InMemory):
         rows = self.table.slice(0, SAMPLE_ROWS)
         target = None if self.y is None else label_values(self.y[:SAMPLE_ROWS])
         columns = dict(zip(self._names, rows.columns, strict=True))
-        return list(column_warnings(Where(None), columns, self._names, target))
+        names = [name for name in self._names if name not in self._left_out]
+        return list(column_warnings(Where(None), columns, names, target))
 
     def describe(self) -> str:
         return f"table of {self.table.num_rows} x {self.table.num_columns}"

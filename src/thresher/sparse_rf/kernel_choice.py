@@ -20,6 +20,7 @@ from thresher.columns.types import Floats
 from thresher.core.batch import Batch
 from thresher.core.feature_space import FeatureSpace, RandomFeatureSpec
 from thresher.display import quoted
+from thresher.errors import SettingsError
 from thresher.sparse_rf.feature_columns import RandomFeatureColumns
 from thresher.sparse_rf.held_out import HeldOut
 
@@ -49,6 +50,18 @@ def input_factors(rows: Rows, weights: Floats) -> Factors | None:
     varies = variances > _CONSTANT * squares
     factors = np.where(varies, 1.0 / np.sqrt(np.where(varies, variances, 1.0)), 0.0)
     return tuple(zip(keys.tolist(), factors.tolist(), strict=True))
+
+
+def only_these(rows: Rows, spec: RandomFeatureSpec) -> Factors:
+    """A factor of 1 for each input of the rows: predictions then ignore inputs that were dropped."""
+    keys = rows.inputs()
+    if len(keys) > MAX_SCALED or spec.function is not None:
+        what = "a function of your own" if spec.function is not None else f"{len(keys):,} inputs"
+        raise SettingsError(
+            f"`drop` cannot keep features out of predictions with {what}: random features of at most {MAX_SCALED:,} "
+            "inputs list theirs. Remove the features from the data instead"
+        )
+    return tuple((key, 1.0) for key in sorted(keys.tolist()))
 
 
 def comparable(factors: Factors) -> bool:

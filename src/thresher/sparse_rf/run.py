@@ -24,7 +24,14 @@ from thresher.sparse_rf.auto_engine import STAGES, AutoEngine, lam_path
 from thresher.sparse_rf.engine import SparseRFEngine
 from thresher.sparse_rf.feature_columns import RandomFeatureColumns
 from thresher.sparse_rf.held_out import HeldOut
-from thresher.sparse_rf.kernel_choice import KernelChoice, comparable, input_factors, report_constant, variance_rule
+from thresher.sparse_rf.kernel_choice import (
+    KernelChoice,
+    comparable,
+    input_factors,
+    only_these,
+    report_constant,
+    variance_rule,
+)
 from thresher.sparse_rf.memory_plan import SparseRFPlan
 from thresher.sparse_rf.settings import METHOD, SparseRFSettings
 from thresher.working_set.dataset import Examples
@@ -70,7 +77,10 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine | AutoEngine]):
         held = None
         if self.validation is None:
             held = HeldOut.of(loss, examples.parts, targets, examples.weight)
-        self.space = self.source.space.with_random_features(self._chosen_features(rows, held, examples.weight))
+        spec = self._chosen_features(rows, held, examples.weight)
+        if self.options.dropped and spec.factors is None:
+            spec = replace(spec, factors=only_these(rows, spec))
+        self.space = self.source.space.with_random_features(spec)
         limited = bool(self.plan.memory)
         room = self.plan.columns(examples.rows, rows.bytes) if limited else None
         chooses = self.settings.auto_lam and held is not None

@@ -103,7 +103,7 @@ def _label_examples(
 
 def _column_stream(source: Source, examples: Examples, pool: _native.ThreadPool) -> FeatureStream:
     """The columns of a source. Constant columns are skipped: rows may leave out all other values of a feature."""
-    if isinstance(source, DenseSource):
+    if type(source) is DenseSource:
         x = source.x if source.order is None else source.x[source.order]
         return FeatureStream(MatrixReader(np.asarray(x), None), on_error="constant")
     assert isinstance(examples.store, _native.ColumnStore)

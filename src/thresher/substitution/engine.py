@@ -34,6 +34,8 @@ class StreamEngine:
         The targets of all outputs. If ``settings.apart``, each output gets a problem of its own.
     make_problem : callable
         Makes the problem for the targets of some outputs.
+    keep : array, optional
+        Features that are in the answer whatever their weights are.
     """
 
     def __init__(
@@ -43,7 +45,9 @@ class StreamEngine:
         targets: Targets,
         pool: _native.ThreadPool,
         make_problem: Callable[[Targets], StreamProblem],
+        keep: Ids | None = None,
     ) -> None:
+        self.keep = np.empty(0, np.uint64) if keep is None else keep
         self.settings = settings
         self.targets = targets
         self.pool = pool
@@ -82,7 +86,7 @@ class StreamEngine:
     def _found(self) -> Found:
         self._final = parts = self._strongest_of([problem.kept() for problem in self.problems])
         outputs = len(self.targets.y)
-        keys = np.unique(np.concatenate([part.ids for part in parts]))
+        keys = np.unique(np.concatenate([*(part.ids for part in parts), self.keep]))
         raw = np.zeros((outputs, len(keys)))
         intercepts = np.zeros(outputs)
         counts = np.zeros(len(keys), np.uint64)
@@ -98,7 +102,9 @@ class StreamEngine:
                 raw[o, at] = weights * part.scales
         norms = np.sqrt((raw**2).sum(axis=0))
         order = np.lexsort((keys, -norms))
-        order = order[norms[order] != 0]  # those that are not finite stay, and are refused with the answer
+        order = order[
+            (norms[order] != 0) | np.isin(keys[order], self.keep)
+        ]  # those that are not finite stay, and are refused with the answer
         return Found(keys[order], raw[:, order], counts[order], intercepts)
 
     def held_out_margins(self, held: NDArray[np.bool_]) -> Floats:
@@ -122,7 +128,9 @@ class StreamEngine:
         ids, at = np.unique(np.concatenate([part.ids for part in parts]), return_inverse=True)
         squares = np.zeros(len(ids))
         np.add.at(squares, at, np.concatenate([part.norms**2 for part in parts]))
-        chosen = ids[_strongest(ids, np.sqrt(squares), self.settings.k)]
+        squares[np.isin(ids, self.keep)] = np.inf
+        absent = len(self.keep) - int(np.isin(self.keep, ids).sum())  # in the answer with no weight
+        chosen = ids[_strongest(ids, np.sqrt(squares), self.settings.k - absent)]
         return [part.subset(np.flatnonzero(np.isin(part.ids, chosen))) for part in parts]
 
     def _refit(self, kept: Kept, output: int, y: Floats, shares: Floats) -> tuple[Floats, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from thresher import _native
+from thresher.columns.types import Ids
 from thresher.substitution.arriving.feature_stream import FeatureStream
 from thresher.substitution.async_base import SimulatedProblem
 from thresher.substitution.async_threads import AsynchronousProblem
@@ -30,12 +31,16 @@ def features_not_kept(settings: SubstitutionSettings, stream: FeatureStream) -> 
 
 
 def make_problem(
-    settings: SubstitutionSettings, targets: Targets, stream: FeatureStream, pool: _native.ThreadPool
+    settings: SubstitutionSettings,
+    targets: Targets,
+    stream: FeatureStream,
+    pool: _native.ThreadPool,
+    keep: Ids | None = None,
 ) -> StreamProblem:
-    """The problem that ``settings.method`` solves for these targets."""
+    """The problem that ``settings.method`` solves for these targets; Online Substitution never leaves out ``keep``."""
     if settings.method != "os":
         return BASELINES[settings.method](settings, targets, pool)
     if settings.asynchronous:
         kind = AsynchronousProblem if settings.staleness is None else SimulatedProblem
         return kind(settings, targets, features_not_kept(settings, stream))
-    return SubstitutionProblem(settings, targets, pool)
+    return SubstitutionProblem(settings, targets, pool, keep)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _native
+from thresher.columns.types import Ids
 from thresher.core.batch import Cursor
 from thresher.core.checkpoint import Checkpoint
 from thresher.core.feature_space import FeatureSpace
@@ -116,10 +117,16 @@ class SubstitutionRun(Run):
             targets,
             self.pool,
             lambda part: self._make_problem(settings, part),
+            self._keep,
         )
 
     def _make_problem(self, settings: SubstitutionSettings, targets: Targets) -> StreamProblem:
-        return make_problem(settings, targets, self.stream, self.pool)
+        return make_problem(settings, targets, self.stream, self.pool, self._keep)
+
+    @property
+    def _keep(self) -> Ids | None:
+        """The ids of the features to keep."""
+        return np.array(sorted(self.options.keep.values()), np.uint64) if self.options.keep else None
 
     def _choose(self) -> None:
         """Let held-out rows choose, and begin with the choice.
@@ -267,12 +274,14 @@ class SubstitutionRun(Run):
             names = self.space.decode(found.keys)
         else:
             names = [engine.names.get(key) or f"#{key}" for key in found.keys.tolist()]
+        unseen = {f"#{key}": name for name, key in self.options.keep.items()}  # no column gave their names
+        names = [unseen.get(name, name) for name in names]
         selection = found.selection(
             names,
             classes=self.examples.classes,
             multilabel=self.options.multilabel,
             space=self.space,
-            settings=replace(self.engine.settings, scans=self.settings.scans).to_dict(),
+            settings=replace(self.engine.settings, scans=self.settings.scans).to_dict() | self._kept_names(),
             origin=Origin.of(self._origin, fingerprint=not self.options.from_estimator),
             facts={
                 "rows": self.examples.rows,
@@ -289,6 +298,10 @@ class SubstitutionRun(Run):
 
     def interim_selection(self) -> Selection:
         return self.selection()
+
+    def _kept_names(self) -> dict[str, Any]:
+        """The features to keep, where there are any: for settings and checkpoints."""
+        return {"keep": sorted(self.options.keep)} if self.options.keep else {}
 
     def _chosen(self) -> dict[str, Any]:
         """The choice, for the provenance."""
@@ -325,6 +338,7 @@ class SubstitutionRun(Run):
             "data": self._origin.fingerprint(),
             "labels": _native.hash_bytes(self.examples.y.tobytes() + self.examples.weight.tobytes()),
             **self.settings.to_dict(),
+            **self._kept_names(),
             "class_weight": self.options.class_weight_identity(),
         }
 

@@ -18,7 +18,9 @@ from thresher.substitution.settings import SubstitutionSettings
 class SubstitutionProblem(BlockwiseProblem):
     """Algorithm 1 of the paper, over the native ``Substitution``."""
 
-    def __init__(self, settings: SubstitutionSettings, targets: Targets, pool: _native.ThreadPool) -> None:
+    def __init__(
+        self, settings: SubstitutionSettings, targets: Targets, pool: _native.ThreadPool, keep: Ids | None = None
+    ) -> None:
         super().__init__()
         loss = get_loss(settings.loss)
         self._native = _native.Substitution.make(
@@ -37,6 +39,8 @@ class SubstitutionProblem(BlockwiseProblem):
             shrink=float(settings.shrink),
             ridge=float(settings.ridge),
         )
+        if keep is not None:
+            self._native.pin(keep)
         self._outputs, self._rows = targets.y.shape
         self._pool = pool
         self._shrink = float(settings.shrink)

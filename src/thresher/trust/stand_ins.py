@@ -133,6 +133,7 @@ class StandInRun(Run):
         threshold, memory = self._search.threshold, self.options.memory
         found = find(selection, rows, threshold, memory, self.watch)
         into = groups(len(selection), selection.keys, found.pairs)
+        into[np.isin(selection.keys, np.array(list(self.options.keep.values()), np.uint64))] = -1
         facts = {**found.facts, "collapse": self._search.collapse}
         if self._search.collapse and (into >= 0).any():
             facts["collapsed"] = _collapsed(selection, into)

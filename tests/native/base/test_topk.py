@@ -39,6 +39,37 @@ def test_any_operations(k, name_cap, operations, limit):
     same(table, twin, k)
 
 
+@examples(80)
+@given(
+    st.integers(1, 6),
+    st.lists(KEYS, unique=True, max_size=6),
+    st.lists(st.tuples(KEYS, WEIGHTS, NAMES), max_size=60),
+)
+def test_pinned_features_never_leave(k, pinned, operations):
+    """Whatever is put: the others compete for the slots that are left, before and after the table is cleared."""
+    table, twin = _native.TopK(k), topk.TopK(k)
+    for key in pinned[:k]:
+        table.pin(key, "p")
+        twin.pin(key, b"p")
+    same(table, twin, k)
+    for key, weight, name in operations:
+        assert table.put(key, weight, name) == twin.put(key, weight, name.encode())
+        same(table, twin, k)
+    table.clear()
+    assert sorted(table.rows(k)[0].tolist()) == sorted(pinned[:k])
+
+
+def test_a_table_pins_at_most_k_features_before_all_others():
+    """Anything else is an error."""
+    table = _native.TopK(2)
+    table.pin(1)
+    with pytest.raises(ValueError, match="twice"):
+        table.pin(1)
+    table.put(2, 1.0)
+    with pytest.raises(ValueError, match="before all others"):
+        table.pin(3)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_many_operations(seed):
     """Thousands of arrivals, growth and decay in a table of 50: its index sees long runs and many removals."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -51,6 +51,15 @@ class EncodedSource(Source):
     @property
     def dense_columns(self) -> DenseColumns | None:
         return self.encoder.dense_columns
+
+    @property
+    def feature_columns(self) -> Sequence[str]:
+        return feature_columns(self.encoder)
+
+    def without_columns(self, columns: Collection[str]) -> Source:
+        source: Any = self  # a dataclass
+        narrower: Source = replace(source, encoder=narrowed_encoder(self.encoder, columns))
+        return narrower
 
     def warnings(self) -> list[str]:
         return list(self.encoder.warnings)
@@ -128,6 +137,18 @@ def grouped_encoder(encoder: Any, column: str, feature: bool) -> Any:
         if not encoder.columns:
             raise DataError(f"without the column {quoted(column)}, which forms the groups, no feature is left.")
     return replace(encoder, labels=replace(labels, group=column))
+
+
+def feature_columns(encoder: RowEncoder) -> list[str]:
+    """The columns that an encoder makes features from; n-grams have no names of columns."""
+    return [column.name for column in encoder.columns] if isinstance(encoder, TableEncoder) else []
+
+
+def narrowed_encoder(encoder: Any, columns: Collection[str]) -> Any:
+    """The encoder without the features of some columns, and without the warnings about them."""
+    warnings = tuple(one for one in encoder.warnings if not any(quoted(name) in one for name in columns))
+    left = tuple(column for column in encoder.columns if column.name not in columns)
+    return replace(encoder, columns=left, warnings=warnings)
 
 
 def identity_of(encoder: RowEncoder) -> dict[str, Any]:

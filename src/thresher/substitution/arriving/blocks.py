@@ -55,6 +55,8 @@ class Scan:
         Sparse columns to hold at a time, in the same memory.
     on_bad_column : callable
         Called with the name of a column that cannot be used, and what is wrong with it.
+    dropped : callable, optional
+        Whether the feature of a name never arrives.
     """
 
     reader: ColumnReader
@@ -64,6 +66,7 @@ class Scan:
     block: int
     sparse_block: int
     on_bad_column: Callable[[str, str], None]
+    dropped: Callable[[str], bool] | None = None
 
     def blocks(self, start: int) -> Iterator[Block]:
         """The blocks from position ``start`` on."""
@@ -78,6 +81,8 @@ class Scan:
         reached = start
         for number, name, column in self.reader.columns(start, self.order, self.block):
             reached += 1
+            if self.dropped is not None and self.dropped(name or f"x{number}"):
+                continue
             try:
                 held[len(ids)] = _checked(column, self.rows, self.keep)
             except BadColumn as error:
@@ -106,10 +111,12 @@ class Scan:
             start += len(numbers)
             columns = (columns if self.keep is None else columns.take_rows(self.keep)).without_zeros()
             good = np.ones(len(numbers), bool)
+            if self.dropped is not None:
+                good = np.array([not self.dropped(_name(reader, number)) for number in numbers.tolist()], bool)
             for at, fault in _faults(columns).items():
+                if good[at]:
+                    self.on_bad_column(_name(reader, int(numbers[at])), fault)
                 good[at] = False
-                name = None if reader.names is None else reader.names[int(numbers[at])]
-                self.on_bad_column(name or f"x{reader.key(int(numbers[at]))}", fault)
             if not good.all():
                 numbers, columns = numbers[good], columns.take_columns(good)
             names = [] if reader.names is None else [reader.names[number] for number in numbers.tolist()]
@@ -118,6 +125,12 @@ class Scan:
 
     def _block(self, ids: Ids, columns: NDArray[np.float32] | CSCColumns, names: list[str], reached: int) -> Block:
         return Block(ids, columns, names if self.reader.named else None, reached)
+
+
+def _name(reader: IndexedReader, number: int) -> str:
+    """The name of a feature, or the letter x and its key."""
+    name = None if reader.names is None else reader.names[number]
+    return name or f"x{reader.key(number)}"
 
 
 def _checked(column: Any, rows: int, keep: NDArray[np.int64] | None) -> NDArray[np.float32]:

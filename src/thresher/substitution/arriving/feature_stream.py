@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from thresher.core.feature_space import FeatureSpace
 from thresher.display import cut
 from thresher.errors import DataError, SettingsError
+from thresher.sources.transforms.drop import FeatureDrop
 from thresher.substitution.arriving.blocks import CONSTANT, Block, Scan
 from thresher.substitution.arriving.column_reader import ColumnReader, IndexedReader
 from thresher.substitution.arriving.file_readers import ARROW_ENDINGS, has_only_numbers, read_labels
@@ -80,6 +82,14 @@ class FeatureStream:
         self.block = block
         #: The number of columns skipped in the first scan, by what is wrong with them.
         self.skipped: Counter[str] = Counter()
+        #: The features that never arrive.
+        self.dropped: FeatureDrop | None = None
+
+    def without(self, dropped: FeatureDrop) -> FeatureStream:
+        """The same stream without some features."""
+        stream = copy(self)
+        stream.dropped = dropped
+        return stream
 
     @property
     def size(self) -> int | None:
@@ -117,7 +127,8 @@ class FeatureStream:
 
     def fingerprint(self) -> str:
         """A hash of the shape and the first columns, or of the names and sizes of the files."""
-        return hashlib.blake2b(self.reader.identity(), digest_size=16).hexdigest()
+        plain = hashlib.blake2b(self.reader.identity(), digest_size=16).hexdigest()
+        return plain if self.dropped is None else f"{plain}:dropped:{self.dropped.identity()}"
 
     def block_for(self, rows: int) -> int:
         """The number of dense columns of ``rows`` rows to hold at a time."""
@@ -159,7 +170,8 @@ class FeatureStream:
                 self.skipped[fault] += 1
 
         sparse_block = max(block, _SPARSE_BLOCK) if wide and self.block is None else block
-        return Scan(self.reader, rows, order, keep, block, sparse_block, on_bad_column).blocks(start)
+        dropped = None if self.dropped is None else self.dropped.has
+        return Scan(self.reader, rows, order, keep, block, sparse_block, on_bad_column, dropped).blocks(start)
 
 
 def block_for(rows: int) -> int:
