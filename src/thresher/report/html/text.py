@@ -1,0 +1,51 @@
+"""Texts and numbers of a report as JSON holds them: names made visible, numbers short."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from thresher.display import cut, redact, visible
+from thresher.selection.selection import escaped
+
+#: The most characters of a name in a chart, and of any other text.
+NAME, TEXT = 48, 400
+
+
+def name_of(text: Any, most: int = NAME) -> str:
+    """A name or label as charts show it: without control characters, and cut."""
+    if isinstance(text, float) and text.is_integer():
+        text = int(text)
+    return cut(visible(escaped(str(text))), most)
+
+
+def shown(text: Any, most: int = TEXT) -> str:
+    """Any other text of a file: without credentials and control characters, and cut."""
+    return cut(visible(redact(escaped(str(text)))), most)
+
+
+def short(value: Any, digits: int = 6) -> Any:
+    """A number with a few digits; None for what JSON cannot hold."""
+    number = float(value)
+    if not math.isfinite(number):
+        return None
+    rounded = float(f"{number:.{digits}g}")
+    return int(rounded) if rounded.is_integer() and abs(rounded) < 2**53 else rounded
+
+
+def shorts(values: Iterable[Any], digits: int = 6) -> list[Any]:
+    """`short` of each."""
+    return [short(value, digits) for value in values]
+
+
+def percent(share: float) -> str:
+    """A share as ``97.2 %``."""
+    return f"{100 * share:.1f} %"
+
+
+def thin(values: list[Any], most: int) -> list[int]:
+    """At most ``most`` positions of a list, evenly spread, the first and the last among them."""
+    if len(values) <= most:
+        return list(range(len(values)))
+    return sorted({round(i * (len(values) - 1) / (most - 1)) for i in range(most)})
