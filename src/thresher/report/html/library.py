@@ -1,4 +1,4 @@
-"""Vega and Vega-Lite, which draw the charts, as one script; it is bundled once and kept in the user's cache folder."""
+"""Vega-Embed with Vega and Vega-Lite, which draw the charts, as one script; it is bundled once and kept in the user's cache folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 #: What a process of its own runs: the bundler holds more memory than most fits.
 _BUNDLE = (
     "import sys, vl_convert; "
-    "sys.stdout.buffer.write(vl_convert.javascript_bundle('window.vega=vega;window.vegaLite=vegaLite;').encode())"
+    "sys.stdout.buffer.write(vl_convert.javascript_bundle('window.vegaEmbed=vegaEmbed;').encode())"
 )
 
 
@@ -58,4 +58,5 @@ def _bundled() -> str:
             "Reinstall it: pip install 'thresher[report]'"
         )
     # Within strings and regular expressions a backslash changes nothing; it keeps the element from ending early.
-    return made.stdout.decode().replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    script = made.stdout.decode().replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    return f'(()=>{{"use strict";{script}}})();'

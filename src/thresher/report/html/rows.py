@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 View = dict[str, Any]
 
 #: The most classes with curves of their own, with a row in the confusion matrix as a chart, and with one in memory.
-CURVES, SHOWN, HELD = 8, 20, 500
+CURVES, SHOWN, HELD = 10, 20, 500
 #: The most points of a curve.
 _POINTS = 150
 
@@ -83,7 +83,7 @@ class RowViews:
             yield confusion(self._confusion, self._labels)
         several = len(self._histograms) > 1
         labels = self._labels if several else self._labels[1:]
-        curves = [(label, h) for label, h in zip(labels, self._histograms, strict=True) if h.result()]
+        curves = [(label, h) for label, h in zip(labels, self._histograms, strict=False) if h.result()]
         if curves:
             yield ranking(curves, several=several)
         if self._reliability is not None:

@@ -22,7 +22,7 @@ const near = { scale: { zero: false, nice: true } };
 // A figure with a chart, and the same numbers as a table for who cannot see it.
 function chart(caption, description, values, layers, { height = 240, columns } = {}) {
   const box = el("div", { class: "chart", role: "img", "aria-label": description });
-  jobs.push({ box, spec: { $schema: "vega-lite", width: "container", height, autosize: { type: "fit-x", contains: "padding" }, data: { values }, layer: layers, config: CONFIG } });
+  jobs.push({ box, spec: { width: "container", height, autosize: { type: "fit-x", contains: "padding" }, data: { values }, layer: layers, config: CONFIG } });
   const names = columns || Object.keys(values[0] || {}).map(name => [name, name.replace(/_/g, " ")]);
   const details = el("details", {}, el("summary", { text: "Numbers" }));
   details.addEventListener("toggle", () => {
@@ -43,11 +43,12 @@ function drawCharts() {
 function drawOne(job) {
   if (job.drawn) return;
   job.drawn = true;
-  const compiled = vegaLite.compile(job.spec).spec;
-  new vega.View(vega.parse(compiled), { renderer: "svg", container: job.box, hover: true }).runAsync().then(() => {
+  vegaEmbed(job.box, job.spec, { actions: false, renderer: "svg", mode: "vega-lite", ast: false }).then(() => {
     // The label of the box says what the chart shows; its parts would be read one by one.
     const svg = job.box.querySelector("svg");
     if (svg) { svg.setAttribute("aria-hidden", "true"); svg.setAttribute("focusable", "false"); }
+    job.box.querySelectorAll("[role]").forEach(part => part.removeAttribute("role"));
+    job.box.classList.remove("vega-embed");
   });
 }
 
