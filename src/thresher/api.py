@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from thresher.core.atomic import check_not_read, check_writable
+from thresher.core.interim import Callback
 from thresher.core.labels import ThirdLabel, check_class_weight
 from thresher.core.losses import get_loss
 from thresher.core.memory import DEFAULT_CACHE_SIZE, Report, Watch
@@ -74,6 +75,7 @@ def select(
     fdr: float | None = None,
     splits: int | None = None,
     progress: Report | None = None,
+    callback: Callback | None = None,
     **settings: Any,
 ) -> Selection:
     """Find the ``k`` features that matter most, and name them.
@@ -170,6 +172,12 @@ def select(
         Divide the rows into halves this number of times, and keep what the splits agree on; default 1.
     progress : callable, optional
         Called with a `Progress` after every batch, in every phase of the fit.
+    callback : callable, optional
+        Called with a `thresher.core.interim.Interim` while the method learns: after every batch of ``batch_rows`` rows
+        (of ``os`` every block of features, of ``fgm`` and ``sparse-rf`` every iteration, of several workers every
+        round, with ``fdr`` every split), once there is a model. It has ``rows``, ``passes``, ``seconds`` and
+        ``selection()``, the selection so far, which is built only when called. If it returns True, the fit ends as
+        if it were complete. The result is the same as without it. After an error in it, ``checkpoint`` is written.
     settings
         The method's settings. Online methods: `thresher.online.settings.OnlineSettings`; fgm:
         `thresher.fgm.settings.FGMSettings`; sparse-rf: `thresher.sparse_rf.settings.SparseRFSettings`; os and its
@@ -252,6 +260,7 @@ def select(
         batch_rows=batch_rows,
         calibrate=calibrate,
         watch=watch,
+        callback=callback,
     )
     chosen = None
     if holdout is not None or holdout_by is not None or holdout_last is not None:

@@ -112,7 +112,7 @@ def choose_k(
     if source.space.size is not None and options.interactions == 1:
         most = min(most, source.space.size)
     ranked = replace(settings, k=most, refit=False)
-    plain = replace(options, checkpoint=None, validation=None, calibrate=False)
+    plain = replace(options, checkpoint=None, validation=None, calibrate=False, callback=None)
     limited = options.memory is not None or hasattr(settings, "passes")
     search = _Search(ranked, plain, make_run, memory if limited else None)
     found, why = [], ""

@@ -21,6 +21,7 @@ from thresher import _native
 from thresher.core.atomic import check_writable
 from thresher.core.checkpoint import Checkpoint
 from thresher.core.feature_space import FeatureSpace
+from thresher.core.interim import Callback, Interim
 from thresher.core.labels import Label
 from thresher.core.losses import Loss, get_loss
 from thresher.core.memory import DEFAULT_CACHE_SIZE, DEFAULT_MEMORY, Watch, parse_size
@@ -75,6 +76,8 @@ class RunOptions:
         Further facts for the provenance, such as the curve by which ``k`` was chosen.
     watch : Watch
         Receives the progress of the fit.
+    callback : callable, optional
+        Called with an `Interim` after every step, once there is a model; True ends the fit.
     """
 
     memory: str | int | None = None
@@ -96,6 +99,7 @@ class RunOptions:
     calibrate: bool = True
     facts: Mapping[str, Any] = field(default_factory=dict)
     watch: Watch = field(default_factory=Watch)
+    callback: Callback | None = None
 
     def __post_init__(self) -> None:
         if self.n_jobs != -1 and self.n_jobs < 1:
@@ -240,6 +244,9 @@ class Run(ABC):
         self.watch = options.watch
         self.watch.restart()
         self._last_save = time.monotonic()
+        #: Whether the callback has ended the fit, and what it raised.
+        self.stopped = False
+        self.callback_error: Exception | None = None
         #: Why the last attempt to write the checkpoint failed.
         self.unsaved: str | None = None
         if options.checkpoint is not None:
@@ -265,6 +272,27 @@ class Run(ABC):
         self._show_progress()
         if self.options.checkpoint is not None and time.monotonic() - self._last_save >= self.options.every:
             self.save()
+        if self.options.callback is not None and not self.stopped and self._has_interim:
+            self._call_back(self.options.callback)
+
+    def _call_back(self, callback: Callback) -> None:
+        """Show the callback what there is; it may end the fit."""
+        counts = self._counts()
+        unit = counts.get("unit", "rows")
+        interim = Interim(counts["rows"], self._passes_complete, self.watch.seconds, unit, self.interim_selection)
+        try:
+            self.stopped = callback(interim) is True
+        except Exception as error:
+            self.callback_error = error
+            self.save()  # what is learned is not lost with an error in code of the user
+            raise
+        if self.stopped:
+            log.info("the callback ended the fit after %s", self.amount)
+
+    @property
+    def stop_facts(self) -> dict[str, Any]:
+        """For the provenance: the amount learned, if the callback ended the fit."""
+        return {"stopped": self.amount} if self.stopped else {}
 
     def _show_progress(self) -> None:
         """Measure the memory and report progress: after every step, and within long ones."""
@@ -337,6 +365,20 @@ class Run(ABC):
     def model(self) -> Selection:
         """The selection for predictions only: names and fingerprint, which take a pass, may be missing."""
         return self.selection()
+
+    def interim_selection(self) -> Selection:
+        """The selection so far for a callback, with names; the fit goes on as if it had not been built."""
+        return self.model()
+
+    @property
+    def _has_interim(self) -> bool:
+        """Whether there is something to show to a callback, which may end the fit."""
+        return self.usable
+
+    @property
+    def _passes_complete(self) -> int:
+        """Complete passes over the data, or rounds."""
+        return int(self._counts()["passes_done"])
 
     def watched(self, source: Source, phase: str) -> Source:
         """The source, whose further passes are reported as progress of a phase."""

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from html import escape
 from typing import Any, NamedTuple
 
 from thresher.errors import SettingsError
@@ -68,6 +69,14 @@ class PlanReport(NamedTuple):
     limits: ReadLimits
     parts: list[tuple[str, int, str]]
     notes: list[tuple[str, str]]
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks: the memory of each part, and what it is."""
+        sizes = [(name, show_size(size), what) for name, size, what in self.parts if size]
+        rows = [f"<tr><th>{escape(a)}</th><td>{escape(b)}</td><td>{escape(c)}</td></tr>" for a, b, c in sizes]
+        rows += [f"<tr><th>{escape(name)}</th><td></td><td>{escape(note)}</td></tr>" for name, note in self.notes]
+        head = "<tr><th>part</th><th>memory</th><th>what it is</th></tr>"
+        return f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
 
 
 _UNITS = {"": 1, "B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
@@ -198,10 +207,15 @@ class Watch:
         self._started = time.monotonic()
         self._resident_at_start = self._most_resident = resident_parts()
 
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._started
+
     def show(self, **counts: Any) -> None:
         """Measure the memory and report; ``counts`` are the other fields of `Progress`."""
         self._most_resident = max(self._most_resident, resident_parts())
         if self._report is not None:
             most, before = self._most_resident, self._resident_at_start
             grown, mapped = most.total - before.total, max(0, most.mapped - before.mapped)
-            self._report(Progress(**counts, seconds=time.monotonic() - self._started, grown=grown, mapped=mapped))
+            self._report(Progress(**counts, seconds=self.seconds, grown=grown, mapped=mapped))

@@ -119,7 +119,7 @@ class WorkersRun(OnlineRun):
         ]
         team.begin(shares)
         places, ended = self._places or [Cursor()] * self.workers, False
-        while not ended:
+        while not (ended or self.stopped):
             rows = rows_of_round(self.settings.sync, self.engine.rows // self.workers)
             found = team.round(self._base(), places, rows)
             undisturbed(partial(self._merge, found))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -15,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from thresher._native import KeyIndex
 from thresher.choose_k import check_k_max, choose_k
 from thresher.core.feature_space import FeatureSpace
+from thresher.core.interim import Callback
 from thresher.core.labels import Label
 from thresher.errors import DataError, SettingsError
 from thresher.estimators.inputs import checked_rows, seed_of, training_data
@@ -65,7 +68,7 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
     # ── fitting ──────────────────────────────────────────────────────────────────────────────────
 
     @locked
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, callback: Callback | None = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -77,14 +80,27 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
             The targets; files and sources contain theirs.
         sample_weight : array-like, optional
             The weight of each row. Rows of weight 0 are ignored.
+        callback : callable, optional
+            Called with a `thresher.core.interim.Interim` while the method learns; True ends the fit, as
+            if it were complete. See `thresher.select`.
 
         Returns
         -------
         self
         """
         source, y = training_data(self, X, y, sample_weight, reset=True, **self._targets(y))
-        self._fit(source, self._task(source, y), y)
+        with self._calling(callback):
+            self._fit(source, self._task(source, y), y)
         return self
+
+    @contextmanager
+    def _calling(self, callback: Callback | None) -> Iterator[None]:
+        """Let the fit within call this; it is no parameter, and is not kept."""
+        self._callback = callback
+        try:
+            yield
+        finally:
+            del self._callback
 
     def _fit(self, source: Source, task: Task, y: Any) -> None:
         """Fit, and set ``_fitted``."""
@@ -106,6 +122,7 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
             validation=given.get("validation"),
             calibrate=given.pop("calibrate", True),
             from_estimator=True,
+            callback=getattr(self, "_callback", None),
         )
         given |= {"method": method, "loss": task.loss, "multilabel": task.multilabel, "seed": seed}
         return get_method(method).make_settings(**given), options

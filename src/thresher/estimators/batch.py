@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
+from thresher.core.interim import Callback
 from thresher.core.labels import sort_labels
 from thresher.core.losses import get_loss
 from thresher.errors import DataError, SettingsError
@@ -23,7 +24,15 @@ class WorkingSetEstimator(SelectingEstimator):
     _fitted: FittedRun
 
     @locked
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, validation: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        validation: Any = None,
+        callback: Callback | None = None,
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -36,6 +45,9 @@ class WorkingSetEstimator(SelectingEstimator):
             The weight of each row. Rows of weight 0 are ignored.
         validation : path, Source or pair (X, y), optional
             Scored after every iteration; the fit stops when the score no longer improves, and keeps the best iteration.
+        callback : callable, optional
+            Called with a `thresher.core.interim.Interim` after every iteration; True ends the fit. See
+            `thresher.select`.
 
         Returns
         -------
@@ -44,7 +56,7 @@ class WorkingSetEstimator(SelectingEstimator):
         pair = validation if isinstance(validation, tuple) else (validation,)
         self._validation = None if validation is None else as_source(*pair)
         try:
-            super().fit(X, y, sample_weight)
+            super().fit(X, y, sample_weight, callback=callback)
         finally:
             del self._validation
         return self

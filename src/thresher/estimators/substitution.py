@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from thresher.core.interim import Callback
 from thresher.errors import DataError
 from thresher.estimators.base import FittedRun, SelectingEstimator, Task
 from thresher.estimators.batch import BatchClassifier, BatchRegressor
@@ -25,7 +26,7 @@ class SubstitutionEstimator(SelectingEstimator):
     _fitted: FittedRun
 
     @locked
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, callback: Callback | None = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -36,6 +37,9 @@ class SubstitutionEstimator(SelectingEstimator):
             The targets; files and sources contain theirs.
         sample_weight : array-like, optional
             The weight of each row.
+        callback : callable, optional
+            Called with a `thresher.core.interim.Interim` after every block of features; True ends the fit. See
+            `thresher.select`.
 
         Returns
         -------
@@ -43,10 +47,11 @@ class SubstitutionEstimator(SelectingEstimator):
         """
         stream = stream_of(X)
         if stream is None:
-            super().fit(X, y, sample_weight)
+            super().fit(X, y, sample_weight, callback=callback)
             return self
         self._reset()
-        self._run_stream(stream, y, sample_weight, self.scans)
+        with self._calling(callback):
+            self._run_stream(stream, y, sample_weight, self.scans)
         return self
 
     @locked

@@ -10,7 +10,7 @@ from thresher.columns.column_blocks import ColumnBlocks
 from thresher.columns.in_memory import InMemoryColumns
 from thresher.columns.out_of_core import OutOfCoreColumns
 from thresher.columns.row_store import RowStore
-from thresher.columns.types import Family, Floats, format_search_stats
+from thresher.columns.types import Family, Floats, Ids, format_search_stats
 from thresher.errors import SettingsError
 from thresher.fgm.choice import LEAST_ROWS, MOST_ROWS, Choice, choose
 from thresher.fgm.engine import FGMEngine
@@ -160,7 +160,7 @@ class FGMRun(WorkingSetRun[FGMEngine]):
         expansion = family.expansion(found.keys)
         searched = family.search_stats()
         return found.selection(
-            names_of_terms(self.watched(self.source, "naming features"), found.keys, expansion) if final else None,
+            self._names_of(found.keys) if final else None,
             classes=self.examples.classes,
             multilabel=self.source.multilabel,
             space=self.source.space if expansion is None else self.source.space.expanded(expansion),
@@ -176,6 +176,11 @@ class FGMRun(WorkingSetRun[FGMEngine]):
                 **self.options.facts,
             },
         )
+
+    def _names_of(self, keys: Ids) -> list[str]:
+        assert self.engine is not None
+        expansion = self.engine.family.expansion(keys)
+        return names_of_terms(self.watched(self.source, "naming features"), keys, expansion)
 
     def _method_identity(self) -> dict[str, Any]:
         return {"method": "fgm", "family": "linear" if self._spec is None else self._spec.fingerprint()}

@@ -189,13 +189,14 @@ class OnlineRun(Run):
         self.choice = self._choice()
         yield from self._passes()
         if self.choice is not None:
-            if self.choice.learns_again:
+            if self.choice.learns_again and not self.stopped:
                 self.choice.final = True
                 del self.engine  # the plan has no room for two
                 self.release_buffers()
                 self.engine, self.passes_done, self._rows_at_cursor = make_engine(self.settings), 0, 0
                 yield from self._passes()
             self._choose()
+        self.facts |= self.stop_facts
         if self.settings.refit_intercept:
             from thresher.online.intercept_refit import refit_offset
 
@@ -205,7 +206,9 @@ class OnlineRun(Run):
 
     def _passes(self) -> Iterator[None]:
         choosing = self.choice is not None and not self.choice.final
-        while self.passes_done < self.max_passes and not (choosing and self.choice and self.choice.finished):
+        while self.passes_done < self.max_passes and not self.stopped:
+            if choosing and self.choice is not None and self.choice.finished:
+                break
             yield from self._learn_pass()
             self._end_pass()
             if choosing and self.choice is not None:
@@ -215,6 +218,8 @@ class OnlineRun(Run):
         for batch, cursor in self._batches():
             self._learn(batch, cursor)
             yield
+            if self.stopped:
+                return
 
     def _choose(self) -> None:
         """Take the features found, or their refit if a refit is better on the held-out rows."""
@@ -388,6 +393,12 @@ class OnlineRun(Run):
 
     def model(self) -> Selection:
         return Fitted.of(self, fingerprint=False).selection
+
+    def interim_selection(self) -> Selection:
+        fitted = Fitted.of(self, fingerprint=False)
+        if self.source.rewindable:
+            fitted.find_missing_names(self.source)
+        return fitted.selection
 
     def limited(self, source: Source) -> Source:
         return source.limited(self.plan.limits)

@@ -31,6 +31,7 @@ from thresher.sources.transforms.watched import Watched
 
 if TYPE_CHECKING:
     from thresher.selection.contributions import Contributions
+    from thresher.selection.pictures.plotter import Plotter
 
 #: The kinds of predictions: the class (or number), its probability, and the margin w'x + b.
 Output = Literal["prediction", "probability", "margin"]
@@ -120,6 +121,21 @@ class Selection:
     def __repr__(self) -> str:
         shown = ", ".join(cut(visible(name)) for name in self.names[:3]) + (", …" if len(self) > 3 else "")
         return f"<Selection of {len(self)} features ({self.named} named): {shown}>"
+
+    def _repr_html_(self) -> str:
+        from thresher.selection.html import selection_html
+
+        return selection_html(self)
+
+    @property
+    def plot(self) -> Plotter:
+        """Pictures: ``plot.weights()``, ``learning_curve()``, ``history()``, ``scores()``, ``path()``, ``stability()``.
+
+        Each returns matplotlib axes, see `thresher.selection.pictures.plotter.Plotter`.
+        """
+        from thresher.selection.pictures.plotter import Plotter
+
+        return Plotter(self)
 
     # ── prediction ───────────────────────────────────────────────────────────────────────────────
 

@@ -151,7 +151,7 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine | AutoEngine]):
     def _selection(self, found: Found, *, final: bool = True) -> Selection:
         assert self.examples is not None
         return found.selection(
-            self._names(found.keys) if final else None,
+            self._names_of(found.keys) if final else None,
             classes=self.examples.classes,
             multilabel=self.source.multilabel,
             space=self.space,
@@ -174,7 +174,7 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine | AutoEngine]):
             chosen |= {"gamma": spec.gamma, "scale": None if spec.factors is None else "std"}
         return {"chosen": chosen} if chosen else {}
 
-    def _names(self, keys: Ids) -> list[str]:
+    def _names_of(self, keys: Ids) -> list[str]:
         assert self._rows_of_data is not None
         size = self.space.size or 0
         if self.space.kind == "column" and 0 < size <= _NAMED_INPUTS:

@@ -167,6 +167,8 @@ class SubstitutionRun(Run):
         try:
             super().run()
         except Exception as error:
+            if error is self.callback_error:
+                raise
             broken = BrokenStream(str(error) if isinstance(error, DataError) else f"the stream failed: {error!r}")
             broken.selection = self.selection() if self.usable else None
             self.save()
@@ -181,13 +183,14 @@ class SubstitutionRun(Run):
     def _steps(self) -> Iterator[None]:
         if self._choosing:
             self._choose()
-        while self.engine.step():
+        while not self.stopped and self.engine.step():
             yield
 
     def continue_with(self, stream: FeatureStream) -> None:
         """Process further features in one scan. The columns of a matrix are numbered on from the previous ones."""
         if stream.space.kind != self.space.kind:
             raise DataError("all features must have names, or none: the earlier features are of the other kind.")
+        self.stopped, self.options = False, replace(self.options, callback=None)
         self._before += self.stream.size or 0
         if isinstance(stream.reader, IndexedReader):
             stream.reader.first = self._before
@@ -255,9 +258,13 @@ class SubstitutionRun(Run):
                 **({} if self.choice is None else {"chosen": self._chosen()}),
                 "found_by": [problem.summary() for problem in engine.problems],
                 "plan": self.memory_held(),
+                **self.stop_facts,
             },
         )
         return calibrated(selection, self._calibration(selection))
+
+    def interim_selection(self) -> Selection:
+        return self.selection()
 
     def _chosen(self) -> dict[str, Any]:
         """The choice, for the provenance."""

@@ -90,7 +90,7 @@ class ControlledRun(Run):
     # ── the loop ─────────────────────────────────────────────────────────────────────────────────
 
     def _steps(self) -> Iterator[None]:
-        while len(self.splits) < self._control.splits:
+        while len(self.splits) < self._control.splits and not (self.stopped and self.splits):
             self._columns = None
             self._add_split(f"split {len(self.splits) + 1} of {self._control.splits}")
             yield
@@ -105,6 +105,7 @@ class ControlledRun(Run):
             calibrate=False,
             checkpoint=self._inner_checkpoint,
             restart=False,
+            callback=None,
         )
         run = self._spec.make_run(self._data._replace(rows=halves.first), self._settings, options)
         try:
@@ -151,10 +152,11 @@ class ControlledRun(Run):
                 int(np.ceil(1 / self._control.fdr)),
                 self.units.word,
             )
+        final.provenance.update(self.stop_facts)
         final.provenance["rows"] = max(sum(split.seen) for split in self.splits)
         final.provenance["fdr"] = {
             "q": self._control.fdr,
-            "splits": self._control.splits,
+            "splits": len(self.splits),
             "unit": self.units.word,
             "candidates": len(units),
             "kept": kept,
@@ -247,6 +249,13 @@ class ControlledRun(Run):
     @property
     def usable(self) -> bool:
         return self._final is not None
+
+    @property
+    def _has_interim(self) -> bool:
+        return bool(self.splits) and self._final is None
+
+    def interim_selection(self) -> Selection:
+        return self._candidates()
 
     def selection(self) -> Selection:
         assert self._final is not None

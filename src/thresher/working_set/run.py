@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -88,7 +89,7 @@ class WorkingSetRun(Run, Generic[E]):
     def _steps(self) -> Iterator[None]:
         self._prepare()
         assert self.engine is not None
-        while not self._enough() and self.engine.step():
+        while not self.stopped and not self._enough() and self.engine.step():
             self._check_round()
             self._validate()
             if self.options.checkpoint is not None:
@@ -148,6 +149,10 @@ class WorkingSetRun(Run, Generic[E]):
         """The selection; if not ``final``, only for prediction, without names and fingerprint."""
 
     @abstractmethod
+    def _names_of(self, keys: NDArray[np.uint64]) -> list[str]:
+        """The names of features, which may be read from the data."""
+
+    @abstractmethod
     def _method_identity(self) -> dict[str, Any]:
         """The values that a checkpoint must agree with, besides data and settings."""
 
@@ -191,12 +196,23 @@ class WorkingSetRun(Run, Generic[E]):
         if best is None:
             self.watch.show(phase="refitting the selected features")
         found = self._selection(best or self.engine.found())
-        found.provenance["path"] = self.path
+        found.provenance.update(path=self.path, **self.stop_facts)
         return calibrated(found, self._calibration(found))
 
     def model(self) -> Selection:
         assert self.engine is not None
         return self._selection(self.engine.found(), final=False)
+
+    def interim_selection(self) -> Selection:
+        assert self.engine is not None
+        found = self.engine.found()
+        shown = self._selection(found, final=False)
+        shown.provenance["path"] = list(self.path)
+        return replace(shown, names=self._names_of(found.keys))
+
+    @property
+    def _passes_complete(self) -> int:
+        return self.rounds
 
     def _calibration(self, selection: Selection) -> Calibration | None:
         """The calibration of a selection: on the validation data, or by a further fit without some rows."""
