@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thresher.core.atomic import check_not_read, check_writable
 from thresher.core.interim import Callback
@@ -25,6 +25,9 @@ from thresher.selection.selection import Selection
 from thresher.sources.base import DEFAULT_ROWS, Source
 from thresher.sources.files.changes import FilesAtStart
 from thresher.sources.registry import as_source, is_paths
+
+if TYPE_CHECKING:
+    from thresher.report.html.run_report import RunReport
 
 log = logging.getLogger(__name__)
 log_data = logging.getLogger("thresher.sources")
@@ -76,6 +79,7 @@ def select(
     splits: int | None = None,
     progress: Report | None = None,
     callback: Callback | None = None,
+    report: str | os.PathLike[str] | RunReport | None = None,
     **settings: Any,
 ) -> Selection:
     """Find the ``k`` features that matter most, and name them.
@@ -178,6 +182,10 @@ def select(
         round, with ``fdr`` every split), once there is a model. It has ``rows``, ``passes``, ``seconds`` and
         ``selection()``, the selection so far, which is built only when called. If it returns True, the fit ends as
         if it were complete. The result is the same as without it. After an error in it, ``checkpoint`` is written.
+    report : path, optional
+        Write a report to this HTML file, see `Selection.report`: with the rows that were held out, if any. While the
+        fit goes on, the file is rewritten every ``every`` seconds with the answer so far, and a browser refreshes it.
+        Requires the extra ``thresher[report]``.
     settings
         The method's settings. Online methods: `thresher.online.settings.OnlineSettings`; fgm:
         `thresher.fgm.settings.FGMSettings`; sparse-rf: `thresher.sparse_rf.settings.SparseRFSettings`; os and its
@@ -205,10 +213,14 @@ def select(
     ['x31', 'x7']
     """
     arguments = locals()  # before any other name
+    if report is not None:
+        report = arguments["report"] = _run_report(report, every)
     if method == "auto":
         return _raced(**arguments)
     if output is not None:
         check_writable(output)
+    if report is not None:
+        callback = report.after(callback)
     spec = get_method(method)
     own, reading = split_settings(method, settings)
     auto, k_max = k == "auto", own.pop("k_max", None)
@@ -282,7 +294,7 @@ def select(
             held = as_source(*(test if isinstance(test, tuple) else (test,)), target=target)
         given = Data(stream, y=stream_labels(y, own.get("labels_file")), sample_weight=sample_weight)
         options = replace(options, may_be_numbers=guesser is not None and task == "auto")
-        done = partial(_finish, held=held, output=output, task=None if loss_given else task)
+        done = partial(_finish, held=held, output=output, task=None if loss_given else task, report=report)
         return _fit(make_run, given, method_settings, options, done, guesser)
     reading = _reading(data, reading, format, on_error, multilabel=multilabel, seed=seed, sample_weight=sample_weight)
     source = whole = as_source(data, y, target=target, **reading)
@@ -323,10 +335,17 @@ def select(
         facts: dict[str, Any] = {} if loss_given else {"task": task}
         if chosen is not None:
             facts["holdout"] = chosen.to_dict(whole)
-        return _finish(run, held, output, warnings, source, files, **facts)
+        return _finish(run, held, output, warnings, source, files, report=report, **facts)
 
     choose = partial(_chosen_k, spec, k_max=k_max) if auto else None
     return _fit(make_run, Data(source, labels), method_settings, options, finish, guesser, every_row, choose)
+
+
+def _run_report(report: str | os.PathLike[str] | RunReport, every: float) -> RunReport:
+    """The report of a fit; an error, before the first row, if it cannot be written."""
+    from thresher.report.html.run_report import RunReport
+
+    return report if isinstance(report, RunReport) else RunReport(report, every)
 
 
 def _reading(
@@ -381,6 +400,8 @@ def _raced(data: Any, y: Any, *, settings: dict[str, Any], **arguments: Any) -> 
     facts = race(source, select, seed=seed, **{name: arguments[name] for name in alike})
     log.info("%s: the best of %d methods on a sample", facts["chosen"], len(facts["methods"]))
     output = arguments.pop("output")
+    if arguments["report"] is not None:
+        arguments["report"].facts["race"] = facts
     selection = select(data, y, **{**arguments, "method": facts["chosen"]}, **settings)
     selection.provenance["race"] = facts
     if output is not None:
@@ -442,6 +463,7 @@ def _finish(
     files: FilesAtStart | None = None,
     holdout: dict[str, Any] | None = None,
     task: str | None = None,
+    report: RunReport | None = None,
 ) -> Selection:
     """Run to the end, score on the held-out rows, look for leaks in ``rows``, save, and remove the checkpoint.
 
@@ -452,7 +474,11 @@ def _finish(
     try:
         run.run()
     except KeyboardInterrupt:
-        raise _interrupted(run, run.selection() if run.usable else None) from None
+        stopped = run.selection() if run.usable else None
+        if report is not None and stopped is not None:
+            report.stopped(stopped, run.amount)
+        raise _interrupted(run, stopped) from None
+    rows_tested = None
     try:
         selection = run.selection()
         if task is not None:
@@ -465,7 +491,9 @@ def _finish(
         if held is not None:
             scored = run.watched(run.limited(held), "scoring held-out rows")
             coverage = Coverage(selection, scored)
-            selection.provenance["test"] = evaluate(selection, scored, coverage)
+            rows_tested = None if report is None else report.rows(selection)
+            observer = None if rows_tested is None else rows_tested.add
+            selection.provenance["test"] = evaluate(selection, scored, coverage, observer)
             facts = {"holdout": holdout, "covered": coverage.share}
             selection.provenance.update({name: value for name, value in facts.items() if value is not None})
         if warnings is not None and rows is not None:
@@ -484,6 +512,8 @@ def _finish(
             error.selection = selection
             run.save()  # repeating the fit with another output then starts from here
             raise
+    if report is not None:
+        report.finish(selection, rows_tested, run.watch)
     if run.unsaved is not None:
         log.warning("The fit is complete, but its last checkpoint was not written: %s", run.unsaved)
     if checkpoint is not None and os.path.exists(checkpoint):

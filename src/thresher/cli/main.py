@@ -19,7 +19,7 @@ P = ParamSpec("P")
 
 BAD_DATA, BAD_USAGE, INTERRUPTED = 1, 2, 130
 #: Each command is a function in a module of the same name.
-COMMANDS = ("select", "predict", "inspect", "compare", "plan", "convert", "locate", "demo")
+COMMANDS = ("select", "predict", "inspect", "compare", "report", "plan", "convert", "locate", "demo")
 
 
 def make_app(commands: Iterable[str] = COMMANDS) -> typer.Typer:

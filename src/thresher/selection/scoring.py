@@ -19,7 +19,6 @@ from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 from thresher.sources.registry import as_source, is_paths
 
-
 #: Called with each batch, its margins, its targets, and what describes the origin of its rows.
 Observer = Callable[[Batch, NDArray[np.float64], NDArray[Any], Callable[[int], str]], None]
 

@@ -1,4 +1,4 @@
-"""A few rows with the contributions that made their predictions: the surest right and wrong ones, and the least sure."""
+"""A few rows with what made their predictions: the surest right and wrong ones, and the least sure."""
 
 from __future__ import annotations
 
@@ -127,8 +127,8 @@ class Examples:
             "kind": "examples",
             "title": "Examples",
             "question": "Why this prediction?",
-            "note": f"Each bar is what a feature of the row (weight times value) adds to its score{for_class}; with the "
-            "intercept they sum to the score.",
+            "note": "Each bar is what a feature of the row (weight times value) adds to its score"
+            f"{for_class}; with the intercept they sum to the score.",
             "groups": groups,
         }
 

@@ -34,10 +34,12 @@ _SHARES = {"accuracy", "balanced_accuracy", "largest_class", "ece", "micro_f1", 
 _WARNINGS = 20
 
 
-def headline(selection: Selection, scores: dict[str, Any] | None, run: dict[str, Any] | None) -> dict[str, Any]:
-    """The headline; ``scores`` are those of further data, ``run`` the seconds and bytes of a fit just made."""
+def headline(
+    selection: Selection, scores: dict[str, Any] | None, scored_on: str, run: dict[str, Any] | None
+) -> dict[str, Any]:
+    """The headline; ``scores`` are those of the rows ``scored_on``, ``run`` has the seconds and bytes of the fit."""
     provenance = selection.provenance
-    found, of = (scores, "rows of the given data") if scores else _best_scores(provenance)
+    found, of = (scores, shown(scored_on, 120)) if scores else _best_scores(provenance)
     warnings = [shown(text) for text in _list(provenance.get("warnings"))]
     return {
         "title": shown(provenance.get("data", "a selection"), 160),

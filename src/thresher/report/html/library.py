@@ -1,4 +1,4 @@
-"""Vega-Embed with Vega and Vega-Lite, which draw the charts, as one script; it is bundled once and kept in the user's cache folder."""
+"""The script that draws the charts: Vega-Embed with Vega and Vega-Lite, bundled once and kept in the user's cache."""
 
 from __future__ import annotations
 

@@ -31,6 +31,7 @@ def report_data(
     *,
     rows: RowViews | None = None,
     scores: dict[str, Any] | None = None,
+    scored_on: str = "",
     run: dict[str, Any] | None = None,
     command: str | None = None,
     interim: str | None = None,
@@ -44,7 +45,7 @@ def report_data(
     rows : RowViews, optional
         Labelled rows with their predictions.
     scores : dict, optional
-        The scores on these rows, unless they are those of the provenance.
+        The scores on these rows, unless they are those of the provenance; ``scored_on`` says what rows they are.
     run : dict, optional
         ``seconds`` and ``bytes`` of the fit, if it was just made.
     command : str, optional
@@ -55,7 +56,7 @@ def report_data(
         The most bytes of the table of features.
     """
     return {
-        "headline": headline(selection, scores, run),
+        "headline": headline(selection, scores, scored_on, run),
         "features": feature_table(selection, budget),
         "views": [*curves(selection), *trust(selection), *(() if rows is None else rows.views())],
         "made": how_made(selection, command),

@@ -1,13 +1,13 @@
-"""Reports of selections: of a file with or without data, at the end of a fit, and while it is under way."""
+"""The report of a selection that exists: `Selection.report` and ``thresher report``."""
 
 from __future__ import annotations
 
 import os
-import time
 from typing import Any
 
-from thresher.core.atomic import check_writable
+from thresher.core.atomic import check_not_read, check_writable
 from thresher.core.memory import Watch
+from thresher.display import shown_path
 from thresher.report.html.library import check_library
 from thresher.report.html.page import report_data, write_report
 from thresher.report.html.rows import RowViews
@@ -29,45 +29,12 @@ def make_report(
     """Write the report of a selection; labelled ``data`` adds the views that need rows. See `Selection.report`."""
     check_library()
     check_writable(path)
-    rows, scores = None, None
+    rows, scores, of = None, None, ""
     if data is not None:
         rows = RowViews(selection)
         source = as_source(data, y, like=selection.like, **reading)
+        check_not_read(path, source.files())
+        same = source.describe() == selection.provenance.get("data")
+        of = "rows of the data that it was learned from" if same else f"rows of {shown_path(source.describe())}"
         scores = evaluate(selection, source if watch is None else Watched(source, watch, "scoring"), observer=rows.add)
-    write_report(path, report_data(selection, rows=rows, scores=scores))
-
-
-class RunReport:
-    """The report of a fit: rewritten while it goes, and complete at its end.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    every : float
-        Seconds between two interim reports.
-    command : str, optional
-        The command line of the fit.
-    """
-
-    def __init__(self, path: str | os.PathLike[str], every: float, command: str | None = None) -> None:
-        check_library()
-        check_writable(path)
-        self._path, self._every, self._command = path, max(1.0, every), command
-        self._last = time.monotonic()
-
-    def __call__(self, interim: Any) -> None:
-        """Write an interim report, if it is time; ``interim`` is what a callback of a fit sees."""
-        if time.monotonic() - self._last < self._every:
-            return
-        selection = interim.selection()
-        if selection is not None:
-            said = f"{interim.rows:,} {interim.unit} learned after {interim.seconds:,.0f} s. The fit goes on, and this "
-            said += f"page is refreshed every {self._every:.0f} s."
-            data = report_data(selection, command=self._command, interim=said)
-            write_report(self._path, data, refresh=self._every)
-        self._last = time.monotonic()
-
-    def finish(self, selection: Selection, rows: RowViews | None, run: dict[str, Any] | None) -> None:
-        """Write the final report."""
-        write_report(self._path, report_data(selection, rows=rows, run=run, command=self._command))
+    write_report(path, report_data(selection, rows=rows, scores=scores, scored_on=of))

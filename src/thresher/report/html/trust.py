@@ -34,8 +34,8 @@ def error_control(fdr: dict[str, Any]) -> View:
         "kind": "error_control",
         "title": "Error control",
         "question": "How many of the features are false?",
-        "note": f"Of {fdr['candidates']:,} candidates {fdr['kept']:,} stay; at most {fdr['expected_false']} of them are "
-        f"expected to be false (q = {fdr['q']:g}). A candidate stays if two halves of the rows agree on it.",
+        "note": f"Of {fdr['candidates']:,} candidates {fdr['kept']:,} stay; at most {fdr['expected_false']} of them "
+        f"are expected to be false (q = {fdr['q']:g}). A candidate stays if two halves of the rows agree on it.",
         "columns": ["cut candidate", "would stay at q ="],
         "rows": [
             [name_of(name), None if q is None else short(q, 3)]
@@ -47,8 +47,8 @@ def error_control(fdr: dict[str, Any]) -> View:
     if isinstance(mirror, dict) and mirror.get("edges"):
         view["mirror"] = {
             "edges": shorts(mirror["edges"], 4),
-            "count": mirror["count"],
-            "cut": None if mirror.get("cut") is None else short(mirror["cut"], 4),
+            "stay": mirror["stay"],
+            "cut": mirror["cut"],
         }
     return view
 
@@ -61,8 +61,8 @@ def stability(found: dict[str, Any]) -> View:
         "kind": "stability",
         "title": "Stability",
         "question": "Would other rows give the same features?",
-        "note": f"The fit was repeated on {found.get('B', 'several')} samples of the rows; the frequency is the share of "
-        "them in which a feature was selected.",
+        "note": f"The fit was repeated on {found.get('B', 'several')} samples of the rows; the frequency is the "
+        "share of them in which a feature was selected.",
         "names": [name_of(name, 28) for name, _ in pairs[:_ROWS]],
         "frequency": [short(f, 4) for _, f in pairs[:_ROWS]],
         "threshold": short(thresholds, 4) if isinstance(thresholds, int | float) else None,
@@ -80,7 +80,10 @@ def chance(found: dict[str, Any]) -> View:
         "note": "",
         "columns": ["figure", "value"],
         "rows": [
-            [name_of(name).replace("_", " "), short(value, 4) if isinstance(value, int | float) else name_of(value, 120)]
+            [
+                name_of(name).replace("_", " "),
+                short(value, 4) if isinstance(value, int | float) else name_of(value, 120),
+            ]
             for name, value in list(found.items())[:_ROWS]
             if isinstance(value, int | float | str)
         ],

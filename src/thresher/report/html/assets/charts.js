@@ -127,15 +127,13 @@ const VIEWS = {
   error_control(view) {
     const parts = [];
     if (view.mirror) {
-      const { edges, count: counts, cut } = view.mirror;
-      const values = counts.map((n, i) => ({ from: edges[i], to: edges[i + 1], candidates: n, stays: cut !== null && (edges[i] + edges[i + 1]) / 2 > cut })).filter(v => v.candidates);
+      const { edges, stay, cut } = view.mirror, which = ["cut", "stays"];
+      const values = [cut, stay].flatMap((counts, k) => counts.map((n, i) => ({ from: edges[i], to: edges[i + 1], candidates: n, which: which[k] }))).filter(v => v.candidates);
       parts.push(chart("Mirror statistics of the candidates", "How many candidates have which mirror statistic; those beyond the cut stay.", values, [
         { mark: { type: "bar", binSpacing: 1 }, encoding: { x: q("from", "mirror statistic (agreement of the halves)", { scale: { nice: false, domain: [edges[0], edges[edges.length - 1]] } }), x2: { field: "to" }, y: q("candidates", "candidates"),
-          color: { condition: { test: "datum.stays", value: C(0) }, value: "var(--c8)" }, tooltip: tips([["from", "from"], ["to", "to"], ["candidates", "candidates", ","]]) } },
-        ...(cut === null ? [] : [
-          { data: { values: [{ cut }, { cut: -cut }] }, mark: { type: "rule", color: C(1), strokeWidth: 2, strokeDash: [4, 3] }, encoding: { x: q("cut") } },
-          { data: { values: [{ cut }] }, mark: { type: "text", color: INK, align: "left", dx: 6, y: 8, fontWeight: 600 }, encoding: { x: q("cut"), text: { value: "stay" } } }]),
-      ], { columns: [["from", "from"], ["to", "to"], ["candidates", "candidates"]] }));
+          color: { field: "which", type: "nominal", scale: { domain: ["stays", "cut"], range: [C(0), "var(--c8)"] }, legend: { symbolType: "square" } }, tooltip: tips([["from", "from"], ["to", "to"], ["candidates", "candidates", ","]]) } },
+        { data: { values: [{ zero: 0 }] }, mark: { type: "rule", strokeDash: [3, 4] }, encoding: { x: q("zero") } },
+      ], { columns: [["from", "from"], ["to", "to"], ["which", "stays or cut"], ["candidates", "candidates"]] }));
     }
     if (view.rows.length) parts.push(el("h3", { text: "The nearest to staying" }), plainTable(view.columns, view.rows, { caption: "Candidates that were cut" }), moreOf(view.more));
     return parts;

@@ -30,7 +30,22 @@ function provenance() {
 }
 
 headline();
-const sections = [featureSection(), ...report.views.map((view, i) => section(view, report.views.slice(0, i).filter(v => v.kind === view.kind).length)), provenance()];
+// Two narrow sections stand side by side: the next one moves up, and the last without a partner is wide.
+function paired(sections) {
+  const rest = sections.slice(), found = [];
+  while (rest.length) {
+    const one = rest.shift();
+    found.push(one);
+    if (one.classList.contains("wide")) continue;
+    const at = rest.findIndex(other => !other.classList.contains("wide"));
+    if (at < 0) one.classList.add("wide");
+    else found.push(...rest.splice(at, 1));
+  }
+  return found;
+}
+
+const views = report.views.map((view, i) => section(view, report.views.slice(0, i).filter(v => v.kind === view.kind).length));
+const sections = [featureSection(), ...paired(views), provenance()];
 const main = document.getElementById("main");
 main.replaceChildren(el("nav", { "aria-label": "Sections" }, el("ul", {}, sections.map(part => el("li", {}, el("a", { href: "#" + part.id, text: part.querySelector("h2").textContent }))))),
   el("div", { class: "grid" }, sections));
