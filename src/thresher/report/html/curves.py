@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from thresher.report.html.text import name_of, short, shorts, shown, thin
+from thresher.report.html.text import View, attempted, name_of, short, shorts, shown, thin
 from thresher.selection.selection import Selection
 
 #: The most points of a curve, and the most snapshots of the timeline.
 POINTS, SNAPSHOTS = 240, 80
-
-View = dict[str, Any]
 
 
 def curves(selection: Selection) -> Iterator[View]:
@@ -25,7 +23,7 @@ def curves(selection: Selection) -> Iterator[View]:
         ("path", path),
     ):
         if provenance.get(name):
-            yield make(provenance[name], provenance)
+            yield from attempted(make, provenance[name], provenance)
 
 
 def k_curve(curve: dict[str, Any], _: dict[str, Any]) -> View:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
 
-from thresher.report.html.text import name_of, short, shorts
+from thresher.report.html.text import as_script, name_of, short, shorts
 from thresher.selection.selection import Selection
 
 #: The bytes of the table within the file, which has at most 3 MB.
@@ -40,9 +39,7 @@ def feature_table(selection: Selection, budget: int = BUDGET) -> dict[str, Any]:
     columns["key"] = [key if key < _EXACT else str(key) for key in selection.keys.tolist()]
     rows, used = [], 0
     for row in zip(*columns.values(), strict=True):
-        # What the page escapes takes more room there.
-        text = json.dumps(row, ensure_ascii=False)
-        used += len(text.encode("utf-8", "surrogatepass")) + 2 + 6 * (text.count("<") + text.count(">"))
+        used += len(as_script(row).encode()) + 1
         if used > budget:
             break
         rows.append(list(row))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from thresher.core.memory import show_size
@@ -30,6 +31,8 @@ _NAMES = {
     "largest_class": "Largest class",
 }
 _SHARES = {"accuracy", "balanced_accuracy", "largest_class", "ece", "micro_f1", "macro_f1"}
+#: The folders of a path within a text.
+_FOLDERS = re.compile(r"\S*[/\\](?=[^/\\\s])")
 #: The most warnings to show.
 _WARNINGS = 20
 
@@ -40,25 +43,26 @@ def headline(
     """The headline; ``scores`` are those of the rows ``scored_on``, ``run`` has the seconds and bytes of the fit."""
     provenance = selection.provenance
     found, of = (scores, shown(scored_on, 120)) if scores else _best_scores(provenance)
+    found = {name: value for name, value in (found or {}).items() if isinstance(value, int | float)}
     warnings = [shown(text) for text in _list(provenance.get("warnings"))]
     return {
-        "title": shown(provenance.get("data", "a selection"), 160),
+        "title": _FOLDERS.sub("", shown(provenance.get("data", "a selection"), 160)),
         "task": _task(selection),
         "kept": _kept(selection),
         "sentence": _sentence(selection, found, of),
         "figures": _figures(selection, found, run),
-        "scores": [[_NAMES.get(name, name_of(name)), _number(name, value)] for name, value in (found or {}).items()],
+        "scores": [[_NAMES.get(name, name_of(name)), _number(name, value)] for name, value in found.items()],
         "scored_on": "" if not found or scores else shown(rows_of_test(provenance)),
         "warnings": warnings[:_WARNINGS],
         "more_warnings": max(0, len(warnings) - _WARNINGS),
     }
 
 
-def _best_scores(provenance: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
+def _best_scores(provenance: dict[str, Any]) -> tuple[dict[str, Any], str]:
     for name, of in _SCORES:
         if isinstance(found := provenance.get(name), dict) and found:
             return found, of
-    return None, ""
+    return {}, ""
 
 
 def _task(selection: Selection) -> str:
@@ -79,7 +83,7 @@ def _kept(selection: Selection) -> str:
     return f"{len(selection):,} {what}{of}{f', selected by {method}' if method else ''}"
 
 
-def _sentence(selection: Selection, scores: dict[str, Any] | None, of: str) -> str:
+def _sentence(selection: Selection, scores: dict[str, Any], of: str) -> str:
     """What the scores say, in words."""
     if not len(selection):
         return "Nothing was selected: every prediction is the same."
@@ -95,7 +99,8 @@ def _sentence(selection: Selection, scores: dict[str, Any] | None, of: str) -> s
     text = f"On {rows}{of}, {percent(accuracy)} of the predictions are right"
     largest = scores.get("largest_class")
     if largest is not None:
-        text += f"; always answering the larger class would be right in {percent(largest)}"
+        which = "larger" if len(selection.labels) == 2 else "largest"
+        text += f"; always answering the {which} class would be right in {percent(largest)}"
         if accuracy <= largest:
             text += ", so the classes are not told apart by the sign of the margin alone"
     text += "."
@@ -115,7 +120,7 @@ def _of_numbers(scores: dict[str, Any], rows: str) -> str:
     return f"{text}, and the features explain {percent(r2)} of the variance."
 
 
-def _figures(selection: Selection, scores: dict[str, Any] | None, run: dict[str, Any] | None) -> list[list[str]]:
+def _figures(selection: Selection, scores: dict[str, Any], run: dict[str, Any] | None) -> list[list[str]]:
     """Pairs of a name and a value, for the tiles."""
     provenance = selection.provenance
     figures = [["Features kept", f"{len(selection):,}"]]
@@ -127,7 +132,7 @@ def _figures(selection: Selection, scores: dict[str, Any] | None, run: dict[str,
     elif selection.space.random_features is None and selection.space.kind == "index" and selection.space.size:
         figures.append(["Features in the data", f"{selection.space.size:,}"])
     for name in ("accuracy", "r2", "auc", "micro_f1", "rmse"):
-        if scores and scores.get(name) is not None and len(figures) < 5:
+        if name in scores and len(figures) < 5:
             figures.append([_NAMES[name], _number(name, scores[name])])
     if run is not None:
         figures.append(["Time", f"{run['seconds']:,.1f} s"])

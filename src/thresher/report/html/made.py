@@ -16,15 +16,16 @@ _PLANNED = {"sketch", "name_cap", "room", "name_room", "outputs", "identity", "k
 def how_made(selection: Selection, command: str | None) -> dict[str, Any]:
     """Facts of the fit as pairs; ``command`` is the command line that made it, if it is known."""
     provenance = selection.provenance
-    facts = [
-        ["Thresher", provenance.get("thresher")],
-        ["Data", provenance.get("data")],
-        ["Data fingerprint", provenance.get("fingerprint")],
-        ["Rows learned", _number(provenance.get("rows"))],
-        ["Rows skipped", _number(provenance.get("skipped")) if provenance.get("skipped") else None],
-        ["Loss", str(selection.loss)],
-        ["Calibration", None if selection.calibration is None else str(selection.calibration)],
-        ["Passes", (provenance.get("passes") or {}).get("best")],
+    passes = provenance.get("passes")
+    facts: list[tuple[str, Any]] = [
+        ("Thresher", provenance.get("thresher")),
+        ("Data", provenance.get("data")),
+        ("Data fingerprint", provenance.get("fingerprint")),
+        ("Rows learned", _number(provenance.get("rows"))),
+        ("Rows skipped", _number(provenance.get("skipped")) if provenance.get("skipped") else None),
+        ("Loss", str(selection.loss)),
+        ("Calibration", None if selection.calibration is None else str(selection.calibration)),
+        ("Passes", passes.get("best") if isinstance(passes, dict) else None),
     ]
     return {
         "facts": [[name, shown(value)] for name, value in facts if value is not None],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 import os
 from functools import cache
 from importlib.resources import files
@@ -16,6 +15,7 @@ from thresher.report.html.headline import headline
 from thresher.report.html.library import library_script
 from thresher.report.html.made import how_made
 from thresher.report.html.rows import RowViews
+from thresher.report.html.text import as_script
 from thresher.report.html.trust import trust
 from thresher.selection.selection import Selection
 from thresher.version import __version__
@@ -85,26 +85,6 @@ def write_report(path: str | os.PathLike[str], data: dict[str, Any], *, refresh:
     """Write a report, atomically."""
     text = page(data, refresh=refresh).encode("utf-8", "replace")
     write_atomically(path, lambda file: file.write(text))
-
-
-def as_script(data: Any) -> str:
-    """JSON that a script element can hold: nothing in it ends the element or a line."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for character, code in _ESCAPES.items():
-        text = text.replace(character, code)
-    # A surrogate that stands alone, from a byte that is not UTF-8, has no UTF-8 form.
-    return "".join(f"\\u{ord(c):04x}" if "\ud800" <= c <= "\udfff" else c for c in text) if _lone(text) else text
-
-
-_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-
-
-def _lone(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
 
 
 @cache

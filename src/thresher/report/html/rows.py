@@ -13,11 +13,10 @@ from thresher.core.batch import Batch
 from thresher.core.reliability import Reliability
 from thresher.report.html.examples import Examples
 from thresher.report.html.residuals import Residuals
-from thresher.report.html.text import name_of, short, shorts, thin
+from thresher.report.html.text import View, name_of, short, shorts, thin
 from thresher.selection.selection import Selection
 
 Floats = NDArray[np.float64]
-View = dict[str, Any]
 
 #: The most classes with curves of their own, with a row in the confusion matrix as a chart, and with one in memory.
 CURVES, SHOWN, HELD = 10, 20, 500
@@ -75,7 +74,7 @@ class RowViews:
 
     def views(self) -> Iterator[View]:
         """The views of the rows added."""
-        if not self.rows:
+        if not self.rows or not len(self._selection):
             return
         if self._residuals is not None:
             yield self._residuals.view()

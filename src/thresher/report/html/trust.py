@@ -5,26 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from thresher.report.html.text import name_of, short, shorts
+from thresher.report.html.text import View, attempted, name_of, short, shorts
 from thresher.selection.selection import Selection
 
 #: The most rows of a chart or table.
 _ROWS, _STAND_INS = 40, 5
 
-View = dict[str, Any]
-
 
 def trust(selection: Selection) -> Iterator[View]:
     """The views that the provenance has data for."""
     provenance = selection.provenance
-    if isinstance(provenance.get("fdr"), dict):
-        yield error_control(provenance["fdr"])
-    if isinstance(provenance.get("stability"), dict) and provenance["stability"].get("names"):
-        yield stability(provenance["stability"])
-    if isinstance(provenance.get("chance"), dict):
-        yield chance(provenance["chance"])
-    if isinstance(provenance.get("stand_ins"), dict) and provenance["stand_ins"]:
-        yield stand_ins(provenance["stand_ins"])
+    for name, make in (("fdr", error_control), ("stability", stability), ("chance", chance), ("stand_ins", stand_ins)):
+        if provenance.get(name):
+            yield from attempted(make, provenance[name])
 
 
 def error_control(fdr: dict[str, Any]) -> View:

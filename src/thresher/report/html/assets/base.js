@@ -10,7 +10,7 @@ function el(tag, attributes, ...children) {
     else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else node.setAttribute(name, value === true ? "" : value);
   }
-  for (const child of children.flat()) if (child !== null && child !== undefined) node.append(child);
+  for (const child of children.flat(Infinity)) if (child !== null && child !== undefined) node.append(child);
   return node;
 }
 
@@ -41,6 +41,11 @@ function figure(value, digits = 4) {
   if (Number.isInteger(value)) return count(value);
   const size = Math.abs(value);
   return size !== 0 && (size < 1e-3 || size >= 1e6) ? value.toExponential(2) : String(Number(value.toPrecision(digits)));
+}
+// The numbers of one column have the same decimals, four digits of the largest, so that their points stand below each other.
+function fixed(largest) {
+  const decimals = 3 - Math.floor(Math.log10(largest || 1));
+  return value => value === null ? "–" : decimals > 9 || decimals < -9 ? value.toExponential(3) : value.toFixed(Math.max(0, decimals));
 }
 const share = value => value === null ? "–" : (100 * value).toFixed(1) + " %";
 

@@ -17,11 +17,17 @@ function featureSection() {
   };
   for (const name of ["standardized", "bound", "q_value", "frequency", "count"]) of[name] = item => item.row[at[name]];
 
+  // Features of standardized columns rank by the weight in their own unit: the bars show that one.
+  const ranked = "standardized" in at;
+  const length = item => ranked && state.output < 0 ? item.row[at.standardized] : weight(item);
+
   const columns = () => {
     const found = [["rank", "#"], ["name", table.functions ? "function" : "feature", true]];
-    found.push(["weight", several && state.output < 0 ? "weight (norm)" : "weight"], ["bar", ""]);
+    found.push(["weight", several && state.output < 0 ? "weight (norm)" : "weight"]);
+    if ("standardized" in at) found.push(["standardized", "standardized"]);
+    found.push(["bar", ""]);
     if (several && state.output < 0) found.push(["class", "strongest for", true]);
-    const names = { standardized: "standardized", bound: table.bound_is, q_value: "q-value", frequency: "frequency", count: "rows with it" };
+    const names = { bound: table.bound_is, q_value: "q-value", frequency: "frequency", count: "rows with it" };
     for (const name of Object.keys(names)) if (name in at) found.push([name, names[name]]);
     return found;
   };
@@ -63,15 +69,19 @@ function featureSection() {
     header();
     const found = matching(), some = found.slice(0, state.shown);
     let low = 0, high = 0;
-    for (const item of rows) { const w = weight(item); low = Math.min(low, w); high = Math.max(high, w); }
+    for (const item of rows) { const w = length(item); low = Math.min(low, w); high = Math.max(high, w); }
     const room = 0.12 * (high - low);
     if (high > 0) high += room;
     if (low < 0) low -= room;
-    const shown = columns();
+    const shown = columns(), digits = {};
+    for (const id of ["weight", "standardized", "bound"]) {
+      if (id !== "weight" && !(id in at)) continue;
+      digits[id] = fixed(rows.reduce((most, item) => Math.max(most, Math.abs(of[id](item) || 0)), 0));
+    }
     body.replaceChildren(...some.map(item => el("tr", {}, shown.map(([id, , text]) => {
-      if (id === "bar") return el("td", {}, bar(weight(item), low, high, several ? 0 : item.row[at.bound] || 0));
+      if (id === "bar") return el("td", {}, bar(length(item), low, high, several || ranked ? 0 : item.row[at.bound] || 0));
       if (id === "name") return el("td", { class: "text name" }, el("bdi", { text: visible(item.row[0]) }));
-      return el("td", { class: text ? "text" : null, text: figure(of[id](item)) });
+      return el("td", { class: text ? "text" : null, text: (digits[id] || figure)(of[id](item)) });
     }))));
     const rest = found.length - some.length, beyond = table.total - rows.length;
     let text = found.length === rows.length ? `${count(some.length)} of ${count(table.total)} ${table.functions ? "functions" : "features"} shown`
@@ -100,7 +110,7 @@ function featureSection() {
   const meaning = table.positive === null ? null : el("p", { class: "note" }, "A ",
     el("span", { class: "key-plus", text: "positive" }), " weight is evidence for ", el("bdi", { text: table.positive }), ", a ",
     el("span", { class: "key-minus", text: "negative" }), " one for ", el("bdi", { text: table.negative }),
-    "bound" in at ? `. Whiskers: one ${table.bound_is}.` : ".");
+    "bound" in at && !ranked ? `. Whiskers: one ${table.bound_is}.` : ".");
   draw();
   return el("section", { id: "features", class: "wide", "aria-labelledby": "features-title" },
     el("h2", { id: "features-title", text: table.functions ? "Strongest functions" : "Strongest features" }),
@@ -108,5 +118,6 @@ function featureSection() {
     el("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Table of features" },
       el("table", {}, el("caption", { class: "hidden", text: "Features, strongest first" }), el("thead", {}, head), body)),
     status, more, meaning,
-    el("p", { class: "note", text: "Numbers have six digits here and in the TSV." }));
+    ranked ? el("p", { class: "note", text: "Features rank by the standardized weight, in units of their own spread; bars show it. The weight is in the unit of the data." }) : null,
+    el("p", { class: "note", text: "Numbers have six digits in the TSV." }));
 }
