@@ -17,15 +17,14 @@ from thresher.report.html import library
 from thresher.report.html import page as pages
 from thresher.report.html.page import MOST, page, report_data, write_report
 
-#: The size of the real script; see `test_the_real_script`, which the browser test runs too.
+#: The size of a script; more than that of the real script, which ``make browser-test`` opens.
 SCRIPT = 950_000
 
 
 @pytest.fixture(autouse=True)
-def script(monkeypatch, request):
+def script(monkeypatch):
     """No chart library: to bundle it takes seconds."""
-    if "real" not in request.node.name:
-        monkeypatch.setattr(pages, "library_script", lambda: "/*" + "x" * (SCRIPT - 4) + "*/")
+    monkeypatch.setattr(pages, "library_script", lambda: "/*" + "x" * (SCRIPT - 4) + "*/")
 
 
 class Elements(HTMLParser):
