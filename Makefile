@@ -12,7 +12,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(shell find native -name '*.hpp' -o -n
 SEED  := $(or $(SEED),$(shell date +%s))
 TIMES ?= 20
 
-.PHONY: demo test explore attack lint quiet-lint native-test quiet-native-test python-test fuzz bench docs clean
+.PHONY: demo test explore attack lint quiet-lint native-test quiet-native-test python-test browser-test fuzz bench docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/thresher demo
@@ -53,6 +53,14 @@ ATTACK_SECONDS ?= 3600
 
 attack: $(VENV)/.tested
 	$(BIN)/python -m tests.attack --seed $(SEED) --cases $(CASES) --seconds $(ATTACK_SECONDS) --jobs $(JOBS)
+
+# Reports in Chromium (apt-get install chromium chromium-driver), checked by axe-core (npm). Skips what is missing.
+AXE := build/axe/node_modules/axe-core/axe.min.js
+
+browser-test: $(VENV)/.tested
+	@command -v chromium chromedriver > /dev/null || echo "There is no chromium with its chromedriver: the tests are skipped."
+	@test -f $(AXE) || ! command -v npm > /dev/null || npm install --silent --prefix build/axe axe-core
+	THRESHER_AXE=$$(ls $(AXE)) $(BIN)/pytest -q -s tests/browser
 
 fuzz:
 	$(MAKE) -C native fuzz

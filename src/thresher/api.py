@@ -24,10 +24,11 @@ from thresher.selection.scoring import evaluate, test_source
 from thresher.selection.selection import Selection
 from thresher.sources.base import DEFAULT_ROWS, Source
 from thresher.sources.files.changes import FilesAtStart
-from thresher.sources.named_features import NamedFeatures
 from thresher.sources.registry import as_source, is_paths
 
 if TYPE_CHECKING:
+    from thresher.report.html.run_report import RunReport
+    from thresher.sources.named_features import NamedFeatures
     from thresher.trust.chance import Chance
 
 log = logging.getLogger(__name__)
@@ -87,6 +88,7 @@ def select(
     drop: Sequence[str | int] | str | None = None,
     progress: Report | None = None,
     callback: Callback | None = None,
+    report: str | os.PathLike[str] | RunReport | None = None,
     **settings: Any,
 ) -> Selection:
     """Find the ``k`` features that matter most, and name them.
@@ -215,6 +217,10 @@ def select(
         round, with ``fdr`` every split), once there is a model. It has ``rows``, ``passes``, ``seconds`` and
         ``selection()``, the selection so far, which is built only when called. If it returns True, the fit ends as
         if it were complete. The result is the same as without it. After an error in it, ``checkpoint`` is written.
+    report : path, optional
+        Write a report to this HTML file, see `Selection.report`: with the rows that were held out, if any. While the
+        fit goes on, the file is rewritten every ``every`` seconds with the answer so far, and a browser refreshes it.
+        Requires the extra ``thresher[report]``.
     settings
         The method's settings. Online methods: `thresher.online.settings.OnlineSettings`; fgm:
         `thresher.fgm.settings.FGMSettings`; sparse-rf: `thresher.sparse_rf.settings.SparseRFSettings`; os and its
@@ -242,12 +248,16 @@ def select(
     ['x31', 'x7']
     """
     arguments = locals()  # before any other name
+    if report is not None:
+        report = arguments["report"] = _run_report(report, every)
     if method == "auto":
         return _raced(**arguments)
     if output is not None:
         check_writable(output)
+    if report is not None:
+        callback = report.after(callback)
     spec = get_method(method)
-    named = NamedFeatures.of(keep, drop)
+    named = _named_features(keep, drop)
     own, reading = split_settings(method, settings)
     auto, k_max = k == "auto", own.pop("k_max", None)
     if auto and "k_max" not in spec.own:
@@ -337,7 +347,8 @@ def select(
             held = as_source(*(test if isinstance(test, tuple) else (test,)), target=target)
         given = Data(stream, y=stream_labels(y, own.get("labels_file")), sample_weight=sample_weight)
         options = replace(options, may_be_numbers=guesser is not None and task == "auto")
-        done = partial(_finish, held=held, output=output, task=None if loss_given else task, named=named)
+        task_of = None if loss_given else task
+        done = partial(_finish, held=held, output=output, task=task_of, named=named, report=report)
         return _fit(make_run, given, method_settings, options, done, guesser)
     reading = _reading(data, reading, format, on_error, multilabel=multilabel, seed=seed, sample_weight=sample_weight)
     source = as_source(data, y, target=target, **reading)
@@ -382,10 +393,17 @@ def select(
         facts: dict[str, Any] = {"named": named} if loss_given else {"named": named, "task": task}
         if chosen is not None:
             facts["holdout"] = chosen.to_dict(whole)
-        return _finish(run, held, output, warnings, source, files, chance=chance, **facts)
+        return _finish(run, held, output, warnings, source, files, chance=chance, report=report, **facts)
 
     choose = partial(_chosen_k, spec, k_max=k_max) if auto else None
     return _fit(make_run, Data(source, labels), method_settings, options, finish, guesser, every_row, choose)
+
+
+def _run_report(report: str | os.PathLike[str] | RunReport, every: float) -> RunReport:
+    """The report of a fit; an error, before the first row, if it cannot be written."""
+    from thresher.report.html.run_report import RunReport
+
+    return report if isinstance(report, RunReport) else RunReport(report, every)
 
 
 def _reading(
@@ -411,6 +429,15 @@ def _reading(
     return reading
 
 
+def _named_features(keep: Any, drop: Any) -> NamedFeatures | None:
+    """The features to keep and to drop, if any are named."""
+    if keep is None and drop is None:
+        return None
+    from thresher.sources.named_features import NamedFeatures
+
+    return NamedFeatures.of(keep, drop)
+
+
 def _named_columns(reading: Mapping[str, Any]) -> list[str]:
     """The columns of a table that are features because they are named as such."""
     return [name for kind in ("numeric", "categorical", "times", "texts") for name in reading.get(kind) or ()]
@@ -429,7 +456,7 @@ def _raced(data: Any, y: Any, *, settings: dict[str, Any], **arguments: Any) -> 
     seed, of_source = int(arguments["random_state"]), ("format", "on_error", "multilabel", "sample_weight")
     reading = _reading(data, reading, seed=seed, **{name: arguments[name] for name in of_source})
     source = as_source(data, y, target=arguments["target"], **reading)
-    if (named := NamedFeatures.of(arguments["keep"], arguments["drop"])) is not None:
+    if (named := _named_features(arguments["keep"], arguments["drop"])) is not None:
         source = named.of_source(source, arguments["k"])
     watch = Watch(arguments["progress"])
     held = [arguments[name] for name in ("holdout", "holdout_by", "holdout_last")]
@@ -442,6 +469,8 @@ def _raced(data: Any, y: Any, *, settings: dict[str, Any], **arguments: Any) -> 
     facts = race(source, select, seed=seed, **{name: arguments[name] for name in alike})
     log.info("%s: the best of %d methods on a sample", facts["chosen"], len(facts["methods"]))
     output = arguments.pop("output")
+    if arguments["report"] is not None:
+        arguments["report"].facts["race"] = facts
     selection = select(data, y, **{**arguments, "method": facts["chosen"]}, **settings)
     selection.provenance["race"] = facts
     if output is not None:
@@ -505,6 +534,7 @@ def _finish(
     task: str | None = None,
     chance: Chance | None = None,
     named: NamedFeatures | None = None,
+    report: RunReport | None = None,
 ) -> Selection:
     """Run to the end, score on the held-out rows, look for leaks in ``rows``, save, and remove the checkpoint.
 
@@ -515,7 +545,11 @@ def _finish(
     try:
         run.run()
     except KeyboardInterrupt:
-        raise _interrupted(run, run.selection() if run.usable else None) from None
+        stopped = run.selection() if run.usable else None
+        if report is not None and stopped is not None:
+            report.stopped(stopped, run.amount)
+        raise _interrupted(run, stopped) from None
+    rows_tested = None
     try:
         selection = run.selection()
         if task is not None:
@@ -535,7 +569,9 @@ def _finish(
         if held is not None:
             scored = run.watched(run.limited(held), "scoring held-out rows")
             coverage = Coverage(selection, scored)
-            selection.provenance["test"] = evaluate(selection, scored, coverage)
+            rows_tested = None if report is None else report.rows(selection)
+            observer = None if rows_tested is None else rows_tested.add
+            selection.provenance["test"] = evaluate(selection, scored, coverage, observer)
             facts = {"holdout": holdout, "covered": coverage.share}
             selection.provenance.update({name: value for name, value in facts.items() if value is not None})
         if warnings is not None and rows is not None:
@@ -556,6 +592,8 @@ def _finish(
             error.selection = selection
             run.save()  # repeating the fit with another output then starts from here
             raise
+    if report is not None:
+        report.finish(selection, rows_tested, run.watch)
     if run.unsaved is not None:
         log.warning("The fit is complete, but its last checkpoint was not written: %s", run.unsaved)
     if checkpoint is not None and os.path.exists(checkpoint):

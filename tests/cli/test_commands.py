@@ -25,7 +25,7 @@ from thresher.report.text import print_selection
 
 X, Y = planted(rows=1500)
 GROUPS = [("column-3", "column-77"), ("column-1", "column-2", "column-3")]
-COMMANDS = ("select", "predict", "inspect", "compare", "stand-ins", "plan", "convert", "locate", "demo")
+COMMANDS = ("select", "predict", "inspect", "compare", "stand-ins", "report", "plan", "convert", "locate", "demo")
 
 
 def run(*args: object) -> Result:

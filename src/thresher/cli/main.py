@@ -19,7 +19,7 @@ P = ParamSpec("P")
 
 BAD_DATA, BAD_USAGE, INTERRUPTED = 1, 2, 130
 #: Each command is a function in a module of the same name, with _ for -.
-COMMANDS = ("select", "predict", "inspect", "compare", "stand-ins", "plan", "convert", "locate", "demo")
+COMMANDS = ("select", "predict", "inspect", "compare", "stand-ins", "report", "plan", "convert", "locate", "demo")
 
 
 def make_app(commands: Iterable[str] = COMMANDS) -> typer.Typer:

@@ -186,12 +186,21 @@ def select(
         ),
     ] = None,
     every: Annotated[
-        str | None, typer.Option(help="The interval between saves: 30s (default), 5m, 1h.", rich_help_panel=CHECKPOINTS)
+        str | None,
+        typer.Option(
+            help="The interval between saves, and reports: 30s (default), 5m, 1h.", rich_help_panel=CHECKPOINTS
+        ),
     ] = None,
     restart: Annotated[
         bool, typer.Option("--restart", help="Discard an existing checkpoint.", rich_help_panel=CHECKPOINTS)
     ] = False,
     output: Output = None,
+    report: Annotated[
+        str | None,
+        typer.Option(
+            help="Write a report to this HTML file, and rewrite it every --every while the fit goes on.", metavar="PATH"
+        ),
+    ] = None,
     top: Annotated[int, typer.Option(help="The number of features to show at the end.")] = 20,
     keys: Keys = False,
     *,
@@ -240,6 +249,7 @@ def select(
                 every=seconds(every) if every else 30.0,
                 restart=restart,
                 output=output,
+                report=_report(report, seconds(every) if every else 30.0),
                 progress=progress,
                 **settings,
                 **reading,
@@ -256,6 +266,18 @@ def select(
             print_selection(error.selection, top=top, keys=keys, run=progress.last)
         raise
     print_selection(selection, top=top, keys=keys, run=progress.last, saved=output)
+
+
+def _report(path: str | None, every: float) -> Any:
+    """The report of the fit, with the command line that made it."""
+    if path is None:
+        return None
+    import shlex
+    import sys
+
+    from thresher.report.html.run_report import RunReport
+
+    return RunReport(path, every, command=shlex.join(["thresher", *sys.argv[1:]]))
 
 
 def _class_weight(text: str | None) -> dict[object, float] | str | None:

@@ -212,6 +212,11 @@ class Watch:
         """Seconds since the start."""
         return time.monotonic() - self._started
 
+    @property
+    def grown(self) -> int:
+        """The growth of the resident memory since the start, as far as it was measured."""
+        return self._most_resident.total - self._resident_at_start.total
+
     def show(self, **counts: Any) -> None:
         """Measure the memory and report; ``counts`` are the other fields of `Progress`."""
         self._most_resident = max(self._most_resident, resident_parts())

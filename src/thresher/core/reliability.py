@@ -59,6 +59,11 @@ class Reliability:
         self._weight = float(np.add.accumulate(np.concatenate(([self._weight], weight)))[-1])
 
     @property
+    def sums(self) -> Floats:
+        """The weight, the sum of probabilities and that of occurrences in each bin, as rows of a table."""
+        return self._sums
+
+    @property
     def ece(self) -> float:
         """The expected calibration error: the mean distance of probability and frequency in a bin."""
         _, chances, occurrences = self._sums

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from thresher.core.batch import Batch
 from thresher.core.labels import known_targets
 from thresher.core.metrics import Scores
 from thresher.core.reliability import Reliability
@@ -16,12 +19,18 @@ from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 from thresher.sources.registry import as_source, is_paths
 
+#: Called with each batch, its margins, its targets, and what describes the origin of its rows.
+Observer = Callable[[Batch, NDArray[np.float64], NDArray[Any], Callable[[int], str]], None]
 
-def evaluate(selection: Selection, source: Source, coverage: Coverage | None = None) -> dict[str, float]:
+
+def evaluate(
+    selection: Selection, source: Source, coverage: Coverage | None = None, observer: Observer | None = None
+) -> dict[str, float]:
     """Score a selection on labelled rows by the metrics of its task, see `thresher.core.metrics.Scores`.
 
     Where the selection has probabilities, ``ece`` is their expected calibration error; ``log_loss`` is that of
-    calibrated probabilities, if there are any. ``coverage`` counts the rows that hold a selected feature.
+    calibrated probabilities, if there are any. ``coverage`` counts the rows that hold a selected feature; ``observer``
+    sees every batch with its margins.
     """
     source = selection.adapt(source)
     scores = Scores(selection.loss, len(selection.classes or ()))
@@ -38,6 +47,8 @@ def evaluate(selection: Selection, source: Source, coverage: Coverage | None = N
             coverage.add(batch)
         if reliability is not None and len(margins):
             reliability.add(selection.probabilities(margins), y, batch.weight)
+        if observer is not None:
+            observer(batch, margins, y, where)
     found = scores.result()
     if reliability is not None and found:
         if selection.calibration is not None or "log_loss" not in found:

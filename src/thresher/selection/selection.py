@@ -410,6 +410,31 @@ class Selection:
         facts = find(self, self._plain_source(data, reading), least, memory).facts
         return replace(self, provenance={**self.provenance, "stand_ins": facts})
 
+    def report(
+        self, data: Any = None, y: Any = None, *, path: str | os.PathLike[str] = "report.html", **reading: Any
+    ) -> None:
+        """Write a report as one HTML file, which opens offline, makes no request and stays below 3 MB.
+
+        Parameters
+        ----------
+        data : path, Source, matrix, DataFrame or list of texts, optional
+            Labelled rows, as for `thresher.select`: they add where predictions err, and examples. Rows that the model
+            did not learn from show how good it is.
+        y : array-like, optional
+            The labels of data in memory.
+        path : path
+            The file; an existing one is replaced when the new one is complete.
+        **reading
+            Options for files that are laid out in another way than those of the fit.
+
+        Notes
+        -----
+        Requires the extra ``thresher[report]``.
+        """
+        from thresher.report.html.report import make_report
+
+        make_report(self, data, y, path=path, **reading)
+
     # ── tables and files ─────────────────────────────────────────────────────────────────────────
 
     def columns(self) -> dict[str, Any]:

@@ -102,6 +102,14 @@ def combined_q_values(q_values: Sequence[Floats], strength: Floats, level: float
     return found
 
 
+def mirror_histogram(mirror: Floats, stays: NDArray[np.bool_], bins: int = 41) -> dict[str, list[float]]:
+    """How many features have which statistic, of those that ``stay`` and those that are ``cut``; symmetric about 0."""
+    most = float(np.abs(mirror).max(initial=0.0)) or 1.0
+    edges = np.linspace(-most, most, bins + 1)
+    found = {name: np.histogram(mirror[which], edges)[0].tolist() for name, which in (("stay", stays), ("cut", ~stays))}
+    return {"edges": edges.tolist(), **found}
+
+
 def most_false(kept: int, level: float) -> int:
     """The most features among ``kept`` that are expected to be false."""
     return int(np.floor(kept * level + 1e-9))

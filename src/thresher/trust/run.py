@@ -22,7 +22,7 @@ from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 from thresher.trust.final_fit import arrays_of, final_fit, some_columns, some_features
 from thresher.trust.memory_plan import Room
-from thresher.trust.mirror import combined_q_values, most_false, split_q_values
+from thresher.trust.mirror import combined_q_values, mirror_histogram, most_false, split_q_values
 from thresher.trust.saved import restored_splits, saved_splits
 from thresher.trust.settings import ErrorControl
 from thresher.trust.split import Halves, Split, columns_of, mirror_of
@@ -165,8 +165,14 @@ class ControlledRun(Run):
             "sampled": any(split.rows != split.seen for split in self.splits),
             "ridge": {"value": RIDGE, "features": [split.ridged for split in self.splits]},
             "cut": _cut(candidates, stays, of_features),
+            "mirror": self._mirror(units, found <= self._control.fdr),
         }
         return final
+
+    def _mirror(self, units: NDArray[Any], stays: NDArray[np.bool_]) -> dict[str, Any]:
+        """The mirror statistics of the first split, in a histogram."""
+        first = self.splits[0]
+        return mirror_histogram(first.mirror, stays[np.searchsorted(units, first.units)])
 
     def _candidates(self) -> Selection:
         """All candidates as a selection, in the order of their keys: each as in the first split that has it."""

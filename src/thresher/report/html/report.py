@@ -1,0 +1,40 @@
+"""The report of a selection that exists: `Selection.report` and ``thresher report``."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from thresher.core.atomic import check_not_read, check_writable
+from thresher.core.memory import Watch
+from thresher.display import shown_path
+from thresher.report.html.library import check_library
+from thresher.report.html.page import report_data, write_report
+from thresher.report.html.rows import RowViews
+from thresher.selection.scoring import evaluate
+from thresher.selection.selection import Selection
+from thresher.sources.registry import as_source
+from thresher.sources.transforms.watched import Watched
+
+
+def make_report(
+    selection: Selection,
+    data: Any = None,
+    y: Any = None,
+    *,
+    path: str | os.PathLike[str],
+    watch: Watch | None = None,
+    **reading: Any,
+) -> None:
+    """Write the report of a selection; labelled ``data`` adds the views that need rows. See `Selection.report`."""
+    check_library()
+    check_writable(path)
+    rows, scores, of = None, None, ""
+    if data is not None:
+        rows = RowViews(selection)
+        source = as_source(data, y, like=selection.like, **reading)
+        check_not_read(path, source.files())
+        same = source.describe() == selection.provenance.get("data")
+        of = "rows of the data that it was learned from" if same else f"rows of {shown_path(source.describe())}"
+        scores = evaluate(selection, source if watch is None else Watched(source, watch, "scoring"), observer=rows.add)
+    write_report(path, report_data(selection, rows=rows, scores=scores, scored_on=of))

@@ -1,0 +1,101 @@
+"""Views of how sure the selection is: error control, stability, chance level, and what could stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from thresher.report.html.text import View, attempted, name_of, short, shorts
+from thresher.selection.selection import Selection
+
+#: The most rows of a chart or table.
+_ROWS, _STAND_INS = 40, 5
+
+
+def trust(selection: Selection) -> Iterator[View]:
+    """The views that the provenance has data for."""
+    provenance = selection.provenance
+    for name, make in (("fdr", error_control), ("stability", stability), ("chance", chance), ("stand_ins", stand_ins)):
+        if provenance.get(name):
+            yield from attempted(make, provenance[name])
+
+
+def error_control(fdr: dict[str, Any]) -> View:
+    """The mirror statistics of the candidates with the cut, and the candidates that were nearly kept."""
+    cut = fdr.get("cut") or {"names": [], "q_values": []}
+    view: View = {
+        "kind": "error_control",
+        "title": "Error control",
+        "question": "How many of the features are false?",
+        "note": f"Of {fdr['candidates']:,} candidates {fdr['kept']:,} stay; at most {fdr['expected_false']} of them "
+        f"are expected to be false (q = {fdr['q']:g}). A candidate stays if two halves of the rows agree on it.",
+        "columns": ["cut candidate", "would stay at q ="],
+        "rows": [
+            [name_of(name), None if q is None else short(q, 3)]
+            for name, q in list(zip(cut["names"], cut["q_values"], strict=False))[:10]
+        ],
+        "more": max(0, len(cut["names"]) - 10),
+    }
+    mirror = fdr.get("mirror")
+    if isinstance(mirror, dict) and mirror.get("edges"):
+        view["mirror"] = {
+            "edges": shorts(mirror["edges"], 4),
+            "stay": mirror["stay"],
+            "cut": mirror["cut"],
+        }
+    return view
+
+
+def stability(found: dict[str, Any]) -> View:
+    """The share of samples in which each feature was selected."""
+    thresholds = found.get("threshold")
+    pairs = sorted(zip(found["names"], found["frequency"], strict=False), key=lambda pair: -pair[1])
+    return {
+        "kind": "stability",
+        "title": "Stability",
+        "question": "Would other rows give the same features?",
+        "note": f"The fit was repeated on {found.get('B', 'several')} samples of the rows; the frequency is the "
+        "share of them in which a feature was selected.",
+        "names": [name_of(name, 28) for name, _ in pairs[:_ROWS]],
+        "frequency": [short(f, 4) for _, f in pairs[:_ROWS]],
+        "threshold": short(thresholds, 4) if isinstance(thresholds, int | float) else None,
+        "more": max(0, len(pairs) - _ROWS),
+    }
+
+
+def chance(found: dict[str, Any]) -> View:
+    """What the same fit finds where there is nothing to find."""
+    return {
+        "kind": "table",
+        "id": "chance",
+        "title": "Chance level",
+        "question": "What does the same fit find where there is nothing to find?",
+        "note": "",
+        "columns": ["figure", "value"],
+        "rows": [
+            [
+                name_of(name).replace("_", " "),
+                short(value, 4) if isinstance(value, int | float) else name_of(value, 120),
+            ]
+            for name, value in list(found.items())[:_ROWS]
+            if isinstance(value, int | float | str)
+        ],
+    }
+
+
+def stand_ins(groups: dict[str, Any]) -> View:
+    """For features the others that are nearly the same."""
+    some = [(name, others) for name, others in groups.items() if others]
+    return {
+        "kind": "table",
+        "id": "stand-ins",
+        "title": "Stand-ins",
+        "question": "What could replace a feature?",
+        "note": "These features are nearly equal to a selected one in the rows of the data, by their cosine.",
+        "columns": ["selected", "nearly equal to it (cosine)"],
+        "rows": [
+            [name_of(name), ", ".join(f"{name_of(other, 32)} ({cosine:.3f})" for other, cosine in others[:_STAND_INS])]
+            for name, others in some[:_ROWS]
+        ],
+        "more": max(0, len(some) - _ROWS),
+    }

@@ -1,0 +1,42 @@
+"""The data of every view as recorded in ``views.json``: ``python -m tests.report.html.record`` writes it again."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from tests.report.html.samples import FACTS, binary, dense, rows_of
+from thresher.report.html.page import report_data
+
+PATH = Path(__file__).with_name("views.json")
+
+
+def views():
+    """The data of a report with all facts, and of the rows of each task."""
+    rng = np.random.default_rng(5)
+    X = rng.integers(-2, 3, (60, 3)).astype(float)
+    signal = X @ [2.0, -1.0, 0.5]
+    two = np.where(signal + X[:, 2] > 0, "yes", "no")
+    three = np.array(["a", "b", "c"])[np.digitize(signal, [-1.5, 1.5])]
+    models = {
+        "two classes": (dense("logistic", ("no", "yes"), [2.0, -1.0, 0.5], [0.25]), two),
+        "several": (
+            dense("softmax", ("a", "b", "c"), [[-1.0, 0.5, 0], [0.1, 0, 0.1], [1.0, -0.5, 0]], [0, 0.5, 0]),
+            three,
+        ),
+        "numbers": (dense("squared", None, [2.0, -1.0, 0.25], [0.0]), signal),
+    }
+    found = {
+        "all facts": report_data(binary(**FACTS), run={"seconds": 2.5, "bytes": 1 << 20}, command="thresher select …")
+    }
+    for name, (model, y) in models.items():
+        seen, scores = rows_of(model, X, y)
+        found[name] = {
+            "views": seen,
+            "headline": report_data(model, scores=scores, scored_on="rows of test.csv")["headline"],
+        }
+    return json.loads(json.dumps(found))
+
+
+if __name__ == "__main__":
+    PATH.write_text(json.dumps(views(), indent=1, ensure_ascii=False) + "\n")

@@ -1,0 +1,106 @@
+"""Selections with all the facts that a report has views for."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from tests.selection.makers import make
+from thresher.report.html.rows import RowViews
+from thresher.selection.scoring import evaluate
+from thresher.sources.registry import as_source
+
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "\"quoted\" & 'single' <img src=x onerror=alert(1)>",
+    "two\nlines\u2028and three\ttabs",
+    "\u202eright to left",
+    "=1+2",
+    "byte \udcff",
+    "<!--<script>",
+    "a\\b {{data}}",
+]
+
+FACTS = {
+    "thresher": "0.1.0",
+    "data": "folder/clicks.vw",
+    "fingerprint": "abc",
+    "rows": 4000,
+    "plan": {"total": 3 << 20, "memory": 64 << 20},
+    "test": {"rows": 1000, "accuracy": 0.912, "largest_class": 0.75, "auc": 0.96, "log_loss": None},
+    "holdout": {"rows": "20 % of the rows, chosen by a hash of their content"},
+    "warnings": ["a column looks like an identifier"],
+    "k_curve": {
+        "chosen": 2,
+        "k_max": 8,
+        "points": [{"k": k, "loss": 1 / k, "standard_error": 0.1} for k in (1, 2, 4, 8)],
+    },
+    "race": {
+        "chosen": "mission",
+        "rows": 500,
+        "scored": 100,
+        "methods": [
+            {"method": "mission", "scores": {"accuracy": 0.9, "log_loss": 0.3}, "features": 4, "seconds": 1.25},
+            {"method": "os", "failed": "too many columns"},
+        ],
+    },
+    "learning_curve": {
+        "rows": [1000, 2000, 3000, 4000],
+        "loss": [0.7, 0.5, 0.4, 0.39],
+        "pass_ends": [2000, 4000],
+        "held_out": [{"passes": 1, "loss": 0.5}, {"passes": 2, "loss": 0.45}],
+    },
+    "passes": {"best": 2, "losses": [0.5, 0.45]},
+    "kept_history": {
+        "rows": [1000, 2000, 3000],
+        "size": [4, 4, 4],
+        "jaccard": [0.0, 0.6, 1.0],
+        "to_final": [0.4, 1.0, 1.0],
+        "timeline": {"names": ["f0", "f1"], "kept": [[1, 1, 1], [0, 1, 1]]},
+    },
+    "path": [
+        {"features": 2, "objective": 9.5, "start": 10.0, "bound": 5.0, "steps": 3},
+        {"features": 4, "objective": 7.5, "start": 9.5, "bound": 7.0, "steps": 3},
+    ],
+    "fdr": {
+        "q": 0.1,
+        "candidates": 12,
+        "kept": 4,
+        "expected_false": 0,
+        "cut": {"names": ["x", "y"], "q_values": [0.2, None]},
+        "mirror": {"edges": [-2.0, 0.0, 2.0], "stay": [0, 4], "cut": [5, 3]},
+    },
+    "stability": {"B": 50, "names": ["f1", "f0"], "frequency": [0.5, 0.98], "threshold": 0.7},
+    "chance": {"features": 3.5, "level": 0.05},
+    "stand_ins": {"f0": [["f9", 0.991]], "f1": []},
+}
+
+
+def binary(names=None, **facts):
+    """Two classes, and rows of which some are predicted wrongly."""
+    selection = replace(
+        make([2.0, -1.0, 0.5, 0.25], names=names, classes=("no", "yes")),
+        bounds=np.array([0.1, 0.2, 0.3, 0.4]),
+        counts=np.array([100, 50, 25, 12], np.uint64),
+        q_values=np.array([0.01, 0.02, 0.05, 0.1]),
+    )
+    selection.provenance.update(facts)
+    selection.settings.update(method="mission", k=4, seed=3, passes="auto")
+    return selection
+
+
+def dense(loss, classes, weights, intercept):
+    """A model of columns x0 …, as those of an array."""
+    from thresher.core.feature_space import FeatureSpace
+
+    k = np.shape(weights)[-1]
+    space = FeatureSpace("column", k)
+    return make(
+        weights, loss=loss, classes=classes, intercept=intercept, space=space, names=[f"x{j}" for j in range(k)]
+    )
+
+
+def rows_of(selection, X, y):
+    """The views of rows, and their scores."""
+    rows = RowViews(selection)
+    scores = evaluate(selection, as_source(np.asarray(X, np.float64), y), observer=rows.add)
+    return list(rows.views()), scores
