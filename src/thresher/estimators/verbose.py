@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import time
 from collections.abc import Callable
@@ -65,8 +66,7 @@ def notebook_line() -> Callable[[str], None] | None:
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if shell is None or type(shell).__name__ != "ZMQInteractiveShell":
         return None
-    from IPython.display import display
-
+    display = importlib.import_module("IPython.display").display
     handle: Any = None
 
     def show(line: str) -> None:

@@ -193,7 +193,9 @@ class OnlineEngine:
             return
         self.moments.learned(features)
         if self.moments.due(self.rows, round_end=round_end):
-            self.moments.note(self.rows, self.scores.sums, self._kept_now() if self.gathers_kept else None)
+            thresholded = self.gathers_kept and self.settings.method in THRESHOLDED
+            scanned = 4 * self.seen[0] if thresholded else 0  # they have no table: all features seen are scanned
+            self.moments.note(self.rows, self.scores.sums, self._kept_now() if self.gathers_kept else None, scanned)
 
     def end_pass(self) -> None:
         """Note the end of a pass."""
@@ -214,8 +216,14 @@ class OnlineEngine:
         if self.settings.method == "hashing":
             return None
         if self.settings.method in THRESHOLDED:
-            keys = self.selected(MOST_KEPT).keys if self.count() > MOST_KEPT else _native.dual_weights(self._loop)[0]
-            return self.count(), keys
+            from thresher.online.result import select_strongest
+
+            keys, counts, weights = _native.dual_weights(self._loop)
+            if len(keys) <= MOST_KEPT:
+                return len(keys), keys
+            return len(keys), select_strongest(
+                keys, counts, weights, 1.0, np.zeros(self.settings.outputs), MOST_KEPT
+            ).keys
         tables = self._loop.tables
         most, full = max(1, MOST_KEPT // tables), self.settings.k * tables
         if not (known := self.moments is not None and self.moments.sizes[-1:] == [full]):
