@@ -66,8 +66,8 @@ class SubstitutionEstimator(SelectingEstimator):
         self
         """
         run = getattr(self, "_run", None)
-        stream = stream_of(X) or FeatureStream(check_array(X, accept_sparse="csc"), on_error="skip")
-        stream = self._wanted(stream, first=run is None)
+        every = stream_of(X) or FeatureStream(check_array(X, accept_sparse="csc"), on_error="skip")
+        stream = self._wanted(every, first=run is None)
         assert stream is not None
         if run is None:
             self._reset()
