@@ -71,9 +71,10 @@ class SubstitutionEstimator(SelectingEstimator):
         -------
         self
         """
-        stream = self._wanted(stream_of(X) or FeatureStream(check_array(X, accept_sparse="csc"), on_error="skip"))
-        assert stream is not None
         run = getattr(self, "_run", None)
+        every = stream_of(X) or FeatureStream(check_array(X, accept_sparse="csc"), on_error="skip")
+        stream = self._wanted(every, first=run is None)
+        assert stream is not None
         if run is None:
             self._reset()
             self._run_stream(stream, y, sample_weight, 1, choose=False)
@@ -84,10 +85,10 @@ class SubstitutionEstimator(SelectingEstimator):
         self._finish(run, y)
         return self
 
-    def _wanted(self, stream: FeatureStream | None) -> FeatureStream | None:
+    def _wanted(self, stream: FeatureStream | None, *, first: bool = True) -> FeatureStream | None:
         """The stream without the features to drop; its run keeps those to keep."""
         params = self.get_params(deep=False)
-        self._named = None if stream is None else NamedFeatures.of(params["keep"], params["drop"])
+        self._named = None if stream is None else NamedFeatures.of(params["keep"] if first else None, params["drop"])
         return stream if stream is None or self._named is None else self._named.of_stream(stream, self.k)
 
     def _run_stream(
