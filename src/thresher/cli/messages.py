@@ -21,7 +21,7 @@ from thresher.display import redact, visible_lines
 _NAMED = re.compile(r"`(\w+)(?:=([^`]*))?`")
 _FIRST = re.compile(r"(\w+)(?: and (\w+))?(?= must )")
 #: The commands whose options the messages may name; of several options of one name the first counts.
-_COMMANDS = ("select", "predict", "convert")
+_COMMANDS = ("select", "predict", "convert", "stand_ins")
 #: Settings that the command line spells otherwise, besides those that ``with_options`` renames.
 _SPELLING = {"random_state": "seed", "sample_weight": "weight"}
 #: Flags that have another option for a value.

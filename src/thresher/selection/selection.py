@@ -402,11 +402,9 @@ class Selection:
         Selection
             Its `stand_ins` has the names and cosines, and ``provenance["stand_ins"]`` all facts.
         """
-        from thresher.selection.stand_ins.find import find, threshold_of
+        from thresher.selection.stand_ins.find import checked_threshold, find
 
-        least = threshold_of(threshold)
-        if least is None:
-            return self
+        least = checked_threshold(threshold)
         facts = find(self, self._plain_source(data, reading), least, memory).facts
         return replace(self, provenance={**self.provenance, "stand_ins": facts})
 

@@ -69,8 +69,11 @@ def test_the_commands(words: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wrong", [0.2, 1.5, "0.9"])
 def test_thresholds_are_checked(words: Path, wrong: object) -> None:
-    with pytest.raises(th.ThresherError, match=r"stand_ins must be True, or the least absolute cosine, from 0\.5 to 1"):
+    with pytest.raises(th.ThresherError, match=r"stand_ins must be the least absolute cosine, from 0\.5 to 1, got"):
         th.select(words, k=2, stand_ins=wrong)
+    selection = th.select(words, k=2, passes=1)
+    with pytest.raises(th.ThresherError, match=r"^threshold must be the least"):
+        selection.find_stand_ins(words, wrong)
 
 
 def test_without_features_there_are_none() -> None:

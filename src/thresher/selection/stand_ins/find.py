@@ -37,13 +37,15 @@ def threshold_of(stand_ins: bool | float | None) -> float | None:
     """The threshold that ``stand_ins=`` asks for; None if it asks for nothing."""
     if stand_ins is None or stand_ins is False:
         return None
-    if stand_ins is True:
-        return DEFAULT_THRESHOLD
-    if isinstance(stand_ins, (int, float, np.number)) and _LEAST_THRESHOLD <= stand_ins <= 1:
-        return float(stand_ins)
-    raise SettingsError(
-        f"stand_ins must be True, or the least absolute cosine, from {_LEAST_THRESHOLD} to 1, got {stand_ins!r}"
-    )
+    return DEFAULT_THRESHOLD if stand_ins is True else checked_threshold(stand_ins, "stand_ins")
+
+
+def checked_threshold(threshold: Any, name: str = "threshold") -> float:
+    """The least absolute cosine; raises if it is none."""
+    number = isinstance(threshold, (int, float, np.number)) and not isinstance(threshold, bool)
+    if number and _LEAST_THRESHOLD <= threshold <= 1:
+        return float(threshold)
+    raise SettingsError(f"{name} must be the least absolute cosine, from {_LEAST_THRESHOLD} to 1, got {threshold!r}")
 
 
 def find(
