@@ -93,11 +93,12 @@ def _cell_bytes(settings: OnlineSettings) -> int:
 
 
 class BareEngine(OnlineEngine):
-    """An engine without scores and margins, which would take more than the model."""
+    """An engine without scores, margins and moments, which would take more than the model."""
 
     def forget_scores(self) -> None:
         self.scores = _NoScores(get_loss(self.settings.loss), self.settings.outputs)
         self.recent = _NoMargins(get_loss(self.settings.loss), 1)
+        self.moments = None
 
     @property
     def spilled_at(self) -> int:

@@ -17,7 +17,6 @@ from thresher.columns.types import format_search_stats
 from thresher.core.memory import Progress, show_size
 from thresher.core.progress_text import log_line
 from thresher.display import cut, redact, visible
-from thresher.report.stand_ins import stand_in_lines
 from thresher.selection.coverage import rows_of_test
 
 if TYPE_CHECKING:
@@ -182,7 +181,10 @@ def summary(selection: Selection, run: Progress | None, saved: str | None) -> li
         lines.append(("approximate", f"features outside the table share cells of a sketch{when}"))
     if "fdr" in provenance:
         lines.append(("error control", _error_control(provenance["fdr"])))
-    lines += stand_in_lines(selection)
+    if "stand_ins" in provenance or selection.space.kmers is not None:
+        from thresher.report.stand_ins import stand_in_lines
+
+        lines += stand_in_lines(selection)
     if "stability" in provenance:
         lines += _stability(selection, provenance["stability"])
     if "kept" in provenance or "dropped" in provenance:
