@@ -10,7 +10,19 @@ import pytest
 
 import thresher
 
-HEAVY = {"scipy", "sklearn", "pyarrow", "pandas", "polars", "rich", "typer", "zstandard", "onnx"}
+HEAVY = {
+    "scipy",
+    "sklearn",
+    "pyarrow",
+    "pandas",
+    "polars",
+    "rich",
+    "typer",
+    "zstandard",
+    "onnx",
+    "matplotlib",
+    "IPython",
+}
 
 
 def imported_by(code: str, *args: str) -> set[str]:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -22,12 +23,13 @@ def gathered(selection):
     return {name: selection.provenance.get(name) for name in ("learning_curve", "kept_history")}
 
 
-def noted(rows, k=4):
+def noted(rows, k=4, row_features=2000):
     """Moments of a stream whose n-th row has loss n, and which keeps the features n, n + 1, … n + k - 1."""
     moments = Moments(k)
-    while moments.next <= rows:
-        n = moments.next
-        moments.note(n, (float(n), n * (n + 1) / 2), (k, np.arange(n, n + k, dtype=np.uint64)))
+    for n in range(64, rows + 1, 64):
+        moments.learned(64 * row_features)
+        if moments.due(n):
+            moments.note(n, (float(n), n * (n + 1) / 2), (k, np.arange(n, n + k, dtype=np.uint64)))
     return moments
 
 
@@ -70,6 +72,28 @@ def test_moments_are_evenly_spaced_and_bounded(rows):
     np.testing.assert_allclose(means, (ends[1:] + ends[:-1] + 1) / 2, rtol=1e-5)
 
 
+@pytest.mark.parametrize("cuts", [[], [64, 100], [1, 2, 64, 65, 3000]])
+def test_further_moments_wait_for_features_wherever_batches_end(cuts):
+    sizes = RNG.integers(1, 120, 20_000)
+    sizes[5000:9000] = 1
+    indptr = np.concatenate([[0], np.cumsum(sizes)])
+    moments = Moments(4)
+    for begin, end in pairwise([0, *cuts, 20_000]):
+        part, at = indptr[begin : end + 1] - indptr[begin], 0
+        while at < end - begin:
+            following = moments.end(begin + at, part, at)
+            moments.learned(int(part[following] - part[at]))
+            at = following
+            if moments.due(begin + at):
+                moments.note(begin + at, (1.0, 1.0), None)
+    assert moments.rows[:16] == list(range(64, 17 * 64, 64))
+    between = np.diff(indptr[moments.rows[15:]])
+    assert (between >= 60_000).all()
+    before = np.array([indptr[row] - indptr[row - 64] for row in moments.rows[16:]])
+    assert (between - before < 62_000).all()
+    assert all(row % 64 == 0 for row in moments.rows)
+
+
 def test_the_history_compares_sets():
     moments = Moments(3)
     for rows, keys in ((64, [1, 2, 3]), (128, [2, 3, 4]), (192, [2, 3, 4])):
@@ -89,8 +113,8 @@ def test_of_many_features_the_strongest_are_noted_and_the_number_is_true():
     labels = wide[:, :3].sum(axis=1) > 0
     settings = {"k": 1500, "passes": 1, "refit": False, "standardize": False, "shuffle": False, "calibrate": False}
     history = th.select(wide, labels, **settings).provenance["kept_history"]
-    assert history["size"] == [1500] * 4
-    assert history["rows"] == [128, 256, 384, 400]
+    assert history["size"] == [1500] * 5
+    assert history["rows"] == [64, 128, 192, 256, 400]
 
 
 def test_the_memory_is_part_of_the_plan():
@@ -118,7 +142,9 @@ def test_a_saved_state_continues():
     second.restore(first.state(), 70 * 64)
     for moments in (first, second):
         moments.end_pass(4500)
-        moments.note(moments.next, (1.0, 1.0), None)
+        moments.learned(70_000)
+        assert moments.due(72 * 64)
+        moments.note(72 * 64, (1.0, 1.0), None)
     for name, array in first.state().items():
         assert array.tobytes() == second.state()[name].tobytes(), name
 
@@ -126,7 +152,11 @@ def test_a_saved_state_continues():
 def test_a_state_without_moments_begins_anew():
     moments = Moments(4)
     moments.restore({}, 1000)
-    assert (moments.rows, moments.next) == ([], 1024)
+    assert moments.rows == []
+    assert not moments.due(1023)
+    assert moments.due(1024)
+    assert not moments.due(1010, round_end=True)
+    assert moments.due(1030, round_end=True)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +164,7 @@ def test_a_state_without_moments_begins_anew():
     [
         {"moment_rows": np.array([64, 128])},
         {"moment_keys": np.zeros(3, np.uint32)},
-        {"moment_clock": np.array([0, 64, 1, 1])},
+        {"moment_clock": np.array([0, 1, 1, 64, 1, 0, 0])},
         {"moment_sums": np.zeros((1, 3))},
     ],
     ids=lambda wrong: next(iter(wrong)),
@@ -158,5 +188,5 @@ def test_several_workers_note_the_ends_of_rounds():
     assert found["kept_history"]["to_final"][-1] == 1.0
 
 
-def test_folded_keys_are_sorted_and_unique():
-    assert fold(np.array([5, 2**32, 1, 5], np.uint64)).tolist() == [1, 5]
+def test_folded_keys_keep_small_ones():
+    assert fold(np.array([5, 2**32 + 7, 1], np.uint64)).tolist() == [5, 6, 1]

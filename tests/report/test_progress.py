@@ -14,8 +14,9 @@ import thresher as th
 from tests.cli.test_commands import run
 from tests.streams import planted, write_vw
 from thresher.core.memory import Progress
+from thresher.core.progress_text import log_line
 from thresher.report import text as display
-from thresher.report.text import log_line, show_progress
+from thresher.report.text import show_progress
 
 X, Y = planted(rows=400)
 LOOP = ""

@@ -165,7 +165,7 @@ class WorkersRun(OnlineRun):
         for one in found:
             self._add_scores(engine, one)
             self._features += one.features
-        engine.note_moment()
+        engine.note_moment(sum(one.features for one in found), round_end=True)
         self._places = [one.cursor for one in found]
         self._rows_at_cursor = engine.rows
         self.cursor = Cursor(

@@ -19,9 +19,11 @@ from thresher.choose_k import check_k_max, choose_k
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.interim import Callback
 from thresher.core.labels import Label
+from thresher.core.memory import Watch
 from thresher.errors import DataError, SettingsError
 from thresher.estimators.inputs import checked_rows, seed_of, training_data
 from thresher.estimators.locking import locked
+from thresher.estimators.verbose import VerboseProgress
 from thresher.methods import Data, get_method
 from thresher.run import Run, RunOptions
 from thresher.selection.scoring import evaluate
@@ -95,12 +97,19 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
 
     @contextmanager
     def _calling(self, callback: Callback | None) -> Iterator[None]:
-        """Let the fit within call this; it is no parameter, and is not kept."""
+        """Let the fit within call this, which is no parameter and is not kept, and show its progress if ``verbose``."""
+        outermost = not hasattr(self, "_shown")
         self._callback = callback
+        if outermost:
+            self._shown = VerboseProgress(type(self).__name__) if getattr(self, "verbose", 0) else None
         try:
             yield
+            if outermost and self._shown is not None:
+                self._shown.end(f"{len(self.selection_):,} features")
         finally:
-            del self._callback
+            self.__dict__.pop("_callback", None)
+            if outermost:
+                del self._shown
 
     def _fit(self, source: Source, task: Task, y: Any) -> None:
         """Fit, and set ``_fitted``."""
@@ -122,6 +131,7 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
             validation=given.get("validation"),
             calibrate=given.pop("calibrate", True),
             from_estimator=True,
+            watch=Watch(getattr(self, "_shown", None)),
             callback=getattr(self, "_callback", None),
         )
         given |= {"method": method, "loss": task.loss, "multilabel": task.multilabel, "seed": seed}

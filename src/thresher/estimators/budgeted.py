@@ -102,6 +102,8 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    verbose : int
+        1: show the progress of `fit`, as a line in a notebook or on standard error. 0: nothing.
 
     Attributes
     ----------
@@ -167,6 +169,7 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         calibrate: bool = True,
         fdr: float | None = None,
         splits: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -196,6 +199,7 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         self.calibrate = calibrate
         self.fdr = fdr
         self.splits = splits
+        self.verbose = verbose
 
 
 class BudgetedRegressor(HistoryMixin, OnlineRegressor):
@@ -265,6 +269,8 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    verbose : int
+        1: show the progress of `fit`, as a line in a notebook or on standard error. 0: nothing.
 
     Attributes
     ----------
@@ -318,6 +324,7 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         cluster: str | None = None,
         fdr: float | None = None,
         splits: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -343,3 +350,4 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         self.cluster = cluster
         self.fdr = fdr
         self.splits = splits
+        self.verbose = verbose

@@ -77,6 +77,8 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    verbose : int
+        1: show the progress of `fit`, as a line in a notebook or on standard error. 0: nothing.
 
     Attributes
     ----------
@@ -130,6 +132,7 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         n_jobs: int = -1,
         fdr: float | None = None,
         splits: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -153,6 +156,7 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         self.n_jobs = n_jobs
         self.fdr = fdr
         self.splits = splits
+        self.verbose = verbose
 
 
 class FGMRegressor(BatchRegressor, FGMEstimator):
@@ -170,6 +174,8 @@ n_jobs
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    verbose : int
+        1: show the progress of `fit`, as a line in a notebook or on standard error. 0: nothing.
 
     Attributes
     ----------
@@ -215,6 +221,7 @@ n_jobs
         n_jobs: int = -1,
         fdr: float | None = None,
         splits: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -235,3 +242,4 @@ n_jobs
         self.n_jobs = n_jobs
         self.fdr = fdr
         self.splits = splits
+        self.verbose = verbose

@@ -84,6 +84,8 @@ class MissionClassifier(OnlineClassifier):
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    verbose : int
+        1: show the progress of `fit`, as a line in a notebook or on standard error. 0: nothing.
 
     Attributes
     ----------
@@ -147,6 +149,7 @@ class MissionClassifier(OnlineClassifier):
         calibrate: bool = True,
         fdr: float | None = None,
         splits: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -175,6 +178,7 @@ class MissionClassifier(OnlineClassifier):
         self.calibrate = calibrate
         self.fdr = fdr
         self.splits = splits
+        self.verbose = verbose
 
 
 class MissionRegressor(OnlineRegressor):
@@ -200,6 +204,8 @@ fit_intercept, l2, decay, lazy, workers, sync, cluster
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    verbose : int
+        1: show the progress of `fit`, as a line in a notebook or on standard error. 0: nothing.
 
     Attributes
     ----------
@@ -256,6 +262,7 @@ fit_intercept, l2, decay, lazy, workers, sync, cluster
         cluster: str | None = None,
         fdr: float | None = None,
         splits: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.k = k
         self.k_max = k_max
@@ -281,3 +288,4 @@ fit_intercept, l2, decay, lazy, workers, sync, cluster
         self.cluster = cluster
         self.fdr = fdr
         self.splits = splits
+        self.verbose = verbose

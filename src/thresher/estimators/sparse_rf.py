@@ -98,6 +98,8 @@ class SparseRFClassifier(BatchClassifier, SparseRFEstimator):
         The number of threads; -1: all cores. The result does not depend on it.
     random_state : int, RandomState or None
         The seed of the random features; None is 0.
+    verbose : int
+        1: show the progress of `fit`, as a line in a notebook or on standard error. 0: nothing.
 
     Attributes
     ----------
@@ -146,6 +148,7 @@ class SparseRFClassifier(BatchClassifier, SparseRFEstimator):
         memory: str | int | None = None,
         n_jobs: int = -1,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.k = k
         self.kernel = kernel
@@ -164,6 +167,7 @@ class SparseRFClassifier(BatchClassifier, SparseRFEstimator):
         self.memory = memory
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
 
 class SparseRFRegressor(BatchRegressor, SparseRFEstimator):
@@ -171,7 +175,7 @@ class SparseRFRegressor(BatchRegressor, SparseRFEstimator):
 
     Parameters
     ----------
-    k, kernel, gamma, scale, lam, draws, max_iter, fit_intercept, q, tol, memory, n_jobs, random_state
+    k, kernel, gamma, scale, lam, draws, max_iter, fit_intercept, q, tol, memory, n_jobs, random_state, verbose
         As for `SparseRFClassifier`.
     loss : {"squared"}
         The squared loss ½(m - y)².
@@ -216,6 +220,7 @@ class SparseRFRegressor(BatchRegressor, SparseRFEstimator):
         memory: str | int | None = None,
         n_jobs: int = -1,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.k = k
         self.kernel = kernel
@@ -231,3 +236,4 @@ class SparseRFRegressor(BatchRegressor, SparseRFEstimator):
         self.memory = memory
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose

@@ -198,6 +198,8 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    verbose : int
+        1: show the progress of `fit`, as a line in a notebook or on standard error. 0: nothing.
 
     Attributes
     ----------
@@ -253,6 +255,7 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         random_state: Any = None,
         fdr: float | None = None,
         splits: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.k = k
         self.method = method
@@ -280,6 +283,7 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         self.random_state = random_state
         self.fdr = fdr
         self.splits = splits
+        self.verbose = verbose
 
 
 class SubstitutionRegressor(BatchRegressor, SubstitutionEstimator):
@@ -304,6 +308,8 @@ n_jobs, random_state
         candidates, and both must agree on them, see `thresher.select`. ``selection_.q_values`` has the q-values.
     splits : int, optional
         With ``fdr``, the number of times that the rows are divided into halves.
+    verbose : int
+        1: show the progress of `fit`, as a line in a notebook or on standard error. 0: nothing.
 
     Attributes
     ----------
@@ -352,6 +358,7 @@ n_jobs, random_state
         random_state: Any = None,
         fdr: float | None = None,
         splits: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.k = k
         self.method = method
@@ -376,3 +383,4 @@ n_jobs, random_state
         self.random_state = random_state
         self.fdr = fdr
         self.splits = splits
+        self.verbose = verbose

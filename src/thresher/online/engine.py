@@ -141,12 +141,11 @@ class OnlineEngine:
             y = np.ascontiguousarray(batch.y, dtype=np.float64)
             begin = 0
             while begin < len(batch):
-                end = len(batch)
-                if self.moments is not None:
-                    end = min(end, begin + self.moments.next - self.rows)
+                moments = self.moments
+                end = len(batch) if moments is None else moments.end(self.rows, batch.indptr, begin)
                 self._learn(batch, y, begin, end)
+                self.note_moment(int(batch.indptr[end] - batch.indptr[begin]))
                 begin = end
-                self.note_moment()
 
     def _learn(self, batch: Batch, y: NDArray[np.float64], begin: int, end: int) -> None:
         """Learn from the rows of a batch from ``begin`` to ``end``."""
@@ -185,10 +184,15 @@ class OnlineEngine:
 
     # ── what the fit looked like ─────────────────────────────────────────────────────────────────
 
-    def note_moment(self) -> None:
-        """Note the loss and the features kept, if the next moment has come."""
-        if self.moments is not None and self.rows >= self.moments.next:
-            self.moments.note(self.rows, self.scores.sums, self._kept_now() if self.gathers_kept else None)
+    def note_moment(self, features: int, *, round_end: bool = False) -> None:
+        """Note the loss and the features kept, if these features learned lead to the next moment."""
+        if self.moments is None:
+            return
+        self.moments.learned(features)
+        if self.moments.due(self.rows, round_end=round_end):
+            thresholded = self.gathers_kept and self.settings.method in THRESHOLDED
+            scanned = 4 * self.seen[0] if thresholded else 0  # they have no table: all features seen are scanned
+            self.moments.note(self.rows, self.scores.sums, self._kept_now() if self.gathers_kept else None, scanned)
 
     def end_pass(self) -> None:
         """Note the end of a pass."""
@@ -209,8 +213,14 @@ class OnlineEngine:
         if self.settings.method == "hashing":
             return None
         if self.settings.method in THRESHOLDED:
-            keys = self.selected(MOST_KEPT).keys if self.count() > MOST_KEPT else _native.dual_weights(self._loop)[0]
-            return self.count(), keys
+            from thresher.online.result import select_strongest
+
+            keys, counts, weights = _native.dual_weights(self._loop)
+            if len(keys) <= MOST_KEPT:
+                return len(keys), keys
+            return len(keys), select_strongest(
+                keys, counts, weights, 1.0, np.zeros(self.settings.outputs), MOST_KEPT
+            ).keys
         tables = self._loop.tables
         most, full = max(1, MOST_KEPT // tables), self.settings.k * tables
         if not (known := self.moments is not None and self.moments.sizes[-1:] == [full]):

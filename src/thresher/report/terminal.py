@@ -12,8 +12,9 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainin
 from rich.progress import Progress as Bar
 
 from thresher.core.memory import Progress
+from thresher.core.progress_text import in_file, rates, step_name
 from thresher.display import cut
-from thresher.report.text import GAP, Columns, aligned, in_file, rates, step_name
+from thresher.report.text import GAP, Columns, aligned
 
 #: The least width of the names, and the most of the name of a class.
 _MIN_NAME, _MAX_LABEL = 16, 16

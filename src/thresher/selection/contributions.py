@@ -30,7 +30,8 @@ class Contributions(NamedTuple):
     def margins(self) -> NDArray[np.float64]:
         """The sums of the contributions and the intercept: those of ``decision_function``, up to rounding."""
         if not isinstance(self.values, list):
-            return _row_sums(self.values) + self.intercept[0]
+            one: NDArray[np.float64] = _row_sums(self.values) + self.intercept[0]
+            return one
         sums = [_row_sums(values) for values in self.values]
         return np.stack(sums, axis=1) + self.intercept
 

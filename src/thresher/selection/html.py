@@ -32,14 +32,14 @@ def selection_html(selection: Selection) -> str:
     most = float(abs(values).max(initial=0.0)) or 1.0
     kind = "weight" if selection.scales is None else "standardized weight"
     heads = [("left", "feature")]
-    heads += [("left", f"{kind} {_text(label, 16)}".strip()) for label in labels]
+    heads += [("left", _text(label, 16) or kind) for label in labels]
     extra = [(name, numbers) for name, numbers in _further(selection) if numbers is not None]
     heads += [("right", name) for name, _ in extra]
     rows = []
     for i in range(shown):
         cells = [("left", _text(selection.names[i], NAME))]
         cells += [("left", _bar(float(values[c, i]), most)) for c in range(len(labels))]
-        cells += [("right", f"{numbers[i]:.4g}") for _, numbers in extra]
+        cells += [("right", _number(numbers[i])) for _, numbers in extra]
         rows.append("".join(f'<td style="{_CELL.format(side)}">{cell}</td>' for side, cell in cells))
     head = "".join(f'<th scope="col" style="{_CELL.format(side)}">{name}</th>' for side, name in heads)
     body = "".join(f"<tr>{row}</tr>" for row in rows)
@@ -57,10 +57,16 @@ def _bar(value: float, most: float) -> str:
     left, colour = (50.0, _POSITIVE) if value > 0 else (50.0 - width, _NEGATIVE)
     return (
         '<span style="display:inline-block;position:relative;width:90px;height:.8em;margin-right:8px;'
-        "border-left:0;background:linear-gradient(currentColor,currentColor) center/1px 100% no-repeat;"
+        "background:linear-gradient(currentColor,currentColor) center/1px 100% no-repeat;"
         f'opacity:.9"><span style="position:absolute;top:0;bottom:0;left:{left:.1f}%;width:{width:.1f}%;'
-        f'background:{colour}"></span></span>{value:.4g}'
+        f'background:{colour}"></span></span>'
+        f'<span style="display:inline-block;min-width:4.5em;text-align:right">{_number(value)}</span>'
     )
+
+
+def _number(value: Any) -> str:
+    """A count with commas, or a number of four digits."""
+    return f"{value:.4g}" if isinstance(value, float) else f"{value:,}"
 
 
 def _further(selection: Selection) -> list[tuple[str, NDArray[Any] | None]]:
@@ -79,7 +85,7 @@ def _headline(selection: Selection) -> str:
     method = _text(selection.settings.get("method", ""), 24)
     parts = [f"{len(selection):,} features" + (f" by {method}" if method else "")]
     if isinstance(facts.get("rows"), int):
-        parts.append(f"{facts['rows']:,} rows")
+        parts.append(f"{facts['rows']:,} rows learned")
     scores = facts.get("test") or facts.get("validation") or facts.get("progressive") or {}
     name = next((name for name in ("accuracy", "r2", "micro_f1") if scores.get(name) is not None), None)
     if name is not None:
@@ -97,6 +103,8 @@ def _below(selection: Selection, shown: int, values: NDArray[np.float64]) -> str
         if shown < len(selection)
         else []
     )
+    if len(values) > 1:
+        parts.append(f"The {'' if selection.scales is None else 'standardized '}weights of each class.")
     if len(values) > _CLASSES:
         parts.append(f"{len(values) - _CLASSES} classes more.")
     if len(values) == 1 and len(selection.labels) == 2:
