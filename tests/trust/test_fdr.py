@@ -76,6 +76,9 @@ def test_methods_and_the_file(method: str, tmp_path: Path) -> None:
     facts = selection.provenance["fdr"]
     assert facts["kept"] == len(selection)
     assert len(facts["cut"]["names"]) == facts["candidates"] - facts["kept"]
+    mirror = facts["mirror"]
+    assert (sum(mirror["stay"]), sum(mirror["cut"])) == (facts["kept"], facts["candidates"] - facts["kept"])
+    assert mirror["edges"][0] == -mirror["edges"][-1]
     loaded = th.load(tmp_path / "a.thr")
     assert np.array_equal(loaded.q_values, selection.q_values)
     assert (loaded.q_values <= 0.1).all()

@@ -68,9 +68,10 @@ class RowViews:
         predicted = (margins > 0).astype(np.intp) if binary else margins.argmax(axis=1)
         if self._confusion is not None:
             np.add.at(self._confusion, (actual, predicted), 1)
+        ranked = _log_odds(margins) if self._selection.loss.name == "softmax" and self._histograms else margins
         for output, histogram in enumerate(self._histograms):
             of_class = actual == (1 if binary else output)
-            histogram.add(margins if binary else margins[:, output], of_class, np.ones(len(y)))
+            histogram.add(margins if binary else ranked[:, output], of_class, np.ones(len(y)))
 
     def views(self) -> Iterator[View]:
         """The views of the rows added."""
@@ -89,6 +90,16 @@ class RowViews:
             yield calibration(self._reliability, self._labels)
         if found := self._examples.view():
             yield found
+
+
+def _log_odds(margins: Floats) -> Floats:
+    """The log-odds of each class: margins of softmax compare the classes of one row, not the rows."""
+    shifted = margins - margins.max(axis=1, keepdims=True)
+    log_total = np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    log_probability = shifted - log_total
+    others = np.maximum(-np.expm1(log_probability), np.finfo(np.float64).tiny)
+    odds: Floats = log_probability - np.log(others)
+    return odds
 
 
 def confusion(counts: NDArray[np.int64], labels: list[str]) -> View:

@@ -16,7 +16,9 @@ function el(tag, attributes, ...children) {
 
 // Control and format characters are shown by their codes, so that no name reorders or hides the text around it.
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu;
+const CONTROLS = { "\t": "\\t", "\n": "\\n", "\r": "\\r" };
 function code(character) {
+  if (character in CONTROLS) return CONTROLS[character];
   const point = character.codePointAt(0);
   if (point >= 0xdc80 && point <= 0xdcff) return "\\x" + (point - 0xdc00).toString(16);
   if (point < 0x80) return "\\x" + point.toString(16).padStart(2, "0");
@@ -25,11 +27,10 @@ function code(character) {
 const visible = text => String(text).replace(UNSAFE, code);
 
 // A cell of a TSV file, as the other tables of Thresher write it.
-const TSV = { "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r" };
 function tsvCell(value) {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return String(value);
-  const text = value.replace(/[\\\t\n\r]/g, c => TSV[c]).replace(UNSAFE, code);
+  const text = value.replaceAll("\\", "\\\\").replace(UNSAFE, code);
   const number = /^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(text);
   return /^[=+\-@]/.test(text) && !number ? "\\x" + text.charCodeAt(0).toString(16) + text.slice(1) : text;
 }
