@@ -140,6 +140,8 @@ class OnlineSettings:
         Keep the names of all features seen, so that one pass finds the name of every selected feature. It matters for
         methods that may select a feature long after its row: ``b-arda``, ``l1-arda``, ``ada-fobos``, and groups. Names
         that are not kept, or do not fit into memory, are read from the data at the end.
+    noted : int
+        The most features that are noted at a moment of the history, see `thresher.online.moments`.
     name_room : int
         The most bytes for these names; 0: no limit.
     room : int
@@ -180,6 +182,7 @@ class OnlineSettings:
     keep_names: bool = True
     name_room: int = planned(0)
     room: int = planned(0)
+    noted: int = planned(1024)
 
     def __post_init__(self) -> None:
         if not _whole(self.k) or self.k < 1:
@@ -457,6 +460,7 @@ class OnlineSettings:
         """The settings as JSON values."""
         groups = self.groups if self.groups is None or isinstance(self.groups, str) else self.groups.fingerprint()
         plain = asdict(replace(self, groups=None))
+        del plain["noted"]  # it follows from the memory, and changes nothing else
         return {**plain, "sketch": None if self.sketch is None else list(self.sketch), "groups": groups}
 
 
