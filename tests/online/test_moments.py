@@ -190,3 +190,11 @@ def test_several_workers_note_the_ends_of_rounds():
 
 def test_folded_keys_keep_small_ones():
     assert fold(np.array([5, 2**32 + 7, 1], np.uint64)).tolist() == [5, 6, 1]
+
+
+def test_little_memory_notes_fewer_features_and_refuses_no_fit():
+    selection = th.select(X, Y, k=1000, memory="4MB", passes=1)
+    plan = selection.provenance["plan"]
+    assert 0 <= plan["moments"] < moment_bytes(1000, 1)
+    assert plan["total"] <= plan["memory"]
+    assert selection.provenance["learning_curve"]["rows"][-1] == selection.provenance["rows"]

@@ -16,7 +16,7 @@ from thresher.core.metrics import Scores
 from thresher.core.recent_margins import RecentMargins
 from thresher.errors import DataError, SettingsError
 from thresher.online.dual_state import History, memory_message, warn_of_spill
-from thresher.online.moments import MOST_KEPT, Moments
+from thresher.online.moments import Moments
 from thresher.online.settings import THRESHOLDED
 from thresher.online.settings import OnlineSettings as OnlineSettings
 
@@ -213,24 +213,23 @@ class OnlineEngine:
 
     def _kept_now(self) -> tuple[int, NDArray[np.uint64]] | None:
         """The number of features (or groups) kept now, and the keys of the strongest; None without kept features."""
-        if self.settings.method == "hashing":
+        noted = self.settings.noted
+        if self.settings.method == "hashing" or noted < 1:
             return None
         if self.settings.method in THRESHOLDED:
             from thresher.online.result import select_strongest
 
             keys, counts, weights = _native.dual_weights(self._loop)
-            if len(keys) <= MOST_KEPT:
+            if len(keys) <= noted:
                 return len(keys), keys
-            return len(keys), select_strongest(
-                keys, counts, weights, 1.0, np.zeros(self.settings.outputs), MOST_KEPT
-            ).keys
+            return len(keys), select_strongest(keys, counts, weights, 1.0, np.zeros(self.settings.outputs), noted).keys
         tables = self._loop.tables
-        most, full = max(1, MOST_KEPT // tables), self.settings.k * tables
+        most, full = max(1, noted // tables), self.settings.k * tables
         if not (known := self.moments is not None and self.moments.sizes[-1:] == [full]):
             most = self.settings.k  # a table that is full stays so, and its size is known
         found = [self._loop.table(t, most)[0] for t in range(tables)]
         size = full if known else sum(map(len, found))
-        return size, np.concatenate([keys[: max(1, MOST_KEPT // tables)] for keys in found])
+        return size, np.concatenate([keys[: max(1, noted // tables)] for keys in found])
 
     @property
     def waiting(self) -> bool:

@@ -20,7 +20,7 @@ from thresher.core.memory import (
 from thresher.core.recent_margins import BYTES as RECENT_BYTES
 from thresher.errors import SettingsError
 from thresher.online.column_units import scales_differ, standardizes, unit_room
-from thresher.online.moments import moment_bytes
+from thresher.online.moments import moment_bytes, noted_in
 from thresher.online.settings import THRESHOLDED, OnlineSettings
 from thresher.run import RunOptions
 from thresher.sources.base import Source
@@ -112,6 +112,11 @@ class Plan:
     def shuffle_features(self, named: bool) -> int:
         """The number of features in the shuffle buffer, with or without names."""
         return max(1024, self.shuffle // (_SHUFFLED_NAMED if named else _SHUFFLED_FEATURE))
+
+    @property
+    def noted(self) -> int:
+        """The most features that are noted at a moment: the strongest ones."""
+        return noted_in(self.moments)
 
     @property
     def heavy_batch(self) -> int:
@@ -269,20 +274,14 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
     for_answer = max(0, answer - buffers - for_shuffle - for_products)
     left = room - table + (64 << 10) - needs.columns - for_answer - needs.margins
     held = min(allowed // 8, max(0, left) // 2) if needs.held else 0
-    left -= held + needs.moments
+    left -= held
+    moments = min(needs.moments, max(0, left) // 2)
+    left -= moments
     if left <= 0:
         what = [f"the columns of the data, which take {show_size(needs.columns)}"] if needs.columns else []
         what += [f"the answer, which takes up to {show_size(answer)}"] if for_answer else []
-        what += (
-            []
-            if what
-            else [
-                f"the latest margins and the history of the fit, which take {show_size(needs.margins + needs.moments)}"
-            ]
-        )
-        advised = 2 * (
-            2 * (needs.columns + for_answer + needs.margins + needs.moments) + needs.scores + table + wanted + MB
-        )
+        what += [] if what else [f"the latest margins, which take {show_size(needs.margins)}"]
+        advised = 2 * (2 * (needs.columns + for_answer + needs.margins) + needs.scores + table + wanted + MB)
         raise SettingsError(
             f"memory = {show_size(allowed)} does not hold {' and '.join(what)}, besides the "
             f"{show_size(allowed - left - needs.columns - for_answer)} of a fit. Pass about {show_size(advised)} of "
@@ -292,7 +291,7 @@ def make_plan(needs: Needs, memory: str | int = DEFAULT_MEMORY, *, shuffle: bool
         columns=needs.columns + needs.scales,
         answer=answer,
         margins=needs.margins,
-        moments=needs.moments,
+        moments=moments,
         held=held,
         limited=needs.limited,
         seen=seen - names,

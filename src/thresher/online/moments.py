@@ -31,6 +31,11 @@ def moment_bytes(k: int, tables: int) -> int:
     return MOST * (4 * min(MOST_KEPT, k * tables) + 64)
 
 
+def noted_in(room: int) -> int:
+    """The most features of each moment that fit into this number of bytes."""
+    return min(MOST_KEPT, max(0, room // MOST - 64) // 4)
+
+
 def fold(keys: NDArray[np.uint64]) -> Folded:
     """Halves of keys: two features of a selection are mistaken for one with a chance of 1 in 2³²."""
     folded: Folded = (keys ^ (keys >> np.uint64(32))).astype(np.uint32)

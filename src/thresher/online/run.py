@@ -103,6 +103,7 @@ class OnlineRun(Run):
             sketch=(self.plan.sketch_rows, self.plan.sketch_width) if self.plan.sketch else None,
             room=self.plan.seen,
             name_room=self.plan.names,
+            noted=self.plan.noted,
             passes=1 if stream else settings.passes,
             shuffle=settings.shuffles and not stream,
             refit_intercept=not stream and _refits_intercept(settings, self.source),

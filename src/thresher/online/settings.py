@@ -140,6 +140,8 @@ class OnlineSettings:
         Keep the names of all features seen, so that one pass finds the name of every selected feature. It matters for
         methods that may select a feature long after its row: ``b-arda``, ``l1-arda``, ``ada-fobos``, and groups. Names
         that are not kept, or do not fit into memory, are read from the data at the end.
+    noted : int
+        The most features that are noted at a moment of the history, see `thresher.online.moments`.
     name_room : int
         The most bytes for these names; 0: no limit.
     room : int
@@ -181,6 +183,7 @@ class OnlineSettings:
     name_room: int = planned(0)
     room: int = planned(0)
     pinned: tuple[tuple[str, int], ...] = planned(())
+    noted: int = planned(1024)
 
     def __post_init__(self) -> None:
         if not _whole(self.k) or self.k < 1:
@@ -466,6 +469,7 @@ class OnlineSettings:
         del plain["pinned"]
         if self.pinned:  # files of fits without them are those of versions without them
             plain["keep"] = [name for name, _ in self.pinned]
+        del plain["noted"]  # it follows from the memory, and changes nothing else
         return {**plain, "sketch": None if self.sketch is None else list(self.sketch), "groups": groups}
 
 
