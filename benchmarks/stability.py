@@ -42,10 +42,11 @@ def run() -> str:
             print(*lines[-1], file=sys.stderr, flush=True)
     reached = sum(float(str(line[4])) >= AIM for line in lines)
     return (
-        f"{title}\n\n`{METHOD}`, `stability={PAIRS}`, `k={K}`, `passes={SETTINGS['passes']}`: the frequencies of two seeds, which divide the rows into other "
-        f"halves. *Correlation* is Spearman's, among the {STRONGEST} features of the largest mean frequency; the aim "
-        f"is {AIM:g}, reached in {reached} of {len(lines)} cases. *Stable* are the features at the threshold for one "
-        f"expected false one, for each seed. *Time* is that of the fit with its {2 * PAIRS} fits of halves.\n\n"
+        f"{title}\n\n`{METHOD}`, `stability={PAIRS}`, `k={K}`, `passes={SETTINGS['passes']}`: the frequencies of two "
+        "seeds, which divide the rows into other halves. *Correlation* is Spearman's, among the "
+        f"{STRONGEST} features of the largest mean frequency; the aim is {AIM:g}, reached in {reached} of "
+        f"{len(lines)} cases. *Stable* are the features at the threshold for one expected false one, for each seed. "
+        f"*Time* is that of the fit with its {2 * PAIRS} fits of halves.\n\n"
         + table(["data", "rows", "features", "stable", "correlation", "time"], lines)
     )
 
