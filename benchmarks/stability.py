@@ -23,7 +23,8 @@ from thresher.trust.stability.run import StableRun
 from thresher.trust.stability.settings import Stability
 
 SETS = ("colon", "allaml", "arcene")
-METHODS = ("mission", "fgm")
+#: The method, and settings that held-out rows would otherwise choose anew for each seed, from 8 to 20 of them.
+METHOD, SETTINGS = "mission", {"passes": 5}
 PAIRS, K, SEEDS = 100, 50, (0, 1)
 #: The features that are compared, and the rank correlation to reach.
 STRONGEST, AIM = 50, 0.9
@@ -37,23 +38,22 @@ def run() -> str:
     lines = []
     with tempfile.TemporaryDirectory() as folder:
         for name in SETS:
-            train = unpacked(Path(folder), f"{name}.train.svm")
-            for method in METHODS:
-                lines.append([name, method, *_compared(train, method)])
-                print(*lines[-1], file=sys.stderr, flush=True)
-    reached = sum(float(line[5]) >= AIM for line in lines)
+            lines.append([name, *_compared(unpacked(Path(folder), f"{name}.train.svm"))])
+            print(*lines[-1], file=sys.stderr, flush=True)
+    reached = sum(float(str(line[4])) >= AIM for line in lines)
     return (
-        f"{title}\n\n`stability={PAIRS}`, `k={K}`: the frequencies of two seeds, which divide the rows into other "
-        f"halves. *Correlation* is Spearman's, among the {STRONGEST} features of the largest mean frequency; the aim "
-        f"is {AIM:g}, reached in {reached} of {len(lines)} cases. *Stable* are the features at the threshold for one "
-        f"expected false one, for each seed. *Time* is that of the fit with its {2 * PAIRS} fits of halves.\n\n"
-        + table(["data", "method", "rows", "features", "stable", "correlation", "time"], lines)
+        f"{title}\n\n`{METHOD}`, `stability={PAIRS}`, `k={K}`, `passes={SETTINGS['passes']}`: the frequencies of two "
+        "seeds, which divide the rows into other halves. *Correlation* is Spearman's, among the "
+        f"{STRONGEST} features of the largest mean frequency; the aim is {AIM:g}, reached in {reached} of "
+        f"{len(lines)} cases. *Stable* are the features at the threshold for one expected false one, for each seed. "
+        f"*Time* is that of the fit with its {2 * PAIRS} fits of halves.\n\n"
+        + table(["data", "rows", "features", "stable", "correlation", "time"], lines)
     )
 
 
-def _compared(train: Path, method: str) -> list[object]:
+def _compared(train: Path) -> list[object]:
     start = time.perf_counter()
-    runs = [_run(train, method, seed) for seed in SEEDS]
+    runs = [_run(train, seed) for seed in SEEDS]
     seconds = (time.perf_counter() - start) / len(SEEDS)
     facts = [run.selection().provenance["stability"] for run in runs]
     keys = np.unique(np.concatenate([run.frequencies.keys for run in runs]))
@@ -70,10 +70,10 @@ def _compared(train: Path, method: str) -> list[object]:
     ]
 
 
-def _run(train: Path, method: str, seed: int) -> StableRun:
+def _run(train: Path, seed: int) -> StableRun:
     """The fit with all frequencies, of which a selection lists the largest."""
-    spec = get_method(method)
-    settings = spec.make_settings(method=method, k=K, loss=spec.loss, seed=seed)
+    spec = get_method(METHOD)
+    settings = spec.make_settings(method=METHOD, k=K, loss=spec.loss, seed=seed, **SETTINGS)
     run = StableRun(spec, Data(th.scan(train)), settings, RunOptions(), Stability(pairs=PAIRS, seed=seed))
     run.run()
     return run

@@ -127,7 +127,7 @@ def test_halves_are_about_halves_and_independent() -> None:
 # ── fits ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("method", ["mission", "iht", "batch-iht", "b-arda", "b-amd", "sofs", "fgm", "os"])
+@pytest.mark.parametrize("method", ["mission", "iht", "b-amd", "b-arda", "fgm", "os"])
 def test_every_method_finds_the_true_features_stable(method: str, tmp_path: Path) -> None:
     more = {} if method in ("fgm", "os") else {"passes": 1, "refit": False}
     selection = th.select(X, Y, k=6, method=method, stability=5, output=tmp_path / "a.thr", calibrate=False, **more)
@@ -161,7 +161,7 @@ def test_halves_learn_what_their_rows_alone_teach() -> None:
     assert selection.frequencies.tolist() == [wanted.get(key, 0.0) for key in selection.keys.tolist()]
 
 
-@pytest.mark.parametrize("more", [{}, {"shuffle": False}, {"method": "fgm"}, {"method": "os"}])
+@pytest.mark.parametrize("more", [{}, {"shuffle": False}, {"method": "fgm"}])
 def test_the_batch_size_does_not_matter(more: dict) -> None:
     settings = {**(QUICK if "method" not in more else {"k": 6}), **more}
     assert same(*(th.select(X, Y, stability=3, batch_rows=rows, **settings) for rows in (17, 8192)))
@@ -180,7 +180,7 @@ def test_names_of_text_and_features_that_the_answer_lacks(tmp_path: Path) -> Non
     assert len(facts["names"]) >= 6
 
 
-@pytest.mark.parametrize(("method", "calls"), [("mission", 1), ("mission", 9), ("fgm", 12), ("os", 30)])
+@pytest.mark.parametrize(("method", "calls"), [("mission", 9), ("fgm", 12), ("os", 20)])
 def test_a_resumed_fit_has_the_same_bits(method: str, calls: int, tmp_path: Path) -> None:
     path = tmp_path / "fit.ckpt"
     settings = {**(QUICK if method == "mission" else {"k": 6}), "stability": 3, "method": method, "batch_rows": 100}
