@@ -164,7 +164,8 @@ std::size_t GramSubstitution::receive(const Block& block, std::size_t j, const s
       square += move[i] * move[i];
     }
     for (const double w : newcomer) square += w * w;
-    if (step_.rule().check && !kept_.must_enter() && !(decrease(move, newcomer.data(), own.data(), q) <= step_.allowed(square))) {
+    if (step_.rule().check && !kept_.must_enter() &&
+        !(decrease(move, newcomer.data(), own.data(), q) <= step_.allowed(square))) {
       ++counts_.rejected;
       kept_.weights_ = moved;
       return nowhere;

@@ -129,8 +129,7 @@ void restore_table(Loop& loop, std::size_t t, const Array<const std::uint64_t>& 
 /// Pin features: they have weights in every table from now on.
 void pin(Loop& loop, const Array<const std::uint64_t>& keys, const std::vector<nb::bytes>& names) {
   if (names.size() != keys.shape(0)) throw nb::value_error("one name a key is needed");
-  for (std::size_t i = 0; i < names.size(); ++i)
-    loop.store->pin(keys.data()[i], {names[i].c_str(), names[i].size()});
+  for (std::size_t i = 0; i < names.size(); ++i) loop.store->pin(keys.data()[i], {names[i].c_str(), names[i].size()});
 }
 
 /// Empty all tables, before others are restored in their place.

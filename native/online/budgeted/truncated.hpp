@@ -42,7 +42,8 @@ class Truncated final : public BudgetTable {
     Cell& cell = pin_seen(key, name);
     if (method_ != Truncation::confidence) return;
     std::fill_n(cell.numbers(), lanes(), 1.0);
-    for (std::size_t t = 0; t < tables_.size(); ++t) std::fill_n(own_.data() + at(t, tables_[t].find(key)), group_, 1.0);
+    for (std::size_t t = 0; t < tables_.size(); ++t)
+      std::fill_n(own_.data() + at(t, tables_[t].find(key)), group_, 1.0);
   }
 
   double* kept(std::size_t table, std::uint32_t slot) override {

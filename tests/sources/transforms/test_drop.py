@@ -171,6 +171,12 @@ def test_columns_leave_with_their_warnings_and_unknown_names_are_named(caplog: p
     assert warning in caplog.messages
 
 
+@pytest.mark.parametrize("data", [FRAME[["c3", "c7"]], X], ids=["table", "matrix"])
+def test_a_pattern_that_nothing_can_match_is_named_too(data: Any) -> None:
+    found = th.select(data, Y, k=1, drop=["z*"], passes=1, refit=False, memory="8MB")
+    assert found.provenance["warnings"][0].startswith("`drop` names features that the data does not have: 'z*'.")
+
+
 def test_what_is_dropped_is_part_of_the_identity_of_the_data() -> None:
     source = as_source(FRAME, Y)
     prints = [source.fingerprint()]

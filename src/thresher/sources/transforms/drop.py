@@ -85,11 +85,13 @@ class FeatureDrop:
         if space.kind == "column" and space.size is not None:
             self.found.update(owners.values())  # also of a column of zeros
         if type(source) is DenseSource:
+            self.rows_read = True
             if len(owners) == source.x.shape[1]:
                 raise DataError("`drop` names every column: no feature is left.")
             masked = np.array(sorted(owners), np.uint64)
             return MaskedSource(source.x, source.targets, source.weight, source.order, masked=masked)
-        return Dropped(source, self, owners, patterns) if owners or patterns else source
+        self.rows_read = not owners and not patterns  # then nothing else can be found
+        return source if self.rows_read else Dropped(source, self, owners, patterns)
 
     def has(self, name: str) -> bool:
         """Whether a feature of a stream is dropped."""
@@ -118,7 +120,8 @@ class FeatureDrop:
             "given": list(self.wanted.given[:_LISTED]),
             "entries": len(self.wanted.names),
             "columns": self.columns,
-        } | {"patterns": [one.text for one in self.wanted.patterns[:_LISTED]]}
+            "patterns": [one.text for one in self.wanted.patterns[:_LISTED]],
+        }
 
     def identity(self) -> str:
         """A hash of the names and patterns."""
