@@ -104,7 +104,7 @@ def test_estimators() -> None:
         fitted = estimator.fit(X, y.astype(float))
         assert fitted.selection_.provenance["stand_ins"]["rows"] == 200
         assert len(fitted.predict(X)) == 200
-    with pytest.raises(th.ThresherError, match="`stand_ins` are found in all rows"):
+    with pytest.raises(th.ThresherError, match="`stand_ins` looks for other columns in all rows"):
         th.MissionClassifier(k=2, stand_ins=True).partial_fit(X, y, classes=[0, 1])
 
 

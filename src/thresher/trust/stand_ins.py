@@ -109,6 +109,7 @@ class StandInRun(Run):
         self._selection: Selection | None = None
         self._amount = ""
         self.source, self.options, self.watch, self.unsaved = source, run.options, run.watch, run.unsaved
+        self.stopped, self.callback_error, self.released = False, None, None  # the fit has those that matter
 
     def run(self) -> None:
         fit = self._fit

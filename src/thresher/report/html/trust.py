@@ -65,33 +65,32 @@ def stability(found: dict[str, Any]) -> View:
 
 def chance(found: dict[str, Any]) -> View:
     """What the same fit finds where there is nothing to find."""
+    rows: list[list[Any]] = []
+    if found.get("score") is not None:
+        where = f"{name_of(found['score']).replace('_', ' ')} on {name_of(found['on'])}"
+        rows.append([where, short(found["own_score"], 4), short(max(found["scores"]), 4)])
+    rows.append(["largest weight", short(found["own_largest_weight"], 4), short(max(found["largest_weight"]), 4)])
     return {
         "kind": "table",
         "id": "chance",
         "title": "Chance level",
         "question": "What does the same fit find where there is nothing to find?",
-        "note": "",
-        "columns": ["figure", "value"],
-        "rows": [
-            [
-                name_of(name).replace("_", " "),
-                short(value, 4) if isinstance(value, int | float) else name_of(value, 120),
-            ]
-            for name, value in list(found.items())[:_ROWS]
-            if isinstance(value, int | float | str)
-        ],
+        "note": f"The fit was repeated {found['n']} times with labels drawn by chance; p = {short(found['p_value'], 2)}.",
+        "columns": ["figure", "this fit", "the most by chance"],
+        "rows": rows,
     }
 
 
-def stand_ins(groups: dict[str, Any]) -> View:
+def stand_ins(facts: dict[str, Any]) -> View:
     """For features the others that are nearly the same."""
-    some = [(name, others) for name, others in groups.items() if others]
+    some = [(name, others) for name, others in facts["found"].items() if others]
     return {
         "kind": "table",
         "id": "stand-ins",
         "title": "Stand-ins",
         "question": "What could replace a feature?",
-        "note": "These features are nearly equal to a selected one in the rows of the data, by their cosine.",
+        "note": "These columns are nearly equal to a selected one in the rows of the data: the absolute cosine is at least "
+        f"{facts['threshold']:g}.",
         "columns": ["selected", "nearly equal to it (cosine)"],
         "rows": [
             [name_of(name), ", ".join(f"{name_of(other, 32)} ({cosine:.3f})" for other, cosine in others[:_STAND_INS])]
