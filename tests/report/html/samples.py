@@ -70,8 +70,17 @@ FACTS = {
         "mirror": {"edges": [-2.0, 0.0, 2.0], "stay": [0, 4], "cut": [5, 3]},
     },
     "stability": {"B": 50, "names": ["f1", "f0"], "frequency": [0.5, 0.98], "threshold": 0.7},
-    "chance": {"features": 3.5, "level": 0.05},
-    "stand_ins": {"f0": [["f9", 0.991]], "f1": []},
+    "chance": {
+        "n": 2,
+        "score": "auc",
+        "on": "held-out rows",
+        "own_score": 0.875,
+        "scores": [0.5, 0.5625],
+        "largest_weight": [0.25, 0.125],
+        "own_largest_weight": 2.0,
+        "p_value": 1 / 3,
+    },
+    "stand_ins": {"threshold": 0.9, "found": {"f0": [["f9", 0.991]], "f1": []}},
 }
 
 

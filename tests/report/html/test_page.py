@@ -50,7 +50,8 @@ def data_of(text):
 
 def test_hostile_names_are_text():
     names = HOSTILE[:4]
-    facts = {**FACTS, "data": HOSTILE[0], "warnings": HOSTILE, "stand_ins": {name: [[name, 0.9]] for name in HOSTILE}}
+    twins = {"threshold": 0.9, "found": {name: [[name, 0.9]] for name in HOSTILE}}
+    facts = {**FACTS, "data": HOSTILE[0], "warnings": HOSTILE, "stand_ins": twins}
     selection = binary(names, **facts)
     selection.settings["family"] = HOSTILE[0]
     selection.classes[:] = [HOSTILE[0], HOSTILE[6]]

@@ -59,7 +59,7 @@ def test_a_selection_without_facts_has_no_views():
 @pytest.mark.parametrize("value", [{"points": 3}, [1, 2], "text", 7, {"rows": [math.nan], "loss": [1]}])
 def test_facts_of_another_form_leave_their_view_out(name, value):
     kinds = [view["kind"] for view in report_data(binary(**{name: value}))["views"]]
-    assert kinds == [] or (name == "chance" and isinstance(value, dict))
+    assert kinds == []
 
 
 def test_files_of_earlier_versions_have_a_report():

@@ -75,7 +75,8 @@ def chance(found: dict[str, Any]) -> View:
         "id": "chance",
         "title": "Chance level",
         "question": "What does the same fit find where there is nothing to find?",
-        "note": f"The fit was repeated {found['n']} times with labels drawn by chance; p = {short(found['p_value'], 2)}.",
+        "note": f"The fit was repeated {found['n']} times with labels drawn by chance: "
+        f"p = {short(found['p_value'], 2)}.",
         "columns": ["figure", "this fit", "the most by chance"],
         "rows": rows,
     }
@@ -89,8 +90,8 @@ def stand_ins(facts: dict[str, Any]) -> View:
         "id": "stand-ins",
         "title": "Stand-ins",
         "question": "What could replace a feature?",
-        "note": "These columns are nearly equal to a selected one in the rows of the data: the absolute cosine is at least "
-        f"{facts['threshold']:g}.",
+        "note": "These columns are nearly equal to a selected one in the rows of the data: their absolute cosine is at "
+        f"least {facts['threshold']:g}.",
         "columns": ["selected", "nearly equal to it (cosine)"],
         "rows": [
             [name_of(name), ", ".join(f"{name_of(other, 32)} ({cosine:.3f})" for other, cosine in others[:_STAND_INS])]
