@@ -27,7 +27,7 @@ from thresher.sources.files.changes import FilesAtStart
 from thresher.sources.registry import as_source, is_paths
 
 if TYPE_CHECKING:
-    from thresher.report.html.run_report import RunReport
+    from thresher.selection.report.run_report import RunReport
     from thresher.sources.named_features import NamedFeatures
     from thresher.trust.chance import Chance
 
@@ -401,7 +401,7 @@ def select(
 
 def _run_report(report: str | os.PathLike[str] | RunReport, every: float) -> RunReport:
     """The report of a fit; an error, before the first row, if it cannot be written."""
-    from thresher.report.html.run_report import RunReport
+    from thresher.selection.report.run_report import RunReport
 
     return report if isinstance(report, RunReport) else RunReport(report, every)
 

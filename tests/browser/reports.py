@@ -3,10 +3,10 @@
 import numpy as np
 
 import thresher as th
-from tests.report.html.samples import FACTS, HOSTILE, binary
 from tests.selection.makers import make
+from tests.selection.report.samples import FACTS, HOSTILE, binary
 from thresher.core.feature_space import FeatureSpace
-from thresher.report.html.page import report_data, write_report
+from thresher.selection.report.page import report_data, write_report
 
 WORDS = ["offer", "free", "prize", "call", "later", "meeting", "lunch", "report"]
 #: The features of the largest report.

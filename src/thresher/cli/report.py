@@ -32,9 +32,9 @@ def report(
 ) -> None:
     from thresher.core.atomic import check_not_read
     from thresher.core.memory import Watch
-    from thresher.report.html.report import make_report
     from thresher.report.text import show_progress
     from thresher.selection.file import load
+    from thresher.selection.report.report import make_report
 
     check_not_read(output, [selection])
     model = load(selection)

@@ -275,7 +275,7 @@ def _report(path: str | None, every: float) -> Any:
     import shlex
     import sys
 
-    from thresher.report.html.run_report import RunReport
+    from thresher.selection.report.run_report import RunReport
 
     return RunReport(path, every, command=shlex.join(["thresher", *sys.argv[1:]]))
 

@@ -429,7 +429,7 @@ class Selection:
         -----
         Requires the extra ``thresher[report]``.
         """
-        from thresher.report.html.report import make_report
+        from thresher.selection.report.report import make_report
 
         make_report(self, data, y, path=path, **reading)
 

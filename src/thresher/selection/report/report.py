@@ -8,9 +8,9 @@ from typing import Any
 from thresher.core.atomic import check_not_read, check_writable
 from thresher.core.memory import Watch
 from thresher.display import shown_path
-from thresher.report.html.library import check_library
-from thresher.report.html.page import report_data, write_report
-from thresher.report.html.rows import RowViews
+from thresher.selection.report.library import check_library
+from thresher.selection.report.page import report_data, write_report
+from thresher.selection.report.rows import RowViews
 from thresher.selection.scoring import evaluate
 from thresher.selection.selection import Selection
 from thresher.sources.registry import as_source

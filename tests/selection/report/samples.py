@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from tests.selection.makers import make
-from thresher.report.html.rows import RowViews
+from thresher.selection.report.rows import RowViews
 from thresher.selection.scoring import evaluate
 from thresher.sources.registry import as_source
 

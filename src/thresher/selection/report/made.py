@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from thresher.errors import ThresherError
-from thresher.report.html.text import shown
+from thresher.selection.report.text import shown
 from thresher.selection.selection import Selection
 
 #: Settings that follow from the data or the memory plan.
@@ -42,24 +41,11 @@ def _number(value: Any) -> str | None:
 
 
 def _call(selection: Selection) -> str:
-    """The call of `thresher.select` with the settings that are not the defaults of the method."""
-    settings, default = selection.settings, _defaults(selection)
+    """The call of `thresher.select` with the settings that are switched on."""
     own = {
         ("random_state" if name == "seed" else name): value
-        for name, value in settings.items()
-        if name not in _PLANNED and (name in ("k", "method") or (name in default and default[name] != value))
+        for name, value in selection.settings.items()
+        if name not in _PLANNED and value is not None and value is not False and value != "auto"
     }
     data = shown(selection.provenance.get("data", "data"))
     return f"th.select({', '.join([repr(data), *(f'{shown(n, 60)}={shown(repr(v))}' for n, v in own.items())])})"
-
-
-def _defaults(selection: Selection) -> dict[str, Any]:
-    from dataclasses import MISSING, fields
-
-    from thresher.methods import get_method
-
-    try:
-        of = get_method(str(selection.settings.get("method"))).settings_class
-    except ThresherError:  # a method that this version does not know
-        return {}
-    return {field.name: field.default for field in fields(of) if field.default is not MISSING}

@@ -9,13 +9,13 @@ import pytest
 from typer.testing import CliRunner
 
 import thresher as th
-from tests.report.html.samples import FACTS, HOSTILE, binary
 from tests.selection.makers import make
+from tests.selection.report.samples import FACTS, HOSTILE, binary
 from thresher.cli.main import make_app
 from thresher.errors import MissingExtraError, SettingsError
-from thresher.report.html import library
-from thresher.report.html import page as pages
-from thresher.report.html.page import MOST, page, report_data, write_report
+from thresher.selection.report import library
+from thresher.selection.report import page as pages
+from thresher.selection.report.page import MOST, page, report_data, write_report
 
 #: The size of a script; more than that of the real script, which ``make browser-test`` opens.
 SCRIPT = 950_000
@@ -151,7 +151,7 @@ def test_commands(tmp_path):
 
 
 def test_interim_reports(tmp_path, monkeypatch):
-    from thresher.report.html import run_report
+    from thresher.selection.report import run_report
 
     written = []
     original = run_report.write_report

@@ -12,9 +12,9 @@ from thresher.core.atomic import check_writable
 from thresher.core.interim import Callback, Interim
 from thresher.core.memory import Watch
 from thresher.errors import UnwritableError
-from thresher.report.html.library import check_library
-from thresher.report.html.page import report_data, write_report
-from thresher.report.html.rows import RowViews
+from thresher.selection.report.library import check_library
+from thresher.selection.report.page import report_data, write_report
+from thresher.selection.report.rows import RowViews
 from thresher.selection.selection import Selection
 
 log = logging.getLogger(__name__)

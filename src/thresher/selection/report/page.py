@@ -9,14 +9,14 @@ from importlib.resources import files
 from typing import Any
 
 from thresher.core.atomic import write_atomically
-from thresher.report.html.curves import curves
-from thresher.report.html.features import BUDGET, feature_table
-from thresher.report.html.headline import headline
-from thresher.report.html.library import library_script
-from thresher.report.html.made import how_made
-from thresher.report.html.rows import RowViews
-from thresher.report.html.text import as_script
-from thresher.report.html.trust import trust
+from thresher.selection.report.curves import curves
+from thresher.selection.report.features import BUDGET, feature_table
+from thresher.selection.report.headline import headline
+from thresher.selection.report.library import library_script
+from thresher.selection.report.made import how_made
+from thresher.selection.report.rows import RowViews
+from thresher.selection.report.text import as_script
+from thresher.selection.report.trust import trust
 from thresher.selection.selection import Selection
 from thresher.version import __version__
 
@@ -89,4 +89,4 @@ def write_report(path: str | os.PathLike[str], data: dict[str, Any], *, refresh:
 
 @cache
 def _asset(name: str) -> str:
-    return files("thresher.report.html").joinpath("assets", name).read_text(encoding="utf-8")
+    return files("thresher.selection.report").joinpath("assets", name).read_text(encoding="utf-8")

@@ -1,12 +1,12 @@
-"""The data of every view as recorded in ``views.json``: ``python -m tests.report.html.record`` writes it again."""
+"""The data of every view as recorded in ``views.json``: ``python -m tests.selection.report.record`` writes it again."""
 
 import json
 from pathlib import Path
 
 import numpy as np
 
-from tests.report.html.samples import FACTS, binary, dense, rows_of
-from thresher.report.html.page import report_data
+from tests.selection.report.samples import FACTS, binary, dense, rows_of
+from thresher.selection.report.page import report_data
 
 PATH = Path(__file__).with_name("views.json")
 

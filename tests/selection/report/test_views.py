@@ -9,13 +9,13 @@ import pytest
 
 import thresher as th
 from tests import golden
-from tests.report.html.record import PATH, views
-from tests.report.html.samples import FACTS, HOSTILE, binary, dense, rows_of
 from tests.selection.makers import make
-from thresher.report.html.features import feature_table
-from thresher.report.html.page import report_data
-from thresher.report.html.rows import HELD, SHOWN, RowViews, confusion
+from tests.selection.report.record import PATH, views
+from tests.selection.report.samples import FACTS, HOSTILE, binary, dense, rows_of
 from thresher.selection.file import load
+from thresher.selection.report.features import feature_table
+from thresher.selection.report.page import report_data
+from thresher.selection.report.rows import HELD, SHOWN, RowViews, confusion
 from thresher.sources.registry import as_source
 
 
@@ -145,7 +145,7 @@ def test_the_command_or_the_call():
 
 
 def test_data_that_was_learned_is_said_to_be(tmp_path, monkeypatch):
-    from thresher.report.html import report
+    from thresher.selection.report import report
 
     said = []
     monkeypatch.setattr(report, "check_library", lambda: None)

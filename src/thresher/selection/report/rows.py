@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from thresher.core.auc_histogram import AucHistogram
 from thresher.core.batch import Batch
 from thresher.core.reliability import Reliability
-from thresher.report.html.examples import Examples
-from thresher.report.html.residuals import Residuals
-from thresher.report.html.text import View, name_of, short, shorts, thin
+from thresher.selection.report.examples import Examples
+from thresher.selection.report.residuals import Residuals
+from thresher.selection.report.text import View, name_of, short, shorts, thin
 from thresher.selection.selection import Selection
 
 Floats = NDArray[np.float64]
