@@ -88,6 +88,7 @@ class Chance:
                 self._options,
                 watch=InnerWatch(run.watch, phase),
                 checkpoint=None,
+                callback=None,
                 calibrate=False,
                 from_estimator=True,
                 facts={},

@@ -67,7 +67,7 @@ class StableRun(Run):
                 "`stability` divides the rows, and the data is a stream of features: leave out `stability`"
             )
         check_settings(settings)
-        super().__init__(options)
+        super().__init__(replace(options, callback=None))  # the ordinary fit calls it
         check_readable_again(data.rows, needed=True, why="`stability`")
         self.source: Source = data.rows
         self._settings, self._stability = settings, stability
