@@ -91,6 +91,7 @@ def binary(names=None, **facts):
         bounds=np.array([0.1, 0.2, 0.3, 0.4]),
         counts=np.array([100, 50, 25, 12], np.uint64),
         q_values=np.array([0.01, 0.02, 0.05, 0.1]),
+        frequencies=np.array([0.98, 0.5, 0.25, 0.0]) if "stability" in facts else None,
     )
     selection.provenance.update(facts)
     selection.settings.update(method="mission", k=4, seed=3, passes="auto")

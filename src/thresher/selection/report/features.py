@@ -62,8 +62,4 @@ def _standard_errors(selection: Selection) -> bool:
 
 def _frequencies(selection: Selection) -> list[Any] | None:
     """The share of the samples in which each feature was selected, if the fit was repeated on samples."""
-    found = selection.provenance.get("stability")
-    if not isinstance(found, dict) or not isinstance(found.get("names"), list):
-        return None
-    by_name = dict(zip(found["names"], found.get("frequency") or [], strict=False))
-    return [None if (f := by_name.get(name)) is None else short(f, 4) for name in selection.names]
+    return None if selection.frequencies is None else [short(found, 4) for found in selection.frequencies.tolist()]

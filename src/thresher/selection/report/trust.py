@@ -9,7 +9,7 @@ from thresher.selection.report.text import View, attempted, name_of, short, shor
 from thresher.selection.selection import Selection
 
 #: The most rows of a chart or table.
-_ROWS, _STAND_INS = 40, 5
+_ROWS, _STAND_INS = 30, 5
 
 
 def trust(selection: Selection) -> Iterator[View]:
