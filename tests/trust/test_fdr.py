@@ -293,3 +293,14 @@ def test_the_plan_says_what_the_tests_take(tmp_path: Path) -> None:
     assert "2.1 MB of matrices" in words
     refused = CliRunner().invoke(make_app(), ["plan", str(path), "-k", "3000", "--fdr", "0.1", "--memory", "32MB"])
     assert refused.exit_code != 0
+
+
+def test_the_seed_chooses_the_halves_for_methods_without_one() -> None:
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(400, 10))
+    y = x[:, :4].sum(axis=1) > 0
+    rows = [
+        th.select(x, y, k=5, method="fgm", preset="fixed", fdr=0.5, random_state=seed).provenance["fdr"]["rows"]
+        for seed in (0, 0, 1)
+    ]
+    assert rows[0] == rows[1] != rows[2]

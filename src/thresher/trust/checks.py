@@ -38,7 +38,7 @@ def with_checks(spec: MethodSpec, method: str, seed: int, checks: dict[str, Any]
     chosen = {**CHECKS, **checks}
     fdr = chosen["fdr"]
     stability = Stability.of(chosen["stability"], chosen["expected_false"], method, fdr=fdr, seed=seed)
-    make_run = with_error_control(spec, ErrorControl.of(fdr, chosen["splits"], method))
+    make_run = with_error_control(spec, ErrorControl.of(fdr, chosen["splits"], method, seed=seed))
     make_run = with_stability(make_run, spec, stability)
     make_run = with_stand_ins(spec, make_run, StandInSearch.of(chosen["stand_ins"], chosen["collapse"], method))
     if chosen["permutations"] is None:

@@ -78,7 +78,7 @@ class ControlledRun(Run):
         self.source: Source = data.rows
         self.splits: list[Split] = []
         self._spec, self._data, self._settings, self._control = spec, data, settings, control
-        self._seed = int(getattr(settings, "seed", 0))
+        self._seed = control.seed
         self._room = Room.of(spec, options)
         self._room.check(settings.k)
         self._columns: tuple[Columns, Columns] | None = None  # those of the last split's candidates
@@ -234,6 +234,7 @@ class ControlledRun(Run):
             "memory": self._room.allowed,
             "fdr": self._control.fdr,
             "splits": self._control.splits,
+            "seed": self._seed,
         }
 
     def _snapshot(self) -> Checkpoint | None:

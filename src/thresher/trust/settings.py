@@ -25,10 +25,13 @@ class ErrorControl:
         The largest expected share of false features among those kept.
     splits : int
         The number of times that the rows are divided into halves.
+    seed : int
+        The seed of the halves: not every method has one.
     """
 
     fdr: float
     splits: int = DEFAULT_SPLITS
+    seed: int = 0
 
     def __post_init__(self) -> None:
         if not 0 < self.fdr < 1:
@@ -37,7 +40,7 @@ class ErrorControl:
             raise SettingsError(f"splits must be at least 1, got {self.splits}")
 
     @classmethod
-    def of(cls, fdr: float | None, splits: int | None, method: str) -> ErrorControl | None:
+    def of(cls, fdr: float | None, splits: int | None, method: str, *, seed: int = 0) -> ErrorControl | None:
         """The error control that settings ask for; None if there is none."""
         if fdr is None:
             if splits is not None:
@@ -45,4 +48,4 @@ class ErrorControl:
             return None
         if method in _REFUSED:
             raise SettingsError(f"{method} has no `fdr`: {_REFUSED[method]}. Choose another method")
-        return cls(fdr=fdr, splits=DEFAULT_SPLITS if splits is None else splits)
+        return cls(fdr=fdr, splits=DEFAULT_SPLITS if splits is None else splits, seed=seed)
