@@ -63,11 +63,11 @@ def scan(made: RayProblem, x: Any) -> None:
     made.solve()
 
 
-def check(made: RayProblem, dead: list[int]) -> None:
-    """u is the margins of what is kept, which is k features, each once."""
+def check(made: RayProblem, dead: list[int], *, least: int = 9) -> None:
+    """u is the margins of what is kept, which is k features, each once; at least so many after a loss at the end."""
     kept = made.kept()
     assert made.summary()["dead"] == dead
-    assert len(kept.ids) == len(set(kept.ids.tolist())) == 9
+    assert least <= len(kept.ids) == len(set(kept.ids.tolist())) <= 9
     margins = (kept.weights[:, 0] * kept.scales) @ kept.columns.astype(float)
     assert np.allclose(made.central.read()[0], margins, rtol=1e-6, atol=1e-9)
     assert {0, 1, 2, 3} <= set(kept.ids.tolist())
@@ -75,9 +75,13 @@ def check(made: RayProblem, dead: list[int]) -> None:
 
 @pytest.mark.parametrize("calls", [1, 2, 4, 6])
 def test_the_others_take_over(calls: int) -> None:
+    """The capacity of a lost worker is used as further features arrive."""
     made, _, x = started(np.inf, calls, np.inf)
-    for _ in range(3):
+    left = 3
+    while left:
         scan(made, x)
+        made.wait()  # so that all features arrive again, however fast the workers are
+        left -= bool(made.summary()["dead"])
     made.collect()
     check(made, [1])
     made.stop()
@@ -89,10 +93,10 @@ def test_one_that_is_lost_when_its_state_is_asked_for(asked: str) -> None:
     made, actors, x = started(np.inf, np.inf)
     for _ in range(3):
         scan(made, x)
-    made.wait()
+        made.wait()
     kill(actors[0])
     state = getattr(made, asked)()
-    check(made, [0])
+    check(made, [0], least=5)
     if asked == "state":
         assert state["alive"].tolist() == [1]
 
@@ -112,7 +116,7 @@ def test_features_come_after_the_workers_ended() -> None:
 
 def test_when_all_are_lost_that_is_an_error() -> None:
     made, _, x = started(2, 2)
-    scan(made, x)
     with pytest.raises(ThresherError, match="all workers failed"):
+        scan(made, x)  # raises, unless it ends before they are lost
         made.collect()
     made.stop()

@@ -13,7 +13,8 @@ from tests.online.test_select import _StopAt, saved_bytes
 from tests.sources.reading import read
 from tests.streams import planted, write_vw
 from thresher.core.memory import Progress, ReadLimits
-from thresher.report.text import in_file, summary
+from thresher.core.progress_text import in_file
+from thresher.report.text import summary
 
 X, Y = planted(rows=600)
 
