@@ -14,6 +14,7 @@ from tests.sources import (  # noqa: F401 - they register their kinds
     cache_makers,
     file_makers,
     memory_makers,
+    named_makers,
     run_makers,
     sequence_makers,
     table_makers,
