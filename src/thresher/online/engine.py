@@ -221,7 +221,7 @@ class OnlineEngine:
 
             keys, counts, weights = _native.dual_weights(self._loop)
             if len(keys) <= noted:
-                return len(keys), keys
+                return len(keys), np.sort(keys)  # their order in the table is not part of the state
             return len(keys), select_strongest(keys, counts, weights, 1.0, np.zeros(self.settings.outputs), noted).keys
         tables = self._loop.tables
         most, full = max(1, noted // tables), self.settings.k * tables
