@@ -94,9 +94,9 @@ class RayActors:
             worker = self.workers[number]
             try:
                 check_version(self.ray.get(worker.version.remote(), timeout=patience))
-                told = self.ray.get(self._prepare(worker, number), timeout=patience)
-                if isinstance(told, ThresherError):
-                    raise told
+                answer = self.ray.get(self._prepare(worker, number), timeout=patience)
+                if isinstance(answer, ThresherError):
+                    raise answer
                 return
             except self.ray.exceptions.GetTimeoutError:
                 self._move(number)

@@ -19,7 +19,7 @@ from thresher.fgm.families.product import Product
 class Units:
     """The units of a method's settings.
 
-    Raises `SettingsError` if the method selects elements whose features cannot be told apart, such as groups that
+    Raises `SettingsError` if the method selects elements whose features cannot be distinguished, such as groups that
     overlap.
     """
 

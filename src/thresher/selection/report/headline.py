@@ -102,7 +102,7 @@ def _sentence(selection: Selection, scores: dict[str, Any], of: str) -> str:
         which = "larger" if len(selection.labels) == 2 else "largest"
         text += f"; always answering the {which} class would be right in {percent(largest)}"
         if accuracy <= largest:
-            text += ", so the classes are not told apart by the sign of the margin alone"
+            text += ", so the sign of the margin alone does not separate the classes"
     text += "."
     if (auc := scores.get("auc")) is not None and len(selection.labels) == 2:
         first, second = (name_of(label, 24) for label in selection.labels)
