@@ -135,6 +135,26 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
         finally:
             self._named = None
 
+    def _set_trust(
+        self,
+        fdr: float | None,
+        splits: int | None,
+        stand_ins: bool | float,
+        collapse: bool,
+        stability: int | None,
+        expected_false: float | None,
+        permutations: int | None,
+        keep: Any,
+        drop: Any,
+        *,
+        verbose: int,
+    ) -> None:
+        """Store the parameters that the constructors of these estimators share, as they are."""
+        self.fdr, self.splits, self.verbose = fdr, splits, verbose
+        self.stand_ins, self.collapse = stand_ins, collapse
+        self.stability, self.expected_false, self.permutations = stability, expected_false, permutations
+        self.keep, self.drop = keep, drop
+
     def _fit(self, source: Source, task: Task, y: Any) -> None:
         """Fit, and set ``_fitted``."""
         raise NotImplementedError

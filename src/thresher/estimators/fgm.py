@@ -186,16 +186,9 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         self.n_jobs = n_jobs
         self.workers = workers
         self.cluster = cluster
-        self.fdr = fdr
-        self.splits = splits
-        self.verbose = verbose
-        self.stand_ins = stand_ins
-        self.collapse = collapse
-        self.stability = stability
-        self.expected_false = expected_false
-        self.permutations = permutations
-        self.keep = keep
-        self.drop = drop
+        self._set_trust(
+            fdr, splits, stand_ins, collapse, stability, expected_false, permutations, keep, drop, verbose=verbose
+        )
 
 
 class FGMRegressor(BatchRegressor, FGMEstimator):
@@ -305,13 +298,6 @@ n_jobs, workers, cluster
         self.n_jobs = n_jobs
         self.workers = workers
         self.cluster = cluster
-        self.fdr = fdr
-        self.splits = splits
-        self.verbose = verbose
-        self.stand_ins = stand_ins
-        self.collapse = collapse
-        self.stability = stability
-        self.expected_false = expected_false
-        self.permutations = permutations
-        self.keep = keep
-        self.drop = drop
+        self._set_trust(
+            fdr, splits, stand_ins, collapse, stability, expected_false, permutations, keep, drop, verbose=verbose
+        )

@@ -198,16 +198,9 @@ class MissionClassifier(OnlineClassifier):
         self.per_class = per_class
         self.class_weight = class_weight
         self.calibrate = calibrate
-        self.fdr = fdr
-        self.splits = splits
-        self.verbose = verbose
-        self.stand_ins = stand_ins
-        self.collapse = collapse
-        self.stability = stability
-        self.expected_false = expected_false
-        self.permutations = permutations
-        self.keep = keep
-        self.drop = drop
+        self._set_trust(
+            fdr, splits, stand_ins, collapse, stability, expected_false, permutations, keep, drop, verbose=verbose
+        )
 
 
 class MissionRegressor(OnlineRegressor):
@@ -337,13 +330,6 @@ fit_intercept, l2, decay, lazy, workers, sync, cluster
         self.workers = workers
         self.sync = sync
         self.cluster = cluster
-        self.fdr = fdr
-        self.splits = splits
-        self.verbose = verbose
-        self.stand_ins = stand_ins
-        self.collapse = collapse
-        self.stability = stability
-        self.expected_false = expected_false
-        self.permutations = permutations
-        self.keep = keep
-        self.drop = drop
+        self._set_trust(
+            fdr, splits, stand_ins, collapse, stability, expected_false, permutations, keep, drop, verbose=verbose
+        )

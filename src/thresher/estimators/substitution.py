@@ -321,16 +321,9 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         self.calibrate = calibrate
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.fdr = fdr
-        self.splits = splits
-        self.verbose = verbose
-        self.stand_ins = stand_ins
-        self.collapse = collapse
-        self.stability = stability
-        self.expected_false = expected_false
-        self.permutations = permutations
-        self.keep = keep
-        self.drop = drop
+        self._set_trust(
+            fdr, splits, stand_ins, collapse, stability, expected_false, permutations, keep, drop, verbose=verbose
+        )
 
 
 class SubstitutionRegressor(BatchRegressor, SubstitutionEstimator):
@@ -454,13 +447,6 @@ fit_intercept, n_jobs, random_state
         self.fit_intercept = fit_intercept
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.fdr = fdr
-        self.splits = splits
-        self.verbose = verbose
-        self.stand_ins = stand_ins
-        self.collapse = collapse
-        self.stability = stability
-        self.expected_false = expected_false
-        self.permutations = permutations
-        self.keep = keep
-        self.drop = drop
+        self._set_trust(
+            fdr, splits, stand_ins, collapse, stability, expected_false, permutations, keep, drop, verbose=verbose
+        )
