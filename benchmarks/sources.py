@@ -43,7 +43,7 @@ print(time.process_time() - started, features, peak_resident() / 2**20)
 TEXT_OURS = """
 import sys, time, thresher as th
 from thresher.core.memory import peak_resident
-from thresher.sources.tables.ngram_encoder import characters
+from thresher.sources.documents.ngram_encoder import characters
 import pyarrow
 characters()
 source = th.scan_text(sys.argv[1], text="text", words="1-2", counts="count")

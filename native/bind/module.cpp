@@ -5,7 +5,10 @@ NB_MODULE(_native, m) {
   thresher::bind::bind_base(m);
   thresher::bind::bind_lines(m);
   thresher::bind::bind_sequences(m);
-  thresher::bind::bind_tables(m);
+  thresher::bind::bind_cells(m);
+  thresher::bind::bind_table_rows(m);
+  thresher::bind::bind_csv(m);
+  thresher::bind::bind_texts(m);
   thresher::bind::bind_products(m);
   thresher::bind::bind_sketches(m);
   thresher::bind::bind_online(m);

@@ -1,4 +1,3 @@
-from .api import Interrupted as Interrupted
 from .api import select as select
 from .columns.groups import Groups as Groups
 from .columns.random_features import RandomFeatures as RandomFeatures
@@ -29,6 +28,7 @@ from .fgm.families.polynomial import Polynomial as Polynomial
 from .fgm.families.product import Product as Product
 from .fgm.families.tree import Tree as Tree
 from .fgm.families.union import Union as Union
+from .fit import Interrupted as Interrupted
 from .selection.compare import Comparison as Comparison
 from .selection.compare import compare as compare
 from .selection.file import load as load
@@ -36,10 +36,10 @@ from .selection.selection import Selection as Selection
 from .sources.base import Source as Source
 from .sources.cache.cached import cached as cached
 from .sources.cache.source import scan_cache as scan_cache
+from .sources.documents.scan import scan_text as scan_text
 from .sources.registry import scan as scan
 from .sources.sequences.fasta import scan_fasta as scan_fasta
 from .sources.tables.csv import scan_csv as scan_csv
-from .sources.tables.documents import scan_text as scan_text
 from .sources.tables.parquet import scan_parquet as scan_parquet
 from .sources.text.line_formats import scan_libsvm as scan_libsvm
 from .sources.text.line_formats import scan_vw as scan_vw

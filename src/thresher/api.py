@@ -2,47 +2,32 @@
 
 from __future__ import annotations
 
-import logging
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from thresher.core.atomic import check_not_read, check_writable
 from thresher.core.interim import Callback
-from thresher.core.labels import ThirdLabel, check_class_weight
+from thresher.core.labels import check_class_weight
 from thresher.core.losses import get_loss
 from thresher.core.memory import DEFAULT_CACHE_SIZE, Report, Watch
-from thresher.errors import SettingsError, UnwritableError
+from thresher.core.storage.atomic import check_not_read, check_writable
+from thresher.errors import SettingsError
+from thresher.fit import Finish, chosen_k, fit, logged
 from thresher.guess import Guesser
-from thresher.methods import Data, MethodSpec, check_keep, classes_before_fit, first_loss, get_method, split_settings
+from thresher.methods import Data, check_keep, classes_before_fit, first_loss, get_method, split_settings
 from thresher.run import Run, RunOptions, check_readable_again
-from thresher.selection.coverage import Coverage
-from thresher.selection.leaks import leak_warnings
-from thresher.selection.scoring import evaluate, test_source
+from thresher.selection.scoring import test_source
 from thresher.selection.selection import Selection
 from thresher.sources.base import DEFAULT_ROWS, Source
 from thresher.sources.files.changes import FilesAtStart
-from thresher.sources.registry import as_source, is_paths
+from thresher.sources.reading import named_columns, reading_options
+from thresher.sources.registry import as_source
 
 if TYPE_CHECKING:
     from thresher.selection.report.run_report import RunReport
-    from thresher.sources.named_features import NamedFeatures
     from thresher.trust.chance import Chance
-
-log = logging.getLogger(__name__)
-log_data = logging.getLogger("thresher.sources")
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a fit; ``selection`` is the result up to then (None before two classes were seen).
-
-    ``saved`` is the path of the checkpoint, if it was written.
-    """
-
-    selection: Selection | None = None
-    saved: str | None = None
 
 
 def select(
@@ -145,7 +130,8 @@ def select(
     target : str or int, optional
         The label column of a DataFrame or of a table in a file.
     test : like data (or a pair X, y), optional
-        Data to score at the end; the scores (see `thresher.core.metrics`) are in ``selection.provenance["test"]``.
+        Data to score at the end; the scores (see `thresher.core.scores.metrics`) are in
+        ``selection.provenance["test"]``.
     holdout : float, optional
         Instead of ``test``: hold out this fraction of the rows, chosen by a hash of their content. Of fragments of
         sequences, regions are held out that no training fragment overlaps. ``provenance["holdout"]`` says which.
@@ -249,15 +235,24 @@ def select(
     """
     arguments = locals()  # before any other name
     if report is not None:
-        report = arguments["report"] = _run_report(report, every)
+        from thresher.selection.report.run_report import RunReport
+
+        if not isinstance(report, RunReport):
+            report = arguments["report"] = RunReport(report, every)
     if method == "auto":
-        return _raced(**arguments)
+        from thresher.race import select_best
+
+        return select_best(select, **arguments)
     if output is not None:
         check_writable(output)
     if report is not None:
         callback = report.after(callback)
     spec = get_method(method)
-    named = _named_features(keep, drop)
+    named = None
+    if keep is not None or drop is not None:
+        from thresher.sources.named_features import NamedFeatures
+
+        named = NamedFeatures.of(keep, drop)
     own, reading = split_settings(method, settings)
     auto, k_max = k == "auto", own.pop("k_max", None)
     if auto and "k_max" not in spec.own:
@@ -348,9 +343,11 @@ def select(
         given = Data(stream, y=stream_labels(y, own.get("labels_file")), sample_weight=sample_weight)
         options = replace(options, may_be_numbers=guesser is not None and task == "auto")
         task_of = None if loss_given else task
-        done = partial(_finish, held=held, output=output, task=task_of, named=named, report=report)
-        return _fit(make_run, given, method_settings, options, done, guesser)
-    reading = _reading(data, reading, format, on_error, multilabel=multilabel, seed=seed, sample_weight=sample_weight)
+        done = Finish(held=held, output=output, task=task_of, named=named, report=report)
+        return fit(make_run, given, method_settings, options, done, guesser)
+    reading = reading_options(
+        data, reading, format, on_error, multilabel=multilabel, seed=seed, sample_weight=sample_weight
+    )
     source = as_source(data, y, target=target, **reading)
     if named is not None:
         source = named.of_source(source, k)
@@ -359,9 +356,9 @@ def select(
     files = FilesAtStart(source)
     if output is not None:
         check_not_read(output, files.paths)
-    warnings = _logged(source.warnings())
+    warnings = logged(source.warnings())
     if chosen is not None:
-        source, held = chosen.before_cache(source, _named_columns(reading), watch)
+        source, held = chosen.before_cache(source, named_columns(reading), watch)
     if cache is not None and cache is not False:
         from thresher.sources.cache.cached import cached
 
@@ -389,230 +386,20 @@ def select(
         if loss_given and classes is None and not multilabel and not (spec.online and get_loss(loss).task == "binary"):
             from thresher.selection.label_warnings import label_warnings
 
-            warnings.extend(_logged(label_warnings(run.limited(source), get_loss(loss), online=spec.online)))
-        facts: dict[str, Any] = {"named": named} if loss_given else {"named": named, "task": task}
-        if chosen is not None:
-            facts["holdout"] = chosen.to_dict(whole)
-        return _finish(run, held, output, warnings, source, files, chance=chance, report=report, **facts)
+            warnings.extend(logged(label_warnings(run.limited(source), get_loss(loss), online=spec.online)))
+        done = Finish(
+            held=held,
+            output=output,
+            warnings=warnings,
+            rows=source,
+            files=files,
+            holdout=None if chosen is None else chosen.to_dict(whole),
+            task=None if loss_given else task,
+            named=named,
+            chance=chance,
+            report=report,
+        )
+        return done(run)
 
-    choose = partial(_chosen_k, spec, k_max=k_max) if auto else None
-    return _fit(make_run, Data(source, labels), method_settings, options, finish, guesser, every_row, choose)
-
-
-def _run_report(report: str | os.PathLike[str] | RunReport, every: float) -> RunReport:
-    """The report of a fit; an error, before the first row, if it cannot be written."""
-    from thresher.selection.report.run_report import RunReport
-
-    return report if isinstance(report, RunReport) else RunReport(report, every)
-
-
-def _reading(
-    data: Any,
-    reading: dict[str, Any],
-    format: str | None,
-    on_error: str,
-    *,
-    multilabel: bool,
-    seed: int,
-    sample_weight: Any,
-) -> dict[str, Any]:
-    """All options for reading the data."""
-    if reading and isinstance(data, Source):
-        raise SettingsError(f"a Source has its own reading options: leave out {', '.join(reading)}")
-    reading = {**reading, "format": format, "on_error": on_error}
-    if is_paths(data):
-        reading["multilabel"] = multilabel
-    if reading.get("fragments") is not None:
-        reading.setdefault("seed", seed)
-    if sample_weight is not None:  # for a table in a file, the name of a column
-        reading["weight"] = sample_weight
-    return reading
-
-
-def _named_features(keep: Any, drop: Any) -> NamedFeatures | None:
-    """The features to keep and to drop, if any are named."""
-    if keep is None and drop is None:
-        return None
-    from thresher.sources.named_features import NamedFeatures
-
-    return NamedFeatures.of(keep, drop)
-
-
-def _named_columns(reading: Mapping[str, Any]) -> list[str]:
-    """The columns of a table that are features because they are named as such."""
-    return [name for kind in ("numeric", "categorical", "times", "texts") for name in reading.get(kind) or ()]
-
-
-def _raced(data: Any, y: Any, *, settings: dict[str, Any], **arguments: Any) -> Selection:
-    """The selection of the method that is best on a sample of the training rows."""
-    from thresher.race import race
-    from thresher.sources.transforms.held_rows import HeldRows
-
-    own, reading = split_settings("mission", settings)
-    if own:
-        raise SettingsError(f"methods race with their default settings: leave out `{min(own)}`, or choose a method")
-    if arguments["output"] is not None:
-        check_writable(arguments["output"])
-    seed, of_source = int(arguments["random_state"]), ("format", "on_error", "multilabel", "sample_weight")
-    reading = _reading(data, reading, seed=seed, **{name: arguments[name] for name in of_source})
-    source = as_source(data, y, target=arguments["target"], **reading)
-    if (named := _named_features(arguments["keep"], arguments["drop"])) is not None:
-        source = named.of_source(source, arguments["k"])
-    watch = Watch(arguments["progress"])
-    held = [arguments[name] for name in ("holdout", "holdout_by", "holdout_last")]
-    if any(rule is not None for rule in held):
-        rows = HeldRows.of(*held)
-        source, test = rows.before_cache(source, _named_columns(reading), watch)
-        source = source if test is not None else rows.split(source, seed)[0]
-    alike = ["k", "loss", "task", "memory", "interactions", "fit_intercept", "per_class", "multilabel", "classes"]
-    alike += ["class_weight", "keep", "progress"]
-    facts = race(source, select, seed=seed, **{name: arguments[name] for name in alike})
-    log.info("%s: the best of %d methods on a sample", facts["chosen"], len(facts["methods"]))
-    output = arguments.pop("output")
-    if arguments["report"] is not None:
-        arguments["report"].facts["race"] = facts
-    selection = select(data, y, **{**arguments, "method": facts["chosen"]}, **settings)
-    selection.provenance["race"] = facts
-    if output is not None:
-        selection.save(output)
-    return selection
-
-
-def _fit(
-    make_run: Callable[[Data, Any, RunOptions], Run],
-    data: Data,
-    settings: Any,
-    options: RunOptions,
-    finish: Callable[[Run], Selection],
-    guesser: Guesser | None,
-    every_row: Source | None = None,
-    choose: Callable[[Data, Any, RunOptions], tuple[Any, RunOptions]] | None = None,
-) -> Selection:
-    """Run a method to its end; again, if the ``guesser`` took labels for two classes and they are not.
-
-    ``choose`` chooses settings before: the number of features.
-    """
-    try:
-        chosen = (settings, options) if choose is None else choose(data, settings, options)
-        return finish(make_run(data, *chosen))
-    except ThirdLabel as third:
-        if guesser is None:
-            raise
-        loss, labels = guesser.after_third_label(third, every_row)
-    # A checkpoint that exists now belongs to the fit of two classes.
-    options = replace(options, restart=True, may_be_numbers=False)
-    data, settings = data._replace(classes=labels), replace(settings, loss=loss)
-    settings, options = (settings, options) if choose is None else choose(data, settings, options)
-    return finish(make_run(data, settings, options))
-
-
-def _chosen_k(
-    spec: MethodSpec, data: Data, settings: Any, options: RunOptions, *, k_max: int | None
-) -> tuple[Any, RunOptions]:
-    """The settings with the number of features that held-out rows choose."""
-    from thresher.choose_k import choose_k
-
-    assert isinstance(data.rows, Source)
-
-    def make_run(rows: Source, settings: Any, options: RunOptions) -> Run:
-        return spec.make_run(data._replace(rows=rows), settings, options)
-
-    try:
-        return choose_k(data.rows, settings, options, make_run, k_max=k_max, outputs=len(data.classes or ()))
-    except KeyboardInterrupt:
-        raise Interrupted("stopped while `k` was chosen") from None
-
-
-def _finish(
-    run: Run,
-    held: Source | None,
-    output: str | os.PathLike[str] | None,
-    warnings: list[str] | None = None,
-    rows: Source | None = None,
-    files: FilesAtStart | None = None,
-    holdout: dict[str, Any] | None = None,
-    task: str | None = None,
-    chance: Chance | None = None,
-    named: NamedFeatures | None = None,
-    report: RunReport | None = None,
-) -> Selection:
-    """Run to the end, score on the held-out rows, look for leaks in ``rows``, save, and remove the checkpoint.
-
-    Files that have changed since the start are a warning: they do not undo a fit of hours. ``holdout`` tells which rows
-    were held out; ``task`` is set if the loss follows from it; ``named`` are the features to keep and to drop.
-    """
-    checkpoint = run.options.checkpoint
-    try:
-        run.run()
-    except KeyboardInterrupt:
-        stopped = run.selection() if run.usable else None
-        if report is not None and stopped is not None:
-            report.stopped(stopped, run.amount)
-        raise _interrupted(run, stopped) from None
-    rows_tested = None
-    try:
-        selection = run.selection()
-        if task is not None:
-            found = (
-                {"task": "numbers"}
-                if selection.classes is None
-                else {"task": "classes", "classes": len(selection.classes)}
-            )
-            selection.provenance["task"] = {**found, "guessed": task == "auto"}
-        if named is not None:
-            selection.provenance.update(named.facts())
-            unknown = _logged(named.warnings(dict(zip(selection.names, selection.counts.tolist(), strict=True))))
-            if warnings is not None:
-                warnings += unknown
-            elif unknown:
-                selection.provenance["warnings"] = unknown
-        if held is not None:
-            scored = run.watched(run.limited(held), "scoring held-out rows")
-            coverage = Coverage(selection, scored)
-            rows_tested = None if report is None else report.rows(selection)
-            observer = None if rows_tested is None else rows_tested.add
-            selection.provenance["test"] = evaluate(selection, scored, coverage, observer)
-            facts = {"holdout": holdout, "covered": coverage.share}
-            selection.provenance.update({name: value for name, value in facts.items() if value is not None})
-        if warnings is not None and rows is not None:
-            run.release_buffers()
-            warnings += _logged(leak_warnings(selection, run.limited(rows), run.watch))
-            warnings += _logged(files.warnings() if files is not None else ())
-            if warnings:
-                selection.provenance["warnings"] = warnings
-        if chance is not None:
-            selection.provenance["chance"] = chance.facts(selection, run, held)
-    except KeyboardInterrupt:  # in a refit, or in a pass over the data for names, scores or leaks
-        run.save()
-        raise _interrupted(run, None if run.released is None else selection) from None
-    if output is not None:
-        try:
-            selection.save(output)
-        except UnwritableError as error:
-            error.selection = selection
-            run.save()  # repeating the fit with another output then starts from here
-            raise
-    if report is not None:
-        report.finish(selection, rows_tested, run.watch)
-    if run.unsaved is not None:
-        log.warning("The fit is complete, but its last checkpoint was not written: %s", run.unsaved)
-    if checkpoint is not None and os.path.exists(checkpoint):
-        os.unlink(checkpoint)
-    return selection
-
-
-def _interrupted(run: Run, selection: Selection | None) -> Interrupted:
-    interrupted = Interrupted(f"stopped after {run.released or run.amount}")
-    interrupted.selection = selection
-    checkpoint = run.options.checkpoint
-    if checkpoint is not None and run.unsaved is None and os.path.exists(checkpoint):
-        interrupted.saved = os.fspath(checkpoint)
-    return interrupted
-
-
-def _logged(warnings: Iterable[str]) -> list[str]:
-    """Log each warning once; the provenance of the selection keeps them."""
-    found = list(warnings)
-    for sentence in found:
-        log_data.warning("%s", sentence)
-    return found
+    choose = partial(chosen_k, spec, k_max=k_max) if auto else None
+    return fit(make_run, Data(source, labels), method_settings, options, finish, guesser, every_row, choose)

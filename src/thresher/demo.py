@@ -10,7 +10,7 @@ from typing import IO
 
 import numpy as np
 
-from thresher.core.atomic import write_atomically
+from thresher.core.storage.atomic import write_atomically
 
 PLANTED = 20
 _WORDS = 1_000_000

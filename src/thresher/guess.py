@@ -11,12 +11,12 @@ import os
 from functools import partial
 from typing import NamedTuple
 
-from thresher.core import container
-from thresher.core.checkpoint import KIND
 from thresher.core.label_task import NumericLabels, are_numbers, classes_found, numbers_found
 from thresher.core.labels import Label, ThirdLabel, sort_labels
 from thresher.core.losses import get_loss
 from thresher.core.memory import DEFAULT_MEMORY, ReadLimits, Watch, parse_size
+from thresher.core.storage import container
+from thresher.core.storage.checkpoint import KIND
 from thresher.errors import DataError, FileFormatError, SettingsError
 from thresher.methods import MethodSpec
 from thresher.sources.base import Source

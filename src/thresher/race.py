@@ -9,10 +9,16 @@ from dataclasses import replace
 from typing import Any
 
 from thresher.core.logs import quiet
-from thresher.core.memory import Progress, Report, parse_size
+from thresher.core.memory import Progress, Report, Watch, parse_size
+from thresher.core.storage.atomic import check_writable
 from thresher.errors import DataError, SettingsError, ThresherError
+from thresher.methods import split_settings
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
+from thresher.sources.named_features import NamedFeatures
+from thresher.sources.reading import named_columns, reading_options
+from thresher.sources.registry import as_source
+from thresher.sources.transforms.held_rows import HeldRows
 from thresher.sources.transforms.holdout import Split, hold_out
 from thresher.sources.transforms.sample import take_sample
 from thresher.sources.transforms.shuffle import FEATURE_BYTES
@@ -25,6 +31,43 @@ CONTENDERS = ("mission", "b-arda", "os", "fgm")
 FUNCTIONS, _FUNCTION_COLUMNS = "sparse-rf", 200
 #: The rows of the sample, its bytes (at most a quarter of the memory), and the share of its rows that scores.
 _ROWS, _BYTES, _SHARE = 10_000, 64 << 20, 0.25
+
+
+def select_best(
+    select: Callable[..., Selection], data: Any, y: Any, *, settings: dict[str, Any], **arguments: Any
+) -> Selection:
+    """The selection of the method that is best on a sample of the training rows.
+
+    ``select`` is `thresher.select`, and the other arguments are its own.
+    """
+    own, reading = split_settings("mission", settings)
+    if own:
+        raise SettingsError(f"methods race with their default settings: leave out `{min(own)}`, or choose a method")
+    if arguments["output"] is not None:
+        check_writable(arguments["output"])
+    seed, of_source = int(arguments["random_state"]), ("format", "on_error", "multilabel", "sample_weight")
+    reading = reading_options(data, reading, seed=seed, **{name: arguments[name] for name in of_source})
+    source = as_source(data, y, target=arguments["target"], **reading)
+    if (named := NamedFeatures.of(arguments["keep"], arguments["drop"])) is not None:
+        source = named.of_source(source, arguments["k"])
+    watch = Watch(arguments["progress"])
+    held = [arguments[name] for name in ("holdout", "holdout_by", "holdout_last")]
+    if any(rule is not None for rule in held):
+        rows = HeldRows.of(*held)
+        source, test = rows.before_cache(source, named_columns(reading), watch)
+        source = source if test is not None else rows.split(source, seed)[0]
+    alike = ["k", "loss", "task", "memory", "interactions", "fit_intercept", "per_class", "multilabel", "classes"]
+    alike += ["class_weight", "keep", "progress"]
+    facts = race(source, select, seed=seed, **{name: arguments[name] for name in alike})
+    log.info("%s: the best of %d methods on a sample", facts["chosen"], len(facts["methods"]))
+    output = arguments.pop("output")
+    if arguments["report"] is not None:
+        arguments["report"].facts["race"] = facts
+    selection = select(data, y, **{**arguments, "method": facts["chosen"]}, **settings)
+    selection.provenance["race"] = facts
+    if output is not None:
+        selection.save(output)
+    return selection
 
 
 def race(

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.core.batch import Batch
 from thresher.core.losses import Loss, get_loss
-from thresher.core.metrics import Scores
+from thresher.core.scores.metrics import Scores
 from thresher.selection.calibration import Calibration
 from thresher.sources.base import Source
 

@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _native
-from thresher.core.atomic import check_writable
-from thresher.core.checkpoint import Checkpoint
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.interim import Callback, Interim
 from thresher.core.labels import Label
 from thresher.core.losses import Loss, get_loss
 from thresher.core.memory import DEFAULT_CACHE_SIZE, DEFAULT_MEMORY, Watch, parse_size
+from thresher.core.storage.atomic import check_writable
+from thresher.core.storage.checkpoint import Checkpoint
 from thresher.errors import DataError, FileFormatError, SettingsError, UnwritableError
 from thresher.selection.calibration import Calibration
 from thresher.selection.selection import Selection

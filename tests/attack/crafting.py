@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.attack.mutations import EDGES, damaged, damaged_in_place
-from tests.core.test_container import forge
-from thresher.core import container
+from tests.core.storage.test_container import forge
+from thresher.core.storage import container
 
 _HEAD = struct.calcsize("<8sIIQ")
 _CHECKSUM = 32

@@ -34,6 +34,7 @@ import thresher.cli.select
 import thresher.fgm.run
 import thresher.online.run
 import thresher.online.tuning
+import thresher.report.progress
 import thresher.report.text
 import thresher.sources.cache.cached
 import thresher.sparse_rf.run

@@ -13,9 +13,9 @@ import zstandard
 
 from tests.attack.checks import Wrong, read_rows
 from tests.attack.mutations import damaged
+from thresher.sources.documents.scan import scan_text
 from thresher.sources.sequences.fasta import scan_fasta
 from thresher.sources.tables.csv import scan_csv
-from thresher.sources.tables.documents import scan_text
 from thresher.sources.tables.jsonl import scan_jsonl
 from thresher.sources.text.line_formats import scan_libsvm, scan_vw
 

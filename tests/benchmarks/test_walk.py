@@ -7,7 +7,7 @@ import sys
 
 #: More files than this are too many to follow a command. Eight of them choose passes, refit and calibrate; one gathers
 #: the learning curve.
-_MOST = 39
+_MOST = 43
 
 
 def test_the_walk_through_select_is_short() -> None:

@@ -357,7 +357,8 @@ def test_ctrl_c_saves_the_checkpoint_and_keeps_a_good_output(vw: Path, thr: Path
 
 
 def test_progress_shows_rates(vw: Path) -> None:
-    from thresher.report.text import log_line, show_progress
+    from thresher.core.progress_text import log_line
+    from thresher.report.progress import show_progress
 
     with show_progress(quiet=True) as shown:
         th.select(vw, k=5, passes=1, refit=False, progress=shown)

@@ -10,8 +10,8 @@ from scipy.optimize import minimize_scalar
 
 import thresher as th
 from tests.examples import examples
-from thresher.core.auc_histogram import BINS, AucHistogram, bins_of, margins_of
 from thresher.core.losses import get_loss
+from thresher.core.scores.auc_histogram import BINS, AucHistogram, bins_of, margins_of
 from thresher.errors import SettingsError
 from thresher.online.intercept_refit import best_offset
 

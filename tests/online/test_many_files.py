@@ -14,7 +14,7 @@ from tests.sources.reading import read
 from tests.streams import planted, write_vw
 from thresher.core.memory import Progress, ReadLimits
 from thresher.core.progress_text import in_file
-from thresher.report.text import summary
+from thresher.report.summary import summary
 
 X, Y = planted(rows=600)
 

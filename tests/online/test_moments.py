@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import thresher as th
-from thresher.core.container import plain
+from thresher.core.storage.container import plain
 from thresher.online.engine import OnlineEngine
 from thresher.online.moments import MOST, MOST_KEPT, Moments, fold, moment_bytes
 from thresher.online.settings import OnlineSettings

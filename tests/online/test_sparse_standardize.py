@@ -115,7 +115,7 @@ def test_an_interrupted_fit_gives_the_same_bits(tmp_path: Path) -> None:
 
 
 def test_scales_of_a_damaged_checkpoint_are_refused(tmp_path: Path) -> None:
-    from thresher.core import container
+    from thresher.core.storage import container
 
     x, checkpoint = _times(X, LARGE), tmp_path / "fit.ckpt"
     how = {**HOW, "batch_rows": 50, "every": 0.0, "checkpoint": checkpoint}

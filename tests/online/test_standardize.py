@@ -142,7 +142,7 @@ def test_damaged_units_are_refused(tmp_path: Path) -> None:
 
 
 def test_units_of_a_damaged_checkpoint_are_refused(tmp_path: Path) -> None:
-    from thresher.core import container
+    from thresher.core.storage import container
 
     checkpoint = tmp_path / "fit.ckpt"
     how = {**HOW, "batch_rows": 50, "every": 0.0, "checkpoint": checkpoint}

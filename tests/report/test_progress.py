@@ -15,8 +15,8 @@ from tests.cli.test_commands import run
 from tests.streams import planted, write_vw
 from thresher.core.memory import Progress
 from thresher.core.progress_text import log_line
-from thresher.report import text as display
-from thresher.report.text import show_progress
+from thresher.report import progress as display
+from thresher.report.progress import show_progress
 
 X, Y = planted(rows=400)
 LOOP = ""

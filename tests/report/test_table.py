@@ -12,7 +12,8 @@ import thresher as th
 from tests.selection.makers import make
 from thresher.core.feature_space import FeatureSpace, Hashing
 from thresher.core.memory import MB, Progress
-from thresher.report.text import aligned, memory_line, print_selection, show_scores, summary
+from thresher.report.summary import memory_line, show_scores, summary
+from thresher.report.text import aligned, print_selection
 
 
 @pytest.mark.parametrize(

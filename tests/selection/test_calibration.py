@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import thresher as th
 from tests.reference.calibration import error_of, smoothed_loss, smoothed_softmax_loss
 from thresher.core.losses import get_loss
-from thresher.core.reliability import Reliability, expected_calibration_error
+from thresher.core.scores.reliability import Reliability, expected_calibration_error
 from thresher.errors import DataError, FileFormatError, SettingsError
 from thresher.selection.calibration import Calibration
 

@@ -16,9 +16,9 @@ import thresher as th
 from tests.data.make_golden import PATH as GOLDEN
 from tests.data.make_golden import golden
 from tests.selection.makers import ARRAYS, assert_same, make
-from thresher.core import container
 from thresher.core.feature_space import FeatureSpace, Hashing
 from thresher.core.losses import get_loss
+from thresher.core.storage import container
 from thresher.errors import FileFormatError
 from thresher.selection.file import current_settings
 from thresher.selection.selection import Selection

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import thresher as th
-from tests.core.test_container import forge
-from thresher.core import container
+from tests.core.storage.test_container import forge
 from thresher.core.losses import get_loss
+from thresher.core.storage import container
 from thresher.errors import FileFormatError
 
 

@@ -20,9 +20,9 @@ from tests.sources.file_makers import LAID_OUT, gzipped
 from tests.sources.memory_makers import columns_of, table_rows
 from tests.sources.rows import KINDS, Expected, Kind, Row
 from thresher.sources.base import Source
+from thresher.sources.documents.scan import scan_text
 from thresher.sources.registry import scan
 from thresher.sources.tables.csv import scan_csv
-from thresher.sources.tables.documents import scan_text
 from thresher.sources.tables.jsonl import JsonlSource
 from thresher.sources.tables.parquet import scan_parquet
 

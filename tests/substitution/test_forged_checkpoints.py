@@ -11,8 +11,8 @@ import pytest
 import thresher as th
 from tests.substitution.test_substitution import data
 from thresher import _native
-from thresher.core import container
 from thresher.core.memory import Progress
+from thresher.core.storage import container
 from thresher.errors import DataError, FileFormatError
 
 X, Y, _ = data(n=80, p=20)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import thresher as th
-from thresher.report.text import summary
+from thresher.report.summary import summary
 from thresher.sources.arrays import DenseSource
 from thresher.sources.transforms.drawn_labels import DrawnLabels, LabelSample
 

@@ -256,7 +256,7 @@ def test_copies_of_rows_do_not_change_the_candidates_of_a_half() -> None:
 
 
 def test_little_memory_tests_a_sample_and_says_so(tmp_path: Path) -> None:
-    from thresher.report.text import summary
+    from thresher.report.summary import summary
 
     X, y = draw(8, rows=12_000)
     limited = th.select(X, y, k=40, fdr=0.1, memory="6MB")
@@ -271,7 +271,7 @@ def test_little_memory_tests_a_sample_and_says_so(tmp_path: Path) -> None:
 
 
 def test_the_summary_says_what_is_expected_and_what_had_a_ridge() -> None:
-    from thresher.report.text import summary
+    from thresher.report.summary import summary
 
     X, y = draw(9)
     said = dict(summary(th.select(np.hstack([X, X[:, :1]]), y, k=40, fdr=0.2), None, None))["error control"]

@@ -13,7 +13,7 @@ import thresher as th
 from tests.reference import stability as slow
 from thresher.core.memory import parse_size
 from thresher.methods import Data, get_method
-from thresher.report.text import summary
+from thresher.report.summary import summary
 from thresher.run import RunOptions
 from thresher.sources.arrays import DenseSource
 from thresher.sources.transforms.holdout import Split, hold_out

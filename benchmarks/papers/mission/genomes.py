@@ -19,7 +19,7 @@ import thresher as th
 from thresher.core.batch import Batch
 from thresher.core.labels import known_targets
 from thresher.core.losses import get_loss
-from thresher.core.metrics import Scores
+from thresher.core.scores.metrics import Scores
 from thresher.online.engine import OnlineEngine
 from thresher.online.settings import OnlineSettings
 

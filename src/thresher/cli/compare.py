@@ -21,7 +21,7 @@ def compare(
     import json
 
     from thresher.cli.output import write_lines
-    from thresher.core.container import plain
+    from thresher.core.storage.container import plain
     from thresher.errors import SettingsError
     from thresher.report.comparison import comparison_lines
     from thresher.selection.compare import compare as compare_selections

@@ -29,10 +29,10 @@ def convert(
     *,
     reading: dict[str, Any],
 ) -> None:
-    from thresher.core.atomic import check_writable
     from thresher.core.memory import Watch
+    from thresher.core.storage.atomic import check_writable
     from thresher.errors import SettingsError
-    from thresher.report.text import show_progress
+    from thresher.report.progress import show_progress
     from thresher.sources.registry import as_source
     from thresher.sources.transforms.watched import Watched
     from thresher.writers.registry import write_source

@@ -27,7 +27,8 @@ def demo(
 
     from thresher.api import select
     from thresher.demo import PLANTED, write_genomes, write_stream, write_tables
-    from thresher.report.text import print_selection, show_progress
+    from thresher.report.progress import show_progress
+    from thresher.report.text import print_selection
 
     with tempfile.TemporaryDirectory() as folder:
         options: dict[str, Any]

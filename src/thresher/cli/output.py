@@ -18,7 +18,7 @@ def write_lines(lines: Iterable[str], output: str | None) -> None:
             lines = ("\t".join(map(visible, line[:-1].split("\t"))) + "\n" for line in lines)
         sys.stdout.writelines(lines)
         return
-    from thresher.core.atomic import check_writable, write_atomically
+    from thresher.core.storage.atomic import check_writable, write_atomically
 
     check_writable(output)
     write_atomically(output, lambda file: file.writelines(line.encode("utf-8", "surrogateescape") for line in lines))

@@ -51,10 +51,10 @@ def predict(
     reading: dict[str, Any],
 ) -> None:
     from thresher.cli.output import write_lines
-    from thresher.core.atomic import check_not_read
     from thresher.core.memory import Watch
+    from thresher.core.storage.atomic import check_not_read
     from thresher.errors import SettingsError
-    from thresher.report.text import show_progress
+    from thresher.report.progress import show_progress
     from thresher.selection.export.tables import tsv_line
     from thresher.selection.file import load
     from thresher.selection.predictions import prediction_tables

@@ -30,9 +30,9 @@ def report(
     *,
     reading: dict[str, Any],
 ) -> None:
-    from thresher.core.atomic import check_not_read
     from thresher.core.memory import Watch
-    from thresher.report.text import show_progress
+    from thresher.core.storage.atomic import check_not_read
+    from thresher.report.progress import show_progress
     from thresher.selection.file import load
     from thresher.selection.report.report import make_report
 

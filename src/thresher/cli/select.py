@@ -207,10 +207,11 @@ def select(
     settings: dict[str, Any],
     reading: dict[str, Any],
 ) -> None:
-    from thresher.api import Interrupted
     from thresher.api import select as select_features
     from thresher.errors import UnwritableError
-    from thresher.report.text import print_selection, show_progress
+    from thresher.fit import Interrupted
+    from thresher.report.progress import show_progress
+    from thresher.report.text import print_selection
 
     try:
         with show_progress() as progress:

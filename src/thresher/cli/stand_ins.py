@@ -35,7 +35,7 @@ def stand_ins(
     reading: dict[str, Any],
 ) -> None:
     from thresher.cli.output import write_lines
-    from thresher.core.atomic import check_not_read, check_writable
+    from thresher.core.storage.atomic import check_not_read, check_writable
     from thresher.selection.export.tables import tsv_line
     from thresher.selection.file import load
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _native
-from thresher.core.container import checked_count
+from thresher.core.storage.container import checked_count
 
 
 @dataclass(frozen=True, slots=True)

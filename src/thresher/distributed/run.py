@@ -9,10 +9,10 @@ from functools import partial
 from typing import Any, Protocol
 
 from thresher.core.batch import Cursor
-from thresher.core.checkpoint import Checkpoint
 from thresher.core.labels import Label
 from thresher.core.memory import show_size
-from thresher.core.metrics import Scores
+from thresher.core.scores.metrics import Scores
+from thresher.core.storage.checkpoint import Checkpoint
 from thresher.distributed.rounds import rows_of_round, useful_workers
 from thresher.distributed.threads import ThreadTeam, undisturbed
 from thresher.distributed.worker import Base, Round, Share, State

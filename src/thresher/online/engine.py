@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.core.batch import Batch
 from thresher.core.losses import get_loss
-from thresher.core.metrics import Scores
-from thresher.core.recent_margins import RecentMargins
+from thresher.core.scores.metrics import Scores
+from thresher.core.scores.recent_margins import RecentMargins
 from thresher.errors import DataError, SettingsError
 from thresher.online.dual_state import History, memory_message, warn_of_spill
 from thresher.online.moments import Moments

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher import _native
-from thresher.core import container
+from thresher.core.storage import container
 from thresher.online.dual_state import dual_arrays, restore_dual_arrays
 from thresher.online.engine import Kept
 from thresher.online.settings import OnlineSettings

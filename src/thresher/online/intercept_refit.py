@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from thresher.core.auc_histogram import AucHistogram
 from thresher.core.labels import Targets
 from thresher.core.losses import Loss
+from thresher.core.scores.auc_histogram import AucHistogram
 from thresher.sources.base import Source
 
 _HALVINGS = 60

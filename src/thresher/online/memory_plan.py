@@ -17,7 +17,7 @@ from thresher.core.memory import (
     parse_size,
     show_size,
 )
-from thresher.core.recent_margins import BYTES as RECENT_BYTES
+from thresher.core.scores.recent_margins import BYTES as RECENT_BYTES
 from thresher.errors import SettingsError
 from thresher.online.column_units import scales_differ, standardizes, unit_room
 from thresher.online.moments import moment_bytes, noted_in

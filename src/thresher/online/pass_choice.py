@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.core import container
 from thresher.core.batch import Batch
 from thresher.core.losses import get_loss
-from thresher.core.metrics import Scores
+from thresher.core.scores.metrics import Scores
+from thresher.core.storage import container
 from thresher.online.engine import OnlineEngine
 from thresher.online.result import Selected
 from thresher.online.settings import OnlineSettings

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from thresher.core.batch import Batch, Cursor
-from thresher.core.checkpoint import Checkpoint
 from thresher.core.feature_space import Products
 from thresher.core.labels import Label, Targets, check_weighted_labels, class_weights
 from thresher.core.losses import get_loss
 from thresher.core.memory import DEFAULT_MEMORY, parse_size, show_size
 from thresher.core.sparse_scales import SparseScales
+from thresher.core.storage.checkpoint import Checkpoint
 from thresher.core.units import Units
 from thresher.errors import DataError, SettingsError
 from thresher.online.column_units import read_scales, saved_units, scales_differ, standardizes, unit_room, units_state

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.core.losses import get_loss
 from thresher.core.memory import MB, show_size
-from thresher.core.metrics import Scores
-from thresher.core.recent_margins import RecentMargins
+from thresher.core.scores.metrics import Scores
+from thresher.core.scores.recent_margins import RecentMargins
 from thresher.errors import SettingsError
 from thresher.online.engine import OnlineEngine
 from thresher.online.memory_plan import gathered_bytes, sketch_rows, table_numbers

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.core.losses import Loss
-from thresher.core.reliability import Reliability
+from thresher.core.scores.reliability import Reliability
 from thresher.errors import DataError, SettingsError
 
 Floats = NDArray[np.float64]

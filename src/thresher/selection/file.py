@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.columns.kernels import check_kernel
-from thresher.core import container
 from thresher.core.losses import get_loss
-from thresher.core.stored_space import key_limit, read_space
+from thresher.core.storage import container
+from thresher.core.storage.stored_space import key_limit, read_space
 from thresher.display import redact
 from thresher.errors import FileFormatError
 from thresher.selection.calibration import Calibration

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.core.batch import Batch, Cursor
-from thresher.core.correlation import correlation
 from thresher.core.labels import known_targets
 from thresher.core.memory import Watch
+from thresher.core.scores.correlation import correlation
 from thresher.selection.selection import Selection
 from thresher.sources.arrays import InMemory
 from thresher.sources.base import Source

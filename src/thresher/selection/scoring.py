@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from thresher.core.batch import Batch
 from thresher.core.labels import known_targets
-from thresher.core.metrics import Scores
-from thresher.core.reliability import Reliability
+from thresher.core.scores.metrics import Scores
+from thresher.core.scores.reliability import Reliability
 from thresher.errors import DataError
 from thresher.selection.coverage import Coverage
 from thresher.selection.selection import Selection
@@ -26,7 +26,7 @@ Observer = Callable[[Batch, NDArray[np.float64], NDArray[Any], Callable[[int], s
 def evaluate(
     selection: Selection, source: Source, coverage: Coverage | None = None, observer: Observer | None = None
 ) -> dict[str, float]:
-    """Score a selection on labelled rows by the metrics of its task, see `thresher.core.metrics.Scores`.
+    """Score a selection on labelled rows by the metrics of its task, see `thresher.core.scores.metrics.Scores`.
 
     Where the selection has probabilities, ``ece`` is their expected calibration error; ``log_loss`` is that of
     calibrated probabilities, if there are any. ``coverage`` counts the rows that hold a selected feature; ``observer``

@@ -17,11 +17,11 @@ from thresher.display import quoted
 from thresher.errors import DataError, SettingsError
 from thresher.sources.arrays import MAX_BATCH_FEATURES, DenseSource, InMemory, SparseSource
 from thresher.sources.base import Source
+from thresher.sources.documents.ngram_encoder import LETTERS, NgramEncoder, ngram_settings
 from thresher.sources.tables.arrow_columns import is_list, is_text, is_time
 from thresher.sources.tables.column_values import label_values
 from thresher.sources.tables.column_warnings import Where, column_warnings
 from thresher.sources.tables.infer import SAMPLE_ROWS, guess_message, guess_text, holds_texts
-from thresher.sources.tables.ngram_encoder import LETTERS, NgramEncoder, ngram_settings
 from thresher.sources.tables.row_encoder import (
     column_positions,
     feature_columns,
@@ -262,7 +262,7 @@ def memory_source(
     """
     options = options or {}
     if are_texts(data):
-        from thresher.sources.texts import texts_source
+        from thresher.sources.documents.texts import texts_source
 
         return texts_source(data, y, weight, like=like, **options)
     table = arrow_table(data)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from thresher import _native
 from thresher.core.feature_space import FeatureSpace
 from thresher.sources.base import Source, Wrapped
+from thresher.sources.documents.ngram_encoder import CHARS, NgramEncoder
 from thresher.sources.files.name_list import as_bytes
-from thresher.sources.tables.ngram_encoder import CHARS, NgramEncoder
 
 #: The signs that end the prefix of a name: of a column or a namespace.
 _PREFIX_ENDS = b"=^"

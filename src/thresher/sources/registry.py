@@ -103,7 +103,7 @@ TABLES = ("csv", "jsonl", "parquet")
 #: A text column of a table, or a folder of texts for each class.
 _TEXTS = Format(
     endings=(),
-    opener="tables.documents:scan_text",
+    opener="documents.scan:scan_text",
     options=("on_error", "format", "target", "weight", "counts", "unit", *_NGRAMS, *_DIALECT),
 )
 #: The options of all formats.
@@ -190,7 +190,7 @@ def _scan(
         and all(n in _TEXTS.options for n in given)
         and all(map(os.path.isdir, paths))
     ):
-        from thresher.sources.tables.class_folders import class_files
+        from thresher.sources.documents.class_folders import class_files
 
         if class_files(paths, without_files=True) is not None:
             return _TEXTS.open(paths, given)

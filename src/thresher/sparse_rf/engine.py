@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.columns.types import Floats, Ids
-from thresher.core.container import checked_count
+from thresher.core.storage.container import checked_count
 from thresher.sparse_rf.feature_columns import RandomFeatureColumns
 from thresher.sparse_rf.l1_problem import L1Problem
 from thresher.sparse_rf.proposer import DropZeros, RandomFeatureProposer

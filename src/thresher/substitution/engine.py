@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.columns.types import Floats, Ids
-from thresher.core import container
 from thresher.core.losses import get_loss
+from thresher.core.storage import container
 from thresher.substitution.problem import Kept, StreamProblem, Targets
 from thresher.substitution.proposer import StreamProposer
 from thresher.substitution.settings import SubstitutionSettings

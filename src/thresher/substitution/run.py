@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from thresher import _native
 from thresher.columns.types import Ids
 from thresher.core.batch import Cursor
-from thresher.core.checkpoint import Checkpoint
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.memory import parse_size
+from thresher.core.storage.checkpoint import Checkpoint
 from thresher.errors import DataError, SettingsError, ThresherError
 from thresher.refit import Model
 from thresher.run import Origin, Run, RunOptions, calibrated, one_vs_rest_loss

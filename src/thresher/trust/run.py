@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.core.batch import Cursor
-from thresher.core.checkpoint import Checkpoint
 from thresher.core.memory import Watch
+from thresher.core.storage.checkpoint import Checkpoint
 from thresher.errors import DataError, SettingsError
 from thresher.methods import Data, MethodSpec
 from thresher.refit import Columns

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.core.checkpoint import Checkpoint
 from thresher.core.memory import PlanReport, ReadLimits, show_size
+from thresher.core.storage.checkpoint import Checkpoint
 from thresher.errors import SettingsError
 from thresher.methods import Data, MethodSpec
 from thresher.run import Run, RunOptions, check_readable_again

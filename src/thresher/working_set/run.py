@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.core.batch import Batch, Cursor
-from thresher.core.checkpoint import Checkpoint
 from thresher.core.feature_space import Products
 from thresher.core.losses import Loss, get_loss
+from thresher.core.storage.checkpoint import Checkpoint
 from thresher.run import Run, RunOptions, calibrated, check_readable_again
 from thresher.selection.calibration import Calibration
 from thresher.selection.selection import Selection

@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from thresher.core.atomic import check_not_read, write_atomically
+from thresher.core.storage.atomic import check_not_read, write_atomically
 from thresher.display import did_you_mean, quoted
 from thresher.errors import SettingsError
 from thresher.sources.base import Source

@@ -17,9 +17,9 @@ import pytest
 
 import thresher as th
 from tests.sources.reading import exactly, read
-from thresher.core.atomic import unfinished
 from thresher.core.batch import Cursor
 from thresher.core.memory import ReadLimits
+from thresher.core.storage.atomic import unfinished
 from thresher.errors import FileFormatError, SettingsError
 from thresher.sources.cache import cached as cache_module
 from thresher.sources.cache import file as stored_file

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from typing import NamedTuple
 
-from thresher.core.atomic import write_atomically
+from thresher.core.storage.atomic import write_atomically
 from thresher.errors import SettingsError
 from thresher.selection.export.onnx import onnx_bytes
 from thresher.selection.export.tables import json_bytes, parquet_bytes, tsv_bytes

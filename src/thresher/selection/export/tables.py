@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from io import BytesIO
 from typing import Any
 
-from thresher.core.container import plain
+from thresher.core.storage.container import plain
 from thresher.display import is_safe, tsv_cell
 from thresher.selection.selection import Selection
 

@@ -10,8 +10,8 @@ import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
-from thresher.core.atomic import write_atomically
 from thresher.core.optional import need
+from thresher.core.storage.atomic import write_atomically
 from thresher.errors import MissingExtraError, UnwritableError
 from thresher.sources.cache.folder import user_folder
 

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from thresher.core.atomic import write_atomically
+from thresher.core.storage.atomic import write_atomically
 from thresher.selection.report.curves import curves
 from thresher.selection.report.features import BUDGET, feature_table
 from thresher.selection.report.headline import headline

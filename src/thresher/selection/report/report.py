@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from thresher.core.atomic import check_not_read, check_writable
 from thresher.core.memory import Watch
+from thresher.core.storage.atomic import check_not_read, check_writable
 from thresher.display import shown_path
 from thresher.selection.report.library import check_library
 from thresher.selection.report.page import report_data, write_report

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.core.auc_histogram import AucHistogram
 from thresher.core.batch import Batch
-from thresher.core.reliability import Reliability
+from thresher.core.scores.auc_histogram import AucHistogram
+from thresher.core.scores.reliability import Reliability
 from thresher.selection.report.examples import Examples
 from thresher.selection.report.residuals import Residuals
 from thresher.selection.report.text import View, name_of, short, shorts, thin

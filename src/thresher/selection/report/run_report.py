@@ -8,9 +8,9 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from thresher.core.atomic import check_writable
 from thresher.core.interim import Callback, Interim
 from thresher.core.memory import Watch
+from thresher.core.storage.atomic import check_writable
 from thresher.errors import UnwritableError
 from thresher.selection.report.library import check_library
 from thresher.selection.report.page import report_data, write_report

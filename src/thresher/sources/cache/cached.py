@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from thresher import _native
-from thresher.core.atomic import Unfinished, unfinished, writing
 from thresher.core.batch import Batch, Cursor
 from thresher.core.memory import DEFAULT_CACHE_SIZE, ReadLimits, Watch, parse_size
+from thresher.core.storage.atomic import Unfinished, unfinished, writing
 from thresher.errors import DataError, FileFormatError, SettingsError, UnwritableError
 from thresher.sources.base import Source, Wrapped
 from thresher.sources.blocks import Blocks

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.core.batch import Batch, Cursor, Names
-from thresher.core.container import checked_count, pack_strings
 from thresher.core.optional import need
+from thresher.core.storage.container import checked_count, pack_strings
 from thresher.errors import FileFormatError
 
 #: The version of the file format, and the start of the checksums, which is the same in all versions.

@@ -11,9 +11,9 @@ from itertools import chain
 from typing import Any
 
 from thresher import _native
-from thresher.core.atomic import TEMPORARY, writing
 from thresher.core.batch import Batch, Cursor
 from thresher.core.memory import ReadLimits, show_size
+from thresher.core.storage.atomic import TEMPORARY, writing
 from thresher.errors import MissingExtraError, SettingsError, UnwritableError
 from thresher.sources.base import Source, Wrapped
 from thresher.sources.blocks import Blocks

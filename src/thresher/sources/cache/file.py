@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.core.batch import Batch, Cursor, Names
-from thresher.core.container import checked_count
 from thresher.core.memory import PAGE, ReadLimits
-from thresher.core.stored_space import key_limit, read_space
+from thresher.core.storage.container import checked_count
+from thresher.core.storage.stored_space import key_limit, read_space
 from thresher.errors import FileFormatError, UnreadableError
 from thresher.sources.base import DEFAULT_ROWS, Source
 from thresher.sources.cache.codec import (

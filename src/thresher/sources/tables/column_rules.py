@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.core.correlation import correlation
+from thresher.core.scores.correlation import correlation
 from thresher.sources.tables.column_values import Numbers, Texts
 
 #: The fewest rows on which a rule decides.

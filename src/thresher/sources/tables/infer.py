@@ -12,11 +12,11 @@ import numpy as np
 
 from thresher.display import cut, quoted, visible
 from thresher.errors import DataError, SettingsError
+from thresher.sources.documents.ngram_encoder import NgramEncoder
 from thresher.sources.tables.arrow_columns import is_list, is_text, is_time
 from thresher.sources.tables.column_values import column_values
 from thresher.sources.tables.column_warnings import Where, column_warnings, header_warnings
 from thresher.sources.tables.csv_fields import TextSample
-from thresher.sources.tables.ngram_encoder import NgramEncoder
 from thresher.sources.tables.schema import ColumnRef, Schema, find_column, quantiles
 from thresher.sources.tables.table_encoder import (
     LOG_EDGES,

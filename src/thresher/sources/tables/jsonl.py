@@ -18,11 +18,11 @@ from thresher.core.memory import ReadLimits
 from thresher.display import did_you_mean, quoted
 from thresher.errors import DataError
 from thresher.sources.base import OnError, Source
+from thresher.sources.documents.ngram_encoder import NgramEncoder
 from thresher.sources.files.paths import Part, PathLike, find_parts, fingerprint
 from thresher.sources.tables.arrow_columns import binary_array, plain_array
 from thresher.sources.tables.csv_dialect import BOM, head_of
 from thresher.sources.tables.infer import SAMPLE_BYTES, SAMPLE_ROWS, infer_table
-from thresher.sources.tables.ngram_encoder import NgramEncoder
 from thresher.sources.tables.row_encoder import (
     EncodedSource,
     RowEncoder,

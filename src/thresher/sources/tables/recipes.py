@@ -9,10 +9,10 @@ from typing import Any
 
 from thresher.errors import SettingsError
 from thresher.sources.base import OnError, Source
+from thresher.sources.documents.ngram_encoder import NgramEncoder, ngram_range, stop_words
 from thresher.sources.files.paths import Part, PathLike, find_parts
 from thresher.sources.registry import TABLES, format_by_name
 from thresher.sources.tables.csv_dialect import Dialect
-from thresher.sources.tables.ngram_encoder import NgramEncoder, ngram_range, stop_words
 from thresher.sources.tables.open_table import table_layout, table_source
 from thresher.sources.tables.schema import Schema, find_column
 from thresher.sources.tables.table_encoder import TableEncoder
@@ -35,7 +35,7 @@ def scan_like(
     """
     encoder, dialect = encoder_of(recipe), dialect_of(recipe)
     if isinstance(encoder, NgramEncoder):
-        from thresher.sources.tables.class_folders import class_files
+        from thresher.sources.documents.class_folders import class_files
 
         if (files := class_files(paths)) is not None:
             return _texts(files, encoder.for_folders(), on_error, options)
@@ -80,7 +80,7 @@ def _known_recipe() -> Iterator[None]:
 
 def _texts(paths: Iterable[str], encoder: NgramEncoder, on_error: OnError, options: Mapping[str, Any]) -> Source:
     """Files of one text each."""
-    from thresher.sources.tables.class_folders import ClassFolders
+    from thresher.sources.documents.class_folders import ClassFolders
 
     check_features(encoder, options)
     if named := [name for name in (*_COLUMNS, *_DIALECT) if name in options]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.sources.tables.ngram_encoder import NgramEncoder
+from thresher.sources.documents.ngram_encoder import NgramEncoder
 
 
 def rows_with_words(

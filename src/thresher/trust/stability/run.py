@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from thresher.core.batch import Cursor
-from thresher.core.checkpoint import Checkpoint
+from thresher.core.storage.checkpoint import Checkpoint
 from thresher.errors import SettingsError
 from thresher.methods import Data, MethodSpec
 from thresher.online.run import OnlineRun

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import thresher as th
-from tests.core.test_container import forge
-from thresher.core import container
+from tests.core.storage.test_container import forge
 from thresher.core.batch import Cursor
-from thresher.core.checkpoint import Checkpoint
+from thresher.core.storage import container
+from thresher.core.storage.checkpoint import Checkpoint
 from thresher.errors import FileFormatError, ResumeError
 
 IDENTITY = {"data": "abc", "k": 5, "loss": "logistic", "step": 0.1}

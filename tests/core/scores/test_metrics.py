@@ -12,7 +12,7 @@ from tests.examples import examples
 from tests.reference import losses as slow_losses
 from tests.reference import scores as slow
 from thresher.core.losses import get_loss
-from thresher.core.metrics import Scores
+from thresher.core.scores.metrics import Scores
 from thresher.errors import SettingsError
 
 BINARY = ["logistic", "hinge", "squared_hinge"]

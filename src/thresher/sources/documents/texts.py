@@ -9,8 +9,8 @@ from typing import Any
 from thresher.errors import DataError, SettingsError, SpaceError
 from thresher.sources.base import Source
 from thresher.sources.dataframes import TableSource, encoder_like
+from thresher.sources.documents.ngram_encoder import NgramEncoder, ngram_settings
 from thresher.sources.tables.arrow_columns import binary_array
-from thresher.sources.tables.ngram_encoder import NgramEncoder, ngram_settings
 
 #: The name of the column that holds the texts.
 _COLUMN = "text"

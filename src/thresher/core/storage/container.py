@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.core.atomic import write_atomically
+from thresher.core.storage.atomic import write_atomically
 from thresher.errors import FileFormatError
 
 MAGIC = b"\x89THR\r\n\x1a\n"

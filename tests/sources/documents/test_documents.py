@@ -17,8 +17,8 @@ import thresher as th
 from tests.examples import examples
 from tests.reference import ngrams as twin
 from tests.sources.reading import read
+from thresher.sources.documents.ngram_encoder import NgramEncoder, characters
 from thresher.sources.registry import scan
-from thresher.sources.tables.ngram_encoder import NgramEncoder, characters
 
 _TRICKY = "aAbB \t\n.,-_'09éÉßẞΣσςİıǅ\u0307\u0345\u00a0\u2028\u3000́०٣Ⅷ²中文\U00010400\U0001f600\ufb01ſK"
 TEXTS = st.text(st.one_of(st.sampled_from(_TRICKY), st.characters(codec="utf-8")), max_size=60)

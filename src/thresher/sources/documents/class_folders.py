@@ -17,11 +17,11 @@ from thresher.core.memory import ReadLimits
 from thresher.display import shown_path
 from thresher.errors import DataError
 from thresher.sources.base import OnError, Source, check_on_error
+from thresher.sources.documents.ngram_encoder import NgramEncoder
 from thresher.sources.files.paths import Part, PathLike, Stream, fingerprint, natural_order
 from thresher.sources.files.reader import ReadPosition
 from thresher.sources.registry import COMPRESSED
 from thresher.sources.tables.arrow_columns import binary_array
-from thresher.sources.tables.ngram_encoder import NgramEncoder
 from thresher.sources.tables.row_encoder import to_batch
 
 #: The number of unusable files that a pass reports; all are counted.

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from thresher.core import atomic
-from thresher.core.atomic import TEMPORARY, check_not_read, check_writable, remove_stale, write_atomically
+from thresher.core.storage import atomic
+from thresher.core.storage.atomic import TEMPORARY, check_not_read, check_writable, remove_stale, write_atomically
 from thresher.errors import SettingsError, UnwritableError
 
 _WRITER = """
 import sys, time
-from thresher.core.atomic import write_atomically
+from thresher.core.storage.atomic import write_atomically
 def write(file):
     file.write(b"half")
     file.flush()

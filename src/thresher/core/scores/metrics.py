@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.core.auc_histogram import AucHistogram
 from thresher.core.losses import Loss
+from thresher.core.scores.auc_histogram import AucHistogram
 from thresher.errors import SettingsError
 
 Floats = NDArray[np.float64]
@@ -185,8 +185,8 @@ class Scores:
     ``balanced_accuracy`` is the mean recall of the classes, and ``largest_class`` the share of rows in the largest one,
     which is the accuracy of always predicting it. ``loss`` is the mean of the training loss, called ``log_loss`` for
     the logistic and softmax losses. Undefined scores (the AUC of one class, the R² of equal targets) are left out.
-    `thresher.core.auc_histogram` bounds the errors of AUC and average precision, and counts margins below 2^-126 as 0;
-    all other scores are exact except for rounding.
+    `thresher.core.scores.auc_histogram` bounds the errors of AUC and average precision, and counts margins below 2^-126
+    as 0; all other scores are exact except for rounding.
 
     Parameters
     ----------

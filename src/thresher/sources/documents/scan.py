@@ -8,10 +8,10 @@ from typing import Any
 from thresher.display import quoted
 from thresher.errors import DataError, SettingsError
 from thresher.sources.base import OnError, Source
+from thresher.sources.documents.ngram_encoder import FOLDER_LABELS, Counts, NgramEncoder, Range, ngram_settings
 from thresher.sources.files.paths import PathLike, find_parts
 from thresher.sources.registry import TABLES, format_by_name, is_paths
 from thresher.sources.tables.infer import TypeGuesser, guess_text
-from thresher.sources.tables.ngram_encoder import FOLDER_LABELS, Counts, NgramEncoder, Range, ngram_settings
 from thresher.sources.tables.open_table import table_layout, table_source
 from thresher.sources.tables.schema import ColumnRef, Schema, find_column
 from thresher.sources.tables.table_encoder import Labels
@@ -95,11 +95,11 @@ def scan_text(
         "unit": unit,
     }
     if y is not None or not is_paths(paths):
-        from thresher.sources.texts import texts_source
+        from thresher.sources.documents.texts import texts_source
 
         return texts_source(paths, y, text=text, **options)
     ngrams = ngram_settings(**options)
-    from thresher.sources.tables.class_folders import ClassFolders, class_files
+    from thresher.sources.documents.class_folders import ClassFolders, class_files
 
     if text is None and (found := class_files(paths)) is not None:
         if target is not None or weight is not None:

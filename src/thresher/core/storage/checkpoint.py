@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.core import container
 from thresher.core.batch import Cursor
-from thresher.core.container import checked_count
+from thresher.core.storage import container
+from thresher.core.storage.container import checked_count
 from thresher.errors import FileFormatError, ResumeError
 
 KIND = "checkpoint"

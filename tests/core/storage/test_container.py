@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from thresher.core import container
-from thresher.core.atomic import write_atomically
+from thresher.core.storage import container
+from thresher.core.storage.atomic import write_atomically
 from thresher.errors import FileFormatError, UnwritableError
 
 HEAD = struct.Struct("<8sIIQ")

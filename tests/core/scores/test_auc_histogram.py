@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from tests.reference import scores as slow
-from thresher.core.auc_histogram import BINS, AucHistogram, bins_of
 from thresher.core.memory import MB
+from thresher.core.scores.auc_histogram import BINS, AucHistogram, bins_of
 
 MARGINS = st.one_of(
     st.floats(-8, 8),

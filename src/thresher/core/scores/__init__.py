@@ -1,0 +1,1 @@
+"""How well predictions agree with labels, and what is gathered to say so."""

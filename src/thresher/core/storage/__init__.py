@@ -1,0 +1,1 @@
+"""Files and states on disk: complete or absent, and checked when they are read."""
