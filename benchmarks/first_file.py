@@ -43,7 +43,7 @@ def any_order(folder: Path, seeds: Sequence[int]) -> str:
     """Accuracies and times with rows shuffled, sorted by class, and sorted and compressed."""
     lines = []
     for name in SETS:
-        files = _orders(folder, name)
+        files = sorted_files(folder, name)
         for method in METHODS:
             found = {
                 order: _scores(path, files["test"], seeds, method=method, k=K)
@@ -68,7 +68,7 @@ def calibration(folder: Path) -> str:
     """The expected calibration error on random held-out rows and on the test rows."""
     lines = []
     for name in CALIBRATED:
-        files = _orders(folder, name)
+        files = sorted_files(folder, name)
         for method in ("mission", "b-arda", "fgm", "os", "sparse-rf"):
             # Random features are for dense data; the 1.7 million columns of news20_ngram are too many for os here.
             if (method == "sparse-rf" and name not in DENSE) or (method == "os" and name == "news20_ngram"):
@@ -110,7 +110,7 @@ def _cells(found: dict[str, list[tuple[float, float]]]) -> list[str]:
     ]
 
 
-def _orders(folder: Path, name: str) -> dict[str, Path]:
+def sorted_files(folder: Path, name: str) -> dict[str, Path]:
     """The training lines in three files, and the test lines."""
     lines = _lines(f"{name}.train.svm.xz")
     test = folder / f"{name}.test.svm"
