@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks.between import ONCE
 from benchmarks.budgeted_l1 import VARIABLE
-from benchmarks.first_file import K, METHODS, SETS, sorted_files
+from benchmarks.first_file import METHODS, SETS, K, sorted_files
 from benchmarks.hard import hard_stream
 from benchmarks.harness import ratios, table
 

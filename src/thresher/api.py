@@ -14,19 +14,27 @@ from thresher.core.losses import get_loss
 from thresher.core.memory import DEFAULT_CACHE_SIZE, Report, Watch
 from thresher.core.storage.atomic import check_not_read, check_writable
 from thresher.errors import SettingsError
-from thresher.fit import Finish, chosen_k, fit, logged
+from thresher.fit import Choose, Finish, Fit, chosen_k, logged
 from thresher.guess import Guesser
-from thresher.methods import Data, check_keep, classes_before_fit, first_loss, get_method, split_settings
-from thresher.run import Run, RunOptions, check_readable_again
-from thresher.selection.scoring import test_source
+from thresher.methods import (
+    Data,
+    MakeRun,
+    MethodSpec,
+    check_keep,
+    classes_before_fit,
+    first_loss,
+    get_method,
+    split_settings,
+)
+from thresher.run import RunOptions, check_readable_again
 from thresher.selection.selection import Selection
-from thresher.sources.base import DEFAULT_ROWS, Source
-from thresher.sources.files.changes import FilesAtStart
-from thresher.sources.reading import named_columns, reading_options
+from thresher.sources.base import DEFAULT_ROWS
 from thresher.sources.registry import as_source
+from thresher.training_rows import TrainingRows, held_rows, named_features, reading_options
 
 if TYPE_CHECKING:
     from thresher.selection.report.run_report import RunReport
+    from thresher.substitution.arriving.feature_stream import FeatureStream
     from thresher.trust.chance import Chance
 
 
@@ -247,23 +255,9 @@ def select(
         check_writable(output)
     if report is not None:
         callback = report.after(callback)
-    spec = get_method(method)
-    named = None
-    if keep is not None or drop is not None:
-        from thresher.sources.named_features import NamedFeatures
-
-        named = NamedFeatures.of(keep, drop)
+    spec, seed, watch = get_method(method), int(random_state), Watch(progress)
+    named = named_features(keep, drop)
     own, reading = split_settings(method, settings)
-    auto, k_max = k == "auto", own.pop("k_max", None)
-    if auto and "k_max" not in spec.own:
-        raise SettingsError(f'{method} has no `k="auto"`: pass a number as `k`, or choose mission, b-arda or fgm')
-    if k_max is not None or not isinstance(k, (int, type(None))):
-        from thresher.choose_k import check_k_max
-
-        k = check_k_max(k, k_max)
-    seed, make_run = int(random_state), spec.make_run
-    if auto and (fdr is not None or splits is not None):
-        raise SettingsError("`fdr` chooses among `k` candidates: pass their number as `k`")
     checks = {
         "fdr": fdr,
         "splits": splits,
@@ -273,13 +267,10 @@ def select(
         "collapse": collapse,
         "permutations": permutations,
     }
-    chance: Chance | None = None
-    if any(value is not None and value is not False for value in checks.values()):
-        from thresher.trust.checks import with_checks
-
-        make_run, chance = with_checks(spec, method, seed, checks)
-    watch = Watch(progress)
-    guesser, labels, loss_given = None, None, loss is not None
+    in_halves = fdr is not None or splits is not None
+    k, choose = _number_of_features(spec, method, k, own.pop("k_max", None), in_halves=in_halves)
+    make_run, chance = _with_checks(spec, method, seed, checks)
+    loss_given, labels, guesser = loss is not None, None, None
     loss = first_loss(spec, loss, task, None if multilabel else classes)
     if not loss_given and task != "numbers" and classes is None and not multilabel:
         guesser = Guesser(spec, task, class_weight is not None, memory, watch)
@@ -304,6 +295,7 @@ def select(
         interactions=interactions,
         multilabel=multilabel,
         class_weight=class_weight,
+        may_be_numbers=guesser is not None and task == "auto" and loss != spec.numbers,
         cache=cache or True,
         cache_size=cache_size,
         checkpoint=checkpoint,
@@ -314,37 +306,26 @@ def select(
         watch=watch,
         callback=callback,
     )
-    if named is not None and named.keep is not None:
-        check_keep(spec, method_settings, auto=auto, fdr=fdr is not None or splits is not None, cluster=options.cluster)
-        named.check_number(k)
     if named is not None:
+        if named.keep is not None:
+            check_keep(spec, method_settings, auto=choose is not None, fdr=in_halves, cluster=options.cluster)
+            named.check_number(k)
         named.check_products(interactions)
-    chosen = None
-    if holdout is not None or holdout_by is not None or holdout_last is not None:
-        from thresher.sources.transforms.held_rows import HeldRows
+    held = held_rows(holdout, holdout_by, holdout_last, test)
+    finish = Finish(output=output, task=None if loss_given else task, named=named, chance=chance, report=report)
 
-        if test is not None:
-            raise SettingsError("pass `test` or `holdout`, not both")
-        chosen = HeldRows.of(holdout, holdout_by, holdout_last)
-    held: Source | None = None
-    stream = None
-    if spec.feature_streams:
-        from thresher.substitution.arriving.feature_stream import stream_labels, stream_of
-
-        stream = stream_of(data, target=target, on_error=on_error)
-        if stream is not None and named is not None:
+    if (stream := _feature_stream(spec, data, target, on_error)) is not None:
+        if held is not None:
+            raise SettingsError("`holdout` requires rows, and the data is a stream of features: pass `test`")
+        if named is not None:
             stream = named.of_stream(stream, k)
             options = replace(options, keep=named.kept)
-    if stream is not None:
-        if chosen is not None:
-            raise SettingsError("`holdout` requires rows, and the data is a stream of features: pass `test`")
         if test is not None:
-            held = as_source(*(test if isinstance(test, tuple) else (test,)), target=target)
-        given = Data(stream, y=stream_labels(y, own.get("labels_file")), sample_weight=sample_weight)
-        options = replace(options, may_be_numbers=guesser is not None and task == "auto")
-        task_of = None if loss_given else task
-        done = Finish(held=held, output=output, task=task_of, named=named, report=report)
-        return fit(make_run, given, method_settings, options, done, guesser)
+            tested = as_source(*(test if isinstance(test, tuple) else (test,)), target=target)
+            finish = replace(finish, test=tested)
+        given = Data(stream, y=_stream_labels(y, own.get("labels_file")), sample_weight=sample_weight)
+        return Fit(make_run, method_settings, options, guesser)(given, finish)
+
     reading = reading_options(
         data, reading, format, on_error, multilabel=multilabel, seed=seed, sample_weight=sample_weight
     )
@@ -352,54 +333,65 @@ def select(
     if named is not None:
         source = named.of_source(source, k)
         options = replace(options, keep=named.kept, dropped=named.drop is not None)
-    whole = source
-    files = FilesAtStart(source)
+    rows = TrainingRows.of(source)
     if output is not None:
-        check_not_read(output, files.paths)
+        check_not_read(output, rows.files.paths)
     warnings = logged(source.warnings())
-    if chosen is not None:
-        source, held = chosen.before_cache(source, named_columns(reading), watch)
+    rows = rows.grouped(held, reading, watch)
     if cache is not None and cache is not False:
-        from thresher.sources.cache.cached import cached
-
-        source = cached(source, cache, size=cache_size, watch=watch)
+        rows = rows.cached(cache, cache_size, watch)
     if spec.online:
-        check_readable_again(source, needed=class_weight == "balanced", why="balanced class weights")
-    if guesser is not None and not source.rewindable:
-        source = guesser.peeked(source)
-    every_row = source if held is None else whole
+        check_readable_again(rows.source, needed=class_weight == "balanced", why="balanced class weights")
+    if guesser is not None and not rows.source.rewindable:
+        rows = rows._replace(source=guesser.peeked(rows.source))
+    every_row = rows.labelled
     if labels is None:
         labels = classes_before_fit(spec, every_row, loss, classes, multilabel=multilabel, memory=memory, watch=watch)
-    if chosen is not None:
-        if held is None:
-            source, held = chosen.split(source, seed)
-    elif test is not None:
-        if reading.get("fragments") is not None:
-            reading["seed"] += 1  # not the fragments of the training data, if the genomes are the same
-        held = test_source(test, source, target, reading)
+    rows = rows.divided(seed)
+    if test is not None:
+        rows = rows._replace(test=rows.other(test, target, reading, number=1))
     if (validation := own.get("validation")) is not None:
-        options = replace(options, validation=test_source(validation, source, target, reading))
-    options = replace(options, may_be_numbers=guesser is not None and task == "auto" and loss != spec.numbers)
+        options = replace(options, validation=rows.other(validation, target, reading, number=2))
+    doubted = get_loss(loss) if loss_given and classes is None and not multilabel else None
+    finish = replace(finish, rows=rows, test=rows.test, warnings=warnings, doubted=doubted, online=spec.online)
+    return Fit(make_run, method_settings, options, guesser, choose)(Data(rows.source, labels), finish, every_row)
 
-    def finish(run: Run) -> Selection:
-        # A third label is an error for an online method with a loss of two classes.
-        if loss_given and classes is None and not multilabel and not (spec.online and get_loss(loss).task == "binary"):
-            from thresher.selection.label_warnings import label_warnings
 
-            warnings.extend(logged(label_warnings(run.limited(source), get_loss(loss), online=spec.online)))
-        done = Finish(
-            held=held,
-            output=output,
-            warnings=warnings,
-            rows=source,
-            files=files,
-            holdout=None if chosen is None else chosen.to_dict(whole),
-            task=None if loss_given else task,
-            named=named,
-            chance=chance,
-            report=report,
-        )
-        return done(run)
+def _number_of_features(
+    spec: MethodSpec, method: str, k: Any, k_max: int | None, *, in_halves: bool
+) -> tuple[Any, Choose | None]:
+    """The number of features, or the most of them and what chooses their number."""
+    auto = k == "auto"
+    if auto and "k_max" not in spec.own:
+        raise SettingsError(f'{method} has no `k="auto"`: pass a number as `k`, or choose mission, b-arda or fgm')
+    if k_max is not None or not isinstance(k, (int, type(None))):
+        from thresher.choose_k import check_k_max
 
-    choose = partial(chosen_k, spec, k_max=k_max) if auto else None
-    return fit(make_run, Data(source, labels), method_settings, options, finish, guesser, every_row, choose)
+        k = check_k_max(k, k_max)
+    if auto and in_halves:
+        raise SettingsError("`fdr` chooses among `k` candidates: pass their number as `k`")
+    return k, partial(chosen_k, spec, k_max=k_max) if auto else None
+
+
+def _with_checks(spec: MethodSpec, method: str, seed: int, checks: dict[str, Any]) -> tuple[MakeRun, Chance | None]:
+    """What makes the run, with checks around it if any is asked for; and the chance level."""
+    if all(value is None or value is False for value in checks.values()):
+        return spec.make_run, None
+    from thresher.trust.checks import with_checks
+
+    return with_checks(spec, method, seed, checks)
+
+
+def _feature_stream(spec: MethodSpec, data: Any, target: Any, on_error: str) -> FeatureStream | None:
+    """The stream of features that the data is, for a method that accepts one."""
+    if not spec.feature_streams:
+        return None
+    from thresher.substitution.arriving.feature_stream import stream_of
+
+    return stream_of(data, target=target, on_error=on_error)
+
+
+def _stream_labels(y: Any, file: Any) -> Any:
+    from thresher.substitution.arriving.feature_stream import stream_labels
+
+    return stream_labels(y, file)

@@ -5,25 +5,29 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from thresher.core.labels import ThirdLabel
 from thresher.errors import UnwritableError
 from thresher.guess import Guesser
-from thresher.methods import Data, MethodSpec
+from thresher.methods import Data, MakeRun, MethodSpec
 from thresher.run import Run, RunOptions
 from thresher.selection.coverage import Coverage
 from thresher.selection.leaks import leak_warnings
 from thresher.selection.scoring import evaluate
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
-from thresher.sources.files.changes import FilesAtStart
 
 if TYPE_CHECKING:
+    from thresher.core.losses import Loss
     from thresher.selection.report.run_report import RunReport
     from thresher.sources.named_features import NamedFeatures
+    from thresher.training_rows import TrainingRows
     from thresher.trust.chance import Chance
+
+#: Chooses settings before the fit.
+Choose = Callable[[Data, Any, RunOptions], tuple[Any, RunOptions]]
 
 log = logging.getLogger("thresher")
 log_data = logging.getLogger("thresher.sources")
@@ -55,19 +59,21 @@ class Finish:
 
     Parameters
     ----------
-    held : Source, optional
+    test : Source, optional
         Rows to score on.
     output : path, optional
         The file to save to.
-    rows, files : optional
+    rows : TrainingRows, optional
         The training rows, which are searched for leaks, and their files. A change of the files since the start is a
-        warning: it does not undo a fit of hours.
-    warnings : list of str, optional
-        Warnings so far. None for a stream of features, which has no rows to look for leaks in.
-    holdout : dict, optional
-        Which rows were held out.
+        warning: it does not undo a fit of hours. None for a stream of features.
+    warnings : list of str
+        Warnings so far.
     task : str, optional
         The task that was set, if the loss follows from it.
+    doubted : Loss, optional
+        The loss that was set. Labels that look like those of another one are a warning.
+    online : bool
+        Whether the method learns row by row.
     named : NamedFeatures, optional
         The features to keep and to drop.
     chance : Chance, optional
@@ -76,19 +82,20 @@ class Finish:
         The report to complete.
     """
 
-    held: Source | None = None
+    test: Source | None = None
     output: str | os.PathLike[str] | None = None
-    warnings: list[str] | None = None
-    rows: Source | None = None
-    files: FilesAtStart | None = None
-    holdout: dict[str, Any] | None = None
+    rows: TrainingRows | None = None
+    warnings: list[str] = field(default_factory=list)
     task: str | None = None
+    doubted: Loss | None = None
+    online: bool = False
     named: NamedFeatures | None = None
     chance: Chance | None = None
     report: RunReport | None = None
 
     def __call__(self, run: Run) -> Selection:
         """Run to the end, and remove the checkpoint once the selection is saved."""
+        warnings = [*self.warnings, *self._doubts(run)]
         try:
             run.run()
         except KeyboardInterrupt:
@@ -99,11 +106,13 @@ class Finish:
         rows_tested = None
         try:
             selection = run.selection()
-            self._add_facts(selection)
+            warnings += self._add_facts(selection)
             rows_tested = self._score(run, selection)
-            self._add_warnings(run, selection)
+            warnings += self._leaks(run, selection)
+            if warnings:
+                selection.provenance["warnings"] = warnings
             if self.chance is not None:
-                selection.provenance["chance"] = self.chance.facts(selection, run, self.held)
+                selection.provenance["chance"] = self.chance.facts(selection, run, self.test)
         except KeyboardInterrupt:  # in a refit, or in a pass over the data for names, scores or leaks
             run.save()
             raise Interrupted.of(run, None if run.released is None else selection) from None
@@ -117,44 +126,45 @@ class Finish:
             os.unlink(checkpoint)
         return selection
 
-    def _add_facts(self, selection: Selection) -> None:
-        """What the labels were taken for, and what became of the features named to keep or drop."""
+    def _doubts(self, run: Run) -> list[str]:
+        """Warn of labels that look like those of another loss."""
+        if self.doubted is None or self.rows is None:
+            return []
+        from thresher.selection.label_warnings import label_warnings
+
+        return logged(label_warnings(run.limited(self.rows.source), self.doubted, online=self.online))
+
+    def _add_facts(self, selection: Selection) -> list[str]:
+        """What the labels were taken for, and the features named to keep or drop; warnings of unknown names."""
         classes = selection.classes
         if self.task is not None:
             found = {"task": "numbers"} if classes is None else {"task": "classes", "classes": len(classes)}
             selection.provenance["task"] = {**found, "guessed": self.task == "auto"}
         if self.named is None:
-            return
+            return []
         selection.provenance.update(self.named.facts())
-        counts = dict(zip(selection.names, selection.counts.tolist(), strict=True))
-        unknown = logged(self.named.warnings(counts))
-        if self.warnings is not None:
-            self.warnings.extend(unknown)
-        elif unknown:
-            selection.provenance["warnings"] = unknown
+        return logged(self.named.warnings(dict(zip(selection.names, selection.counts.tolist(), strict=True))))
 
     def _score(self, run: Run, selection: Selection) -> Any:
-        """Score on the held-out rows; returns what the report gathers of them."""
-        if self.held is None:
+        """Score on the test rows; returns what the report gathers of them."""
+        if self.test is None:
             return None
-        scored = run.watched(run.limited(self.held), "scoring held-out rows")
+        scored = run.watched(run.limited(self.test), "scoring held-out rows")
         coverage = Coverage(selection, scored)
         rows_tested = None if self.report is None else self.report.rows(selection)
         observer = None if rows_tested is None else rows_tested.add
         selection.provenance["test"] = evaluate(selection, scored, coverage, observer)
-        facts = {"holdout": self.holdout, "covered": coverage.share}
+        facts = {"holdout": None if self.rows is None else self.rows.holdout, "covered": coverage.share}
         selection.provenance.update({name: value for name, value in facts.items() if value is not None})
         return rows_tested
 
-    def _add_warnings(self, run: Run, selection: Selection) -> None:
-        """Look for leaks in the training rows, and for files that have changed."""
-        if self.warnings is None or self.rows is None:
-            return
+    def _leaks(self, run: Run, selection: Selection) -> list[str]:
+        """Warn of leaks in the training rows, and of files that have changed."""
+        if self.rows is None:
+            return []
         run.release_buffers()
-        self.warnings.extend(logged(leak_warnings(selection, run.limited(self.rows), run.watch)))
-        self.warnings.extend(logged(self.files.warnings() if self.files is not None else ()))
-        if self.warnings:
-            selection.provenance["warnings"] = self.warnings
+        leaks = logged(leak_warnings(selection, run.limited(self.rows.source), run.watch))
+        return leaks + logged(self.rows.files.warnings())
 
     def _save(self, run: Run, selection: Selection) -> None:
         if self.output is None:
@@ -167,32 +177,51 @@ class Finish:
             raise
 
 
-def fit(
-    make_run: Callable[[Data, Any, RunOptions], Run],
-    data: Data,
-    settings: Any,
-    options: RunOptions,
-    finish: Callable[[Run], Selection],
-    guesser: Guesser | None,
-    every_row: Source | None = None,
-    choose: Callable[[Data, Any, RunOptions], tuple[Any, RunOptions]] | None = None,
-) -> Selection:
-    """Run a method to its end; again, if the ``guesser`` took labels for two classes and they are not.
+@dataclass(frozen=True)
+class Fit:
+    """A fit of a method, checked before its data is opened.
 
-    ``choose`` chooses settings before: the number of features.
+    Parameters
+    ----------
+    make_run : callable
+        Makes the run from data, settings and options.
+    settings : object
+        The settings of the method.
+    options : RunOptions
+        The options of the run.
+    guesser : Guesser, optional
+        What took the labels for two classes, where the user sets no loss.
+    choose : callable, optional
+        What chooses the number of features before.
     """
-    try:
-        chosen = (settings, options) if choose is None else choose(data, settings, options)
-        return finish(make_run(data, *chosen))
-    except ThirdLabel as third:
-        if guesser is None:
-            raise
-        loss, labels = guesser.after_third_label(third, every_row)
-    # A checkpoint that exists now belongs to the fit of two classes.
-    options = replace(options, restart=True, may_be_numbers=False)
-    data, settings = data._replace(classes=labels), replace(settings, loss=loss)
-    settings, options = (settings, options) if choose is None else choose(data, settings, options)
-    return finish(make_run(data, settings, options))
+
+    make_run: MakeRun
+    settings: Any
+    options: RunOptions
+    guesser: Guesser | None = None
+    choose: Choose | None = None
+
+    def __call__(self, data: Data, finish: Callable[[Run], Selection], every_row: Source | None = None) -> Selection:
+        """Run the method to its end; again, if the labels are not the two classes that they were taken for.
+
+        ``every_row`` has the labels of all rows.
+        """
+        try:
+            return self._once(data, finish)
+        except ThirdLabel as third:
+            if self.guesser is None:
+                raise
+            loss, labels = self.guesser.after_third_label(third, every_row)
+        # A checkpoint that exists now belongs to the fit of two classes.
+        options = replace(self.options, restart=True, may_be_numbers=False)
+        again = replace(self, settings=replace(self.settings, loss=loss), options=options)
+        return again._once(data._replace(classes=labels), finish)
+
+    def _once(self, data: Data, finish: Callable[[Run], Selection]) -> Selection:
+        chosen = (self.settings, self.options)
+        if self.choose is not None:
+            chosen = self.choose(data, *chosen)
+        return finish(self.make_run(data, *chosen))
 
 
 def chosen_k(

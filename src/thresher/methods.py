@@ -37,6 +37,10 @@ class Data(NamedTuple):
     sample_weight: Any = None
 
 
+#: Makes the run of a fit from its data, settings and options.
+MakeRun = Callable[[Data, Any, RunOptions], Run]
+
+
 @dataclass(frozen=True, kw_only=True)
 class MethodSpec:
     """Methods that share a settings class and a run.
@@ -65,7 +69,7 @@ class MethodSpec:
 
     names: tuple[str, ...]
     settings: str
-    make_run: Callable[[Data, Any, RunOptions], Run]
+    make_run: MakeRun
     plan: str
     loss: str = "squared_hinge"
     several: str = "squared_hinge"

@@ -15,13 +15,11 @@ from thresher.errors import DataError, SettingsError, ThresherError
 from thresher.methods import split_settings
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
-from thresher.sources.named_features import NamedFeatures
-from thresher.sources.reading import named_columns, reading_options
 from thresher.sources.registry import as_source
-from thresher.sources.transforms.held_rows import HeldRows
 from thresher.sources.transforms.holdout import Split, hold_out
 from thresher.sources.transforms.sample import take_sample
 from thresher.sources.transforms.shuffle import FEATURE_BYTES
+from thresher.training_rows import TrainingRows, held_rows, named_features, reading_options
 
 log = logging.getLogger("thresher")
 
@@ -48,17 +46,13 @@ def select_best(
     seed, of_source = int(arguments["random_state"]), ("format", "on_error", "multilabel", "sample_weight")
     reading = reading_options(data, reading, seed=seed, **{name: arguments[name] for name in of_source})
     source = as_source(data, y, target=arguments["target"], **reading)
-    if (named := NamedFeatures.of(arguments["keep"], arguments["drop"])) is not None:
+    if (named := named_features(arguments["keep"], arguments["drop"])) is not None:
         source = named.of_source(source, arguments["k"])
-    watch = Watch(arguments["progress"])
-    held = [arguments[name] for name in ("holdout", "holdout_by", "holdout_last")]
-    if any(rule is not None for rule in held):
-        rows = HeldRows.of(*held)
-        source, test = rows.before_cache(source, named_columns(reading), watch)
-        source = source if test is not None else rows.split(source, seed)[0]
+    held = held_rows(*(arguments[name] for name in ("holdout", "holdout_by", "holdout_last")))
+    rows = TrainingRows.of(source).grouped(held, reading, Watch(arguments["progress"])).divided(seed)
     alike = ["k", "loss", "task", "memory", "interactions", "fit_intercept", "per_class", "multilabel", "classes"]
     alike += ["class_weight", "keep", "progress"]
-    facts = race(source, select, seed=seed, **{name: arguments[name] for name in alike})
+    facts = race(rows.source, select, seed=seed, **{name: arguments[name] for name in alike})
     log.info("%s: the best of %d methods on a sample", facts["chosen"], len(facts["methods"]))
     output = arguments.pop("output")
     if arguments["report"] is not None:

@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from thresher.methods import Data, MethodSpec
-from thresher.run import Run, RunOptions
+from thresher.methods import MakeRun, MethodSpec
 from thresher.trust.chance import Chance
 from thresher.trust.run import with_error_control
 from thresher.trust.settings import ErrorControl
@@ -17,7 +15,6 @@ from thresher.trust.stability.run import with_stability
 from thresher.trust.stability.settings import Stability
 from thresher.trust.stand_ins import StandInSearch, with_stand_ins
 
-MakeRun = Callable[[Data, Any, RunOptions], Run]
 #: The settings, and their values where nothing is checked.
 CHECKS: dict[str, Any] = {
     "fdr": None,

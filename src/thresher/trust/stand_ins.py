@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from thresher.core.memory import PlanReport, ReadLimits, show_size
 from thresher.core.storage.checkpoint import Checkpoint
 from thresher.errors import SettingsError
-from thresher.methods import Data, MethodSpec
+from thresher.methods import Data, MakeRun, MethodSpec
 from thresher.run import Run, RunOptions, check_readable_again
 from thresher.selection.selection import Selection
 from thresher.selection.stand_ins.find import find, threshold_of
@@ -22,8 +22,6 @@ from thresher.sources.base import Source
 from thresher.trust.final_fit import final_fit, some_features
 from thresher.trust.memory_plan import Room
 from thresher.trust.split import Halves, columns_of
-
-MakeRun = Callable[[Data, Any, RunOptions], Run]
 
 #: Methods whose features are no columns, and why.
 _REFUSED = {

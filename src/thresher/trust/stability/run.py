@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, cast
 
@@ -13,7 +13,7 @@ import numpy as np
 from thresher.core.batch import Cursor
 from thresher.core.storage.checkpoint import Checkpoint
 from thresher.errors import SettingsError
-from thresher.methods import Data, MethodSpec
+from thresher.methods import Data, MakeRun, MethodSpec
 from thresher.online.run import OnlineRun
 from thresher.run import Run, RunOptions, check_readable_again
 from thresher.selection.names import find_names
@@ -32,8 +32,6 @@ from thresher.trust.stability.online_fits import OnlineFits
 from thresher.trust.stability.settings import Stability, check_settings
 
 log = logging.getLogger(__name__)
-
-MakeRun = Callable[[Data, Any, RunOptions], Run]
 
 
 def with_stability(make_run: MakeRun, spec: MethodSpec, stability: Stability | None) -> MakeRun:
