@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from thresher.estimators.batch import BatchClassifier, BatchRegressor, WorkingSetEstimator
+from thresher.estimators.working_set import BatchClassifier, BatchRegressor, WorkingSetEstimator
 
 
 class FGMEstimator(WorkingSetEstimator):

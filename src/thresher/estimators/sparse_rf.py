@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from thresher.errors import SettingsError
-from thresher.estimators.batch import BatchClassifier, BatchRegressor, WorkingSetEstimator
 from thresher.estimators.inputs import checked_rows
+from thresher.estimators.working_set import BatchClassifier, BatchRegressor, WorkingSetEstimator
 from thresher.sources.dataframes import are_texts
 from thresher.sources.registry import is_stored
 

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_array
 from thresher.core.interim import Callback
 from thresher.errors import DataError
 from thresher.estimators.base import FittedRun, SelectingEstimator, Task
-from thresher.estimators.batch import BatchClassifier, BatchRegressor
 from thresher.estimators.locking import locked
+from thresher.estimators.working_set import BatchClassifier, BatchRegressor
 from thresher.methods import substitution_run
 from thresher.run import Run
 from thresher.sources.base import Source

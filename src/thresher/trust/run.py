@@ -20,13 +20,13 @@ from thresher.refit import Columns
 from thresher.run import Origin, Run, RunOptions, check_readable_again
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
+from thresher.trust.counted_units import Units
 from thresher.trust.final_fit import arrays_of, final_fit, some_columns, some_features
 from thresher.trust.memory_plan import Room
 from thresher.trust.mirror import combined_q_values, mirror_histogram, most_false, split_q_values
 from thresher.trust.saved import restored_splits, saved_splits
 from thresher.trust.settings import ErrorControl
 from thresher.trust.split import Halves, Split, columns_of, mirror_of
-from thresher.trust.units import Units
 from thresher.trust.wald import RIDGE
 
 log = logging.getLogger(__name__)

@@ -16,9 +16,9 @@ from thresher.refit import ColumnReader, Columns
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 from thresher.sources.transforms import holdout
+from thresher.trust.counted_units import Units
 from thresher.trust.memory_plan import Room
 from thresher.trust.mirror import mirror_statistics
-from thresher.trust.units import Units
 from thresher.trust.wald import fit_half, whitened
 
 Floats = NDArray[np.float64]

@@ -6,7 +6,7 @@ from typing import Any
 
 from thresher.sources.base import Source
 from thresher.sources.cache.file import write_rows
-from thresher.writers.report import WriteReport
+from thresher.writers.write_report import WriteReport
 
 
 def write_cache(source: Source, file: Any) -> WriteReport:

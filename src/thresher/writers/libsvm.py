@@ -8,8 +8,8 @@ from typing import Any
 from thresher.core.batch import Batch
 from thresher.errors import SettingsError
 from thresher.sources.base import Source
-from thresher.writers.report import WriteReport
-from thresher.writers.text import label_texts, value_texts, write_lines
+from thresher.writers.text_lines import label_texts, value_texts, write_lines
+from thresher.writers.write_report import WriteReport
 
 _KEYS_ONLY = "features have their 64-bit keys as indices: LIBSVM text has no names"
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from thresher.core.batch import Batch
 from thresher.core.optional import need
 from thresher.sources.base import Source
-from thresher.writers.report import WriteReport
+from thresher.writers.write_report import WriteReport
 
 #: About the number of features of a row group.
 _GROUP_FEATURES = 1 << 20

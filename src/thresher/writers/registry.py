@@ -14,7 +14,7 @@ from thresher.errors import SettingsError
 from thresher.sources.base import Source
 from thresher.sources.files.changes import FilesAtStart
 from thresher.sources.registry import BY_ENDING
-from thresher.writers.report import WriteReport
+from thresher.writers.write_report import WriteReport
 
 
 @dataclass(frozen=True)

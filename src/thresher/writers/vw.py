@@ -11,8 +11,8 @@ from thresher.core.batch import Batch, Names
 from thresher.display import quoted
 from thresher.errors import SettingsError
 from thresher.sources.base import Source
-from thresher.writers.report import WriteReport
-from thresher.writers.text import label_texts, value_texts, write_lines
+from thresher.writers.text_lines import label_texts, value_texts, write_lines
+from thresher.writers.write_report import WriteReport
 
 _RENAMED = "features have another name, since VW text uses blanks, : and | as separators"
 _REKEYED = "features will have other keys when read again, since here the key depends on the column name"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.reference.stand_ins import alike
 from thresher.core.batch import Batch, Cursor
 from thresher.core.memory import Watch
-from thresher.selection.stand_ins import blocks as blocks_module
+from thresher.selection.stand_ins import row_blocks as blocks_module
 from thresher.selection.stand_ins.heavy_hitters import HeavyHitters
 from thresher.selection.stand_ins.memory_plan import Room
 from thresher.selection.stand_ins.search import Pairs, search

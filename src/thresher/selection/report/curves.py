@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from thresher.selection.report.text import View, attempted, name_of, short, shorts, shown, thin
+from thresher.selection.report.json_values import View, attempted, name_of, short, shorts, shown, thin
 from thresher.selection.selection import Selection
 
 #: The most points of a curve, and the most snapshots of the timeline.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.core.batch import Batch
-from thresher.selection.report.text import name_of, short, shown
+from thresher.selection.report.json_values import name_of, short, shown
 from thresher.selection.selection import Selection
 
 Floats = NDArray[np.float64]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from thresher.selection.report.text import as_script, name_of, short, shorts
+from thresher.selection.report.json_values import as_script, name_of, short, shorts
 from thresher.selection.selection import Selection
 
 #: The bytes of the table within the file, which has at most 3 MB.

@@ -7,7 +7,7 @@ from typing import Any
 
 from thresher.core.memory import show_size
 from thresher.selection.coverage import rows_of_test
-from thresher.selection.report.text import name_of, percent, shown
+from thresher.selection.report.json_values import name_of, percent, shown
 from thresher.selection.selection import Selection
 
 #: Where scores come from, the best evidence first, and what they are called.

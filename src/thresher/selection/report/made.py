@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from thresher.selection.report.text import shown
+from thresher.selection.report.json_values import shown
 from thresher.selection.selection import Selection
 
 #: Settings that follow from the data or the memory plan.

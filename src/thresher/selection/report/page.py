@@ -12,10 +12,10 @@ from thresher.core.storage.atomic import write_atomically
 from thresher.selection.report.curves import curves
 from thresher.selection.report.features import BUDGET, feature_table
 from thresher.selection.report.headline import headline
+from thresher.selection.report.json_values import as_script
 from thresher.selection.report.library import library_script
 from thresher.selection.report.made import how_made
 from thresher.selection.report.rows import RowViews
-from thresher.selection.report.text import as_script
 from thresher.selection.report.trust import trust
 from thresher.selection.selection import Selection
 from thresher.version import __version__

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.selection.report.text import short, shorts
+from thresher.selection.report.json_values import short, shorts
 
 Floats = NDArray[np.float64]
 

@@ -12,8 +12,8 @@ from thresher.core.batch import Batch
 from thresher.core.scores.auc_histogram import AucHistogram
 from thresher.core.scores.reliability import Reliability
 from thresher.selection.report.examples import Examples
+from thresher.selection.report.json_values import View, name_of, short, shorts, thin
 from thresher.selection.report.residuals import Residuals
-from thresher.selection.report.text import View, name_of, short, shorts, thin
 from thresher.selection.selection import Selection
 
 Floats = NDArray[np.float64]

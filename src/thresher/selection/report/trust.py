@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from thresher.selection.report.text import View, attempted, name_of, short, shorts
+from thresher.selection.report.json_values import View, attempted, name_of, short, shorts
 from thresher.selection.selection import Selection
 
 #: The most rows of a chart or table.

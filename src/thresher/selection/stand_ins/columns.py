@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.selection.stand_ins.blocks import Block
+from thresher.selection.stand_ins.row_blocks import Block
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]

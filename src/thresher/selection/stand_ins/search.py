@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from thresher import _native
 from thresher.core.memory import Watch
-from thresher.selection.stand_ins.blocks import Block, blocks, products
 from thresher.selection.stand_ins.columns import ColumnSums, Projections, cosines
 from thresher.selection.stand_ins.heavy_hitters import HeavyHitters
 from thresher.selection.stand_ins.memory_plan import Room
+from thresher.selection.stand_ins.row_blocks import Block, blocks, products
 from thresher.sources.base import Source
 from thresher.sources.transforms.watched import Watched
 

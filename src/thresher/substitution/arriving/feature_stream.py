@@ -16,7 +16,7 @@ from thresher.core.feature_space import FeatureSpace
 from thresher.display import cut
 from thresher.errors import DataError, SettingsError
 from thresher.sources.transforms.drop import FeatureDrop
-from thresher.substitution.arriving.blocks import CONSTANT, Block, Scan
+from thresher.substitution.arriving.checked_blocks import CONSTANT, Block, Scan
 from thresher.substitution.arriving.column_reader import ColumnReader, IndexedReader
 from thresher.substitution.arriving.file_readers import ARROW_ENDINGS, has_only_numbers, read_labels
 from thresher.substitution.arriving.format_readers import open_columns

@@ -9,7 +9,7 @@ import numpy as np
 
 from thresher.core.batch import Batch
 from thresher.sources.base import Source
-from thresher.writers.report import WriteReport
+from thresher.writers.write_report import WriteReport
 
 
 def write_lines(
