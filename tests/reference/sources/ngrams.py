@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tests.reference.hashing import hash_bytes
+from tests.reference.core.hashing import hash_bytes
 
 
 class Form(NamedTuple):

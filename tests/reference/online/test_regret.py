@@ -15,7 +15,7 @@ The bounds as printed have slips; what the proofs in the appendix give is
 import numpy as np
 import pytest
 
-from tests.reference.budgeted import BAMD, BARDA
+from tests.reference.online.budgeted import BAMD, BARDA
 
 
 def losses(w, x, y, lam):

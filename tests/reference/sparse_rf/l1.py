@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.reference.working_set import loss, slope
+from tests.reference.fgm.working_set import loss, slope
 
 Array = np.ndarray[Any, Any]
 

@@ -9,7 +9,7 @@ Every lane is a vector of its own under the same hashes.
 
 import numpy as np
 
-from tests.reference.hashing import WORD, bucket_sign
+from tests.reference.core.hashing import WORD, bucket_sign
 
 
 def median(numbers: list[float]) -> float:

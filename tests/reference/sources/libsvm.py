@@ -3,7 +3,7 @@
 import math
 import re
 
-from tests.reference.lines import NUMBER, BadLine, Row, finite, number, single, without_newline, words
+from tests.reference.sources.lines import NUMBER, BadLine, Row, finite, number, single, without_newline, words
 
 
 def whole_number(text: bytes, bits: int) -> int:

@@ -2,7 +2,7 @@
 
 import math
 
-from tests.reference.hashing import SALT, fold_multiply, hash_bytes
+from tests.reference.core.hashing import SALT, fold_multiply, hash_bytes
 
 
 def checksum(text: bytes, seed: int) -> int:

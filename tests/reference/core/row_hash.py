@@ -2,7 +2,7 @@
 
 import struct
 
-from tests.reference.hashing import WORD, hash_key
+from tests.reference.core.hashing import WORD, hash_key
 
 
 def row_hash(keys: list[int], values: list[float], seed: int) -> int:

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from tests.reference.hashing import WORD, hash_key
+from tests.reference.core.hashing import WORD, hash_key
 
 # The first 64 fractional bits of the square roots of 11 and 13; both happen to be odd.
 OF_PART, OF_SUM = (math.isqrt(prime << 128) & WORD for prime in (11, 13))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.reference.hashing import hash_bytes
+from tests.reference.core.hashing import hash_bytes
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]

@@ -15,9 +15,9 @@ What differs between stores is which features have sums of their own, and where 
 import math
 from dataclasses import dataclass, field
 
-from tests.reference import losses
-from tests.reference.sketches import CountSketch, EvidenceSketch
-from tests.reference.topk import TopK
+from tests.reference.core import losses
+from tests.reference.core.topk import TopK
+from tests.reference.online.sketches import CountSketch, EvidenceSketch
 
 PRIOR_COUNT = 100.0
 GAIN_RATE = 0.03

@@ -3,8 +3,8 @@
 import math
 import re
 
-from tests.reference.hashing import hash_bytes
-from tests.reference.lines import BadLine, Row, finite, number, single, without_newline, words
+from tests.reference.core.hashing import hash_bytes
+from tests.reference.sources.lines import BadLine, Row, finite, number, single, without_newline, words
 
 LONGEST_NAME = 4095
 

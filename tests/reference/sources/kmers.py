@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from tests.reference.hashing import hash_key
+from tests.reference.core.hashing import hash_key
 
 BLANKS = b" \t\r\v\f"
 ALPHABETS = {False: "ACGT", True: "-ACMGRSVTWYHKDBN"}
