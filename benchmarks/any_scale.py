@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import thresher as th
-from benchmarks.budgeted_l1 import VARIABLE
 from benchmarks.first_file_defaults import unpacked
 from benchmarks.harness import table
+from benchmarks.online.budgeted_l1 import VARIABLE
 
 METHODS = ("mission", "b-arda")
 #: Data sets of scikit-learn, data sets of the folder, and those of many rows, with fewer random seeds.

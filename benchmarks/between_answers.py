@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.between import ONCE
-from benchmarks.budgeted_l1 import VARIABLE
 from benchmarks.first_file import METHODS, SETS, K, sorted_files
 from benchmarks.hard import hard_stream
 from benchmarks.harness import ratios, table
+from benchmarks.online.budgeted_l1 import VARIABLE
 
 FIT = f"""
 import json, resource, sys, time, warnings

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import thresher as th
-from benchmarks.budgeted_l1 import VARIABLE
 from benchmarks.first_file_defaults import unpacked
 from benchmarks.harness import table
+from benchmarks.online.budgeted_l1 import VARIABLE
 from thresher.selection.scoring import evaluate
 
 #: Data sets and the features to keep; the test parts of the first two are by date.

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import thresher as th
-from benchmarks.budgeted_l1 import VARIABLE
 from benchmarks.harness import table
+from benchmarks.online.budgeted_l1 import VARIABLE
 from thresher.selection.scoring import evaluate
 
 #: Data sets of two classes, features to keep, and random seeds that accuracies are means over.

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 
 import thresher as th
-from benchmarks.budgeted_l1 import VARIABLE
 from benchmarks.harness import table
 from benchmarks.l1_and_chi2 import L1Path, chi2_columns, matrices, searched, unpacked
+from benchmarks.online.budgeted_l1 import VARIABLE
 from thresher.selection.scoring import evaluate
 
 METHODS = ("mission", "b-arda")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.budgeted_l1 import VARIABLE
+from benchmarks.online.budgeted_l1 import VARIABLE
 
 #: Bounds of C in the search for k non-zeros, and the number of bisections of its logarithm.
 _LEAST, _MOST, _BISECTIONS = 1e-7, 1e3, 14

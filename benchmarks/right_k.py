@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 
 import thresher as th
-from benchmarks.budgeted_l1 import VARIABLE
 from benchmarks.first_file_defaults import unpacked
 from benchmarks.harness import table
+from benchmarks.online.budgeted_l1 import VARIABLE
 from thresher.selection.compare import nested_sizes
 from thresher.selection.scoring import evaluate
 

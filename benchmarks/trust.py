@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 import thresher as th
-from benchmarks import trust_designs as designs
-from benchmarks.budgeted_l1 import VARIABLE
+from benchmarks.error_control import designs
+from benchmarks.error_control.picture import draw_picture
 from benchmarks.hard import hard_stream
 from benchmarks.harness import interleaved, ratios, spread, table
-from benchmarks.trust_picture import draw_picture
+from benchmarks.online.budgeted_l1 import VARIABLE
 
 METHODS = ("mission", "b-arda", "fgm")
 LEVELS = (0.05, 0.1, 0.2)

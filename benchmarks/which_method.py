@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import thresher as th
-from benchmarks.budgeted_l1 import VARIABLE
 from benchmarks.hard import write_hard
 from benchmarks.harness import table
 from benchmarks.l1_and_chi2 import unpacked
+from benchmarks.online.budgeted_l1 import VARIABLE
 from thresher.errors import ThresherError
 
 METHODS = ("mission", "b-arda", "os", "fgm", "sparse-rf")

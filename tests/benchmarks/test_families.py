@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import thresher as th
-from benchmarks import families, families_kernels
+from benchmarks.fgm import families, families_kernels
 
 
 def test_planted_products_are_found_and_by_hand_is_the_same() -> None:

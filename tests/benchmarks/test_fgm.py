@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks import fgm_groups, fgm_synthetic
-from benchmarks.l1_machines import l1_search
-from benchmarks.run_baselines import run_baseline, stored
+from benchmarks.fgm import groups, synthetic
+from benchmarks.fgm.l1_machines import l1_search
+from benchmarks.fgm.run_baselines import run_baseline, stored
 
 
 def test_synthetic_data_and_both_contenders() -> None:
-    data, true = fgm_synthetic.made(400, 60, true=5, test=300)
+    data, true = synthetic.made(400, 60, true=5, test=300)
     assert len(true) == 5
     assert set(np.unique(data[1])) == {-1.0, 1.0}
-    ours = fgm_synthetic.fgm(data, 5, "squared_hinge")
+    ours = synthetic.fgm(data, 5, "squared_hinge")
     assert set(ours.features.tolist()) == true
     theirs = l1_search("l1-SVM", data, 5, shift=False, most=20)
     assert abs(len(theirs.features) - 5) <= 1
@@ -22,9 +22,9 @@ def test_synthetic_data_and_both_contenders() -> None:
 
 
 def test_groups_of_synthetic_data() -> None:
-    data, true = fgm_groups.made(500, 30, 4, 3)
+    data, true = groups.made(500, 30, 4, 3)
     with stored(data) as folder:
-        (mine,) = fgm_groups.ours(folder, 4, [3], 1, repeats=1)
+        (mine,) = groups.ours(folder, 4, [3], 1, repeats=1)
         assert set(mine.found) == true
         assert mine.accuracy > 0.9
         for name in ("FISTA", "BCD", "UFO-MKL"):
@@ -35,5 +35,5 @@ def test_groups_of_synthetic_data() -> None:
 
 
 def test_the_density_table_has_a_line_a_density() -> None:
-    shown = fgm_synthetic.by_density(600, 400, (0.5, 1.0))
+    shown = synthetic.by_density(600, 400, (0.5, 1.0))
     assert len(shown.splitlines()) == 4

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.__main__ import OUTPUT
-from benchmarks.pictures import ALL_WEIGHTS, CURVES, measured
+from benchmarks.online.recall_picture import ALL_WEIGHTS, CURVES, measured
 
 
 def test_the_curves_of_the_picture_are_in_the_table() -> None:

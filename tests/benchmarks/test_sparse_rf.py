@@ -8,12 +8,12 @@ from functools import partial
 import numpy as np
 import pytest
 
-from benchmarks import sparse_rf_l1
-from benchmarks.l1_subproblem import gap_of, until_exact
 from benchmarks.papers.sparse_rf.figure1 import kernel_bound
-from benchmarks.sparse_rf_baselines import all_random_features, boosted, kernel_machine, nystroem
-from benchmarks.sparse_rf_cases import Case, cases, scored, sparse
-from benchmarks.sparse_rf_data import Data
+from benchmarks.sparse_rf import l1
+from benchmarks.sparse_rf.baselines import all_random_features, boosted, kernel_machine, nystroem
+from benchmarks.sparse_rf.cases import Case, cases, scored, sparse
+from benchmarks.sparse_rf.data import Data
+from benchmarks.sparse_rf.l1_subproblem import gap_of, until_exact
 from thresher import _native
 
 RNG = np.random.default_rng(0)
@@ -38,8 +38,8 @@ def test_all_three_methods_learn_a_disc() -> None:
 
 @pytest.mark.parametrize("loss", ["squared", "squared_hinge", "logistic"])
 def test_a_gap_is_small_at_the_optimum_and_only_there(loss: str) -> None:
-    z, y = sparse_rf_l1.made(loss, rows=300, functions=20)
-    fit = sparse_rf_l1.ours(loss, z, y, 5.0)
+    z, y = l1.made(loss, rows=300, functions=20)
+    fit = l1.ours(loss, z, y, 5.0)
     gap = partial(gap_of, loss, z.astype(np.float64), y, 5.0)
     w = fit(1e-8)
     assert -1e-12 < gap(w) < 1e-7
@@ -49,8 +49,8 @@ def test_a_gap_is_small_at_the_optimum_and_only_there(loss: str) -> None:
 
 def test_baselines_run_in_a_process_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("THRESHER_BASELINES", raising=False)
-    z, y = sparse_rf_l1.made("squared_hinge", rows=300, functions=20)
-    (results,) = sparse_rf_l1.baselines_of("squared_hinge", z, y, (5.0,)).values()
+    z, y = l1.made("squared_hinge", rows=300, functions=20)
+    (results,) = l1.baselines_of("squared_hinge", z, y, (5.0,)).values()
     assert results["LIBLINEAR"][1] <= 1e-4
 
 

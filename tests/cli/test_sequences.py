@@ -12,7 +12,7 @@ import pytest
 
 import thresher as th
 from tests.cli.test_commands import program, run
-from tests.reference import kmers as twin
+from tests.reference.sources import kmers as twin
 
 MOTIF = {"one": "ACGGTCATGCAA", "two": "TTCGACCATAGG"}
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import thresher as th
 from tests.examples import examples
-from tests.reference.kernels import exact
+from tests.reference.sparse_rf.kernels import exact
 from thresher import _native
 from thresher.columns.kernels import make_sampler
 from thresher.columns.random_features import RandomFeatureMap

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.reference import kmers as twin
+from tests.reference.sources import kmers as twin
 from thresher.core.feature_space import FeatureSpace
 from thresher.core.kmers import Kmers, kmer_lengths
 from thresher.errors import SettingsError, SpaceError

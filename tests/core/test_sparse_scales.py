@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tests.reference.sparse_scales import scaled, scales_of
+from tests.reference.core.sparse_scales import scaled, scales_of
 from thresher.core.batch import Batch
 from thresher.core.sparse_scales import CELLS, ROWS, SparseScales
 

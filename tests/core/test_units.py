@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tests.examples import examples
-from tests.reference.units import unit
+from tests.reference.core.units import unit
 from thresher.core.units import Units, UnitSums
 
 KEYS = np.arange(3, dtype=np.uint64)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.distributed.test_merge import batch
 from tests.examples import examples
-from tests.reference.mean_of_duals import mean_of_duals, strongest
+from tests.reference.distributed.mean_of_duals import mean_of_duals, strongest
 from thresher.online.dual_rounds import merge_duals
 from thresher.online.engine import OnlineEngine, StateFullError
 from thresher.online.merge import RoundEnd

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tests.reference.mean_of_models import mean_of_weights, merged_count
+from tests.reference.distributed.mean_of_models import mean_of_weights, merged_count
 from thresher.core.batch import Batch
 from thresher.online.engine import ENERGY, HEADER, OnlineEngine
 from thresher.online.merge import RoundEnd, merge_rounds

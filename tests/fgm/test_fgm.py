@@ -10,7 +10,7 @@ import pytest
 
 import thresher as th
 from tests.fgm.data import data
-from tests.reference import working_set as reference
+from tests.reference.fgm import working_set as reference
 from thresher import _native
 from thresher.columns.in_memory import InMemoryColumns
 from thresher.fgm.block_problem import SolveResult

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import thresher as th
-from tests.reference.calibration import error_of, smoothed_loss, smoothed_softmax_loss
+from tests.reference.selection.calibration import error_of, smoothed_loss, smoothed_softmax_loss
 from thresher.core.losses import get_loss
 from thresher.core.scores.reliability import Reliability, expected_calibration_error
 from thresher.errors import DataError, FileFormatError, SettingsError

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import thresher as th
 from tests.examples import examples
-from tests.reference.leaks import split_errors as slow_errors
+from tests.reference.selection.leaks import split_errors as slow_errors
 from tests.selection.makers import assert_same
 from thresher.core.losses import get_loss
 from thresher.core.memory import Watch

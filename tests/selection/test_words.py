@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import thresher as th
-from tests.reference import words as slow
+from tests.reference.selection import words as slow
 from thresher.core.kmers import Kmers
 from thresher.selection.export.bed import word_lines
 from thresher.selection.selection import Selection

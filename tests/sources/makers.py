@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.reference import products
-from tests.reference.hashing import bucket_sign
+from tests.reference.core.hashing import bucket_sign
+from tests.reference.sources import products
 from tests.sources import (  # noqa: F401 - they register their kinds
     cache_makers,
     file_makers,

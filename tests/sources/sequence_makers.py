@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.reference import kmers as twin
+from tests.reference.sources import kmers as twin
 from tests.sources.file_makers import LAID_OUT, gzipped
 from tests.sources.rows import KINDS, Expected, Kind, Row
 from thresher.sources.base import Source

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 
-from tests.reference import ngrams as twin
+from tests.reference.sources import ngrams as twin
 from tests.sources.file_makers import LAID_OUT, gzipped
 from tests.sources.memory_makers import columns_of, table_rows
 from tests.sources.rows import KINDS, Expected, Kind, Row

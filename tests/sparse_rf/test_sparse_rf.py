@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import thresher as th
 from tests.examples import examples
-from tests.reference.kernels import exact
+from tests.reference.sparse_rf.kernels import exact
 from thresher import _native
 from thresher.columns.row_store import RowStore
 from thresher.core.feature_space import FeatureSpace, RandomFeatureSpec

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import thresher as th
-from tests.reference import mirror as slow
+from tests.reference.trust import mirror as slow
 from thresher.sources.arrays import DenseSource
 from thresher.sources.transforms.holdout import Split, hold_out
 from thresher.trust.mirror import combined_q_values, kept_by_several, split_q_values

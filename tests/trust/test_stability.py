@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import thresher as th
-from tests.reference import stability as slow
+from tests.reference.trust import stability as slow
 from thresher.core.memory import parse_size
 from thresher.methods import Data, get_method
 from thresher.report.summary import summary

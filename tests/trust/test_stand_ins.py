@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import thresher as th
-from tests.reference.stand_ins import alike
+from tests.reference.selection.stand_ins import alike
 from thresher.selection.stand_ins.search import Pairs
 from thresher.trust.stand_ins import groups
 

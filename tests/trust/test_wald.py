@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.reference import wald as slow
+from tests.reference.trust import wald as slow
 from thresher.refit import Columns
 from thresher.trust.wald import RIDGE, fit_half, whitened
 

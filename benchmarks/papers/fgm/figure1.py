@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.fgm_synthetic import made
+from benchmarks.fgm.synthetic import made
 from benchmarks.harness import table
 from benchmarks.papers.fgm.figures import figure, save
 from thresher import FGMClassifier

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.fgm_real import VARIABLE, load
+from benchmarks.fgm.real import VARIABLE, load
 from benchmarks.harness import table
 from benchmarks.papers.fgm.sweep import by_count, draw, fgm_points, l1_points
 

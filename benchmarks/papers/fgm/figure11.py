@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from benchmarks.fgm_real import VARIABLE, load
+from benchmarks.fgm.real import VARIABLE, load
 from benchmarks.harness import table
 from benchmarks.papers.fgm.figures import figure, save
 from benchmarks.papers.fgm.sweep import fgm_points

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.families import KDDB, planted
-from benchmarks.families_kernels import scaled
-from benchmarks.fgm_real import VARIABLE
+from benchmarks.fgm.families import KDDB, planted
+from benchmarks.fgm.families_kernels import scaled
+from benchmarks.fgm.l1_machines import l1_model
+from benchmarks.fgm.real import VARIABLE
 from benchmarks.harness import table
-from benchmarks.l1_machines import l1_model
 from benchmarks.papers.fgm.sweep import Curves, Point, by_count, draw
 from thresher import FGMClassifier
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.__main__ import OUTPUT, sections_of
-from benchmarks.fgm_groups import run as groups
+from benchmarks.fgm.groups import run as groups
 from benchmarks.papers.fgm.figures import figure, save
 
 #: What is drawn, and in which column of the table it stands.
@@ -11,8 +11,8 @@ DRAWN = (("a", "test accuracy", 3), ("b", "seconds", 4), ("c", "true groups", 2)
 
 
 def measured() -> str:
-    """The section fgm_groups of docs/benchmarks.md, which took a quiet machine; made now where there is none."""
-    return (sections_of(OUTPUT.read_text()) if OUTPUT.exists() else {}).get("fgm_groups") or groups()
+    """The section fgm.groups of docs/benchmarks.md, which took a quiet machine; made now where there is none."""
+    return (sections_of(OUTPUT.read_text()) if OUTPUT.exists() else {}).get("fgm.groups") or groups()
 
 
 def drawn(section: str) -> list[str]:
@@ -33,7 +33,7 @@ def drawn(section: str) -> list[str]:
 
 
 def run() -> str:
-    """The tables of benchmarks/fgm_groups.py, and the first as pictures."""
+    """The tables of benchmarks/fgm/groups.py, and the first as pictures."""
     claim = (
         "The paper (4,096 x 400,000 in 40,000 groups, 100 of them true): FGM is more accurate than FISTA, block "
         "coordinate descent and UFO-MKL, and much faster than the first two; the active set method is about as "

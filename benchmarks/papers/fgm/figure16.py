@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from benchmarks.families_kernels import FAMILIES, group_lasso, ours, scaled
-from benchmarks.fgm_real import VARIABLE
+from benchmarks.fgm.families_kernels import FAMILIES, group_lasso, ours, scaled
+from benchmarks.fgm.real import VARIABLE
 from benchmarks.harness import table
 from benchmarks.papers.fgm.sweep import Point, by_count, draw
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.fgm_synthetic import made
+from benchmarks.fgm.synthetic import made
 from benchmarks.harness import table
 from benchmarks.papers.fgm.sweep import Curves, by_count, draw, fgm_points, l1_points
 

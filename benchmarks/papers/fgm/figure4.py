@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.fgm_synthetic import MOST_FOR_LIBLINEAR, by_density
+from benchmarks.fgm.synthetic import MOST_FOR_LIBLINEAR, by_density
 from benchmarks.papers.fgm.figures import figure, save
 
 
@@ -18,7 +18,7 @@ def drawn(table: str) -> str:
 
 
 def run(n: int = 8192, m: int = 65536) -> str:
-    """The table of benchmarks/fgm_synthetic.py at half of the paper's size on both sides, and its ends at the whole."""
+    """The table of benchmarks/fgm/synthetic.py at half of the paper's size on both sides, and its ends at the whole."""
     halved = by_density(n // 2, m // 2)
     return "\n\n".join(
         [

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.svm import l1_min_c
 
-from benchmarks.fgm_real import PREDICTING, SETS, VARIABLE, load
+from benchmarks.fgm.real import PREDICTING, SETS, VARIABLE, load
 from benchmarks.harness import table
 from benchmarks.papers.fgm.sweep import by_count, draw, fgm_points, l1_points
 

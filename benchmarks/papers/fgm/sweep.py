@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.l1_machines import debiased, l1_model
+from benchmarks.fgm.l1_machines import debiased, l1_model
 from benchmarks.papers.fgm.figures import figure, save
 from thresher import FGMClassifier
 

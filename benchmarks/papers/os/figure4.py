@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.fgm_real import VARIABLE, load
+from benchmarks.fgm.real import VARIABLE, load
 from benchmarks.papers.os.contenders import contenders, streamed
 from benchmarks.papers.os.made import Made, Measured, measured
 from benchmarks.papers.os.repeated import REPEATS, Experiment, averaged, shown

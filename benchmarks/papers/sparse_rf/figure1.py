@@ -10,8 +10,8 @@ import numpy as np
 import thresher as th
 from benchmarks.harness import table
 from benchmarks.papers.fgm.figures import figure, save
-from benchmarks.sparse_rf_baselines import boosted
-from benchmarks.sparse_rf_data import MISSING, load
+from benchmarks.sparse_rf.baselines import boosted
+from benchmarks.sparse_rf.data import MISSING, load
 from thresher import _native
 
 Array = np.ndarray[Any, Any]

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from benchmarks.harness import table
-from benchmarks.sparse_rf_data import MISSING
-from benchmarks.sparse_rf_measured import measured
+from benchmarks.sparse_rf.data import MISSING
+from benchmarks.sparse_rf.measured import measured
 
 
 class Paper(NamedTuple):

@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from tests.reference import scores as slow
+from tests.reference.core import scores as slow
 from thresher.core.memory import MB
 from thresher.core.scores.auc_histogram import BINS, AucHistogram, bins_of
 

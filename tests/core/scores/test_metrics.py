@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from tests.examples import examples
-from tests.reference import losses as slow_losses
-from tests.reference import scores as slow
+from tests.reference.core import losses as slow_losses
+from tests.reference.core import scores as slow
 from thresher.core.losses import get_loss
 from thresher.core.scores.metrics import Scores
 from thresher.errors import SettingsError

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import thresher as th
 from tests.examples import examples
 from tests.fgm.families.helpers import columns_of, same_model, some_rows
-from tests.reference import families as reference
-from tests.reference import working_set as scoring
+from tests.reference.fgm import families as reference
+from tests.reference.fgm import working_set as scoring
 from thresher.fgm.families.additive import KERNELS, AdditiveKernel
 from thresher.fgm.families.union import UnionFamily
 

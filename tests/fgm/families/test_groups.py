@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import thresher as th
 from tests.examples import examples
 from tests.fgm.families.helpers import same_model
-from tests.reference import working_set as reference
+from tests.reference.fgm import working_set as reference
 from thresher import _native
 from thresher.columns.in_memory import InMemoryColumns
 from thresher.fgm.families.parse import as_family_spec

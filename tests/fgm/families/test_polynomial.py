@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import thresher as th
 from tests.examples import examples
 from tests.fgm.families.helpers import columns_of, same_model, some_rows, stopped, stored
-from tests.reference import families as reference
-from tests.reference import working_set as scoring
+from tests.reference.fgm import families as reference
+from tests.reference.fgm import working_set as scoring
 from thresher import _native
 from thresher.columns.types import Family, format_search_stats
 from thresher.fgm.families.product_search import ProductFamily

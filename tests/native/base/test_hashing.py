@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.reference import hashing
+from tests.reference.core import hashing
 from thresher import _native
 
 WORDS = st.integers(0, 2**64 - 1)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from tests.native.base.rows import KEYS, compressed, rows
-from tests.reference import margins
+from tests.reference.core import margins
 from thresher import _native
 
 WEIGHTS = st.floats(-1e6, 1e6)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.reference import losses
-from tests.reference.losses import LOSSES, REGRESSION
+from tests.reference.core import losses
+from tests.reference.core.losses import LOSSES, REGRESSION
 from thresher import _native
 
 MARGINS = st.floats(-50, 50) | st.sampled_from([0.0, -0.0, 1.0, -1.0, 1e4, -1e4, 1e-300])

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.native.base.rows import VALUES, compressed, rows
-from tests.reference.row_hash import row_hash
+from tests.reference.core.row_hash import row_hash
 from thresher import _native
 
 SEEDS = st.integers(0, 2**64 - 1)

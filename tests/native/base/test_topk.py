@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from tests.native.base.rows import KEYS
-from tests.reference import topk
+from tests.reference.core import topk
 from thresher import _native
 
 # Ties in plenty, both signs, both zeros.

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tests.reference import working_set as reference
+from tests.reference.fgm import working_set as reference
 from thresher import _native
 
 POOL = _native.ThreadPool(2)

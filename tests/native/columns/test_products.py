@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.native.base.rows import compressed, rows
 from tests.native.base.test_hashing import chi_square, flips, halves, meetings
-from tests.reference import products
+from tests.reference.sources import products
 from thresher import _native
 
 ALL = {2: [[0, 0]], 3: [[0, 0], [0, 0, 0]]}

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tests.native.base.rows import compressed, rows
-from tests.reference.losses import LOSSES, REGRESSION
+from tests.reference.core.losses import LOSSES, REGRESSION
 from thresher import _native
 
 PREFIXES = [b"", b"user^", "é^".encode()]

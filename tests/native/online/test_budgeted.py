@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from tests.native.online.loops import PLAIN
-from tests.reference import losses
-from tests.reference.budgeted import FACTORS, TWINS, SketchedBARDA
-from tests.reference.hashing import bucket_sign
+from tests.reference.core import losses
+from tests.reference.core.hashing import bucket_sign
+from tests.reference.online.budgeted import FACTORS, TWINS, SketchedBARDA
 from thresher import _native
 
 METHODS = list(TWINS)

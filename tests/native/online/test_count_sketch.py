@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tests.reference import sketches
+from tests.reference.online import sketches
 from thresher import _native
 
 KEYS = st.integers(0, 30) | st.integers(0, 2**64 - 1)

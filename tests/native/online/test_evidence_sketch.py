@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from tests.native.online.test_count_sketch import DELTAS, KEYS, SHAPES
-from tests.reference import sketches
+from tests.reference.online import sketches
 from thresher import _native
 
 ENERGIES = st.floats(0, 1e4, width=32)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.native.base.rows import VALUES, compressed
 from tests.native.online.loops import PLAIN, Batch, problems, restored, state
-from tests.reference import losses
-from tests.reference.losses import LOSSES
-from tests.reference.online import OnlineLoop
+from tests.reference.core import losses
+from tests.reference.core.losses import LOSSES
+from tests.reference.online.loop import OnlineLoop
 from thresher import _native
 
 

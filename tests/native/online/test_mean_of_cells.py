@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.reference.mean_of_models import halves_around, open_halves, revised, weighted_mean
+from tests.reference.distributed.mean_of_models import halves_around, open_halves, revised, weighted_mean
 from thresher import _native
 
 WIDTH = 150  # more than two blocks, the last one incomplete

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from tests.reference.lines import Row
+from tests.reference.sources.lines import Row
 from thresher import _native
 
 ALL = 2**62

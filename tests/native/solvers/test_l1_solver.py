@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tests.reference import l1 as reference
+from tests.reference.sparse_rf import l1 as reference
 from thresher import _native
 
 POOL = _native.ThreadPool(2)

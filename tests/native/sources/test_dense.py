@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tests.examples import examples
-from tests.reference.dense import nonzeros
+from tests.reference.sources.dense import nonzeros
 from thresher import _native
 
 NAN, INF = float("nan"), float("inf")

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tests.reference import kmers as twin
-from tests.reference.hashing import hash_bytes
+from tests.reference.core.hashing import hash_bytes
+from tests.reference.sources import kmers as twin
 from thresher import _native
 
 LETTERS = st.text("ACGTacgtNnRYKUu-.*", max_size=30).map(str.encode)

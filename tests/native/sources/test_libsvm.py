@@ -12,7 +12,7 @@ from sklearn.datasets import load_svmlight_file
 from tests.examples import examples
 from tests.native.solvers.blocks import block, exactly, parse, pieces, rows_of
 from tests.native.sources.texts import damaged, garbled, joined, numbers, small_numbers
-from tests.reference import libsvm, lines
+from tests.reference.sources import libsvm, lines
 from thresher import _native
 
 ALPHABET = " \t:#,.-+e0123456789qidnaf\r\x00é"

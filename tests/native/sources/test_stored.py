@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.reference import stored
+from tests.reference.sources import stored
 from thresher import _native
 from thresher.core.batch import Names
 

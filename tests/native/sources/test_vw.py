@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.native.solvers.blocks import exactly, parse, pieces, rows_of
 from tests.native.sources.texts import damaged, garbled, joined, numbers
-from tests.reference import hashing, lines, vw
+from tests.reference.core import hashing
+from tests.reference.sources import lines, vw
 from thresher import _native
 
 ALPHABET = " \t:|'.-+e0123456789abc^\r\x00\x0bé"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.reference.stand_ins import alike
+from tests.reference.selection.stand_ins import alike
 from thresher.core.batch import Batch, Cursor
 from thresher.core.memory import Watch
 from thresher.selection.stand_ins import row_blocks as blocks_module

@@ -15,7 +15,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import thresher as th
 from tests.examples import examples
-from tests.reference import ngrams as twin
+from tests.reference.sources import ngrams as twin
 from tests.sources.reading import read
 from thresher.sources.documents.ngram_encoder import NgramEncoder, characters
 from thresher.sources.registry import scan

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tests.reference import patterns
+from tests.reference.sources import patterns
 from thresher.core.batch import Names
 from thresher.errors import SettingsError
 from thresher.sources.files.name_list import NameList, Pattern, check_apart

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import thresher as th
 from tests.examples import examples
 from tests.native.sources.test_kmers import forms, texts
-from tests.reference import kmers as twin
+from tests.reference.sources import kmers as twin
 from tests.sources.reading import exactly, read, rows_of
 from thresher.core.memory import ReadLimits
 from thresher.errors import DataError, SettingsError, SpaceError

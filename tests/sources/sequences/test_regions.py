@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import thresher as th
 from tests.examples import examples
 from tests.online.test_select import _StopAt, saved_bytes
-from tests.reference import kmers as twin
+from tests.reference.sources import kmers as twin
 from tests.sources.reading import exactly, read
 from thresher.sources.base import Source
 from thresher.sources.sequences.fasta import scan_fasta

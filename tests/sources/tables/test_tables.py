@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import thresher as th
 from tests.examples import examples
-from tests.reference import tables as twin
+from tests.reference.sources import tables as twin
 from tests.sources.reading import exactly, read, rows_of
 from thresher import _native
 from thresher.core.memory import ReadLimits

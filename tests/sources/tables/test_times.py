@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import thresher as th
 from tests.examples import examples
-from tests.reference.tables import time_row
+from tests.reference.sources.tables import time_row
 from thresher.errors import DataError
 from thresher.sources.dataframes import TableSource
 

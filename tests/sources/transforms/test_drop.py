@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import thresher as th
 from tests.examples import examples
-from tests.reference import patterns
+from tests.reference.sources import patterns
 from thresher.core.kmers import Kmers
 from thresher.sources.base import Source
 from thresher.sources.registry import as_source

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import thresher as th
 from tests.examples import examples
-from tests.reference.units import standardized as twin
+from tests.reference.core.units import standardized as twin
 from thresher.core.units import Units
 from thresher.sources.base import Source
 from thresher.sources.registry import as_source

@@ -1,0 +1,1 @@
+"""What the comparisons of error control are made of, and selection frequencies."""

@@ -1,0 +1,1 @@
+"""The Feature Generating Machine, against l1 models and other sparse models."""

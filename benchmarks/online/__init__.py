@@ -1,0 +1,1 @@
+"""Methods that learn while they read, against Vowpal Wabbit and scikit-learn."""

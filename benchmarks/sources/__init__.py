@@ -1,0 +1,1 @@
+"""Reading text, tables and sequences into rows, against other readers."""

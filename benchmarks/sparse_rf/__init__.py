@@ -1,0 +1,1 @@
+"""Sparse Random Features, against kernel machines and all random features."""

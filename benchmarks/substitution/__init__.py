@@ -1,0 +1,1 @@
+"""Online Substitution: recall, speed and memory."""

@@ -1,0 +1,1 @@
+"""Twins of what every method uses: hashing, losses, scores, the top k, units."""

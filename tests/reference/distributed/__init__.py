@@ -1,0 +1,1 @@
+"""Twins of the means that merge the models of several workers."""

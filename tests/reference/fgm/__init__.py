@@ -1,0 +1,1 @@
+"""Twins of the Feature Generating Machine and of its families."""

@@ -1,0 +1,1 @@
+"""Twins of the online methods, and the regret of the budgeted ones."""

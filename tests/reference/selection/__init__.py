@@ -1,0 +1,1 @@
+"""Twins of what is computed about a selection."""

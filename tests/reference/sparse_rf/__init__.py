@@ -1,0 +1,1 @@
+"""Twins of the kernels behind random features, and of the l1 problem."""

@@ -1,0 +1,1 @@
+"""Twins of error control and of stability selection."""
