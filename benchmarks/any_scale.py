@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 import thresher as th
 from benchmarks.first_file_defaults import unpacked
-from benchmarks.harness import table
-from benchmarks.online.budgeted_l1 import VARIABLE
+from benchmarks.harness import DATASETS, table
 
 METHODS = ("mission", "b-arda")
 #: Data sets of scikit-learn, data sets of the folder, and those of many rows, with fewer random seeds.
@@ -52,8 +51,8 @@ class Task(NamedTuple):
 
 def run(seeds: int = SEEDS) -> str:
     """All tables; nothing without the data."""
-    if VARIABLE not in os.environ:
-        return f"## Columns in any unit\n\n*Not run: `{VARIABLE}` names no folder.*"
+    if DATASETS not in os.environ:
+        return f"## Columns in any unit\n\n*Not run: `{DATASETS}` names no folder.*"
     parts = [raw(seeds), units(range(UNITS_SEEDS)), clicks(range(CLICK_SEEDS)), sparse(range(CLICK_SEEDS))]
     return "\n\n".join(["## Columns in any unit", *parts])
 

@@ -21,8 +21,7 @@ from typing import Any
 from benchmarks.between import ONCE
 from benchmarks.first_file import METHODS, SETS, K, sorted_files
 from benchmarks.hard import hard_stream
-from benchmarks.harness import ratios, table
-from benchmarks.online.budgeted_l1 import VARIABLE
+from benchmarks.harness import DATASETS, ratios, table
 
 FIT = f"""
 import json, resource, sys, time, warnings
@@ -115,5 +114,5 @@ if __name__ == "__main__":
     paths = [str(Path(path).resolve()) for path in sys.argv[1:3]]
     number = int(sys.argv[3]) if len(sys.argv) > 3 else 5
     print(hard(*paths, number))
-    if VARIABLE in os.environ:
+    if DATASETS in os.environ:
         print("\n" + in_order(*paths, number))

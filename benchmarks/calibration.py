@@ -14,8 +14,7 @@ from typing import Any
 
 import thresher as th
 from benchmarks.first_file_defaults import unpacked
-from benchmarks.harness import table
-from benchmarks.online.budgeted_l1 import VARIABLE
+from benchmarks.harness import DATASETS, table
 from thresher.selection.scoring import evaluate
 
 #: Data sets and the features to keep; the test parts of the first two are by date.
@@ -35,8 +34,8 @@ SHARE, SEEDS = 0.2, range(3)
 def run() -> str:
     """The table; nothing without the data."""
     title = "## Calibration of probabilities"
-    if VARIABLE not in os.environ:
-        return f"{title}\n\n*Not run: `{VARIABLE}` names no folder.*"
+    if DATASETS not in os.environ:
+        return f"{title}\n\n*Not run: `{DATASETS}` names no folder.*"
     lines = []
     with tempfile.TemporaryDirectory() as folder:
         for name, k in SETS.items():

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import thresher as th
-from benchmarks.harness import table
-from benchmarks.online.budgeted_l1 import VARIABLE
+from benchmarks.harness import DATASETS, table
 from thresher.selection.scoring import evaluate
 
 #: Data sets of two classes, features to keep, and random seeds that accuracies are means over.
@@ -33,8 +32,8 @@ NEWS, NEWS_K = "20news_bydate", 2000
 
 def run(seeds: int = SEEDS) -> str:
     """The table of sorted and shuffled files; nothing without the data."""
-    if VARIABLE not in os.environ:
-        return f"## The first file\n\n*Not run: `{VARIABLE}` names no folder.*"
+    if DATASETS not in os.environ:
+        return f"## The first file\n\n*Not run: `{DATASETS}` names no folder.*"
     with tempfile.TemporaryDirectory() as folder:
         return "## The first file\n\n" + any_order(Path(folder), range(seeds)) + "\n\n" + calibration(Path(folder))
 
@@ -129,7 +128,7 @@ def _news(folder: Path) -> dict[str, Path]:
 
 
 def _lines(name: str) -> list[bytes]:
-    with lzma.open(Path(os.environ[VARIABLE]) / name) as file:
+    with lzma.open(Path(os.environ[DATASETS]) / name) as file:
         return file.read().splitlines(keepends=True)
 
 

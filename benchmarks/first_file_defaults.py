@@ -15,9 +15,8 @@ from pathlib import Path
 import numpy as np
 
 import thresher as th
-from benchmarks.harness import table
+from benchmarks.harness import DATASETS, table
 from benchmarks.l1_and_chi2 import L1Path, chi2_columns, matrices, searched, unpacked
-from benchmarks.online.budgeted_l1 import VARIABLE
 from thresher.selection.scoring import evaluate
 
 METHODS = ("mission", "b-arda")
@@ -31,8 +30,8 @@ SIZES, SEEDS = (50, 200, 500), 5
 
 def run(passes_seeds: int = PASSES_SEEDS, seeds: int = SEEDS) -> str:
     """Both tables; nothing without the data."""
-    if VARIABLE not in os.environ:
-        return f"## The first file, passes and refit chosen\n\n*Not run: `{VARIABLE}` names no folder.*"
+    if DATASETS not in os.environ:
+        return f"## The first file, passes and refit chosen\n\n*Not run: `{DATASETS}` names no folder.*"
     return "\n\n".join(
         ["## The first file, passes and refit chosen", passes(range(passes_seeds)), baselines(range(seeds))]
     )

@@ -10,6 +10,8 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+#: The variable that names the folder with NAME.train.svm and NAME.test.svm, compressed or not.
+DATASETS = "THRESHER_DATASETS"
 #: What the papers' online methods do: one pass over all rows, and no fit after it.
 ONE_PASS = ("--passes", "1", "--no-refit")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.online.budgeted_l1 import VARIABLE
+from benchmarks.harness import DATASETS
 
 #: Bounds of C in the search for k non-zeros, and the number of bisections of its logarithm.
 _LEAST, _MOST, _BISECTIONS = 1e-7, 1e3, 14
@@ -20,7 +20,7 @@ def unpacked(folder: Path, name: str) -> Path:
     """A data set as a plain file."""
     path = folder / name
     if not path.exists():
-        with lzma.open(Path(os.environ[VARIABLE]) / f"{name}.xz") as file:
+        with lzma.open(Path(os.environ[DATASETS]) / f"{name}.xz") as file:
             path.write_bytes(file.read())
     return path
 

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import thresher as th
 from benchmarks.first_file_defaults import unpacked
-from benchmarks.harness import table
-from benchmarks.online.budgeted_l1 import VARIABLE
+from benchmarks.harness import DATASETS, table
 from thresher.selection.compare import nested_sizes
 from thresher.selection.scoring import evaluate
 
@@ -30,8 +29,8 @@ POINT, COLUMNS = 0.01, {"mnist38": 784}
 def run() -> str:
     """The table; nothing without the data."""
     title = '## The right k: `k="auto"`'
-    if VARIABLE not in os.environ:
-        return f"{title}\n\n*Not run: `{VARIABLE}` names no folder.*"
+    if DATASETS not in os.environ:
+        return f"{title}\n\n*Not run: `{DATASETS}` names no folder.*"
     lines, met = [], []
     with tempfile.TemporaryDirectory() as folder:
         for name in SETS:

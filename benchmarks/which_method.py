@@ -19,9 +19,8 @@ import numpy as np
 
 import thresher as th
 from benchmarks.hard import write_hard
-from benchmarks.harness import table
+from benchmarks.harness import DATASETS, table
 from benchmarks.l1_and_chi2 import unpacked
-from benchmarks.online.budgeted_l1 import VARIABLE
 from thresher.errors import ThresherError
 
 METHODS = ("mission", "b-arda", "os", "fgm", "sparse-rf")
@@ -43,8 +42,8 @@ class Case(NamedTuple):
 def run(seeds: int = SEEDS) -> str:
     """The table; nothing without the data."""
     title = "## Which method"
-    if VARIABLE not in os.environ:
-        return f"{title}\n\n*Not run: `{VARIABLE}` names no folder.*"
+    if DATASETS not in os.environ:
+        return f"{title}\n\n*Not run: `{DATASETS}` names no folder.*"
     lines = []
     with tempfile.TemporaryDirectory() as folder:
         for case in cases(Path(folder)):
@@ -84,7 +83,7 @@ def cases(folder: Path) -> Iterator[Case]:
     """Click logs, texts, k-mers, wide tables and small tables."""
     from sklearn.datasets import load_breast_cancer, load_diabetes, load_svmlight_file
 
-    data = Path(os.environ[VARIABLE])
+    data = Path(os.environ[DATASETS])
     yield Case(
         "click logs",
         "hard stream, 100,000 rows",

@@ -13,8 +13,8 @@ import numpy as np
 
 import thresher as th
 from benchmarks.hard import HardStream, write_hard
+from benchmarks.harness import DATASETS
 
-VARIABLE = "THRESHER_DATASETS"
 _STREAMS, _SEEDS, _WORKERS = (7, 8), (0, 1, 2), (1, 2, 4, 8)
 _HOW: dict[str, Any] = {"k": 1024, "passes": 1, "refit": False}
 #: The methods, and their settings besides.
@@ -67,9 +67,9 @@ def same_on_ray(stream: HardStream) -> str:
 
 def small_data() -> str:
     """B-ARDA on few rows: the default uses fewer workers; with `sync` all of them."""
-    folder = os.environ.get(VARIABLE)
+    folder = os.environ.get(DATASETS)
     if folder is None:
-        return f"Basehock: not run, {VARIABLE} is not set."
+        return f"Basehock: not run, {DATASETS} is not set."
     lines = []
     with tempfile.TemporaryDirectory() as unpacked:
         paths = []

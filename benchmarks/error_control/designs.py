@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from benchmarks.online.budgeted_l1 import VARIABLE
+from benchmarks.harness import DATASETS
 
 #: Rows, possible ids and occurrences a row of the sparse designs.
 ROWS, IDS, LENGTH = 20_000, 100_000, 60
@@ -96,7 +96,7 @@ def rows_of(name: str) -> sp.csr_matrix:
     """The training rows of a data set."""
     from sklearn.datasets import load_svmlight_file
 
-    with lzma.open(Path(os.environ[VARIABLE]) / f"{name}.train.svm.xz") as file:
+    with lzma.open(Path(os.environ[DATASETS]) / f"{name}.train.svm.xz") as file:
         X, _ = load_svmlight_file(file, dtype=np.float32)
     return X.tocsr()
 

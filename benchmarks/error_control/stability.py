@@ -15,8 +15,7 @@ import numpy as np
 
 import thresher as th
 from benchmarks.first_file_defaults import unpacked
-from benchmarks.harness import table
-from benchmarks.online.budgeted_l1 import VARIABLE
+from benchmarks.harness import DATASETS, table
 from thresher.methods import Data, get_method
 from thresher.run import RunOptions
 from thresher.trust.stability.run import StableRun
@@ -33,8 +32,8 @@ STRONGEST, AIM = 50, 0.9
 def run() -> str:
     """The table; nothing without the data."""
     title = "## Stability: the same frequencies from other halves"
-    if VARIABLE not in os.environ:
-        return f"{title}\n\n*Not run: `{VARIABLE}` names no folder.*"
+    if DATASETS not in os.environ:
+        return f"{title}\n\n*Not run: `{DATASETS}` names no folder.*"
     lines = []
     with tempfile.TemporaryDirectory() as folder:
         for name in SETS:

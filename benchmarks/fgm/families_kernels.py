@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.fgm.real import VARIABLE, load
+from benchmarks.fgm.real import load
 from benchmarks.fgm.run_baselines import VARIABLE as PYTHON_WITH_BASELINES
-from benchmarks.harness import table
+from benchmarks.harness import DATASETS, table
 from thresher import HIK, Additive, FGMClassifier
 
 #: What is chosen from on rows held out.
@@ -263,9 +263,9 @@ def polynomial(folder: Path, few: int = 3000) -> str:
 def run() -> str:
     """Both tables."""
     title = "## fgm: polynomials and additive kernels on real data"
-    if not os.environ.get(VARIABLE):
-        return f"{title}\n\nNot run: {VARIABLE} names no folder of LIBSVM files."
-    folder = Path(os.environ[VARIABLE])
+    if not os.environ.get(DATASETS):
+        return f"{title}\n\nNot run: {DATASETS} names no folder of LIBSVM files."
+    folder = Path(os.environ[DATASETS])
     return "\n\n".join(
         [
             title,

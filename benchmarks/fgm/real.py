@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.fgm.l1_machines import l1_model
-from benchmarks.harness import table
+from benchmarks.harness import DATASETS, table
 from thresher import FGMClassifier, scan_libsvm
 
-VARIABLE = "THRESHER_DATASETS"
 SETS = ("news20_ngram", "reuters_acq", "farm_ads", "mnist38")
 COUNTS = (25, 50, 100, 200, 300)
 #: The path of l1-SVM, in units of the smallest C with any feature; it ends above 330 features.
@@ -103,8 +102,8 @@ def compare(data: Any) -> list[list[object]]:
 def run(sets: tuple[str, ...] = SETS) -> str:
     """One table a set."""
     title = "## fgm: text, n-grams and pixels, against the path of l1-SVM"
-    if not os.environ.get(VARIABLE):
-        return f"{title}\n\nNot run: {VARIABLE} names no folder of LIBSVM files."
+    if not os.environ.get(DATASETS):
+        return f"{title}\n\nNot run: {DATASETS} names no folder of LIBSVM files."
     sections = [
         title,
         "",
@@ -116,7 +115,7 @@ def run(sets: tuple[str, ...] = SETS) -> str:
         "330 features.",
     ]
     for name in sets:
-        data = load(Path(os.environ[VARIABLE]), name)
+        data = load(Path(os.environ[DATASETS]), name)
         head = ["features", "fgm", "seconds", "fgm, scale=None", "seconds", "fgm, root", "seconds"]
         head += ["fgm, chosen", "seconds"]
         head += ["l1-SVM", "path, seconds"]

@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from benchmarks.fgm.real import VARIABLE, load
+from benchmarks.fgm.real import load
 from benchmarks.fgm.run_baselines import Result, lines_of, run_baseline, stored
 from benchmarks.fgm.synthetic import fgm, made
-from benchmarks.harness import table
+from benchmarks.harness import DATASETS, table
 
 BASELINES = ("celer", "skglm", "abess", "SGD, l1", "CD-SVM", "CD-LR")
 #: Seconds that each of them has, its start and the reading of the data included.
@@ -40,8 +40,8 @@ def run(n: int = 4096, m: int = 4096, count: int = 200, name: str = "reuters_acq
         f"plain and de-biased, are in the tables above. {n} x {m} numbers as in section 8.2.2:",
         compare(data, true, count),
     ]
-    if os.environ.get(VARIABLE):
-        text = load(Path(os.environ[VARIABLE]), name)
+    if os.environ.get(DATASETS):
+        text = load(Path(os.environ[DATASETS]), name)
         text = (text[0], (text[1] > 0) * 2.0 - 1.0, text[2], (text[3] > 0) * 2.0 - 1.0)
         parts += [f"{name} ({text[0].shape[0]} x {text[0].shape[1]}), scale=root and C = 0.1:"]
         parts += [compare(text, set(), count, scale="root", C=0.1)]

@@ -12,10 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import python, table
+from benchmarks.harness import DATASETS, python, table
 
-#: Names the folder with NAME.train.svm and NAME.test.svm, compressed or not.
-VARIABLE = "THRESHER_DATASETS"
 #: Data sets and how often ours goes through them; the wide ones with few rows need more.
 SETS = {
     "basehock": 20,
@@ -109,8 +107,8 @@ print(json.dumps([read, time.perf_counter() - started, peak_resident() - before]
 
 def run(repeats: int = 2) -> str:
     """A table, two rows a data set; nothing without the data."""
-    if VARIABLE not in os.environ:
-        return f"## B-ARDA against an l1 logistic regression\n\n*Not run: `{VARIABLE}` names no folder.*"
+    if DATASETS not in os.environ:
+        return f"## B-ARDA against an l1 logistic regression\n\n*Not run: `{DATASETS}` names no folder.*"
     with tempfile.TemporaryDirectory() as folder:
         lines = [line for name in SETS for line in _compare(name, Path(folder), repeats)]
     sketch = FORMS["sketch"]
@@ -160,7 +158,7 @@ def _compare(name: str, folder: Path, repeats: int) -> list[list[object]]:
 def _unpacked(name: str, part: str, folder: Path) -> Path:
     """A file of the data as text, its lines in another order: some have all rows of a class in one stretch."""
     path = folder / f"{name}.{part}.svm"
-    stored = next(Path(os.environ[VARIABLE]).glob(f"{path.name}*"))
+    stored = next(Path(os.environ[DATASETS]).glob(f"{path.name}*"))
     text = lzma.decompress(stored.read_bytes()) if stored.suffix == ".xz" else stored.read_bytes()
     lines = text.splitlines(keepends=True)
     random.Random(0).shuffle(lines)

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.fgm.real import VARIABLE
 from benchmarks.fgm.real import load as load_svm
+from benchmarks.harness import DATASETS
 
 Array = np.ndarray[Any, Any]
-MISSING = f"Not run: {VARIABLE} names no folder with this data."
+MISSING = f"Not run: {DATASETS} names no folder with this data."
 
 
 class Data(NamedTuple):
@@ -26,7 +26,7 @@ class Data(NamedTuple):
 
 def folder() -> Path | None:
     """Where the sets are."""
-    named = os.environ.get(VARIABLE)
+    named = os.environ.get(DATASETS)
     return Path(named) if named and Path(named).is_dir() else None
 
 

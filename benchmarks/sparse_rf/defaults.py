@@ -27,8 +27,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import thresher as th
-from benchmarks.harness import table
-from benchmarks.online.budgeted_l1 import VARIABLE
+from benchmarks.harness import DATASETS, table
 
 Array = np.ndarray[Any, Any]
 Parts = tuple[Array, Array, Array, Array]
@@ -45,8 +44,8 @@ WIDTHS, ALPHAS, MOST = (0.0625, 0.25, 1.0, 4.0), (1e-3, 1e-2, 1e-1, 1.0, 10.0), 
 def run() -> str:
     """All comparisons."""
     title = "## sparse-rf: defaults, inputs as they come"
-    if VARIABLE not in os.environ:
-        return f"{title}\n\n*Not run: `{VARIABLE}` names no folder.*"
+    if DATASETS not in os.environ:
+        return f"{title}\n\n*Not run: `{DATASETS}` names no folder.*"
     return "\n\n".join(
         [
             title,
@@ -66,7 +65,7 @@ def run() -> str:
 
 def data(name: str, seed: int) -> Parts:
     """Training and test inputs, training and test targets."""
-    folder = Path(os.environ[VARIABLE])
+    folder = Path(os.environ[DATASETS])
     if name in FILES:
         read = []
         for part in ("train", "test"):

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.fgm.real import VARIABLE, load
-from benchmarks.harness import interleaved, table
+from benchmarks.fgm.real import load
+from benchmarks.harness import DATASETS, interleaved, table
 from thresher import FeatureStream, select
 
 #: Sets, losses and scans: fewer where every feature costs a look at all rows.
@@ -28,11 +28,11 @@ ALGORITHM_1: dict[str, Any] = {"arrivals": 1, "shrink": 0.0, "ridge": 0.0, "refi
 
 def run(repeats: int = 1) -> str:
     """Seconds of the processor, and whether both keep the same."""
-    if VARIABLE not in os.environ:
-        return f"## Online Substitution: sparse columns\n\nNot run: {VARIABLE} names no folder of data."
+    if DATASETS not in os.environ:
+        return f"## Online Substitution: sparse columns\n\nNot run: {DATASETS} names no folder of data."
     lines = []
     for name, loss, scans in RUNS:
-        rows, y, _, _ = load(Path(os.environ[VARIABLE]), name)
+        rows, y, _, _ = load(Path(os.environ[DATASETS]), name)
         x = rows.tocsc()
         found: dict[str, Any] = {}
 

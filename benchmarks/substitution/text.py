@@ -13,9 +13,8 @@ import time
 from pathlib import Path
 
 import thresher as th
-from benchmarks.harness import interleaved, python, table
+from benchmarks.harness import DATASETS, interleaved, python, table
 from benchmarks.l1_and_chi2 import L1Path, matrices, searched, unpacked
-from benchmarks.online.budgeted_l1 import VARIABLE
 
 SETS = ("farm_ads", "reuters_acq", "dexter", "basehock", "news20_ngram")
 K, SEEDS, REPEATS = 100, range(5), 3
@@ -42,8 +41,8 @@ print(json.dumps([time.perf_counter() - started, time.process_time() - cpu, peak
 def run() -> str:
     """Both tables; nothing without the data."""
     title = "## Online Substitution: texts, with all defaults"
-    if VARIABLE not in os.environ:
-        return f"{title}\n\n*Not run: `{VARIABLE}` names no folder.*"
+    if DATASETS not in os.environ:
+        return f"{title}\n\n*Not run: `{DATASETS}` names no folder.*"
     with tempfile.TemporaryDirectory() as folder:
         lines = [_line(Path(folder), name) for name in SETS]
     text = (

@@ -14,7 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from benchmarks.papers.b_arda.experiment import METHODS, RULES, SETS, THRESHOLDED, TRUNCATED, VARIABLE, load, run_method
+from benchmarks.papers.b_arda.experiment import DATASETS, METHODS, RULES, SETS, THRESHOLDED, TRUNCATED, load, run_method
 from benchmarks.papers.b_arda.page import accuracies, claims, draw
 
 PAPERS = Path(__file__).parents[3] / "docs" / "papers"
@@ -39,7 +39,7 @@ def run(name: str, methods: tuple[str, ...], rules: tuple[str, ...], *, anew: bo
 
 def main() -> None:
     """Run what was asked for, and put everything there is on the page."""
-    if VARIABLE in os.environ:
+    if DATASETS in os.environ:
         for asked in sys.argv[1:] or SETS:
             name, method, rule = (*asked.split(":"), "", "")[:3]
             run(name, (method,) if method else METHODS, (rule,) if rule else tuple(RULES), anew=bool(method))

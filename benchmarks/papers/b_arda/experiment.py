@@ -17,7 +17,7 @@ import thresher as th
 from benchmarks.fgm import real
 from thresher.errors import ThresherError
 
-VARIABLE = real.VARIABLE
+DATASETS = real.DATASETS
 SETS = ("basehock", "pcmac", "dexter", "gisette_like", "farm_ads", "arcene")
 RUNS = 10
 BUDGETS = (100, 300, 500, 1000)
@@ -61,7 +61,7 @@ class Data:
 
 def load(name: str) -> Data:
     """Read a data set; SciPy's columns are the indices as written."""
-    return Data(name, *real.load(Path(os.environ[VARIABLE]), name))
+    return Data(name, *real.load(Path(os.environ[DATASETS]), name))
 
 
 def fit(x: Any, y: Any, method: str, budget: int, passes: int, seed: int, **settings: Any) -> th.Selection:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.fgm.real import VARIABLE, load
-from benchmarks.harness import table
+from benchmarks.fgm.real import load
+from benchmarks.harness import DATASETS, table
 from benchmarks.papers.fgm.sweep import by_count, draw, fgm_points, l1_points
 
 COUNTS = (50, 100, 150, 200)
@@ -17,11 +17,11 @@ COUNTS = (50, 100, 150, 200)
 def run(sets: tuple[str, ...] = ("reuters_acq", "farm_ads")) -> str:
     """Accuracy by count for four values of C."""
     title = "## Figure 10: C"
-    if not os.environ.get(VARIABLE):
-        return f"{title}\n\nNot run: {VARIABLE} names no folder of LIBSVM files."
+    if not os.environ.get(DATASETS):
+        return f"{title}\n\nNot run: {DATASETS} names no folder of LIBSVM files."
     parts = [title, "The paper (real-sim, astro-ph): a small C underfits, a very large one (500) may overfit."]
     for name in sets:
-        data = load(Path(os.environ[VARIABLE]), name)
+        data = load(Path(os.environ[DATASETS]), name)
         curves = {
             f"C = {C:g}": fgm_points(data, [{"k": k, "C": C} for k in (25, *COUNTS, 300)])
             for C in (0.5, 5.0, 50.0, 500.0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from benchmarks.fgm.real import VARIABLE, load
-from benchmarks.harness import table
+from benchmarks.fgm.real import load
+from benchmarks.harness import DATASETS, table
 from benchmarks.papers.fgm.figures import figure, save
 from benchmarks.papers.fgm.sweep import fgm_points
 
@@ -14,9 +14,9 @@ from benchmarks.papers.fgm.sweep import fgm_points
 def run(name: str = "reuters_acq", Bs: tuple[int, ...] = (2, 10, 20, 40, 60)) -> str:
     """Features, accuracy and time by B."""
     title = f"## Figure 11: B, {name}"
-    if not os.environ.get(VARIABLE):
-        return f"{title}\n\nNot run: {VARIABLE} names no folder of LIBSVM files."
-    data = load(Path(os.environ[VARIABLE]), name)
+    if not os.environ.get(DATASETS):
+        return f"{title}\n\nNot run: {DATASETS} names no folder of LIBSVM files."
+    data = load(Path(os.environ[DATASETS]), name)
     ends = {"tol = 0.005": {"tol": 5e-3}, "tol = 0.001": {"tol": 1e-3}, "T = 10": {"max_iter": 10}}
     lines = []
     fig, ax = figure("B", "test accuracy", f"{name} (Figure 11)")

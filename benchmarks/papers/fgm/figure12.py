@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from benchmarks.fgm.real import VARIABLE, load
-from benchmarks.harness import table
+from benchmarks.fgm.real import load
+from benchmarks.harness import DATASETS, table
 from benchmarks.papers.fgm.figures import figure, save
 from benchmarks.papers.fgm.sweep import fgm_points
 
@@ -14,9 +14,9 @@ from benchmarks.papers.fgm.sweep import fgm_points
 def run(name: str = "news20_ngram", Bs: tuple[int, ...] = (4, 10, 20, 40, 100, 400)) -> str:
     """Time and accuracy of 400 features by B."""
     title = f"## Figure 12: 400 features by B, {name}"
-    if not os.environ.get(VARIABLE):
-        return f"{title}\n\nNot run: {VARIABLE} names no folder of LIBSVM files."
-    data = load(Path(os.environ[VARIABLE]), name)
+    if not os.environ.get(DATASETS):
+        return f"{title}\n\nNot run: {DATASETS} names no folder of LIBSVM files."
+    data = load(Path(os.environ[DATASETS]), name)
     lines = []
     fig, ax = figure("B", "seconds", f"400 features of {name} (Figure 12)")
     ax.set(xscale="log", yscale="log")

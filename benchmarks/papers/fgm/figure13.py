@@ -14,8 +14,7 @@ import numpy as np
 from benchmarks.fgm.families import KDDB, planted
 from benchmarks.fgm.families_kernels import scaled
 from benchmarks.fgm.l1_machines import l1_model
-from benchmarks.fgm.real import VARIABLE
-from benchmarks.harness import table
+from benchmarks.harness import DATASETS, table
 from benchmarks.papers.fgm.sweep import Curves, Point, by_count, draw
 from thresher import FGMClassifier
 
@@ -82,8 +81,8 @@ def shown(name: str, title: str, curves: Curves) -> list[str]:
 def run(few: int = 2000) -> str:
     """Three sets, as in the paper."""
     title = "## Figures 13 and 14: polynomials of degree 2"
-    if not os.environ.get(VARIABLE):
-        return f"{title}\n\nNot run: {VARIABLE} names no folder of LIBSVM files."
+    if not os.environ.get(DATASETS):
+        return f"{title}\n\nNot run: {DATASETS} names no folder of LIBSVM files."
     parts = [
         title,
         "The paper (mnist38, real-sim, kddb with O(10^14) products): FGM is much faster than LIBLINEAR on all "
@@ -92,7 +91,7 @@ def run(few: int = 2000) -> str:
         f"unscaled columns. l1-PSVM is LIBLINEAR on the products of the first {few} rows, formed in advance: the "
         "products of all rows would not fit. Its seconds cover forming them and one fit.",
     ]
-    folder = Path(os.environ[VARIABLE])
+    folder = Path(os.environ[DATASETS])
     for name, Cs in (("mnist38", np.geomspace(3e-4, 3e-2, 5)), ("reuters_acq", np.geomspace(0.03, 3.0, 5))):
         data = scaled(name, folder)
         some = (data[0][:few], data[1][:few], data[2], data[3])

@@ -6,8 +6,7 @@ import os
 from pathlib import Path
 
 from benchmarks.fgm.families_kernels import FAMILIES, group_lasso, ours, scaled
-from benchmarks.fgm.real import VARIABLE
-from benchmarks.harness import table
+from benchmarks.harness import DATASETS, table
 from benchmarks.papers.fgm.sweep import Point, by_count, draw
 
 COUNTS = {"reuters_acq": (10, 20, 40, 60), "cod_rna": (1, 2, 4, 6, 8)}
@@ -39,8 +38,8 @@ def shown(name: str, kernel: str, seconds: float, folder: Path) -> list[str]:
 def run(seconds: float = 30.0) -> str:
     """HIK and the additive Gaussian on two sets."""
     title = "## Figures 16 and 17: groups by HIK and the additive Gaussian kernel"
-    if not os.environ.get(VARIABLE):
-        return f"{title}\n\nNot run: {VARIABLE} names no folder of LIBSVM files."
+    if not os.environ.get(DATASETS):
+        return f"{title}\n\nNot run: {DATASETS} names no folder of LIBSVM files."
     parts = [
         title,
         "The paper (aut-avn, rcv1): FGM and the active set method are more accurate than FISTA, block coordinate "
@@ -52,5 +51,5 @@ def run(seconds: float = 30.0) -> str:
     ]
     for name in COUNTS:
         for kernel in ("HIK", "Gaussian"):
-            parts += shown(name, kernel, seconds, Path(os.environ[VARIABLE]))
+            parts += shown(name, kernel, seconds, Path(os.environ[DATASETS]))
     return "\n\n".join(parts)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.svm import l1_min_c
 
-from benchmarks.fgm.real import PREDICTING, SETS, VARIABLE, load
+from benchmarks.fgm.real import DATASETS, PREDICTING, SETS, load
 from benchmarks.harness import table
 from benchmarks.papers.fgm.sweep import by_count, draw, fgm_points, l1_points
 
@@ -18,8 +18,8 @@ COUNTS = (50, 100, 150, 200, 250, 300)
 def run(sets: tuple[str, ...] = SETS) -> str:
     """Accuracy, time and de-biased accuracy within 300 features."""
     title = "## Figures 7, 8 and 9: real data within 300 features"
-    if not os.environ.get(VARIABLE):
-        return f"{title}\n\nNot run: {VARIABLE} names no folder of LIBSVM files."
+    if not os.environ.get(DATASETS):
+        return f"{title}\n\nNot run: {DATASETS} names no folder of LIBSVM files."
     parts = [
         title,
         "The paper: FGM is as accurate as the l1 machines or better on all its data, as fast or faster, and close "
@@ -27,7 +27,7 @@ def run(sets: tuple[str, ...] = SETS) -> str:
         "de-biased form, while l1-SVM is well below its own.",
     ]
     for name in sets:
-        data = load(Path(os.environ[VARIABLE]), name)
+        data = load(Path(os.environ[DATASETS]), name)
         asked = (25, *COUNTS)
         smallest = l1_min_c(data[0].astype(np.float64), data[1], loss="squared_hinge")  # without any feature below
         curves = {

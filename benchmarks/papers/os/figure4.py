@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.fgm.real import VARIABLE, load
+from benchmarks.fgm.real import load
+from benchmarks.harness import DATASETS
 from benchmarks.papers.os.contenders import contenders, streamed
 from benchmarks.papers.os.made import Made, Measured, measured
 from benchmarks.papers.os.repeated import REPEATS, Experiment, averaged, shown
@@ -64,15 +65,15 @@ def experiments(folder: Path) -> dict[str, tuple[tuple[int, ...], Experiment]]:
 
 def run() -> str:
     """Test error by s, scans and workers."""
-    if VARIABLE not in os.environ:
-        return f"## Figure 4\n\nNot run: {VARIABLE} names no folder of data."
+    if DATASETS not in os.environ:
+        return f"## Figure 4\n\nNot run: {DATASETS} names no folder of data."
     parts = [
         "## Figure 4: images, one in a hundred to learn from",
         "The paper's images of private and public scenes are not available; here mnist38 (threes and eights) with "
         f"the same protocol, means of {REPEATS} draws. The paper: the l1 batch method has the higher error where s is "
         "small, the others hardly depend on s; 2 or 3 scans are enough.",
     ]
-    for axis, (places, experiment) in experiments(Path(os.environ[VARIABLE])).items():
+    for axis, (places, experiment) in experiments(Path(os.environ[DATASETS])).items():
         name = f"os-figure4-{axis}"
         fields = FIELDS | {"kept": "features kept"} if axis == "s" else FIELDS
         title = {"s": "Features", "scans": "Scans", "workers": "Staleness"}[axis]
