@@ -16,9 +16,18 @@ from pathlib import Path
 from benchmarks.hard import hard_stream
 from benchmarks.harness import ratios, spread, table
 
-TIMED = """
-import sys, time, warnings
-import numpy as np, thresher as th
+#: Imports the package of a checkout. One that is installed to be edited would come before PYTHONPATH.
+CHECKOUT = """
+import os, sys
+sys.meta_path = [finder for finder in sys.meta_path if "editable" not in type(finder).__module__]
+import thresher as th
+from thresher import _native
+for module in (th, _native):
+    assert module.__file__.startswith(os.environ["PYTHONPATH"]), module.__file__
+"""
+TIMED = """{checkout}
+import time, warnings
+import numpy as np
 warnings.simplefilter("ignore")
 svm, vw = sys.argv[1:]
 {prepare}
@@ -31,15 +40,18 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(20_000, 10))
 y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2]
 """
-# One pass and no fit after it; earlier versions have no `refit`.
+# One pass and no fit after it, and settings as they were before defaults were chosen by held-out rows; checkouts of
+# before the rooms have no such settings.
 ONCE = """
-import inspect
-once = {"passes": 1}
-try:
-    from thresher.online.settings import OnlineSettings
-    once |= {"refit": False} if "refit" in inspect.signature(OnlineSettings).parameters else {}
-except ImportError:
-    pass
+import importlib.util
+rooms = importlib.util.find_spec("thresher.fgm") is not None
+once = {"passes": 1, "refit": False} if rooms else {"passes": 1}
+"""
+FIXED = """
+import importlib.util
+rooms = importlib.util.find_spec("thresher.fgm") is not None
+fixed = {"preset": "fixed"} if rooms else {}
+raw = {"scale": None} if rooms else {}
 """
 #: What is done before the clock starts, and what is timed.
 TASKS = {
@@ -48,8 +60,11 @@ TASKS = {
     "mission": (ONCE, "th.select(svm, k=16_383, sketch=(1, 786_432), **once)"),
     "mission, VW text": (ONCE, "th.select(vw, k=16_383, sketch=(1, 786_432), **once)"),
     "b-arda": (ONCE, "th.select(svm, k=1000, method='b-arda', **once)"),
-    "fgm": ("", "th.select(svm, k=80, method='fgm', preset='fixed')"),
-    "sparse-rf": (KERNEL_DATA, "th.select(X, y, method='sparse-rf', loss='squared', k=100, gamma=0.1, lam=1.0)"),
+    "fgm": (FIXED, "th.select(svm, k=80, method='fgm', **fixed)"),
+    "sparse-rf": (
+        KERNEL_DATA + FIXED,
+        "th.select(X, y, method='sparse-rf', loss='squared', k=100, gamma=0.1, lam=1.0, draws=100, **raw)",
+    ),
 }
 
 
@@ -57,7 +72,7 @@ def seconds_of(checkout: str, task: str, files: list[str]) -> float:
     """The seconds of one task with the package of one checkout."""
     prepare, timed = TASKS[task]
     environment = {**os.environ, "PYTHONPATH": checkout}
-    code = TIMED.format(prepare=prepare, task=timed)
+    code = TIMED.format(checkout=CHECKOUT, prepare=prepare, task=timed)
     done = subprocess.run(
         [sys.executable, "-c", code, *files], env=environment, capture_output=True, text=True, check=True
     )

@@ -18,14 +18,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.between import ONCE
+from benchmarks.between import CHECKOUT, ONCE
 from benchmarks.first_file import METHODS, SETS, K, sorted_files
 from benchmarks.hard import hard_stream
 from benchmarks.harness import DATASETS, ratios, table
 
-FIT = f"""
-import json, resource, sys, time, warnings
-import thresher as th
+FIT = f"""{CHECKOUT}
+import json, resource, time, warnings
 warnings.simplefilter("ignore")
 {ONCE}
 train, test, method, k, seed = sys.argv[1:]
