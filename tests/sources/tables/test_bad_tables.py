@@ -126,7 +126,7 @@ def test_columns_that_are_not_there(tmp_path):
         scan_csv(path, target="y", numeric=["age"], categorical=[1])
     with pytest.raises(DataError, match=r"no column is left for features"):
         scan_csv(path, target="y", ignored=["age", "city"])
-    with pytest.raises(DataError, match=r"no column is named for the labels. Pass `target` .*'y', 'age', 'city'"):
+    with pytest.raises(DataError, match=r"no column is named for the labels. Pass `target`, .*'y', 'age', 'city'"):
         read(scan_csv(path))
     csv_of(tmp_path, GOOD, "other.csv").write_text("y,age,town\n1,2,Oslo\n")
     with pytest.raises(DataError, match=r"other\.csv: there is no column 'city': choose one of 'y', 'age', 'town'"):
