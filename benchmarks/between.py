@@ -1,11 +1,13 @@
 """Two checkouts of Thresher in turns on the same data: ``python -m benchmarks.between OLD/src NEW/src [repeats]``.
 
 Both need a built native module. Each task is a process of its own that prints its seconds of work, without the start of
-the program. The tasks use only names that stayed the same for long, so that old checkouts run them.
+the program: a few rows come first, so that all modules are loaded. The tasks use only names that stayed the same for
+long, so that old checkouts run them.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import statistics
 import subprocess
@@ -29,10 +31,12 @@ TIMED = """{checkout}
 import time, warnings
 import numpy as np
 warnings.simplefilter("ignore")
-svm, vw = sys.argv[1:]
+def task(svm, vw, rows):
+    {task}
 {prepare}
+task(*sys.argv[1:3], 200)
 started = time.perf_counter()
-{task}
+task(*sys.argv[3:], None)
 print(time.perf_counter() - started)
 """
 KERNEL_DATA = """
@@ -51,7 +55,7 @@ FIXED = """
 import importlib.util
 rooms = importlib.util.find_spec("thresher.fgm") is not None
 fixed = {"preset": "fixed"} if rooms else {}
-raw = {"scale": None} if rooms else {}
+raw = {"scale": None, "draws": 100} if rooms else {}
 """
 #: What is done before the clock starts, and what is timed.
 TASKS = {
@@ -63,7 +67,7 @@ TASKS = {
     "fgm": (FIXED, "th.select(svm, k=80, method='fgm', **fixed)"),
     "sparse-rf": (
         KERNEL_DATA + FIXED,
-        "th.select(X, y, method='sparse-rf', loss='squared', k=100, gamma=0.1, lam=1.0, draws=100, **raw)",
+        "th.select(X[:rows], y[:rows], k=100, method='sparse-rf', loss='squared', gamma=0.1, lam=1.0, **raw)",
     ),
 }
 
@@ -79,12 +83,13 @@ def seconds_of(checkout: str, task: str, files: list[str]) -> float:
     return float(done.stdout)
 
 
-def run(old: str, new: str, *, rows: int = 100_000, repeats: int = 9) -> str:
+def run(old: str, new: str, *, rows: int = 400_000, repeats: int = 9) -> str:
     """Time every task with both checkouts in turns; the order within a turn alternates."""
     seconds = {task: {old: list[float](), new: list[float]()} for task in TASKS}
     with tempfile.TemporaryDirectory() as folder:
         stream = hard_stream().head(rows, folder)
         files = [str(stream.path("train", form)) for form in ("svm", "vw")]
+        files = _few_rows(files, folder) + files
         for turn in range(repeats):
             for task, of in seconds.items():
                 for checkout in (old, new) if turn % 2 == 0 else (new, old):
@@ -94,6 +99,15 @@ def run(old: str, new: str, *, rows: int = 100_000, repeats: int = 9) -> str:
         for task, of in seconds.items()
     ]
     return table(["task", "old, seconds", "new, seconds", "new / old, least", "new / old, median of turns"], lines)
+
+
+def _few_rows(files: list[str], folder: str) -> list[str]:
+    """The first lines of files, as files."""
+    few = [str(Path(folder) / f"few{Path(name).suffix}") for name in files]
+    for name, short in zip(files, few, strict=True):
+        with open(name) as whole, open(short, "w") as file:
+            file.writelines(itertools.islice(whole, 1000))
+    return few
 
 
 def _ratio(new: list[float], old: list[float]) -> str:

@@ -85,7 +85,9 @@ def column_positions(encoder: RowEncoder, names: list[str], file: str, labels_op
 def missing_target(file: str, names: list[str]) -> DataError:
     """The error for labels that are wanted although no column was named for them."""
     error = DataError(f"{file}: no column is named for the labels. Pass `target`, one of {listed(names)}.")
-    error.add_note("An estimator takes the labels from a source: `fit(th.scan(path, target=…))`.")  # not for the command
+    error.add_note(
+        "An estimator takes the labels from a source: `fit(th.scan(path, target=…))`."
+    )  # not for the command
     return error
 
 

@@ -101,10 +101,11 @@ class TextBlocks(Blocks):
         files = _OpenFiles(self.source, self.source.parse_options(rows, only, want_names, want_labels))
         together = max(1, self.source.limits.block // self.size)
         at = skipped = 0
+        text = bytearray(self.size + SLACK)
         try:
             while some := list(islice(numbers, together)):
                 here = 0
-                for found in _BlockGroup(self.source, [self._piece(number, files) for number in some]).rows():
+                for found in _BlockGroup(self.source, [self._piece(number, files) for number in some], text).rows():
                     here = found.skipped
                     yield found._replace(at=at + found.at, skipped=skipped + here)
                 at, skipped = at + len(some), skipped + here
@@ -184,53 +185,68 @@ class _Piece(NamedTuple):
     opened: OpenLines
 
 
+class _Lines(NamedTuple):
+    """The lines of some blocks: their bytes with room behind them, the number of bytes, and the lines up to the end of
+    each block.
+    """
+
+    block: NDArray[np.uint8]
+    size: int
+    behind: NDArray[np.int64]
+
+
 class _BlockGroup:
     """Some blocks that are parsed together, which takes less time than one by one; if a line is malformed, one by one.
 
     The rows and their places do not depend on which blocks form a group.
     """
 
-    def __init__(self, source: LineSource, pieces: list[_Piece]) -> None:
+    def __init__(self, source: LineSource, pieces: list[_Piece], text: bytearray) -> None:
         self._source = source
         self._pieces = pieces
+        self._text = text  # room for the bytes of a block
         self._done = 0  # rows that were yielded
 
     def rows(self) -> Iterator[BlockRows]:
         """Yield the rows of the blocks."""
-        texts = self._texts()
-        if texts is None or not (yield from self._together(texts)):
+        lines = self._lines()
+        if lines is None or not (yield from self._together(lines)):
             yield from self._one_by_one()
 
-    def _texts(self) -> list[NDArray[np.uint8]] | None:
-        """The lines of each block; None if they cannot be parsed together, or if a line is long."""
+    def _lines(self) -> _Lines | None:
+        """The lines of all blocks; None if they cannot be parsed together, or if a line is long."""
         if any(piece.opened.parse is not self._pieces[0].opened.parse for piece in self._pieces):
             return None
-        texts = []
+        # The first line of a block may begin before it, and the last one end behind it.
+        usual = sum((piece.part.end or 0) - piece.part.begin for piece in self._pieces) + SLACK
+        bytes_of, size, behind, lines = _native.new_block(usual + _native.padding), 0, [], 0
         for piece in self._pieces:
-            text = _lines_of(piece, self._source.limits.line_cap)
-            if text is None:
+            found = _lines_of(piece, self._source.limits.line_cap, self._text)
+            if found is None:
                 return None
-            texts.append(text)
-        return texts
+            first, last = found
+            bytes_of = _with_room(bytes_of, size, last - first + _native.padding)
+            copied = bytes_of[size : size + last - first]
+            copied[:] = np.frombuffer(self._text, np.uint8, last - first, first)
+            size += last - first
+            lines += int(np.count_nonzero(copied == _NEWLINE))
+            behind.append(lines)
+        return _Lines(bytes_of, size, np.array(behind))
 
-    def _together(self, texts: list[NDArray[np.uint8]]) -> Generator[BlockRows, None, bool]:
+    def _together(self, text: _Lines) -> Generator[BlockRows, None, bool]:
         """Yield the rows up to a batch with a malformed line; return whether there was none."""
-        size = sum(map(len, texts))
-        block = _native.new_block(size + _native.padding)
-        np.concatenate(texts, out=block[:size])
-        lines_behind = np.cumsum([np.count_nonzero(text == _NEWLINE) for text in texts])
         numbers = np.array([piece.number for piece in self._pieces], np.int64)
         opened = self._pieces[0].opened
         at = lines = last = past = 0
-        while at < size:
-            parsed = opened.parse(block, at, size, **opened.options)
+        while at < text.size:
+            parsed = opened.parse(text.block, at, text.size, **opened.options)
             if parsed["faults"] or parsed["skipped"]:
                 return False
-            batch = batch_of(block, at, parsed, lines)
+            batch = batch_of(text.block, at, parsed, lines)
             at, lines = at + parsed["consumed"], lines + parsed["lines"]
             if len(batch) and batch.line is not None:
-                which = np.searchsorted(lines_behind, batch.line)
-                line = batch.line - np.concatenate([[0], lines_behind])[which]
+                which = np.searchsorted(text.behind, batch.line)
+                line = batch.line - np.concatenate([[0], text.behind])[which]
                 ends = int(which[-1])
                 n = len(batch) - int(np.searchsorted(which, ends))
                 last, past = ends, n + (past if ends == last else 0)
@@ -254,27 +270,45 @@ class _BlockGroup:
             skipped += here
 
 
-def _lines_of(piece: _Piece, cap: int) -> NDArray[np.uint8] | None:
-    """The lines that begin in a block, each with its newline; None if one may be over the cap."""
+def _lines_of(piece: _Piece, cap: int, text: bytearray) -> tuple[int, int] | None:
+    """Read the lines that begin in a block into ``text``, which grows if they are long.
+
+    Returns where they begin and end in it, or None if one may be over the cap. The last line always gets a newline.
+    """
     begin, end = piece.part.begin, piece.part.end or 0
     start = max(0, begin - 1)
     stream = piece.opened.stream
     stream.seek(start)
-    text = bytearray(end - start + SLACK)
-    size = stream.readinto(memoryview(text))
+    wanted = end - start + SLACK
+    size = _read_into(stream, text, 0, wanted)
     first = text.find(b"\n", 0, size) + 1 if begin else 0
     if begin and (first == 0 or start + first >= end):  # no line begins here
-        return np.empty(0, np.uint8)
+        return 0, 0
     stop = text.find(b"\n", end - 1 - start, size)
-    while stop < 0 and size == len(text) <= cap:  # the last line is long
-        text += bytes(size)
-        read = stream.readinto(memoryview(text)[size:])
+    while stop < 0 and size == wanted <= cap:  # the last line is long
+        wanted *= 2
+        read = _read_into(stream, text, size, wanted)
         stop = text.find(b"\n", size, size + read)
         size += read
     if size > cap or not size:
         return None
     if stop < 0:  # the last line of the file has no newline
-        del text[size:]
-        text += b"\n"
         stop = size
-    return np.frombuffer(text, np.uint8)[first : stop + 1]
+        text[stop : stop + 1] = b"\n"
+    return first, stop + 1
+
+
+def _read_into(stream: Stream, text: bytearray, begin: int, end: int) -> int:
+    """Fill a range of ``text``, which grows if it is shorter; the number of bytes read."""
+    text += bytes(max(0, end - len(text)))
+    with memoryview(text) as whole, whole[begin:end] as part:
+        return stream.readinto(part)
+
+
+def _with_room(block: NDArray[np.uint8], size: int, more: int) -> NDArray[np.uint8]:
+    """The block, or a larger one with its first ``size`` bytes, if ``more`` do not fit behind these."""
+    if size + more <= len(block):
+        return block
+    larger = _native.new_block(2 * (size + more))
+    larger[:size] = block[:size]
+    return larger
