@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.core.batch import Batch
+from thresher.core.batch import Batch, Cursor
 from thresher.core.labels import known_targets
 from thresher.core.scores.metrics import Scores
 from thresher.core.scores.reliability import Reliability
@@ -19,8 +19,8 @@ from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 from thresher.sources.registry import as_source, is_paths
 
-#: Called with each batch, its margins, its targets, and what describes the origin of its rows.
-Observer = Callable[[Batch, NDArray[np.float64], NDArray[Any], Callable[[int], str]], None]
+#: Called with each batch, its margins, its targets, what describes the origin of its rows, and the cursor before it.
+Observer = Callable[[Batch, NDArray[np.float64], NDArray[Any], Callable[[int], str], Cursor], None]
 
 
 def evaluate(
@@ -35,6 +35,7 @@ def evaluate(
     source = selection.adapt(source)
     scores = Scores(selection.loss, len(selection.classes or ()))
     reliability = Reliability() if selection.classes is not None and selection.has_probabilities else None
+    before = Cursor()
     for batch, cursor in source.batches(keys=selection.input_keys):
         where = partial(source.where, cursor, batch)
         y = known_targets(batch, selection.classes, selection.loss, where, multilabel=selection.multilabel)
@@ -48,7 +49,8 @@ def evaluate(
         if reliability is not None and len(margins):
             reliability.add(selection.probabilities(margins), y, batch.weight)
         if observer is not None:
-            observer(batch, margins, y, where)
+            observer(batch, margins, y, where, before)
+        before = cursor
     found = scores.result()
     if reliability is not None and found:
         if selection.calibration is not None or "log_loss" not in found:

@@ -220,6 +220,14 @@ class Source(ABC):
         what = "names of records (FASTA and FASTQ files have them)" if column is None else "columns (tables have them)"
         raise SettingsError(f"{self.describe()}: the data has no {what}: identify rows by their file and line")
 
+    def with_texts(self) -> dict[str, Source]:
+        """The same rows, each with the text or the letters that its features are made from (`Batch.id`).
+
+        The keys are what the names of these features begin with: one for each column of texts. Empty for rows that are
+        not made from texts or sequences.
+        """
+        return {}
+
     def grouped(self, column: str, *, feature: bool = False) -> Source:
         """The same rows, each with its group (`Batch.qid`): its value in a column, which is no feature by default."""
         raise SettingsError(
@@ -321,6 +329,9 @@ class Wrapped(Source):
 
     def with_ids(self, column: str | None = None) -> Source:
         return self._with(self.source.with_ids(column))
+
+    def with_texts(self) -> dict[str, Source]:
+        return {prefix: self._with(source) for prefix, source in self.source.with_texts().items()}
 
     def grouped(self, column: str, *, feature: bool = False) -> Source:
         return self._with(self.source.grouped(column, feature=feature))

@@ -27,6 +27,7 @@ from thresher.sources.tables.row_encoder import (
     feature_columns,
     grouped_encoder,
     narrowed_encoder,
+    texts_of,
     to_batch,
 )
 from thresher.sources.tables.schema import find_column
@@ -106,6 +107,9 @@ class TableSource(InMemory):
             return super().with_ids(column)
         encoder = replace(self.encoder, labels=replace(self.encoder.labels, id=column))
         return self._with(order=self.order, encoder=encoder)
+
+    def with_texts(self) -> dict[str, Source]:
+        return {prefix: self.with_ids(text) for prefix, text in texts_of(self.encoder).items()}
 
     def grouped(self, column: str, *, feature: bool = False) -> Source:
         return self._with(order=self.order, encoder=grouped_encoder(self.encoder, column, feature))

@@ -2,10 +2,11 @@
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from tests.selection.report.samples import FACTS, binary, dense, rows_of
+from tests.selection.report.samples import FACTS, binary, dense, kmers, rows_of, words
 from thresher.selection.report.page import report_data
 
 PATH = Path(__file__).with_name("views.json")
@@ -35,6 +36,13 @@ def views():
             "views": seen,
             "headline": report_data(model, scores=scores, scored_on="rows of test.csv")["headline"],
         }
+    texts = words({"free": 1.0, "report": -0.5, "free offer": 0.25, "the free": -2.0}, words="1-2")
+    found["texts"] = {"examples": rows_of(*texts)[0][-1]}
+    with TemporaryDirectory() as folder:
+        # The origins of rows are paths.
+        examples = rows_of(*kmers(Path(folder), {"AACGT": 1.0, "TTACA": -0.5, "GGTTT": -0.25}, kmer=5))[0][-1]
+        groups = [[example["texts"] for example in group["examples"]] for group in examples["groups"]]
+    found["sequences"] = {"examples": groups}
     return json.loads(json.dumps(found))
 
 

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
+import thresher as th
 from tests.selection.makers import make
+from thresher import _native
 from thresher.selection.report.rows import RowViews
 from thresher.selection.scoring import evaluate
 from thresher.sources.registry import as_source
@@ -19,6 +21,15 @@ HOSTILE = [
     "<!--<script>",
     "a\\b {{data}}",
 ]
+
+TEXTS = [
+    "Claim your FREE prize now: free offer, call <b>0800</b>",
+    "Lunch at noon?\n\tBring the report for our meeting",
+    "Your report on the free lunch \u202e meeting",
+    "",
+]
+
+SEQUENCES = {"a": ["ACGTTGCAACGTaaccTTGGAACGNNTAGC", "TTTTGGCCACGTTGCA"], "b": ["GGGTTTCCCAAATTACAGGGTTTC"]}
 
 FACTS = {
     "thresher": "0.1.0",
@@ -109,8 +120,31 @@ def dense(loss, classes, weights, intercept):
     )
 
 
-def rows_of(selection, X, y):
+def words(weights, **of_texts):
+    """A model of the words of texts, and texts that it is right or wrong about; ``of_texts`` are options of n-grams."""
+    keys = [_native.hash_bytes(name.encode(), 0) for name in weights]
+    model = make(list(weights.values()), keys=keys, names=list(weights), classes=("ham", "spam"))
+    found = th.scan_text(TEXTS, ["spam", "ham", "ham", "spam"], **of_texts)
+    model.provenance["reading"] = found.reading()
+    return model, found
+
+
+def kmers(folder, weights, **of_kmers):
+    """A model of k-mers, and sequences of two classes in a folder."""
+    for name, sequences in SEQUENCES.items():
+        records = [f">{name}{i}\n{letters[:15]}\n{letters[15:]}\n" for i, letters in enumerate(sequences)]
+        (folder / f"{name}.fa").write_text("".join(records))
+    found = th.scan_fasta([folder / f"{name}.fa" for name in SEQUENCES], **of_kmers)
+    keys = [min(found.kmers.keys_of(name)) for name in weights]
+    return make(
+        list(weights.values()), keys=keys, names=list(weights), classes=list(SEQUENCES), space=found.space
+    ), found
+
+
+def rows_of(selection, X, y=None):
     """The views of rows, and their scores."""
     rows = RowViews(selection)
-    scores = evaluate(selection, as_source(np.asarray(X, np.float64), y), observer=rows.add)
+    source = as_source(X if y is None else np.asarray(X, np.float64), y)
+    scores = evaluate(selection, source, observer=rows.add)
+    rows.read_texts(source)
     return list(rows.views()), scores

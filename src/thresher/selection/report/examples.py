@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.core.batch import Batch
+from thresher.core.batch import Batch, Cursor
 from thresher.selection.report.json_values import name_of, short, shown
+from thresher.selection.report.texts import read_texts
 from thresher.selection.selection import Selection
+from thresher.sources.base import Source
 
 Floats = NDArray[np.float64]
 
@@ -33,6 +35,9 @@ class Example(NamedTuple):
     output: int
     positions: NDArray[np.intp]
     values: Floats
+    #: The cursor before its batch, if it is known, and its place in the batch.
+    before: Cursor | None
+    row: int
 
 
 class Examples:
@@ -52,16 +57,21 @@ class Examples:
         }
         self._order = np.argsort(selection.keys)
         self._seen = 0
+        #: The texts of examples by their numbers.
+        self._texts: dict[int, list[dict[str, Any]]] = {}
 
-    def add(self, batch: Batch, margins: Floats, y: NDArray[Any], where: Callable[[int], str]) -> None:
-        """Consider the rows of a batch."""
+    def add(
+        self, batch: Batch, margins: Floats, y: NDArray[Any], where: Callable[[int], str], before: Cursor | None
+    ) -> None:
+        """Consider the rows of a batch; ``before`` is the cursor before it."""
         if self._able:
             for kind, scores in self._scores(margins, y).items():
                 best = self._best[kind]
                 least = best[-1].score if len(best) == EACH else -np.inf
                 candidates = np.flatnonzero(scores > least)
                 candidates = candidates[np.argsort(-scores[candidates], kind="stable")][:EACH]
-                best += [self._example(float(scores[row]), int(row), batch, margins, y, where) for row in candidates]
+                found = (self._example(float(scores[row]), int(row), batch, margins, y, where) for row in candidates)
+                best += [example._replace(before=before) for example in found]
                 best.sort(key=lambda example: (-example.score, example.number))
                 del best[EACH:]
         self._seen += len(batch)
@@ -85,11 +95,7 @@ class Examples:
     def _example(
         self, score: float, row: int, batch: Batch, margins: Floats, y: NDArray[Any], where: Callable[[int], str]
     ) -> Example:
-        keys = batch.keys[batch.indptr[row] : batch.indptr[row + 1]]
-        values = np.ones(len(keys)) if batch.values is None else batch.values[batch.indptr[row] : batch.indptr[row + 1]]
-        ordered = self._selection.keys[self._order]
-        at = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
-        known = ordered[at] == keys
+        positions, values = self._features(batch, row)
         margin = margins[row] if margins.ndim == 1 else margins[row].max()
         output = 0 if margins.ndim == 1 else int(margins[row].argmax())
         labels = self._selection.labels
@@ -107,9 +113,26 @@ class Examples:
             predicted,
             float(margin),
             output,
-            self._order[at[known]],
-            values[known].astype(np.float64),
+            positions,
+            values,
+            None,
+            row,
         )
+
+    def _features(self, batch: Batch, row: int) -> tuple[NDArray[np.intp], Floats]:
+        """The positions in the selection of the features of a row, and their values."""
+        keys = batch.keys[batch.indptr[row] : batch.indptr[row + 1]]
+        values = np.ones(len(keys)) if batch.values is None else batch.values[batch.indptr[row] : batch.indptr[row + 1]]
+        ordered = self._selection.keys[self._order]
+        at = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
+        known = ordered[at] == keys
+        return self._order[at[known]], values[known].astype(np.float64)
+
+    def read_texts(self, source: Source) -> None:
+        """Read the texts or sequences of the examples again; where that fails, they are left out."""
+        if self._able and source.rewindable:
+            chosen = [example for best in self._best.values() for example in best]
+            self._texts = read_texts(self._selection, source, chosen, self._features)
 
     def view(self) -> dict[str, Any] | None:
         """The examples, with what each feature adds to the margin; None without any."""
@@ -151,6 +174,7 @@ class Examples:
             "score": short(example.margin, 4),
             "probability": probability,
             "intercept": short(selection.intercept[example.output], 4),
+            "texts": self._texts.get(example.number, []),
             "parts": [
                 [name_of(selection.names[positions[i]]), short(values[i], 4), short(added[i], 4)] for i in top.tolist()
             ],

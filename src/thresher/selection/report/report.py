@@ -36,5 +36,7 @@ def make_report(
         check_not_read(path, source.files())
         same = source.describe() == selection.provenance.get("data")
         of = "rows of the data that it was learned from" if same else f"rows of {shown_path(source.describe())}"
-        scores = evaluate(selection, source if watch is None else Watched(source, watch, "scoring"), observer=rows.add)
+        source = source if watch is None else Watched(source, watch, "scoring")
+        scores = evaluate(selection, source, observer=rows.add)
+        rows.read_texts(source)
     write_report(path, report_data(selection, rows=rows, scores=scores, scored_on=of))

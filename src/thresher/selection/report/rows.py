@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.core.batch import Batch
+from thresher.core.batch import Batch, Cursor
 from thresher.core.scores.auc_histogram import AucHistogram
 from thresher.core.scores.reliability import Reliability
 from thresher.selection.report.examples import Examples
 from thresher.selection.report.json_values import View, name_of, short, shorts, thin
 from thresher.selection.report.residuals import Residuals
 from thresher.selection.selection import Selection
+from thresher.sources.base import Source
 
 Floats = NDArray[np.float64]
 
@@ -46,8 +47,19 @@ class RowViews:
         self._residuals = Residuals() if selection.classes is None else None
         self._examples = Examples(selection)
 
-    def add(self, batch: Batch, margins: Floats, y: NDArray[Any], where: Callable[[int], str]) -> None:
-        """Add the rows of a batch; ``y`` is encoded as for scoring, ``where`` describes the origin of a row."""
+    def add(
+        self,
+        batch: Batch,
+        margins: Floats,
+        y: NDArray[Any],
+        where: Callable[[int], str],
+        before: Cursor | None = None,
+    ) -> None:
+        """Add the rows of a batch.
+
+        ``y`` is encoded as for scoring, ``where`` describes the origin of a row, and ``before`` is the cursor before
+        the batch, from which the texts of examples are read again.
+        """
         self.rows += len(batch)
         if not len(batch):
             return
@@ -60,7 +72,11 @@ class RowViews:
                 histogram.add(margins[:, output], y[:, output] > 0, np.ones(len(margins)))
         if self._reliability is not None:
             self._reliability.add(self._selection.probabilities(margins), y, batch.weight)
-        self._examples.add(batch, margins, y, where)
+        self._examples.add(batch, margins, y, where, before)
+
+    def read_texts(self, source: Source) -> None:
+        """Read the texts or sequences of the examples again, from the source of the rows added."""
+        self._examples.read_texts(source)
 
     def _add_classes(self, margins: Floats, y: NDArray[Any]) -> None:
         binary = margins.ndim == 1

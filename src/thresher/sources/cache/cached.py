@@ -72,6 +72,9 @@ class Cached(Wrapped):
     def with_ids(self, column: str | None = None) -> Source:
         return self.source.with_ids(column)  # the cache stores no identifiers
 
+    def with_texts(self) -> dict[str, Source]:
+        return self.source.with_texts()
+
     def limited(self, limits: ReadLimits) -> Source:
         return Cached(self.source.limited(limits), self.folder, limits, self._shared)
 

@@ -96,6 +96,10 @@ class ClassFolders(Source):
     def row_files(self, cursor: Cursor, batch: Batch) -> list[str]:
         return [] if batch.line is None else [self.paths[number - 1] for number in batch.line.tolist()]
 
+    def with_texts(self) -> dict[str, Source]:
+        labels = replace(self.encoder.labels, id=self.encoder.text)
+        return {self.encoder.prefix: replace(self, encoder=replace(self.encoder, labels=labels))}
+
     def shards(self, n: int) -> list[Source]:
         super().shards(n)
         n = min(n, len(self.paths))

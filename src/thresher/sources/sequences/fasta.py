@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,8 @@ class SequenceSource(Source):
     skips: SkipCounts = field(default_factory=SkipCounts, compare=False, repr=False)
     #: Whether rows have the names of their records.
     ids: bool = False
+    #: Whether rows have their letters instead.
+    letters: bool = False
 
     parses_files = True
 
@@ -64,6 +67,9 @@ class SequenceSource(Source):
 
     def with_ids(self, column: str | None = None) -> Source:
         return replace(self, ids=True) if column is None else super().with_ids(column)
+
+    def with_texts(self) -> dict[str, Source]:
+        return {"": replace(self, letters=True)}
 
     def _record_names(self, names: list[bytes]) -> NDArray[Any] | None:
         """The names of records as the identifiers of a batch; None unless they were requested."""
@@ -157,6 +163,9 @@ class FastaSource(SequenceSource):
     def _read_part(
         self, part: Part, start: Cursor, rows: int, only: _native.KeyIndex | None, want_labels: bool
     ) -> Iterator[tuple[Batch, Cursor]]:
+        if self.letters:
+            yield from self._spelled(part, start, rows, only, want_labels)
+            return
         sink = _native.KmerRecords(
             self.kmers.native(),
             None if self.labels is None else self.labels.index,
@@ -191,6 +200,22 @@ class FastaSource(SequenceSource):
             behind = replace(cursor, row=row, part=start.part + 1, offset=0, line=0, here=0)
             yield self._batch(part, sink.take()), behind
 
+    def _spelled(
+        self, part: Part, start: Cursor, rows: int, only: _native.KeyIndex | None, want_labels: bool
+    ) -> Iterator[tuple[Batch, Cursor]]:
+        """The rows of a part with their letters, from a second reading whose features are single letters."""
+        letters = single_letters(self.kmers)
+        second = replace(self, kmers=letters, labels=None, letters=False)._read_part(part, start, rows, None, False)
+        ahead: dict[int, str] = {}
+        for batch, cursor in replace(self, letters=False)._read_part(part, start, rows, only, want_labels):
+            lines = [] if batch.line is None else batch.line.tolist()
+            while lines and lines[-1] not in ahead:
+                spelled, _ = next(second)
+                found = [] if spelled.line is None else spelled.line.tolist()
+                ahead.update(zip(found, spell(letters, spelled.indptr, spelled.keys), strict=True))
+            ids = np.array([ahead.pop(line) for line in lines], dtype=object)
+            yield replace(batch, id=ids), cursor
+
     def _batch(self, part: Part, taken: dict[str, Any]) -> Batch:
         lines = taken["line"] + 1
         y = self._labels(part, taken["label"], len(lines))
@@ -202,6 +227,24 @@ class FastaSource(SequenceSource):
             return self.labels.labels(np.empty(0, np.int64) if positions is None else positions)
         label = class_of(part)
         return np.full(n, np.nan) if label is None else np.full(n, label, dtype=object)
+
+
+def single_letters(kmers: Kmers) -> Kmers:
+    """The form whose features are the letters of a sequence, each at its position."""
+    return Kmers((1,), wildcards=kmers.wildcards, positional=True, alphabet=kmers.alphabet)
+
+
+def spell(letters: Kmers, indptr: NDArray[np.int64], keys: NDArray[np.uint64]) -> list[str]:
+    """The sequences of rows of `single_letters`; a letter outside the alphabet is ``?``."""
+    alphabet = np.frombuffer(letters.letters.ljust(1 << letters.bits, b"?"), np.uint8)
+    at = (keys >> np.uint64(letters.letter_bits)).astype(np.int64)
+    found = alphabet[(keys & np.uint64((1 << letters.bits) - 1)).astype(np.int64)]
+    sequences = []
+    for begin, end in pairwise(indptr.tolist()):
+        sequence = np.full(int(at[begin:end].max(initial=-1)) + 1, ord("?"), np.uint8)
+        sequence[at[begin:end]] = found[begin:end]
+        sequences.append(sequence.tobytes().decode())
+    return sequences
 
 
 def scan_fasta(

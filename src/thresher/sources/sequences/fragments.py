@@ -17,7 +17,7 @@ from thresher.core.memory import MB
 from thresher.display import quoted
 from thresher.errors import DataError, SettingsError
 from thresher.sources.base import Source
-from thresher.sources.sequences.fasta import SequenceSource
+from thresher.sources.sequences.fasta import SequenceSource, single_letters, spell
 from thresher.sources.sequences.records import class_of, feed
 
 if TYPE_CHECKING:
@@ -188,10 +188,19 @@ class FragmentSource(SequenceSource):
             line = numbers[: len(contig)].astype(np.int64) + 1
             names = [loaded.genomes.contig(i)[0] for i in contig.tolist()] if self.ids else []
             y, ids = loaded.y[contig], self._record_names(names)
+            if self.letters:
+                ids = self._spelled_fragments(loaded.genomes, numbers[: len(contig)])
             batch = Batch(taken["indptr"], taken["keys"], taken["values"], y, line=line, id=ids)
             read = -(-total_bytes * (at - first) // (last - first))
             yield batch, Cursor(row=at - first, read=read, skipped=loaded.skipped)
         self.drop_count.log(self.describe(), self.kmers)
+
+    def _spelled_fragments(self, genomes: _native.Genomes, numbers: NDArray[np.uint64]) -> NDArray[Any]:
+        """The letters of some fragments."""
+        letters = single_letters(self.kmers)
+        most = len(numbers) * self.length + 1  # all rows at once
+        taken = genomes.rows(numbers, letters.native(), None, self.seed, most)
+        return np.array(spell(letters, taken["indptr"], taken["keys"]), dtype=object)
 
     def _loaded(self, want_labels: bool) -> LoadedGenomes:
         """The genomes, loaded on first use."""

@@ -56,6 +56,9 @@ class EncodedSource(Source):
     def feature_columns(self) -> Sequence[str]:
         return feature_columns(self.encoder)
 
+    def with_texts(self) -> dict[str, Source]:
+        return {prefix: self.with_ids(text) for prefix, text in texts_of(self.encoder).items()}
+
     def without_columns(self, columns: Collection[str]) -> Source:
         source: Any = self  # a dataclass
         narrower: Source = replace(source, encoder=narrowed_encoder(self.encoder, columns))
@@ -120,6 +123,13 @@ def with_id_column(source: Any, column: str | None) -> Source:
     encoder = source.encoder
     named: Source = replace(source, encoder=replace(encoder, labels=replace(encoder.labels, id=column)))
     return named
+
+
+def texts_of(encoder: Any) -> dict[str, str]:
+    """The columns of texts of an encoder, by what the names of the features of each begin with."""
+    if isinstance(encoder, TableEncoder):
+        return {f"{column.name}=": column.name for column in encoder.columns if column.kind == "text"}
+    return {encoder.prefix: encoder.text}
 
 
 def with_group_column(source: Any, column: str, feature: bool) -> Source:

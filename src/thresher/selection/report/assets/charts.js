@@ -225,7 +225,7 @@ const VIEWS = {
       return el("article", { class: "example" },
         el("p", {}, "True: ", el("strong", {}, el("bdi", { text: figure(one.actual) })), ", predicted: ", el("strong", {}, el("bdi", { text: figure(one.predicted) }))),
         el("p", { class: "from", text: `${one.origin}; score ${figure(one.score)}` + (one.probability === null ? "" : `, probability ${share(one.probability)}`) }),
-        one.text ? marked(one.text) : null,
+        one.texts.map(marked),
         el("table", {}, el("caption", { class: "hidden", text: "Contributions" }), el("tbody", {}, rows.map(([name, value, added]) => el("tr", {},
           el("td", { class: "text name" }, el("bdi", { text: name + (value === null || value === 1 ? "" : ` = ${figure(value)}`) })),
           el("td", {}, bar(added, low, most)), el("td", { text: (added > 0 ? "+" : "") + figure(added, 3) }))))));
@@ -233,5 +233,6 @@ const VIEWS = {
   },
 };
 
-const marked = parts => el("p", { class: "words" }, parts.map(([text, sign]) => sign ? el("mark", { class: sign > 0 ? "plus-word" : "minus-word", text }) : text));
+const marked = text => el("p", { class: text.letters ? "words letters" : "words" }, text.title ? el("span", { class: "from", text: text.title + ": " }) : null,
+  text.pieces.map(([piece, sign]) => sign ? el("mark", { class: sign > 0 ? "plus-word" : "minus-word", text: piece }) : piece));
 const moreOf = n => n ? el("p", { class: "note", text: `and ${count(n)} more` }) : null;
