@@ -7,6 +7,8 @@ Examples:
 `thresher report clicks.thr -o report.html`
 
 `thresher report clicks.thr tomorrow.vw.gz -o report.html`
+
+`thresher report species.thr --genome genome.fa.gz -o report.html`
 """
 
 from __future__ import annotations
@@ -25,6 +27,10 @@ def report(
     selection: Annotated[str, typer.Argument(help="A .thr file.")],
     data: Annotated[list[str] | None, typer.Argument(help="Labelled files, globs or folders.")] = None,
     format: Format = None,
+    genome: Annotated[
+        list[str] | None,
+        typer.Option("--genome", help="FASTA or FASTQ files to show selected k-mers in; may be repeated."),
+    ] = None,
     on_error: OnError = "stop",
     output: Annotated[str, typer.Option("-o", "--output", help="The HTML file.", metavar="PATH")] = "report.html",
     *,
@@ -39,7 +45,11 @@ def report(
     check_not_read(output, [selection])
     model = load(selection)
     if data:
-        reading |= {"format": format, "on_error": on_error}
+        reading |= {"format": format}
+    if data or genome:
+        reading |= {"on_error": on_error}
     with show_progress() as progress:
-        make_report(model, one_or_many(data) if data else None, path=output, watch=Watch(progress), **reading)
+        make_report(
+            model, one_or_many(data) if data else None, path=output, genome=genome, watch=Watch(progress), **reading
+        )
     typer.echo(f"saved        {output}")

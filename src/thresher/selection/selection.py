@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
     from thresher.selection.words import Word
+    from thresher.sources.files.paths import PathLike
 
 #: The kinds of predictions: the class (or number), its probability, and the margin w'x + b.
 Output = Literal["prediction", "probability", "margin"]
@@ -409,7 +410,13 @@ class Selection:
         return replace(self, provenance={**self.provenance, "stand_ins": facts})
 
     def report(
-        self, data: Any = None, y: Any = None, *, path: str | os.PathLike[str] = "report.html", **reading: Any
+        self,
+        data: Any = None,
+        y: Any = None,
+        *,
+        path: str | os.PathLike[str] = "report.html",
+        genome: PathLike | Iterable[PathLike] | None = None,
+        **reading: Any,
     ) -> None:
         """Write a report as one HTML file, which opens offline, makes no request and stays below 3 MB.
 
@@ -422,6 +429,8 @@ class Selection:
             The labels of data in memory.
         path : path
             The file; an existing one is replaced when the new one is complete.
+        genome : path, glob, folder, or several of these, optional
+            FASTA or FASTQ files: the report shows where selected k-mers are in them.
         **reading
             Options for files that are laid out in another way than those of the fit.
 
@@ -431,7 +440,7 @@ class Selection:
         """
         from thresher.selection.report.report import make_report
 
-        make_report(self, data, y, path=path, **reading)
+        make_report(self, data, y, path=path, genome=genome, **reading)
 
     # ── tables and files ─────────────────────────────────────────────────────────────────────────
 

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from tests.selection.report.samples import FACTS, binary, dense, kmers, rows_of, words
+from thresher.selection.report.genome import located
 from thresher.selection.report.page import report_data
 
 PATH = Path(__file__).with_name("views.json")
@@ -40,9 +41,10 @@ def views():
     found["texts"] = {"examples": rows_of(*texts)[0][-1]}
     with TemporaryDirectory() as folder:
         # The origins of rows are paths.
-        examples = rows_of(*kmers(Path(folder), {"AACGT": 1.0, "TTACA": -0.5, "GGTTT": -0.25}, kmer=5))[0][-1]
+        model, source = kmers(Path(folder), {"AACGT": 1.0, "TTACA": -0.5, "GGTTT": -0.25, "GGGGG": 0.1}, kmer=5)
+        examples = rows_of(model, source)[0][-1]
         groups = [[example["texts"] for example in group["examples"]] for group in examples["groups"]]
-    found["sequences"] = {"examples": groups}
+        found["sequences"] = {"examples": groups, "places": list(located(model, folder))}
     return json.loads(json.dumps(found))
 
 

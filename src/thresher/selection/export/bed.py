@@ -22,7 +22,7 @@ from thresher.sources.sequences.records import feed
 _STRANDS = {1: "+", -1: "-", 0: "."}
 
 
-class _Hit(NamedTuple):
+class Hit(NamedTuple):
     """An occurrence of a k-mer: its record, with its name, start, number, length and strand."""
 
     record: int
@@ -44,9 +44,9 @@ def bed_lines(
     strand, ``.``. With ``on_error="skip"`` a malformed record is counted and logged; it keeps the occurrences before
     the error.
     """
-    kmers = _kmers_of(selection)
+    kmers = kmers_of(selection)
     scores = _scores(selection.weights)
-    for hit in _hits(kmers, selection.keys, paths, on_error):
+    for hit in find_hits(kmers, selection.keys, paths, on_error):
         place = f"{hit.id}\t{hit.at}\t{hit.at + hit.length}"
         yield f"{place}\t{selection.names[hit.kmer]}\t{scores[hit.kmer]}\t{_strand(kmers, hit.strand)}\n"
 
@@ -55,14 +55,14 @@ def word_lines(
     selection: Selection, paths: PathLike | Iterable[PathLike], *, on_error: OnError = "stop"
 ) -> Iterator[str]:
     """A line for each occurrence of a whole word (`Selection.words`), with the columns of `bed_lines`."""
-    kmers = _kmers_of(selection)
+    kmers = kmers_of(selection)
     words = selection.words
     scores = _scores(np.array([word.weight for word in words]).T)
     parts = [(number, at) for number, word in enumerate(words) for at in range(len(word.kmers))]
     keys = np.concatenate([np.empty(0, np.uint64), *(word.keys for word in words)])
     # For each word and direction the hit that continues it, as record, start and number in the word; and its own start.
     awaited: dict[tuple[int, int], tuple[tuple[int, int, int], int]] = {}
-    for hit in _hits(kmers, keys, paths, on_error):
+    for hit in find_hits(kmers, keys, paths, on_error):
         number, at = parts[hit.kmer]
         word, last = words[number], len(words[number].kmers) - 1
         turned = -1 if word.reversed[at] else 1
@@ -80,7 +80,8 @@ def word_lines(
             yield f"{place}\t{word.word}\t{scores[number]}\t{_strand(kmers, strand)}\n"
 
 
-def _kmers_of(selection: Selection) -> Kmers:
+def kmers_of(selection: Selection) -> Kmers:
+    """The k-mers of a selection; `SpaceError` if its features are others."""
     if selection.space.kmers is None:
         raise SpaceError(
             f"the model's features are {selection.space}, which do not occur in sequences. Select k-mers of FASTA or "
@@ -102,9 +103,9 @@ def _strand(kmers: Kmers, strand: int) -> str:
     return "." if kmers.protein else _STRANDS[strand]
 
 
-def _hits(
+def find_hits(
     kmers: Kmers, keys: NDArray[np.uint64], paths: PathLike | Iterable[PathLike], on_error: OnError
-) -> Iterator[_Hit]:
+) -> Iterator[Hit]:
     """The occurrences of k-mers, record by record, in the order of their starts."""
     check_on_error(on_error)
     finder = _native.KmerFinder(kmers.native(), _native.KeyIndex(np.ascontiguousarray(keys)))
@@ -113,6 +114,6 @@ def _hits(
         for _ in feed(part, finder, Cursor(), form=kmers.native(), on_error=on_error, limits=ReadLimits()):
             ids += [id.decode("utf-8", "surrogateescape") or "." for id in finder.take_ids()]
             for record, at, kmer, length, strand in zip(*(found.tolist() for found in finder.take()), strict=True):
-                yield _Hit(record, ids[record - first], at, kmer, length, strand)
+                yield Hit(record, ids[record - first], at, kmer, length, strand)
             first += max(0, len(ids) - 1)
             ids = ids[-1:]

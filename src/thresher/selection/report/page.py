@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -11,8 +12,9 @@ from typing import Any
 from thresher.core.storage.atomic import write_atomically
 from thresher.selection.report.curves import curves
 from thresher.selection.report.features import BUDGET, feature_table
+from thresher.selection.report.genome import positions_in_keys
 from thresher.selection.report.headline import headline
-from thresher.selection.report.json_values import as_script
+from thresher.selection.report.json_values import View, as_script
 from thresher.selection.report.library import library_script
 from thresher.selection.report.made import how_made
 from thresher.selection.report.rows import RowViews
@@ -34,6 +36,7 @@ def report_data(
     scored_on: str = "",
     run: dict[str, Any] | None = None,
     command: str | None = None,
+    genome: Iterable[View] | None = None,
     interim: str | None = None,
     budget: int = BUDGET,
 ) -> dict[str, Any]:
@@ -50,6 +53,8 @@ def report_data(
         ``seconds`` and ``bytes`` of the fit, if it was just made.
     command : str, optional
         The command line that made the selection.
+    genome : iterable of views, optional
+        Where k-mers are in sequences; by default, of positional k-mers, what their keys say.
     interim : str, optional
         What to say of a fit that is under way.
     budget : int
@@ -58,7 +63,12 @@ def report_data(
     return {
         "headline": headline(selection, scores, scored_on, run),
         "features": feature_table(selection, budget),
-        "views": [*curves(selection), *trust(selection), *(() if rows is None else rows.views())],
+        "views": [
+            *curves(selection),
+            *trust(selection),
+            *(positions_in_keys(selection) if genome is None else genome),
+            *(() if rows is None else rows.views()),
+        ],
         "made": how_made(selection, command),
         "interim": interim,
     }

@@ -196,10 +196,11 @@ const VIEWS = {
 
   genome(view) {
     const values = records({ position: view.position, weight: view.weight, name: view.name, sequence: view.sequence });
-    return [chart("", "Position of located k-mers against the size of their weight.", values, [
-      { mark: { type: "point", opacity: 0.7 }, encoding: { x: q("position", "position (bases)", { axis: { format: "~s" }, scale: { nice: false } }), y: q("weight", "|weight|"), color: { field: "sequence", type: "nominal", scale: { range: [0, 1, 2, 3, 4, 5, 6, 7].map(C) } },
-        tooltip: [{ field: "name", type: "nominal", title: "k-mer" }, { field: "sequence", type: "nominal", title: "sequence" }, ...tips([["position", "position", ","], ["weight", "|weight|"]])] } },
-    ])];
+    const domain = [...new Set(view.sequence)], one = domain.length === 1;
+    return [chart("", "Position of k-mers against the size of their weight.", values, [
+      { mark: { type: "point", opacity: 0.7 }, encoding: { x: q("position", "position (bases)", { axis: { format: "~s" }, scale: { nice: false } }), y: q("weight", "|weight|"), color: { field: "sequence", type: "nominal", scale: { domain, range: domain.map((_, i) => C(i)) }, legend: one ? null : { symbolType: "circle" } },
+        tooltip: [{ field: "name", type: "nominal", title: "k-mer" }, ...(one && !domain[0] ? [] : [{ field: "sequence", type: "nominal", title: "sequence" }]), ...tips([["position", "position", ","], ["weight", "|weight|"]])] } },
+    ], { columns: [["name", "k-mer"], ...(one && !domain[0] ? [] : [["sequence", "sequence"]]), ["position", "position"], ["weight", "|weight|"]] })];
   },
 
   confusion(view) {
