@@ -144,9 +144,13 @@ def _fgm_run(data: Data, settings: Any, options: RunOptions) -> Run:
 
 
 def _sparse_rf_run(data: Data, settings: Any, options: RunOptions) -> Run:
+    assert isinstance(data.rows, Source)
+    if options.workers != 1 or options.cluster is not None:
+        from thresher.distributed.sparse_rf_run import sparse_rf_run
+
+        return sparse_rf_run(data.rows, settings, options)
     from thresher.sparse_rf.run import SparseRFRun
 
-    assert isinstance(data.rows, Source)
     return SparseRFRun(data.rows, settings, options)
 
 
@@ -207,7 +211,7 @@ METHODS = (
         settings="sparse_rf.settings:SparseRFSettings",
         make_run=_sparse_rf_run,
         plan="sparse_rf.memory_plan:plan_of_fit",
-        run_options=frozenset({"validation", "n_jobs"}),
+        run_options=frozenset({"validation", "n_jobs", "workers", "cluster"}),
     ),
     MethodSpec(
         names=("os", "grafting", "grafting-light", "naive-l0", "naive-l1", "alpha-investing"),

@@ -45,12 +45,11 @@ class RunOptions:
     n_jobs : int
         Threads of a working-set method; -1: all cores. The result does not depend on it.
     workers : int
-        Workers of ``fgm``, which share the columns; the result does not depend on their number. The workers of other
-        methods are one of their settings.
+        Workers of ``fgm``, which share the columns, or of ``sparse-rf``, which share the rows; the result does not
+        depend on their number. The workers of other methods are one of their settings.
     cluster : str, optional
-        Where the workers of an online method, of ``fgm`` or of Online Substitution run: None, threads of this process;
-        ``"ray"``, a Ray that is running or is started here; or the address of a Ray cluster. The result does not depend
-        on it, but for Online Substitution.
+        Where workers run: None, threads of this process; ``"ray"``, a Ray that is running or is started here; or the
+        address of a Ray cluster. The result does not depend on it, but for Online Substitution.
     interactions : {1, 2, 3} or list of tuples
         Products of features to add, see `thresher.core.feature_space.Products`.
     multilabel : bool

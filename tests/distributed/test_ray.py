@@ -137,6 +137,21 @@ def test_fgm_has_the_bits_of_one_process_whichever_workers_are_lost(
     assert bits(shared) == bits(th.select(file, **FGM))
 
 
+def test_sparse_rf_has_the_bits_of_one_process_after_a_kill(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from thresher.distributed.ray_shards import RayShards
+
+    how: dict[str, Any] = {"method": "sparse-rf", "draws": 20, "max_iter": 2, "gamma": 0.05, "lam": 2.0, "scale": None}
+    asked, usual = iter(range(1000)), RayShards.ask
+
+    def lose(team: RayShards, *given: Any, **own: Any) -> Any:
+        if next(asked) == 3:
+            ray.kill(team._made().workers[1])
+        return usual(team, *given, **own)
+
+    monkeypatch.setattr(RayShards, "ask", lose)
+    assert bits(th.select(file, workers=2, cluster="ray", **how)) == bits(th.select(file, **how))
+
+
 class Blocker:
     """Takes a processor, as other users of a cluster do."""
 

@@ -192,7 +192,8 @@ def _several(
     workers: Annotated[
         int | None,
         typer.Option(
-            help="Workers that share the rows (mission, iht, hashing, b-arda), the columns (fgm) or the features (os)."
+            help="Workers that share the rows (mission, iht, hashing, b-arda, sparse-rf), the columns (fgm) or the "
+            "features (os)."
         ),
     ] = None,
 ) -> None:

@@ -48,8 +48,19 @@ class Rows(ABC):
     ) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.float64]]:
         """The keys of the inputs, ascending, and the variance and the mean square of each; rows may have weights."""
         keys = self.inputs()
-        sums, squares = np.zeros(len(keys)), np.zeros(len(keys))
-        first = 0
+        sums, squares = self.add_moments(keys, weights, np.zeros(len(keys)), np.zeros(len(keys)))
+        total = float(self.rows if weights is None else weights.sum())
+        return keys, squares / total - (sums / total) ** 2, squares / total
+
+    def add_moments(
+        self,
+        keys: NDArray[np.uint64],
+        weights: NDArray[np.float64] | None,
+        sums: NDArray[np.float64],
+        squares: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The sums of inputs and of their squares with these rows added one by one, whatever the batches."""
+        sums, squares, first = sums.copy(), squares.copy(), 0
         for batch in self:
             at = np.searchsorted(keys, batch.keys)
             values = np.ones(batch.nnz) if batch.values is None else batch.values.astype(np.float64)
@@ -57,10 +68,20 @@ class Rows(ABC):
             if weights is not None:
                 share = np.repeat(weights[first : first + len(batch)], np.diff(batch.indptr))
             first += len(batch)
-            sums += np.bincount(at, share * values, len(keys))
-            squares += np.bincount(at, share * values**2, len(keys))
-        total = float(self.rows if weights is None else weights.sum())
-        return keys, squares / total - (sums / total) ** 2, squares / total
+            np.add.at(sums, at, share * values)
+            np.add.at(squares, at, share * values**2)
+        return sums, squares
+
+    def take(self, which: NDArray[np.intp]) -> RowStore:
+        """These rows (ascending), in memory."""
+        store, first = RowStore(), 0
+        for batch in self:
+            inside = which[np.searchsorted(which, first) : np.searchsorted(which, first + len(batch))] - first
+            first += len(batch)
+            if len(inside):
+                taken = batch.take(inside)
+                store.add(taken.indptr, taken.keys, taken.values)
+        return store
 
 
 class RowStore(Rows):

@@ -71,13 +71,13 @@ def divide(batch: Batch, of: int) -> list[Entries]:
 
 
 class ShardPart(Protocol):
-    """What a worker builds over its columns to answer questions. It is sent to the worker, and kept there."""
+    """What a worker builds over its columns or rows to answer questions. It is sent to the worker, and kept there."""
 
     @property
     def identity(self) -> str:
         """A text that tells it from others."""
 
-    def build(self, columns: InMemoryColumns) -> Any:
+    def build(self, held: Any, /) -> Any:
         """Build the object whose methods answer."""
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from thresher import _native
 from thresher.columns.sharded import Entries, ShardPart
 from thresher.columns.types import Floats
-from thresher.distributed.column_shard import ColumnShard, ColumnShare, Parsed, Summary
 from thresher.distributed.ray_actors import RayActors
+from thresher.distributed.shard import Parsed, Shard, ShardSpec, Summary
 from thresher.distributed.shard_teams import ShardTeam, Step, WorkerLost
 from thresher.errors import ThresherError
 from thresher.sources.base import Source
@@ -24,24 +24,24 @@ _LARGE = 100_000
 
 
 class RemoteShard:
-    """A `ColumnShard` behind an actor: errors of the data are values."""
+    """A `Shard` behind an actor: errors of the data are values."""
 
-    shard: ColumnShard
+    shard: Shard
 
     def version(self) -> str:
         """The version of Thresher on this node. Other arguments follow only if it is the same."""
         return __version__
 
-    def begin(self, share: ColumnShare, source: Source, weights: Floats | None) -> bool | ThresherError:
+    def begin(self, share: ShardSpec, source: Source, weights: Floats | None) -> bool | ThresherError:
         """Begin to read, or with weights, take over a share whose rows are known."""
         try:
-            self.shard = ColumnShard(share, source, None if weights is None else weights.copy())
+            self.shard = share.make(source, None if weights is None else weights.copy())
         except ThresherError as error:
             return error
         return True
 
     def parse(self) -> tuple[Any, ...]:
-        """A step of `ColumnShard.parse`: rows and whether they end here, then the entries for each worker."""
+        """A step of `Shard.parse`: rows and whether they end here, then the entries for each worker."""
         of = self.shard.share.of
         try:
             found = self.shard.parse()
@@ -50,11 +50,11 @@ class RemoteShard:
         return (found._replace(entries=[]), *found.entries)
 
     def take(self, *entries: list[Entries]) -> int:
-        """`ColumnShard.take`."""
+        """`Shard.take`."""
         return self.shard.take(list(entries))
 
     def call(self, name: str, *given: Any) -> Any:
-        """Call another method of the `ColumnShard`."""
+        """Call another method of the `Shard`."""
         try:
             return getattr(self.shard, name)(*given)
         except ThresherError as error:
@@ -73,12 +73,12 @@ class RayShards(ShardTeam):
         Bytes of a worker, by which Ray schedules; 0: not known.
     """
 
-    def __init__(self, share: ColumnShare, source: Source, pool: _native.ThreadPool, cluster: str, memory: int) -> None:
+    def __init__(self, share: ShardSpec, source: Source, pool: _native.ThreadPool, cluster: str, memory: int) -> None:
         super().__init__(replace(share, threads=1, copies=True), source, pool)
         self._cluster = cluster
         self._worker_memory = memory
         self._actors: RayActors | None = None
-        self._here: dict[int, ColumnShard] = {}  # the shares that no node has room for
+        self._here: dict[int, Shard] = {}  # the shares that no node has room for
         self._source: Any = None
         self._weights: Any = None
 
@@ -92,8 +92,8 @@ class RayShards(ShardTeam):
                 memory=self._worker_memory,
                 store=4 * self.count * 16 * self.share.entries,
                 prepare=self._begun,
-                again="it reads its share of the columns again",
-                here="reads and holds its share of the columns",
+                again=f"it reads its share of the {self.share.what} again",
+                here=f"reads and holds its share of the {self.share.what}",
             )
             self._source = self._actors.put(self.source)
         return self._actors
@@ -101,11 +101,11 @@ class RayShards(ShardTeam):
     def _begun(self, worker: Any, number: int) -> Any:
         return worker.begin.remote(replace(self.share, number=number), self._source, self._weights)
 
-    def _held_here(self, number: int) -> ColumnShard:
+    def _held_here(self, number: int) -> Shard:
         """The share of a worker that this process has taken over."""
         if number not in self._here:
             weights = self.weights if self.rows else None
-            self._here[number] = ColumnShard(replace(self.share, number=number), self.source, weights)
+            self._here[number] = replace(self.share, number=number).make(self.source, weights)
         return self._here[number]
 
     @property

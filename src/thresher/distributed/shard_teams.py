@@ -13,7 +13,7 @@ import numpy as np
 from thresher import _native
 from thresher.columns.sharded import ShardPart, Shards
 from thresher.columns.types import Floats
-from thresher.distributed.column_shard import ColumnShard, ColumnShare, ReadRows, Summary
+from thresher.distributed.shard import ReadRows, Shard, ShardSpec, Summary
 from thresher.sources.base import Source
 
 T = TypeVar("T")
@@ -39,11 +39,11 @@ class ShardTeam(Shards):
 
     Parameters
     ----------
-    share : ColumnShare
+    share : ShardSpec
         The share of the first worker.
     """
 
-    def __init__(self, share: ColumnShare, source: Source, pool: _native.ThreadPool) -> None:
+    def __init__(self, share: ShardSpec, source: Source, pool: _native.ThreadPool) -> None:
         self.count = share.of
         self.pool = pool
         self.rows = self.bytes = 0
@@ -85,16 +85,16 @@ class ShardTeam(Shards):
 class ThreadShards(ShardTeam):
     """Workers on threads of this process."""
 
-    def __init__(self, share: ColumnShare, source: Source, pool: _native.ThreadPool) -> None:
+    def __init__(self, share: ShardSpec, source: Source, pool: _native.ThreadPool) -> None:
         super().__init__(share, source, pool)
-        self._shards: list[ColumnShard] = []
+        self._shards: list[Shard] = []
         self._threads = ThreadPoolExecutor(self.count, thread_name_prefix="thresher-worker")
 
     def start(self) -> None:
         self._shards = self._made()
 
-    def _made(self, weights: Floats | None = None) -> list[ColumnShard]:
-        return [ColumnShard(replace(self.share, number=n), self.source, weights) for n in range(self.count)]
+    def _made(self, weights: Floats | None = None) -> list[Shard]:
+        return [replace(self.share, number=n).make(self.source, weights) for n in range(self.count)]
 
     def step(self) -> Step:
         parsed = self._each(range(self.count), lambda shard, n: shard.parse())
@@ -120,7 +120,7 @@ class ThreadShards(ShardTeam):
         found = self._each(asked, lambda shard, n: shard.answer(part, power, name, *shared, *own[n]))
         return dict(zip(asked, found, strict=True))
 
-    def _each(self, numbers: Any, call: Callable[[ColumnShard, int], T]) -> list[T]:
+    def _each(self, numbers: Any, call: Callable[[Shard, int], T]) -> list[T]:
         """Call with each of these shards at once; an error is that of the first one that has one."""
         futures = [self._threads.submit(call, self._shards[number], number) for number in numbers]
         try:

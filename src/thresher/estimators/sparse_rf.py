@@ -96,6 +96,12 @@ class SparseRFClassifier(BatchClassifier, SparseRFEstimator):
         computed again in every pass, and files are read again: slower, with the same result.
     n_jobs : int
         The number of threads; -1: all cores. The result does not depend on it.
+    workers : int
+        Workers that share the rows, and compute the random features at them. ``memory`` is for each of them. The
+        result does not depend on their number.
+    cluster : str, optional
+        Where workers run: None, threads of this process; ``"ray"``, a Ray that is running or is started here; or the
+        address of a Ray cluster.
     random_state : int, RandomState or None
         The seed of the random features; None is 0.
     verbose : int
@@ -149,6 +155,8 @@ class SparseRFClassifier(BatchClassifier, SparseRFEstimator):
         calibrate: bool = True,
         memory: str | int | None = None,
         n_jobs: int = -1,
+        workers: int = 1,
+        cluster: str | None = None,
         random_state: Any = None,
         verbose: int = 0,
         drop: Sequence[str | int] | str | None = None,
@@ -169,6 +177,8 @@ class SparseRFClassifier(BatchClassifier, SparseRFEstimator):
         self.calibrate = calibrate
         self.memory = memory
         self.n_jobs = n_jobs
+        self.workers = workers
+        self.cluster = cluster
         self.random_state = random_state
         self.verbose = verbose
         self.drop = drop
@@ -179,7 +189,8 @@ class SparseRFRegressor(BatchRegressor, SparseRFEstimator):
 
     Parameters
     ----------
-    k, kernel, gamma, scale, lam, draws, max_iter, fit_intercept, q, tol, memory, n_jobs, random_state, verbose, drop
+    k, kernel, gamma, scale, lam, draws, max_iter, fit_intercept, q, tol, memory, n_jobs, workers, cluster, random_state, \
+verbose, drop
         As for `SparseRFClassifier`.
     loss : {"squared"}
         The squared loss ½(m - y)².
@@ -223,6 +234,8 @@ class SparseRFRegressor(BatchRegressor, SparseRFEstimator):
         tol: float = 1e-4,
         memory: str | int | None = None,
         n_jobs: int = -1,
+        workers: int = 1,
+        cluster: str | None = None,
         random_state: Any = None,
         verbose: int = 0,
         drop: Sequence[str | int] | str | None = None,
@@ -240,6 +253,8 @@ class SparseRFRegressor(BatchRegressor, SparseRFEstimator):
         self.tol = tol
         self.memory = memory
         self.n_jobs = n_jobs
+        self.workers = workers
+        self.cluster = cluster
         self.random_state = random_state
         self.verbose = verbose
         self.drop = drop

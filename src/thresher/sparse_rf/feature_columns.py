@@ -48,9 +48,6 @@ class RandomFeatureColumns:
         room: int | None = None,
         part: int | None = None,
     ) -> None:
-        if store.all_equal():
-            what = "there is only one sample" if store.rows == 1 else "all rows are equal"
-            raise DataError(f"{what}, so there is nothing to learn. Check the columns.")
         self.space = space
         self.store = store
         self.pool = pool
@@ -68,12 +65,15 @@ class RandomFeatureColumns:
         if self.max_columns is not None and len(ids) > self.max_columns:
             return None
         values = np.empty((len(ids), self.rows), np.float32)
-        at = 0
-        features = RandomFeatureMap(self.space, ids, self.pool)
-        for piece in self._pieces(self._stripes(len(ids)), len(ids)):
-            values[:, at : at + len(piece)] = self._values(features, piece)
-            at += len(piece)
+        self._fill(values, ids)
         return values
+
+    def _fill(self, values: NDArray[np.float32], ids: Ids) -> None:
+        """Compute the columns of these features at all rows."""
+        at = 0
+        for some in self._in_order(ids, None, self._stripes(len(ids))):
+            values[:, at : at + some.shape[1]] = some
+            at += some.shape[1]
 
     def rows_of(self, ids: Ids, which: NDArray[np.intp] | None = None) -> NDArray[np.float32]:
         """The columns of these features at some rows (ascending), in memory: features x rows."""
@@ -87,22 +87,13 @@ class RandomFeatureColumns:
 
     def generate(self, ids: Ids, rows: NDArray[np.uint32] | None) -> Iterator[NDArray[np.float32]]:
         """Yield the columns of these features at all rows, or at some (ascending), a few stripes at a time."""
-        features = RandomFeatureMap(self.space, ids, self.pool)
         stripes = self._stripes(len(ids))
         buffer = np.empty((len(ids), stripes * STRIPE), np.float32)
-        filled = at = 0
-        for piece in self._pieces(stripes, len(ids)):
-            wanted = piece
-            if rows is not None:
-                inside = rows[np.searchsorted(rows, at) : np.searchsorted(rows, at + len(piece))]
-                wanted = piece if len(inside) == len(piece) else piece.take(inside.astype(np.int64) - at)
-            at += len(piece)
-            if not len(wanted):
-                continue
-            values = self._values(features, wanted)
+        filled = 0
+        for values in self._in_order(ids, rows, stripes):
             done = 0
-            while done < len(wanted):
-                taken = min(len(wanted) - done, buffer.shape[1] - filled)
+            while done < values.shape[1]:
+                taken = min(values.shape[1] - done, buffer.shape[1] - filled)
                 buffer[:, filled : filled + taken] = values[:, done : done + taken]
                 filled, done = filled + taken, done + taken
                 if filled == buffer.shape[1]:
@@ -110,6 +101,18 @@ class RandomFeatureColumns:
                     filled = 0
         if filled:
             yield buffer[:, :filled]
+
+    def _in_order(self, ids: Ids, rows: NDArray[np.uint32] | None, stripes: int) -> Iterator[NDArray[np.float32]]:
+        """Yield the columns at all rows, or at some (ascending), in order, a few rows at a time."""
+        features, at = RandomFeatureMap(self.space, ids, self.pool), 0
+        for piece in self._pieces(stripes, len(ids)):
+            wanted = piece
+            if rows is not None:
+                inside = rows[np.searchsorted(rows, at) : np.searchsorted(rows, at + len(piece))]
+                wanted = piece if len(inside) == len(piece) else piece.take(inside.astype(np.int64) - at)
+            at += len(piece)
+            if len(wanted):
+                yield self._values(features, wanted)
 
     def _stripes(self, columns: int) -> int:
         if self._part is None:
@@ -134,6 +137,13 @@ class RandomFeatureColumns:
         if not np.isfinite(values).all():
             raise DataError("the value of a random feature exceeds single precision. Scale the columns.")
         return values
+
+
+def check_rows_differ(rows: Rows) -> None:
+    """Raise if all rows are equal."""
+    if rows.all_equal():
+        what = "there is only one sample" if rows.rows == 1 else "all rows are equal"
+        raise DataError(f"{what}, so there is nothing to learn. Check the columns.")
 
 
 def _with_few_inputs(batch: Batch, most: int) -> Iterator[Batch]:

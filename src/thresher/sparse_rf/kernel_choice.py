@@ -15,9 +15,8 @@ from dataclasses import replace
 import numpy as np
 
 from thresher import _native
-from thresher.columns.row_store import Rows, RowStore
+from thresher.columns.row_store import Rows
 from thresher.columns.types import Floats
-from thresher.core.batch import Batch
 from thresher.core.feature_space import FeatureSpace, RandomFeatureSpec
 from thresher.display import quoted
 from thresher.errors import SettingsError
@@ -101,7 +100,7 @@ class KernelChoice:
         which = held.sample(_MAX_ROWS)
         self._held = held.rows(which)
         self._space = space
-        self._rows = _some_rows(rows, which)
+        self._rows = rows.take(which)
         self._pool = pool
 
     def best(self, spec: RandomFeatureSpec, bases: Sequence[tuple[float, Factors | None]]) -> RandomFeatureSpec:
@@ -155,15 +154,3 @@ class KernelChoice:
             best = found
         assert best is not None
         return best
-
-
-def _some_rows(rows: Rows, which: np.ndarray) -> RowStore:
-    """These rows, in memory."""
-    store, first = RowStore(), 0
-    for batch in rows:
-        inside = which[np.searchsorted(which, first) : np.searchsorted(which, first + len(batch))] - first
-        first += len(batch)
-        if len(inside):
-            taken: Batch = batch.take(inside)
-            store.add(taken.indptr, taken.keys, taken.values)
-    return store

@@ -66,6 +66,16 @@ class SparseRFPlan(WorkingSetPlan):
         """Bytes for columns, besides ``inputs`` bytes of rows."""
         return max(0, self.free(rows) * 5 // 8 - inputs)
 
+    @property
+    def worker_rows(self) -> int:
+        """Bytes for the rows of a worker; more of them are read again whenever they are needed."""
+        return self.available // 2
+
+    @property
+    def worker_making(self) -> int:
+        """Bytes for computing features in a worker, besides its rows and what it sends."""
+        return self.available // 8
+
     def check(self, rows: int) -> None:
         """Raise if this many rows leave too little memory for computing the features of an iteration."""
         making = 8 * BYTES_PER_FEATURE * self.draws  # the share of `making` is an eighth

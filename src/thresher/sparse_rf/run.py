@@ -22,7 +22,7 @@ from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 from thresher.sparse_rf.auto_engine import STAGES, AutoEngine, lam_path
 from thresher.sparse_rf.engine import SparseRFEngine
-from thresher.sparse_rf.feature_columns import RandomFeatureColumns
+from thresher.sparse_rf.feature_columns import RandomFeatureColumns, check_rows_differ
 from thresher.sparse_rf.held_out import HeldOut
 from thresher.sparse_rf.kernel_choice import (
     KernelChoice,
@@ -68,11 +68,8 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine | AutoEngine]):
     def _make_engine(self, examples: Examples) -> SparseRFEngine | AutoEngine:
         self.plan = SparseRFPlan.of(self.settings, self.options.memory, len(examples.y))
         self.plan.check(examples.rows)
-        store = examples.store
-        rows = (
-            store if isinstance(store, RowStore) else OutOfCoreRows(self.source, examples.rows, self.options.batch_rows)
-        )
-        self._rows_of_data = rows
+        rows = self._rows_of_data = self._make_rows(examples)
+        check_rows_differ(rows)
         targets, loss = np.atleast_2d(examples.y), self.settings.loss
         held = None
         if self.validation is None:
@@ -86,13 +83,8 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine | AutoEngine]):
         chooses = self.settings.auto_lam and held is not None
         # The fits that choose have their own columns: half of the room.
         half = None if room is None or not chooses else room // 2
-        family = RandomFeatureColumns(
-            self.space,
-            rows,
-            self.pool,
-            room=room if half is None else half,
-            part=self.plan.making(examples.rows) if limited else None,
-        )
+        making = self.plan.making(examples.rows) if limited else None
+        family = self._make_family(rows, room if half is None else half, making)
         settings = self.settings
         if settings.auto_lam and held is not None:
             most = self.plan.most_refitted(examples.rows) if limited else None
@@ -101,6 +93,17 @@ class SparseRFRun(WorkingSetRun[SparseRFEngine | AutoEngine]):
             weights = examples.weight
             settings = replace(settings, lam=lam_path(family, settings, targets, weights, self.pool))
         return SparseRFEngine(family, settings, examples.y, examples.weight, self.pool)
+
+    def _make_rows(self, examples: Examples) -> Rows:
+        """The rows, which are read again whenever they are needed if they do not fit in memory."""
+        store = examples.store
+        if isinstance(store, RowStore):
+            return store
+        return OutOfCoreRows(self.source, examples.rows, self.options.batch_rows)
+
+    def _make_family(self, rows: Rows, room: int | None, part: int | None) -> RandomFeatureColumns:
+        """The columns of random features, see `RandomFeatureColumns`."""
+        return RandomFeatureColumns(self.space, rows, self.pool, room=room, part=part)
 
     def _chosen_features(self, rows: Rows, held: HeldOut | None, weights: Floats) -> RandomFeatureSpec:
         """The random features: their width, and the factors of their inputs."""
