@@ -35,7 +35,7 @@ from thresher.training_rows import TrainingRows, held_rows, named_features, read
 if TYPE_CHECKING:
     from thresher.selection.report.run_report import RunReport
     from thresher.substitution.arriving.feature_stream import FeatureStream
-    from thresher.trust.chance import Chance
+    from thresher.trust.repeats import Repeats
 
 
 def select(
@@ -77,6 +77,7 @@ def select(
     stability: int | None = None,
     expected_false: float | None = None,
     permutations: int | None = None,
+    decoys: int | None = None,
     keep: Sequence[str | int] | str | None = None,
     drop: Sequence[str | int] | str | None = None,
     progress: Report | None = None,
@@ -195,6 +196,10 @@ def select(
     permutations : int, optional
         Repeat the fit this number of times with labels that are drawn by chance. ``provenance["chance"]`` has the
         scores on the held-out rows (or the progressive ones), the largest weights, and a p-value.
+    decoys : int, optional
+        Repeat the fit this number of times with a decoy beside each feature, a copy with the values of other rows that
+        cannot matter. ``provenance["decoys"]`` has the numbers that are selected. A diagnostic, no error control. Not
+        for ``sparse-rf``, ``hashing``, groups, streams of features, and families of ``fgm`` but columns.
     keep : list of str, optional
         Features that are in the answer whatever their weights are; ``k`` counts them. For ``mission``, ``iht``,
         ``batch-iht``, ``b-arda``, ``b-amd``, ``ofs``, ``sofs``, ``fgm`` and ``os``. Names, files of names
@@ -266,10 +271,11 @@ def select(
         "stand_ins": stand_ins,
         "collapse": collapse,
         "permutations": permutations,
+        "decoys": decoys,
     }
     in_halves = fdr is not None or splits is not None
     k, choose = _number_of_features(spec, method, k, own.pop("k_max", None), in_halves=in_halves)
-    make_run, chance = _with_checks(spec, method, seed, checks)
+    make_run, repeats = _with_checks(spec, method, seed, checks)
     loss_given, labels, guesser = loss is not None, None, None
     loss = first_loss(spec, loss, task, None if multilabel else classes)
     if not loss_given and task != "numbers" and classes is None and not multilabel:
@@ -312,7 +318,7 @@ def select(
             named.check_number(k)
         named.check_products(interactions)
     held = held_rows(holdout, holdout_by, holdout_last, test)
-    finish = Finish(output=output, task=None if loss_given else task, named=named, chance=chance, report=report)
+    finish = Finish(output=output, task=None if loss_given else task, named=named, repeats=repeats, report=report)
 
     if (stream := _feature_stream(spec, data, target, on_error)) is not None:
         if held is not None:
@@ -373,10 +379,10 @@ def _number_of_features(
     return k, partial(chosen_k, spec, k_max=k_max) if auto else None
 
 
-def _with_checks(spec: MethodSpec, method: str, seed: int, checks: dict[str, Any]) -> tuple[MakeRun, Chance | None]:
-    """What makes the run, with checks around it if any is asked for; and the chance level."""
+def _with_checks(spec: MethodSpec, method: str, seed: int, checks: dict[str, Any]) -> tuple[MakeRun, list[Repeats]]:
+    """What makes the run, with checks around it if any is asked for; and the fits to repeat after it."""
     if all(value is None or value is False for value in checks.values()):
-        return spec.make_run, None
+        return spec.make_run, []
     from thresher.trust.checks import with_checks
 
     return with_checks(spec, method, seed, checks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from thresher.selection.report.run_report import RunReport
     from thresher.sources.named_features import NamedFeatures
     from thresher.training_rows import TrainingRows
-    from thresher.trust.chance import Chance
+    from thresher.trust.repeats import Repeats
 
 #: Chooses settings before the fit.
 Choose = Callable[[Data, Any, RunOptions], tuple[Any, RunOptions]]
@@ -76,8 +76,8 @@ class Finish:
         Whether the method learns row by row.
     named : NamedFeatures, optional
         The features to keep and to drop.
-    chance : Chance, optional
-        Fits of labels drawn by chance, to compare with.
+    repeats : sequence of Repeats
+        Fits of changed rows, to compare with: labels drawn by chance, and decoys.
     report : RunReport, optional
         The report to complete.
     """
@@ -90,7 +90,7 @@ class Finish:
     doubted: Loss | None = None
     online: bool = False
     named: NamedFeatures | None = None
-    chance: Chance | None = None
+    repeats: Sequence[Repeats] = ()
     report: RunReport | None = None
 
     def __call__(self, run: Run) -> Selection:
@@ -111,8 +111,8 @@ class Finish:
             warnings += self._leaks(run, selection)
             if warnings:
                 selection.provenance["warnings"] = warnings
-            if self.chance is not None:
-                selection.provenance["chance"] = self.chance.facts(selection, run, self.test)
+            for repeats in self.repeats:
+                selection.provenance[repeats.provenance] = repeats.facts(selection, run, self.test)
         except KeyboardInterrupt:  # in a refit, or in a pass over the data for names, scores or leaks
             run.save()
             raise Interrupted.of(run, None if run.released is None else selection) from None

@@ -103,6 +103,15 @@ Permutations = Annotated[
         rich_help_panel=SCORES,
     ),
 ]
+Decoys = Annotated[
+    int | None,
+    typer.Option(
+        help="Repeat the fit so many times with a copy of each feature that cannot matter, and show how many are "
+        "selected. A diagnostic, no error control.",
+        metavar="N",
+        rich_help_panel=SCORES,
+    ),
+]
 Keep = Annotated[
     list[str] | None,
     typer.Option(

@@ -42,6 +42,7 @@ from thresher.cli.options import (
     SCORES,
     Collapse,
     Data,
+    Decoys,
     Drop,
     ExpectedFalse,
     Fdr,
@@ -127,6 +128,7 @@ def select(
     stability: Pairs = None,
     expected_false: ExpectedFalse = None,
     permutations: Permutations = None,
+    decoys: Decoys = None,
     test: Annotated[
         str | None,
         typer.Option(help="Labelled data to score at the end.", metavar="DATA", rich_help_panel=SCORES),
@@ -242,6 +244,7 @@ def select(
                 stability=stability,
                 expected_false=expected_false,
                 permutations=permutations,
+                decoys=decoys,
                 format=format,
                 on_error=on_error,
                 cache=cache_dir or cache,

@@ -33,8 +33,8 @@ from thresher.sources.base import Source
 from thresher.sources.dataframes import are_texts, frame_kind
 from thresher.sources.named_features import NamedFeatures
 from thresher.sources.registry import as_source, is_stored
-from thresher.trust.chance import Chance
 from thresher.trust.checks import CHECKS, with_checks
+from thresher.trust.repeats import Repeats
 
 log = logging.getLogger(__name__)
 
@@ -144,6 +144,7 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
         stability: int | None,
         expected_false: float | None,
         permutations: int | None,
+        decoys: int | None,
         keep: Any,
         drop: Any,
         *,
@@ -152,7 +153,8 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
         """Store the parameters that the constructors of these estimators share, as they are."""
         self.fdr, self.splits, self.verbose = fdr, splits, verbose
         self.stand_ins, self.collapse = stand_ins, collapse
-        self.stability, self.expected_false, self.permutations = stability, expected_false, permutations
+        self.stability, self.expected_false = stability, expected_false
+        self.permutations, self.decoys = permutations, decoys
         self.keep, self.drop = keep, drop
 
     def _fit(self, source: Source, task: Task, y: Any) -> None:
@@ -196,7 +198,7 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
         method = getattr(self, "method", self._method)
         spec = get_method(method)
         checks = {name: getattr(self, name, default) for name, default in CHECKS.items()}
-        make, self._chance = with_checks(spec, method, getattr(settings, "seed", 0), checks)
+        make, self._repeats = with_checks(spec, method, getattr(settings, "seed", 0), checks)
 
         def plain(rows: Source, settings: Any, options: RunOptions) -> Run:
             return spec.make_run(Data(rows, task.classes), settings, options)
@@ -215,13 +217,14 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
             ("stability", "divides all rows into halves"),
             ("stand_ins", "looks for other columns in all rows"),
             ("permutations", "repeats the fit of all rows"),
+            ("decoys", "repeats the fit of all rows"),
         ):
             if (value := getattr(self, name, None)) is not None and value is not False:
                 raise SettingsError(f"`{name}` {what}, and {why}: leave it out, or call fit with rows")
 
     def _finish(self, run: Run, y: Any) -> None:
         """Run to the end; after an interrupt, keep the result so far."""
-        chance: Chance | None = self.__dict__.pop("_chance", None)
+        several: list[Repeats] = self.__dict__.pop("_repeats", [])
         try:
             run.run()
         except KeyboardInterrupt:
@@ -229,8 +232,8 @@ class SelectingEstimator(TransformerMixin, BaseEstimator):
                 self._keep(run, y)
             raise
         self._keep(run, y)
-        if chance is not None:
-            self.selection_.provenance["chance"] = chance.facts(self.selection_, run)
+        for repeats in several:
+            self.selection_.provenance[repeats.provenance] = repeats.facts(self.selection_, run)
 
     def _keep(self, run: Any, y: Any) -> None:
         """Keep the result of a run, without its data."""

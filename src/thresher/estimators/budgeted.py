@@ -115,6 +115,8 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         With ``stability``, the expected number of false features that sets the threshold; default 1.
     permutations : int, optional
         Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
+    decoys : int, optional
+        Repeat the fit so many times with a decoy beside each feature, see ``selection_.provenance["decoys"]``.
     keep : list of str, optional
         Features that are in the answer whatever their weights are; ``k`` counts them, see `thresher.select`.
     drop : list of str, optional
@@ -190,6 +192,7 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         stability: int | None = None,
         expected_false: float | None = None,
         permutations: int | None = None,
+        decoys: int | None = None,
         keep: Sequence[str | int] | str | None = None,
         drop: Sequence[str | int] | str | None = None,
     ) -> None:
@@ -220,7 +223,8 @@ class BudgetedClassifier(HistoryMixin, OnlineClassifier):
         self.class_weight = class_weight
         self.calibrate = calibrate
         self._set_trust(
-            fdr, splits, stand_ins, collapse, stability, expected_false, permutations, keep, drop, verbose=verbose
+            *(fdr, splits, stand_ins, collapse, stability, expected_false, permutations, decoys, keep, drop),
+            verbose=verbose,
         )
 
 
@@ -304,6 +308,8 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         With ``stability``, the expected number of false features that sets the threshold; default 1.
     permutations : int, optional
         Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
+    decoys : int, optional
+        Repeat the fit so many times with a decoy beside each feature, see ``selection_.provenance["decoys"]``.
     keep : list of str, optional
         Features that are in the answer whatever their weights are; ``k`` counts them, see `thresher.select`.
     drop : list of str, optional
@@ -367,6 +373,7 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         stability: int | None = None,
         expected_false: float | None = None,
         permutations: int | None = None,
+        decoys: int | None = None,
         keep: Sequence[str | int] | str | None = None,
         drop: Sequence[str | int] | str | None = None,
     ) -> None:
@@ -393,5 +400,6 @@ class BudgetedRegressor(HistoryMixin, OnlineRegressor):
         self.sync = sync
         self.cluster = cluster
         self._set_trust(
-            fdr, splits, stand_ins, collapse, stability, expected_false, permutations, keep, drop, verbose=verbose
+            *(fdr, splits, stand_ins, collapse, stability, expected_false, permutations, decoys, keep, drop),
+            verbose=verbose,
         )

@@ -96,6 +96,8 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         With ``stability``, the expected number of false features that sets the threshold; default 1.
     permutations : int, optional
         Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
+    decoys : int, optional
+        Repeat the fit so many times with a decoy beside each feature, see ``selection_.provenance["decoys"]``.
     keep : list of str, optional
         Features that are in the answer whatever their weights are; ``k`` counts them, see `thresher.select`.
     drop : list of str, optional
@@ -161,6 +163,7 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         stability: int | None = None,
         expected_false: float | None = None,
         permutations: int | None = None,
+        decoys: int | None = None,
         keep: Sequence[str | int] | str | None = None,
         drop: Sequence[str | int] | str | None = None,
     ) -> None:
@@ -187,7 +190,8 @@ class FGMClassifier(BatchClassifier, FGMEstimator):
         self.workers = workers
         self.cluster = cluster
         self._set_trust(
-            fdr, splits, stand_ins, collapse, stability, expected_false, permutations, keep, drop, verbose=verbose
+            *(fdr, splits, stand_ins, collapse, stability, expected_false, permutations, decoys, keep, drop),
+            verbose=verbose,
         )
 
 
@@ -219,6 +223,8 @@ n_jobs, workers, cluster
         With ``stability``, the expected number of false features that sets the threshold; default 1.
     permutations : int, optional
         Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
+    decoys : int, optional
+        Repeat the fit so many times with a decoy beside each feature, see ``selection_.provenance["decoys"]``.
     keep : list of str, optional
         Features that are in the answer whatever their weights are; ``k`` counts them, see `thresher.select`.
     drop : list of str, optional
@@ -276,6 +282,7 @@ n_jobs, workers, cluster
         stability: int | None = None,
         expected_false: float | None = None,
         permutations: int | None = None,
+        decoys: int | None = None,
         keep: Sequence[str | int] | str | None = None,
         drop: Sequence[str | int] | str | None = None,
     ) -> None:
@@ -299,5 +306,6 @@ n_jobs, workers, cluster
         self.workers = workers
         self.cluster = cluster
         self._set_trust(
-            fdr, splits, stand_ins, collapse, stability, expected_false, permutations, keep, drop, verbose=verbose
+            *(fdr, splits, stand_ins, collapse, stability, expected_false, permutations, decoys, keep, drop),
+            verbose=verbose,
         )

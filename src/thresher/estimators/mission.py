@@ -97,6 +97,8 @@ class MissionClassifier(OnlineClassifier):
         With ``stability``, the expected number of false features that sets the threshold; default 1.
     permutations : int, optional
         Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
+    decoys : int, optional
+        Repeat the fit so many times with a decoy beside each feature, see ``selection_.provenance["decoys"]``.
     keep : list of str, optional
         Features that are in the answer whatever their weights are; ``k`` counts them, see `thresher.select`.
     drop : list of str, optional
@@ -170,6 +172,7 @@ class MissionClassifier(OnlineClassifier):
         stability: int | None = None,
         expected_false: float | None = None,
         permutations: int | None = None,
+        decoys: int | None = None,
         keep: Sequence[str | int] | str | None = None,
         drop: Sequence[str | int] | str | None = None,
     ) -> None:
@@ -199,7 +202,8 @@ class MissionClassifier(OnlineClassifier):
         self.class_weight = class_weight
         self.calibrate = calibrate
         self._set_trust(
-            fdr, splits, stand_ins, collapse, stability, expected_false, permutations, keep, drop, verbose=verbose
+            *(fdr, splits, stand_ins, collapse, stability, expected_false, permutations, decoys, keep, drop),
+            verbose=verbose,
         )
 
 
@@ -239,6 +243,8 @@ fit_intercept, l2, decay, lazy, workers, sync, cluster
         With ``stability``, the expected number of false features that sets the threshold; default 1.
     permutations : int, optional
         Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
+    decoys : int, optional
+        Repeat the fit so many times with a decoy beside each feature, see ``selection_.provenance["decoys"]``.
     keep : list of str, optional
         Features that are in the answer whatever their weights are; ``k`` counts them, see `thresher.select`.
     drop : list of str, optional
@@ -305,6 +311,7 @@ fit_intercept, l2, decay, lazy, workers, sync, cluster
         stability: int | None = None,
         expected_false: float | None = None,
         permutations: int | None = None,
+        decoys: int | None = None,
         keep: Sequence[str | int] | str | None = None,
         drop: Sequence[str | int] | str | None = None,
     ) -> None:
@@ -331,5 +338,6 @@ fit_intercept, l2, decay, lazy, workers, sync, cluster
         self.sync = sync
         self.cluster = cluster
         self._set_trust(
-            fdr, splits, stand_ins, collapse, stability, expected_false, permutations, keep, drop, verbose=verbose
+            *(fdr, splits, stand_ins, collapse, stability, expected_false, permutations, decoys, keep, drop),
+            verbose=verbose,
         )

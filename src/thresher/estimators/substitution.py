@@ -225,6 +225,8 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         With ``stability``, the expected number of false features that sets the threshold; default 1.
     permutations : int, optional
         Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
+    decoys : int, optional
+        Repeat the fit so many times with a decoy beside each feature, see ``selection_.provenance["decoys"]``.
     keep : list of str, optional
         Features that are in the answer whatever their weights are; ``k`` counts them, see `thresher.select`.
     drop : list of str, optional
@@ -292,6 +294,7 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         stability: int | None = None,
         expected_false: float | None = None,
         permutations: int | None = None,
+        decoys: int | None = None,
         keep: Sequence[str | int] | str | None = None,
         drop: Sequence[str | int] | str | None = None,
     ) -> None:
@@ -322,7 +325,8 @@ class SubstitutionClassifier(BatchClassifier, SubstitutionEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self._set_trust(
-            fdr, splits, stand_ins, collapse, stability, expected_false, permutations, keep, drop, verbose=verbose
+            *(fdr, splits, stand_ins, collapse, stability, expected_false, permutations, decoys, keep, drop),
+            verbose=verbose,
         )
 
 
@@ -361,6 +365,8 @@ fit_intercept, n_jobs, random_state
         With ``stability``, the expected number of false features that sets the threshold; default 1.
     permutations : int, optional
         Repeat the fit so many times with labels drawn by chance, see ``selection_.provenance["chance"]``.
+    decoys : int, optional
+        Repeat the fit so many times with a decoy beside each feature, see ``selection_.provenance["decoys"]``.
     keep : list of str, optional
         Features that are in the answer whatever their weights are; ``k`` counts them, see `thresher.select`.
     drop : list of str, optional
@@ -421,6 +427,7 @@ fit_intercept, n_jobs, random_state
         stability: int | None = None,
         expected_false: float | None = None,
         permutations: int | None = None,
+        decoys: int | None = None,
         keep: Sequence[str | int] | str | None = None,
         drop: Sequence[str | int] | str | None = None,
     ) -> None:
@@ -448,5 +455,6 @@ fit_intercept, n_jobs, random_state
         self.n_jobs = n_jobs
         self.random_state = random_state
         self._set_trust(
-            fdr, splits, stand_ins, collapse, stability, expected_false, permutations, keep, drop, verbose=verbose
+            *(fdr, splits, stand_ins, collapse, stability, expected_false, permutations, decoys, keep, drop),
+            verbose=verbose,
         )

@@ -58,6 +58,8 @@ def summary(selection: Selection, run: Progress | None, saved: str | None) -> li
             lines.append((name, show_scores(provenance[key])))
     if "chance" in provenance:
         lines.append(("by chance", _chance(provenance["chance"])))
+    if "decoys" in provenance:
+        lines.append(("decoys", _decoys(provenance["decoys"])))
     if provenance.get("test") and (tested := rows_of_test(provenance)):
         lines.append(("tested on", tested))
     if provenance.get("progressive") == {}:
@@ -123,6 +125,21 @@ def _chance(found: dict[str, Any]) -> str:
     p_value = f"p = {found['p_value']:.2g} by the {of}"
     fits = f"{n} fit{'s' if n > 1 else ''} of labels drawn by chance reach{'es' if n == 1 else ''}"
     return f"{fits} {text}|weight| up to {largest:.4g}, here {mine:.4g}; {p_value}"
+
+
+def _decoys(found: dict[str, Any]) -> str:
+    """How many features that cannot matter are selected, if each feature has one beside it."""
+    n, counts, ranks = found["n"], found["decoys"], [rank for rank in found["first"] if rank is not None]
+    most, some = max(found["selected"]), _range(counts)
+    text = f"{some} of {most} selected features {'is a decoy' if some == '1' else 'are decoys'}"
+    fits = f" in {n} fits" if n > 1 else ""
+    first = f", the first at rank {_range(ranks)}" if ranks else ""
+    return f"{text}{fits}, if each feature has one beside it{first}; a diagnostic, no error control"
+
+
+def _range(numbers: list[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def _by_name(provenance: dict[str, Any]) -> str:

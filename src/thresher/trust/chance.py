@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from thresher.core.logs import quiet
-from thresher.errors import DataError, SettingsError
-from thresher.methods import Data, MethodSpec
-from thresher.run import Run, RunOptions, check_readable_again
+from thresher.errors import SettingsError
+from thresher.methods import Data
+from thresher.run import Run, RunOptions
 from thresher.selection.scoring import evaluate
 from thresher.selection.selection import Selection
 from thresher.sources.base import Source
 from thresher.sources.transforms.drawn_labels import DrawnLabels, LabelSample
-from thresher.trust.run import InnerWatch
+from thresher.trust.repeats import Repeats
 
 #: The scores by which chance is compared, the more the better: the first that a task has.
 _SCORES = ("auc", "r2", "accuracy")
@@ -25,88 +22,48 @@ _SCORES = ("auc", "r2", "accuracy")
 _WHERE = {"test": "held-out rows", "progressive": "rows before they are learned", "validation": "validation rows"}
 
 
-class Chance:
-    """Repeats a fit with labels drawn by chance.
+class Chance(Repeats):
+    """Repeats a fit, with the checks around it, with labels drawn by chance."""
 
-    Parameters
-    ----------
-    spec : MethodSpec
-    make_run : callable
-        What makes the run of the fit itself.
-    permutations : int
-        The number of repetitions.
-    fdr : float, optional
-        The error control of the fit, which has no chance level.
-    seed : int
-        The seed of the draws.
-    """
+    setting = "permutations"
+    provenance = "chance"
+    does = "draws labels of rows"
+    phase = "fitting labels drawn by chance"
 
-    def __init__(
-        self,
-        spec: MethodSpec,
-        make_run: Callable[[Data, Any, RunOptions], Run],
-        permutations: int,
-        *,
-        fdr: float | None = None,
-        seed: int = 0,
-    ) -> None:
-        if permutations != int(permutations) or permutations < 1:
-            raise SettingsError(f"permutations must be at least 1, got {permutations}")
+    @classmethod
+    def check(cls, fdr: float | None) -> None:
+        """Raise if the fit has error control, and so no chance level."""
         if fdr is not None:
             raise SettingsError(
                 "`permutations` repeats a fit without error control, whose scores are no measure of one with it: leave "
                 "out `fdr` or `permutations`"
             )
-        self.permutations = permutations
-        self._seed = seed
-        self._spec, self._make_run = spec, make_run
 
     def make_run(self, data: Data, settings: Any, options: RunOptions) -> Run:
-        """The run of the fit itself; the last one that was made is the one to repeat."""
-        if not isinstance(data.rows, Source):
-            raise SettingsError(
-                "`permutations` draws labels of rows, and the data is a stream of features: leave out `permutations`"
-            )
         if options.multilabel:
             raise SettingsError("`permutations` needs one label for each row: leave it out, or `multilabel`")
-        check_readable_again(data.rows, needed=True, why="`permutations`")
-        self._data, self._settings, self._options = data, settings, options
-        return self._make_run(data, settings, options)
+        return super().make_run(data, settings, options)
 
     def facts(self, selection: Selection, run: Run, held: Source | None = None) -> dict[str, Any]:
         """What chance reaches, for the provenance of the selection; the run is released."""
         run.release()
         run.release_buffers()
-        rows = self._data.rows
-        assert isinstance(rows, Source)
+        rows = self._rows
         sample = LabelSample(run.watched(run.limited(rows), "reading labels"), self._seed)
         where, name, own = _own_score(selection, held)
         scores, weights = [], []
-        for number in range(self.permutations):
-            phase = f"fitting labels drawn by chance, {number + 1} of {self.permutations}"
-            options = replace(
-                self._options,
-                watch=InnerWatch(run.watch, phase),
-                checkpoint=None,
-                callback=None,
-                calibrate=False,
-                from_estimator=True,
-                facts={},
-                may_be_numbers=False,
-            )
-            drawn = self._data._replace(rows=DrawnLabels(rows, sample, self._seed, number))
-            with quiet():
-                found = self._fitted(drawn, options)
+        for number in range(self.times):
+            found = self._fitted(DrawnLabels(rows, sample, self._seed, number), number, run, self._make_run)
             weights.append(largest_weight(found))
             if where == "test":
                 assert held is not None
-                scores.append(evaluate(found, run.watched(run.limited(held), phase)).get(name, np.nan))
+                scores.append(evaluate(found, run.watched(run.limited(held), self._phase(number))).get(name, np.nan))
             elif where is not None:
                 scores.append(found.provenance.get(where, {}).get(name, np.nan))
         mine = largest_weight(selection)
         reached = _p_value(own, scores) if where is not None else _p_value(mine, weights)
         return {
-            "n": self.permutations,
+            "n": self.times,
             "score": name if where is not None else None,
             "on": None if where is None else _WHERE[where],
             "own_score": own if where is not None else None,
@@ -115,16 +72,6 @@ class Chance:
             "own_largest_weight": mine,
             "p_value": reached,
         }
-
-    def _fitted(self, data: Data, options: RunOptions) -> Selection:
-        run = self._spec.make_run(data, self._settings, options)
-        try:
-            run.run()
-        except DataError as error:
-            raise DataError(f"with labels drawn by chance (`permutations`): {error}") from None
-        found = run.model()
-        run.release()
-        return found
 
 
 def largest_weight(selection: Selection) -> float:

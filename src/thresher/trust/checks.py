@@ -1,4 +1,4 @@
-"""What checks an answer: error control, selection frequencies, stand-ins and the chance level, around any method.
+"""What checks an answer: error control, selection frequencies, stand-ins, chance level and decoys, around any method.
 
 `thresher.select` and the estimators make the run of a fit here if any of these is asked for.
 """
@@ -9,6 +9,8 @@ from typing import Any
 
 from thresher.methods import MakeRun, MethodSpec
 from thresher.trust.chance import Chance
+from thresher.trust.decoys import Decoys
+from thresher.trust.repeats import Repeats
 from thresher.trust.run import with_error_control
 from thresher.trust.settings import ErrorControl
 from thresher.trust.stability.run import with_stability
@@ -24,13 +26,14 @@ CHECKS: dict[str, Any] = {
     "stand_ins": False,
     "collapse": False,
     "permutations": None,
+    "decoys": None,
 }
 
 
-def with_checks(spec: MethodSpec, method: str, seed: int, checks: dict[str, Any]) -> tuple[MakeRun, Chance | None]:
-    """What makes the run of a method with some `CHECKS` around it; and the chance level, if it is asked for.
+def with_checks(spec: MethodSpec, method: str, seed: int, checks: dict[str, Any]) -> tuple[MakeRun, list[Repeats]]:
+    """What makes the run of a method with some `CHECKS` around it; and the fits that are repeated after it.
 
-    Stand-ins are found for the answer of the other checks. The chance level repeats all of it.
+    Stand-ins are found for the answer of the other checks. The chance level repeats all of it, decoys the fit alone.
     """
     chosen = {**CHECKS, **checks}
     fdr = chosen["fdr"]
@@ -38,7 +41,13 @@ def with_checks(spec: MethodSpec, method: str, seed: int, checks: dict[str, Any]
     make_run = with_error_control(spec, ErrorControl.of(fdr, chosen["splits"], method, seed=seed))
     make_run = with_stability(make_run, spec, stability)
     make_run = with_stand_ins(spec, make_run, StandInSearch.of(chosen["stand_ins"], chosen["collapse"], method))
-    if chosen["permutations"] is None:
-        return make_run, None
-    chance = Chance(spec, make_run, chosen["permutations"], fdr=fdr, seed=seed)
-    return chance.make_run, chance
+    repeats: list[Repeats] = []
+    if chosen["permutations"] is not None:
+        Chance.check(fdr)
+        repeats.append(Chance(spec, make_run, chosen["permutations"], seed=seed))
+        make_run = repeats[-1].make_run
+    if chosen["decoys"] is not None:
+        Decoys.check(method, fdr)
+        repeats.append(Decoys(spec, make_run, chosen["decoys"], seed=seed))
+        make_run = repeats[-1].make_run
+    return make_run, repeats

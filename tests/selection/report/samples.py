@@ -91,6 +91,7 @@ FACTS = {
         "own_largest_weight": 2.0,
         "p_value": 1 / 3,
     },
+    "decoys": {"n": 2, "selected": [2, 2], "decoys": [0, 1], "first": [None, 2], "rows": 100, "all_rows": True},
     "stand_ins": {"threshold": 0.9, "found": {"f0": [["f9", 0.991]], "f1": []}},
 }
 

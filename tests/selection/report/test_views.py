@@ -42,7 +42,7 @@ def test_every_fact_has_a_view():
     kinds = [view["kind"] for view in report_data(binary(**FACTS))["views"]]
     assert kinds == [
         *("k_curve", "table", "learning_curve", "kept_history", "path"),
-        *("error_control", "stability", "table", "table"),
+        *("error_control", "stability", "table", "table", "table"),
     ]
 
 
@@ -54,7 +54,8 @@ def test_a_selection_without_facts_has_no_views():
 
 
 @pytest.mark.parametrize(
-    "name", ["k_curve", "race", "learning_curve", "kept_history", "path", "fdr", "stability", "chance", "stand_ins"]
+    "name",
+    ["k_curve", "race", "learning_curve", "kept_history", "path", "fdr", "stability", "chance", "decoys", "stand_ins"],
 )
 @pytest.mark.parametrize("value", [{"points": 3}, [1, 2], "text", 7, {"rows": [math.nan], "loss": [1]}])
 def test_facts_of_another_form_leave_their_view_out(name, value):

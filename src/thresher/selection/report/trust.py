@@ -1,4 +1,4 @@
-"""Views of how sure the selection is: error control, stability, chance level, and what could stand in."""
+"""Views of how sure the selection is: error control, stability, chance level, decoys, and what could stand in."""
 
 from __future__ import annotations
 
@@ -15,7 +15,13 @@ _ROWS, _STAND_INS = 30, 5
 def trust(selection: Selection) -> Iterator[View]:
     """The views that the provenance has data for."""
     provenance = selection.provenance
-    for name, make in (("fdr", error_control), ("stability", stability), ("chance", chance), ("stand_ins", stand_ins)):
+    for name, make in (
+        ("fdr", error_control),
+        ("stability", stability),
+        ("chance", chance),
+        ("decoys", decoys),
+        ("stand_ins", stand_ins),
+    ):
         if provenance.get(name):
             yield from attempted(make, provenance[name])
 
@@ -79,6 +85,26 @@ def chance(found: dict[str, Any]) -> View:
         f"p = {short(found['p_value'], 2)}.",
         "columns": ["figure", "this fit", "the most by chance"],
         "rows": rows,
+    }
+
+
+def decoys(found: dict[str, Any]) -> View:
+    """How many features that cannot matter were selected beside the others."""
+    fits = zip(found["selected"], found["decoys"], found["first"], strict=True)
+    return {
+        "kind": "table",
+        "id": "decoys",
+        "title": "Decoys",
+        "question": "How many features that cannot matter does the same fit select?",
+        "note": f"The fit was repeated {found['n']} times with a decoy beside each feature: the values of other rows. "
+        "This is a diagnostic, and no error control: false features that are correlated with true ones are selected "
+        "more often than decoys.",
+        "columns": ["fit", "selected", "of them decoys", "rank of the first decoy"],
+        "rows": [
+            [number, selected, decoys, "none" if first is None else first]
+            for number, (selected, decoys, first) in enumerate(list(fits)[:_ROWS], 1)
+        ],
+        "more": max(0, found["n"] - _ROWS),
     }
 
 

@@ -24,7 +24,7 @@ class Split(Enum):
     Splits are nested in this order: the test rows are taken first, then a sample to compare methods on and the rows of
     it that score, then halves of the rows that are left (one split, or complementary pairs), then the folds that choose
     the number of features, then the rows that a fit holds out for its own decisions (passes, refit, calibration). These
-    are a random share of what it learns from. Labels drawn by chance have a salt of their own, too.
+    are a random share of what it learns from. Labels drawn by chance and decoys have salts of their own, too.
     """
 
     TEST = 0  # no salt: the same rows as in the versions that had only this split
@@ -35,6 +35,7 @@ class Split(Enum):
     FOLDS = 0xBF58476D1CE4E5B9
     VALIDATION = 0xD1B54A32D192ED03
     CHANCE = 0x589965CC75374CC3
+    DECOYS = 0x94D049BB133111EB
 
     def salted(self, seed: int) -> int:
         """The seed of the hash."""
