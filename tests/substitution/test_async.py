@@ -189,7 +189,7 @@ def test_a_dead_worker_leaves_everything_to_the_others(exchange: int | None, cap
     made.workers[1] = Mortal(made.workers[1], 1)  # the first block has more pieces for it, however fast the others are
     seen: set[int] = set()
     put = made._put
-    made._put = lambda ids, columns: (seen.update(ids.tolist()), put(ids, columns))[1]
+    made._put = lambda ids, *given, **how: (seen.update(ids.tolist()), put(ids, *given, **how))[1]
     for _ in range(3):
         ids = np.arange(80, dtype=np.uint64)
         made.add(ids, Block(ids, np.ascontiguousarray(x.T), None, 80))
@@ -201,6 +201,27 @@ def test_a_dead_worker_leaves_everything_to_the_others(exchange: int | None, cap
     assert len(kept.ids) == len(set(kept.ids.tolist())) == 9
     assert [made.workers[t].room for t in made.alive] == [5, 4]
     assert np.allclose(made.central.read()[0], margins(made), rtol=1e-6, atol=1e-9)
+    # The capacity that they took over outlasts a checkpoint.
+    other = problem(AsynchronousProblem, y, workers=3, exchange=exchange)
+    other.restore(made.state())
+    other.add(ids, Block(ids, np.ascontiguousarray(x.T), None, 80))
+    assert len(other.kept().ids) == 9
+    assert [other.workers[t].room for t in other.alive] == [5, 4]
+
+
+def test_what_a_dead_worker_kept_comes_before_what_waits() -> None:
+    x, y, _ = data(n=50, p=40)
+    made = problem(AsynchronousProblem, y, workers=2, exchange=8)
+    columns, ids = np.ascontiguousarray(x.T), np.arange(40, dtype=np.uint64)
+    made.workers[1].work(made.central, columns[:4], ids[:4], 1.0, False)
+    made.held[1] = set(made.workers[1].ids.tolist())
+    made._columns_of = lambda t: (ids[:4], columns[:4])  # type: ignore[method-assign]
+    with made._changed:
+        made._put(ids[10:], columns[10:])
+    made._remove_worker(1, ids[4:6], columns[4:6], MemoryError("no more"))
+    queue = [set(some.tolist()) for some, _ in made._queues[0]]
+    assert queue[0] == {0, 1, 2, 3}
+    assert queue[-1] <= {4, 5, *range(10, 40)}
 
 
 def test_when_all_die_that_is_an_error() -> None:

@@ -84,7 +84,16 @@ class AsynchronousProblem(AsyncProblem):
 
     def state(self) -> dict[str, NDArray[Any]]:
         self.wait()
-        return super().state()
+        rooms = [self.workers[t].room + self._inherited[t] for t in self.alive]
+        return {**super().state(), "rooms": np.array(rooms, np.int64)}
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        super().restore(state)
+        rooms = state["rooms"].tolist()
+        if len(rooms) != len(self.alive) or min(rooms) < 0 or sum(rooms) > sum(self.settings.shares):
+            raise ValueError("capacities that do not fit")
+        for t, room in zip(self.alive, rooms, strict=True):
+            self._inherited[t] = max(0, room - self.workers[t].room)
 
     def _start_threads(self) -> None:
         self._threads = [threading.Thread(target=self._work, args=(t,), daemon=True) for t in self.alive]
@@ -106,16 +115,18 @@ class AsynchronousProblem(AsyncProblem):
                 every |= set(ids.tolist())
         return every
 
-    def _put(self, ids: Ids, columns: NDArray[np.float32]) -> None:
+    def _put(self, ids: Ids, columns: NDArray[np.float32], first: bool = False) -> None:
+        """Assign features to workers, behind the others in their queues or before them."""
         workers = np.array(self.assign(len(ids)), np.int64)
         self.assigned += len(ids)
         taken = self._outside_pool()
         workers[[id in taken for id in ids.tolist()]] = -1
         for t in self.alive:
             mine = np.flatnonzero(workers == t)
-            for at in range(0, len(mine), self._piece):
-                piece = mine[at : at + self._piece]
-                self._queues[t].append((ids[piece], columns[piece]))
+            pieces = [mine[at : at + self._piece] for at in range(0, len(mine), self._piece)]
+            put = self._queues[t].appendleft if first else self._queues[t].append
+            for piece in reversed(pieces) if first else pieces:
+                put((ids[piece], columns[piece]))
                 self.held[t] |= set(ids[piece].tolist())
         self._changed.notify_all()
 
@@ -165,7 +176,7 @@ class AsynchronousProblem(AsyncProblem):
         kept = self._columns_of(t)
         with self._changed:
             self.alive = [other for other in self.alive if other != t]
-            orphaned = [kept, (ids, columns), *self._queues[t]]
+            orphaned = [(ids, columns), *self._queues[t]]
             self._queues[t].clear()
             self.held[t] = set()
             if not self.alive:
@@ -179,3 +190,5 @@ class AsynchronousProblem(AsyncProblem):
             for some_ids, some_columns in orphaned:
                 if len(some_ids):
                     self._put(np.ascontiguousarray(some_ids), np.ascontiguousarray(some_columns))
+            # What was kept enters before others fill the capacity: late in the last scan it does not arrive again.
+            self._put(*map(np.ascontiguousarray, kept), first=True)
