@@ -173,7 +173,7 @@ class AsynchronousProblem(AsyncProblem):
         """Hand the features and the capacity of a failed worker to the others, and subtract its share of u_C."""
         log.warning("worker %d failed (%r): the other workers take over its features", t, error)
         worker = self.workers[t]
-        kept = self._columns_of(t)
+        kept_ids, kept_columns = self._columns_of(t)
         with self._changed:
             self.alive = [other for other in self.alive if other != t]
             orphaned = [(ids, columns), *self._queues[t]]
@@ -191,4 +191,4 @@ class AsynchronousProblem(AsyncProblem):
                 if len(some_ids):
                     self._put(np.ascontiguousarray(some_ids), np.ascontiguousarray(some_columns))
             # What was kept enters before others fill the capacity: late in the last scan it does not arrive again.
-            self._put(*map(np.ascontiguousarray, kept), first=True)
+            self._put(np.ascontiguousarray(kept_ids), np.ascontiguousarray(kept_columns), first=True)
