@@ -155,7 +155,7 @@ class Finish:
         observer = None if rows_tested is None else rows_tested.add
         selection.provenance["test"] = evaluate(selection, scored, coverage, observer)
         if rows_tested is not None:
-            rows_tested.read_texts(scored)
+            rows_tested.read_again(scored)
         facts = {"holdout": None if self.rows is None else self.rows.holdout, "covered": coverage.share}
         selection.provenance.update({name: value for name, value in facts.items() if value is not None})
         return rows_tested

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from tests.selection.report.samples import FACTS, binary, dense, kmers, rows_of, words
+from tests.selection.report.samples import FACTS, binary, dense, kmers, random_features, rows_of, words
 from thresher.selection.report.genome import located
 from thresher.selection.report.page import report_data
 
@@ -37,6 +37,8 @@ def views():
             "views": seen,
             "headline": report_data(model, scores=scores, scored_on="rows of test.csv")["headline"],
         }
+    curved = random_features("logistic", ("no", "yes"), rng.normal(size=8), gamma=0.2, seed=3)
+    found["random features"] = {"views": [v for v in rows_of(curved, X, two)[0] if v["kind"] == "dependence"]}
     texts = words({"free": 1.0, "report": -0.5, "free offer": 0.25, "the free": -2.0}, words="1-2")
     found["texts"] = {"examples": rows_of(*texts)[0][-1]}
     with TemporaryDirectory() as folder:

@@ -7,6 +7,7 @@ import numpy as np
 import thresher as th
 from tests.selection.makers import make
 from thresher import _native
+from thresher.core.feature_space import FeatureSpace, RandomFeatureSpec
 from thresher.selection.report.rows import RowViews
 from thresher.selection.scoring import evaluate
 from thresher.sources.registry import as_source
@@ -112,8 +113,6 @@ def binary(names=None, **facts):
 
 def dense(loss, classes, weights, intercept):
     """A model of columns x0 …, as those of an array."""
-    from thresher.core.feature_space import FeatureSpace
-
     k = np.shape(weights)[-1]
     space = FeatureSpace("column", k)
     return make(
@@ -142,10 +141,18 @@ def kmers(folder, weights, **of_kmers):
     ), found
 
 
+def random_features(loss, classes, weights, intercept=(0.0,), **spec):
+    """A model of random features of columns x0, x1 and x2."""
+    weights = np.asarray(weights)
+    numbers = np.arange(weights.shape[-1])
+    space = FeatureSpace("column", 3, random_features=RandomFeatureSpec("gaussian", **spec))
+    return make(weights, keys=numbers, loss=loss, classes=classes, intercept=intercept, space=space)
+
+
 def rows_of(selection, X, y=None):
     """The views of rows, and their scores."""
     rows = RowViews(selection)
     source = as_source(X if y is None else np.asarray(X, np.float64), y)
     scores = evaluate(selection, source, observer=rows.add)
-    rows.read_texts(source)
+    rows.read_again(source)
     return list(rows.views()), scores

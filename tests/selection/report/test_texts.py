@@ -124,6 +124,6 @@ def test_rows_that_changed_show_no_text(tmp_path):
         rows = RowViews(model)
         evaluate(model, source, observer=rows.add)
         data.write_text(now)
-        rows.read_texts(source)
+        rows.read_again(source)
         groups = list(rows.views())[-1]["groups"]
         assert any(one["texts"] for group in groups for one in group["examples"]) == shown

@@ -46,6 +46,6 @@ def make_report(
         of = "rows of the data that it was learned from" if same else f"rows of {shown_path(source.describe())}"
         source = source if watch is None else Watched(source, watch, "scoring")
         scores = evaluate(selection, source, observer=rows.add)
-        rows.read_texts(source)
+        rows.read_again(source)
     places = None if genome is None else located(selection, genome, reading.get("on_error", "stop"))
     write_report(path, report_data(selection, rows=rows, scores=scores, scored_on=of, genome=places))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from thresher.core.batch import Batch, Cursor
 from thresher.core.scores.auc_histogram import AucHistogram
 from thresher.core.scores.reliability import Reliability
+from thresher.selection.report.dependence import Dependence
 from thresher.selection.report.examples import Examples
 from thresher.selection.report.json_values import View, name_of, short, shorts, thin
 from thresher.selection.report.residuals import Residuals
@@ -46,6 +47,7 @@ class RowViews:
         self._reliability = Reliability() if selection.classes is not None and selection.has_probabilities else None
         self._residuals = Residuals() if selection.classes is None else None
         self._examples = Examples(selection)
+        self._dependence = None if selection.space.random_features is None else Dependence(selection)
 
     def add(
         self,
@@ -73,10 +75,14 @@ class RowViews:
         if self._reliability is not None:
             self._reliability.add(self._selection.probabilities(margins), y, batch.weight)
         self._examples.add(batch, margins, y, where, before)
+        if self._dependence is not None:
+            self._dependence.add(batch)
 
-    def read_texts(self, source: Source) -> None:
-        """Read the texts or sequences of the examples again, from the source of the rows added."""
+    def read_again(self, source: Source) -> None:
+        """Read the texts or sequences of the examples again, and names, from the source of the rows added."""
         self._examples.read_texts(source)
+        if self._dependence is not None:
+            self._dependence.read_names(self._selection.adapt(source))
 
     def _add_classes(self, margins: Floats, y: NDArray[Any]) -> None:
         binary = margins.ndim == 1
@@ -104,6 +110,8 @@ class RowViews:
             yield ranking(curves, several=several)
         if self._reliability is not None:
             yield calibration(self._reliability, self._labels)
+        if self._dependence is not None:
+            yield from self._dependence.views()
         if found := self._examples.view():
             yield found
 

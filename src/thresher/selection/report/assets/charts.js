@@ -194,6 +194,22 @@ const VIEWS = {
       ], { columns: [["from", "from"], ["to", "to"], ["rows", "rows"]] }))];
   },
 
+  dependence(view) {
+    // One scale for all inputs, so that their curves can be compared.
+    const all = view.inputs.flatMap(input => input.means.flat()), domain = [Math.min(...all), Math.max(...all)];
+    const labels = view.labels, of = view.what === "probability" && labels.length === 1 ? `probability of ${labels[0]}` : view.what;
+    const classes = [...new Set(view.inputs.flatMap(input => input.outputs))].sort((a, b) => a - b), several = labels.length > 1;
+    return [el("div", { class: "pair" }, view.inputs.map((input, number) => {
+      const values = input.outputs.flatMap((output, i) => input.at.map((at, j) => ({ at, mean: input.means[i][j], class: String(output), label: labels[output] || "" })));
+      const color = { field: "class", type: "nominal", scale: { domain: classes.map(String), range: classes.map(C) },
+        legend: several && number === 0 ? { labelExpr: `${JSON.stringify(labels)}[datum.label]` } : null };
+      return chart(input.name, `The mean ${of} as ${input.name} grows changes by up to ${figure(input.spread)}.`, values, [
+        { mark: { type: "line", point: { filled: true, size: 24 } }, encoding: { x: q("at", visible(input.name), { scale: { zero: false, nice: false } }),
+          y: q("mean", of, { scale: { domain, nice: true, zero: false } }), ...(several ? { color } : {}), tooltip: tips([["at", "value"], ["mean", "mean"]]) } },
+      ], { height: 180, columns: [...(several ? [["label", "class"]] : []), ["at", "value"], ["mean", `mean ${view.what}`]] });
+    }))];
+  },
+
   genome(view) {
     const values = records({ position: view.position, weight: view.weight, name: view.name, sequence: view.sequence });
     const domain = [...new Set(view.sequence)], one = domain.length === 1;

@@ -14,7 +14,7 @@ function headline() {
 
 function section(view, number) {
   const id = view.id || view.kind.replace(/_/g, "-") + (number ? "-" + number : "");
-  const wide = ["kept_history", "genome", "ranking", "residuals", "examples"].includes(view.kind) || (view.kind === "confusion" && view.labels.length > 4);
+  const wide = ["kept_history", "genome", "dependence", "ranking", "residuals", "examples"].includes(view.kind) || (view.kind === "confusion" && view.labels.length > 4);
   return el("section", { id, class: wide ? "wide" : null, "aria-labelledby": id + "-title" }, el("h2", { id: id + "-title", text: view.title }),
     el("p", { class: "question", text: view.question }), VIEWS[view.kind](view), view.note ? el("p", { class: "note", text: view.note }) : null);
 }
